@@ -1,0 +1,1 @@
+"""Strategies of Kafka's Java consumer (kafka-clients)."""

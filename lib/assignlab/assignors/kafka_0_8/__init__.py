@@ -1,0 +1,1 @@
+"""Strategies of Kafka 0.8's Scala consumer."""

@@ -1,0 +1,1 @@
+"""Strategies of Kafka's group coordinator (KIP-848, KIP-932)."""

@@ -1,0 +1,40 @@
+"""The errors that users meet, by name."""
+
+import difflib
+
+
+class AssignlabError(Exception):
+    """Any error that assignlab raises on purpose."""
+
+
+class DocumentError(AssignlabError):
+    """A group document is not understood: names the field and the reason."""
+
+    def __init__(self, field: str, reason: str):
+        super().__init__(f"{field}: {reason}")
+        self.field = field
+        self.reason = reason
+
+
+class OriginalError(AssignlabError):
+    """The original throws (or never ends) on this group; ``original`` is its exception's class."""
+
+    def __init__(self, original: str, explanation: str):
+        super().__init__(f"{original}: {explanation}")
+        self.original = original
+        self.explanation = explanation
+
+    def __reduce__(self):
+        return OriginalError, (self.original, self.explanation)
+
+
+class UnknownName(AssignlabError):
+    """A name is not among those allowed; the message says the nearest right one."""
+
+    def __init__(self, kind: str, name: str, allowed):
+        allowed = list(allowed)
+        near = difflib.get_close_matches(str(name), allowed, n=1, cutoff=0.4)
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        super().__init__(f"unknown {kind} {name!r}{hint}; allowed: {', '.join(allowed)}")
+        self.name = name
+        self.nearest = near[0] if near else None
