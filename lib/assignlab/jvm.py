@@ -118,6 +118,14 @@ class Names:
     def __repr__(self):
         return f"Names({list(self.names)!r})"
 
+    def take(self, indices: np.ndarray) -> "Names":
+        """The names of these indices, in that order (members that stay, a new order)."""
+        return Names([self.names[i] for i in np.asarray(indices).tolist()])
+
+    def append(self, names: Sequence[str]) -> "Names":
+        """These names and then ``names``, which must be new."""
+        return Names(self.names + tuple(names))
+
     @cached_property
     def index(self) -> dict[str, int]:
         return {name: i for i, name in enumerate(self.names)}
