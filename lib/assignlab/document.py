@@ -4,7 +4,8 @@
 strategy that a document names. Unknown fields are ignored.
 """
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -293,21 +294,72 @@ def lists(group: Group, assignment: Assignment) -> dict[str, list[list]]:
     }
 
 
+def solve(document: Any, strategy: str | None = None) -> dict[str, Any]:
+    """One document in, its assignment out; raises what is wrong with either.
+
+    ``strategy`` overrides the document's own. The answer has ``assignment`` and the notes of the
+    result, such as ``hash_ties``.
+    """
+    _expect(document, dict, "document", "a JSON object")
+    name = strategy or _field(document, "strategy", str, "strategy", "the name of a strategy")
+    chosen = assignors.get(name)
+    group = parse(document)
+    assignment = chosen.assign(group)
+    return {"assignment": chosen.render(group, assignment), **assignment.notes}
+
+
 def answer(document: Any, strategy: str | None = None) -> dict[str, Any]:
-    """One document in, one answer out; whatever is wrong becomes ``{"error": ...}``.
+    """:func:`solve`, with whatever is wrong as ``{"error": "<class>: <explanation>"}``.
 
     >>> answer({"strategy": "roundrobin", "topics": [{"name": "t", "partitions": 3}],
     ...         "members": [{"id": "a", "topics": ["t"]}, {"id": "b", "topics": ["t"]}]})
     {'assignment': {'a': [['t', 0], ['t', 2]], 'b': [['t', 1]]}}
+    >>> answer({"strategy": "roundrobbin", "topics": [], "members": []})["error"]
+    ... # doctest: +ELLIPSIS
+    "UnknownName: unknown strategy 'roundrobbin' (did you mean 'roundrobin'?); allowed: ..."
     """
     try:
-        _expect(document, dict, "document", "a JSON object")
-        name = strategy or _field(document, "strategy", str, "strategy", "the name of a strategy")
-        chosen = assignors.get(name)
-        group = parse(document)
-        assignment = chosen.assign(group)
-        return {"assignment": chosen.render(group, assignment), **assignment.notes}
+        return solve(document, strategy)
     except OriginalError as error:
         return {"error": str(error)}
     except AssignlabError as error:
         return {"error": f"{type(error).__name__}: {error}"}
+
+
+def converse(
+    lines: Iterable[bytes],
+    say: Callable[[str], None],
+    complain: Callable[[str], None],
+    strategy: str | None = None,
+) -> int:
+    """Answer JSON lines, one by one; returns how many documents were not understood.
+
+    Every answer is said before the next line is read. A document that is not understood is
+    complained about with its line, field and reason, and answered with ``{"error": ...}``; an
+    exception of the original is an answer like any other. Empty lines are skipped.
+    """
+    failures = 0
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            reply = solve(_load(line), strategy)
+        except OriginalError as error:
+            reply = {"error": str(error)}
+        except Exception as error:  # one bad line must not end the conversation
+            failures += 1
+            reply = {"error": f"{type(error).__name__}: {error}"}
+            complain(f"line {number}: {reply['error']}")
+        say(json.dumps(reply))
+    return failures
+
+
+def _load(line: bytes) -> Any:
+    try:
+        return json.loads(line.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise DocumentError("document", f"not UTF-8 at byte {error.start}") from None
+    except json.JSONDecodeError as error:
+        raise DocumentError("document", f"not JSON: {error.msg} at column {error.colno}") from None
+    except RecursionError:
+        raise DocumentError("document", "nested too deeply") from None
