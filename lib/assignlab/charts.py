@@ -1,0 +1,221 @@
+"""The pictures of the lab: functions of a frame and an axes, which return the axes.
+
+A strategy looks the same in every chart: its colour and marker follow from its place among the
+strategies of its system, its dashes from its version. No chart relies on colour alone.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from assignlab import assignors
+from assignlab.assignment import Assignment, partition_of, topic_of
+from assignlab.group import Group
+
+COLORS = ("#0072b2", "#d55e00", "#007a5e", "#aa3377", "#222222", "#8a6d00", "#5566aa", "#994433")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+DASHES = ((1, 0), (4, 1.5), (1, 1), (3, 1, 1, 1), (6, 2), (5, 1, 1, 1, 1, 1))
+"""Distinct on white (contrast 3:1 and more), and distinct without colour by marker and dashes."""
+
+PARTS = {
+    "forced": ("#bbbbbb", ""),
+    "by_choice": ("#0072b2", "//"),
+    "avoidable": ("#d55e00", "xx"),
+    "assigned": ("#eeeeee", ".."),
+}
+"""The parts of a stacked bar of moves: fill and hatch."""
+
+
+def theme() -> None:
+    """The look of every notebook of the collection."""
+    sns.set_theme(style="whitegrid", context="notebook", font_scale=0.9)
+    plt.rcParams.update({"figure.dpi": 100, "savefig.dpi": 150, "svg.fonttype": "none"})
+    plt.rcParams.update({"svg.hashsalt": "assignlab", "legend.frameon": False})
+
+
+def look(strategy: str) -> dict:
+    """Colour, marker and dashes of a strategy, the same in every chart.
+
+    >>> look("range")["color"] == look("range@2.0")["color"]
+    True
+    >>> look("range")["dashes"] == look("range@2.0")["dashes"]
+    False
+    """
+    chosen = assignors.get(strategy)
+    peers = [s.name for s in assignors.strategies().values() if s.system == chosen.system]
+    bases = sorted({name.partition("@")[0] for name in peers})
+    base, _, version = strategy.partition("@")
+    place = bases.index(base)
+    versions = ["", *sorted(n.partition("@")[2] for n in peers if n.startswith(base + "@"))]
+    return {
+        "color": COLORS[place % len(COLORS)],
+        "marker": MARKERS[place % len(MARKERS)],
+        "dashes": DASHES[versions.index(version) % len(DASHES)],
+    }
+
+
+def curves(
+    frame: pd.DataFrame,
+    x: str,
+    y: str,
+    ax: Axes,
+    low: str | None = None,
+    high: str | None = None,
+    label_ends: bool = False,
+) -> Axes:
+    """One line per strategy, with a band where ``low`` and ``high`` name columns.
+
+    ``frame``: columns ``strategy``, ``x``, ``y`` and the band's. Returns ``ax``.
+    """
+    shift = _shifts(frame[y], len(frame["strategy"].unique()))
+    for offset, (strategy, rows) in zip(shift, frame.groupby("strategy", sort=True), strict=True):
+        rows = rows.sort_values(x)
+        style = look(strategy)
+        if low is not None:
+            ax.fill_between(rows[x], rows[low], rows[high], color=style["color"], alpha=0.15, lw=0)
+        ax.plot(
+            rows[x],
+            rows[y] + offset,
+            color=style["color"],
+            marker=style["marker"],
+            markersize=5,
+            linestyle=(0, style["dashes"]) if style["dashes"] != (1, 0) else "-",
+            label=strategy,
+        )
+        if label_ends:
+            ax.annotate(
+                strategy,
+                (rows[x].iloc[-1], rows[y].iloc[-1] + offset),
+                xytext=(5, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize="x-small",
+                color=style["color"],
+            )
+    return ax
+
+
+def _shifts(values: pd.Series, lines: int) -> np.ndarray:
+    """Tiny vertical offsets (below 1 % of the range) so that equal lines stay visible."""
+    spread = float(values.max() - values.min()) if len(values) else 0.0
+    return np.linspace(-0.5, 0.5, lines) * 0.012 * spread if lines > 1 else np.zeros(lines)
+
+
+def small_multiples(
+    rows: Sequence, columns: Sequence, height: float = 2.6, width: float = 3.4
+) -> tuple[Figure, np.ndarray]:
+    """A figure with one axes per pair of row and column, axes shared; (figure, axes[rows, cols])."""
+    return plt.subplots(
+        len(rows),
+        len(columns),
+        figsize=(width * len(columns) + 1.2, height * len(rows) + 0.6),
+        sharex=True,
+        sharey="row",
+        squeeze=False,
+        layout="constrained",
+    )
+
+
+def legend_below(figure: Figure, axes: Iterable[Axes], columns: int = 4) -> None:
+    """One legend for all axes, below the figure, each label once."""
+    entries: dict[str, object] = {}
+    for ax in axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, handle)
+    figure.legend(
+        list(entries.values()),
+        list(entries),
+        loc="outside lower center",
+        ncols=columns,
+        fontsize="small",
+    )
+
+
+def stacked(frame: pd.DataFrame, parts: Sequence[str], ax: Axes, group: str = "strategy") -> Axes:
+    """Stacked horizontal bars: one bar per ``group``, one piece per column in ``parts``."""
+    places = np.arange(len(frame))
+    left = np.zeros(len(frame))
+    for part in parts:
+        fill, hatch = PARTS[part]
+        width = frame[part].to_numpy(dtype=float)
+        ax.barh(
+            places, width, left=left, color=fill, hatch=hatch, edgecolor="white",
+            label=part.replace("_", " "), height=0.7,
+        )  # fmt: skip
+        left += width
+    ax.set_yticks(places, frame[group])
+    ax.invert_yaxis()
+    ax.grid(axis="y", visible=False)
+    return ax
+
+
+def ownership(group: Group, after: Assignment, ax: Axes, before: Assignment | None = None) -> Axes:
+    """Who owns what: members as rows, partitions as columns, a filled cell for each ownership.
+
+    With ``before`` (an assignment over the same members) each cell also tells kept (plain), gained
+    (hatched, "+") and lost (outlined, "-"). A partition without owner is marked in grey.
+    """
+    topics = np.argsort(group.topics.names.rank, kind="stable")
+    columns = [
+        (int(t), p) for t in topics for p in range(max(int(group.topics.partitions[t]), 0))
+    ]
+    column = {pair: i for i, pair in enumerate(columns)}
+    now, then = _cells(after, column), _cells(before, column) if before is not None else None
+    palette = sns.color_palette("colorblind", max(len(group.members), 1))
+    for m, c in sorted(now):
+        gained = then is not None and (m, c) not in then
+        ax.add_patch(
+            plt.Rectangle(
+                (c, m), 1, 1, facecolor=palette[m], edgecolor="white", hatch="//" if gained else ""
+            )
+        )
+        if gained:
+            ax.text(c + 0.5, m + 0.5, "+", ha="center", va="center", fontweight="bold")
+    for m, c in sorted((then or set()) - now):
+        ax.add_patch(
+            plt.Rectangle((c, m), 1, 1, facecolor="white", edgecolor=palette[m], ls=":", lw=1.5)
+        )
+        ax.text(c + 0.5, m + 0.5, "−", ha="center", va="center", color=palette[m])
+    for c in sorted(set(range(len(columns))) - {c for _, c in now}):
+        ax.axvspan(c, c + 1, color="#dddddd", zorder=0)
+    sizes = np.diff(after.offsets)
+    ax.set_xlim(0, max(len(columns), 1))
+    ax.set_ylim(len(group.members), 0)
+    names = group.topics.names
+    ax.set_xticks(
+        np.arange(len(columns)) + 0.5, [f"{names[t]}p{p}" for t, p in columns],
+        rotation=90 if len(columns) > 8 else 0, fontsize="x-small",
+    )  # fmt: skip
+    ax.set_yticks(
+        np.arange(len(group.members)) + 0.5,
+        [f"{name} ({sizes[m]})" for m, name in enumerate(group.members.names)],
+    )
+    ax.set_xlabel("partition")
+    ax.set_ylabel("member (partitions)")
+    ax.grid(visible=False)
+    return ax
+
+
+def _cells(assignment: Assignment, column: dict[tuple[int, int], int]) -> set[tuple[int, int]]:
+    """(member, column) of every ownership that the picture has a column for."""
+    pairs = zip(
+        assignment.owners.tolist(),
+        topic_of(assignment.codes).tolist(),
+        partition_of(assignment.codes).tolist(),
+        strict=True,
+    )
+    return {(m, column[t, p]) for m, t, p in pairs if (t, p) in column}
+
+
+def parts_legend(parts: Sequence[str]) -> list[Patch]:
+    """Legend handles for the pieces of :func:`stacked`."""
+    return [
+        Patch(facecolor=PARTS[p][0], hatch=PARTS[p][1], edgecolor="white", label=p.replace("_", " "))
+        for p in parts
+    ]
