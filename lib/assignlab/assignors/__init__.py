@@ -4,6 +4,7 @@ A module is a strategy if it has an attribute ``STRATEGY``. Nothing lists them b
 one touches its own file only. Discovery works from a zip, as on a Spark executor.
 """
 
+import json
 import pkgutil
 from functools import cache
 from importlib import import_module
@@ -41,3 +42,21 @@ def get(name: str) -> "Strategy":
         return strategies()[name]
     except KeyError:
         raise UnknownName("strategy", name, names()) from None
+
+
+def table(form: str = "text") -> str:
+    """The strategies and their facts as ``text``, ``markdown`` or ``json``."""
+    head = ("name", "system", "versions", "protocol", "sticky", "source")
+    rows = [
+        (s.name, s.system, f"{s.first} to {s.last}", s.protocol, "yes" if s.sticky else "no", s.source)
+        for s in strategies().values()
+    ]
+    if form == "json":
+        return json.dumps([dict(zip(head, row, strict=True)) for row in rows], indent=2)
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    lines = [[cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+             for row in (head, *rows)]
+    if form == "text":
+        return "\n".join("  ".join(line).rstrip() for line in lines)
+    lines.insert(1, ["-" * width for width in widths])
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
