@@ -1,0 +1,159 @@
+"""The Spark session that sweeps run on: this machine's cores, or a cluster that the environment names.
+
+Nothing set: Spark runs inside this process's own JVM on all cores (``local[k]``), listens on the
+loopback address only and keeps its files under ``outputs/spark``; what the JVM prints goes to
+``outputs/spark/driver.log`` and not between the results.
+``SPARK_MASTER`` (``spark://host:7077``, ``local[2]``, ...) names another master, ``SPARK_REMOTE``
+(``sc://host:15002``) a Spark Connect server. To both the package is shipped as a zip; Python of the
+same minor version with numba, numpy and pyarrow is expected there (``PYSPARK_PYTHON`` says which),
+and a folder for results that the driver and the executors share.
+"""
+
+import os
+import re
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+from weakref import WeakSet
+
+import assignlab
+from assignlab.errors import AssignlabError
+from assignlab.java import ensure_java_env
+from assignlab.study import project
+
+LOOPBACK = "127.0.0.1"
+DRIVER_MEMORY = "2g"
+LOG_SHOWN = 15
+LOG_BYTES = 2**22
+
+_shipped = WeakSet()
+
+
+class SparkDidNotStart(AssignlabError):
+    """Spark did not start; the message ends with the last lines of its log."""
+
+
+def session():
+    """The Spark session: the one that runs already, or a new one as the environment says.
+
+    Raises :class:`assignlab.java.NoJava` where a JVM is needed and there is none, and
+    :class:`SparkDidNotStart`.
+    """
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    if remote := os.environ.get("SPARK_REMOTE"):
+        spark = SparkSession.builder.remote(remote).getOrCreate()
+    elif SparkContext._active_spark_context is not None:
+        spark = SparkSession.builder.getOrCreate()
+    else:
+        spark = start(os.environ.get("SPARK_MASTER") or f"local[{cores()}]")
+    if spark not in _shipped and not is_local(spark):
+        ship(spark)
+    return spark
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+
+
+def slots(spark) -> int:
+    """How many tasks run at a time, as far as Spark tells: a hint for the number of slices."""
+    if is_connect(spark):
+        # A Connect client sees the server's settings only.
+        return int(spark.conf.get("spark.sql.shuffle.partitions", "8"))
+    return spark.sparkContext.defaultParallelism
+
+
+def is_connect(spark) -> bool:
+    """Whether this is a Spark Connect session, which has no context of its own."""
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+def is_local(spark) -> bool:
+    """Whether the tasks run on this machine with this Python, where there is nothing to ship."""
+    return not is_connect(spark) and spark.sparkContext.master.split("[")[0] == "local"
+
+
+def start(master: str):
+    """Start a JVM and a session on ``master``; see :func:`session`."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.errors import PySparkException
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    ensure_java_env()
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    if master.startswith("local"):
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+    else:
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    place = project() / "outputs" / "spark"
+    place.mkdir(parents=True, exist_ok=True)
+    conf = SparkConf().setAll(list(settings(master, place).items()))
+    with open_log(place / "driver.log") as log:
+        try:
+            gateway = launch_gateway(conf, {"stdout": log, "stderr": log})
+            return SparkSession(SparkContext(conf=conf, gateway=gateway))
+        except Exception as error:
+            raise SparkDidNotStart(
+                f"Spark did not start on {master}: {error}; the end of {log.name}:\n"
+                + last_lines(Path(log.name))
+            ) from error
+
+
+def settings(master: str, place: Path) -> dict[str, str]:
+    """Spark's settings for ``master``; ``place`` takes its files."""
+    chosen = {
+        "spark.app.name": "assignlab",
+        "spark.master": master,
+        "spark.driver.memory": DRIVER_MEMORY,
+        "spark.local.dir": str(place / "local"),
+        "spark.sql.warehouse.dir": (place / "warehouse").as_uri(),
+        "spark.log.level": "WARN",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+        # Python tasks start 2.6 times faster over a Unix socket than over TCP.
+        "spark.python.unix.domain.socket.enabled": str(os.name == "posix").lower(),
+        # Frames after an aggregation are small.
+        "spark.sql.shuffle.partitions": "4",
+    }
+    if master.startswith("local") or re.match(r"spark://(127\.|localhost)", master):
+        os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
+        chosen |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
+    return chosen
+
+
+def open_log(path: Path):
+    """The JVM's log, opened to append: several notebooks may write to it."""
+    if path.exists() and path.stat().st_size > LOG_BYTES:
+        path.unlink()
+    return path.open("a", encoding="utf-8")
+
+
+def last_lines(path: Path) -> str:
+    """What a log ends with."""
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    return "\n".join(lines[-LOG_SHOWN:])
+
+
+def ship(spark) -> None:
+    """Send the package to the executors, as a zip with the package folder at its root."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"assignlab-{assignlab.__version__}.zip"
+        pack(path)
+        spark.addArtifacts(str(path), pyfile=True)
+    _shipped.add(spark)
+
+
+def pack(path: Path) -> None:
+    """Write the package's sources to a zip; the same sources give the same bytes."""
+    root = Path(assignlab.__file__).parent
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for source in sorted(root.rglob("*.py")):
+            entry = zipfile.ZipInfo(source.relative_to(root.parent).as_posix())
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, source.read_bytes())
