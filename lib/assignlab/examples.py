@@ -1,0 +1,126 @@
+"""Worked examples: what a text prints for a group, beside what the strategies give.
+
+Partitions are written as the texts write them: ``t0p1`` is partition 1 of topic t0.
+"""
+
+from collections.abc import Mapping
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from assignlab import assignors, charts
+from assignlab.assignment import Assignment, code
+from assignlab.document import partition_names
+from assignlab.group import Claims, Group
+
+
+def give(strategy: str, group: Group) -> Assignment:
+    """What the strategy of that name gives the group."""
+    return assignors.get(strategy).assign(group)
+
+
+def short(group: Group, assignment: Assignment) -> dict[str, str]:
+    """An assignment in the short form of the texts: member -> ``"t0p0 t1p1"``.
+
+    >>> from assignlab.group import group
+    >>> g = group({"t0": 3}, {"C0": ["t0"], "C1": ["t0"]})
+    >>> short(g, give("roundrobin", g))
+    {'C0': 't0p0 t0p2', 'C1': 't0p1'}
+    """
+    return {
+        member: " ".join(f"{t}p{p}" for t, p in partition_names(group, assignment.of(m)))
+        for m, member in enumerate(group.members.names)
+    }
+
+
+def assignment(group: Group, owned: Mapping[str, str]) -> Assignment:
+    """The assignment that a text prints, from its short form; absent members own nothing.
+
+    >>> from assignlab.group import group
+    >>> g = group({"t0": 3}, {"C0": ["t0"], "C1": ["t0"]})
+    >>> short(g, assignment(g, {"C1": "t0p2 t0p0"}))
+    {'C0': '', 'C1': 't0p2 t0p0'}
+    """
+    lists = []
+    for member in group.members.names:
+        pairs = [partition.rpartition("p") for partition in owned.get(member, "").split()]
+        lists.append([code(group.topics.names.index[t], int(p)) for t, _, p in pairs])
+    offsets = np.cumsum([0] + [len(codes) for codes in lists], dtype=np.int64)
+    return Assignment(offsets, np.array([c for codes in lists for c in codes], dtype=np.int64))
+
+
+def compare(
+    group: Group, printed: Mapping[str, Mapping[str, str]], source: str
+) -> pd.DataFrame:
+    """Strategy by strategy and member by member: printed, given, and whether they agree.
+
+    ``printed``: strategy -> member -> short form, as the text ``source`` has it. Columns: source,
+    strategy, member, printed, given, agrees (``yes``; ``other order``; ``no``).
+    """
+    rows = []
+    for strategy, lists in printed.items():
+        given = short(group, give(strategy, group))
+        for member, partitions in lists.items():
+            rows.append(
+                (source, strategy, member, partitions, given[member],
+                 _agrees(partitions, given[member]))
+            )  # fmt: skip
+    return pd.DataFrame(
+        rows, columns=["source", "strategy", "member", "printed", "given", "agrees"]
+    )
+
+
+def _agrees(printed: str, given: str) -> str:
+    if printed == given:
+        return "yes"
+    return "other order" if sorted(printed.split()) == sorted(given.split()) else "no"
+
+
+def claiming(group: Group, strategy: str, before: Group, assignment: Assignment) -> Group:
+    """``group`` with the claims that its members bring from ``assignment``, made for ``before``.
+
+    The members send back what they got, in the order and with the generation (1) that clients of
+    this strategy's version send. Members that were not in ``before`` send no claim.
+    """
+    chosen = assignors.get(strategy)
+    sent = chosen.reclaim(before, assignment) if chosen.reclaim else assignment
+    place = before.members.names.index
+    kept = [place.get(name) for name in group.members.names]
+    topics = np.array([group.topics.names.index[name] for name in before.topics.names])
+    lists = [
+        np.empty(0, dtype=np.int64) if m is None
+        else code(topics[sent.of(m) >> 32], sent.of(m) & 0xFFFFFFFF)
+        for m in kept
+    ]  # fmt: skip
+    present = np.array([m is not None for m in kept], dtype=np.bool_)
+    none = Claims.none(len(group.members))
+    return group.with_claims(
+        Claims(
+            np.cumsum([0] + [codes.size for codes in lists], dtype=np.int64),
+            np.concatenate(lists),
+            present,
+            np.where(present & ("generation" in chosen.generations), 1, none.generation),
+            np.where(present & ("sub_generation" in chosen.generations), 1, none.sub_generation),
+        )
+    )
+
+
+def picture(
+    panels: Mapping[str, tuple[Group, Assignment] | tuple[Group, Assignment, Assignment]],
+) -> Figure:
+    """Who owns what, one panel per entry: title -> (group, after) or (group, after, before)."""
+    widest = max(int(np.maximum(g.topics.partitions, 0).sum()) for g, *_ in panels.values())
+    tallest = max(len(g.members) for g, *_ in panels.values())
+    figure, axes = plt.subplots(
+        1,
+        len(panels),
+        figsize=(min(1.6 + 0.42 * widest, 7) * len(panels), 1.3 + 0.42 * tallest),
+        squeeze=False,
+        layout="constrained",
+    )
+    for ax, (title, (group, after, *before)) in zip(axes[0], panels.items(), strict=True):
+        charts.ownership(group, after, ax, *before)
+        ax.set_title(title, fontsize="medium")
+    return figure
