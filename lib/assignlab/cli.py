@@ -30,6 +30,11 @@ def doctor():
 @main.command()
 def warm():
     """Compile the strategies once, so that no run waits for it."""
+    from importlib.util import find_spec
+
+    if find_spec("assignlab.warm") is None:
+        click.echo("warm: nothing to compile yet")
+        return
     from assignlab.warm import main as warm_all
 
     warm_all()

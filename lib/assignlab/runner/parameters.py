@@ -1,0 +1,263 @@
+"""What a notebook's parameters may be, read from the notebook itself.
+
+The cell tagged ``parameters`` holds one commented literal per line. The comment begins with what is
+allowed, then a colon, then the meaning::
+
+    members = [2, 4]        # list of int 1..10000: consumers in the group
+    racks = None            # int 1.. or None: racks to spread the members over
+    skew = 0.5              # float 0..1: share of the partitions in the largest topic
+    events = ["join"]       # some of join, leave, crash: what happens to the group
+    strategies = ["range"]  # list of strategy names: who assigns
+
+The words: ``int``, ``float`` (each with a range ``LOW..HIGH``, ``LOW..`` or ``..HIGH``, or with
+``> LOW``), ``bool``, ``str``, ``one of a, b``, ``some of a, b`` (a list without repeats),
+``strategy name``, ``list of strategy names``; ``list of`` before a type; ``or None`` at the end.
+There is no ``>=``: Papermill's own reader of this cell stumbles over a second equals sign in a line.
+"""
+
+import ast
+import io
+import math
+import re
+import tokenize
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+
+import yaml
+
+NUMBER = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
+GRAMMAR = re.compile(
+    r"(?P<listed>list of )?"
+    r"(?P<base>int|float|bool|str|strategy names?|(?:one|some) of (?P<choices>.+?))"
+    rf"(?: (?P<low>{NUMBER})?\.\.(?P<high>{NUMBER})?| > (?P<above>{NUMBER}))?"
+    r"(?P<optional> or None)?"
+)
+
+
+class Mistake(ValueError):
+    """A parameter, or its declaration, is wrong; the message says what is allowed."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a parameter may be. ``text`` is its declaration, for people.
+
+    base: int, float, bool, str, choice or strategy. Bounds are inclusive but for ``above``.
+    """
+
+    text: str
+    base: str
+    low: float = -math.inf
+    high: float = math.inf
+    above: float = -math.inf
+    choices: tuple[str, ...] = ()
+    listed: bool = False
+    distinct: bool = False
+    optional: bool = False
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One line of the parameters cell: name, what is allowed, default value, meaning."""
+
+    name: str
+    kind: Kind
+    default: object
+    meaning: str
+
+
+def read_kind(text: str) -> Kind:
+    """The `Kind` that a declaration names. Raises `Mistake` if it is not in the grammar.
+
+    >>> kind = read_kind("list of int 1..100")
+    >>> kind.base, kind.low, kind.high, kind.listed
+    ('int', 1.0, 100.0, True)
+    """
+    match = GRAMMAR.fullmatch(text)
+    if not match:
+        raise Mistake(f"{text!r} is not a declaration such as 'int 1..10' or 'one of a, b'")
+    base = match["base"]
+    ranged = match["low"] or match["high"] or match["above"]
+    some = base.startswith("some of")
+    if match["choices"]:
+        base = "choice"
+    elif base.startswith("strategy"):
+        base = "strategy"
+    if (ranged and base not in ("int", "float")) or (some and match["listed"]):
+        raise Mistake(f"{text!r} is not a declaration: it combines what does not go together")
+    return Kind(
+        text=text,
+        base=base,
+        low=float(match["low"] or -math.inf),
+        high=float(match["high"] or math.inf),
+        above=float(match["above"] or -math.inf),
+        choices=tuple(re.split(r", *", match["choices"])) if match["choices"] else (),
+        listed=bool(match["listed"]) or some,
+        distinct=some or (base == "strategy" and bool(match["listed"])),
+        optional=bool(match["optional"]),
+    )
+
+
+def check(kind: Kind, value):
+    """The value as the notebook gets it. Raises `Mistake` if it is not allowed."""
+    if value is None and kind.optional:
+        return None
+    if not kind.listed:
+        return _check_item(kind, value)
+    if not isinstance(value, list) or not value:
+        raise Mistake(f"{value!r} is not a list with at least one value")
+    items = [_check_item(kind, item) for item in value]
+    repeated = [item for item in items if items.count(item) > 1]
+    if kind.distinct and repeated:
+        raise Mistake(f"{repeated[0]!r} is there more than once")
+    return items
+
+
+def _check_item(kind: Kind, value):
+    # bool is a kind of int for Python, not for people.
+    if kind.base == "int" and type(value) is not int:
+        raise Mistake(f"{value!r} is not a whole number")
+    if kind.base == "float":
+        if type(value) not in (int, float) or not math.isfinite(value):
+            raise Mistake(f"{value!r} is not a number{_yaml_reads_as_text(value)}")
+        value = float(value)
+    if kind.base == "bool" and type(value) is not bool:
+        raise Mistake(f"{value!r} is neither true nor false")
+    if kind.base in ("str", "choice", "strategy") and not isinstance(value, str):
+        raise Mistake(f"{value!r} is not a text (quote it in YAML)")
+    if kind.base in ("int", "float"):
+        if not (kind.low <= value <= kind.high and value > kind.above):
+            raise Mistake(f"{value!r} is out of range")
+    if kind.base == "choice" and value not in kind.choices:
+        raise Mistake(f"{value!r} is not among them{nearest(value, kind.choices)}")
+    if kind.base == "strategy" and value not in strategy_names():
+        names = strategy_names()
+        raise Mistake(
+            f"no strategy is called {value!r}{nearest(value, names)}; there are {', '.join(names)}"
+        )
+    return value
+
+
+def _yaml_reads_as_text(value) -> str:
+    """Why 1e3 in a parameter file is no number: Papermill's YAML wants a dot before the e."""
+    if isinstance(value, str) and re.fullmatch(r"[+-]?\d+e[+-]?\d+", value):
+        return f" for YAML (write {float(value)!r})"
+    return ""
+
+
+def from_text(kind: Kind, text: str):
+    """The value that a command line's text means for this kind: the declared type decides.
+
+    So "007" stays a text where a text is declared, and 1e3 is a number where a number is. Raises
+    `Mistake` if it is not allowed.
+    """
+    if not kind.listed:
+        return check(kind, _typed(kind, text))
+    try:
+        document = yaml.load(text, yaml.BaseLoader)
+    except yaml.YAMLError:
+        raise Mistake(f"{text!r} is not a YAML list such as [2, 4]") from None
+    if isinstance(document, list):
+        return check(kind, [_typed(kind, item) for item in document])
+    if kind.optional and text in ("None", "null"):
+        return None
+    raise Mistake(f"{text!r} is not a YAML list such as [2, 4]")
+
+
+def _typed(kind: Kind, text):
+    if not isinstance(text, str):
+        return text
+    if kind.optional and not kind.listed and text in ("None", "null"):
+        return None
+    if kind.base == "int" and re.fullmatch(r"[+-]?\d+", text):
+        return int(text)
+    if kind.base == "float":
+        try:
+            return float(text)
+        except ValueError:
+            return text
+    if kind.base == "bool":
+        return {"true": True, "false": False}.get(text.lower(), text)
+    return text
+
+
+def nearest(name: str, allowed) -> str:
+    """A hint at the allowed name that is most like `name`, or nothing.
+
+    >>> nearest("memebrs", ["members", "topics"])
+    ', did you mean members?'
+    """
+    close = get_close_matches(str(name), list(allowed), n=1, cutoff=0.5)
+    return f", did you mean {close[0]}?" if close else ""
+
+
+@cache
+def strategy_names() -> list[str]:
+    """The names of all strategies, read from their files.
+
+    Importing the strategies would load numba, and a mistyped name should be told at once; a test
+    holds this list against that of `assignlab.assignors`.
+    """
+    names = []
+    for path in sorted((Path(__file__).parents[1] / "assignors").rglob("*.py")):
+        for statement in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(statement, ast.Assign) and _assigns_strategy(statement):
+                names += [
+                    ast.literal_eval(keyword.value)
+                    for keyword in statement.value.keywords
+                    if keyword.arg == "name"
+                ]
+    return sorted(names)
+
+
+def _assigns_strategy(statement: ast.Assign) -> bool:
+    target = statement.targets[0]
+    return (
+        isinstance(target, ast.Name)
+        and target.id == "STRATEGY"
+        and isinstance(statement.value, ast.Call)
+    )
+
+
+def declared(source: str) -> dict[str, Parameter]:
+    """The parameters of a parameters cell, by name, each default checked against its own kind.
+
+    Raises `Mistake` where a line is not a commented literal.
+    """
+    try:
+        statements = ast.parse(source).body
+    except SyntaxError as error:
+        raise Mistake(f"the parameters cell is not Python: {error.msg}") from None
+    comments = {
+        token.start[0]: token.string.lstrip("# ").strip()
+        for token in tokenize.generate_tokens(io.StringIO(source).readline)
+        if token.type == tokenize.COMMENT
+    }
+    found = {}
+    for statement in statements:
+        name, default = _literal(statement, source)
+        allowed, colon, meaning = comments.get(statement.end_lineno, "").partition(":")
+        if not colon:
+            raise Mistake(f"{name} needs a comment such as '# int 1..10: what it means'")
+        try:
+            kind = read_kind(allowed.strip())
+            check(kind, default)
+        except Mistake as mistake:
+            raise Mistake(f"{name}, as declared in the notebook: {mistake}") from None
+        found[name] = Parameter(name, kind, default, meaning.strip())
+    return found
+
+
+def _literal(statement: ast.stmt, source: str) -> tuple[str, object]:
+    """(name, value) of a statement ``name = literal``. Raises `Mistake` for any other."""
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target = statement.targets[0]
+        if isinstance(target, ast.Name):
+            try:
+                return target.id, ast.literal_eval(statement.value)
+            except ValueError:
+                pass
+    line = (ast.get_source_segment(source, statement) or "").splitlines()[0]
+    raise Mistake(f"the parameters cell holds 'name = literal' lines only, not {line!r}")

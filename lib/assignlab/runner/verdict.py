@@ -1,0 +1,93 @@
+"""Whether a run really completed.
+
+Papermill's exit code and the notebook's metadata each tell success after failures: a cell that calls
+``sys.exit(0)`` leaves exit code 0, a dead kernel or a timeout leaves every cell "completed". So a
+run counts only if all of this holds: exit code 0, every code cell run to its end without an error,
+the record that the notebook writes last, with this run's id, and every declared result in place.
+"""
+
+import json
+from pathlib import Path
+
+from assignlab.runner.plan import Notebook
+from assignlab.study import RECORD
+
+# What Papermill ends with when the kernel died under it.
+KERNEL_DIED = 138
+
+
+def read_record(folder: Path, run_id: str) -> dict | None:
+    """The completion record of this very run, or None."""
+    try:
+        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return record if record.get("run_id") == run_id else None
+
+
+def reason_of_failure(
+    notebook: Notebook, folder: Path, run_id: str, exit_code: int, expired: float | None = None
+) -> str | None:
+    """Why the run did not complete, in one line; None if it did.
+
+    expired: the time limit in seconds, if the runner ended the process because of it.
+    """
+    if expired is not None:
+        return f"took longer than {expired:g} s"
+    cells = _code_cells(folder / f"{notebook.name}.ipynb")
+    error = next(filter(None, map(_error, cells)), None)
+    if error:
+        return error
+    if exit_code == KERNEL_DIED:
+        return "the kernel died (out of memory, or ended from inside)"
+    if exit_code != 0:
+        return f"papermill ended with exit code {exit_code}: {_last_line(folder / 'run.log')}"
+    unfinished = [number for number, cell in enumerate(cells, 1) if not _ran(cell)]
+    if unfinished or not cells:
+        return f"stopped before the end: code cell {unfinished[0] if unfinished else 1} did not run"
+    record = read_record(folder, run_id)
+    if record is None:
+        return "left no completion record: the last cell must call study.finish()"
+    missing = missing_results(notebook, folder, record)
+    if missing:
+        return f"did not leave the results it declares: {', '.join(missing)}"
+    if record["failures"]:
+        return f"{record['failures']} simulations failed, see failures.csv"
+    return None
+
+
+def missing_results(notebook: Notebook, folder: Path, record: dict) -> list[str]:
+    """Declared results that the record does not name or whose files are not there."""
+    there = {
+        result["name"]
+        for result in record["results"]
+        if all((folder / file).is_file() for file in result["files"])
+    }
+    return [name for name in notebook.results if name not in there]
+
+
+def _code_cells(executed: Path) -> list[dict]:
+    try:
+        cells = json.loads(executed.read_text(encoding="utf-8"))["cells"]
+    except (OSError, ValueError, KeyError):
+        return []
+    return [
+        cell for cell in cells if cell["cell_type"] == "code" and "".join(cell["source"]).strip()
+    ]
+
+
+def _error(cell: dict) -> str | None:
+    for output in cell["outputs"]:
+        if output["output_type"] == "error":
+            return f"{output['ename']}: {output['evalue']}".strip()
+    return None
+
+
+def _ran(cell: dict) -> bool:
+    status = cell["metadata"].get("papermill", {}).get("status")
+    return status == "completed" and cell["execution_count"] is not None
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_text(encoding="utf-8", errors="replace").split("\n") if log.exists() else []
+    return next((line.strip() for line in reversed(lines) if line.strip()), "no output")

@@ -1,0 +1,274 @@
+"""How a notebook leaves its results: tables, pictures, one answer, and the record that it finished.
+
+    import assignlab.study
+
+    study = assignlab.study.begin("02_imbalance_and_topic_count", globals())
+    study.figure("gap", fig, alt="Line chart: the gap of range grows with the number of topics ...")
+    study.table("gap_numbers", frame, caption="Count gap by strategy and number of topics")
+    study.answer(f"At {topics} topics range leaves a gap of {gap} partitions.")
+    study.finish()
+
+It does the same in JupyterLab, under plain Papermill in any working directory, and under
+``assignlab run``. The runner says in the environment where the results go; otherwise they go to
+``outputs/adhoc/<notebook>`` of the project, or of the working directory where the library is not
+installed from a project folder.
+
+The record that `Study.finish` writes last is what tells a finished notebook from one whose kernel
+died: the runner believes it and not the notebook's metadata.
+"""
+
+import base64
+import html
+import io
+import json
+import math
+import os
+import platform
+import re
+import subprocess
+import time
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from uuid import uuid4
+
+import assignlab
+
+FOLDER_VARIABLE = "ASSIGNLAB_RUN_FOLDER"
+RUN_ID_VARIABLE = "ASSIGNLAB_RUN_ID"
+RECORD = "record.json"
+
+PACKAGES = ("pyspark", "numba", "numpy", "pandas", "pyarrow", "seaborn", "matplotlib", "papermill")
+ROWS_SHOWN = 60
+ANSWER_STYLE = (
+    "border-left:.3em solid #0173b2;padding:.6em 1em;margin:1em 0;font-size:1.2em;line-height:1.4"
+)
+
+
+def project() -> Path:
+    """The project's folder: that of the editable installation, or else the working directory."""
+    root = Path(assignlab.__file__).resolve().parents[2]
+    return root if (root / "pyproject.toml").is_file() else Path.cwd()
+
+
+def versions() -> dict[str, str]:
+    """Name -> version of what the numbers depend on: assignlab, Python and the packages used."""
+    found = {"assignlab": assignlab.__version__, "python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def git_state() -> str | None:
+    """The project's commit, with ``-dirty`` where files differ from it; None without git."""
+    command = ["git", "-C", str(project()), "describe", "--always", "--dirty", "--exclude=*"]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=10)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return answer.stdout.strip() or None
+
+
+@contextmanager
+def whole(path: Path):
+    """A temporary path beside `path` that takes its place at the end: whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{uuid4().hex[:8]}.part")
+    try:
+        yield part
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write_json(path: Path, document) -> None:
+    """Write a JSON document, whole or not at all. Raises ValueError on NaN and infinities."""
+    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    with whole(path) as part:
+        part.write_text(text + "\n", encoding="utf-8")
+
+
+def plain(value) -> bool:
+    """Whether `value` is a literal such as a parameters cell holds.
+
+    >>> plain([1, "a", None]), plain({"a": 1.5}), plain((1, 2)), plain(print), plain(float("nan"))
+    (True, True, False, False, False)
+    """
+    if isinstance(value, list):
+        return all(plain(item) for item in value)
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and plain(item) for key, item in value.items())
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or type(value) in (bool, int, str)
+
+
+def parameters_among(variables) -> dict:
+    """The parameters among a notebook's variables: its public names that hold plain literals.
+
+    `begin` is called right after the parameters cell, so that nothing else is there yet but what
+    IPython keeps for itself.
+
+    >>> parameters_among({"topics": [1, 2], "seed": 7, "_": 3, "In": ["seed = 7"], "f": len})
+    {'topics': [1, 2], 'seed': 7}
+    """
+    return {
+        name: value
+        for name, value in variables.items()
+        if not name.startswith("_") and name not in ("In", "Out") and plain(value)
+    }
+
+
+def begin(notebook: str, variables) -> "Study":
+    """Begin to collect the results of `notebook` (its file name without ``.ipynb``).
+
+    variables: the notebook's ``globals()``, or a dict of its parameters.
+    """
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", notebook):
+        raise ValueError(f"not a notebook's name: {notebook!r}")
+    folder = os.environ.get(FOLDER_VARIABLE)
+    folder = Path(folder) if folder else project() / "outputs" / "adhoc" / notebook
+    return Study(notebook, folder, parameters_among(variables), os.environ.get(RUN_ID_VARIABLE))
+
+
+class Study:
+    """The results of one run of one notebook; made by `begin`.
+
+    ``folder``: where they go. ``parameters``: name -> plain value.
+    """
+
+    def __init__(self, notebook: str, folder: Path, parameters: dict, run_id: str | None):
+        self.notebook = notebook
+        self.folder = folder
+        self.parameters = parameters
+        self._run_id = run_id
+        self._results = {}
+        self._failures = 0
+        self._answer = None
+        self._started = datetime.now(UTC)
+        self._clock = time.monotonic()
+        folder.mkdir(parents=True, exist_ok=True)
+        # The record of an earlier run must not vouch for this one.
+        (folder / RECORD).unlink(missing_ok=True)
+
+    def table(self, name: str, frame, caption: str):
+        """Show a pandas frame and keep it as ``<name>.csv`` and ``<name>.parquet``.
+
+        An index with a name becomes a column; a nameless one is dropped. Long frames are shown
+        shortened and kept whole.
+        """
+        frame = frame.reset_index() if any(frame.index.names) else frame.reset_index(drop=True)
+        frame.columns = [str(column) for column in frame.columns]
+        files = self._claim(name, "table", ["csv", "parquet"], caption)
+        with whole(files[0]) as part:
+            frame.to_csv(part, index=False)
+        with whole(files[1]) as part:
+            frame.to_parquet(part, index=False)
+        shown = frame.head(ROWS_SHOWN).to_html(index=False, border=0, na_rep="-")
+        if len(frame) > ROWS_SHOWN:
+            caption += f" (the first {ROWS_SHOWN} of {len(frame)} rows; all are in {name}.csv)"
+        head, tail = shown.split(">", 1)
+        _display({
+            "text/html": f"{head}><caption>{html.escape(caption)}</caption>{tail}",
+            "text/plain": f"{caption}\n{frame.head(ROWS_SHOWN).to_string(index=False)}",
+        })
+
+    def figure(self, name: str, figure, alt: str):
+        """Show a matplotlib figure (or a seaborn grid) and keep it as PNG and SVG, then close it.
+
+        alt: what the picture shows, in words, for those who do not see it.
+        """
+        import matplotlib.pyplot as plt
+
+        if not alt.strip():
+            raise ValueError(f"figure {name!r} needs an alt text that says what it shows")
+        figure = getattr(figure, "figure", figure)
+        files = self._claim(name, "figure", ["png", "svg"], alt)
+        png = io.BytesIO()
+        figure.savefig(png, format="png", dpi=144, bbox_inches="tight")
+        with whole(files[0]) as part:
+            part.write_bytes(png.getvalue())
+        # No date and no random ids: the same numbers give the same file.
+        with whole(files[1]) as part, plt.rc_context({"svg.hashsalt": name}):
+            figure.savefig(part, format="svg", bbox_inches="tight", metadata={"Date": None})
+        plt.close(figure)
+        encoded = base64.b64encode(png.getvalue()).decode("ascii")
+        _display({"image/png": encoded, "text/plain": alt}, {"image/png": {"alt": alt}})
+
+    def answer(self, sentence: str):
+        """Show the one sentence that answers the notebook's question, computed and not typed."""
+        if not sentence.strip():
+            raise ValueError("the answer is empty")
+        self._answer = sentence.strip()
+        _display({
+            "text/html": f'<p class="answer" style="{ANSWER_STYLE}">'
+            f"<strong>{html.escape(self._answer)}</strong></p>",
+            "text/plain": self._answer,
+        })
+
+    def failures(self, frame):
+        """Say that simulations failed: `frame` has one row for each. An empty frame says nothing.
+
+        They are kept as the table ``failures``, and the run's exit code tells of them.
+        """
+        if len(frame):
+            self._failures += len(frame)
+            self.table("failures", frame, caption=f"Simulations that failed: {len(frame)}")
+
+    def finish(self):
+        """Show the provenance line and write the completion record, in the last cell.
+
+        Raises ValueError where the notebook gave no answer.
+        """
+        if self._answer is None:
+            raise ValueError("the notebook gave no answer: call answer(...) before finish()")
+        seconds = round(time.monotonic() - self._clock, 3)
+        record = {
+            "notebook": self.notebook,
+            "run_id": self._run_id,
+            "answer": self._answer,
+            "failures": self._failures,
+            "parameters": self.parameters,
+            "seed": self.parameters.get("seed"),
+            "started": self._started.isoformat(timespec="seconds"),
+            "seconds": seconds,
+            "versions": versions(),
+            "git": git_state(),
+            "results": list(self._results.values()),
+        }
+        line = provenance(record)
+        _display({
+            "text/html": f'<p class="provenance"><small>{html.escape(line)}</small></p>',
+            "text/plain": line,
+        })
+        write_json(self.folder / RECORD, record)
+
+    def _claim(self, name: str, kind: str, suffixes: list[str], text: str) -> list[Path]:
+        """The files of the result `name`, noted for the record; each result has a name of its own."""
+        if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", name):
+            raise ValueError(f"not a result's name (a-z, 0-9, _ and - only): {name!r}")
+        if name in self._results:
+            raise ValueError(f"there is a {self._results[name]['kind']} {name!r} already")
+        files = [f"{name}.{suffix}" for suffix in suffixes]
+        self._results[name] = {"name": name, "kind": kind, "files": files, "text": text}
+        return [self.folder / file for file in files]
+
+
+def provenance(record: dict) -> str:
+    """One line: versions, seed and duration of a run, from its record."""
+    parts = [" ".join(item) for item in record["versions"].items()]
+    if record["git"]:
+        parts[0] += f" ({record['git']})"
+    if record["seed"] is not None:
+        parts.append(f"seed {record['seed']}")
+    return ", ".join([*parts, f"{record['seconds']:.1f} s"])
+
+
+def _display(data: dict, details: dict | None = None):
+    from IPython.display import display
+
+    display(data, raw=True, metadata=details or {})
