@@ -1,0 +1,135 @@
+package assignlab.oracle.kafka08;
+
+import assignlab.oracle.BadDocument;
+import assignlab.oracle.Conversation;
+import assignlab.oracle.GroupDocument;
+import assignlab.oracle.GroupDocument.Member;
+import assignlab.oracle.GroupDocument.Topic;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import kafka.common.TopicAndPartition;
+import kafka.consumer.AssignmentContext;
+import kafka.consumer.ConsumerThreadId;
+import kafka.consumer.PartitionAssignor;
+import kafka.consumer.RangeAssignor;
+import kafka.consumer.RoundRobinAssignor;
+import kafka.utils.ZKStringSerializer$;
+import org.I0Itec.zkclient.ZkClient;
+import org.apache.log4j.Level;
+import org.apache.log4j.Logger;
+
+import java.nio.charset.StandardCharsets;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+
+/**
+ * The partition assignors of Kafka 0.8's Scala consumer. Every consumer reads the group from
+ * ZooKeeper and computes its own part; the answer puts the parts side by side, also where two
+ * consumers claim one partition.
+ */
+public final class Kafka08 {
+    private static final String GROUP = "group";
+
+    private static final int CONNECT_MILLIS = 10_000;
+
+    private final InMemoryZooKeeper zooKeeper = new InMemoryZooKeeper();
+    private final ZkClient client = new ZkClient(zooKeeper, CONNECT_MILLIS, ZKStringSerializer$.MODULE$);
+
+    private Kafka08() {
+    }
+
+    public static void main(String[] args) throws Exception {
+        Logger.getRootLogger().setLevel(Level.OFF);
+        Kafka08 kafka = new Kafka08();
+        Conversation.hold(request -> kafka.answer(GroupDocument.of(request)));
+        kafka.client.close();
+    }
+
+    private ObjectNode answer(GroupDocument document) throws BadDocument {
+        register(document);
+        ObjectNode answer = Conversation.JSON.createObjectNode();
+        ObjectNode parts = answer.putObject("assignment");
+        for (Member member : document.members())
+            write(part(assignor(document.strategy()), member.id()), parts.putArray(member.id()));
+        if (document.strategy().equals("scala-roundrobin") && hasEqualHashes(document))
+            answer.put("hash_ties", true);
+        return answer;
+    }
+
+    private static PartitionAssignor assignor(String strategy) throws BadDocument {
+        return switch (strategy) {
+            case "scala-range" -> new RangeAssignor();
+            case "scala-roundrobin" -> new RoundRobinAssignor();
+            default -> throw new BadDocument("no strategy " + strategy);
+        };
+    }
+
+    private scala.collection.Map<TopicAndPartition, ConsumerThreadId> part(
+            PartitionAssignor assignor, String consumer) {
+        return assignor.assign(new AssignmentContext(GROUP, consumer, true, client));
+    }
+
+    /** Sorted by topic and partition: the original gives a map. */
+    private static void write(scala.collection.Map<TopicAndPartition, ConsumerThreadId> part, ArrayNode list) {
+        Map<String, Map<Integer, String>> sorted = new TreeMap<>();
+        Iterator<scala.Tuple2<TopicAndPartition, ConsumerThreadId>> entries =
+                scala.collection.JavaConversions.asJavaIterator(part.iterator());
+        while (entries.hasNext()) {
+            scala.Tuple2<TopicAndPartition, ConsumerThreadId> entry = entries.next();
+            sorted.computeIfAbsent(entry._1().topic(), topic -> new TreeMap<>())
+                    .put(entry._1().partition(), entry._2().toString());
+        }
+        sorted.forEach((topic, threads) -> threads.forEach((partition, thread) ->
+                list.addArray().add(topic).add(partition).add(thread)));
+    }
+
+    /** What consumers and brokers of that time write into ZooKeeper. */
+    private void register(GroupDocument document) {
+        zooKeeper.clear();
+        for (Topic topic : document.topics()) {
+            ObjectNode replicas = Conversation.JSON.createObjectNode();
+            for (int partition = 0; partition < topic.partitions(); partition++)
+                replicas.putArray(Integer.toString(partition)).add(0);
+            ObjectNode registration = Conversation.JSON.createObjectNode().put("version", 1);
+            zooKeeper.add("/brokers/topics/" + topic.name(), bytes(registration.set("partitions", replicas)));
+        }
+        for (Member member : document.members()) {
+            ObjectNode streams = Conversation.JSON.createObjectNode();
+            for (int i = 0; i < member.topics().size(); i++)
+                streams.put(member.topics().get(i), streams(member, i));
+            ObjectNode registration = Conversation.JSON.createObjectNode().put("version", 1);
+            registration.set("subscription", streams);
+            registration.put("pattern", "static").put("timestamp", "1");
+            zooKeeper.add("/consumers/" + GROUP + "/ids/" + member.id(), bytes(registration));
+        }
+    }
+
+    /** {@code streams}: one number, or one per subscribed topic; 1 where it is absent. */
+    private static int streams(Member member, int topic) {
+        JsonNode streams = member.json().path("streams");
+        return (streams.isArray() ? streams.get(topic) : streams).asInt(1);
+    }
+
+    private static byte[] bytes(JsonNode registration) {
+        return registration.toString().getBytes(StandardCharsets.UTF_8);
+    }
+
+    /** Whether two partitions of subscribed topics have one hash code, so that their order is left open. */
+    private static boolean hasEqualHashes(GroupDocument document) {
+        Set<String> subscribed = new HashSet<>();
+        for (Member member : document.members())
+            subscribed.addAll(member.topics());
+        Set<Integer> hashes = new HashSet<>();
+        for (Topic topic : document.topics())
+            for (int partition = 0; partition < topic.partitions(); partition++)
+                if (subscribed.contains(topic.name())
+                        && !hashes.add(new TopicAndPartition(topic.name(), partition).toString().hashCode()))
+                    return true;
+        return false;
+    }
+}
