@@ -1,0 +1,185 @@
+"""Claims as the sticky assignors since 2.4 read them: who keeps what, and who lost it to whom.
+
+Both algorithms, for equal and for different subscriptions, start from here. Partitions of
+subscribed topics get dense numbers: ``base[topic] + partition`` with topics in the order of their
+names. A claim beyond a topic's last partition (the topic was recreated smaller) counts like any
+other in the originals; such *phantoms* get the numbers behind all real ones.
+
+Source: ``AbstractStickyAssignor.allSubscriptionsEqual`` and ``memberData`` of kafka-clients 4.4.0.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from assignlab.assignment import code, partition_of, topic_of
+from assignlab.assignors.kafka import orders
+from assignlab.compiled import njit
+from assignlab.group import ABSENT, Group
+
+NOBODY = -1
+NO_GENERATION = -1
+UNKNOWN_PHANTOM = -(2**40)
+
+
+class Shape(NamedTuple):
+    """What topics and members fix, whatever is claimed.
+
+    ``by_hash``, ``by_id``: int64[members]; ``topics``: int64[n] by name, those with partitions that
+    somebody subscribes to; ``base``: int64[all topics], first number of each, -1 for other topics;
+    ``partitions``: int64[all topics]; ``codes``: int64[total], partition code of every number.
+    """
+
+    by_hash: np.ndarray
+    by_id: np.ndarray
+    topics: np.ndarray
+    base: np.ndarray
+    partitions: np.ndarray
+    codes: np.ndarray
+
+
+def shape_of(group: Group) -> Shape:
+    """Number the partitions of the subscribed topics."""
+    topics = group.prepared(orders.topics_by_name)
+    partitions = group.topics.partitions
+    counts = partitions[topics]
+    starts = np.cumsum(counts) - counts
+    base = np.full(len(group.topics), -1, dtype=np.int64)
+    base[topics] = starts
+    numbers = np.arange(counts.sum(), dtype=np.int64)
+    codes = code(np.repeat(topics, counts), numbers - np.repeat(starts, counts))
+    return Shape(
+        group.prepared(orders.members_by_hash),
+        orders.members_by_id(group),
+        topics,
+        base,
+        partitions,
+        codes,
+    )
+
+
+def all_subscriptions_equal(group: Group) -> bool:
+    """Whether the group takes the road for equal subscriptions.
+
+    The original compares with the first subscription that is not empty: empty ones before it (in
+    the order of the HashMap) count as equal, empty ones behind it do not.
+    """
+    members = group.members
+    first: frozenset | None = None
+    seen = set()
+    for s in members.subscription[group.prepared(orders.members_by_hash)].tolist():
+        if s in seen and first is not None:
+            continue
+        topics = frozenset(members.topics[members.offsets[s] : members.offsets[s + 1]].tolist())
+        if first is None:
+            first = topics or None
+        elif topics != first:
+            return False
+        else:
+            seen.add(s)
+    return True
+
+
+class Phantoms(NamedTuple):
+    """Claimed partitions beyond the end of their topic: int64[phantoms] each.
+
+    ``codes``, sorted; ``rank``: the position of the topic in ``Shape.topics``; ``order``: the
+    phantoms by (partition, topic name).
+    """
+
+    codes: np.ndarray
+    rank: np.ndarray
+    order: np.ndarray
+
+
+NO_PHANTOMS = Phantoms(*(np.empty(0, dtype=np.int64) for _ in Phantoms._fields))
+
+
+def phantoms_of(group: Group, shape: Shape) -> Phantoms:
+    """The phantoms that somebody claims."""
+    claimed = group.claims.codes
+    topic = topic_of(claimed)
+    beyond = (shape.base[topic] >= 0) & (partition_of(claimed) >= shape.partitions[topic])
+    codes = np.unique(claimed[beyond])
+    position = np.empty(shape.base.size, dtype=np.int64)
+    position[shape.topics] = np.arange(shape.topics.size)
+    rank = position[topic_of(codes)]
+    return Phantoms(codes, rank, np.lexsort((rank, partition_of(codes))))
+
+
+@njit
+def phantom_number(claimed, shape, phantoms):
+    """The number of a claim beyond the last partition; -1 if it is not among the phantoms."""
+    k = np.searchsorted(phantoms.codes, claimed)
+    if k == phantoms.codes.size or phantoms.codes[k] != claimed:
+        return -1
+    return shape.codes.size + k
+
+
+@njit
+def claimed_generation(m, cooperative, present, generation, sub_generation):
+    """The generation that goes with a member's claims (``memberData``).
+
+    Eager: from its user data. Cooperative: the subscription's, else from its user data.
+    """
+    if cooperative and sub_generation[m] >= 0:
+        return sub_generation[m]
+    if (cooperative or present[m]) and generation[m] != ABSENT:
+        return generation[m]
+    return NO_GENERATION
+
+
+@njit
+def settle_claims(
+    shape, phantoms, offsets, codes, present, generation, sub_generation, cooperative
+):
+    """Read all claims, member by member in hash order, and settle rival ones.
+
+    The newer generation keeps a partition. In the same generation both lose it. The claimant met
+    earlier is judged by ``sub_generation``, the later one by the generation of its claims.
+
+    Returns (holder int32[partitions + phantoms]: the member that keeps a partition, -1 for nobody,
+    -2 - m where it was taken from m; rivals bool[same]: two claims of one generation met here;
+    owned int64[members]: how many each keeps; the newest generation, ``UNKNOWN_PHANTOM`` when a
+    claim is beyond the end and not among ``phantoms``).
+    """
+    holder = np.full(shape.codes.size + phantoms.codes.size, NOBODY, dtype=np.int32)
+    rivals = np.zeros(holder.size, dtype=np.bool_)
+    owned = np.zeros(shape.by_hash.size, dtype=np.int64)
+    newest = NO_GENERATION
+    for m in shape.by_hash:
+        mine = claimed_generation(m, cooperative, present, generation, sub_generation)
+        newest = max(newest, mine)
+        for k in range(offsets[m], offsets[m + 1]):
+            topic = codes[k] >> 32
+            if shape.base[topic] < 0:
+                continue
+            partition = codes[k] - (topic << 32)
+            x = shape.base[topic] + partition
+            if partition >= shape.partitions[topic]:
+                x = phantom_number(codes[k], shape, phantoms)
+                if x < 0:
+                    return holder, rivals, owned, UNKNOWN_PHANTOM
+            if holder[x] == NOBODY:
+                holder[x] = m
+                owned[m] += 1
+            else:
+                settle_rival(x, m, mine, sub_generation, holder, rivals, owned)
+    return holder, rivals, owned, newest
+
+
+@njit
+def settle_rival(x, m, mine, sub_generation, holder, rivals, owned):
+    """Member ``m`` claims partition ``x``, which an earlier claim names too."""
+    other = holder[x] if holder[x] >= 0 else -2 - holder[x]
+    others = max(sub_generation[other], NO_GENERATION)
+    if mine < others or (mine > others and other == m):
+        return
+    if holder[x] >= 0:
+        owned[other] -= 1
+    if mine == others:
+        rivals[x] = True
+        holder[x] = -2 - m
+    else:
+        holder[x] = m
+        owned[m] += 1

@@ -1,0 +1,376 @@
+"""The sticky assignment for equal subscriptions: a quota for everybody, kept before dealt.
+
+With P partitions and C members everybody gets P // C or one more, and exactly P % C members get one
+more. Members keep what they own up to that quota; what is left is dealt one by one. The result has
+the fewest moves that this balance allows (unless racks interfere).
+
+Source: ``AbstractStickyAssignor.ConstrainedAssignmentBuilder`` of kafka-clients 4.4.0 (lists sorted
+as since 3.7.1).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from assignlab.assignors.kafka.sticky_racks import (
+    next_rack_consumer,
+    racks_mismatch,
+    sorted_by_rack_consumers,
+)
+from assignlab.compiled import njit
+
+DONE = 0
+NO_UNFILLED = 1
+NOT_ENOUGH = 2
+BELOW_MIN = 3
+
+UNDER_MIN = 1
+EXACTLY_MIN = 2
+FILLED = 3
+
+
+class Deal(NamedTuple):
+    """The cards on the table.
+
+    ``codes``: int64[partitions]; ``holder``, ``rivals``: as ``settle_claims`` left them; ``size``:
+    int64[members], partitions counted against the quota; ``rows``: int64[members * width], the
+    lists; ``length``: int64[members], their lengths, without what must first be revoked elsewhere
+    (``cooperative``). ``min_quota``, ``max_quota``; ``expected``: how many members shall have more
+    than ``min_quota``, ``over`` int64[1]: how many do. The unfilled members: ``under[:ends[0]]``
+    below ``min_quota``, ``exactly[ends[1]:ends[2]]`` waiting for one more.
+    """
+
+    codes: np.ndarray
+    holder: np.ndarray
+    rivals: np.ndarray
+    size: np.ndarray
+    rows: np.ndarray
+    length: np.ndarray
+    cooperative: bool
+    min_quota: int
+    max_quota: int
+    expected: int
+    over: np.ndarray
+    under: np.ndarray
+    exactly: np.ndarray
+    ends: np.ndarray
+
+
+@njit
+def build(shape, racks, phantoms, holder, rivals, owned, cooperative):
+    """Keep, then deal. Returns (status, offsets, codes of the members' lists)."""
+    members = owned.size
+    total = shape.codes.size
+    min_quota = total // members
+    expected = total % members
+    max_quota = min_quota + (1 if expected > 0 else 0)
+
+    drop_rivals(holder, rivals, owned)
+    release_mismatched(holder, owned, racks)
+    kept, state, over = assign_owned_partitions(
+        shape.by_hash, owned, min_quota, max_quota, expected
+    )
+    rows = np.empty(members * (max_quota + 1), dtype=np.int64)
+    length = keep_lists(shape, phantoms, holder, owned, kept, rows)
+    unassigned = unassigned_partitions(shape, phantoms, holder)
+
+    deal = Deal(
+        shape.codes, holder, rivals, kept, rows, length, cooperative,
+        min_quota, max_quota, expected, np.full(1, over, dtype=np.int64),
+        np.empty(members, dtype=np.int64), np.empty(2 * members, dtype=np.int64),
+        np.zeros(3, dtype=np.int64),
+    )  # fmt: skip
+    list_unfilled(shape.by_id, state, deal)
+    if racks.in_use:
+        unassigned = sorted_by_rack_consumers(racks, unassigned)
+        unassigned = assign_rack_aware_round_robin(racks, unassigned, deal)
+    status = assign_round_robin(unassigned, deal)
+    if status == DONE:
+        status = verify_unfilled_members(deal)
+    offsets, lists = lists_of_rows(rows, length)
+    return status, offsets, lists
+
+
+@njit
+def drop_rivals(holder, rivals, owned):
+    """Who claims a partition that two others claim in one generation does not keep it either."""
+    for x in range(holder.size):
+        if rivals[x] and holder[x] >= 0:
+            owned[holder[x]] -= 1
+            holder[x] = -2 - holder[x]
+
+
+@njit
+def release_mismatched(holder, owned, racks):
+    """Partitions without a replica in their owner's rack are not kept."""
+    if not racks.in_use:
+        return
+    for x in range(holder.size):
+        m = holder[x]
+        if m >= 0 and racks_mismatch(racks, m, x):
+            owned[m] -= 1
+            holder[x] = -2 - m
+
+
+@njit
+def assign_owned_partitions(by_hash, owned, min_quota, max_quota, expected):
+    """How many partitions each member keeps, and who waits for more.
+
+    Members come in hash order: while fewer than ``expected`` members have one more than
+    ``min_quota``, the next who owns enough keeps the larger quota.
+    Returns (kept int64[members], state int64[members], members with more than ``min_quota``).
+    """
+    kept = np.empty(owned.size, dtype=np.int64)
+    state = np.empty(owned.size, dtype=np.int64)
+    over = 0
+    for m in by_hash:
+        if owned[m] < min_quota:
+            kept[m] = owned[m]
+            state[m] = UNDER_MIN
+        elif owned[m] >= max_quota and over < expected:
+            over += 1
+            kept[m] = max_quota
+            state[m] = FILLED
+        else:
+            kept[m] = min_quota
+            state[m] = EXACTLY_MIN
+    if over == expected:
+        for m in range(owned.size):
+            if state[m] == EXACTLY_MIN:
+                state[m] = FILLED
+    return kept, state, over
+
+
+@njit
+def keep_lists(shape, phantoms, holder, owned, kept, rows):
+    """Write what members keep, by (partition, topic name), and take the rest from them.
+
+    Afterwards ``holder`` is a member only where a partition is kept. Returns the lengths.
+    """
+    members = owned.size
+    width = rows.size // members
+    length = np.zeros(members, dtype=np.int64)
+    if owned.max() == 0:
+        return length
+    ranks = np.arange(shape.topics.size)
+    left = ranks.size
+    k = 0
+    p = 0
+    while left > 0:
+        still = 0
+        for i in range(left):
+            t = shape.topics[ranks[i]]
+            while k < phantoms.order.size and comes_before(phantoms, k, p, ranks[i]):
+                x = shape.codes.size + phantoms.order[k]
+                keep(x, phantoms.codes[phantoms.order[k]], holder, kept, length, rows, width)
+                k += 1
+            if p < shape.partitions[t]:
+                keep(shape.base[t] + p, (t << 32) + p, holder, kept, length, rows, width)
+                ranks[still] = ranks[i]
+                still += 1
+        left = still
+        p += 1
+    while k < phantoms.order.size:
+        x = shape.codes.size + phantoms.order[k]
+        keep(x, phantoms.codes[phantoms.order[k]], holder, kept, length, rows, width)
+        k += 1
+    return length
+
+
+@njit
+def comes_before(phantoms, k, partition, topic_rank):
+    i = phantoms.order[k]
+    p = phantoms.codes[i] & 0xFFFFFFFF
+    return p < partition or (p == partition and phantoms.rank[i] < topic_rank)
+
+
+@njit
+def keep(x, code, holder, kept, length, rows, width):
+    m = holder[x]
+    if m < 0:
+        return
+    if length[m] < kept[m]:
+        rows[m * width + length[m]] = code
+        length[m] += 1
+    else:
+        holder[x] = -2 - m
+
+
+@njit
+def unassigned_partitions(shape, phantoms, holder):
+    """The partitions that nobody keeps, by (topic name, partition).
+
+    The original walks along all partitions and the kept ones in step. A kept phantom never turns
+    up among all partitions, so behind its topic everything counts as unassigned.
+    """
+    last = shape.topics.size
+    for i in range(phantoms.rank.size):
+        if holder[shape.codes.size + i] >= 0:
+            last = min(last, phantoms.rank[i])
+    unassigned = np.empty(shape.codes.size, dtype=np.int64)
+    n = 0
+    for rank in range(shape.topics.size):
+        t = shape.topics[rank]
+        for x in range(shape.base[t], shape.base[t] + shape.partitions[t]):
+            if holder[x] < 0 or rank > last:
+                unassigned[n] = x
+                n += 1
+    return unassigned[:n]
+
+
+@njit
+def list_unfilled(by_id, state, deal):
+    """Both lists of unfilled members, by member id."""
+    for m in by_id:
+        if state[m] == UNDER_MIN:
+            deal.under[deal.ends[0]] = m
+            deal.ends[0] += 1
+        elif state[m] == EXACTLY_MIN:
+            await_one_more(m, deal)
+
+
+@njit
+def await_one_more(m, deal):
+    deal.exactly[deal.ends[2]] = m
+    deal.ends[2] += 1
+
+
+@njit
+def assign_new_partition(x, m, deal):
+    """Give partition ``x`` to member ``m``; cooperatively not before its owner has given it up."""
+    deal.size[m] += 1
+    was = deal.holder[x]
+    transferring = deal.rivals[x] or (was < -1 and was != -2 - m)
+    if not (deal.cooperative and transferring):
+        width = deal.rows.size // deal.size.size
+        deal.rows[m * width + deal.length[m]] = deal.codes[x]
+        deal.length[m] += 1
+
+
+@njit
+def assign_rack_aware_round_robin(racks, unassigned, deal):
+    """Deal what can stay in a rack, first to members below ``min_quota``. Returns what is left."""
+    turn = 0
+    left = 0
+    for x in unassigned:
+        i = next_rack_consumer(racks, x, deal.under[: deal.ends[0]], turn)
+        if i >= 0:
+            m = deal.under[i]
+            turn = fill_under(i, deal)
+        else:
+            i = next_rack_consumer(racks, x, deal.exactly[deal.ends[1] : deal.ends[2]], 0)
+            if i < 0:
+                unassigned[left] = x
+                left += 1
+                continue
+            m = deal.exactly[deal.ends[1] + i]
+            fill_exactly(i, deal)
+        assign_new_partition(x, m, deal)
+    return unassigned[:left]
+
+
+@njit
+def fill_under(i, deal):
+    """The i-th member below ``min_quota`` gets one. Returns whose turn is next."""
+    m = deal.under[i]
+    if deal.size[m] + 1 >= deal.min_quota:
+        remove_at(deal.under, i, deal.ends[0])
+        deal.ends[0] -= 1
+        if deal.size[m] + 1 < deal.max_quota and deal.over[0] < deal.expected:
+            await_one_more(m, deal)
+    else:
+        i += 1
+    return 0 if deal.ends[0] == 0 else i % deal.ends[0]
+
+
+@njit
+def fill_exactly(i, deal):
+    """The i-th member at ``min_quota`` gets one more."""
+    at = deal.ends[1] + i
+    if deal.size[deal.exactly[at]] + 1 == deal.max_quota:
+        remove_at(deal.exactly, at, deal.ends[2])
+        deal.ends[2] -= 1
+        deal.over[0] += 1
+        if deal.over[0] == deal.expected:
+            deal.ends[1] = deal.ends[2]
+
+
+@njit
+def remove_at(members, i, end):
+    for k in range(i, end - 1):
+        members[k] = members[k + 1]
+
+
+@njit
+def assign_round_robin(unassigned, deal):
+    """Deal round after round to the members below ``min_quota``, then one each to the others."""
+    turn = 0
+    stay = 0
+    for x in unassigned:
+        if turn == deal.ends[0]:
+            deal.ends[0] = stay
+            turn = 0
+            stay = 0
+        if turn < deal.ends[0]:
+            m = deal.under[turn]
+            turn += 1
+        elif deal.ends[1] < deal.ends[2]:
+            m = deal.exactly[deal.ends[1]]
+            deal.ends[1] += 1
+        else:
+            return NO_UNFILLED
+        assign_new_partition(x, m, deal)
+        if deal.size[m] == deal.min_quota:
+            await_one_more(m, deal)
+            continue
+        if deal.size[m] == deal.max_quota:
+            deal.over[0] += 1
+        if deal.ends[0] > 0:
+            deal.under[stay] = m
+            stay += 1
+    remove_gap(turn, stay, deal)
+    return DONE
+
+
+@njit
+def remove_gap(turn, stay, deal):
+    """Close the gap that members leave who were filled in an unfinished round."""
+    for k in range(turn, deal.ends[0]):
+        deal.under[stay] = deal.under[k]
+        stay += 1
+    deal.ends[0] = stay
+
+
+@njit
+def verify_unfilled_members(deal):
+    """The original's check of itself, which phantoms can make fail."""
+    if deal.ends[0] == 0:
+        return DONE
+    if deal.over[0] != deal.expected:
+        return NOT_ENOUGH
+    for m in deal.under[: deal.ends[0]]:
+        if deal.size[m] != deal.min_quota:
+            return BELOW_MIN
+    return DONE
+
+
+@njit
+def lists_of_rows(rows, length):
+    """Close up the rows: (offsets int64[members + 1], codes int64[n])."""
+    members = length.size
+    width = rows.size // members
+    offsets = np.zeros(members + 1, dtype=np.int64)
+    for m in range(members):
+        offsets[m + 1] = offsets[m] + length[m]
+    lists = np.empty(offsets[members], dtype=np.int64)
+    for m in range(members):
+        for k in range(length[m]):
+            lists[offsets[m] + k] = rows[m * width + k]
+    return offsets, lists
+
+
+FAULTS = {
+    NO_UNFILLED: "No more unfilled consumers: claims beyond the end of a topic took places",
+    NOT_ENOUGH: "fewer members than expected have more than the minimum, and nothing is left",
+    BELOW_MIN: "a member is below the minimum, and nothing is left",
+}
