@@ -472,9 +472,10 @@ class _Teller:
 
     def _subscribe(self):
         member = self._drawn("member", len(self.group.members))
-        there = np.flatnonzero(self.group.topics.partitions != NO_METADATA)
         mine = self.group.members.topics_of(member)
-        others = np.setdiff1d(there, mine)
+        others = self.group.topics.partitions != NO_METADATA
+        others[mine] = False
+        others = np.flatnonzero(others)
         if others.size:
             mine = np.append(mine, others[self._drawn("topic", others.size)])
         self._then(subscribe(self.group, member, mine))

@@ -82,12 +82,20 @@ def balance_score(sizes):
     """Kafka's balance score over all members: the sum of |n_i - n_j| over pairs; 0 is perfect.
 
     The exact value. Kafka computes it in a Java ``int`` (see :func:`java_int`) and leaves members
-    out whose partitions cannot move. One sort instead of all pairs.
+    out whose partitions cannot move. Counted level by level instead of pair by pair: between
+    n and n + 1 partitions every member at or below is one apart from every member above.
     """
+    if sizes.size == 0:
+        return 0
+    least = sizes.min()
+    at_level = np.zeros(sizes.max() - least + 1, dtype=np.int64)
+    for size in sizes:
+        at_level[size - least] += 1
     score = 0
-    ordered = np.sort(sizes)
-    for i in range(ordered.size):
-        score += (2 * i - ordered.size + 1) * ordered[i]
+    below = 0
+    for level in range(at_level.size):
+        below += at_level[level]
+        score += below * (sizes.size - below)
     return score
 
 
@@ -388,7 +396,7 @@ def _measure(
     )  # fmt: skip
     ratios = (
         max_over_mean(sizes), max_over_mean_floor(partitions_now, members), variation(sizes),
-        gini(sizes), jain(sizes), gap_mean,
+        score / (float(members) * codes.size) if codes.size > 0 else np.nan, jain(sizes), gap_mean,
     )  # fmt: skip
     return counts, ratios
 

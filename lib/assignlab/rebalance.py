@@ -17,6 +17,7 @@ history goes on from there.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
+from functools import lru_cache
 
 import numpy as np
 
@@ -80,34 +81,31 @@ class Step:
 def replay(moments: Iterable[Moment], strategy: Strategy) -> Iterator[Step]:
     """Play a history through a strategy, step by step."""
     cooperative = strategy.protocol == "cooperative"
-    held = _NOTHING
+    held = Assignment(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int64))
     claims = Claims.none(0)
-    generation = 0
     remembered: list[Claims] = []
+    generation = 0
     for index, moment in enumerate(moments):
         group = moment.group
-        origin = _same(len(group.members)) if moment.origin is None else moment.origin
-        claims = _carried(claims, moment.origin)
-        if moment.returning:
-            claims = _with_returning(claims, moment.returning, remembered)
-        if cooperative and moment.resubscribed:
-            claims = _without_unsubscribed(group, claims)
+        members = len(group.members)
+        origin = _same(members) if moment.origin is None else moment.origin
+        if strategy.sticky:
+            claims = _claims_after(moment, claims, remembered, cooperative)
+            group = group.with_claims(claims)
         rounds = 0
         revoked_kept = 0
         error = None
-        if strategy.sticky:
-            group = group.with_claims(claims)
         if moment.rebalance:
+            rounds = 1
             try:
                 if cooperative:
                     after, claims, rounds, revoked_kept = _rounds(group, strategy, generation)
                 else:
                     after = strategy.assign(group)
-                    rounds = 1
-                    claims = _claims(group, strategy, after, generation + 1)
+                    if strategy.sticky:
+                        claims = _claims(group, strategy, after, generation + 1)
             except OriginalError as raised:
                 error = str(raised)
-                rounds = 1
             generation += rounds
         if error is not None or not moment.rebalance:
             after = Assignment(*_carry(held.offsets, held.codes, origin))
@@ -119,26 +117,51 @@ def replay(moments: Iterable[Moment], strategy: Strategy) -> Iterator[Step]:
         remembered.append(claims)
 
 
-_NOTHING = Assignment(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int64))
-_ONES: dict[int, np.ndarray] = {}
-
-
+@lru_cache(maxsize=64)
 def _same(members: int) -> np.ndarray:
     return np.arange(members)
+
+
+@lru_cache(maxsize=64)
+def _everybody(members: int) -> np.ndarray:
+    return np.ones(members, dtype=np.bool_)
+
+
+@lru_cache(maxsize=64)
+def _of_generation(members: int, generation: int) -> np.ndarray:
+    return np.full(members, generation, dtype=np.int64)
+
+
+def _claims_after(
+    moment: Moment, claims: Claims, remembered: Sequence[Claims], cooperative: bool
+) -> Claims:
+    """What the members of the group claim after an event."""
+    if moment.origin is not None:
+        claims = Claims(
+            *_carry_claims(
+                claims.offsets, claims.codes, claims.present, claims.generation,
+                claims.sub_generation, moment.origin,
+            )
+        )  # fmt: skip
+    if moment.returning:
+        claims = _with_returning(claims, moment.returning, remembered)
+    if cooperative and moment.resubscribed:
+        claims = _without_unsubscribed(moment.group, claims)
+    return claims
 
 
 def _claims(group: Group, strategy: Strategy, after: Assignment, generation: int) -> Claims:
     """What the members will claim after this assignment."""
     order = after if strategy.reclaim is None else strategy.reclaim(group, after)
     members = order.offsets.size - 1
-    of_generation = np.full(members, generation, dtype=np.int64)
-    absent = np.full(members, ABSENT, dtype=np.int64)
+    absent = _of_generation(members, ABSENT)
+    now = _of_generation(members, generation)
     return Claims(
         order.offsets,
         order.codes,
-        np.ones(members, dtype=np.bool_),
-        of_generation if "generation" in strategy.generations else absent,
-        of_generation if "sub_generation" in strategy.generations else absent,
+        _everybody(members),
+        now if "generation" in strategy.generations else absent,
+        now if "sub_generation" in strategy.generations else absent,
     )
 
 
@@ -193,18 +216,6 @@ def _carry(offsets, codes, origin):
         if before >= 0:
             lists[carried[m] : carried[m + 1]] = codes[offsets[before] : offsets[before + 1]]
     return carried, lists
-
-
-def _carried(claims: Claims, origin: np.ndarray | None) -> Claims:
-    """The claims of the members that stay; newcomers claim nothing."""
-    if origin is None:
-        return claims
-    return Claims(
-        *_carry_claims(
-            claims.offsets, claims.codes, claims.present, claims.generation,
-            claims.sub_generation, origin,
-        )
-    )  # fmt: skip
 
 
 @njit
@@ -321,7 +332,7 @@ def records(scenario: Scenario, strategies: Sequence[str]) -> Iterator[tuple]:
     """
     start = scenario_values(scenario)
     try:
-        moments = history(scenario)
+        moments = _history(scenario)
     except Exception as raised:
         for name in strategies:
             yield start + _failure(name, 0, scenario.events[0], raised)
@@ -335,6 +346,12 @@ def records(scenario: Scenario, strategies: Sequence[str]) -> Iterator[tuple]:
                 yield row
         except Exception as raised:
             yield start + _failure(name, done, moments[done].event, raised)
+
+
+@lru_cache(maxsize=1)
+def _history(scenario: Scenario) -> list[Moment]:
+    """The history that calls for one scenario after the other share, with all it has prepared."""
+    return history(scenario)
 
 
 def scenario_values(scenario: Scenario) -> tuple:

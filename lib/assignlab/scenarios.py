@@ -6,7 +6,7 @@ and SKEWED partition counts; HOMOGENEOUS, HETEROGENEOUS_DISJOINT, HETEROGENEOUS_
 subscriptions. RANDOM subscriptions are our addition.
 """
 
-from base64 import urlsafe_b64encode
+from binascii import b2a_base64
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
@@ -216,12 +216,12 @@ def member_id(scenario: Scenario, member: int) -> str:
     """The id of the ``member``-th member that ever joined, as Kafka's coordinator forms it.
 
     >>> member_id(Scenario(ids="numbered"), 2)
-    'consumer-lab-3-eaedf84c-21af-48dd-9b0d-30b9fa290b87'
+    'consumer-lab-3-c0ea0098-87d3-4fc8-a862-cd9673fd997a'
     """
     if scenario.ids == "plain":
         return f"C{member}"
     number = member + 1 if scenario.ids == "numbered" else 1
-    return f"consumer-lab-{number}-{_uuid(scenario, f'member/{member}')}"
+    return f"consumer-lab-{number}-{_uuid(scenario.seed, member)}"
 
 
 def instance_id(member: int) -> str:
@@ -266,10 +266,13 @@ def topic_name(scenario: Scenario, topic: int) -> str:
     return name if topic < total else f"{name}.v{topic // total + 1}"
 
 
+URL_SAFE = bytes.maketrans(b"+/", b"__")
+
+
 def topic_id(scenario: Scenario, topic: int, creation: int = 0) -> str:
-    """The Uuid of a topic, in Kafka's base64 form; every ``creation`` has another one."""
-    text = urlsafe_b64encode(_stream(scenario, f"topic/{topic}/{creation}", 16))
-    return text.decode().rstrip("=").replace("-", "_")
+    """The Uuid of a topic, in Kafka's base64 form (without ``-``); it differs by ``creation``."""
+    text = b2a_base64(_sixteen(scenario.seed, f"topic/{creation}", topic), newline=False)
+    return text[:22].translate(URL_SAFE).decode()
 
 
 def draw(scenario: Scenario, what: str) -> int:
@@ -277,11 +280,22 @@ def draw(scenario: Scenario, what: str) -> int:
     return int.from_bytes(_stream(scenario, what, 4), "big")
 
 
-def _uuid(scenario: Scenario, what: str) -> str:
+def _uuid(seed: int, member: int) -> str:
     """A random (version 4) UUID drawn from the seed."""
-    text = _stream(scenario, what, 16).hex()
+    text = _sixteen(seed, "member", member).hex()
     variant = "89ab"[int(text[16], 16) & 3]
     return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-{variant}{text[17:20]}-{text[20:]}"
+
+
+def _sixteen(seed: int, what: str, number: int) -> bytes:
+    """16 random bytes for one of many; four neighbours share one hash."""
+    first = 16 * (number & 3)
+    return _sixty_four(seed, what, number >> 2)[first : first + 16]
+
+
+@lru_cache(maxsize=16)
+def _sixty_four(seed: int, what: str, block: int) -> bytes:
+    return blake2b(f"{seed}/{what}/{block}".encode()).digest()
 
 
 def _stream(scenario: Scenario, what: str, size: int) -> bytes:
