@@ -12,7 +12,6 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 
 from assignlab import assignors
 from assignlab.assignment import Assignment, partition_of, topic_of
@@ -24,10 +23,12 @@ DASHES = ((1, 0), (4, 1.5), (1, 1), (3, 1, 1, 1), (6, 2), (5, 1, 1, 1, 1, 1))
 """Distinct on white (contrast 3:1 and more), and distinct without colour by marker and dashes."""
 
 PARTS = {
-    "forced": ("#bbbbbb", ""),
+    "stayed": ("#e3e3e3", ""),
+    "forced": ("#8c8c8c", ""),
+    "needed": ("#0072b2", "//"),
     "by_choice": ("#0072b2", "//"),
     "avoidable": ("#d55e00", "xx"),
-    "assigned": ("#eeeeee", ".."),
+    "revoked_kept": ("#aa3377", ".."),
 }
 """The parts of a stacked bar of moves: fill and hatch."""
 
@@ -67,11 +68,12 @@ def curves(
     ax: Axes,
     low: str | None = None,
     high: str | None = None,
-    label_ends: bool = False,
+    markers: bool = True,
 ) -> Axes:
     """One line per strategy, with a band where ``low`` and ``high`` name columns.
 
-    ``frame``: columns ``strategy``, ``x``, ``y`` and the band's. Returns ``ax``.
+    ``frame``: columns ``strategy``, ``x``, ``y`` and the band's. ``markers``: at every point, or at
+    a few of many.
     """
     shift = _shifts(frame[y], len(frame["strategy"].unique()))
     for offset, (strategy, rows) in zip(shift, frame.groupby("strategy", sort=True), strict=True):
@@ -85,19 +87,10 @@ def curves(
             color=style["color"],
             marker=style["marker"],
             markersize=5,
+            markevery=1 if markers else max(len(rows) // 8, 1),
             linestyle=(0, style["dashes"]) if style["dashes"] != (1, 0) else "-",
             label=strategy,
         )
-        if label_ends:
-            ax.annotate(
-                strategy,
-                (rows[x].iloc[-1], rows[y].iloc[-1] + offset),
-                xytext=(5, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize="x-small",
-                color=style["color"],
-            )
     return ax
 
 
@@ -108,15 +101,22 @@ def _shifts(values: pd.Series, lines: int) -> np.ndarray:
 
 
 def small_multiples(
-    rows: Sequence, columns: Sequence, height: float = 2.6, width: float = 3.4
+    rows: Sequence,
+    columns: Sequence,
+    height: float = 2.6,
+    width: float = 3.4,
+    share_y: bool = True,
 ) -> tuple[Figure, np.ndarray]:
-    """A figure with one axes per pair of row and column, axes shared; (figure, axes[rows, cols])."""
+    """A figure with one axes per pair of row and column: (figure, axes[rows, columns]).
+
+    All share x; those of a row share y, unless ``share_y`` is False.
+    """
     return plt.subplots(
         len(rows),
         len(columns),
         figsize=(width * len(columns) + 1.2, height * len(rows) + 0.6),
         sharex=True,
-        sharey="row",
+        sharey="row" if share_y else False,
         squeeze=False,
         layout="constrained",
     )
@@ -128,6 +128,8 @@ def legend_below(figure: Figure, axes: Iterable[Axes], columns: int = 4) -> None
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
+    if not entries:
+        return
     figure.legend(
         list(entries.values()),
         list(entries),
@@ -213,9 +215,46 @@ def _cells(assignment: Assignment, column: dict[tuple[int, int], int]) -> set[tu
     return {(m, column[t, p]) for m, t, p in pairs if (t, p) in column}
 
 
-def parts_legend(parts: Sequence[str]) -> list[Patch]:
-    """Legend handles for the pieces of :func:`stacked`."""
-    return [
-        Patch(facecolor=PARTS[p][0], hatch=PARTS[p][1], edgecolor="white", label=p.replace("_", " "))
-        for p in parts
-    ]
+def reference(x, y, ax: Axes, label: str) -> Axes:
+    """A law or a bound beside the curves: thin, black, dotted, behind them."""
+    ax.plot(x, y, color="black", linestyle=":", linewidth=1.6, zorder=1, label=label)
+    return ax
+
+
+def counted(axes: np.ndarray, x: str, y: str) -> None:
+    """Axis titles for small multiples over a count: powers of two below, ``y`` on the left."""
+    for ax in axes.flat:
+        ax.set_xscale("log", base=2)
+        ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    for ax in axes[-1]:
+        ax.set_xlabel(x)
+    for ax in axes[:, 0]:
+        ax.set_ylabel(y)
+
+
+def titled(axes: np.ndarray, x: str) -> None:
+    """The title ``x`` under the lowest axes of each column; axes without content are taken away."""
+    for ax in axes.flat:
+        if not ax.has_data():
+            ax.remove()
+    for column in axes.T:
+        drawn = [ax for ax in column if ax.figure is not None]
+        if drawn:
+            drawn[-1].set_xlabel(x)
+
+
+def grouped(frame: pd.DataFrame, x: str, y: str, ax: Axes) -> Axes:
+    """Points side by side: one group per value of ``x`` in the frame's order, one per strategy."""
+    places = {value: i for i, value in enumerate(dict.fromkeys(frame[x]))}
+    strategies = list(dict.fromkeys(frame["strategy"]))
+    step = 0.8 / max(len(strategies), 1)
+    for i, strategy in enumerate(strategies):
+        rows = frame[frame["strategy"] == strategy]
+        style = look(strategy)
+        at = rows[x].map(places) + (i - (len(strategies) - 1) / 2) * step
+        ax.vlines(at, 0, rows[y], color=style["color"], linewidth=2, alpha=0.6)
+        ax.plot(at, rows[y], linestyle="", marker=style["marker"], color=style["color"],
+                label=strategy)  # fmt: skip
+    ax.set_xticks(list(places.values()), list(places), rotation=30, ha="right", fontsize="x-small")
+    ax.set_ylim(bottom=0)
+    return ax
