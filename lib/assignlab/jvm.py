@@ -1,15 +1,26 @@
 """The Java behaviours that decide ties: hash codes, UTF-16 order, the walk of a HashMap.
 
 Names become small integer arrays here, once per set of names; strategies see only the arrays.
-Sources: ``java.lang.String``, ``java.util.HashMap`` of JDK 8 to 21.
+Sources: ``java.lang.String``, ``java.util.HashMap`` and ``HashSet`` of JDK 8 to 17 (19 and later
+choose some initial tables smaller, see :func:`copy_capacity`), ``TopicPartition`` and ``Uuid`` of
+kafka-clients.
 """
 
+import base64
+import re
 from collections.abc import Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
+from assignlab import tree_bins
 from assignlab.compiled import njit
+
+MASK = (1 << 32) - 1
+
+
+# Strings
 
 
 def utf16(name: str) -> bytes:
@@ -27,39 +38,81 @@ def string_hash(name: str) -> int:
     >>> string_hash("Aa") == string_hash("BB") == 2112
     True
     """
-    units = np.frombuffer(utf16(name), dtype=">u2")
-    value = 0
-    for unit in units.tolist():
-        value = (31 * value + unit) & 0xFFFFFFFF
-    return value - (1 << 32) if value >= 1 << 31 else value
-
-
-@njit
-def _hash_units(units, ends, out):
-    start = 0
-    for i in range(ends.size):
-        h = np.uint32(0)
-        for k in range(start, ends[i]):
-            h = np.uint32(np.uint32(31) * h + np.uint32(units[k]))
-        out[i] = np.int32(h)
-        start = ends[i]
+    return int(string_hashes([name])[0])
 
 
 def string_hashes(names: Sequence[str]) -> np.ndarray:
     """``String.hashCode`` of every name: int32[n]."""
-    encoded = [utf16(name) for name in names]
-    ends = np.cumsum(np.array([len(e) // 2 for e in encoded], dtype=np.int64), dtype=np.int64)
-    units = np.frombuffer(b"".join(encoded), dtype=">u2").astype(np.uint16)
-    out = np.empty(len(encoded), dtype=np.int32)
-    _hash_units(units, ends, out)
+    return _hash_units(*_units(names))
+
+
+def _units(names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """All code units one behind the other, uint16[...], and where each name ends, int64[n]."""
+    text = "".join(names)
+    units = np.frombuffer(text.encode("utf-16-le", "surrogatepass"), dtype=np.uint16)
+    lengths = map(len, names) if units.size == len(text) else (len(utf16(n)) // 2 for n in names)
+    return units, np.fromiter(lengths, dtype=np.int64, count=len(names)).cumsum()
+
+
+@njit
+def _hash_units(units, ends):
+    out = np.empty(ends.size, dtype=np.int32)
+    start = 0
+    for i in range(ends.size):
+        h = 0
+        k = start
+        while k + 4 <= ends[i]:  # four units at once: the factors are powers of 31
+            h = (
+                923521 * h
+                + 29791 * np.int64(units[k])
+                + 961 * np.int64(units[k + 1])
+                + 31 * np.int64(units[k + 2])
+                + np.int64(units[k + 3])
+            ) & MASK
+            k += 4
+        while k < ends[i]:
+            h = (31 * h + np.int64(units[k])) & MASK
+            k += 1
+        out[i] = signed(h)
+        start = ends[i]
     return out
 
 
 @njit
+def signed(value):
+    """The low 32 bits of an int64, read as Java's ``int``."""
+    return ((value + (1 << 31)) & MASK) - (1 << 31)
+
+
+# Topic partitions
+
+
+@njit
+def topic_partition_hash(topic_hash, partition):
+    """``TopicPartition.hashCode``: ``31 * (31 + partition) + topic.hashCode()``, in 32 bits."""
+    return signed(31 * (31 + np.int64(partition)) + np.int64(topic_hash))
+
+
+@njit
+def topic_partition_hashes(topic_hashes, codes):
+    """``TopicPartition.hashCode`` of partition codes: int32[n].
+
+    ``topic_hashes``: int32[topics]; ``codes``: int64[n], see :func:`assignlab.assignment.code`.
+    """
+    out = np.empty(codes.size, dtype=np.int32)
+    for i in range(codes.size):
+        out[i] = topic_partition_hash(topic_hashes[codes[i] >> 32], codes[i] & MASK)
+    return out
+
+
+# HashMap and HashSet
+
+
+@njit
 def spread(h):
-    """``HashMap.hash``: folds the high half of a hash code into the low half (as unsigned)."""
-    u = np.uint32(h)
-    return np.uint32(u ^ (u >> np.uint32(16)))
+    """``HashMap.hash``: folds the high half of a hash code into the low half (Java's int)."""
+    h = np.int64(h)
+    return signed(h ^ ((h & MASK) >> 16))
 
 
 @njit
@@ -71,28 +124,271 @@ def table_size(count, capacity):
     return size
 
 
-@njit
-def hash_map_order(hashes, capacity=16):
-    """The order in which a ``HashMap`` walks keys that were put in the order given.
+def table_size_for(n: int) -> int:
+    """Initial slots of ``new HashMap(n)`` and ``new HashSet(n)``: the next power of two.
 
-    ``hashes``: int32[n], hash codes of n distinct keys in order of insertion.
-    Returns int64[n]: positions in ``hashes``, in the order of the walk: slot by slot, inside a slot
-    by insertion (a resize splits a slot and keeps the order of both halves).
+    >>> [table_size_for(n) for n in (0, 1, 3, 16, 17)]
+    [1, 1, 4, 16, 32]
     """
-    n = hashes.size
-    size = table_size(n, capacity)
-    mask = np.uint32(size - 1)
+    return 1 << max(n - 1, 0).bit_length()
+
+
+def copy_capacity(n: int) -> int:
+    """Initial slots of ``new HashMap(map)`` with n entries, and of ``putAll`` into a new map.
+
+    JDK 8 to 18. From 19 on it is the table for n / 0.75, which is half of this where n is exactly
+    three quarters of a power of two.
+
+    >>> [copy_capacity(n) for n in (0, 1, 6, 11, 12)]
+    [16, 2, 16, 16, 32]
+    """
+    if n == 0:
+        return 16
+    return table_size_for(int(np.float32(n) / np.float32(0.75) + np.float32(1)))
+
+
+def collection_capacity(n: int) -> int:
+    """Initial slots of ``new HashSet(collection)`` with n elements (JDK 8 to 18, as above).
+
+    >>> [collection_capacity(n) for n in (0, 11, 12)]
+    [16, 16, 32]
+    """
+    return table_size_for(max(int(np.float32(n) / np.float32(0.75)) + 1, 16))
+
+
+def hash_map_walk(
+    hashes: np.ndarray,
+    capacity: int = 16,
+    rank: np.ndarray | None = None,
+    newest_first: bool = False,
+    called_again: bool = False,
+) -> tuple[np.ndarray, bool]:
+    """The order in which a ``HashMap`` or ``HashSet`` walks its keys, and whether that is certain.
+
+    ``hashes``: int32[n], hash codes of n distinct keys in order of insertion; ``capacity``: slots
+    of the table when it was made (:func:`table_size_for`, :func:`copy_capacity`,
+    :func:`collection_capacity`); ``rank``: int64[n] position of every key in ``compareTo`` order,
+    None for keys that are not Comparable.
+
+    The keys came by ``put``, ``putIfAbsent``, ``add``, ``Collectors.toSet`` or ``toMap`` of two
+    functions, which append to a slot; or, ``newest_first``, by ``computeIfAbsent``, ``compute``,
+    ``merge``, ``Collectors.groupingBy`` or ``toMap`` with a merge function, which put a new key
+    in front. These also grow the table only at their next call: ``called_again`` tells whether
+    they were called once more, for a known key, after the last new one.
+
+    Returns (order int64[n]: positions in ``hashes``, slot by slot; bool: False if a crowded slot
+    was ordered by identity hash codes, so that Java itself may walk otherwise).
+    """
+    spreads = spread_all(hashes)
+    if was_crowded(spreads, capacity, 7 if newest_first else 8):
+        return tree_bins.walk(spreads, rank, capacity, newest_first, called_again)
+    late = newest_first and not called_again and spreads.size > 0
+    return walk_lists(spreads, table_size(spreads.size - late, capacity), newest_first), True
+
+
+def hash_map_order(
+    hashes: np.ndarray,
+    capacity: int = 16,
+    rank: np.ndarray | None = None,
+    newest_first: bool = False,
+    called_again: bool = False,
+) -> np.ndarray:
+    """The order of :func:`hash_map_walk` alone: int64[n]."""
+    return hash_map_walk(hashes, capacity, rank, newest_first, called_again)[0]
+
+
+@njit
+def spread_all(hashes):
+    """:func:`spread` of every hash code: int64[n]."""
+    out = np.empty(hashes.size, dtype=np.int64)
+    for i in range(hashes.size):
+        out[i] = spread(hashes[i])
+    return out
+
+
+@njit
+def was_crowded(spreads, capacity, limit):
+    """Whether a slot held more than ``limit`` keys at any time while the table grew."""
+    n = spreads.size
+    if n <= limit:
+        return False
+    size = capacity
+    while True:
+        held = np.zeros(size, dtype=np.uint8)
+        present = min(n, size * 3 // 4 + 1)
+        for i in range(present):
+            slot = spreads[i] & (size - 1)
+            if held[slot] == limit:
+                return True
+            held[slot] += np.uint8(1)
+        if present == n:
+            return False
+        size *= 2
+
+
+@njit
+def walk_lists(spreads, size, newest_first):
+    """Slot by slot, inside a slot by insertion: a resize splits slots and keeps their order."""
+    n = spreads.size
     start = np.zeros(size + 1, dtype=np.int64)
     for i in range(n):
-        start[(spread(hashes[i]) & mask) + 1] += 1
+        start[(spreads[i] & (size - 1)) + 1] += 1
     for slot in range(size):
         start[slot + 1] += start[slot]
     order = np.empty(n, dtype=np.int64)
-    for i in range(n):
-        slot = spread(hashes[i]) & mask
+    for k in range(n):
+        i = n - 1 - k if newest_first else k
+        slot = spreads[i] & (size - 1)
         order[start[slot]] = i
         start[slot] += 1
     return order
+
+
+# HashSets whose elements come and go
+
+
+class HashSets(NamedTuple):
+    """Many ``HashSet``s over numbered elements, each element in one set at the most.
+
+    Made for the sticky assignors' records of moved partitions, where only the first element of the
+    walk matters. Inside a slot that is the oldest element, so a set is a chain in order of
+    insertion plus the size of its table, which never shrinks. Plain arrays: usable in compiled code.
+
+    ``hash``: int64[elements] spread hashes; ``next``, ``prev``: int64[elements], -1 at the ends;
+    ``first``, ``last``, ``size``, ``capacity``: int64[sets]; ``tree``: bool[1], set once a slot of
+    a set became a tree, after which the walk is no longer certain.
+    """
+
+    hash: np.ndarray
+    next: np.ndarray
+    prev: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
+    size: np.ndarray
+    capacity: np.ndarray
+    tree: np.ndarray
+
+
+@njit
+def hash_sets(hashes, sets):
+    """``sets`` new, empty sets (16 slots) over elements with these hash codes, int32[elements]."""
+    return HashSets(
+        spread_all(hashes),
+        np.full(hashes.size, -1, dtype=np.int64),
+        np.full(hashes.size, -1, dtype=np.int64),
+        np.full(sets, -1, dtype=np.int64),
+        np.full(sets, -1, dtype=np.int64),
+        np.zeros(sets, dtype=np.int64),
+        np.full(sets, 16, dtype=np.int64),
+        np.zeros(1, dtype=np.bool_),
+    )
+
+
+@njit
+def set_add(sets, s, element):
+    """``add``: put an element, which is in no set, into set ``s``."""
+    if sets.size[s] >= tree_bins.TREEIFY_THRESHOLD:
+        _make_room(sets, s, sets.hash[element])
+    last = sets.last[s]
+    if last == -1:
+        sets.first[s] = element
+    else:
+        sets.next[last] = element
+    sets.prev[element] = last
+    sets.next[element] = -1
+    sets.last[s] = element
+    sets.size[s] += 1
+    if sets.size[s] > sets.capacity[s] * 3 // 4:
+        sets.capacity[s] *= 2
+
+
+@njit
+def _make_room(sets, s, h):
+    """A ninth element in a slot doubles a small table and makes a tree in a larger one."""
+    mask = sets.capacity[s] - 1
+    held = 0
+    e = sets.first[s]
+    while e != -1:
+        if (sets.hash[e] ^ h) & mask == 0:
+            held += 1
+        e = sets.next[e]
+    if held >= tree_bins.TREEIFY_THRESHOLD:
+        if sets.capacity[s] < tree_bins.MIN_TREEIFY_CAPACITY:
+            sets.capacity[s] *= 2
+        else:
+            sets.tree[0] = True
+
+
+@njit
+def set_remove(sets, s, element):
+    """``remove``: take an element out of set ``s``; the table keeps its size."""
+    before, after = sets.prev[element], sets.next[element]
+    if before == -1:
+        sets.first[s] = after
+    else:
+        sets.next[before] = after
+    if after == -1:
+        sets.last[s] = before
+    else:
+        sets.prev[after] = before
+    sets.size[s] -= 1
+
+
+@njit
+def set_first(sets, s):
+    """``iterator().next()``: the oldest element of the lowest occupied slot; -1 if empty."""
+    mask = sets.capacity[s] - 1
+    found = -1
+    lowest = sets.capacity[s]
+    e = sets.first[s]
+    while e != -1:
+        slot = sets.hash[e] & mask
+        if slot < lowest:
+            lowest = slot
+            found = e
+        e = sets.next[e]
+    return found
+
+
+@njit
+def set_renew(sets, s):
+    """Replace the empty set ``s`` by a new one: 16 slots again."""
+    sets.capacity[s] = 16
+
+
+# Kafka's Uuid
+
+
+class Uuid(NamedTuple):
+    """``org.apache.kafka.common.Uuid``: two signed 64-bit halves; compares as ``compareTo``.
+
+    >>> u = Uuid.parse("AAAAAAAAAAEAAAAAAAAAAg")
+    >>> u, u.hash_code(), str(u)
+    (Uuid(most=1, least=2), 3, 'AAAAAAAAAAEAAAAAAAAAAg')
+    """
+
+    most: int
+    least: int
+
+    @classmethod
+    def parse(cls, text: str) -> "Uuid":
+        """``Uuid.fromString``: 22 characters of base64url, padding allowed; else ValueError."""
+        if not re.fullmatch(r"[A-Za-z0-9_-]{22}(==)?", text):
+            raise ValueError(f"{text[:40]!r} is not a Kafka Uuid: 22 characters of base64url")
+        data = base64.urlsafe_b64decode(text[:22] + "==")
+        return cls(int.from_bytes(data[:8], signed=True), int.from_bytes(data[8:], signed=True))
+
+    def hash_code(self) -> int:
+        """``hashCode``: the four 32-bit quarters xored, signed."""
+        both = self.most ^ self.least
+        return int(signed((both >> 32) ^ both))
+
+    def __str__(self) -> str:
+        data = self.most.to_bytes(8, signed=True) + self.least.to_bytes(8, signed=True)
+        return base64.urlsafe_b64encode(data).decode()[:22]
+
+
+# Names
 
 
 class Names:
