@@ -8,6 +8,8 @@ the jars on first use; where it cannot, :class:`OriginalsUnavailable` says why.
 """
 
 import fcntl
+import hashlib
+import itertools
 import json
 import os
 import selectors
@@ -20,6 +22,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 PROJECT = Path(__file__).resolve().parents[2] / "oracle"
 BUILD_SECONDS = 600
@@ -82,6 +86,31 @@ SYSTEMS = (
             "4.4": "4.4.0",
         },
         artifact="org.apache.kafka:kafka-clients",
+    ),
+    System(
+        module="kafka-0-8",
+        main="assignlab.oracle.kafka08.Kafka08",
+        strategies=("scala-range", "scala-roundrobin"),
+        releases={"": "0.8.2.2"},
+    ),
+    System(
+        module="metaq",
+        main="assignlab.oracle.metaq.MetaQ",
+        strategies=("metaq-default", "metaq-consistent-hash"),
+        releases={"": "1.4.6.2"},
+    ),
+    System(
+        module="rocketmq",
+        main="assignlab.oracle.rocketmq.RocketMQ",
+        strategies=(
+            "rocketmq-avg",
+            "rocketmq-avg-by-circle",
+            "rocketmq-config",
+            "rocketmq-consistent-hash",
+            "rocketmq-machine-room",
+            "rocketmq-machine-room-nearby",
+        ),
+        releases={"": "5.3.3"},
     ),
 )
 
@@ -166,6 +195,54 @@ def _java() -> str:
     if not found or not Path(found).exists():
         raise OriginalsUnavailable("no Java 17 or later on the PATH")
     return found
+
+
+def spec_document(strategy: str, spec: dict[str, Any]) -> dict[str, Any]:
+    """The group of a bench ``spec`` before anybody owns anything (event FULL), as a document.
+
+    ``spec``: ``topics``, ``partitions`` (of each), ``members``, ``shape`` (EQUAL; HET1: the last
+    member takes the first topic only; NEST5: five nested buckets), ``event`` (FULL, or JOIN: all but
+    the last member own what the strategy gave them without it, generation 1). The oracle makes the
+    same group from the same numbers, so that a million partitions need not cross as JSON. Names
+    are chosen so that hash codes do not collide.
+    """
+    names = [f"topic-{i}-events" for i in range(spec["topics"])]
+    members = spec["members"]
+
+    def wanted(member: int) -> int:
+        if spec["shape"] == "EQUAL":
+            return len(names)
+        if spec["shape"] == "HET1":
+            return 1 if member == members - 1 else len(names)
+        if spec["shape"] == "NEST5":
+            return len(names) * (member * 5 // members + 1) // 5
+        raise ValueError(f"shape {spec['shape']!r} is not EQUAL, HET1 or NEST5")
+
+    return {
+        "strategy": strategy,
+        "topics": [{"name": name, "partitions": spec["partitions"]} for name in names],
+        "members": [
+            {
+                "id": f"consumer-{i}-{i * 0x9E3779B1 & 0xFFFFFFFF:08x}",
+                "topics": sorted(names[: wanted(i)]),
+            }
+            for i in range(members)
+        ],
+    }
+
+
+def digest(offsets: np.ndarray, topics: np.ndarray, partitions: np.ndarray) -> str:
+    """The oracle's digest of an assignment: SHA-256 over every member's list in its order.
+
+    ``offsets`` int[members + 1] into ``topics`` (index in the spec) and ``partitions``. Hashed are,
+    member by member, the length and then the pairs, as little-endian int32.
+    """
+    pairs = np.column_stack((topics, partitions)).astype("<i4")
+    hasher = hashlib.sha256()
+    for start, end in itertools.pairwise(np.asarray(offsets).tolist()):
+        hasher.update((end - start).to_bytes(4, "little"))
+        hasher.update(pairs[start:end].tobytes())
+    return hasher.hexdigest()
 
 
 class Original:

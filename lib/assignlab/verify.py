@@ -1,0 +1,269 @@
+"""Ours against the live originals, on fresh random histories.
+
+:func:`run` plays histories through an original, asks ours the same documents, and reports every
+difference, cut down to a small group, the smallest first. Where the original does not give one
+answer to one question, the state is counted apart: there is nothing to be equal to.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from assignlab import document as documents
+from assignlab.histories import Answer, Document, play
+from assignlab.oracle import Originals, OriginalTimedOut, original_of
+
+REPETITIONS = 8
+SHRINK_QUESTIONS = 3000
+MASK = 0xFFFFFFFF
+
+
+@dataclass
+class Difference:
+    """One state where ours differs; ``document`` is the smallest that was found to do so."""
+
+    case: str
+    event: str
+    document: Document
+    original: Answer
+    ours: Answer
+
+    @property
+    def size(self) -> int:
+        """Length of the document as JSON, the order in which differences are shown."""
+        return len(json.dumps(self.document))
+
+
+@dataclass
+class Report:
+    """What was compared for one strategy."""
+
+    strategy: str
+    states: int = 0
+    errors: int = 0
+    undetermined: int = 0
+    timed_out: int = 0
+    events: Counter = field(default_factory=Counter)
+    differences: list[Difference] = field(default_factory=list)
+
+    def line(self) -> str:
+        """One line of counts."""
+        return (
+            f"{self.strategy}: {self.states} states compared, {len(self.differences)} differences; "
+            f"the original threw in {self.errors}, was not deterministic in {self.undetermined}, "
+            f"gave no answer in time in {self.timed_out}"
+        )
+
+
+def same(original: Answer, ours: Answer) -> bool:
+    """Equal lists for equal members; errors are equal if their classes are."""
+    if "error" in original or "error" in ours:
+        return error_class(original) == error_class(ours)
+    return original["assignment"] == ours["assignment"]
+
+
+def error_class(answer: Answer) -> str | None:
+    """The simple class name in front of the colon, or None where there is no error.
+
+    >>> error_class({"error": "NullPointerException: no metadata"}), error_class({"assignment": {}})
+    ('NullPointerException', None)
+    """
+    return answer["error"].partition(":")[0] if "error" in answer else None
+
+
+def settled(ask: Callable[[Document], Answer], document: Document) -> Answer | None:
+    """The original's answer, or None if it does not always give the same one.
+
+    A hash table that holds nine or more colliding partitions orders equal hash codes by the
+    identity of the objects, which is new in every call. Such states are asked many times.
+    """
+    first = ask(document)
+    for _ in range(REPETITIONS - 1 if colliding_partitions(document) else 1):
+        if ask(document) != first:
+            return None
+    return first
+
+
+def colliding_partitions(document: Document) -> bool:
+    """Whether a HashMap of all partitions could hold a tree with equal hash codes in it.
+
+    A bin becomes a tree from nine keys on in a table of 64 or more slots; a tree orders keys of
+    equal hash code by identity. The table is looked at in its last two sizes.
+    """
+    hashes = [
+        (31 * (31 + partition) + java_hash(topic["name"])) & MASK
+        for topic in document["topics"]
+        for partition in range(topic.get("partitions", 0))
+    ]
+    if len(hashes) - len(set(hashes)) == 0:
+        return False
+    capacity = 16
+    while len(hashes) > 0.75 * capacity:
+        capacity *= 2
+    for slots in (capacity, capacity // 2):
+        bins = Counter((h ^ (h >> 16)) & (slots - 1) for h in hashes)
+        if slots >= 64 and max(bins.values()) >= 9:
+            return True
+    return False
+
+
+def java_hash(text: str) -> int:
+    """``String.hashCode`` as an unsigned number; kept apart from the library that is tested.
+
+    >>> java_hash("Aa") == java_hash("BB") == 2112
+    True
+    """
+    value = 0
+    units = text.encode("utf-16-be", "surrogatepass")
+    for high, low in zip(units[::2], units[1::2], strict=True):
+        value = (31 * value + 256 * high + low) & MASK
+    return value
+
+
+def run(
+    strategies: Iterable[str],
+    histories: int,
+    seed: int,
+    progress: Callable[[str, int], None] = lambda strategy, done: None,
+    ours: Callable[[Document], Answer] = documents.answer,
+    max_differences: int = 10,
+) -> Iterator[Report]:
+    """One report per strategy, differences smallest first.
+
+    Only the first ``max_differences`` are cut down; later ones are counted and kept as they are.
+    Raises :class:`~assignlab.oracle.OriginalsUnavailable` where the originals cannot be run, and
+    KeyError for a strategy whose original is not known.
+    """
+    strategies = list(strategies)
+    for strategy in strategies:
+        original_of(strategy)
+    with Originals() as originals:
+        for strategy in strategies:
+            report = Report(strategy)
+            for number in range(histories):
+                _compare_history(report, originals, seed, number, ours, max_differences)
+                progress(strategy, number + 1)
+            report.differences.sort(key=lambda difference: difference.size)
+            yield report
+
+
+def _compare_history(report, originals, seed, number, ours, max_differences) -> None:
+    steps = play(report.strategy, seed, number, originals.ask)
+    for step in range(10**9):
+        try:
+            event, document, first = next(steps)
+        except StopIteration:
+            return
+        except OriginalTimedOut:
+            report.timed_out += 1
+            return
+        original = settled(originals.ask, document)
+        report.events[event] += 1
+        if original is None:
+            report.undetermined += 1
+            continue
+        report.states += 1
+        report.errors += "error" in original
+        answer = ours(document)
+        if same(original, answer):
+            continue
+        if len(report.differences) < max_differences:
+            document, original, answer = shrink(document, originals.ask, ours)
+        report.differences.append(
+            Difference(f"seed {seed}, history {number}, step {step}", event, document, original, answer)
+        )
+
+
+def shrink(
+    document: Document,
+    ask: Callable[[Document], Answer],
+    ours: Callable[[Document], Answer],
+) -> tuple[Document, Answer, Answer]:
+    """A smaller document on which both still differ, with both answers.
+
+    Greedy: members, topics, claims, partitions and optional fields are left out one by one as long
+    as the difference stays and the original stays determined.
+    """
+    asked = 0
+    best, original, answer = document, ask(document), ours(document)
+    found = True
+    while found and asked < SHRINK_QUESTIONS:
+        found = False
+        for candidate in smaller(best):
+            asked += 1
+            reply = settled(ask, candidate)
+            mine = ours(candidate)
+            if reply is not None and not same(reply, mine):
+                best, original, answer, found = candidate, reply, mine, True
+                break
+            if asked >= SHRINK_QUESTIONS:
+                break
+    return best, original, answer
+
+
+def smaller(document: Document) -> Iterator[Document]:
+    """Documents that are one step smaller, the largest steps first."""
+
+    def with_(key: str, index: int, entry: dict | None) -> Document:
+        entries = list(document[key])
+        entries[index : index + 1] = [] if entry is None else [entry]
+        return {**document, key: entries}
+
+    members, topics = document["members"], document["topics"]
+    for i in range(len(members)):
+        yield with_("members", i, None)
+    for i in range(len(topics)):
+        yield with_("topics", i, None)
+    for i, member in enumerate(members):
+        for name in ("owned", "generation", "sub_generation", "instance", "rack"):
+            if name in member:
+                yield with_("members", i, _without(member, name))
+    for i, topic in enumerate(topics):
+        if "racks" in topic:
+            yield with_("topics", i, _without(topic, "racks"))
+        for count in _fewer(topic["partitions"]):
+            changed = {**topic, "partitions": count}
+            if "racks" in topic:
+                changed["racks"] = topic["racks"][:count]
+            yield with_("topics", i, changed)
+    for i, member in enumerate(members):
+        for name in ("owned", "topics"):
+            entries = member.get(name) or []
+            for part in _parts(len(entries)):
+                kept = entries[: part.start] + entries[part.stop :]
+                yield with_("members", i, {**member, name: kept})
+
+
+def _without(entry: dict[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in entry.items() if key != name}
+
+
+def _fewer(count: int) -> list[int]:
+    return sorted({0, count // 2, count - 1} - {count, -1})
+
+
+def _parts(length: int) -> Iterator[range]:
+    """Halves first, then single entries."""
+    if length > 3:
+        yield range(0, length // 2)
+        yield range(length // 2, length)
+    for i in range(length):
+        yield range(i, i + 1)
+
+
+def show(difference: Difference) -> str:
+    """One difference as lines to read and to paste."""
+    return "\n".join(
+        (
+            f"{difference.case} ({difference.event})",
+            f"  document {json.dumps(difference.document)}",
+            f"  original {json.dumps(_answer_only(difference.original))}",
+            f"  ours     {json.dumps(_answer_only(difference.ours))}",
+        )
+    )
+
+
+def _answer_only(answer: Answer) -> Answer:
+    return _without(answer, "next_owned")
