@@ -77,6 +77,8 @@ class Progress:
                 self._at[name] = int(cell[1])
                 self._sweep.pop(name, None)
                 self._show(name)
+                # The first word of the cell's sweep comes at once.
+                self._printed = 0.0
             elif sweep:
                 self._sweep[name] = sweep[0].strip()
                 self._show(name, every=LOG_EVERY)

@@ -79,7 +79,7 @@ def _code_cells(executed: Path) -> list[dict]:
 def _error(cell: dict) -> str | None:
     for output in cell["outputs"]:
         if output["output_type"] == "error":
-            return f"{output['ename']}: {output['evalue']}".strip()
+            return ": ".join(filter(None, [output["ename"], output["evalue"]]))
     return None
 
 
