@@ -2,6 +2,7 @@
 
 from assignlab.assignment import Assignment
 from assignlab.assignors.kafka import sticky_constrained as constrained
+from assignlab.assignors.kafka import sticky_general as general
 from assignlab.assignors.kafka.sticky_claims import (
     NO_PHANTOMS,
     UNKNOWN_PHANTOM,
@@ -39,7 +40,15 @@ def assign_sticky(group: Group, cooperative: bool) -> Assignment:
         if status != constrained.DONE:
             raise OriginalError("IllegalStateException", constrained.FAULTS[status])
         return Assignment(offsets, codes)
-    raise NotImplementedError
+    potential = group.prepared(general.potential_of)
+    status, offsets, codes, certain = general.build(
+        shape, potential, racks, phantoms, holder, newest, *read, cooperative
+    )
+    if status == general.NULL_POINTER:
+        raise OriginalError("NullPointerException", "...")
+    if status == general.NO_ELEMENT:
+        raise OriginalError("NoSuchElementException", "...")
+    return Assignment(offsets, codes, notes={} if certain else {"hash_trees": True})
 
 
 STRATEGY = Strategy(
