@@ -46,7 +46,8 @@ def join(
     """New members with the topic indices that they subscribe to."""
     members = group.members
     rows = _Rows(members)
-    subscription = np.append(members.subscription, [rows.of(indices) for indices in topics])
+    joining = np.array([rows.of(indices) for indices in topics], dtype=np.int64)
+    subscription = np.concatenate((members.subscription, joining))
     return _with_members(
         group,
         Members(
@@ -384,30 +385,27 @@ class _Teller:
     def _join(self, count: int):
         numbers = list(range(self.joined, self.joined + count))
         self.joined += count
-        self._enter(numbers, [topics_of_bucket(self.scenario, number) for number in numbers])
+        topics = [topics_of_bucket(self.scenario, number) for number in numbers]
+        if self.scenario.subscription == "HOMOGENEOUS":
+            everything = np.arange(len(self.group.topics))
+            topics = [everything] * count
+        self._enter(numbers, topics)
 
     def _enter(self, numbers: list[int], topics: list[np.ndarray], ids=None, **facts):
+        """Members join, with what is left of these topics."""
         scenario = self.scenario
-        alive = [self._alive(indices) for indices in topics]
+        there = self.group.topics.partitions != NO_METADATA
         self.numbers = self.numbers + numbers
         self._then(
             join(
                 self.group,
                 ids or [member_id(scenario, number) for number in numbers],
-                alive,
+                [indices[there[indices]] for indices in topics],
                 [instance_id(number) for number in numbers] if scenario.static else None,
                 [rack(scenario, number) for number in numbers] if scenario.racks else None,
             ),
             **facts,
         )
-
-    def _alive(self, topics: np.ndarray) -> np.ndarray:
-        """What is left of the topics of a bucket, and what was created since."""
-        partitions = self.group.topics.partitions
-        created = np.arange(self.scenario.topics, partitions.size)
-        if self.scenario.subscription == "HOMOGENEOUS":
-            topics = np.append(topics, created)
-        return topics[partitions[topics] != NO_METADATA]
 
     def _leave_one(self):
         self._leave([len(self.group.members) - 1])

@@ -139,7 +139,7 @@ def partition_counts(scenario: Scenario) -> list[int]:
     """Partitions per topic, largest first.
 
     >>> partition_counts(Scenario(topics=9, partitions=20, distribution="SKEWED"))
-    [8, 3, 3, 1, 1, 1, 1, 1, 1]
+    [7, 4, 3, 1, 1, 1, 1, 1, 1]
     """
     topics, partitions = scenario.topics, scenario.partitions
     if scenario.distribution == "EQUAL" or topics == 1:
