@@ -9,7 +9,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import kafka.common.TopicAndPartition;
-import kafka.consumer.AssignmentContext;
 import kafka.consumer.ConsumerThreadId;
 import kafka.consumer.PartitionAssignor;
 import kafka.consumer.RangeAssignor;
@@ -50,12 +49,13 @@ public final class Kafka08 {
         kafka.client.close();
     }
 
-    private ObjectNode answer(GroupDocument document) throws BadDocument {
+    private ObjectNode answer(GroupDocument document) throws Exception {
         register(document);
+        Contexts contexts = new Contexts(GROUP, client);
         ObjectNode answer = Conversation.JSON.createObjectNode();
         ObjectNode parts = answer.putObject("assignment");
         for (Member member : document.members())
-            write(part(assignor(document.strategy()), member.id()), parts.putArray(member.id()));
+            write(assignor(document.strategy()).assign(contexts.of(member)), parts.putArray(member.id()));
         if (document.strategy().equals("scala-roundrobin") && hasEqualHashes(document))
             answer.put("hash_ties", true);
         return answer;
@@ -67,11 +67,6 @@ public final class Kafka08 {
             case "scala-roundrobin" -> new RoundRobinAssignor();
             default -> throw new BadDocument("no strategy " + strategy);
         };
-    }
-
-    private scala.collection.Map<TopicAndPartition, ConsumerThreadId> part(
-            PartitionAssignor assignor, String consumer) {
-        return assignor.assign(new AssignmentContext(GROUP, consumer, true, client));
     }
 
     /** Sorted by topic and partition: the original gives a map. */
@@ -88,23 +83,23 @@ public final class Kafka08 {
                 list.addArray().add(topic).add(partition).add(thread)));
     }
 
-    /** What consumers and brokers of that time write into ZooKeeper. */
+    /** What consumers and brokers of that time write into ZooKeeper, as far as it is read: parsing is slow. */
     private void register(GroupDocument document) {
         zooKeeper.clear();
         for (Topic topic : document.topics()) {
             ObjectNode replicas = Conversation.JSON.createObjectNode();
             for (int partition = 0; partition < topic.partitions(); partition++)
-                replicas.putArray(Integer.toString(partition)).add(0);
-            ObjectNode registration = Conversation.JSON.createObjectNode().put("version", 1);
+                replicas.putArray(Integer.toString(partition));
+            ObjectNode registration = Conversation.JSON.createObjectNode();
             zooKeeper.add("/brokers/topics/" + topic.name(), bytes(registration.set("partitions", replicas)));
         }
         for (Member member : document.members()) {
             ObjectNode streams = Conversation.JSON.createObjectNode();
             for (int i = 0; i < member.topics().size(); i++)
                 streams.put(member.topics().get(i), streams(member, i));
-            ObjectNode registration = Conversation.JSON.createObjectNode().put("version", 1);
+            ObjectNode registration = Conversation.JSON.createObjectNode();
             registration.set("subscription", streams);
-            registration.put("pattern", "static").put("timestamp", "1");
+            registration.put("pattern", "static");
             zooKeeper.add("/consumers/" + GROUP + "/ids/" + member.id(), bytes(registration));
         }
     }

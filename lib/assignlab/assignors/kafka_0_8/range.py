@@ -1,0 +1,99 @@
+"""``scala-range``: the range assignor of Kafka 0.8's Scala consumer.
+
+The rule. For each topic by itself: lay out its partitions in numeric order and the consumer threads
+that read it in the order of their names; cut the partitions into as many contiguous ranges as there
+are threads; where that does not divide evenly, the first threads get one partition more.
+No leader does this: every consumer reads the group from ZooKeeper, computes the whole and keeps its
+own part. So a thread without a partition is idle, and everybody who reads the same gets the same.
+
+What it promises, in order
+1. Every topic is spread within one partition over its threads.
+2. Topics with the same threads and the same number of partitions are cut alike.
+It does not promise balance over topics: the threads that sort first get the extra partition of
+every topic, and names sort as strings (``c-10`` before ``c-2``).
+
+Two consumers with two streams each and five partitions, then three consumers with one:
+
+>>> from assignlab.document import answer
+>>> answer({"strategy": "scala-range", "topics": [{"name": "p", "partitions": 5}], "members": [
+...     {"id": "C1", "topics": ["p"], "streams": 2}, {"id": "C2", "topics": ["p"], "streams": 2}]})
+{'assignment': {'C1': [['p', 0, 'C1-0'], ['p', 1, 'C1-0'], ['p', 2, 'C1-1']], \
+'C2': [['p', 3, 'C2-0'], ['p', 4, 'C2-1']]}}
+>>> from assignlab.group import group
+>>> g = group({"t": 10}, {"a": ["t"], "b": ["t"], "c": ["t"]})
+>>> [assign(g).of(m).tolist() for m in range(3)]
+[[0, 1, 2, 3], [4, 5, 6], [7, 8, 9]]
+"""
+
+import numpy as np
+
+from assignlab.assignment import Assignment
+from assignlab.assignors.kafka.orders import topics_by_name
+from assignlab.assignors.kafka_0_8 import threads
+from assignlab.compiled import njit
+from assignlab.group import Group
+from assignlab.strategy import Strategy
+
+
+def assign(group: Group) -> Assignment:
+    """Cut every topic into one range per thread."""
+    starts, reading = group.prepared(threads.by_topic)
+    return Assignment(
+        *assign_ranges(
+            group.prepared(topics_by_name),
+            group.topics.partitions,
+            starts,
+            reading.member,
+            reading.number,
+            len(group.members),
+        )
+    )
+
+
+@njit
+def assign_ranges(topics, partitions, starts, member, number, members):
+    """Range after range, topics by name: every member's list is sorted by topic and partition.
+
+    ``topics``: int64[n] topic indices; ``partitions``: int64[topics]; ``starts``, ``member``,
+    ``number``: per topic its threads, sorted. Returns (offsets, codes, threads).
+    """
+    offsets = np.zeros(members + 1, dtype=np.int64)
+    for t in topics:
+        consumers = starts[t + 1] - starts[t]
+        for i in range(min(consumers, partitions[t])):
+            offsets[member[starts[t] + i] + 1] += range_length(i, partitions[t], consumers)
+    for m in range(members):
+        offsets[m + 1] += offsets[m]
+    fill = offsets[:-1].copy()
+    codes = np.empty(offsets[members], dtype=np.int64)
+    threads = np.empty(offsets[members], dtype=np.int32)
+    for t in topics:
+        consumers = starts[t + 1] - starts[t]
+        first = t << 32
+        for i in range(min(consumers, partitions[t])):
+            m = member[starts[t] + i]
+            length = range_length(i, partitions[t], consumers)
+            for k in range(fill[m], fill[m] + length):
+                codes[k] = first
+                threads[k] = number[starts[t] + i]
+                first += 1
+            fill[m] += length
+    return offsets, codes, threads
+
+
+@njit
+def range_length(position, partitions, consumers):
+    """Partitions of the thread at this position: nPartsPerConsumer, and one more for the first."""
+    return partitions // consumers + (1 if position < partitions % consumers else 0)
+
+
+STRATEGY = Strategy(
+    name="scala-range",
+    system="Kafka 0.8 consumer",
+    first="0.8.2.0",
+    last="0.8.2.2",
+    protocol="independent",
+    sticky=False,
+    source="kafka.consumer.RangeAssignor (kafka_2.11 0.8.2.2)",
+    assign=assign,
+)

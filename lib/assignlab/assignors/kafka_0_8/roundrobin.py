@@ -1,0 +1,214 @@
+"""``scala-roundrobin``: the round robin assignor of Kafka 0.8's Scala consumer.
+
+The rule. Lay out all partitions of all subscribed topics in the order of the hash code of the string
+``[topic,partition]`` (Java's ``hashCode``, as a signed number), and all consumer threads in the order
+of their names. Deal the partitions one by one around the circle of threads. Every consumer does this
+for itself and keeps what its own threads get.
+
+What it promises, in order
+1. It only runs where all consumers subscribe to the same topics with, each for itself, the same
+   number of streams for all of them; otherwise it throws IllegalArgumentException.
+2. Threads then differ by one partition at the most (consumers do not: more threads, more partitions).
+It is not sticky. The hash code is there to scatter the partitions of a topic but does not: those of
+single-digit partitions ascend by 31, so a topic stays one block, or a few, by number of digits.
+
+>>> from assignlab.document import answer
+>>> def deal(topics, members):
+...     return answer({"strategy": "scala-roundrobin",
+...         "topics": [{"name": name, "partitions": n} for name, n in topics.items()],
+...         "members": [{"id": m, "topics": list(topics), "streams": s} for m, s in members.items()]})
+>>> for member, partitions in deal({"topic0": 3, "topic1": 3}, {"C0": 2, "C1": 2})["assignment"].items():
+...     print(member, *partitions)
+C0 ['topic0', 0, 'C0-0'] ['topic0', 1, 'C0-1'] ['topic1', 1, 'C0-0'] ['topic1', 2, 'C0-1']
+C1 ['topic0', 2, 'C1-0'] ['topic1', 0, 'C1-1']
+>>> from assignlab.jvm import string_hash
+>>> order = "0 1 2 3 4 5 6 7 8 9 10 11".split()
+>>> [" ".join(sorted(order, key=lambda p: string_hash(f"[{topic},{p}]"))) for topic in ("t0", "orders")]
+['10 11 0 1 2 3 4 5 6 7 8 9', '0 1 2 3 4 5 6 7 8 9 10 11']
+
+Where two partitions have one hash code, their order is that of a Scala hash map, which depends on
+the order in which the consumer itself registered its topics. Consumers may then disagree: a
+partition has two owners and another none. The result says ``hash_ties``; it shows what each
+consumer would claim.
+
+>>> answer({"strategy": "scala-roundrobin",
+...         "topics": [{"name": "Aa", "partitions": 1}, {"name": "BB", "partitions": 1}],
+...         "members": [{"id": "C1", "topics": ["Aa", "BB"]}, {"id": "C2", "topics": ["BB", "Aa"]}]})
+{'assignment': {'C1': [['BB', 0, 'C1-0']], 'C2': [['BB', 0, 'C2-0']]}, 'hash_ties': True}
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from assignlab.assignment import Assignment, code
+from assignlab.assignors.kafka.orders import topics_by_name
+from assignlab.assignors.kafka_0_8 import scala_maps, threads
+from assignlab.compiled import njit
+from assignlab.errors import OriginalError
+from assignlab.group import Group
+from assignlab.jvm import string_hashes
+from assignlab.strategy import Strategy
+
+MASK = (1 << 32) - 1
+SIGN = 1 << 31
+
+
+def assign(group: Group) -> Assignment:
+    """Deal the partitions, by hash code, around the circle of threads."""
+    circle = group.prepared(circle_of_threads)
+    layout = group.prepared(laid_out)
+    lists = deal(
+        layout.codes,
+        layout.places,
+        layout.view[group.members.subscription],
+        circle.member,
+        circle.number,
+        len(group.members),
+    )
+    return Assignment(*lists, {"hash_ties": True} if layout.ties else {})
+
+
+def circle_of_threads(group: Group) -> threads.Threads:
+    """The threads of the circle, once the conditions of round robin are met."""
+    members = group.members
+    starts, counts = group.prepared(threads.streams)
+    if counts.size == 0:
+        if len(members):
+            raise OriginalError("NullPointerException", "no member subscribes to anything")
+        return group.prepared(threads.by_name)
+    wanted = np.unique(members.topics).size
+    for first, last in zip(starts.tolist(), starts[1:].tolist(), strict=False):
+        if first < last and (last - first < wanted or np.ptp(counts[first:last]) > 0):
+            raise OriginalError(
+                "IllegalArgumentException",
+                "round robin is allowed only if all consumers subscribe to the same topics "
+                "and each has the same number of streams for all of them",
+            )
+    return group.prepared(threads.by_name)
+
+
+class Layout(NamedTuple):
+    """All partitions in the order of results, and where each stands in the deal.
+
+    ``codes``: int64[n] by topic name and partition. ``places``: int64[views, n]; several views only
+    where hash codes tie, then ``view`` int64[subscriptions] says which subscription sees which.
+    """
+
+    codes: np.ndarray
+    places: np.ndarray
+    view: np.ndarray
+    ties: bool
+
+
+def laid_out(group: Group) -> Layout:
+    """Sort the partitions by hash code, as each consumer does."""
+    topics = group.prepared(topics_by_name)
+    counts = group.topics.partitions[topics]
+    topic = np.repeat(np.arange(topics.size), counts)
+    partition = np.arange(topic.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    prefixes = string_hashes([f"[{group.topics.names[t]}," for t in topics.tolist()])
+    hashes = partition_hashes(prefixes.astype(np.int64), counts)
+    order = np.argsort(hashes, kind="stable")
+    ties = bool((np.diff(hashes[order]) == 0).any())
+    subscriptions = group.members.offsets.size - 1
+    if ties:
+        orders = [
+            np.lexsort((partition, ranks_in_map(group, s)[topics][topic], hashes))
+            for s in range(subscriptions)
+        ]
+        view = np.arange(subscriptions)
+    else:
+        orders = [order]
+        view = np.zeros(subscriptions, dtype=np.int64)
+    places = np.empty((len(orders), order.size), dtype=np.int64)
+    for row, walk in zip(places, orders, strict=True):
+        row[walk] = np.arange(order.size)
+    return Layout(code(topics[topic], partition), places, view, ties)
+
+
+@njit
+def partition_hashes(prefixes, counts):
+    """Hash codes of ``[topic,partition]``, topic after topic: int32[sum(counts)].
+
+    ``prefixes``: hash codes of ``[topic,``; ``counts``: partitions of each topic.
+    """
+    hashes = np.empty(counts.sum(), dtype=np.int32)
+    k = 0
+    for i in range(counts.size):
+        for partition in range(counts[i]):
+            h = append_number(prefixes[i], partition)
+            hashes[k] = ((31 * h + ord("]") & MASK) ^ SIGN) - SIGN
+            k += 1
+    return hashes
+
+
+@njit
+def append_number(h, number):
+    """The hash code of a string with a number's digits appended (low 32 bits)."""
+    divisor = 1
+    while number // divisor >= 10:
+        divisor *= 10
+    while divisor > 0:
+        h = 31 * h + ord("0") + number // divisor % 10 & MASK
+        divisor //= 10
+    return h
+
+
+def ranks_in_map(group: Group, subscription: int) -> np.ndarray:
+    """Rank of every topic in ``partitionsForTopic`` of a consumer that registered so: int64[topics].
+
+    The registered topics go from a Map (the parsed registration) to a HashMap (their threads), a
+    second one (their replicas) and a third (their partitions), each filled in the order of the last.
+    """
+    members = group.members
+    walk = members.topics[members.offsets[subscription] : members.offsets[subscription + 1]]
+    hashes = group.topics.names.hashes
+    walk = walk[scala_maps.immutable_order(hashes[walk])]
+    for _ in range(3):
+        walk = walk[scala_maps.mutable_order(hashes[walk])]
+    ranks = np.full(len(group.topics), -1, dtype=np.int64)
+    ranks[walk] = np.arange(walk.size)
+    return ranks
+
+
+@njit
+def deal(codes, places, view, member, number, members):
+    """Give each partition to the thread of its place; every member keeps what it sees as its own.
+
+    ``codes``: int64[n]; ``places``: int64[views, n]; ``view``: int64[members]; ``member``,
+    ``number``: the circle. Returns (offsets, codes, threads) of the members' lists.
+    """
+    views, n = places.shape
+    offsets = np.zeros(members + 1, dtype=np.int64)
+    for i in range(n):
+        for v in range(views):
+            m = member[places[v, i] % member.size]
+            if view[m] == v:
+                offsets[m + 1] += 1
+    for m in range(members):
+        offsets[m + 1] += offsets[m]
+    fill = offsets[:-1].copy()
+    lists = np.empty(offsets[members], dtype=np.int64)
+    threads = np.empty(offsets[members], dtype=np.int32)
+    for i in range(n):
+        for v in range(views):
+            thread = places[v, i] % member.size
+            m = member[thread]
+            if view[m] == v:
+                lists[fill[m]] = codes[i]
+                threads[fill[m]] = number[thread]
+                fill[m] += 1
+    return offsets, lists, threads
+
+
+STRATEGY = Strategy(
+    name="scala-roundrobin",
+    system="Kafka 0.8 consumer",
+    first="0.8.2.0",
+    last="0.8.2.2",
+    protocol="independent",
+    sticky=False,
+    source="kafka.consumer.RoundRobinAssignor (kafka_2.11 0.8.2.2)",
+    assign=assign,
+)
