@@ -1,0 +1,238 @@
+"""One slice of a sweep, played inside a Spark task: scenarios in, batches of records out.
+
+The simulations run in a forked child, because compiled code cannot be interrupted: one that uses up
+its time, or takes its process down, costs the child, becomes an error record, and another child
+goes on behind it. Where the system cannot fork, they run in the task, without a limit of time.
+"""
+
+import json
+import mmap
+import os
+import signal
+import struct
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from assignlab import rebalance, warm
+from assignlab.metrics import Column
+from assignlab.scenarios import Scenario
+
+COLUMNS = (
+    Column("scenario", "int64", "", "number of the scenario in the sweep, from 0"),
+    *rebalance.COLUMNS,
+)
+"""The columns of a sweep's table; ``scenario``, ``strategy`` and ``step`` are its key."""
+
+TYPES = {"string": pa.string(), "int64": pa.int64(), "float64": pa.float64(), "bool": pa.bool_()}
+SCHEMA = pa.schema([(column.name, TYPES[column.type]) for column in COLUMNS])
+ROWS_PER_BATCH = 4096
+SECONDS_PER_BATCH = 0.5
+MARK = struct.Struct("q")
+SCENARIO_NAMES = [column.name for column in rebalance.SCENARIO_COLUMNS]
+
+
+def play_slice(
+    batches: Iterable[pa.RecordBatch], strategies: Sequence[str], limit: float, progress: str
+) -> Iterator[pa.RecordBatch]:
+    """The records of one slice: what a sweep hands to ``mapInArrow``.
+
+    ``batches``: the slice's scenarios, columns ``slice``, ``scenario``, ``cost`` and ``fields``;
+    ``limit``: see :func:`simulate`; ``progress``: the folder to :func:`report` to.
+    """
+    rows = [row for batch in batches for row in batch.to_pylist()]
+    if not rows:
+        return
+    for strategy in strategies:
+        # Before the children are forked, so that none of them has to.
+        warm.load(strategy)
+    rows.sort(key=lambda row: (-row["cost"], row["scenario"]))
+    jobs = [(row["scenario"], scenario_of(row["fields"])) for row in rows]
+    for done, batch in simulate(jobs, strategies, limit):
+        report(Path(progress), rows[0]["slice"], done, sum(row["cost"] for row in rows[:done]))
+        yield batch
+
+
+def scenario_of(fields: str) -> Scenario:
+    """The scenario whose fields were written as JSON."""
+    values = json.loads(fields)
+    return Scenario(**values | {"events": tuple(values["events"])})
+
+
+def report(folder: Path, slice: int, done: int, cost: float) -> None:
+    """Leave word of how many scenarios of a slice are done, and what they were to cost."""
+    # Nothing depends on it: a folder that the executor cannot write only costs the progress.
+    with suppress(OSError):
+        part = folder / f".{slice}.{os.getpid()}"
+        part.write_text(f"{done} {cost}")
+        part.replace(folder / str(slice))
+
+
+def reported(folder: Path) -> tuple[int, float]:
+    """How many scenarios are done in all slices, and what they were to cost."""
+    reports = [path.read_text().split() for path in folder.glob("[0-9]*")]
+    return sum(int(done) for done, _ in reports), sum(float(cost) for _, cost in reports)
+
+
+class Turn(NamedTuple):
+    """A scenario to play with these strategies; or, with ``lost``, why the one of them cannot."""
+
+    number: int
+    scenario: Scenario
+    strategies: tuple[str, ...]
+    lost: str | None = None
+
+
+def simulate(
+    jobs: Sequence[tuple[int, Scenario]], strategies: Sequence[str], limit: float
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Play every scenario with every strategy: (scenarios done, records since the last batch).
+
+    ``jobs``: scenarios with their numbers in the sweep. ``limit``: seconds of processor time for
+    one strategy on one scenario; they do not pass while other processes compute.
+    """
+    turns = [Turn(number, scenario, tuple(strategies)) for number, scenario in jobs]
+    if not hasattr(os, "fork"):
+        yield from play(turns, limit, lambda turn: None, lambda seconds: None)
+        return
+    while turns:
+        played = 0
+        with Child(lambda mark, timer, turns=turns: play(turns, limit, mark, timer)) as child:
+            for played, batch in child.messages():
+                yield len(jobs) - len({turn.number for turn in turns[played:]}), batch
+        left = turns[played:]
+        if left:
+            guilty = child.mark - played
+            if guilty < 0:
+                raise RuntimeError(f"the process of a slice ended with code {child.code}")
+            left[guilty : guilty + 1] = again(left[guilty], child.code, limit)
+        turns = left
+
+
+def play(
+    turns: Sequence[Turn],
+    limit: float,
+    mark: Callable[[int], None],
+    timer: Callable[[float], None],
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Play turns one after the other: (turns done, records since the last batch)."""
+    rows: list[tuple] = []
+    sent = time.monotonic()
+    for place, turn in enumerate(turns):
+        start = (turn.number,)
+        if turn.lost is None:
+            mark(place)
+            timer(limit)
+            rows += [start + row for row in rebalance.records(turn.scenario, turn.strategies)]
+            timer(0)
+        else:
+            rows.append(lost_record(turn))
+        now = time.monotonic()
+        if len(rows) >= ROWS_PER_BATCH or now - sent >= SECONDS_PER_BATCH:
+            yield place + 1, record_batch(rows)
+            rows, sent = [], now
+    if rows:
+        yield len(turns), record_batch(rows)
+
+
+def again(turn: Turn, code: int, limit: float) -> list[Turn]:
+    """What to do after the process of a turn ended with ``code``.
+
+    A turn of several strategies is played again, one strategy at a time, to find the guilty one.
+    """
+    if len(turn.strategies) > 1:
+        return [turn._replace(strategies=(strategy,)) for strategy in turn.strategies]
+    if code == -signal.SIGPROF:
+        return [turn._replace(lost=f"TimeLimit: no answer in {limit:g} s of processor time")]
+    how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+    return [turn._replace(lost=f"ProcessDied: its process ended with {how}")]
+
+
+def lost_record(turn: Turn) -> tuple:
+    """The error record of a simulation that left no records: step 0, no numbers."""
+    values = dict.fromkeys(SCHEMA.names)
+    values |= dict(zip(SCENARIO_NAMES, rebalance.scenario_values(turn.scenario), strict=True))
+    values |= {"scenario": turn.number, "strategy": turn.strategies[0], "step": 0}
+    values |= {"event": turn.scenario.events[0], "error": turn.lost}
+    return tuple(values.values())
+
+
+def record_batch(rows: Sequence[tuple]) -> pa.RecordBatch:
+    """Records as columns."""
+    columns = zip(zip(*rows, strict=True), SCHEMA, strict=True)
+    return pa.RecordBatch.from_arrays(
+        [pa.array(column, field.type) for column, field in columns], schema=SCHEMA
+    )
+
+
+class Child:
+    """A forked process that sends what ``produce(mark, timer)`` yields.
+
+    ``mark(n)`` leaves a number that this process can read when the child is gone; ``timer(seconds)``
+    has the system end the child after so much processor time, 0 stops the clock. As a context it
+    ends the child when it is left.
+    """
+
+    def __init__(self, produce: Callable[[Callable, Callable], Iterable]):
+        self._shared = mmap.mmap(-1, MARK.size)
+        self._set_mark(-1)
+        self._reader, writer = Pipe(duplex=False)
+        self._pid = os.fork()
+        if self._pid == 0:
+            self._reader.close()
+            self._run(produce, writer)
+        writer.close()
+        self.code: int | None = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *failure):
+        """``code``: the child's exit code, negative for the signal that ended it."""
+        self._reader.close()
+        os.kill(self._pid, signal.SIGKILL)
+        self.code = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+
+    @property
+    def mark(self) -> int:
+        """The last mark of the child, -1 if it left none."""
+        return MARK.unpack_from(self._shared)[0]
+
+    def messages(self) -> Iterator:
+        """What the child sends, until it ends; what it raises is raised here."""
+        while True:
+            try:
+                message = self._reader.recv()
+            except (EOFError, ConnectionResetError):
+                return
+            if isinstance(message, str):
+                raise RuntimeError(f"a slice failed:\n{message}")
+            yield message
+
+    def _run(self, produce, writer: Connection) -> None:
+        code = 1
+        try:
+            signal.signal(signal.SIGPROF, signal.SIG_DFL)
+            for message in produce(self._set_mark, self._set_timer):
+                writer.send(message)
+            code = 0
+        except BrokenPipeError:
+            pass  # nobody listens any more: the task was stopped
+        except BaseException:
+            with suppress(OSError):
+                writer.send(traceback.format_exc())
+        finally:
+            os._exit(code)
+
+    def _set_mark(self, number: int) -> None:
+        MARK.pack_into(self._shared, 0, number)
+
+    def _set_timer(self, seconds: float) -> None:
+        signal.setitimer(signal.ITIMER_PROF, seconds)

@@ -1,0 +1,336 @@
+"""Sweeps: a grid of scenarios, every strategy on each, one flat record per simulated rebalance.
+
+    from assignlab import sweep
+
+    scenarios = sweep.grid(members=[5, 10, 20], topics=range(1, 41), seed=range(20))
+    table = sweep.run(scenarios, strategies=["range", "sticky"])
+    frame = table.summary(by=["strategy", "members", "topics"], measures=["gap"])
+
+`run` refuses what it does not know before a JVM starts, deals the scenarios into slices of about
+equal cost, lets Spark play them (:mod:`assignlab.simulate`) and leaves one Parquet table, whole or
+not at all. The table does not depend on the number of cores or slices, nor on the order of tasks.
+Frames that come back to pandas are aggregated by Spark first, so they stay small.
+"""
+
+import dataclasses
+import hashlib
+import heapq
+import json
+import os
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import pyarrow as pa
+
+from assignlab import assignors
+from assignlab.errors import AssignlabError, UnknownName
+from assignlab.rebalance import cost
+from assignlab.scenarios import Scenario
+from assignlab.simulate import COLUMNS, SCENARIO_NAMES, reported
+from assignlab.spark import session, slots
+from assignlab.study import FOLDER_VARIABLE, project, versions, write_json
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SLICES_PER_SLOT = 3
+PROGRESS_EVERY = 2.0
+FAILURES_SHOWN = 3
+FAILURES_KEPT = 1000
+FRAME_ROWS = 1_000_000
+KEY = ("scenario", "strategy", "step")
+TIME_LIMIT = 300.0
+DESCRIPTION = "_description.json"
+SPARK_TYPES = {"string": "string", "int64": "bigint", "float64": "double", "bool": "boolean"}
+SPARK_SCHEMA = ", ".join(f"{column.name} {SPARK_TYPES[column.type]}" for column in COLUMNS)
+
+
+class SweepError(AssignlabError):
+    """A sweep is refused: no scenario, no strategy, one of them given twice."""
+
+
+def grid(**fields) -> list[Scenario]:
+    """Every combination of the fields' values, the last field changing fastest.
+
+    A field is one of :class:`~assignlab.scenarios.Scenario`; its value is one value or, for an
+    axis, a list or range of them. A wrong field raises :class:`~assignlab.errors.UnknownName`,
+    which says the nearest right one.
+
+    >>> [(s.members, s.seed) for s in grid(members=[2, 3], topics=4, seed=range(2))]
+    [(2, 0), (2, 1), (3, 0), (3, 1)]
+    """
+    known = [field.name for field in dataclasses.fields(Scenario)]
+    for name in fields:
+        if name not in known:
+            raise UnknownName("scenario field", name, known)
+    axes = [list(v) if isinstance(v, list | range) else [v] for v in fields.values()]
+    return [Scenario(**dict(zip(fields, point, strict=True))) for point in product(*axes)]
+
+
+def run(
+    scenarios: Iterable[Scenario],
+    strategies: Sequence[str],
+    name: str | None = None,
+    limit: float = TIME_LIMIT,
+    slices: int | None = None,
+) -> "Table":
+    """Play every scenario with every strategy on Spark; returns the table of records.
+
+    ``name``: the table is ``<name>.parquet`` in the folder of the run or in ``outputs/sweeps``, in
+    place of an earlier one; without a name it is called after what was asked. ``limit``: seconds of
+    processor time for one strategy on one scenario; more makes an error row (the one thing in the
+    table that depends on the machine). ``slices``: how many tasks the work is cut into.
+
+    A simulation that raises becomes an error row too: :attr:`Table.failures` has them, and a line
+    on stderr says how many. Progress goes to stderr, a line every few seconds.
+    """
+    scenarios, strategies = list(scenarios), list(strategies)
+    check(scenarios, strategies)
+    spark = session()
+    began = time.monotonic()
+    costs = [cost(scenario, len(strategies)) for scenario in scenarios]
+    dealt = deal(costs, slices or min(len(costs), SLICES_PER_SLOT * slots(spark)))
+    path = folder() / f"{name or 'sweep-' + digest(scenarios, strategies)}.parquet"
+    part = path.with_name(f".{path.name}.{uuid4().hex[:8]}.part")
+    (part / "progress").mkdir(parents=True)
+    try:
+        with Progress(part / "progress", costs):
+            write(spark, scenarios, strategies, limit, dealt, costs, part)
+        description = describe(scenarios, strategies, round(time.monotonic() - began, 3))
+        write_json(part / "table" / DESCRIPTION, description)
+        take_place(part / "table", path)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    table = Table(path)
+    table.tell_failures()
+    return table
+
+
+def check(scenarios: Sequence[Scenario], strategies: Sequence[str]) -> None:
+    """Refuse what cannot be played, before a JVM starts."""
+    for kind, given in (("scenario", scenarios), ("strategy", strategies)):
+        if not given:
+            raise SweepError(f"a sweep needs at least one {kind}")
+        if len(set(given)) < len(given):
+            twice = next(one for i, one in enumerate(given) if one in given[:i])
+            raise SweepError(f"{kind} {twice!r} is given twice")
+    for strategy in strategies:
+        assignors.get(strategy)
+
+
+def folder() -> Path:
+    """Where tables go: the folder of the notebook's run, or ``outputs/sweeps`` of the project."""
+    run_folder = os.environ.get(FOLDER_VARIABLE)
+    return Path(run_folder).resolve() if run_folder else project() / "outputs" / "sweeps"
+
+
+def deal(costs: Sequence[float], slices: int) -> list[int]:
+    """The slice of every scenario, so that all slices cost about the same: longest first, each to
+    the slice that has least.
+
+    >>> deal([1.0, 5.0, 2.0, 2.0], 2)
+    [1, 0, 1, 1]
+    """
+    loads = [(0.0, number) for number in range(slices)]
+    dealt = [0] * len(costs)
+    for i in sorted(range(len(costs)), key=lambda i: (-costs[i], i)):
+        load, number = heapq.heappop(loads)
+        dealt[i] = number
+        heapq.heappush(loads, (load + costs[i], number))
+    return dealt
+
+
+def write(spark, scenarios, strategies, limit, dealt, costs, part: Path) -> None:
+    """Let Spark play the scenarios and write the table to ``part/table``."""
+    jobs = pa.table(
+        {
+            "slice": pa.array(dealt, pa.int32()),
+            "scenario": pa.array(range(len(scenarios)), pa.int64()),
+            "cost": pa.array(costs, pa.float64()),
+            "fields": [json.dumps(dataclasses.asdict(scenario)) for scenario in scenarios],
+        }
+    )
+    progress = str(part / "progress")
+
+    def play(batches):
+        # Imported where it runs: an executor may know the package from its zip only.
+        from assignlab.simulate import play_slice
+
+        yield from play_slice(batches, strategies, limit, progress)
+
+    (
+        spark.createDataFrame(jobs.sort_by([("cost", "descending"), ("scenario", "ascending")]))
+        .repartitionById(max(dealt) + 1, "slice")
+        .mapInArrow(play, SPARK_SCHEMA)
+        .write.partitionBy("strategy")
+        .parquet(str(part / "table"))
+    )
+
+
+def take_place(new: Path, path: Path) -> None:
+    """Let the folder ``new`` take the place of ``path``."""
+    old = new.with_name("old")
+    if path.exists():
+        path.rename(old)
+    new.rename(path)
+
+
+def digest(scenarios: Sequence[Scenario], strategies: Sequence[str]) -> str:
+    """A short name for what was asked: the same question, the same name."""
+    text = json.dumps([[dataclasses.astuple(scenario) for scenario in scenarios], strategies])
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def describe(scenarios: Sequence[Scenario], strategies: Sequence[str], seconds: float) -> dict:
+    """What lies beside a table: how it was made, and its columns."""
+    return {
+        "scenarios": len(scenarios),
+        "strategies": strategies,
+        "seconds": seconds,
+        "versions": versions(),
+        "columns": [column._asdict() for column in COLUMNS],
+    }
+
+
+class Progress:
+    """Tells on stderr how far a sweep is, every few seconds, while it is entered.
+
+    ``place``: the folder where the tasks leave their counts (see :func:`assignlab.simulate.report`);
+    ``costs``: predicted, per scenario. Time left is judged by cost and not by number.
+    """
+
+    def __init__(self, place: Path, costs: Sequence[float]):
+        self._place = place
+        self._scenarios = len(costs)
+        self._cost = sum(costs)
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self):
+        self._began = time.monotonic()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *failure):
+        self._over.set()
+        self._thread.join()
+        if failure[0] is None:
+            self._say(f"{time.monotonic() - self._began:.1f} s", self._scenarios, 1.0)
+
+    def _watch(self):
+        while not self._over.wait(PROGRESS_EVERY):
+            done, cost = reported(self._place)
+            share = min(cost / self._cost, 1.0)
+            if done:
+                left = (time.monotonic() - self._began) * (1 - share) / share
+                self._say(f"{left:.0f} s left", done, share)
+
+    def _say(self, text: str, done: int, share: float):
+        line = f"sweep: {done}/{self._scenarios} scenarios, {share:.0%}, {text}"
+        print(line, file=sys.stderr, flush=True)
+
+
+class Table:
+    """The records of a sweep: a Parquet folder, one row per simulated rebalance and strategy.
+
+    :data:`assignlab.simulate.COLUMNS` says what the columns mean; ``scenario``, ``strategy`` and
+    ``step`` are the key.
+    """
+
+    def __init__(self, path: Path):
+        self.path = Path(path)
+
+    def __repr__(self):
+        return f"Table({str(self.path)!r})"
+
+    def records(self):
+        """All rows, as a Spark DataFrame."""
+        return session().read.schema(SPARK_SCHEMA).parquet(str(self.path))
+
+    def summary(
+        self,
+        by: Sequence[str],
+        measures: Sequence[str],
+        where: str | None = None,
+        whole_histories: bool = False,
+        band: tuple[float, float] = (0.05, 0.95),
+    ) -> "pd.DataFrame":
+        """Aggregate in Spark; returns one row per combination of the columns ``by``, sorted.
+
+        Columns: ``by``; for each measure ``m``: ``m`` (the mean), ``m_low``, ``m_median`` and
+        ``m_high`` (quantiles, ``band`` says which are low and high), nulls left out; ``runs`` (how
+        many rows went in) and ``failed`` (how many simulations gave none). ``where``: which rows,
+        as an SQL condition, such as ``"step > 0"``. ``whole_histories``: first add each measure up
+        over the steps of every history.
+        """
+        from pyspark.sql import functions as F
+
+        self._check(*by, *measures)
+        rows = self.records()
+        if where:
+            rows = rows.where(where)
+        if whole_histories:
+            key = dict.fromkeys([*by, "scenario", "strategy"])
+            sums = [F.sum(measure).alias(measure) for measure in measures]
+            rows = rows.groupBy(*key).agg(*sums, F.first("error", ignorenulls=True).alias("error"))
+        columns = []
+        for measure in measures:
+            quantiles = F.percentile(measure, [band[0], 0.5, band[1]])
+            columns.append(exact_mean(measure).alias(measure))
+            for i, suffix in enumerate(("low", "median", "high")):
+                columns.append(quantiles[i].alias(f"{measure}_{suffix}"))
+        columns.append(F.count_if(F.isnull("error")).alias("runs"))
+        columns.append(F.count("error").alias("failed"))
+        return rows.groupBy(*by).agg(*columns).orderBy(*by).toPandas()
+
+    def frame(self, columns: Sequence[str] | None = None, where: str | None = None):
+        """Rows as a pandas frame, sorted by the key; for tables that are small or made so.
+
+        ``columns``: which, all where None; ``where``: which rows, as an SQL condition. Raises
+        :class:`SweepError` above a million rows: aggregate those with :meth:`summary`.
+        """
+        self._check(*(columns or ()))
+        rows = self.records()
+        if where:
+            rows = rows.where(where)
+        rows = rows.orderBy(*KEY).limit(FRAME_ROWS + 1).select(*(columns or "*")).toPandas()
+        if len(rows) > FRAME_ROWS:
+            raise SweepError(f"more than {FRAME_ROWS} rows: aggregate them with summary()")
+        return rows
+
+    @cached_property
+    def failures(self) -> "pd.DataFrame":
+        """The simulations that gave no records, the first thousand: scenario, strategy, reason."""
+        rows = self.records().where("error is not null").orderBy(*KEY).limit(FAILURES_KEPT)
+        return rows.select(*KEY, "event", "error", *SCENARIO_NAMES).toPandas()
+
+    def tell_failures(self):
+        """Say on stderr how many simulations failed, and how the first did."""
+        if len(self.failures):
+            many = "at least " if len(self.failures) == FAILURES_KEPT else ""
+            print(f"sweep: {many}{len(self.failures)} simulations failed; the first:", file=sys.stderr)
+            for row in self.failures.head(FAILURES_SHOWN).itertuples():
+                print(f"  {row.strategy}: {row.error}", file=sys.stderr)
+
+    def _check(self, *columns: str):
+        known = [column.name for column in COLUMNS]
+        for column in columns:
+            if column not in known:
+                raise UnknownName("column", column, known)
+
+
+def exact_mean(column: str):
+    """The mean, summed in order of size: the same to the last bit whatever Spark's order is."""
+    from pyspark.sql import functions as F
+
+    ordered = F.array_sort(F.collect_list(F.col(column).cast("double")))
+    total = F.aggregate(ordered, F.lit(0.0), lambda sum, value: sum + value)
+    return F.when(F.size(ordered) > 0, total / F.size(ordered))
