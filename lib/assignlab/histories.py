@@ -110,7 +110,8 @@ class History:
         self.most_partitions = r.choice((1, 2, 3, 4, 7, 12)) if not self.big else r.choice((5, 40))
         self.crowded = crowded
         if crowded:
-            self.topic_names, self.most_partitions = (f"t{i}" for i in range(200)), 12
+            self.shape, self.most_partitions = "equal", 12
+            self.topic_names = (f"t{i}" for i in range(200))
 
         self.generation = r.randint(1, 30)
         self.partitions: dict[str, int] = {}

@@ -173,7 +173,8 @@ class Study:
             caption += f" (the first {ROWS_SHOWN} of {len(frame)} rows; all are in {name}.csv)"
         head, tail = shown.split(">", 1)
         _display({
-            "text/html": f"{head}><caption>{html.escape(caption)}</caption>{tail}",
+            "text/html": f'<div style="overflow-x:auto">{head}>'
+            f"<caption>{html.escape(caption)}</caption>{tail}</div>",
             "text/plain": f"{caption}\n{frame.head(ROWS_SHOWN).to_string(index=False)}",
         })
 

@@ -6,17 +6,19 @@ answer to one question, the state is counted apart: there is nothing to be equal
 """
 
 import json
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from assignlab import assignors
 from assignlab import document as documents
 from assignlab.histories import Answer, Document, play
 from assignlab.oracle import Originals, OriginalTimedOut, original_of
 
 REPETITIONS = 8
-SHRINK_QUESTIONS = 3000
+SHRINK_SECONDS = 30
 MASK = 0xFFFFFFFF
 
 
@@ -62,6 +64,14 @@ def same(original: Answer, ours: Answer) -> bool:
     if "error" in original or "error" in ours:
         return error_class(original) == error_class(ours)
     return original["assignment"] == ours["assignment"]
+
+
+def answer(document: Document) -> Answer:
+    """Ours; what breaks inside it is a difference to report, not the end of the comparison."""
+    try:
+        return documents.answer(document)
+    except Exception as broken:
+        return {"error": f"{type(broken).__name__}: {broken}"}
 
 
 def error_class(answer: Answer) -> str | None:
@@ -127,17 +137,19 @@ def run(
     histories: int,
     seed: int,
     progress: Callable[[str, int], None] = lambda strategy, done: None,
-    ours: Callable[[Document], Answer] = documents.answer,
+    ours: Callable[[Document], Answer] = answer,
     max_differences: int = 10,
 ) -> Iterator[Report]:
     """One report per strategy, differences smallest first.
 
     Only the first ``max_differences`` are cut down; later ones are counted and kept as they are.
-    Raises :class:`~assignlab.oracle.OriginalsUnavailable` where the originals cannot be run, and
-    KeyError for a strategy whose original is not known.
+    Raises :class:`~assignlab.oracle.OriginalsUnavailable` where the originals cannot be run,
+    :class:`~assignlab.errors.UnknownName` for an unknown strategy, KeyError for a strategy whose
+    original is not known.
     """
     strategies = list(strategies)
     for strategy in strategies:
+        assignors.get(strategy)
         original_of(strategy)
     with Originals() as originals:
         for strategy in strategies:
@@ -166,14 +178,13 @@ def _compare_history(report, originals, seed, number, ours, max_differences) -> 
             continue
         report.states += 1
         report.errors += "error" in original
-        answer = ours(document)
-        if same(original, answer):
+        mine = ours(document)
+        if same(original, mine):
             continue
         if len(report.differences) < max_differences:
-            document, original, answer = shrink(document, originals.ask, ours)
-        report.differences.append(
-            Difference(f"seed {seed}, history {number}, step {step}", event, document, original, answer)
-        )
+            document, original, mine = shrink(document, originals.ask, ours)
+        case = f"seed {seed}, history {number}, step {step}"
+        report.differences.append(Difference(case, event, document, original, mine))
 
 
 def shrink(
@@ -184,38 +195,35 @@ def shrink(
     """A smaller document on which both still differ, with both answers.
 
     Greedy: members, topics, claims, partitions and optional fields are left out one by one as long
-    as the difference stays and the original stays determined.
+    as the difference stays and the original stays determined, or until the time is up.
     """
-    asked = 0
-    best, original, answer = document, ask(document), ours(document)
+    deadline = time.monotonic() + SHRINK_SECONDS
+    best, original, answer_of_ours = document, ask(document), ours(document)
     found = True
-    while found and asked < SHRINK_QUESTIONS:
+    while found:
         found = False
         for candidate in smaller(best):
-            asked += 1
-            reply = settled(ask, candidate)
-            mine = ours(candidate)
-            if reply is not None and not same(reply, mine):
-                best, original, answer, found = candidate, reply, mine, True
+            if time.monotonic() > deadline:
                 break
-            if asked >= SHRINK_QUESTIONS:
+            reply, mine = ask(candidate), ours(candidate)
+            if not same(reply, mine) and settled(ask, candidate) is not None:
+                best, original, answer_of_ours, found = candidate, reply, mine, True
                 break
-    return best, original, answer
+    return best, original, answer_of_ours
 
 
 def smaller(document: Document) -> Iterator[Document]:
     """Documents that are one step smaller, the largest steps first."""
 
-    def with_(key: str, index: int, entry: dict | None) -> Document:
+    def with_(key: str, index: int, entry: dict) -> Document:
         entries = list(document[key])
-        entries[index : index + 1] = [] if entry is None else [entry]
+        entries[index] = entry
         return {**document, key: entries}
 
     members, topics = document["members"], document["topics"]
-    for i in range(len(members)):
-        yield with_("members", i, None)
-    for i in range(len(topics)):
-        yield with_("topics", i, None)
+    for key in ("members", "topics"):
+        for part in _parts(len(document[key])):
+            yield {**document, key: document[key][: part.start] + document[key][part.stop :]}
     for i, member in enumerate(members):
         for name in ("owned", "generation", "sub_generation", "instance", "rack"):
             if name in member:

@@ -17,10 +17,12 @@ from uuid import uuid4
 
 import click
 
+from assignlab.runner.page import write_page
 from assignlab.runner.papermill import Processes, execute
 from assignlab.runner.plan import Place, Plan
 from assignlab.runner.progress import Progress, clock
 from assignlab.runner.records import RUN_RECORD, describe, is_complete, run_record, run_records
+from assignlab.runner.report import write_report
 from assignlab.runner.verdict import read_record, reason_of_failure
 from assignlab.study import versions, write_json
 
@@ -28,68 +30,69 @@ INTERRUPTED = 130
 
 
 def run(place: Place, plans: list[Plan], jobs: int, timeout: float | None, resume: bool) -> int:
-    """Run the plans and return the exit code: 0 only if every notebook completed."""
-    from assignlab.runner.report import write_report
+    """Run the plans and return the exit code: 0 only if every notebook completed.
 
+    timeout: seconds that one notebook may take. resume: skip what is complete and unchanged.
+    """
     place.folder.mkdir(parents=True, exist_ok=True)
     with _alone(place) as alone, _interruptible():
         if not alone:
             click.echo(f"assignlab: another run writes to {place.folder}: wait for it", err=True)
             return 1
-        shutil.rmtree(place.folder / ".running", ignore_errors=True)
-        earlier = {name: record["seconds"] for name, record in run_records(place).items()}
-        progress = Progress(
-            # Papermill adds one cell, with the parameters.
-            {plan.name: plan.notebook.cells + 1 for plan in plans}, earlier, jobs,
-        )
-        processes = Processes()
-        todo, completed = [], set()
-        for plan in plans:
-            if resume and is_complete(place, plan):
-                completed.add(plan.name)
-                progress.note(plan.name, "complete and unchanged, skipped (--force runs it again)")
-            else:
-                todo.append(plan)
-        index = write_report(place)
-        pool = ThreadPoolExecutor(jobs)
+        working = place.folder / ".running"
+        shutil.rmtree(working, ignore_errors=True)
         try:
-            running = {
-                pool.submit(run_one, place, plan, processes, timeout, progress): plan
-                for plan in todo
-            }
-            while running:
-                done, _ = wait(running, timeout=1, return_when=FIRST_COMPLETED)
-                for future in done:
-                    plan = running.pop(future)
-                    if future.result()["status"] == "completed":
-                        completed.add(plan.name)
-                    index = write_report(place)
-                progress.tick()
+            completed = _run_all(place, plans, jobs, timeout, resume)
         except KeyboardInterrupt:
-            processes.stop()
-            pool.shutdown(cancel_futures=True)
-            shutil.rmtree(place.folder / ".running", ignore_errors=True)
-            progress.clear()
-            index = write_report(place)
-            click.echo(f"assignlab: interrupted; what is done: {index}", err=True)
+            click.echo(f"assignlab: interrupted; what is done: {write_report(place)}", err=True)
             return INTERRUPTED
         finally:
-            processes.stop()
-            pool.shutdown(cancel_futures=True)
+            shutil.rmtree(working, ignore_errors=True)
     failed = [plan.name for plan in plans if plan.name not in completed]
     if failed:
         click.echo(f"assignlab: did not complete: {', '.join(failed)}", err=True)
     click.echo(f"{len(completed)} of {len(plans)} notebooks complete at scale {place.scale}")
-    click.echo(str(index))
+    click.echo(str(write_report(place)))
     return 1 if failed else 0
+
+
+def _run_all(place: Place, plans: list[Plan], jobs: int, timeout, resume: bool) -> set[str]:
+    """Run what is not complete yet, some at a time; the names of the complete ones."""
+    # Papermill adds one cell, with the parameters.
+    cells = {plan.name: plan.notebook.cells + 1 for plan in plans}
+    earlier = {name: record["seconds"] for name, record in run_records(place).items()}
+    progress = Progress(cells, earlier, jobs)
+    completed = {plan.name for plan in plans if resume and is_complete(place, plan)}
+    for name in cells:
+        if name in completed:
+            progress.note(name, "complete and unchanged, skipped (--force runs it again)")
+    processes = Processes()
+    pool = ThreadPoolExecutor(jobs)
+    running = {
+        pool.submit(run_one, place, plan, processes, timeout, progress): plan.name
+        for plan in plans
+        if plan.name not in completed
+    }
+    try:
+        while running:
+            done, _ = wait(running, timeout=1, return_when=FIRST_COMPLETED)
+            for future in done:
+                name = running.pop(future)
+                if future.result() == "completed":
+                    completed.add(name)
+                write_report(place)
+            progress.tick()
+    finally:
+        processes.stop()
+        pool.shutdown(cancel_futures=True)
+        progress.clear()
+    return completed
 
 
 def run_one(
     place: Place, plan: Plan, processes: Processes, timeout: float | None, progress: Progress
-) -> dict:
-    """Run one notebook, put its folder in place and return its run record."""
-    from assignlab.runner.page import write_page
-
+) -> str:
+    """Run one notebook, put its folder in place and return its status."""
     folder = place.folder / ".running" / plan.name
     folder.mkdir(parents=True)
     run_id = uuid4().hex
@@ -99,17 +102,18 @@ def run_one(
         plan, folder, run_id, processes, timeout, lambda line: progress.said(plan.name, line)
     )
     if processes.stopped:
-        return {"status": "interrupted"}
+        return "interrupted"
     reason = reason_of_failure(
         plan.notebook, folder, run_id, exit_code, timeout if expired else None
     )
     write_page(folder, plan.notebook)
     record = read_record(folder, run_id) or {}
+    status = "failed" if reason else "completed"
     write_json(folder / RUN_RECORD, {
         "notebook": plan.name,
         "title": plan.notebook.title,
         "scale": place.scale,
-        "status": "failed" if reason else "completed",
+        "status": status,
         "reason": reason,
         "answer": record.get("answer"),
         "run_id": run_id,
@@ -125,7 +129,7 @@ def run_one(
     })
     publish(folder, place.folder / plan.name)
     progress.end(plan.name, f"FAILED: {reason}" if reason else f"complete. {record['answer']}")
-    return run_record(place, plan.name)
+    return status
 
 
 def publish(folder: Path, target: Path) -> None:
