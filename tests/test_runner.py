@@ -1,5 +1,6 @@
 """The batch runner: bad input is refused at once, done means done, and what a run leaves behind."""
 
+import io
 import json
 import os
 import re
@@ -340,11 +341,7 @@ def ran(tmp_path_factory):
         old.mkdir(parents=True)
         (old / "record.json").write_text('{"run_id": "old", "results": [], "failures": 0}')
         (old / "numbers.csv").write_text("old")
-    said = subprocess.run(
-        [*COMMAND, "run", "--project", str(root), "--scale", "smoke", "--jobs", "2", "-p", "seed", "9"],
-        capture_output=True, text=True, cwd=root,
-        env={**os.environ, "JUPYTER_PREFER_ENV_PATH": "0"},
-    )
+    said = invoke(root, "--jobs", "2", "-p", "seed", "9")
     output, _ = hanging.communicate(timeout=60)
     assert hanging.returncode == 1
     return root, said, hung, output
@@ -383,7 +380,7 @@ def test_failed_runs_leave_nothing_of_earlier_ones(ran):
 
 def test_exit_code_and_last_words_tell_of_failures(ran):
     root, said, *_ = ran
-    assert said.returncode == 1
+    assert said.exit_code == 1
     assert f"did not complete: {', '.join(FAILURES)}" in said.stderr
     assert said.stdout.splitlines()[-2:] == [
         "1 of 7 notebooks complete at scale smoke", str(root / "outputs" / "index.html"),
@@ -589,3 +586,22 @@ def test_time_left_is_told_from_earlier_runs(capsys):
     assert capsys.readouterr().out.splitlines()[-1].startswith(
         "[1/2] a  cell 2 of 3  0:00 so far, about 2:"
     )
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_on_a_terminal_one_line_is_rewritten_and_the_outcome_stays():
+    out = Terminal()
+    progress = Progress({"a": 3}, {}, jobs=1, out=out)
+    progress.start("a")
+    progress.said("a", "Executing Cell 2-------")
+    progress.said("a", "INFO sweep: 1/4 scenarios, 25 %, 3 s left")
+    progress.end("a", "complete. Yes.")
+    lines = out.getvalue().split("\n")
+    assert len(lines) == 2 and lines[1] == ""
+    rewritten = lines[0].split("\r")
+    assert rewritten[3].startswith("[1/1] a  cell 2 of 3  0:00 so far  sweep: 1/4 scenarios")
+    assert rewritten[-2].strip() == "" and rewritten[-1].startswith("[1/1] a  complete. Yes.  (0:00)")

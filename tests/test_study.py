@@ -1,0 +1,152 @@
+"""How a notebook leaves its results: whole files, the record last, the same in every surrounding."""
+
+import json
+
+import matplotlib
+import pandas as pd
+import pytest
+
+from assignlab import study
+
+matplotlib.use("agg")
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A project folder, and no runner around."""
+    monkeypatch.setattr(study, "project", lambda: tmp_path)
+    monkeypatch.delenv(study.FOLDER_VARIABLE, raising=False)
+    monkeypatch.delenv(study.RUN_ID_VARIABLE, raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """What the notebook displays: (data by MIME type, metadata)."""
+    found = []
+    monkeypatch.setattr(
+        study, "_display", lambda data, details=None: found.append((data, details or {}))
+    )
+    return found
+
+
+def figure():
+    import matplotlib.pyplot as plt
+
+    fig, ax = plt.subplots(figsize=(2, 1))
+    ax.plot([1, 2])
+    return fig
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_without_a_runner_the_results_go_to_the_projects_adhoc_folder(project, shown):
+    made = study.begin("01_first", {"seed": 7, "members": [2, 4]})
+    made.table("numbers", pd.DataFrame({"n": [1, 2]}), caption="Numbers")
+    made.figure("curve", figure(), alt="A rising line")
+    made.answer("It rises.")
+    made.finish()
+    folder = project / "outputs" / "adhoc" / "01_first"
+    assert names(folder) == [
+        "curve.png", "curve.svg", "numbers.csv", "numbers.parquet", "record.json",
+    ]
+    record = json.loads((folder / "record.json").read_text())
+    assert record["answer"] == "It rises." and record["seed"] == 7 and record["run_id"] is None
+    assert record["parameters"] == {"seed": 7, "members": [2, 4]}
+    assert [result["name"] for result in record["results"]] == ["numbers", "curve"]
+    # Provenance: versions, seed, duration.
+    line = shown[-1][0]["text/plain"]
+    assert line.startswith("assignlab ") and "pyspark 4.3" in line and "seed 7" in line
+
+
+def test_the_runner_names_folder_and_run(project, monkeypatch, shown):
+    monkeypatch.setenv(study.FOLDER_VARIABLE, str(project / "there"))
+    monkeypatch.setenv(study.RUN_ID_VARIABLE, "abc")
+    made = study.begin("01_first", {})
+    made.answer("Yes.")
+    made.finish()
+    assert json.loads((project / "there" / "record.json").read_text())["run_id"] == "abc"
+
+
+def test_the_parameters_are_found_among_the_variables_of_a_real_session(project):
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell()
+    shell.run_cell("seed = 7\nmembers = [2, 4]\nlabel = 'a'", store_history=True)
+    shell.run_cell("import math\ndef f():\n    pass", store_history=True)
+    assert study.parameters_among(shell.user_ns) == {"seed": 7, "members": [2, 4], "label": "a"}
+
+
+def test_beginning_again_takes_back_the_record_of_the_run_before(project, shown):
+    made = study.begin("01_first", {})
+    made.answer("Yes.")
+    made.finish()
+    again = study.begin("01_first", {})
+    assert not (again.folder / "record.json").exists()
+
+
+def test_no_answer_no_record(project, shown):
+    made = study.begin("01_first", {})
+    with pytest.raises(ValueError, match="gave no answer"):
+        made.finish()
+    assert names(made.folder) == []
+
+
+def test_a_picture_carries_its_alt_text_and_no_date(project, shown):
+    made = study.begin("01_first", {})
+    made.figure("curve", figure(), alt="A rising line")
+    data, details = shown[-1]
+    assert details == {"image/png": {"alt": "A rising line"}} and "image/png" in data
+    first = (made.folder / "curve.svg").read_bytes()
+    study.begin("01_first", {}).figure("curve", figure(), alt="A rising line")
+    assert (made.folder / "curve.svg").read_bytes() == first
+    with pytest.raises(ValueError, match="alt text"):
+        made.figure("other", figure(), alt=" ")
+
+
+def test_a_file_that_cannot_be_made_leaves_nothing(project, shown, monkeypatch):
+    made = study.begin("01_first", {})
+
+    def broken(_, path, **__):
+        path.write_text("half of")
+        raise OSError("disk full")
+
+    monkeypatch.setattr(pd.DataFrame, "to_csv", broken)
+    with pytest.raises(OSError, match="disk full"):
+        made.table("numbers", pd.DataFrame({"n": [1]}), caption="Numbers")
+    assert names(made.folder) == []
+
+
+def test_a_long_table_is_shown_in_part_and_kept_whole(project, shown):
+    made = study.begin("01_first", {})
+    frame = pd.DataFrame({"n": range(100)}, index=pd.Index(range(100), name="row"))
+    made.table("numbers", frame, caption="Numbers & <more>")
+    page = shown[-1][0]["text/html"]
+    assert page.count("<tr") == study.ROWS_SHOWN + 1
+    assert "<caption>Numbers &amp; &lt;more&gt; (the first 60 of 100 rows" in page
+    kept = pd.read_csv(made.folder / "numbers.csv")
+    assert len(kept) == 100 and list(kept.columns) == ["row", "n"]
+
+
+def test_failed_simulations_are_kept_and_counted(project, shown):
+    made = study.begin("01_first", {})
+    made.failures(pd.DataFrame({"error": []}))
+    assert names(made.folder) == []
+    made.failures(pd.DataFrame({"scenario": [3], "error": ["IllegalStateException"]}))
+    made.answer("One fails.")
+    made.finish()
+    record = json.loads((made.folder / "record.json").read_text())
+    assert record["failures"] == 1
+    assert "IllegalStateException" in (made.folder / "failures.csv").read_text()
+
+
+@pytest.mark.parametrize("name", ["", "Two Words", "../up", "a.b"])
+def test_a_results_name_is_a_plain_word_used_once(project, shown, name):
+    made = study.begin("01_first", {})
+    with pytest.raises(ValueError, match="not a result's name"):
+        made.table(name, pd.DataFrame({"n": [1]}), caption="Numbers")
+    made.table("numbers", pd.DataFrame({"n": [1]}), caption="Numbers")
+    with pytest.raises(ValueError, match="there is a table 'numbers' already"):
+        made.figure("numbers", figure(), alt="A line")
