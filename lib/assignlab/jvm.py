@@ -1,9 +1,9 @@
 """The Java behaviours that decide ties: hash codes, UTF-16 order, the walk of a HashMap.
 
 Names become small integer arrays here, once per set of names; strategies see only the arrays.
-Sources: ``java.lang.String``, ``java.util.HashMap`` and ``HashSet`` of JDK 8 to 17 (19 and later
-choose some initial tables smaller, see :func:`copy_capacity`), ``TopicPartition`` and ``Uuid`` of
-kafka-clients.
+Sources: ``java.lang.String``, ``java.util.HashMap`` and ``HashSet`` as JDK 17 runs them (newer ones
+make some copies' tables smaller, see :func:`copy_capacity`), ``TopicPartition`` and ``Uuid`` of
+kafka-clients 4.4.0.
 """
 
 import base64
@@ -136,8 +136,8 @@ def table_size_for(n: int) -> int:
 def copy_capacity(n: int) -> int:
     """Initial slots of ``new HashMap(map)`` with n entries, and of ``putAll`` into a new map.
 
-    JDK 8 to 18. From 19 on it is the table for n / 0.75, which is half of this where n is exactly
-    three quarters of a power of two.
+    JDK 17. In newer ones (seen in 25) it is the table for n / 0.75, which is half of this where n
+    is exactly three quarters of a power of two: there the walk depends on the JDK.
 
     >>> [copy_capacity(n) for n in (0, 1, 6, 11, 12)]
     [16, 2, 16, 16, 32]
@@ -148,7 +148,9 @@ def copy_capacity(n: int) -> int:
 
 
 def collection_capacity(n: int) -> int:
-    """Initial slots of ``new HashSet(collection)`` with n elements (JDK 8 to 18, as above).
+    """Initial slots of ``new HashSet(collection)`` with n elements (JDK 17, as above).
+
+    ``new HashSet()`` and ``addAll`` instead start with 16 and grow as they are filled.
 
     >>> [collection_capacity(n) for n in (0, 11, 12)]
     [16, 16, 32]
