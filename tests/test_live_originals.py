@@ -15,7 +15,7 @@ from assignlab.oracle import (
     spec_document,
 )
 
-HISTORIES = 12
+HISTORIES = 6
 
 
 @pytest.fixture(scope="module")
