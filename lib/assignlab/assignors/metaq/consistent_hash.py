@@ -1,0 +1,250 @@
+"""``metaq-consistent-hash``: MetaQ's ConsisHashStrategy.
+
+The rule. Every consumer of a topic marks 160 points on a ring of 32-bit numbers: four from each MD5
+digest of ``consumer-0`` to ``consumer-39`` (ketama). A partition goes to the consumer whose point is
+the first at or after the hash of ``broker-partition``, around the end if need be.
+
+What it promises, in order
+1. Monotony: a consumer that joins only takes partitions, one that leaves only gives away its own.
+2. Balance by chance alone, for many partitions.
+The topic is not hashed: partition ``0-1`` of every topic lands on the same consumer. With n topics
+alike the imbalance is n times that of one, and a consumer without a partition of one topic gets none
+of any.
+
+>>> from assignlab.document import answer
+>>> def sizes(topics, *consumers):
+...     names = [f"t{i}" for i in range(topics)]
+...     given = answer({"strategy": "metaq-consistent-hash",
+...         "topics": [{"name": name, "brokers": [["0", 12]]} for name in names],
+...         "members": [{"id": c, "topics": names} for c in consumers]})["assignment"]
+...     return [len(partitions) for partitions in given.values()]
+>>> sizes(1, "c1", "c3", "c9", "c10"), sizes(8, "c1", "c3", "c9", "c10")
+([4, 4, 0, 4], [32, 32, 0, 32])
+
+Inside a topic the partitions of a consumer stand in the order of a Java HashSet of their names.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from assignlab.assignment import Assignment
+from assignlab.assignors.kafka.orders import members_by_id, topics_by_name
+from assignlab.assignors.kafka.roundrobin import subscriptions_by_topic
+from assignlab.assignors.metaq.partitions import lines, lists
+from assignlab.compiled import njit
+from assignlab.group import Group
+from assignlab.jvm import (
+    hash_map_order,
+    spread_all,
+    string_hashes,
+    table_size,
+    walk_lists,
+    was_crowded,
+)
+from assignlab.strategy import Strategy
+from assignlab.tree_bins import TREEIFY_THRESHOLD
+
+DIGESTS = 40
+POINTS = 4 * DIGESTS
+HASH_SET_SIZE = 16
+
+
+def assign(group: Group) -> Assignment:
+    """Deal each kind of topic once, and hand every topic of that kind out alike."""
+    kinds = group.prepared(kinds_of_topics)
+    partitions = group.prepared(hashed_partitions)
+    sorted_partitions = group.prepared(lines)
+    bounds, chosen = deal(
+        kinds.line,
+        kinds.subscribed,
+        group.members.subscription,
+        *group.prepared(consumer_ring),
+        partitions.place,
+        sorted_partitions.starts,
+        len(group.members),
+    )
+    in_tree = walk_hash_sets(bounds, partitions.hashes, chosen)
+    for first, last in in_tree.tolist():
+        own = chosen[first:last]
+        own[:] = own[hash_map_order(partitions.hashes[own], rank=np.arange(own.size))]
+    lists_of_members = hand_out(
+        group.prepared(topics_by_name), kinds.of_topic, bounds, sorted_partitions.order[chosen]
+    )
+    return Assignment(*lists_of_members)
+
+
+class Kinds(NamedTuple):
+    """Topics that are dealt alike: same partitions, same consumers.
+
+    ``of_topic``: int64[topics]; ``line``: int64[kinds], see
+    :class:`~assignlab.assignors.metaq.partitions.Lines`; ``subscribed``: bool[kinds, subscriptions].
+    """
+
+    of_topic: np.ndarray
+    line: np.ndarray
+    subscribed: np.ndarray
+
+
+def kinds_of_topics(group: Group) -> Kinds:
+    """Tell the topics apart by their partitions and consumers."""
+    subscribed = np.ascontiguousarray(group.prepared(subscriptions_by_topic).T)
+    line = group.prepared(lines).of_topic
+    of_topic = np.full(len(group.topics), -1, dtype=np.int64)
+    kinds: dict[tuple[int, bytes], int] = {}
+    example = []
+    for t in group.prepared(topics_by_name).tolist():
+        kind = kinds.setdefault((int(line[t]), subscribed[t].tobytes()), len(kinds))
+        if kind == len(example):
+            example.append(t)
+        of_topic[t] = kind
+    return Kinds(of_topic, line[example], subscribed[example])
+
+
+class Ring(NamedTuple):
+    """The points of all members, sorted; of equal points the consumer that sorts last wins.
+
+    ``points``: int64[n], 0 to 2**32 - 1; ``consumers``: int64[n] member indices.
+    """
+
+    points: np.ndarray
+    consumers: np.ndarray
+
+
+def consumer_ring(group: Group) -> Ring:
+    """Mark the 160 points of every member."""
+    order = group.prepared(members_by_id)
+    names = group.members.names
+    digests = md5(f"{names[m]}-{i}" for m in order.tolist() for i in range(DIGESTS))
+    points = np.frombuffer(digests, dtype="<u4").astype(np.int64)
+    walk = np.argsort(points, kind="stable")
+    return Ring(points[walk], np.repeat(order, POINTS)[walk])
+
+
+def md5(names: Iterable[str]) -> bytes:
+    """The MD5 digests of names in UTF-8, one behind the other (Java encodes half a pair as ``?``)."""
+    return b"".join(hashlib.md5(name.encode("utf-8", "replace")).digest() for name in names)
+
+
+class HashedPartitions(NamedTuple):
+    """For each name in :class:`~assignlab.assignors.metaq.partitions.Lines`: ``place`` int64[n],
+    where its search on the ring begins, and ``hashes`` int32[n], its ``String.hashCode``.
+    """
+
+    place: np.ndarray
+    hashes: np.ndarray
+
+
+def hashed_partitions(group: Group) -> HashedPartitions:
+    """Hash the partitions onto the ring."""
+    names = group.prepared(lines).names
+    hashes = np.frombuffer(md5(names), dtype="<u4")[::4].astype(np.int64)
+    ring = group.prepared(consumer_ring)
+    place = np.searchsorted(ring.points, hashes)
+    return HashedPartitions(place % max(ring.points.size, 1), string_hashes(names))
+
+
+@njit
+def deal(kind_line, subscribed, subscription, points, consumers, place, starts, members):
+    """Deal each kind of topic: (bounds, chosen).
+
+    ``bounds``: int64[kinds, members + 1]; in kind k, member m gets the partitions at the positions
+    ``chosen[bounds[k, m]:bounds[k, m + 1]]`` of the lines, in their order there.
+    """
+    kinds = kind_line.size
+    total = 0
+    for k in range(kinds):
+        total += starts[kind_line[k] + 1] - starts[kind_line[k]]
+    bounds = np.zeros((kinds, members + 1), dtype=np.int64)
+    chosen = np.empty(total, dtype=np.int64)
+    owners = np.empty(place.size, dtype=np.int64)
+    begin = 0
+    for k in range(kinds):
+        first, last = starts[kind_line[k]], starts[kind_line[k] + 1]
+        for i in range(first, last):
+            owners[i] = find_consumer(points, consumers, subscribed[k], subscription, place[i])
+            bounds[k, owners[i] + 1] += 1
+        bounds[k, 0] = begin
+        for m in range(members):
+            bounds[k, m + 1] += bounds[k, m]
+        fill = bounds[k, :-1].copy()
+        for i in range(first, last):
+            chosen[fill[owners[i]]] = i
+            fill[owners[i]] += 1
+        begin = bounds[k, members]
+    return bounds, chosen
+
+
+@njit
+def find_consumer(points, consumers, subscribed, subscription, place):
+    """The member with the first point from ``place`` on, among those that subscribe."""
+    while not subscribed[subscription[consumers[place]]]:
+        place = place + 1 if place + 1 < points.size else 0
+    consumer = consumers[place]
+    rival = place + 1
+    while rival < points.size and points[rival] == points[place]:
+        if subscribed[subscription[consumers[rival]]]:
+            consumer = consumers[rival]
+        rival += 1
+    return consumer
+
+
+@njit
+def walk_hash_sets(bounds, hashes, chosen):
+    """Bring every member's partitions of a kind into the order of a HashSet, in place.
+
+    Returns int64[n, 2]: bounds of the lists left alone because a slot of their set became a tree.
+    """
+    kinds, members = bounds.shape[0], bounds.shape[1] - 1
+    in_tree = np.empty((kinds * members, 2), dtype=np.int64)
+    trees = 0
+    for k in range(kinds):
+        for m in range(members):
+            first, last = bounds[k, m], bounds[k, m + 1]
+            if last - first < 2:
+                continue
+            own = chosen[first:last].copy()
+            spreads = spread_all(hashes[own])
+            if was_crowded(spreads, HASH_SET_SIZE, TREEIFY_THRESHOLD):
+                in_tree[trees] = first, last
+                trees += 1
+            else:
+                walk = walk_lists(spreads, table_size(own.size, HASH_SET_SIZE), False)
+                chosen[first:last] = own[walk]
+    return in_tree[:trees]
+
+
+@njit
+def hand_out(topics, kind, bounds, partitions):
+    """Every member's share of every topic, topics by name. Returns (offsets, codes)."""
+    members = bounds.shape[1] - 1
+    total = 0
+    for t in topics:
+        total += bounds[kind[t], members] - bounds[kind[t], 0]
+    offsets = np.zeros(members + 1, dtype=np.int64)
+    codes = np.empty(total, dtype=np.int64)
+    filled = 0
+    for m in range(members):
+        for t in topics:
+            for i in range(bounds[kind[t], m], bounds[kind[t], m + 1]):
+                codes[filled] = (t << 32) + partitions[i]
+                filled += 1
+        offsets[m + 1] = filled
+    return offsets, codes
+
+
+STRATEGY = Strategy(
+    name="metaq-consistent-hash",
+    system="MetaQ",
+    first="1.4.6.2",
+    last="1.4.6.2",
+    protocol="independent",
+    sticky=False,
+    source=(
+        "com.taobao.metamorphosis.client.consumer.ConsisHashStrategy (metamorphosis-client 1.4.6.2)"
+    ),
+    assign=assign,
+    render=lists,
+)
