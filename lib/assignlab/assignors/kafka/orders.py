@@ -13,7 +13,8 @@ from assignlab.jvm import Names, hash_map_order
 
 def members_by_hash(group: Group) -> np.ndarray:
     """Member indices in the order of the ``HashMap`` of subscriptions: int64[members]."""
-    return hash_map_order(group.members.names.hashes)
+    names = group.members.names
+    return hash_map_order(names.hashes, rank=names.rank)
 
 
 def members_by_id(group: Group) -> np.ndarray:
@@ -73,14 +74,16 @@ def subscribed_by_hash(group: Group) -> np.ndarray:
         members.topics,
         len(group.topics),
     )
-    return met[hash_map_order(group.topics.names.hashes[met])]
+    names = group.topics.names
+    return met[hash_map_order(names.hashes[met], rank=names.rank[met])]
 
 
 def topics_by_hash(group: Group) -> np.ndarray:
     """Topic indices in the order of ``partitionsPerTopic``: subscribed, with partitions."""
     subscribed = group.prepared(subscribed_by_hash)
     there = subscribed[group.topics.partitions[subscribed] > 0]
-    return there[hash_map_order(group.topics.names.hashes[there])]
+    names = group.topics.names
+    return there[hash_map_order(names.hashes[there], rank=names.rank[there])]
 
 
 def topics_by_name(group: Group) -> np.ndarray:
