@@ -1,15 +1,17 @@
 # Targets for people; 'make help' lists them. Works with GNU make 3.81 (macOS) and later.
-# Another Python: make PYTHON=python3.12 study
+# Another Python: make PYTHON=python3.12 study (where .venv is there already, remove it first).
 
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WARM := $(VENV)/.warm
 
+RIGHT_PYTHON := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))
+
 # The first Python of a version that works; if there is none, python3, and the check says why not.
 ifeq ($(origin PYTHON), undefined)
 PYTHON := $(shell for python in python3 python3.13 python3.12 python3.14 python3.11; do \
-	"$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' 2>/dev/null \
+	"$$python" -c '$(RIGHT_PYTHON)' 2>/dev/null \
 	&& { echo "$$python"; exit; }; done; echo python3)
 endif
 
@@ -46,7 +48,7 @@ check:
 # Order-only: the check runs every time, but does not make the environment out of date.
 $(READY): pyproject.toml constraints.txt | check
 	@echo "set-up: installing into $(VENV) with $(PYTHON)"
-	@$(BIN)/python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' 2>/dev/null \
+	@$(BIN)/python -c '$(RIGHT_PYTHON)' 2>/dev/null \
 	|| $(PYTHON) -m venv --clear $(VENV)
 	@$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[test]'
 	@touch $(READY)

@@ -23,7 +23,7 @@ from assignlab.runner.plan import read_notebook
 from assignlab.runner.progress import Progress
 from assignlab.runner.records import run_record
 from assignlab.runner.verdict import reason_of_failure
-from assignlab.study import FOLDER_VARIABLE, RUN_ID_VARIABLE
+from assignlab.study import FOLDER_VARIABLE, RUN_ID_VARIABLE, project
 
 COMMAND = [sys.executable, "-c", "from assignlab.cli import main; main()"]
 
@@ -107,7 +107,7 @@ def collection(tmp_path):
 
 
 REFUSED = [
-    ("memebrs", "[2]", "no notebook of this run has a parameter 'memebrs', did you mean members?"),
+    ("memebrs", "[2]", "unknown parameter 'memebrs' (did you mean 'members'?); allowed: events, label, members"),
     ("members", "two", "'two' is not a YAML list such as [2, 4]; allowed: list of int 1..100"),
     ("members", "[2, x]", "'x' is not a whole number; allowed: list of int 1..100"),
     ("members", "[2, 101]", "101 is out of range; allowed: list of int 1..100"),
@@ -120,12 +120,12 @@ REFUSED = [
     ("share", "nan", "nan is not a number; allowed: float 0..1"),
     ("share", "much", "'much' is not a number; allowed: float 0..1"),
     ("rate", "0", "0.0 is out of range; allowed: float > 0"),
-    ("shape", "neste", "'neste' is not among them, did you mean nested?; allowed: one of equal"),
+    ("shape", "neste", "unknown value 'neste' (did you mean 'nested'?); allowed: equal, nested, random"),
     ("events", "[join, join]", "'join' is there more than once; allowed: some of join, leave"),
-    ("events", "[jion]", "'jion' is not among them, did you mean join?; allowed: some of"),
+    ("events", "[jion]", "unknown value 'jion' (did you mean 'join'?); allowed: join, leave, crash"),
     ("racks", "0", "0 is out of range; allowed: int 1..9 or None"),
     ("verbose", "maybe", "'maybe' is neither true nor false; allowed: bool"),
-    ("strategies", "[rage@2.0]", "no strategy is called 'rage@2.0', did you mean range@2.0?"),
+    ("strategies", "[rage@2.0]", "unknown strategy 'rage@2.0' (did you mean 'range@2.0'?); allowed: "),
 ]
 
 
@@ -140,7 +140,7 @@ def test_a_wrong_value_is_refused_with_what_is_allowed(
 
 
 WRONG_FILES = [
-    ("memebrs: [2]", "params/smoke/01_first.yaml: no parameter 'memebrs', did you mean members?"),
+    ("memebrs: [2]", "smoke/01_first.yaml: memebrs: unknown parameter 'memebrs' (did you mean 'members'?)"),
     ("members: 2", "members: 2 is not a list with at least one value; allowed: list of int 1..100"),
     ("members: ['2']", "members: '2' is not a whole number"),
     ("seed: true", "seed: True is not a whole number"),
@@ -175,7 +175,14 @@ def test_a_missing_parameter_file_is_refused(collection, nothing_starts):
 def test_an_unknown_notebook_is_refused_with_the_nearest(collection, nothing_starts):
     result = invoke(collection, "01_frist")
     assert result.exit_code == 2
-    assert "no notebook '01_frist', did you mean 01_first?" in result.stderr
+    assert "unknown notebook '01_frist' (did you mean '01_first'?); allowed: 01_first, 02_second" in result.stderr
+
+
+def test_outputs_that_cannot_be_written_are_told(collection, nothing_starts):
+    (collection / "file").write_text("in the way")
+    result = invoke(collection, "--outputs", str(collection / "file" / "outputs"))
+    assert result.exit_code == 2
+    assert "cannot write in" in result.stderr and "change its owner or mode" in result.stderr
 
 
 def test_a_folder_without_notebooks_is_refused(tmp_path, nothing_starts):
@@ -605,3 +612,25 @@ def test_on_a_terminal_one_line_is_rewritten_and_the_outcome_stays():
     rewritten = lines[0].split("\r")
     assert rewritten[3].startswith("[1/1] a  cell 2 of 3  0:00 so far  sweep: 1/4 scenarios")
     assert rewritten[-2].strip() == "" and rewritten[-1].startswith("[1/1] a  complete. Yes.  (0:00)")
+
+
+# --- The collection --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", ["smoke", "study", "full"])
+def test_the_notebooks_of_the_project_can_be_planned(scale, tmp_path):
+    place = Place(project(), tmp_path, scale)
+    plans = plan(place)
+    assert [chosen.name for chosen in plans] == list(place.notebooks())
+    # A file that belongs to no notebook would set nothing.
+    files = {path.stem for path in (project() / "params" / scale).glob("*")}
+    assert files == set(place.notebooks())
+
+
+@pytest.mark.parametrize("path", sorted((project() / "notebooks").glob("*.ipynb")), ids=lambda p: p.stem)
+def test_papermill_sees_every_parameter_of_a_notebook(path):
+    from papermill.inspection import _infer_parameters
+    from papermill.iorw import load_notebook_node
+
+    seen = [parameter.name for parameter in _infer_parameters(load_notebook_node(str(path)))]
+    assert seen == list(read_notebook(path).parameters)

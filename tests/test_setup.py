@@ -11,6 +11,8 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
+from assignlab import doctor
+
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 PINS = [
@@ -59,6 +61,13 @@ def test_conda_environment_installs_this_package_with_the_same_pins():
     assert named["python"].replace(" ", "") == PROJECT["requires-python"]
     assert named["openjdk"].startswith(">=17") and "pip" in named
     assert pip["pip"] == ["-c constraints.txt", "-e .[test]"]
+
+
+def test_every_file_names_the_same_python_versions():
+    (first, oldest), (second, newest) = doctor.OLDEST, doctor.NEWEST
+    assert PROJECT["requires-python"] == f">={first}.{oldest},<{second}.{newest + 1}"
+    text = (ROOT / "Makefile").read_text()
+    assert f"not {doctor.OLDEST} <= sys.version_info[:2] <= {doctor.NEWEST}" in text
 
 
 def test_ci_calls_the_test_command():

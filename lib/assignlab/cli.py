@@ -30,11 +30,6 @@ def doctor():
 @main.command()
 def warm():
     """Compile the strategies once, so that no run waits for it."""
-    from importlib.util import find_spec
-
-    if find_spec("assignlab.warm") is None:
-        click.echo("warm: nothing to compile yet")
-        return
     from assignlab.warm import main as warm_all
 
     warm_all()
@@ -64,6 +59,7 @@ def run(notebooks, scale, passed, jobs, timeout, resume, listing, outputs, root)
     name was refused before anything started.
     """
     from assignlab import runner
+    from assignlab.doctor import folder_problem
     from assignlab.study import project
 
     root = (root or project()).resolve()
@@ -77,6 +73,9 @@ def run(notebooks, scale, passed, jobs, timeout, resume, listing, outputs, root)
     if listing:
         runner.print_list(place, plans)
         return
+    if problem := folder_problem(str(place.outputs)):
+        click.echo(f"assignlab: {problem}", err=True)
+        sys.exit(2)
     sys.exit(runner.run(place, plans, jobs=jobs, timeout=timeout, resume=resume))
 
 

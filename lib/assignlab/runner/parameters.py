@@ -21,11 +21,12 @@ import math
 import re
 import tokenize
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
 import yaml
+
+from assignlab.errors import UnknownName
 
 NUMBER = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
 GRAMMAR = re.compile(
@@ -107,37 +108,44 @@ def check(kind: Kind, value):
     if not kind.listed:
         return _check_item(kind, value)
     if not isinstance(value, list) or not value:
-        raise Mistake(f"{value!r} is not a list with at least one value")
+        raise _not_allowed(kind, f"{value!r} is not a list with at least one value")
     items = [_check_item(kind, item) for item in value]
     repeated = [item for item in items if items.count(item) > 1]
     if kind.distinct and repeated:
-        raise Mistake(f"{repeated[0]!r} is there more than once")
+        raise _not_allowed(kind, f"{repeated[0]!r} is there more than once")
     return items
+
+
+def _not_allowed(kind: Kind, what: str) -> Mistake:
+    return Mistake(f"{what}; allowed: {kind.text}")
 
 
 def _check_item(kind: Kind, value):
     # bool is a kind of int for Python, not for people.
     if kind.base == "int" and type(value) is not int:
-        raise Mistake(f"{value!r} is not a whole number")
+        raise _not_allowed(kind, f"{value!r} is not a whole number")
     if kind.base == "float":
         if type(value) not in (int, float) or not math.isfinite(value):
-            raise Mistake(f"{value!r} is not a number{_yaml_reads_as_text(value)}")
+            raise _not_allowed(kind, f"{value!r} is not a number{_yaml_reads_as_text(value)}")
         value = float(value)
     if kind.base == "bool" and type(value) is not bool:
-        raise Mistake(f"{value!r} is neither true nor false")
+        raise _not_allowed(kind, f"{value!r} is neither true nor false")
     if kind.base in ("str", "choice", "strategy") and not isinstance(value, str):
-        raise Mistake(f"{value!r} is not a text (quote it in YAML)")
+        raise _not_allowed(kind, f"{value!r} is not a text (quote it in YAML)")
     if kind.base in ("int", "float"):
         if not (kind.low <= value <= kind.high and value > kind.above):
-            raise Mistake(f"{value!r} is out of range")
-    if kind.base == "choice" and value not in kind.choices:
-        raise Mistake(f"{value!r} is not among them{nearest(value, kind.choices)}")
-    if kind.base == "strategy" and value not in strategy_names():
-        names = strategy_names()
-        raise Mistake(
-            f"no strategy is called {value!r}{nearest(value, names)}; there are {', '.join(names)}"
-        )
+            raise _not_allowed(kind, f"{value!r} is out of range")
+    if kind.base == "choice":
+        known("value", value, kind.choices)
+    if kind.base == "strategy":
+        known("strategy", value, strategy_names())
     return value
+
+
+def known(what: str, name: str, allowed) -> None:
+    """Raise `Mistake`, which says the nearest right name, if `name` is not among those allowed."""
+    if name not in allowed:
+        raise Mistake(str(UnknownName(what, name, allowed)))
 
 
 def _yaml_reads_as_text(value) -> str:
@@ -158,12 +166,12 @@ def from_text(kind: Kind, text: str):
     try:
         document = yaml.load(text, yaml.BaseLoader)
     except yaml.YAMLError:
-        raise Mistake(f"{text!r} is not a YAML list such as [2, 4]") from None
+        document = None
     if isinstance(document, list):
         return check(kind, [_typed(kind, item) for item in document])
     if kind.optional and text in ("None", "null"):
         return None
-    raise Mistake(f"{text!r} is not a YAML list such as [2, 4]")
+    raise _not_allowed(kind, f"{text!r} is not a YAML list such as [2, 4]")
 
 
 def _typed(kind: Kind, text):
@@ -181,16 +189,6 @@ def _typed(kind: Kind, text):
     if kind.base == "bool":
         return {"true": True, "false": False}.get(text.lower(), text)
     return text
-
-
-def nearest(name: str, allowed) -> str:
-    """A hint at the allowed name that is most like `name`, or nothing.
-
-    >>> nearest("memebrs", ["members", "topics"])
-    ', did you mean members?'
-    """
-    close = get_close_matches(str(name), list(allowed), n=1, cutoff=0.5)
-    return f", did you mean {close[0]}?" if close else ""
 
 
 @cache

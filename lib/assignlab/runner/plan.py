@@ -8,8 +8,9 @@ from pathlib import Path
 
 import yaml
 
+from assignlab.errors import UnknownName
 from assignlab.runner import parameters
-from assignlab.runner.parameters import Mistake, Parameter, nearest
+from assignlab.runner.parameters import Mistake, Parameter, known
 from assignlab.study import versions
 
 
@@ -81,13 +82,12 @@ def plan(place: Place, wanted=(), passed=()) -> list[Plan]:
             notebooks.append(read_notebook(path))
         except Mistake as mistake:
             mistakes.append(f"{path.stem}: {mistake}")
-    known = sorted({name for notebook in notebooks for name in notebook.parameters})
+    anywhere = sorted({name for notebook in notebooks for name in notebook.parameters})
     if not mistakes:
         mistakes = [
-            f"no notebook of this run has a parameter {name!r}{nearest(name, known)} "
-            f"There are: {', '.join(known) or 'none'}"
+            str(UnknownName("parameter", name, anywhere))
             for name, _ in passed
-            if name not in known
+            if name not in anywhere
         ]
     plans = []
     for notebook in notebooks:
@@ -113,9 +113,7 @@ def _selected(place: Place, wanted) -> list[Path]:
         if len(found) == 1:
             chosen.add(found[0])
         else:
-            mistakes.append(
-                f"no notebook {word!r}{nearest(stem, notebooks)} There are: {', '.join(notebooks)}"
-            )
+            mistakes.append(str(UnknownName("notebook", word, notebooks)))
     if mistakes:
         raise Refused(mistakes)
     return [path for name, path in notebooks.items() if not wanted or name in chosen]
@@ -167,24 +165,18 @@ def _values(place: Place, notebook: Notebook, passed) -> tuple[dict, list[str]]:
         return values, [f"{shown} must hold 'name: value' lines"]
     mistakes = []
     for name, value in from_file.items():
-        if name not in notebook.parameters:
-            mistakes.append(
-                f"{shown}: no parameter {name!r}{nearest(name, notebook.parameters)} "
-                f"There are: {', '.join(notebook.parameters) or 'none'}"
-            )
-            continue
-        _set(values, mistakes, notebook.parameters[name], parameters.check, value, f"{shown}: ")
+        try:
+            known("parameter", name, notebook.parameters)
+            values[name] = parameters.check(notebook.parameters[name].kind, value)
+        except Mistake as mistake:
+            mistakes.append(f"{shown}: {name}: {mistake}")
     for name, text in passed:
         if name in notebook.parameters:
-            _set(values, mistakes, notebook.parameters[name], parameters.from_text, text, "-p ")
+            try:
+                values[name] = parameters.from_text(notebook.parameters[name].kind, text)
+            except Mistake as mistake:
+                mistakes.append(f"-p {name}: {mistake}")
     return values, mistakes
-
-
-def _set(values, mistakes, parameter: Parameter, read, raw, source: str) -> None:
-    try:
-        values[parameter.name] = read(parameter.kind, raw)
-    except Mistake as mistake:
-        mistakes.append(f"{source}{parameter.name}: {mistake}; allowed: {parameter.kind.text}")
 
 
 def _key(notebook: Notebook, values: dict) -> str:
