@@ -10,6 +10,7 @@ import base64
 import re
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -47,11 +48,14 @@ def string_hashes(names: Sequence[str]) -> np.ndarray:
 
 
 def _units(names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """All code units one behind the other, uint16[...], and where each name ends, int64[n]."""
+    """All UTF-16 units one behind the other, uint16[...], and where each name ends, int64[n]."""
     text = "".join(names)
     units = np.frombuffer(text.encode("utf-16-le", "surrogatepass"), dtype=np.uint16)
-    lengths = map(len, names) if units.size == len(text) else (len(utf16(n)) // 2 for n in names)
-    return units, np.fromiter(lengths, dtype=np.int64, count=len(names)).cumsum()
+    ends = np.fromiter(accumulate(map(len, names)), dtype=np.int64, count=len(names))
+    if units.size > len(text):  # characters of two units push the ends behind them
+        points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+        ends += np.concatenate(([0], np.cumsum(points > 0xFFFF)))[ends]
+    return units, ends
 
 
 @njit
@@ -76,6 +80,148 @@ def _hash_units(units, ends):
         out[i] = signed(h)
         start = ends[i]
     return out
+
+
+@njit
+def _sort_units(units, ends):
+    """The names in ``String.compareTo`` order: int64[n] indices.
+
+    Quicksort into less, equal and greater by three units at a time (Bentley and Sedgewick 1997);
+    only the equal ones go on to the next three.
+    """
+    n = ends.size
+    order = np.arange(n)
+    if n < 2:
+        return order
+    keys = np.empty(n, dtype=np.int64)
+    ranges = np.empty((n + 1, 3), dtype=np.int64)
+    depth = _shared_beginning(units, ends)
+    for i in range(n):
+        keys[i] = _three_units(units, ends, i, depth)
+    ranges[0, 0], ranges[0, 1], ranges[0, 2] = 0, n, depth
+    left = 1
+    while left > 0:
+        left -= 1
+        low, high, depth = ranges[left, 0], ranges[left, 1], ranges[left, 2]
+        if high - low <= 12:
+            _insertion_sort(units, ends, keys, order, low, high, depth)
+            continue
+        a, b, c = keys[low], keys[(low + high) // 2], keys[high - 1]
+        pivot = max(min(a, b), min(max(a, b), c))
+        less, k, greater = low, low, high
+        while k < greater:
+            key = keys[k]
+            if key < pivot:
+                keys[k], order[less], order[k] = keys[less], order[k], order[less]
+                keys[less] = key
+                less += 1
+                k += 1
+            elif key > pivot:
+                greater -= 1
+                keys[k], order[greater], order[k] = keys[greater], order[k], order[greater]
+                keys[greater] = key
+            else:
+                k += 1
+        if pivot & UNIT != 0:  # else the equal names end here
+            for k in range(less, greater):
+                keys[k] = _three_units(units, ends, order[k], depth + 3)
+            left = _push(ranges, left, less, greater, depth + 3)
+        left = _push(ranges, left, low, less, depth)
+        left = _push(ranges, left, greater, high, depth)
+    return order
+
+
+UNIT = (1 << 17) - 1
+"""The last of three units in a key; 0 stands for "the name has ended"."""
+
+
+@njit
+def _push(ranges, left, low, high, depth):
+    if high - low < 2:
+        return left
+    ranges[left, 0], ranges[left, 1], ranges[left, 2] = low, high, depth
+    return left + 1
+
+
+@njit
+def _shared_beginning(units, ends):
+    """How many units all names begin with."""
+    shared = ends[0]
+    for i in range(1, ends.size):
+        start = ends[i - 1]
+        shared = min(shared, ends[i] - start)
+        k = 0
+        while k < shared and units[k] == units[start + k]:
+            k += 1
+        shared = k
+    return shared
+
+
+@njit
+def _three_units(units, ends, i, depth):
+    """Units ``depth`` to ``depth + 2`` of name i as one number that compares alike."""
+    at = depth + (ends[i - 1] if i > 0 else 0)
+    key = 0
+    for k in range(at, at + 3):
+        key = key << 17 | (np.int64(units[k]) + 1 if k < ends[i] else 0)
+    return key
+
+
+@njit
+def _insertion_sort(units, ends, keys, order, low, high, depth):
+    for k in range(low + 1, high):
+        key, name = keys[k], order[k]
+        j = k
+        while j > low and (
+            key < keys[j - 1]
+            or (key == keys[j - 1] and _less(units, ends, name, order[j - 1], depth + 3))
+        ):
+            keys[j], order[j] = keys[j - 1], order[j - 1]
+            j -= 1
+        keys[j], order[j] = key, name
+
+
+@njit
+def _less(units, ends, i, j, depth):
+    """Whether name i comes before name j, when they are equal up to ``depth``."""
+    p = depth + (ends[i - 1] if i > 0 else 0)
+    q = depth + (ends[j - 1] if j > 0 else 0)
+    while p < ends[i] and q < ends[j] and units[p] == units[q]:
+        p += 1
+        q += 1
+    return q < ends[j] and (p >= ends[i] or units[p] < units[q])
+
+
+@njit
+def _inverse(order):
+    rank = np.empty(order.size, dtype=np.int64)
+    for k in range(order.size):
+        rank[order[k]] = k
+    return rank
+
+
+@njit
+def _prepare(units, ends):
+    """(hashes, order, rank) of :class:`Names`."""
+    order = _sort_units(units, ends)
+    return _hash_units(units, ends), order, _inverse(order)
+
+
+@njit
+def _prepare_some(hashes, rank, indices):
+    """(hashes, order, rank) of some of the names, from those of all."""
+    place = np.full(hashes.size, -1, dtype=np.int64)
+    some = np.empty(indices.size, dtype=np.int32)
+    for k in range(indices.size):
+        place[rank[indices[k]]] = k
+        some[k] = hashes[indices[k]]
+    order = np.empty(indices.size, dtype=np.int64)
+    n = 0
+    for k in place:
+        if k != -1:
+            order[n] = k
+            n += 1
+    return some, order, _inverse(order)
 
 
 @njit
@@ -417,29 +563,43 @@ class Names:
         return f"Names({list(self.names)!r})"
 
     def take(self, indices: np.ndarray) -> "Names":
-        """The names of these indices, in that order (members that stay, a new order)."""
-        return Names([self.names[i] for i in np.asarray(indices).tolist()])
+        """The names of these indices, in that order; what is prepared is not prepared again."""
+        indices = np.asarray(indices, dtype=np.int64)
+        taken = Names(map(self.names.__getitem__, indices.tolist()))
+        if "_prepared" in self.__dict__:
+            taken._prepared = _prepare_some(self.hashes, self.rank, indices)
+        return taken
 
     def append(self, names: Sequence[str]) -> "Names":
         """These names and then ``names``, which must be new."""
         return Names(self.names + tuple(names))
 
+    def hash_map_order(self, indices: np.ndarray | None = None, **how) -> np.ndarray:
+        """Indices in the order in which a HashMap of these names walks: int64[n].
+
+        ``indices``: which names were put, in that order; None for all. ``how``: ``capacity`` and
+        so on of :func:`hash_map_walk`.
+        """
+        if indices is None:
+            return hash_map_order(self.hashes, rank=self.rank, **how)
+        return indices[hash_map_order(self.hashes[indices], rank=self.rank[indices], **how)]
+
+    @cached_property
+    def _prepared(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return _prepare(*_units(self.names))
+
+    @property
+    def hashes(self) -> np.ndarray:
+        return self._prepared[0]
+
+    @property
+    def order(self) -> np.ndarray:
+        return self._prepared[1]
+
+    @property
+    def rank(self) -> np.ndarray:
+        return self._prepared[2]
+
     @cached_property
     def index(self) -> dict[str, int]:
         return {name: i for i, name in enumerate(self.names)}
-
-    @cached_property
-    def hashes(self) -> np.ndarray:
-        return string_hashes(self.names)
-
-    @cached_property
-    def order(self) -> np.ndarray:
-        ascii_only = all(map(str.isascii, self.names))
-        key = self.names.__getitem__ if ascii_only else lambda i: utf16(self.names[i])
-        return np.array(sorted(range(len(self.names)), key=key), dtype=np.int64)
-
-    @cached_property
-    def rank(self) -> np.ndarray:
-        rank = np.empty(len(self.names), dtype=np.int64)
-        rank[self.order] = np.arange(len(self.names))
-        return rank
