@@ -9,6 +9,8 @@ same minor version with numba, numpy and pyarrow is expected there (``PYSPARK_PY
 and a folder for results that the driver and the executors share.
 """
 
+import hashlib
+import io
 import os
 import re
 import sys
@@ -59,14 +61,6 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
-def slots(spark) -> int:
-    """How many tasks run at a time, as far as Spark tells: a hint for the number of slices."""
-    if is_connect(spark):
-        # A Connect client sees the server's settings only.
-        return int(spark.conf.get("spark.sql.shuffle.partitions", "8"))
-    return spark.sparkContext.defaultParallelism
-
-
 def is_connect(spark) -> bool:
     """Whether this is a Spark Connect session, which has no context of its own."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
@@ -80,7 +74,6 @@ def is_local(spark) -> bool:
 def start(master: str):
     """Start a JVM and a session on ``master``; see :func:`session`."""
     from pyspark import SparkConf, SparkContext
-    from pyspark.errors import PySparkException
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
@@ -143,17 +136,19 @@ def last_lines(path: Path) -> str:
 def ship(spark) -> None:
     """Send the package to the executors, as a zip with the package folder at its root."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"assignlab-{assignlab.__version__}.zip"
-        pack(path)
+        package = zipped()
+        path = Path(folder) / f"assignlab-{hashlib.sha256(package).hexdigest()[:12]}.zip"
+        path.write_bytes(package)
         spark.addArtifacts(str(path), pyfile=True)
     _shipped.add(spark)
 
 
-def pack(path: Path) -> None:
-    """Write the package's sources to a zip; the same sources give the same bytes."""
+def zipped() -> bytes:
+    """A zip of the package's sources; the same sources give the same bytes."""
     root = Path(assignlab.__file__).parent
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+    package = io.BytesIO()
+    with zipfile.ZipFile(package, "w", zipfile.ZIP_DEFLATED) as archive:
         for source in sorted(root.rglob("*.py")):
             entry = zipfile.ZipInfo(source.relative_to(root.parent).as_posix())
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, source.read_bytes())
+            archive.writestr(entry, source.read_bytes(), zipfile.ZIP_DEFLATED)
+    return package.getvalue()

@@ -16,11 +16,14 @@ import dataclasses
 import hashlib
 import heapq
 import json
+import math
 import os
+import re
 import shutil
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import product
@@ -28,6 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+import numpy as np
 import pyarrow as pa
 
 from assignlab import assignors
@@ -35,18 +39,22 @@ from assignlab.errors import AssignlabError, UnknownName
 from assignlab.rebalance import cost
 from assignlab.scenarios import Scenario
 from assignlab.simulate import COLUMNS, SCENARIO_NAMES, reported
-from assignlab.spark import session, slots
+from assignlab.spark import cores, is_local, session
 from assignlab.study import FOLDER_VARIABLE, project, versions, write_json
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SLICES_PER_SLOT = 3
+SLICES_PER_CORE = 3
+SHORTEST_SLICE = 0.25
+CLUSTER_SLICE = 10.0
+CLUSTER_SLICES = 16
 PROGRESS_EVERY = 2.0
 FAILURES_SHOWN = 3
 FAILURES_KEPT = 1000
 FRAME_ROWS = 1_000_000
 KEY = ("scenario", "strategy", "step")
+FIELDS = {field.name: field.default for field in dataclasses.fields(Scenario)}
 TIME_LIMIT = 300.0
 DESCRIPTION = "_description.json"
 SPARK_TYPES = {"string": "string", "int64": "bigint", "float64": "double", "bool": "boolean"}
@@ -61,18 +69,41 @@ def grid(**fields) -> list[Scenario]:
     """Every combination of the fields' values, the last field changing fastest.
 
     A field is one of :class:`~assignlab.scenarios.Scenario`; its value is one value or, for an
-    axis, a list or range of them. A wrong field raises :class:`~assignlab.errors.UnknownName`,
-    which says the nearest right one.
+    axis, a list, range or array of them. One history of ``events`` is a list or tuple of words,
+    several are a list of those. A wrong field raises :class:`~assignlab.errors.UnknownName`, which
+    says the nearest right one, and a wrong value :class:`SweepError`.
 
     >>> [(s.members, s.seed) for s in grid(members=[2, 3], topics=4, seed=range(2))]
     [(2, 0), (2, 1), (3, 0), (3, 1)]
     """
-    known = [field.name for field in dataclasses.fields(Scenario)]
     for name in fields:
-        if name not in known:
-            raise UnknownName("scenario field", name, known)
-    axes = [list(v) if isinstance(v, list | range) else [v] for v in fields.values()]
-    return [Scenario(**dict(zip(fields, point, strict=True))) for point in product(*axes)]
+        if name not in FIELDS:
+            raise UnknownName("scenario field", name, FIELDS)
+    axes = [[checked(name, one) for one in axis(name, value)] for name, value in fields.items()]
+    try:
+        return [Scenario(**dict(zip(fields, point, strict=True))) for point in product(*axes)]
+    except ValueError as error:
+        raise SweepError(str(error)) from None
+
+
+def axis(name: str, value) -> list:
+    """The values of one field of a grid."""
+    if name == "events" and isinstance(value, list | tuple):
+        return [value] if all(isinstance(word, str) for word in value) else list(value)
+    return list(value) if isinstance(value, list | range | np.ndarray) else [value]
+
+
+def checked(name: str, value):
+    """One value of a field, refused if it is not of the field's kind."""
+    kind = type(FIELDS[name])
+    if kind is tuple and isinstance(value, list | tuple):
+        return tuple(value)
+    if isinstance(value, np.generic):
+        value = value.item()
+    if type(value) is not kind:
+        words = {int: "a whole number", str: "a word", bool: "True or False"}
+        raise SweepError(f"{name}: expected {words.get(kind, 'a list of words')}, got {value!r}")
+    return value
 
 
 def run(
@@ -93,11 +124,11 @@ def run(
     on stderr says how many. Progress goes to stderr, a line every few seconds.
     """
     scenarios, strategies = list(scenarios), list(strategies)
-    check(scenarios, strategies)
+    check(scenarios, strategies, name, limit)
     spark = session()
     began = time.monotonic()
     costs = [cost(scenario, len(strategies)) for scenario in scenarios]
-    dealt = deal(costs, slices or min(len(costs), SLICES_PER_SLOT * slots(spark)))
+    dealt = deal(costs, slices or slice_count(spark, sum(costs), len(costs)))
     path = folder() / f"{name or 'sweep-' + digest(scenarios, strategies)}.parquet"
     part = path.with_name(f".{path.name}.{uuid4().hex[:8]}.part")
     (part / "progress").mkdir(parents=True)
@@ -114,22 +145,40 @@ def run(
     return table
 
 
-def check(scenarios: Sequence[Scenario], strategies: Sequence[str]) -> None:
+def check(scenarios: Sequence[Scenario], strategies: Sequence[str], name, limit: float) -> None:
     """Refuse what cannot be played, before a JVM starts."""
     for kind, given in (("scenario", scenarios), ("strategy", strategies)):
         if not given:
             raise SweepError(f"a sweep needs at least one {kind}")
-        if len(set(given)) < len(given):
-            twice = next(one for i, one in enumerate(given) if one in given[:i])
-            raise SweepError(f"{kind} {twice!r} is given twice")
+    for scenario in scenarios:
+        if not isinstance(scenario, Scenario):
+            raise SweepError(f"not a Scenario: {scenario!r}")
     for strategy in strategies:
         assignors.get(strategy)
+    for kind, given in (("scenario", scenarios), ("strategy", strategies)):
+        if len(set(given)) < len(given):
+            twice = Counter(given).most_common(1)[0][0]
+            raise SweepError(f"{kind} {twice!r} is given twice")
+    if name is not None and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name):
+        raise SweepError(f"not a name for a table (letters, digits, . _ -): {name!r}")
+    if not limit > 0:
+        raise SweepError(f"limit: expected a number of seconds above 0, got {limit!r}")
 
 
 def folder() -> Path:
     """Where tables go: the folder of the notebook's run, or ``outputs/sweeps`` of the project."""
     run_folder = os.environ.get(FOLDER_VARIABLE)
     return Path(run_folder).resolve() if run_folder else project() / "outputs" / "sweeps"
+
+
+def slice_count(spark, cost: float, scenarios: int) -> int:
+    """How many tasks to cut a sweep into that should take ``cost`` seconds on one core."""
+    if is_local(spark):
+        wanted = SLICES_PER_CORE * cores()
+    else:
+        # A cluster does not say how large it is: tasks long enough to be worth their start.
+        wanted = max(CLUSTER_SLICES, math.ceil(cost / CLUSTER_SLICE))
+    return min(scenarios, wanted, math.ceil(cost / SHORTEST_SLICE))
 
 
 def deal(costs: Sequence[float], slices: int) -> list[int]:
@@ -253,7 +302,8 @@ class Table:
 
     def records(self):
         """All rows, as a Spark DataFrame."""
-        return session().read.schema(SPARK_SCHEMA).parquet(str(self.path))
+        rows = session().read.schema(SPARK_SCHEMA).parquet(str(self.path))
+        return rows.select(*[column.name for column in COLUMNS])
 
     def summary(
         self,

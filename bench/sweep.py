@@ -1,0 +1,145 @@
+"""How fast sweeps are, and what Spark costs them: ``python bench/sweep.py``.
+
+The same scenarios are swept on Spark and played by plain processes on the same cores, in turns.
+Both build the scenarios, replay them through every strategy, measure, and write a Parquet table;
+the tables are compared first. Both have started and loaded their code before the clock runs; what
+the start takes is printed too.
+
+Size S of the sweeps: 10 topics x 10 partitions x 10 members.
+"""
+
+import argparse
+import multiprocessing
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from assignlab import assignors, rebalance, simulate, sweep, warm
+from assignlab.scenarios import Scenario
+from assignlab.spark import cores, session
+from assignlab.study import FOLDER_VARIABLE
+
+EVENTS = (
+    "FULL", "STABLE", "JOIN_ONE", "LEAVE_ONE", "JOIN_MANY", "LEAVE_MANY", "CRASH", "RETURN",
+    "PARTITIONS_ADDED", "TOPIC_CREATED",
+)  # fmt: skip
+LEAST_RATE = 10_000
+MOST_RATIO = 1.1
+
+
+def scenarios(count: int) -> list[Scenario]:
+    """Groups of size S that live through every kind of event."""
+    return sweep.grid(members=10, topics=10, partitions=100, seed=range(count), events=EVENTS)
+
+
+def on_spark(asked, strategies) -> tuple[float, pa.Table]:
+    """(seconds, table) of the sweep."""
+    began = time.perf_counter()
+    table = sweep.run(asked, strategies, name="bench")
+    seconds = time.perf_counter() - began
+    return seconds, pq.read_table(table.path)
+
+
+def in_processes(pool, asked, strategies, folder: Path) -> tuple[float, pa.Table]:
+    """(seconds, table) of the same work in plain processes, each with a file of its own."""
+    began = time.perf_counter()
+    costs = [rebalance.cost(scenario, len(strategies)) for scenario in asked]
+    dealt = sweep.deal(costs, 3 * cores())
+    slices = [[] for _ in range(3 * cores())]
+    for number, scenario in enumerate(asked):
+        slices[dealt[number]].append((number, scenario))
+    jobs = [(slice, strategies, folder / f"{n}.parquet") for n, slice in enumerate(slices) if slice]
+    files = pool.starmap(play_slice, jobs, chunksize=1)
+    seconds = time.perf_counter() - began
+    return seconds, pa.concat_tables(pq.read_table(file) for file in files)
+
+
+def play_slice(jobs, strategies, file: Path) -> Path:
+    """Play one slice without Spark and without children; runs in a process of the pool."""
+    with pq.ParquetWriter(file, simulate.SCHEMA) as writer:
+        rows = []
+        for number, scenario in jobs:
+            rows += [(number, *row) for row in rebalance.records(scenario, strategies)]
+            if len(rows) >= simulate.ROWS_PER_BATCH:
+                writer.write_batch(simulate.record_batch(rows))
+                rows = []
+        if rows:
+            writer.write_batch(simulate.record_batch(rows))
+    return file
+
+
+def ready(strategies) -> None:
+    """Load the compiled code into a process of the pool."""
+    for strategy in strategies:
+        warm.load(strategy)
+
+
+def same(one: pa.Table, other: pa.Table) -> bool:
+    """Whether two tables hold the same records."""
+    keys = [(name, "ascending") for name in sweep.KEY]
+    return ordered(one, keys).equals(ordered(other, keys))
+
+
+def ordered(table: pa.Table, keys) -> pa.Table:
+    return table.select(simulate.SCHEMA.names).cast(simulate.SCHEMA).sort_by(keys)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--seconds", type=float, default=60, help="about how long one sweep takes")
+    parser.add_argument("--rounds", type=int, default=2, help="how often each side runs")
+    parser.add_argument("--strategies", nargs="+", default=assignors.names())
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        return compare(asked, Path(folder))
+
+
+def compare(asked, folder: Path) -> int:
+    import os
+
+    os.environ[FOLDER_VARIABLE] = str(folder)
+    strategies = asked.strategies
+    began = time.perf_counter()
+    session()
+    on_spark(scenarios(2 * cores()), strategies)
+    print(f"start of Spark, its workers and their code: {time.perf_counter() - began:.1f} s")
+    began = time.perf_counter()
+    with multiprocessing.get_context("spawn").Pool(cores(), ready, (strategies,)) as pool:
+        in_processes(pool, scenarios(2 * cores()), strategies, folder)
+        print(f"start of plain processes and their code: {time.perf_counter() - began:.1f} s")
+        seconds, _ = in_processes(pool, trial := scenarios(200), strategies, folder)
+        grid = scenarios(max(1, round(len(trial) * asked.seconds / seconds)))
+        times = {"Spark": [], "processes": []}
+        for round_ in range(asked.rounds):
+            spark, one = on_spark(grid, strategies)
+            plain, other = in_processes(pool, grid, strategies, folder)
+            if not same(one, other):
+                print("the tables differ")
+                return 1
+            times["Spark"].append(spark)
+            times["processes"].append(plain)
+            print(f"round {round_ + 1}: equal tables, Spark {spark:.1f} s, processes {plain:.1f} s")
+    return verdict(one.num_rows, times, strategies)
+
+
+def verdict(rebalances: int, times: dict, strategies) -> int:
+    """Print what was reached; 0 if it is enough."""
+    best = {side: statistics.median(seconds) for side, seconds in times.items()}
+    ratio = best["Spark"] / best["processes"]
+    rate = rebalances / best["Spark"] / cores()
+    print(
+        f"{rebalances} rebalances at S ({', '.join(strategies)}) on {cores()} cores: "
+        f"Spark {rate:.0f}, processes {rebalances / best['processes'] / cores():.0f} "
+        f"per second and core; wall time Spark / processes {ratio:.3f}"
+    )
+    print(f"to reach: {LEAST_RATE} per second and core, ratio {MOST_RATIO}")
+    return 0 if rate >= LEAST_RATE and ratio <= MOST_RATIO else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
