@@ -19,7 +19,7 @@ from assignlab.group import Group
 
 COLORS = ("#0072b2", "#d55e00", "#007a5e", "#aa3377", "#222222", "#8a6d00", "#5566aa", "#994433")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-DASHES = ((1, 0), (4, 1.5), (1, 1), (3, 1, 1, 1), (6, 2), (5, 1, 1, 1, 1, 1))
+DASHES = ("", (4, 1.5), (1, 1), (3, 1, 1, 1), (6, 2), (5, 1, 1, 1, 1, 1))
 """Distinct on white (contrast 3:1 and more), and distinct without colour by marker and dashes."""
 
 PARTS = {
@@ -75,23 +75,29 @@ def curves(
     ``frame``: columns ``strategy``, ``x``, ``y`` and the band's. ``markers``: at every point, or at
     a few of many.
     """
-    shift = _shifts(frame[y], len(frame["strategy"].unique()))
-    for offset, (strategy, rows) in zip(shift, frame.groupby("strategy", sort=True), strict=True):
+    names = sorted(frame["strategy"].unique())
+    looks = {name: look(name) for name in names}
+    shift = dict(zip(names, _shifts(frame[y], len(names)), strict=True))
+    for name, rows in frame.groupby("strategy") if low is not None else ():
         rows = rows.sort_values(x)
-        style = look(strategy)
-        if low is not None:
-            ax.fill_between(rows[x], rows[low], rows[high], color=style["color"], alpha=0.15, lw=0)
-        ax.plot(
-            rows[x],
-            rows[y] + offset,
-            color=style["color"],
-            marker=style["marker"],
-            markersize=5,
-            markevery=1 if markers else max(len(rows) // 8, 1),
-            linestyle=(0, style["dashes"]) if style["dashes"] != (1, 0) else "-",
-            label=strategy,
-        )
-    return ax
+        ax.fill_between(rows[x], rows[low], rows[high], color=looks[name]["color"], alpha=0.15, lw=0)
+    every = 1 if markers else max(frame[x].nunique() // 8, 1)
+    return sns.lineplot(
+        frame.assign(**{y: frame[y] + frame["strategy"].map(shift)}),
+        x=x,
+        y=y,
+        hue="strategy",
+        style="strategy",
+        hue_order=names,
+        style_order=names,
+        palette={name: looks[name]["color"] for name in names},
+        markers={name: looks[name]["marker"] for name in names},
+        dashes={name: looks[name]["dashes"] for name in names},
+        markevery=every,
+        markersize=6,
+        errorbar=None,
+        ax=ax,
+    )
 
 
 def _shifts(values: pd.Series, lines: int) -> np.ndarray:
@@ -128,6 +134,8 @@ def legend_below(figure: Figure, axes: Iterable[Axes], columns: int = 4) -> None
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
+        if ax.get_legend() is not None:
+            ax.get_legend().remove()
     if not entries:
         return
     figure.legend(
@@ -245,16 +253,22 @@ def titled(axes: np.ndarray, x: str) -> None:
 
 def grouped(frame: pd.DataFrame, x: str, y: str, ax: Axes) -> Axes:
     """Points side by side: one group per value of ``x`` in the frame's order, one per strategy."""
-    places = {value: i for i, value in enumerate(dict.fromkeys(frame[x]))}
-    strategies = list(dict.fromkeys(frame["strategy"]))
-    step = 0.8 / max(len(strategies), 1)
-    for i, strategy in enumerate(strategies):
-        rows = frame[frame["strategy"] == strategy]
-        style = look(strategy)
-        at = rows[x].map(places) + (i - (len(strategies) - 1) / 2) * step
-        ax.vlines(at, 0, rows[y], color=style["color"], linewidth=2, alpha=0.6)
-        ax.plot(at, rows[y], linestyle="", marker=style["marker"], color=style["color"],
-                label=strategy)  # fmt: skip
-    ax.set_xticks(list(places.values()), list(places), rotation=30, ha="right", fontsize="x-small")
+    names = list(dict.fromkeys(frame["strategy"]))
+    looks = [look(name) for name in names]
+    sns.pointplot(
+        frame,
+        x=x,
+        y=y,
+        hue="strategy",
+        hue_order=names,
+        palette={name: style["color"] for name, style in zip(names, looks, strict=True)},
+        markers=[style["marker"] for style in looks],
+        linestyle="none",
+        dodge=0.6,
+        errorbar=None,
+        ax=ax,
+    )
+    ax.set_xlabel("")
+    ax.tick_params(axis="x", rotation=30, labelsize="x-small")
     ax.set_ylim(bottom=0)
     return ax
