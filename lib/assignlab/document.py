@@ -16,7 +16,7 @@ from assignlab.errors import AssignlabError, DocumentError, OriginalError
 from assignlab.group import ABSENT, NO_METADATA, Claims, Group, Members, Topics, subscriptions
 from assignlab.jvm import Names
 
-OPTIONS = ("idcs", "vnodes", "inner")
+OPTIONS = ("idcs", "vnodes", "inner", "config")
 MAX_PARTITIONS = 2**31 - 1
 
 

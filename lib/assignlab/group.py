@@ -108,10 +108,10 @@ class Group:
     _prepared: dict = field(default_factory=dict, repr=False)
 
     def prepared(self, prepare: Callable[["Group"], Any]) -> Any:
-        """``prepare(self)``, computed once per set of topics and members.
+        """``prepare(self)``, computed once per set of topics and members (and options).
 
-        ``prepare`` is a module-level function that looks at neither claims nor options; groups made
-        by :meth:`with_claims` share its answer.
+        ``prepare`` is a module-level function that does not look at claims; groups made by
+        :meth:`with_claims` share its answer.
         """
         try:
             return self._prepared[prepare]

@@ -1,0 +1,112 @@
+"""``rocketmq-consistent-hash``: RocketMQ's AllocateMessageQueueConsistentHash.
+
+The rule. Every client of the group marks ``vnodes`` points (10 unless the group says otherwise) on a
+ring of 32-bit numbers: the first four bytes of the MD5 digests of ``client-0``, ``client-1``, ... A
+queue goes to the client whose point is the first at or after the hash of the queue's text, which
+holds topic, broker and number; around the end if need be.
+
+What it promises, in order
+1. Monotony: a client that joins only takes queues, one that leaves only gives away its own.
+2. Balance by chance alone; more points make it better.
+Nor are all queues consumed where a client does not subscribe to a topic. Without points (vnodes 0)
+nobody gets anything.
+
+>>> from assignlab.document import answer
+>>> def allocate(*clients, **options):
+...     return answer({"strategy": "rocketmq-consistent-hash", **options,
+...         "topics": [{"name": "t", "brokers": [["broker-a", 8]]}],
+...         "members": [{"id": c, "topics": ["t"]} for c in clients]})["assignment"]
+>>> {c: [number for _, _, number in queues_] for c, queues_ in allocate("c1", "c2").items()}
+{'c1': [3, 5, 6], 'c2': [0, 1, 2, 4, 7]}
+>>> {c: [number for _, _, number in queues_] for c, queues_ in allocate("c1", "c2", "c3").items()}
+{'c1': [5, 6], 'c2': [0, 1, 2, 4, 7], 'c3': [3]}
+>>> allocate("c1", "c2", vnodes=0)
+{'c1': [], 'c2': []}
+"""
+
+import hashlib
+from collections.abc import Iterable
+
+import numpy as np
+
+from assignlab.assignment import Assignment
+from assignlab.assignors.rocketmq import queues
+from assignlab.errors import OriginalError
+from assignlab.group import Group
+from assignlab.strategy import Strategy
+
+VNODES = 10
+
+
+def assign(group: Group) -> Assignment:
+    """Find the client of every queue on the ring."""
+    calls = group.prepared(queues.calls_by_topic)
+    return queues.hand_out(group, calls, allocate(group, calls))
+
+
+def allocate(group: Group, calls: queues.Calls) -> np.ndarray:
+    """The owner of every queue of the calls, ``NOBODY`` without points: int64[n]."""
+    points = group.prepared(client_points)
+    hashes = group.prepared(queue_hashes)[calls.slots]
+    crowds = np.repeat(calls.crowd, np.diff(calls.starts))
+    owners = np.full(hashes.size, queues.NOBODY, dtype=np.int64)
+    if points.size:
+        for crowd in range(calls.crowd_starts.size - 1):
+            first, last = calls.crowd_starts[crowd], calls.crowd_starts[crowd + 1]
+            mine = crowds == crowd
+            owners[mine] = route(*ring(points, calls.clients[first:last]), hashes[mine])
+    return owners
+
+
+def ring(points: np.ndarray, clients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The points of some clients, sorted, and their owners; of equal points the last client wins."""
+    marks = points[clients].ravel()
+    walk = np.argsort(marks, kind="stable")
+    marks = marks[walk]
+    last = np.append(marks[1:] != marks[:-1], True)
+    return marks[last], np.repeat(clients, points.shape[1])[walk][last]
+
+
+def route(marks: np.ndarray, owners: np.ndarray, hashes: np.ndarray) -> np.ndarray:
+    """The owner of the first mark at or after each hash."""
+    return owners[np.searchsorted(marks, hashes) % marks.size]
+
+
+def client_points(group: Group) -> np.ndarray:
+    """The points of every member: int64[members, vnodes], 0 to 2**32 - 1."""
+    vnodes = queues.option(group, "vnodes", int, VNODES)
+    if vnodes < 0 and len(group.members):
+        raise OriginalError("IllegalArgumentException", f"{vnodes} virtual nodes")
+    hashes = md5(f"{name}-{i}" for name in group.members.names for i in range(vnodes))
+    return hashes.reshape(len(group.members), max(vnodes, 0))
+
+
+def queue_hashes(group: Group) -> np.ndarray:
+    """The hash of every queue of the cluster by its slot: int64[n]."""
+    return md5(
+        f"MessageQueue [topic={name}, brokerName={broker}, queueId={number}]"
+        for topic, name in enumerate(group.topics.names)
+        for broker, number in queues.queues_of(group, topic)
+    )
+
+
+def md5(names: Iterable[str]) -> np.ndarray:
+    """The first four bytes of each name's MD5 digest (Java encodes half a pair as ``?``)."""
+    digests = (hashlib.md5(name.encode("utf-8", "replace")).digest()[:4] for name in names)
+    return np.frombuffer(b"".join(digests), dtype=">u4").astype(np.int64)
+
+
+STRATEGY = Strategy(
+    name="rocketmq-consistent-hash",
+    system="RocketMQ",
+    first="5.3.3",
+    last="5.3.3",
+    protocol="independent",
+    sticky=False,
+    source=(
+        "org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueConsistentHash "
+        "(rocketmq-client 5.3.3)"
+    ),
+    assign=assign,
+    render=queues.lists,
+)

@@ -1,0 +1,124 @@
+"""``rocketmq-machine-room``: RocketMQ's AllocateMessageQueueByMachineRoom.
+
+The rule. A broker's name is ``room@broker``. Only the queues of the rooms named in the group's
+``idcs`` are shared out. For each topic by itself: sort these queues and all clients; every client
+gets one contiguous block of the same length; what is left over goes one by one to the first clients.
+
+What it promises, in order
+1. Queues of rooms that are not named, and of brokers without a room, are read by nobody.
+2. The others are spread within one queue over the clients of the group.
+It does not keep clients to their own room: that is ``rocketmq-machine-room-nearby``.
+
+>>> from assignlab.document import answer
+>>> def allocate(**options):
+...     return answer({"strategy": "rocketmq-machine-room", **options,
+...         "topics": [{"name": "t", "brokers": [["r1@a", 3], ["r2@b", 2], ["c", 2]]}],
+...         "members": [{"id": "c1", "topics": ["t"]}, {"id": "c2", "topics": ["t"]}]})
+>>> for client, queues_ in allocate(idcs=["r1", "r2"])["assignment"].items():
+...     print(client, *queues_)
+c1 ['t', 'r1@a', 0] ['t', 'r1@a', 1] ['t', 'r2@b', 1]
+c2 ['t', 'r1@a', 2] ['t', 'r2@b', 0]
+
+Without ``idcs`` the original fails as soon as it meets a broker with a room:
+
+>>> allocate()
+{'error': 'NullPointerException: no machine rooms are given (idcs)'}
+"""
+
+import numpy as np
+
+from assignlab.assignment import Assignment
+from assignlab.assignors.rocketmq import queues
+from assignlab.compiled import njit
+from assignlab.errors import DocumentError, OriginalError
+from assignlab.group import Group
+from assignlab.strategy import Strategy
+
+NO_ROOM = None
+
+
+def assign(group: Group) -> Assignment:
+    """Share out the queues of the named rooms."""
+    if "idcs" not in group.options:
+        for member in range(len(group.members)):
+            for topic in queues.existing_topics(group, member).tolist():
+                queues.check_call(group, member, topic)
+                refuse_rooms(queues.queues_of(group, topic))
+    calls = group.prepared(queues.calls_by_topic)
+    return queues.hand_out(group, calls, allocate(group, calls))
+
+
+def refuse_rooms(shared: tuple[queues.Queue, ...]) -> None:
+    """What happens without ``idcs`` where a broker has a room; raises :class:`OriginalError`."""
+    if any(room_of(broker) is not NO_ROOM for broker, _ in shared):
+        raise OriginalError("NullPointerException", "no machine rooms are given (idcs)")
+
+
+def allocate(group: Group, calls: queues.Calls) -> np.ndarray:
+    """The owner of every queue of the calls, ``NOBODY`` outside the rooms: int64[n]."""
+    named = group.prepared(in_named_room)[calls.slots]
+    return by_machine_room(named, calls.starts, calls.crowd, calls.crowd_starts, calls.clients)
+
+
+def in_named_room(group: Group) -> np.ndarray:
+    """Whether a queue's room is among ``idcs``, by slot: bool[n]."""
+    idcs = queues.option(group, "idcs", list, [])
+    if not all(isinstance(room, str) for room in idcs):
+        raise DocumentError("idcs", "expected names of machine rooms")
+    named = set(idcs)
+    return np.array(
+        [
+            room_of(broker) in named
+            for topic in range(len(group.topics))
+            for broker, _ in queues.queues_of(group, topic)
+        ],
+        dtype=np.bool_,
+    )
+
+
+def room_of(broker: str) -> str | None:
+    """The room in a broker's name, as ``name.split("@")`` finds it: two parts, empty ends dropped.
+
+    >>> [room_of(name) for name in ("r@b", "b", "r@b@c", "@b", "r@", "r@b@")]
+    ['r', None, None, '', None, 'r']
+    """
+    parts = broker.split("@")
+    while parts and parts[-1] == "":
+        parts.pop()
+    return parts[0] if len(parts) == 2 else NO_ROOM
+
+
+@njit
+def by_machine_room(named, starts, crowd, crowd_starts, clients):
+    """Blocks of ``mod`` queues, then one of the rest for each of the first clients."""
+    owners = np.full(named.size, -1, dtype=np.int64)
+    for call in range(crowd.size):
+        first = crowd_starts[crowd[call]]
+        consumers = crowd_starts[crowd[call] + 1] - first
+        count = 0
+        for i in range(starts[call], starts[call + 1]):
+            count += named[i]
+        mod = count // consumers
+        k = 0
+        for i in range(starts[call], starts[call + 1]):
+            if named[i]:
+                in_block = k < mod * consumers
+                owners[i] = clients[first + (k // mod if in_block else k - mod * consumers)]
+                k += 1
+    return owners
+
+
+STRATEGY = Strategy(
+    name="rocketmq-machine-room",
+    system="RocketMQ",
+    first="5.3.3",
+    last="5.3.3",
+    protocol="independent",
+    sticky=False,
+    source=(
+        "org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueByMachineRoom "
+        "(rocketmq-client 5.3.3)"
+    ),
+    assign=assign,
+    render=queues.lists,
+)

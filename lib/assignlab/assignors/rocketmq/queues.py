@@ -1,0 +1,193 @@
+"""Message queues of RocketMQ, and how its clients come to call an allocation strategy.
+
+Every client does this for itself: for each topic that it subscribes to and that exists, it sorts the
+topic's queues (by broker name, then number) and *all* clients of the group, also those that do not
+subscribe to the topic, and asks the strategy for its own part. So queues can fall to a client that
+never asks for them.
+
+A topic that is given by a plain number of partitions lies on one broker, ``broker-a``.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from assignlab.assignment import Assignment, partition_of, topic_of
+from assignlab.assignors.kafka.orders import members_by_id, topics_by_name
+from assignlab.assignors.kafka.roundrobin import subscriptions_by_topic
+from assignlab.compiled import njit
+from assignlab.errors import DocumentError, OriginalError
+from assignlab.group import Group
+from assignlab.jvm import utf16
+
+BROKER = "broker-a"
+NOBODY = -1
+
+Queue = tuple[str, int]
+
+
+class Calls(NamedTuple):
+    """Queues to be shared out and the clients to share them, one call of a strategy after another.
+
+    Call c shares ``codes[starts[c]:starts[c + 1]]`` (int64; partition codes) of topic ``topic[c]``
+    among the crowd ``k = crowd[c]``: ``clients[crowd_starts[k]:crowd_starts[k + 1]]`` (int64; member
+    indices, by id). ``slots`` int64, as ``codes``: the place of a queue among all queues of the
+    cluster, see :func:`slots_of`.
+    """
+
+    topic: np.ndarray
+    starts: np.ndarray
+    codes: np.ndarray
+    slots: np.ndarray
+    crowd: np.ndarray
+    crowd_starts: np.ndarray
+    clients: np.ndarray
+
+
+def calls_by_topic(group: Group) -> Calls:
+    """One call for each topic, all clients of the group together."""
+    check(group)
+    topics = group.prepared(topics_by_name)
+    queues = [sorted_queues(group, t) for t in topics.tolist()]
+    return calls(group, topics, queues, [0] * len(queues), [group.prepared(members_by_id)])
+
+
+def calls(group, topics, queues, crowds, clients) -> Calls:
+    """Calls from one list of queues (partition indices) and one crowd for each entry of topics."""
+    topics = np.array(topics, dtype=np.int64)
+    sizes = np.array([len(part) for part in queues], dtype=np.int64)
+    codes = np.repeat(topics << 32, sizes)
+    if queues:
+        codes += np.concatenate(queues)
+    return Calls(
+        topics,
+        np.concatenate(([0], np.cumsum(sizes))),
+        codes,
+        slots_of(group, codes),
+        np.array(crowds, dtype=np.int64),
+        np.cumsum([0] + [len(crowd) for crowd in clients], dtype=np.int64),
+        np.concatenate(clients),
+    )
+
+
+def slots_of(group: Group, codes: np.ndarray) -> np.ndarray:
+    """The place of each code among all queues, by topic index and partition: int64[n]."""
+    counts = np.maximum(group.topics.partitions, 0)
+    return (np.cumsum(counts) - counts)[topic_of(codes)] + partition_of(codes)
+
+
+def queues_of(group: Group, topic: int) -> tuple[Queue, ...]:
+    """(broker name, number) of every partition index of a topic."""
+    queues = group.topics.queues
+    if queues is not None and queues[topic] is not None:
+        return queues[topic]
+    return tuple((BROKER, number) for number in range(max(group.topics.partitions[topic], 0)))
+
+
+def sorted_queues(group: Group, topic: int) -> np.ndarray:
+    """Partition indices of a topic in the order of ``MessageQueue``: int64[n]."""
+    return group.prepared(queue_orders)[queues_of(group, topic)]
+
+
+def queue_orders(group: Group) -> dict[tuple[Queue, ...], np.ndarray]:
+    """The order of every list of queues that a topic has; topics often have the same."""
+    orders = {}
+    for topic in range(len(group.topics)):
+        queues = queues_of(group, topic)
+        if queues not in orders:
+            keys = [(utf16(broker), number) for broker, number in queues]
+            orders[queues] = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
+    return orders
+
+
+def check(group: Group) -> None:
+    """What every strategy but the configured one refuses; raises :class:`OriginalError`."""
+    for member in distinct_callers(group):
+        for topic in existing_topics(group, member).tolist():
+            check_call(group, member, topic)
+
+
+def distinct_callers(group: Group) -> list[int]:
+    """Members whose calls show all that can be wrong: one of each subscription, and any nameless."""
+    callers = np.unique(group.members.subscription, return_index=True)[1].tolist()
+    nameless = group.members.names.index.get("")
+    return callers if nameless is None else [*callers, nameless]
+
+
+def check_call(group: Group, member: int, topic: int) -> None:
+    """``AbstractAllocateMessageQueueStrategy.check`` of one call."""
+    if group.members.names[member] == "":
+        raise OriginalError("IllegalArgumentException", "a client has an empty id")
+    if group.topics.partitions[topic] == 0:
+        name = group.topics.names[topic]
+        raise OriginalError("IllegalArgumentException", f"topic {name!r} has no queue")
+
+
+def existing_topics(group: Group, member: int) -> np.ndarray:
+    """Topics that a member subscribes to and the cluster has, by name."""
+    topics = group.members.topics_of(member)
+    topics = topics[group.topics.partitions[topics] >= 0]
+    return topics[np.argsort(group.topics.names.rank[topics])]
+
+
+def option(group: Group, name: str, kind: type, default: Any) -> Any:
+    """A strategy's own field of the document; raises :class:`DocumentError` if of another kind."""
+    value = group.options.get(name, default)
+    if value is not default and (not isinstance(value, kind) or isinstance(value, bool)):
+        raise DocumentError(name, f"expected {kind.__name__}, got {value!r}")
+    return value
+
+
+def hand_out(group: Group, shared: Calls, owners: np.ndarray) -> Assignment:
+    """The members' lists, once the strategy has said who owns each queue of the calls."""
+    members = group.members
+    return Assignment(
+        *keep_own(
+            shared.topic,
+            shared.starts,
+            shared.codes,
+            owners,
+            group.prepared(subscriptions_by_topic),
+            members.subscription,
+        )
+    )
+
+
+@njit
+def keep_own(topic, starts, codes, owners, subscribed, subscription):
+    """Every client keeps its own queues of the topics that it asked for. Returns (offsets, codes).
+
+    ``owners``: int64[n], member of each code or NOBODY; ``subscribed``: bool[subscriptions, topics].
+    """
+    members = subscription.size
+    offsets = np.zeros(members + 1, dtype=np.int64)
+    for call in range(topic.size):
+        for i in range(starts[call], starts[call + 1]):
+            m = owners[i]
+            if m != NOBODY and subscribed[subscription[m], topic[call]]:
+                offsets[m + 1] += 1
+    for m in range(members):
+        offsets[m + 1] += offsets[m]
+    fill = offsets[:-1].copy()
+    own = np.empty(offsets[members], dtype=np.int64)
+    for call in range(topic.size):
+        for i in range(starts[call], starts[call + 1]):
+            m = owners[i]
+            if m != NOBODY and subscribed[subscription[m], topic[call]]:
+                own[fill[m]] = codes[i]
+                fill[m] += 1
+    return offsets, own
+
+
+def lists(group: Group, assignment: Assignment) -> dict[str, list[list[Any]]]:
+    """``[topic, broker name, queue id]`` by member, in order."""
+    names = group.topics.names
+    queues = {t: queues_of(group, t) for t in np.unique(topic_of(assignment.codes)).tolist()}
+    entries = [
+        [names[t], *queues[t][p]]
+        for t, p in zip(
+            topic_of(assignment.codes).tolist(), partition_of(assignment.codes).tolist(), strict=True
+        )
+    ]
+    bounds = assignment.offsets.tolist()
+    return {name: entries[bounds[m] : bounds[m + 1]] for m, name in enumerate(group.members.names)}
