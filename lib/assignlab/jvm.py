@@ -10,7 +10,6 @@ import base64
 import re
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -48,24 +47,26 @@ def string_hashes(names: Sequence[str]) -> np.ndarray:
 
 
 def _units(names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """All UTF-16 units one behind the other, uint16[...], and where each name ends, int64[n]."""
+    """All UTF-16 units one behind the other, uint16[...], and how many each name has, int64[n]."""
     text = "".join(names)
     units = np.frombuffer(text.encode("utf-16-le", "surrogatepass"), dtype=np.uint16)
-    ends = np.fromiter(accumulate(map(len, names)), dtype=np.int64, count=len(names))
-    if units.size > len(text):  # characters of two units push the ends behind them
+    lengths = np.fromiter(map(len, names), dtype=np.int64, count=len(names))
+    if units.size > len(text):  # some characters are two units
         points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-        ends += np.concatenate(([0], np.cumsum(points > 0xFFFF)))[ends]
-    return units, ends
+        pairs = np.concatenate(([0], np.cumsum(points > 0xFFFF)))
+        ends = lengths.cumsum()
+        lengths += pairs[ends] - pairs[ends - lengths]
+    return units, lengths
 
 
 @njit
-def _hash_units(units, ends):
-    out = np.empty(ends.size, dtype=np.int32)
-    start = 0
-    for i in range(ends.size):
+def _hash_units(units, lengths):
+    out = np.empty(lengths.size, dtype=np.int32)
+    k = 0
+    for i in range(lengths.size):
+        end = k + lengths[i]
         h = 0
-        k = start
-        while k + 4 <= ends[i]:  # four units at once: the factors are powers of 31
+        while k + 4 <= end:  # four units at once: the factors are powers of 31
             h = (
                 923521 * h
                 + 29791 * np.int64(units[k])
@@ -74,27 +75,27 @@ def _hash_units(units, ends):
                 + np.int64(units[k + 3])
             ) & MASK
             k += 4
-        while k < ends[i]:
+        while k < end:
             h = (31 * h + np.int64(units[k])) & MASK
             k += 1
         out[i] = signed(h)
-        start = ends[i]
     return out
 
 
 @njit
-def _sort_units(units, ends):
+def _sort_units(units, lengths):
     """The names in ``String.compareTo`` order: int64[n] indices.
 
-    Quicksort into less, equal and greater by three units at a time (Bentley and Sedgewick 1997);
-    only the equal ones go on to the next three.
+    Counting sort by three units at a time; only names that are equal so far go on to the next
+    three, and few names are sorted by insertion.
     """
-    n = ends.size
+    n = lengths.size
     order = np.arange(n)
     if n < 2:
         return order
+    ends = np.cumsum(lengths)
     keys = np.empty(n, dtype=np.int64)
-    ranges = np.empty((n + 1, 3), dtype=np.int64)
+    ranges = np.empty((n, 3), dtype=np.int64)  # low, high, depth: still to be sorted
     depth = _shared_beginning(units, ends)
     for i in range(n):
         keys[i] = _three_units(units, ends, i, depth)
@@ -106,41 +107,47 @@ def _sort_units(units, ends):
         if high - low <= 12:
             _insertion_sort(units, ends, keys, order, low, high, depth)
             continue
-        a, b, c = keys[low], keys[(low + high) // 2], keys[high - 1]
-        pivot = max(min(a, b), min(max(a, b), c))
-        less, k, greater = low, low, high
-        while k < greater:
-            key = keys[k]
-            if key < pivot:
-                keys[k], order[less], order[k] = keys[less], order[k], order[less]
-                keys[less] = key
-                less += 1
-                k += 1
-            elif key > pivot:
-                greater -= 1
-                keys[k], order[greater], order[k] = keys[greater], order[k], order[greater]
-                keys[greater] = key
-            else:
-                k += 1
-        if pivot & UNIT != 0:  # else the equal names end here
-            for k in range(less, greater):
-                keys[k] = _three_units(units, ends, order[k], depth + 3)
-            left = _push(ranges, left, less, greater, depth + 3)
-        left = _push(ranges, left, low, less, depth)
-        left = _push(ranges, left, greater, high, depth)
+        for shift in (0, UNIT_BITS, 2 * UNIT_BITS):
+            _counting_sort(keys[low:high], order[low:high], shift)
+        while low < high:
+            after = low + 1
+            while after < high and keys[after] == keys[low]:
+                after += 1
+            if after - low > 1 and keys[low] & UNIT_MASK != 0:  # they go on
+                for k in range(low, after):
+                    keys[k] = _three_units(units, ends, order[k], depth + 3)
+                ranges[left, 0], ranges[left, 1], ranges[left, 2] = low, after, depth + 3
+                left += 1
+            low = after
     return order
 
 
-UNIT = (1 << 17) - 1
-"""The last of three units in a key; 0 stands for "the name has ended"."""
+UNIT_BITS = 17
+UNIT_MASK = (1 << UNIT_BITS) - 1
+"""The last of the three units in a key; a unit counts from 1, 0 says that the name has ended."""
 
 
 @njit
-def _push(ranges, left, low, high, depth):
-    if high - low < 2:
-        return left
-    ranges[left, 0], ranges[left, 1], ranges[left, 2] = low, high, depth
-    return left + 1
+def _counting_sort(keys, order, shift):
+    """Sort both, in place and stable, by one unit of the keys."""
+    lowest, highest = UNIT_MASK, 0
+    for key in keys:
+        unit = (key >> shift) & UNIT_MASK
+        lowest = min(lowest, unit)
+        highest = max(highest, unit)
+    if lowest == highest:
+        return
+    fill = np.zeros(highest - lowest + 2, dtype=np.int64)
+    for key in keys:
+        fill[((key >> shift) & UNIT_MASK) - lowest + 1] += 1
+    for unit in range(highest - lowest):
+        fill[unit + 1] += fill[unit]
+    old_keys, old_order = keys.copy(), order.copy()
+    for k in range(keys.size):
+        unit = ((old_keys[k] >> shift) & UNIT_MASK) - lowest
+        keys[fill[unit]] = old_keys[k]
+        order[fill[unit]] = old_order[k]
+        fill[unit] += 1
 
 
 @njit
@@ -163,7 +170,7 @@ def _three_units(units, ends, i, depth):
     at = depth + (ends[i - 1] if i > 0 else 0)
     key = 0
     for k in range(at, at + 3):
-        key = key << 17 | (np.int64(units[k]) + 1 if k < ends[i] else 0)
+        key = key << UNIT_BITS | (np.int64(units[k]) + 1 if k < ends[i] else 0)
     return key
 
 
@@ -201,10 +208,10 @@ def _inverse(order):
 
 
 @njit
-def _prepare(units, ends):
+def _prepare(units, lengths):
     """(hashes, order, rank) of :class:`Names`."""
-    order = _sort_units(units, ends)
-    return _hash_units(units, ends), order, _inverse(order)
+    order = _sort_units(units, lengths)
+    return _hash_units(units, lengths), order, _inverse(order)
 
 
 @njit
@@ -327,11 +334,10 @@ def hash_map_walk(
     Returns (order int64[n]: positions in ``hashes``, slot by slot; bool: False if a crowded slot
     was ordered by identity hash codes, so that Java itself may walk otherwise).
     """
-    spreads = spread_all(hashes)
-    if was_crowded(spreads, capacity, 7 if newest_first else 8):
-        return tree_bins.walk(spreads, rank, capacity, newest_first, called_again)
-    late = newest_first and not called_again and spreads.size > 0
-    return walk_lists(spreads, table_size(spreads.size - late, capacity), newest_first), True
+    order, crowded = _walk_uncrowded(hashes, capacity, newest_first, called_again)
+    if crowded:
+        return tree_bins.walk(spread_all(hashes), rank, capacity, newest_first, called_again)
+    return order, True
 
 
 def hash_map_order(
@@ -376,7 +382,10 @@ def was_crowded(spreads, capacity, limit):
 
 @njit
 def walk_lists(spreads, size, newest_first):
-    """Slot by slot, inside a slot by insertion: a resize splits slots and keeps their order."""
+    """Walk a table of ``size`` slots in which no slot was ever crowded: int64[n].
+
+    Slot by slot, inside a slot by insertion: a resize splits slots and keeps their order.
+    """
     n = spreads.size
     start = np.zeros(size + 1, dtype=np.int64)
     for i in range(n):
@@ -390,6 +399,16 @@ def walk_lists(spreads, size, newest_first):
         order[start[slot]] = i
         start[slot] += 1
     return order
+
+
+@njit
+def _walk_uncrowded(hashes, capacity, newest_first, called_again):
+    """(order, False), or (nothing of use, True) if a slot was ever crowded."""
+    spreads = spread_all(hashes)
+    if was_crowded(spreads, capacity, 7 if newest_first else 8):
+        return spreads, True
+    late = 1 if newest_first and not called_again and spreads.size > 0 else 0
+    return walk_lists(spreads, table_size(spreads.size - late, capacity), newest_first), False
 
 
 # HashSets whose elements come and go
@@ -565,7 +584,8 @@ class Names:
     def take(self, indices: np.ndarray) -> "Names":
         """The names of these indices, in that order; what is prepared is not prepared again."""
         indices = np.asarray(indices, dtype=np.int64)
-        taken = Names(map(self.names.__getitem__, indices.tolist()))
+        names = self.names
+        taken = Names([names[i] for i in indices.tolist()])
         if "_prepared" in self.__dict__:
             taken._prepared = _prepare_some(self.hashes, self.rank, indices)
         return taken
@@ -573,16 +593,6 @@ class Names:
     def append(self, names: Sequence[str]) -> "Names":
         """These names and then ``names``, which must be new."""
         return Names(self.names + tuple(names))
-
-    def hash_map_order(self, indices: np.ndarray | None = None, **how) -> np.ndarray:
-        """Indices in the order in which a HashMap of these names walks: int64[n].
-
-        ``indices``: which names were put, in that order; None for all. ``how``: ``capacity`` and
-        so on of :func:`hash_map_walk`.
-        """
-        if indices is None:
-            return hash_map_order(self.hashes, rank=self.rank, **how)
-        return indices[hash_map_order(self.hashes[indices], rank=self.rank[indices], **how)]
 
     @cached_property
     def _prepared(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
