@@ -586,6 +586,14 @@ def test_two_runs_do_not_write_to_one_folder(collection, nothing_starts):
     assert "another run writes to" in result.stderr
 
 
+def test_only_completed_runs_tell_how_long_one_takes(capsys):
+    progress = Progress({"a": 3, "b": 3}, {}, jobs=1)
+    progress.start("a")
+    progress.end("a", "FAILED: out of memory", completed=False)
+    progress.start("b")
+    assert capsys.readouterr().out.splitlines()[-1] == "[2/2] b  starts  0:00 so far"
+
+
 def test_time_left_is_told_from_earlier_runs(capsys):
     progress = Progress({"a": 3, "b": 3}, {"a": 100.0, "b": 30.0}, jobs=1)
     progress.start("a")
@@ -606,7 +614,7 @@ def test_on_a_terminal_one_line_is_rewritten_and_the_outcome_stays():
     progress.start("a")
     progress.said("a", "Executing Cell 2-------")
     progress.said("a", "INFO sweep: 1/4 scenarios, 25 %, 3 s left")
-    progress.end("a", "complete. Yes.")
+    progress.end("a", "complete. Yes.", completed=True)
     lines = out.getvalue().split("\n")
     assert len(lines) == 2 and lines[1] == ""
     rewritten = lines[0].split("\r")

@@ -60,7 +60,11 @@ def _run_all(place: Place, plans: list[Plan], jobs: int, timeout, resume: bool) 
     """Run what is not complete yet, some at a time; the names of the complete ones."""
     # Papermill adds one cell, with the parameters.
     cells = {plan.name: plan.notebook.cells + 1 for plan in plans}
-    earlier = {name: record["seconds"] for name, record in run_records(place).items()}
+    earlier = {
+        name: record["seconds"]
+        for name, record in run_records(place).items()
+        if record["status"] == "completed"
+    }
     progress = Progress(cells, earlier, jobs)
     completed = {plan.name for plan in plans if resume and is_complete(place, plan)}
     for name in cells:
@@ -128,7 +132,8 @@ def run_one(
         "files": sorted(path.name for path in folder.iterdir() if path.is_file()),
     })
     publish(folder, place.folder / plan.name)
-    progress.end(plan.name, f"FAILED: {reason}" if reason else f"complete. {record['answer']}")
+    outcome = f"FAILED: {reason}" if reason else f"complete. {record['answer']}"
+    progress.end(plan.name, outcome, status == "completed")
     return status
 
 

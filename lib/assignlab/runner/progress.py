@@ -25,17 +25,17 @@ def clock(seconds: float) -> str:
     return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
 
 
-def estimate(unfinished: dict[str, float], earlier: dict[str, float], jobs: int) -> float | None:
-    """Seconds left, or None where nothing is known to judge by.
+def estimate(unfinished: dict[str, float], earlier: dict[str, float], jobs: int) -> float:
+    """Seconds left; 0 where nothing is known to judge by, or all takes longer than before.
 
     unfinished: notebook -> seconds that it has run already (0 if it waits). earlier: notebook ->
-    seconds that it took before; one that never ran counts as their mean.
+    seconds that it took before; one that never completed counts as their mean.
 
     >>> estimate({"a": 4.0, "b": 0.0}, {"a": 10.0, "c": 20.0}, jobs=1)
     21.0
     """
     if not earlier:
-        return None
+        return 0.0
     mean = sum(earlier.values()) / len(earlier)
     left = [max(0.0, earlier.get(name, mean) - ran) for name, ran in unfinished.items()]
     return max(sum(left) / jobs, max(left, default=0.0))
@@ -89,11 +89,12 @@ class Progress:
             if self._started:
                 self._show(next(reversed(self._started)), every=6 * LOG_EVERY)
 
-    def end(self, name: str, text: str) -> None:
+    def end(self, name: str, text: str, completed: bool) -> None:
         """One lasting line: how the notebook ended."""
         with self._lock:
             seconds = time.monotonic() - self._started.pop(name)
-            self._earlier[name] = seconds
+            if completed:
+                self._earlier[name] = seconds
             self._clear()
             print(f"{self._place(name)}  {text}  ({clock(seconds)})", file=self._out, flush=True)
 
@@ -120,7 +121,7 @@ class Progress:
         parts.append(f"cell {self._at[name]} of {self._cells[name]}" if self._at[name] else "starts")
         parts.append(
             f"{clock(now - self._began)} so far"
-            + (f", about {clock(left)} left" if left is not None else "")
+            + (f", about {clock(left)} left" if left else "")
         )
         return "  ".join([*parts, *filter(None, [self._sweep.get(name)])])
 
