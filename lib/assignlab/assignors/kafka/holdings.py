@@ -1,14 +1,15 @@
 """What the members hold while a sticky assignor works: its lists and its sorted set of consumers.
 
 The originals keep an ``ArrayList`` of partitions per member and a ``TreeSet`` of members sorted by
-(number of partitions, member id). Here a list is a chain of entries, so that "remove this partition,
-append it there" costs the same however long the lists are. And the first member of the TreeSet that
-may have a topic is the best of a few tournament trees, one for each kind of member: every node holds
-the winner of its two children.
+(number of partitions, member id). Here a list is a chain of entries, so that "remove this
+partition, append it there" costs the same however long the lists are. And the first member of the
+TreeSet that may have a topic is the best of a few tournament trees, one for each kind of member:
+every node holds the winner of its two children.
 
 The tables of consumers, partitions and topics are those of
-:mod:`assignlab.assignors.kafka.potential`. ``entries`` is int64[..., 3] with the columns ``BEFORE``,
-``AFTER`` (entries of the same list) and ``PARTITION``; ``winners`` int64[nodes] are the trees.
+:mod:`assignlab.assignors.kafka.potential`. ``entries`` is int64[..., 3] with the columns
+``BEFORE``, ``AFTER`` (entries of the same list) and ``PARTITION``; ``winners`` int64[nodes] are the
+trees.
 """
 
 import numpy as np
@@ -157,7 +158,7 @@ def levels_of(consumers, fixed):
 
 @njit
 def count_up(levels, size):
-    """A consumer has ``size`` partitions now, one more than before, and not more than any ever had."""
+    """A consumer has ``size`` partitions now, one more than before; no move makes a new most."""
     levels[COUNTS + size - 1] -= 1
     levels[COUNTS + size] += 1
     levels[GREATEST] = max(levels[GREATEST], size)

@@ -43,9 +43,9 @@ class Potential(NamedTuple):
     ``consumers`` int64[members, 7], ``partitions`` int64[n, 3] and ``topics`` int64[topics + 1, 4]
     are the tables while nobody has anything. ``codes`` int64[n]: partition codes. ``may``
     bool[kinds, topics]. ``roots`` int64[...]: topic by topic the roots of the trees of the kinds
-    that subscribe to it; ``nodes``: the length of all trees. ``by_id`` int64[members]: the group's
-    index of every consumer; ``by_hash`` int64[members]: consumers in the order of the HashMap of
-    subscriptions.
+    that subscribe to it; ``winners`` int64[nodes]: the trees, empty. ``by_id`` int64[members]: the
+    group's index of every consumer; ``by_hash`` int64[members]: consumers in the order of the
+    HashMap of subscriptions.
     """
 
     consumers: np.ndarray
@@ -54,7 +54,7 @@ class Potential(NamedTuple):
     codes: np.ndarray
     may: np.ndarray
     roots: np.ndarray
-    nodes: int
+    winners: np.ndarray
     by_id: np.ndarray
     by_hash: np.ndarray
 
@@ -90,7 +90,7 @@ def potential(group: Group) -> Potential:
         codes,
         may,
         base[np.nonzero(may.T)[1]] + 1,
-        nodes,
+        np.full(nodes, NONE),
         names.order,
         names.rank[group.prepared(orders.members_by_hash)],
     )
@@ -119,5 +119,6 @@ def trees(kind: np.ndarray, kinds: int) -> tuple[np.ndarray, np.ndarray, int]:
     base = np.cumsum(2 * width) - 2 * width
     order = np.argsort(kind, kind="stable")
     leaf = np.empty(kind.size, dtype=np.int64)
-    leaf[order] = np.arange(kind.size) + np.repeat(base + width - np.cumsum(members) + members, members)
+    first = base + width - np.cumsum(members) + members
+    leaf[order] = np.arange(kind.size) + np.repeat(first, members)
     return base, leaf, int(2 * width.sum())

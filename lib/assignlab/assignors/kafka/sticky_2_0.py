@@ -14,7 +14,13 @@ What it promises, in order
 
 What it does not promise. Two members that claim one partition both keep it: claims carry no
 generation yet (KAFKA-7026). Balance is looked for one move at a time, so it need not be the best.
-A topic without metadata, or one that nobody subscribes to, can make it throw.
+A subscribed topic without partitions makes it throw (KAFKA-7962), and so do claims while nobody
+subscribes to anything, and some double claims.
+
+The original itself is not certain where nine or more partitions share a slot of a HashMap and two
+of them have equal hash codes ("t10" partition 1, "t20" partition 0): the slot becomes a tree ordered
+by identity. If partitions without an owner are handed out in such an order, the answer carries the
+note ``nondeterministic``.
 
 Three members, four topics of two partitions; then C1 leaves, and only its partitions move:
 
@@ -30,8 +36,8 @@ Three members, four topics of two partitions; then C1 leaves, and only its parti
 {'C0': [['t0', 0], ['t1', 1], ['t3', 0], ['t2', 0]], \
 'C2': [['t1', 0], ['t2', 1], ['t0', 1], ['t3', 1]]}
 
-Different subscriptions; then consumer3 joins with topic0 alone. It is given t0p0 and then t0p1, each
-time by the owner of the partition that is next in the order and has two more than it:
+Different subscriptions; then consumer3 joins with t0 alone. t0p0 is first in the order and its owner
+has four partitions, so it moves; then t0p1, whose owner still has two more than consumer3:
 
 >>> topics = {"t0": 4, "t1": 3, "t2": 2}
 >>> members = {"consumer0": ["t0", "t1", "t2"], "consumer1": ["t0", "t1"], "consumer2": ["t2"]}
@@ -161,7 +167,6 @@ def prepopulate_current_assignments(group: Group, known: Potential) -> Current:
     """Let members keep what they claim, if it exists and they still subscribe to it."""
     claims = group.claims
     entries = np.empty((claims.codes.size + 2 * len(known.codes), 3), dtype=np.int64)
-    winners = np.full(known.nodes, NONE, dtype=np.int64)
     consumers, partitions = known.consumers.copy(), known.partitions.copy()
     kept, doubled = 0, NOT_DOUBLED
     if claims.codes.size:
@@ -170,7 +175,7 @@ def prepopulate_current_assignments(group: Group, known: Potential) -> Current:
         if twice:
             doubled = current_assignment_order(group)
             last_claimants(partitions, doubled, *claimed)
-    return Current(consumers, partitions, entries, winners, kept, doubled)
+    return Current(consumers, partitions, entries, known.winners.copy(), kept, doubled)
 
 
 @njit
@@ -205,7 +210,7 @@ def partition_number(topics, code):
 
 
 def current_assignment_order(group: Group) -> np.ndarray:
-    """Consumers in the order of the HashMap of current assignments: those that claim are put first."""
+    """Consumers as the HashMap of current assignments has them: those that claim are put first."""
     members, names = group.prepared(orders.members_by_hash), group.members.names
     claim = group.claims.present[members]
     put = np.concatenate((members[claim], members[~claim]))
