@@ -383,6 +383,19 @@ def test_derived_names_are_prepared_as_if_new(seed):
     assert derived.index == plain.index
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_newcomers_find_their_places(seed):
+    words = odd_names(seed, 300)
+    few = 1 + seed % 3
+    parent = jvm.Names(words[few:])
+    assert parent.rank.size == len(parent)
+    names, plain = parent.append(words[:few]), jvm.Names(words[few:] + words[:few])
+    assert names.names == plain.names
+    assert names.hashes.tolist() == plain.hashes.tolist()
+    assert names.order.tolist() == plain.order.tolist()
+    assert names.rank.tolist() == plain.rank.tolist()
+
+
 def record():
     """Ask the machine's Java and Kafka, and write what they answer."""
     asked = [case for case in cases(11, 900) if len(keys_of(case)[0]) <= 60]

@@ -8,6 +8,7 @@ kafka-clients 4.4.0.
 
 import base64
 import re
+from bisect import bisect
 from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -235,6 +236,21 @@ def _prepare_some(hashes, rank, indices):
 def signed(value):
     """The low 32 bits of an int64, read as Java's ``int``."""
     return ((value + (1 << 31)) & MASK) - (1 << 31)
+
+
+@njit
+def _prepare_more(hashes, order, new_hashes, new_order, places):
+    """(hashes, order, rank) with newcomers: ``places[k]`` old names precede ``new_order[k]``."""
+    n = hashes.size
+    merged = np.empty(n + new_order.size, dtype=np.int64)
+    k = 0
+    for place in range(n + 1):
+        while k < places.size and places[k] == place:
+            merged[place + k] = n + new_order[k]
+            k += 1
+        if place < n:
+            merged[place + k] = order[place]
+    return np.concatenate((hashes, new_hashes)), merged, _inverse(merged)
 
 
 # Topic partitions
@@ -558,6 +574,10 @@ class Uuid(NamedTuple):
 # Names
 
 
+NEWCOMER_COST = 64
+"""Finding the place of one newcomer costs about as much as preparing so many names anew."""
+
+
 class Names:
     """Distinct names in a fixed order, with what Java makes of them, prepared once.
 
@@ -591,8 +611,20 @@ class Names:
         return taken
 
     def append(self, names: Sequence[str]) -> "Names":
-        """These names and then ``names``, which must be new."""
-        return Names(self.names + tuple(names))
+        """These names and then ``names``, which must be new.
+
+        Few newcomers to a large prepared set are put into its order one by one.
+        """
+        both = Names(self.names + tuple(names))
+        if "_prepared" in self.__dict__ and 0 < len(names) * NEWCOMER_COST <= len(self):
+            both._prepared = self._with_newcomers(Names(names))
+        return both
+
+    def _with_newcomers(self, new: "Names") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        places = [
+            bisect(self.order, utf16(new[i]), key=lambda k: utf16(self.names[k])) for i in new.order
+        ]
+        return _prepare_more(self.hashes, self.order, new.hashes, new.order, np.array(places))
 
     @cached_property
     def _prepared(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
