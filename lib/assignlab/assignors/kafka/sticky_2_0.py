@@ -18,9 +18,9 @@ A subscribed topic without partitions makes it throw (KAFKA-7962), and so do cla
 subscribes to anything, and some double claims.
 
 The original itself is not certain where nine or more partitions share a slot of a HashMap and two
-of them have equal hash codes ("t10" partition 1, "t20" partition 0): the slot becomes a tree ordered
-by identity. If partitions without an owner are handed out in such an order, the answer carries the
-note ``nondeterministic``.
+of them have equal hash codes ("t10" partition 1, "t20" partition 0): the slot becomes a tree that
+is ordered by identity. If partitions without an owner are handed out in such an order, the answer
+carries the note ``nondeterministic``.
 
 Three members, four topics of two partitions; then C1 leaves, and only its partitions move:
 
@@ -36,8 +36,8 @@ Three members, four topics of two partitions; then C1 leaves, and only its parti
 {'C0': [['t0', 0], ['t1', 1], ['t3', 0], ['t2', 0]], \
 'C2': [['t1', 0], ['t2', 1], ['t0', 1], ['t3', 1]]}
 
-Different subscriptions; then consumer3 joins with t0 alone. t0p0 is first in the order and its owner
-has four partitions, so it moves; then t0p1, whose owner still has two more than consumer3:
+Different subscriptions; then consumer3 joins with t0 alone. t0p0 is first in the order and its
+owner has four partitions, so it moves; then t0p1, whose owner still has two more than consumer3:
 
 >>> topics = {"t0": 4, "t1": 3, "t2": 2}
 >>> members = {"consumer0": ["t0", "t1", "t2"], "consumer1": ["t0", "t1"], "consumer2": ["t2"]}
