@@ -118,7 +118,8 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path):
     assert doctor.folder_problem(str(tmp_path / "new")) is None
     (tmp_path / "file").write_text("in the way")
     problem = doctor.folder_problem(str(tmp_path / "file"))
-    assert problem.startswith(f"cannot write in {tmp_path / 'file'} (") and "change its owner" in problem
+    assert problem.startswith(f"cannot write in {tmp_path / 'file'} (")
+    assert "change its owner" in problem
 
 
 def test_doctor_command_exits_1_and_names_the_problem(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""How a notebook leaves its results: whole files, the record last, the same in every surrounding."""
+"""How a notebook leaves its results: whole files, the record last, the same everywhere."""
 
 import json
 

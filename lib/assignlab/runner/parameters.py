@@ -12,7 +12,7 @@ allowed, then a colon, then the meaning::
 The words: ``int``, ``float`` (each with a range ``LOW..HIGH``, ``LOW..`` or ``..HIGH``, or with
 ``> LOW``), ``bool``, ``str``, ``one of a, b``, ``some of a, b`` (a list without repeats),
 ``strategy name``, ``list of strategy names``; ``list of`` before a type; ``or None`` at the end.
-There is no ``>=``: Papermill's own reader of this cell stumbles over a second equals sign in a line.
+There is no ``>=``: Papermill's own reader of this cell stumbles over a second equals sign.
 """
 
 import ast

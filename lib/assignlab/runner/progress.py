@@ -1,7 +1,7 @@
 """What the user sees while notebooks run: which one, which cell, how far the sweep, time left.
 
-On a terminal one line is rewritten in place; in a log every cell gets a line, and the sweep one every
-few seconds.
+On a terminal one line is rewritten in place; in a log every cell gets a line, and the sweep one
+every few seconds.
 """
 
 import re
@@ -118,7 +118,8 @@ class Progress:
         unfinished |= dict.fromkeys(self._waiting, 0.0)
         left = estimate(unfinished, self._earlier, self._jobs)
         parts = [self._place(name)]
-        parts.append(f"cell {self._at[name]} of {self._cells[name]}" if self._at[name] else "starts")
+        cell = self._at[name]
+        parts.append(f"cell {cell} of {self._cells[name]}" if cell else "starts")
         parts.append(
             f"{clock(now - self._began)} so far"
             + (f", about {clock(left)} left" if left else "")

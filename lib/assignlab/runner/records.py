@@ -1,4 +1,4 @@
-"""The record of a notebook's last run: ``run.json`` in its folder, written when the run has ended."""
+"""The record of a notebook's last run: ``run.json`` in its folder, written at the very end."""
 
 import hashlib
 import json
@@ -30,11 +30,12 @@ def is_complete(place: Place, plan: Plan) -> bool:
     if not record or record["status"] != "completed" or record["key"] != plan.key:
         return False
     folder = place.folder / plan.name
-    return all(
-        (folder / file["file"]).is_file() and (folder / file["file"]).stat().st_size == file["bytes"]
+    files = {
+        folder / file["file"]: file["bytes"]
         for result in record["results"]
         for file in result["files"]
-    )
+    }
+    return all(path.is_file() and path.stat().st_size == size for path, size in files.items())
 
 
 def describe(folder: Path, result: dict) -> dict:

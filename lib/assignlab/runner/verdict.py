@@ -1,6 +1,6 @@
 """Whether a run really completed.
 
-Papermill's exit code and the notebook's metadata each tell success after failures: a cell that calls
+Papermill's exit code and the notebook's metadata each tell success after failures: a cell with
 ``sys.exit(0)`` leaves exit code 0, a dead kernel or a timeout leaves every cell "completed". So a
 run counts only if all of this holds: exit code 0, every code cell run to its end without an error,
 the record that the notebook writes last, with this run's id, and every declared result in place.
