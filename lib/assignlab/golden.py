@@ -5,7 +5,8 @@
 - ``case``, ``event``: seed, history and step; what happened to the group before it,
 - ``release``: the release of the original that answered,
 - ``expected``: ``{"assignment": ...}`` or ``{"error": <class of the exception>}``; and
-  ``next_owned``, the members' next claims, where they are not the assignment list by list,
+  ``next_owned``, the members' next claims, where they are not the assignment list by list, and
+  ``hash_ties``, where consumers may see different orders,
 - ``undetermined``: true, instead of ``expected``, where the original did not give one answer.
 
 ``python -m assignlab.golden`` records them anew from the live originals.
@@ -32,6 +33,16 @@ STRATEGIES = (
     "range@2.0",
     "roundrobin@2.0",
     "sticky@2.0",
+    "scala-range",
+    "scala-roundrobin",
+    "metaq-default",
+    "metaq-consistent-hash",
+    "rocketmq-avg",
+    "rocketmq-avg-by-circle",
+    "rocketmq-config",
+    "rocketmq-consistent-hash",
+    "rocketmq-machine-room",
+    "rocketmq-machine-room-nearby",
 )
 SEED = 20261120
 STATES = 2400
@@ -79,6 +90,8 @@ def record(strategy: str, originals: Originals, states: int, seed: int) -> Itera
                 vector["expected"] = {"assignment": answer["assignment"]}
                 if answer.get("next_owned", answer["assignment"]) != answer["assignment"]:
                     vector["expected"]["next_owned"] = answer["next_owned"]
+                if "hash_ties" in answer:
+                    vector["expected"]["hash_ties"] = answer["hash_ties"]
             made += 1
             yield vector
         number += 1
@@ -98,8 +111,9 @@ def main(arguments: list[str] | None = None) -> None:
             path = write(strategy, vectors, options.folder)
             undetermined = sum("undetermined" in vector for vector in vectors)
             errors = sum("error" in vector.get("expected", {}) for vector in vectors)
+            ties = sum("hash_ties" in vector.get("expected", {}) for vector in vectors)
             print(
-                f"{path.name}: {len(vectors)} states, {errors} exceptions, "
+                f"{path.name}: {len(vectors)} states, {errors} exceptions, {ties} hash ties, "
                 f"{undetermined} without one answer, {path.stat().st_size / 1000:.0f} kB",
                 file=sys.stderr,
             )

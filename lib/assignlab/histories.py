@@ -7,6 +7,7 @@ knows documents only and shares no code with the library that it tests. One seed
 Kinds of subscription: equal, disjoint, nested, random, one odd member; any of them with members
 that subscribe to nothing and to topics that do not exist. Names: plain, numbered, realistic, with
 equal hash codes, and (members) with characters that UTF-16 sorts differently from code points.
+For the systems that have them: consumer threads, brokers, machine rooms, options.
 """
 
 import random
@@ -27,6 +28,16 @@ WORDS = ("orders", "payments.events", "clicks", "audit-log", "users", "stock_lev
 # UTF-16 sorts the surrogates of an emoji before U+FF21, code points after it.
 UTF16 = ("\U0001f600", "\uff21", "\ufffd", "\U00010400", "z", "A", "\u00e9", "\ud7ff")
 
+ELSEWHERE = ("scala-", "metaq-", "rocketmq-")
+BROKERS = (
+    ("0", "1", "2", "10", "11"),
+    ("broker-a", "broker-b", "broker-B", "Broker"),
+    (*COLLIDING[:3], "C#"),
+    (*UTF16[:2], "b"),
+)
+ROOMS = ("r0", "r1", "r2")
+ODD_ROOMS = ("plain", "a@b@c", "@x", "x@", "r0@y@")
+
 
 @dataclass(frozen=True)
 class Traits:
@@ -42,7 +53,9 @@ class Traits:
 
 
 def traits(strategy: str) -> Traits:
-    """The traits of Kafka's Java clients by the name of the strategy."""
+    """The traits of Kafka's Java clients by the name of the strategy; elsewhere nothing is sent."""
+    if strategy.startswith(ELSEWHERE):
+        return Traits(False, False, False, False, False, False, missing_topics=0.25)
     base, _, version = strategy.partition("@")
     release = tuple(int(part) for part in version.split(".")) if version else (99,)
     claims = base in ("sticky", "cooperative-sticky")
@@ -441,6 +454,108 @@ def _names(r: random.Random, family: str) -> Iterator[str]:
         yield f"{r.choice(pool)}{number}"
 
 
+class ThreadHistory(History):
+    """A group of Kafka 0.8's consumers, which also have streams."""
+
+    def __init__(self, strategy: str, seed: str):
+        super().__init__(strategy, seed)
+        self.seed = seed
+        self.streams = self.random.choice(
+            ("none given", "alike", "alike", "a number each", "a number each",
+             "one per topic", "one per topic", "equal per topic", "none at all")
+        )  # fmt: skip
+        self.alike = self.random.choice((1, 2, 3, 12))
+
+    def step(self) -> tuple[str, Document]:
+        """As for any group; a consumer keeps its streams as long as it keeps its id."""
+        event, document = super().step()
+        for member in document["members"]:
+            r = random.Random(f"{self.seed}/{member['id']}")
+            if self.streams == "alike":
+                member["streams"] = self.alike
+            elif self.streams == "a number each":
+                member["streams"] = r.choice((1, 1, 2, 3, 11))
+            elif self.streams == "one per topic":
+                member["streams"] = [r.choice((1, 1, 2)) for _ in member["topics"]]
+            elif self.streams == "equal per topic":
+                member["streams"] = [r.choice((1, 2, 3))] * len(member["topics"])
+            elif self.streams == "none at all":
+                member["streams"] = r.choice((0, 1, 1, 1, 1, 1))
+        return event, document
+
+
+class BrokerHistory(History):
+    """A group of MetaQ or RocketMQ: partitions lie on brokers, and strategies have options."""
+
+    def __init__(self, strategy: str, seed: str):
+        super().__init__(strategy, seed)
+        r = self.random
+        self.seed = seed
+        by_room = strategy.startswith("rocketmq-machine-room")
+        self.on_brokers = r.random() < (0.95 if by_room else 0.75)
+        self.brokers = list(r.choice(BROKERS))
+        if by_room and r.random() < 0.9:
+            self.brokers = [f"{r.choice((*ROOMS, 'r9'))}@{broker}" for broker in self.brokers]
+        if by_room and r.random() < 0.15:
+            self.brokers += r.sample(ODD_ROOMS, 2)
+        self.homeless = 0.1 if r.random() < 0.1 else 0
+        self.options: Document = {}
+        if by_room and r.random() < 0.85:
+            self.options["idcs"] = r.choice(([], ["r0"], ["r0", "r1"], [*ROOMS, "r9", ""]))
+        if strategy.startswith("rocketmq") and r.random() < 0.6:
+            self.options["vnodes"] = r.choice((0, 1, 3, 10, 50))
+        if strategy.endswith("nearby") and r.random() < 0.8:
+            self.options["inner"] = r.choice(
+                ("rocketmq-avg", "rocketmq-avg-by-circle", "rocketmq-consistent-hash",
+                 "rocketmq-machine-room")
+            )  # fmt: skip
+
+    def step(self) -> tuple[str, Document]:
+        """As for any group, its partitions laid on brokers."""
+        event, document = super().step()
+        if self.on_brokers:
+            for topic in document["topics"]:
+                topic["brokers"] = self._laid_out(topic["name"], topic.pop("partitions"))
+        if self.strategy.endswith("nearby"):
+            for member in document["members"]:
+                r = random.Random(f"{self.seed}/{member['id']}")
+                if r.random() >= self.homeless:
+                    member["rack"] = r.choice(ROOMS)
+        if self.strategy == "rocketmq-config":
+            document["config"] = self._configured(document)
+        return event, document | self.options
+
+    def _laid_out(self, topic: str, partitions: int) -> list[list]:
+        r = random.Random(f"{self.seed}/{topic}")
+        brokers = r.sample(self.brokers, r.randint(1, len(self.brokers)))
+        cuts = sorted(r.randint(0, partitions) for _ in brokers[1:])
+        counts = [b - a for a, b in zip([0, *cuts], [*cuts, partitions], strict=True)]
+        return [[broker, count] for broker, count in zip(brokers, counts, strict=True)]
+
+    def _configured(self, document: Document) -> dict[str, list]:
+        queues = [
+            [topic["name"], broker, number]
+            for topic in document["topics"]
+            for broker, count in topic.get("brokers", [["broker-a", topic.get("partitions")]])
+            for number in range(count + self.random.choice((0, 0, 0, 1)))
+        ]
+        config = {}
+        for member in document["members"]:
+            r = random.Random(f"{self.seed}/{member['id']}")
+            if queues and r.random() < 0.8:
+                config[member["id"]] = [r.choice(queues) for _ in range(r.randint(0, 6))]
+        return config
+
+
+def new_history(strategy: str, seed: str, crowded: bool) -> History:
+    """A history of the kind of group that the strategy is made for."""
+    if strategy.startswith("scala-"):
+        return ThreadHistory(strategy, seed)
+    if strategy.startswith(ELSEWHERE):
+        return BrokerHistory(strategy, seed)
+    return History(strategy, seed, crowded)
+
+
 def play(
     strategy: str, seed: int, number: int, ask: Callable[[Document], Answer], steps: int = 8
 ) -> Iterator[tuple[str, Document, Answer]]:
@@ -448,7 +563,7 @@ def play(
 
     ``ask`` answers a document that has ``next_generation``; its ``next_owned`` become claims.
     """
-    history = History(strategy, f"{seed}/{number}", crowded=number % CROWDED_EVERY == 7)
+    history = new_history(strategy, f"{seed}/{number}", crowded=number % CROWDED_EVERY == 7)
     for _ in range(steps):
         event, document = history.step()
         answer = ask(document)

@@ -27,6 +27,8 @@ class Strategy:
     next rebalance: the same partitions, in the order in which the assignor reads them.
     ``generations``: which fields of a claim carry the generation ("" for none; see
     ``assignlab.group.Claims``). ``render``: the assignment as the group document prints it.
+    ``leaves_out``: which partitions of a subscribed topic may be left without an owner by design;
+    "" where every one gets one.
     """
 
     name: str
@@ -39,4 +41,5 @@ class Strategy:
     assign: Callable[[Group], Assignment]
     reclaim: Callable[[Group, Assignment], Assignment] | None = None
     generations: tuple[str, ...] = ()
+    leaves_out: str = ""
     render: Callable[[Group, Assignment], Any] = _lists

@@ -211,4 +211,5 @@ STRATEGY = Strategy(
     sticky=False,
     source="kafka.consumer.RoundRobinAssignor (kafka_2.11 0.8.2.2)",
     assign=assign,
+    leaves_out="partitions that another consumer sees in their place where hash codes tie",
 )

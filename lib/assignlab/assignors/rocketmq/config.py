@@ -86,5 +86,6 @@ STRATEGY = Strategy(
         "(rocketmq-client 5.3.3)"
     ),
     assign=assign,
+    leaves_out="queues that no client lists",
     render=queues.lists,
 )

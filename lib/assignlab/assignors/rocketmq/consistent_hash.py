@@ -108,5 +108,6 @@ STRATEGY = Strategy(
         "(rocketmq-client 5.3.3)"
     ),
     assign=assign,
+    leaves_out="queues of clients that do not subscribe to the topic",
     render=queues.lists,
 )

@@ -120,5 +120,6 @@ STRATEGY = Strategy(
         "(rocketmq-client 5.3.3)"
     ),
     assign=assign,
+    leaves_out="queues outside the rooms in idcs, and of clients that do not subscribe to the topic",
     render=queues.lists,
 )

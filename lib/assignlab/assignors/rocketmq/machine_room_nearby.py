@@ -2,8 +2,9 @@
 
 The rule. For each topic by itself: the queues of a machine room are shared out among the clients in
 that room, by another strategy (``inner``, ``rocketmq-avg`` unless the group says otherwise). The
-queues of a room without clients are shared out among all clients, room after room. A broker's room
-is what stands before the ``@`` of its name, a client's room is its rack.
+queues of a room without clients are shared out among all clients, room after room. The original
+asks a resolver of the user's for rooms; here a broker's room is what stands before the ``@`` of its
+name (without one, the broker is a room of its own), and a client's room is its rack.
 
 What it promises, in order
 1. Where a room has a client, nobody outside reads its queues.
@@ -99,13 +100,12 @@ def queues_by_room(group: Group) -> dict[tuple[queues.Queue, ...], dict[str, np.
 
 
 def room_of(broker: str) -> str:
-    """What stands before the first ``@``, or nothing.
+    """What stands before the first ``@``, else the whole name.
 
-    >>> room_of("r@b"), room_of("b"), room_of("r@b@c")
-    ('r', '', 'r')
+    >>> room_of("r@b"), room_of("b"), room_of("@b")
+    ('r', 'b', '')
     """
-    room, at, _ = broker.partition("@")
-    return room if at else ""
+    return broker.partition("@")[0]
 
 
 def check_call(group: Group, member: int, topic: int) -> None:
@@ -141,5 +141,6 @@ STRATEGY = Strategy(
         "(rocketmq-client 5.3.3)"
     ),
     assign=assign,
+    leaves_out="queues of clients that do not subscribe to the topic",
     render=queues.lists,
 )

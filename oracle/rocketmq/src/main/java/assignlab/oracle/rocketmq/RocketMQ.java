@@ -128,7 +128,7 @@ public final class RocketMQ {
             queues.add(new MessageQueue(topic, broker, id));
     }
 
-    /** A broker's room stands before the {@code @} of its name, a client's room is its rack. */
+    /** A broker's room is its name up to the {@code @}, a client's room is its rack. */
     private static final class Rooms implements AllocateMachineRoomNearby.MachineRoomResolver {
         private final Map<String, String> roomOfClient = new HashMap<>();
 
@@ -139,8 +139,7 @@ public final class RocketMQ {
 
         @Override
         public String brokerDeployIn(MessageQueue queue) {
-            int at = queue.getBrokerName().indexOf('@');
-            return at < 0 ? null : queue.getBrokerName().substring(0, at);
+            return queue.getBrokerName().replaceFirst("@.*", "");
         }
 
         @Override
