@@ -46,6 +46,7 @@ class Report:
     states: int = 0
     errors: int = 0
     undetermined: int = 0
+    hash_ties: int = 0
     timed_out: int = 0
     events: Counter = field(default_factory=Counter)
     differences: list[Difference] = field(default_factory=list)
@@ -55,15 +56,16 @@ class Report:
         return (
             f"{self.strategy}: {self.states} states compared, {len(self.differences)} differences; "
             f"the original threw in {self.errors}, was not deterministic in {self.undetermined}, "
+            f"reported hash ties in {self.hash_ties}, "
             f"gave no answer in time in {self.timed_out}"
         )
 
 
 def same(original: Answer, ours: Answer) -> bool:
-    """Equal lists for equal members; errors are equal if their classes are."""
+    """Equal lists for equal members, ties told alike; errors are equal if their classes are."""
     if "error" in original or "error" in ours:
         return error_class(original) == error_class(ours)
-    return original["assignment"] == ours["assignment"]
+    return all(original.get(field) == ours.get(field) for field in ("assignment", "hash_ties"))
 
 
 def answer(document: Document) -> Answer:
@@ -178,6 +180,7 @@ def _compare_history(report, originals, seed, number, ours, max_differences) -> 
             continue
         report.states += 1
         report.errors += "error" in original
+        report.hash_ties += "hash_ties" in original
         mine = ours(document)
         if same(original, mine):
             continue
@@ -225,13 +228,21 @@ def smaller(document: Document) -> Iterator[Document]:
         for part in _parts(len(document[key])):
             yield {**document, key: document[key][: part.start] + document[key][part.stop :]}
     for i, member in enumerate(members):
-        for name in ("owned", "generation", "sub_generation", "instance", "rack"):
+        for name in ("owned", "generation", "sub_generation", "instance", "rack", "streams"):
             if name in member:
                 yield with_("members", i, _without(member, name))
     for i, topic in enumerate(topics):
         if "racks" in topic:
             yield with_("topics", i, _without(topic, "racks"))
-        for count in _fewer(topic["partitions"]):
+        for part in _parts(len(topic.get("brokers", []))):
+            kept = topic["brokers"][: part.start] + topic["brokers"][part.stop :]
+            yield with_("topics", i, {**topic, "brokers": kept})
+        for b, (broker, partitions) in enumerate(topic.get("brokers", [])):
+            for count in _fewer(partitions):
+                brokers = list(topic["brokers"])
+                brokers[b] = [broker, count]
+                yield with_("topics", i, {**topic, "brokers": brokers})
+        for count in _fewer(topic.get("partitions", 0)):
             changed = {**topic, "partitions": count}
             if "racks" in topic:
                 changed["racks"] = topic["racks"][:count]
@@ -240,8 +251,11 @@ def smaller(document: Document) -> Iterator[Document]:
         for name in ("owned", "topics"):
             entries = member.get(name) or []
             for part in _parts(len(entries)):
-                kept = entries[: part.start] + entries[part.stop :]
-                yield with_("members", i, {**member, name: kept})
+                changed = {**member, name: entries[: part.start] + entries[part.stop :]}
+                if name == "topics" and isinstance(member.get("streams"), list):
+                    streams = member["streams"]
+                    changed["streams"] = streams[: part.start] + streams[part.stop :]
+                yield with_("members", i, changed)
 
 
 def _without(entry: dict[str, Any], name: str) -> dict[str, Any]:
