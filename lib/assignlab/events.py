@@ -12,10 +12,12 @@ drop a deleted one with the same rebalance.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
 from assignlab.group import NO_METADATA, Claims, Group, Members, Topics
+from assignlab.jvm import Names
 from assignlab.scenarios import (
     Scenario,
     draw,
@@ -78,10 +80,8 @@ def restart(group: Group, member: int, id: str) -> Group:
     order = list(range(len(members)))
     if members.instances is None or members.instances[member] is None:
         order.append(order.pop(member))
-    names = list(members.names)
-    names[member] = id
-    taken = _take(group, order).members
-    return _with_members(group, replace(taken, names=type(members.names)([names[m] for m in order])))
+    names = [id if m == member else members.names[m] for m in order]
+    return _with_members(group, replace(_take(group, order).members, names=Names(names)))
 
 
 def subscribe(group: Group, member: int, topics: np.ndarray) -> Group:
@@ -252,7 +252,10 @@ def _take(group: Group, order: list[int]) -> Group:
 
 
 def _with_members(group: Group, members: Members) -> Group:
-    return Group(group.topics, members, Claims.none(len(members)), group.options)
+    return Group(group.topics, members, _no_claims(len(members)), group.options)
+
+
+_no_claims = lru_cache(maxsize=64)(Claims.none)
 
 
 def _appended(column: tuple | None, old: int, values: Sequence | None, new: int) -> tuple | None:
@@ -326,7 +329,8 @@ def history(scenario: Scenario) -> list[Moment]:
     under their ids and claim what they held, unless they are back. RESTART: a member comes back
     with a new id at once, in one rebalance; ROLLING_RESTART: every member leaves and joins with a
     new id, one after the other, two rebalances each; static members come back in time and cause
-    none, one rebalance afterwards shows what it would change. SUBSCRIBE, UNSUBSCRIBE: a member
+    none (Kafka's coordinator since 2.3, under whatever strategy), one rebalance afterwards shows
+    what it would change. SUBSCRIBE, UNSUBSCRIBE: a member
     takes up or drops a topic. TOPIC_CREATED: with as many partitions as the average topic, taken up
     by the last bucket (everybody, if HOMOGENEOUS; every other member, if RANDOM). TOPIC_DELETED.
     TOPIC_RECREATED: with half the partitions, rounded up. PARTITIONS_ADDED: one topic in ten,

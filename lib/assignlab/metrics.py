@@ -421,22 +421,14 @@ def _moves(
     subscribers, partitions_now, equal, eager, revoked_kept,
 ):  # fmt: skip
     starts = _starts(partitions)
-    cluster = starts[-1]
-    owners_before = np.zeros(cluster, dtype=np.int32)
-    owners_after = np.zeros(cluster, dtype=np.int32)
-    given = np.full(cluster, -1, dtype=np.int32)  # the last member that was given the partition
-    once = True
-    for code in before_codes:
-        d = _place(code, starts)
-        if d >= 0:
-            owners_before[d] += 1
-            once = once and owners_before[d] == 1
+    # one row per partition, so that a visit costs one cache miss: how many owned it before, how
+    # many own it now, and which member was given it last (from 1)
+    seen = np.zeros((starts[-1], 3), dtype=np.int32)
     members = offsets.size - 1
     owned = np.zeros(members, dtype=np.int64)
     here = np.zeros(before_offsets.size - 1, dtype=np.bool_)
     pairs = 0
     invalid = 0
-    assigned = 0
     stayed = 0
     unsubscribed = 0
     gone = 0
@@ -445,14 +437,13 @@ def _moves(
         row = subscription[m]
         for k in range(offsets[m], offsets[m + 1]):
             d = _place(codes[k], starts)
-            if d < 0 or given[d] == m:
+            if d < 0 or seen[d, 2] == m + 1:
                 invalid += 1
                 continue
             pairs += 1
             invalid += not subscribed[row, codes[k] >> 32]
-            given[d] = m
-            owners_after[d] += 1
-            assigned += owners_before[d] == 0
+            seen[d, 1] += 1
+            seen[d, 2] = m + 1
         before = origin[m]
         if before < 0:
             continue
@@ -462,9 +453,10 @@ def _moves(
             if d < 0:
                 gone += 1
                 continue
+            seen[d, 0] += 1
             may_keep = subscribed[row, before_codes[k] >> 32]
             owned[m] += may_keep
-            if given[d] == m:
+            if seen[d, 2] == m + 1:
                 stayed += 1
             elif may_keep:
                 by_choice += 1
@@ -474,16 +466,23 @@ def _moves(
     for before in range(here.size):
         if not here[before]:
             for k in range(before_offsets[before], before_offsets[before + 1]):
-                if _place(before_codes[k], starts) < 0:
+                d = _place(before_codes[k], starts)
+                if d < 0:
                     gone += 1
                 else:
                     owner_left += 1
+                    seen[d, 0] += 1
+    assigned = 0
     unassigned = 0
     doubled = 0
+    once = True
     for t in range(partitions.size):
         for d in range(starts[t], starts[t + 1]):
-            unassigned += owners_after[d] == 0 and subscribers[t] > 0
-            doubled += owners_after[d] > 1
+            if seen[d, 0] == 0:
+                assigned += seen[d, 1]
+            unassigned += seen[d, 1] == 0 and subscribers[t] > 0
+            doubled += seen[d, 1] > 1
+            once = once and seen[d, 0] <= 1
     fewest = -1
     needed = -1
     avoidable = -1

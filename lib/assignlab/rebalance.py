@@ -372,4 +372,5 @@ def cost(scenario: Scenario, strategies: int = 1) -> float:
     if "ROLLING_RESTART" in scenario.events:
         steps += scenario.events.count("ROLLING_RESTART") * 2 * scenario.members
     size = scenario.partitions + 10 * scenario.members + scenario.topics
-    return 1e-6 * (100 + 2 * size + steps * (100 + 0.05 * size + strategies * (60 + 0.1 * size)))
+    build = 100 + 0.1 * size
+    return 1e-6 * (build + steps * (build + strategies * (60 + 0.2 * size)))

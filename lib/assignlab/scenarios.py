@@ -61,8 +61,8 @@ class Scenario:
     ``seed``: of all that is drawn: member ids, topic names and Uuids, random subscriptions, the
     member or topic that an event concerns. ``ids``: ``uuid``: ``consumer-lab-1-<uuid>``, every
     member a process of its own, so that the order of ids is random; ``numbered``:
-    ``consumer-lab-<n>-<uuid>``, consumers of one process; ``plain``: ``C0``, ``C1``, ... with topics
-    ``t0``, ``t1``, ..., for examples. ``static``: members have a ``group.instance.id``.
+    ``consumer-lab-<n>-<uuid>``, consumers of one process; ``plain``: ``C0``, ``C1``, ... with
+    topics ``t0``, ``t1``, ..., for examples. ``static``: members have a ``group.instance.id``.
     ``racks``: 0, or the number of racks: member i is in rack i mod racks, the two replicas of
     partition p in racks p and p + 1 mod racks.
 
@@ -82,6 +82,7 @@ class Scenario:
     events: tuple[str, ...] = ("FULL", "JOIN_ONE", "LEAVE_ONE")
 
     def __post_init__(self):
+        object.__setattr__(self, "events", tuple(self.events))
         for name, least in (("members", 1), ("topics", 1), ("partitions", self.topics)):
             if getattr(self, name) < least:
                 raise ValueError(f"{name}: {getattr(self, name)} is less than {least}")
@@ -187,7 +188,8 @@ def topics_of_bucket(scenario: Scenario, member: int) -> np.ndarray:
         needed = -(-scenario.topics // 8)
         bits = np.frombuffer(_stream(scenario, f"subscription/{member}", needed), dtype=np.uint8)
         chosen = np.flatnonzero(np.unpackbits(bits)[: scenario.topics])
-        return chosen if chosen.size else np.array([draw(scenario, f"topic/{member}") % scenario.topics])
+        one = draw(scenario, f"topic/{member}") % scenario.topics
+        return chosen if chosen.size else np.array([one])
     return np.arange(scenario.topics)
 
 
