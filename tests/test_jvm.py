@@ -96,7 +96,8 @@ def cases(seed, count):
             n = max(n, 1)
         if random_.random() < 0.25:
             names = colliding(8, random_.randrange(min(n, 200) + 1), random_.randrange(50))
-            names += [f"consumer-{random_.randrange(10**6)}-\u00e9\U0001f600" for _ in range(n - len(names))]
+            while len(names) < n:
+                names.append(f"consumer-{random_.randrange(10**6)}-\u00e9\U0001f600")
             names = list(dict.fromkeys(names))
             random_.shuffle(names)
             yield {**case, "names": names}
@@ -406,7 +407,8 @@ def record():
     with RECORDED.open("w", encoding="utf-8") as out:
         for case, theirs in zip(asked, java(asked), strict=True):
             out.write(json.dumps({**case, "java": theirs}, separators=(",", ":")) + "\n")
-    KAFKA_KEYS.write_text(json.dumps(ask_kafka(kafka_jars()[-1]), indent=0) + "\n", encoding="utf-8")
+    keys = json.dumps(ask_kafka(kafka_jars()[-1]), indent=0)
+    KAFKA_KEYS.write_text(keys + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

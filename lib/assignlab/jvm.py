@@ -435,7 +435,7 @@ class HashSets(NamedTuple):
 
     Made for the sticky assignors' records of moved partitions, where only the first element of the
     walk matters. Inside a slot that is the oldest element, so a set is a chain in order of
-    insertion plus the size of its table, which never shrinks. Plain arrays: usable in compiled code.
+    insertion plus the size of its table, which never shrinks. Plain arrays, for compiled code.
 
     ``hash``: int64[elements] spread hashes; ``next``, ``prev``: int64[elements], -1 at the ends;
     ``first``, ``last``, ``size``, ``capacity``: int64[sets]; ``tree``: bool[1], set once a slot of

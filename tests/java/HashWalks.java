@@ -1,3 +1,5 @@
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
 import java.util.*;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -56,7 +58,9 @@ public class HashWalks {
         switch (how) {
             case "put": for (Object k : keys) map.put(k, k); return map;
             case "putIfAbsent": for (Object k : keys) map.putIfAbsent(k, k); return map;
-            case "computeIfAbsent": for (Object k : keys) map.computeIfAbsent(k, x -> x); return map;
+            case "computeIfAbsent":
+                for (Object k : keys) map.computeIfAbsent(k, x -> x);
+                return map;
             case "compute": for (Object k : keys) map.compute(k, (x, v) -> x); return map;
             case "merge": for (Object k : keys) map.merge(k, k, (a, b) -> a); return map;
             case "mergeAgain":
@@ -111,10 +115,10 @@ public class HashWalks {
     }
 
     public static void main(String[] arguments) throws Exception {
-        Scanner lines = new Scanner(System.in, "UTF-8");
+        BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, "UTF-8"));
         StringBuilder out = new StringBuilder();
-        while (lines.hasNextLine()) {
-            String[] parts = lines.nextLine().split("\\|", -1);
+        for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+            String[] parts = line.split("\\|", -1);
             List<Object> keys = new ArrayList<>();
             for (String text : parts[2].split(" ")) {
                 if (!text.isEmpty()) keys.add(key(text));
