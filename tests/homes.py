@@ -1,4 +1,4 @@
-"""Groups as a strategy's own system has them: partitions on named brokers, machine rooms, options."""
+"""Groups as a strategy's own system has them: on named brokers, in machine rooms, with options."""
 
 from dataclasses import replace
 
