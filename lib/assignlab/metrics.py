@@ -207,14 +207,20 @@ def fewest_moves(owned, partitions):
 
 
 @njit
-def still_held(offsets, codes, after_offsets, after_codes, partitions):
+def still_held(offsets, codes, after_offsets, after_codes):
     """What every member holds before and after: (offsets, codes), in the order held before.
 
-    Both assignments speak of the same members. Partitions that the cluster does not have
-    (``partitions``: int64[topics]) are left out.
+    Both assignments speak of the same members. Partitions that the cluster does not have count like
+    others, because a client knows only its lists.
     """
-    starts = _starts(partitions)
-    given = np.full(starts[-1], -1, dtype=np.int64)
+    topics = 0
+    for code in codes:
+        topics = max(topics, (code >> 32) + 1)
+    room = np.zeros(topics, dtype=np.int64)
+    for code in codes:
+        room[code >> 32] = max(room[code >> 32], (code & 0xFFFFFFFF) + 1)
+    starts = _starts(room)
+    given = np.full(starts[-1], -1, dtype=np.int32)
     kept_offsets = np.zeros(offsets.size, dtype=np.int64)
     kept = np.empty(codes.size, dtype=np.int64)
     n = 0
@@ -224,8 +230,7 @@ def still_held(offsets, codes, after_offsets, after_codes, partitions):
             if d >= 0:
                 given[d] = m
         for k in range(offsets[m], offsets[m + 1]):
-            d = _place(codes[k], starts)
-            if d >= 0 and given[d] == m:
+            if given[_place(codes[k], starts)] == m:
                 kept[n] = codes[k]
                 n += 1
         kept_offsets[m + 1] = n

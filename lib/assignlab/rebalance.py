@@ -169,36 +169,28 @@ def _rounds(
     group: Group, strategy: Strategy, generation: int
 ) -> tuple[Assignment, Claims, int, int]:
     """Cooperative rounds until nobody gives anything up: (after, claims, rounds, revoked_kept)."""
-    partitions = group.topics.partitions
     first = held = group.claims
     uninterrupted = None
     for number in range(1, MAX_ROUNDS + 1):
         after = strategy.assign(group)
         claims = _claims(group, strategy, after, generation + number)
-        kept = metrics.still_held(held.offsets, held.codes, after.offsets, after.codes, partitions)
-        revoked = held.codes.size - kept[1].size
-        if revoked == 0 or (number > 1 and _equal(held, after)):
+        kept = metrics.still_held(held.offsets, held.codes, after.offsets, after.codes)
+        if kept[1].size == held.codes.size:
             break
         if uninterrupted is None:
             uninterrupted = kept
         else:
-            uninterrupted = metrics.still_held(*uninterrupted, *kept, partitions)
+            uninterrupted = metrics.still_held(*uninterrupted, *kept)
         held = claims
         group = group.with_claims(claims)
     else:
         raise NeverStable(f"{strategy.name}: partitions still move after {MAX_ROUNDS} rounds")
     revoked_kept = 0
     if uninterrupted is not None:
-        again = metrics.still_held(
-            first.offsets, first.codes, after.offsets, after.codes, partitions
-        )
-        always = metrics.still_held(*uninterrupted, *again, partitions)
+        again = metrics.still_held(first.offsets, first.codes, after.offsets, after.codes)
+        always = metrics.still_held(*uninterrupted, *again)
         revoked_kept = again[1].size - always[1].size
     return after, claims, number, revoked_kept
-
-
-def _equal(held: Claims, after: Assignment) -> bool:
-    return np.array_equal(held.offsets, after.offsets) and np.array_equal(held.codes, after.codes)
 
 
 @njit
