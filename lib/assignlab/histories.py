@@ -50,12 +50,15 @@ class Traits:
     static: bool
     racks: bool
     missing_topics: float
+    big: float = 0.03
 
 
 def traits(strategy: str) -> Traits:
     """The traits of Kafka's Java clients by the name of the strategy; elsewhere nothing is sent."""
     if strategy.startswith(ELSEWHERE):
-        return Traits(False, False, False, False, False, False, missing_topics=0.25)
+        # For every topic and consumer MetaQ builds a ring of 160 points a consumer.
+        big = 0 if strategy == "metaq-consistent-hash" else 0.03
+        return Traits(False, False, False, False, False, False, missing_topics=0.25, big=big)
     base, _, version = strategy.partition("@")
     release = tuple(int(part) for part in version.split(".")) if version else (99,)
     claims = base in ("sticky", "cooperative-sticky")
@@ -107,7 +110,7 @@ class History:
         self.strategy = strategy
         self.traits = traits(strategy)
         r = self.random
-        self.big = r.random() < 0.03
+        self.big = r.random() < self.traits.big
         self.shape = r.choice(SHAPES)
         self.buckets = r.randint(2, 4)
         self.sorted_topics = self.traits.static and r.random() < 0.8

@@ -39,13 +39,19 @@ NO_ROOM = None
 
 def assign(group: Group) -> Assignment:
     """Share out the queues of the named rooms."""
-    if "idcs" not in group.options:
-        for member in range(len(group.members)):
-            for topic in queues.existing_topics(group, member).tolist():
-                queues.check_call(group, member, topic)
-                refuse_rooms(queues.queues_of(group, topic))
+    group.prepared(check)
     calls = group.prepared(queues.calls_by_topic)
     return queues.hand_out(group, calls, allocate(group, calls))
+
+
+def check(group: Group) -> None:
+    """Without ``idcs`` the first call that fails decides the error."""
+    if "idcs" in group.options:
+        return
+    for member in queues.distinct_callers(group):
+        for topic in queues.existing_topics(group, member).tolist():
+            queues.check_call(group, member, topic)
+            refuse_rooms(queues.queues_of(group, topic))
 
 
 def refuse_rooms(shared: tuple[queues.Queue, ...]) -> None:

@@ -54,7 +54,7 @@ def assign(group: Group) -> Assignment:
     if name == consistent_hash.STRATEGY.name:
         group.prepared(consistent_hash.client_points)
     if name == machine_room.STRATEGY.name and "idcs" not in group.options:
-        refuse_rooms(group)
+        group.prepared(refuse_rooms)
     calls = group.prepared(calls_by_room)
     return queues.hand_out(group, calls, INNER[name](group, calls))
 
@@ -119,7 +119,7 @@ def check_call(group: Group, member: int, topic: int) -> None:
 
 def refuse_rooms(group: Group) -> None:
     """The inner strategy without its rooms: the first call that fails decides the error."""
-    for member in range(len(group.members)):
+    for member in queues.distinct_callers(group):
         for topic in queues.existing_topics(group, member).tolist():
             check_call(group, member, topic)
             occupied = set(group.members.racks) - {group.members.racks[member]}

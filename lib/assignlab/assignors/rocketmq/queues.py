@@ -108,10 +108,18 @@ def check(group: Group) -> None:
 
 
 def distinct_callers(group: Group) -> list[int]:
-    """Members whose calls show all that can be wrong: one of each subscription, and any nameless."""
-    callers = np.unique(group.members.subscription, return_index=True)[1].tolist()
-    nameless = group.members.names.index.get("")
-    return callers if nameless is None else [*callers, nameless]
+    """The first member of each kind, in the group's order: a call that fails does so by its kind.
+
+    Members are of one kind if subscription, rack and having a name are the same.
+    """
+    members = group.members
+    racks = members.racks or (None,) * len(members)
+    kinds: dict[tuple, int] = {}
+    for m, (s, rack, name) in enumerate(
+        zip(members.subscription.tolist(), racks, members.names, strict=True)
+    ):
+        kinds.setdefault((s, rack, name == ""), m)
+    return list(kinds.values())
 
 
 def check_call(group: Group, member: int, topic: int) -> None:

@@ -4,11 +4,14 @@ import assignlab.oracle.BadDocument;
 import assignlab.oracle.Conversation;
 import assignlab.oracle.GroupDocument;
 import assignlab.oracle.GroupDocument.Member;
+import assignlab.oracle.GroupDocument.Pair;
 import assignlab.oracle.GroupDocument.Topic;
+import assignlab.oracle.SpecBench;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import kafka.common.TopicAndPartition;
+import kafka.consumer.AssignmentContext;
 import kafka.consumer.ConsumerThreadId;
 import kafka.consumer.PartitionAssignor;
 import kafka.consumer.RangeAssignor;
@@ -19,8 +22,10 @@ import org.apache.log4j.Level;
 import org.apache.log4j.Logger;
 
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -45,20 +50,56 @@ public final class Kafka08 {
     public static void main(String[] args) throws Exception {
         Logger.getRootLogger().setLevel(Level.OFF);
         Kafka08 kafka = new Kafka08();
-        Conversation.hold(request -> kafka.answer(GroupDocument.of(request)));
+        Conversation.hold(request -> request.has("spec")
+                ? SpecBench.answer(request, document -> kafka.new Group(document))
+                : kafka.answer(GroupDocument.of(request)));
         kafka.client.close();
     }
 
     private ObjectNode answer(GroupDocument document) throws Exception {
-        register(document);
-        Contexts contexts = new Contexts(GROUP, client);
         ObjectNode answer = Conversation.JSON.createObjectNode();
         ObjectNode parts = answer.putObject("assignment");
-        for (Member member : document.members())
-            write(assignor(document.strategy()).assign(contexts.of(member)), parts.putArray(member.id()));
+        new Group(document).assign().forEach((member, part) -> write(part, parts.putArray(member)));
         if (document.strategy().equals("scala-roundrobin") && hasEqualHashes(document))
             answer.put("hash_ties", true);
         return answer;
+    }
+
+    /** One group as each of its consumers has read it. */
+    private final class Group implements SpecBench.Ready {
+        private final PartitionAssignor assignor;
+        private final Map<String, AssignmentContext> contextOfMember = new LinkedHashMap<>();
+
+        Group(GroupDocument document) throws Exception {
+            assignor = assignor(document.strategy());
+            register(document);
+            Contexts contexts = new Contexts(GROUP, client);
+            for (Member member : document.members())
+                contextOfMember.put(member.id(), contexts.of(member));
+        }
+
+        @Override
+        public Map<String, scala.collection.Map<TopicAndPartition, ConsumerThreadId>> assign() {
+            Map<String, scala.collection.Map<TopicAndPartition, ConsumerThreadId>> parts = new LinkedHashMap<>();
+            contextOfMember.forEach((member, context) -> parts.put(member, assignor.assign(context)));
+            return parts;
+        }
+
+        @Override
+        @SuppressWarnings("unchecked")
+        public Map<String, List<Pair>> lists(Object assigned) {
+            Map<String, List<Pair>> lists = new LinkedHashMap<>();
+            ((Map<String, scala.collection.Map<TopicAndPartition, ConsumerThreadId>>) assigned)
+                    .forEach((member, part) -> {
+                        ArrayNode written = Conversation.JSON.createArrayNode();
+                        write(part, written);
+                        List<Pair> list = new ArrayList<>();
+                        written.forEach(entry ->
+                                list.add(new Pair(entry.get(0).textValue(), entry.get(1).intValue())));
+                        lists.put(member, list);
+                    });
+            return lists;
+        }
     }
 
     private static PartitionAssignor assignor(String strategy) throws BadDocument {

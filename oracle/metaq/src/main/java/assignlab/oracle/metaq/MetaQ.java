@@ -4,7 +4,9 @@ import assignlab.oracle.BadDocument;
 import assignlab.oracle.Conversation;
 import assignlab.oracle.GroupDocument;
 import assignlab.oracle.GroupDocument.Member;
+import assignlab.oracle.GroupDocument.Pair;
 import assignlab.oracle.GroupDocument.Topic;
+import assignlab.oracle.SpecBench;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -16,6 +18,7 @@ import org.apache.log4j.Logger;
 
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -28,28 +31,67 @@ public final class MetaQ {
 
     public static void main(String[] args) throws Exception {
         Logger.getRootLogger().setLevel(Level.OFF);
-        Conversation.hold(request -> answer(GroupDocument.of(request)));
+        Conversation.hold(request -> request.has("spec")
+                ? SpecBench.answer(request, Group::new)
+                : answer(new Group(GroupDocument.of(request))));
     }
 
-    private static ObjectNode answer(GroupDocument document) throws BadDocument {
-        LoadBalanceStrategy strategy = switch (document.strategy()) {
-            case "metaq-default" -> new DefaultLoadBalanceStrategy();
-            case "metaq-consistent-hash" -> new ConsisHashStrategy();
-            default -> throw new BadDocument("no strategy " + document.strategy());
-        };
-        Map<String, List<String>> partitions = partitionsPerTopic(document);
-        Map<String, List<String>> consumers = consumersPerTopic(document);
+    private static ObjectNode answer(Group group) {
         ObjectNode answer = Conversation.JSON.createObjectNode();
         ObjectNode lists = answer.putObject("assignment");
-        for (Member member : document.members()) {
-            ArrayNode list = lists.putArray(member.id());
-            for (String topic : member.topics().stream().sorted().toList())
-                if (partitions.containsKey(topic))
-                    for (String partition : strategy.getPartitions(
-                            topic, member.id(), consumers.get(topic), partitions.get(topic)))
-                        list.addArray().add(topic).add(partition);
-        }
+        group.assign().forEach((member, ofTopics) -> {
+            ArrayNode list = lists.putArray(member);
+            ofTopics.forEach((topic, partitions) ->
+                    partitions.forEach(partition -> list.addArray().add(topic).add(partition)));
+        });
         return answer;
+    }
+
+    /** One group: sorted consumers and partitions of each topic, as the strategies are given them. */
+    private static final class Group implements SpecBench.Ready {
+        private final LoadBalanceStrategy strategy;
+        private final Map<String, List<String>> topicsOfMember = new LinkedHashMap<>();
+        private final Map<String, List<String>> partitions;
+        private final Map<String, List<String>> consumers;
+
+        Group(GroupDocument document) throws BadDocument {
+            strategy = switch (document.strategy()) {
+                case "metaq-default" -> new DefaultLoadBalanceStrategy();
+                case "metaq-consistent-hash" -> new ConsisHashStrategy();
+                default -> throw new BadDocument("no strategy " + document.strategy());
+            };
+            partitions = partitionsPerTopic(document);
+            consumers = consumersPerTopic(document);
+            for (Member member : document.members())
+                topicsOfMember.put(member.id(),
+                        member.topics().stream().filter(partitions::containsKey).sorted().toList());
+        }
+
+        @Override
+        public Map<String, Map<String, List<String>>> assign() {
+            Map<String, Map<String, List<String>>> assigned = new LinkedHashMap<>();
+            topicsOfMember.forEach((member, topics) -> {
+                Map<String, List<String>> ofTopics = new LinkedHashMap<>();
+                for (String topic : topics)
+                    ofTopics.put(topic, strategy.getPartitions(
+                            topic, member, consumers.get(topic), partitions.get(topic)));
+                assigned.put(member, ofTopics);
+            });
+            return assigned;
+        }
+
+        @Override
+        @SuppressWarnings("unchecked")
+        public Map<String, List<Pair>> lists(Object assigned) {
+            Map<String, List<Pair>> lists = new LinkedHashMap<>();
+            ((Map<String, Map<String, List<String>>>) assigned).forEach((member, ofTopics) -> {
+                List<Pair> list = new ArrayList<>();
+                ofTopics.forEach((topic, strings) -> strings.forEach(partition -> list.add(new Pair(
+                        topic, Integer.parseInt(partition.substring(partition.lastIndexOf('-') + 1))))));
+                lists.put(member, list);
+            });
+            return lists;
+        }
     }
 
     /** As {@code MetaZookeeper.getPartitionStringsForSubTopics}: a topic without partitions is absent. */

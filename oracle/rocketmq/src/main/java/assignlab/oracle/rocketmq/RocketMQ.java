@@ -4,7 +4,9 @@ import assignlab.oracle.BadDocument;
 import assignlab.oracle.Conversation;
 import assignlab.oracle.GroupDocument;
 import assignlab.oracle.GroupDocument.Member;
+import assignlab.oracle.GroupDocument.Pair;
 import assignlab.oracle.GroupDocument.Topic;
+import assignlab.oracle.SpecBench;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -18,9 +20,11 @@ import org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueConsist
 import org.apache.rocketmq.common.message.MessageQueue;
 
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -38,31 +42,69 @@ public final class RocketMQ {
     }
 
     public static void main(String[] args) throws Exception {
-        Conversation.hold(request -> answer(GroupDocument.of(request)));
+        Conversation.hold(request -> request.has("spec")
+                ? SpecBench.answer(request, Group::new)
+                : answer(new Group(GroupDocument.of(request))));
     }
 
-    private static ObjectNode answer(GroupDocument document) throws BadDocument {
-        Map<String, List<MessageQueue>> queues = queuesPerTopic(document);
-        List<String> clients = new ArrayList<>();
-        for (Member member : document.members())
-            clients.add(member.id());
-        Collections.sort(clients);
+    private static ObjectNode answer(Group group) {
         ObjectNode answer = Conversation.JSON.createObjectNode();
         ObjectNode lists = answer.putObject("assignment");
-        for (Member member : document.members()) {
-            AllocateMessageQueueStrategy strategy = strategy(document.strategy(), document, member.id());
-            ArrayNode list = lists.putArray(member.id());
-            for (String topic : member.topics().stream().sorted().toList())
-                if (queues.containsKey(topic))
-                    for (MessageQueue queue : allocated(strategy, member.id(), queues.get(topic), clients))
-                        list.addArray().add(queue.getTopic()).add(queue.getBrokerName()).add(queue.getQueueId());
-        }
+        group.assign().forEach((member, queues) -> {
+            ArrayNode list = lists.putArray(member);
+            queues.forEach(part -> part.forEach(queue ->
+                    list.addArray().add(queue.getTopic()).add(queue.getBrokerName()).add(queue.getQueueId())));
+        });
         return answer;
     }
 
+    /** One group: sorted queues of each topic and sorted clients, as the strategies are given them. */
+    private static final class Group implements SpecBench.Ready {
+        private final Map<String, AllocateMessageQueueStrategy> strategies = new LinkedHashMap<>();
+        private final Map<String, List<String>> topicsOfMember = new LinkedHashMap<>();
+        private final Map<String, List<MessageQueue>> queues;
+        private final List<String> clients = new ArrayList<>();
+
+        Group(GroupDocument document) throws BadDocument {
+            queues = queuesPerTopic(document);
+            for (Member member : document.members()) {
+                clients.add(member.id());
+                strategies.put(member.id(), strategy(document.strategy(), document, member.id()));
+                topicsOfMember.put(member.id(),
+                        member.topics().stream().filter(queues::containsKey).sorted().toList());
+            }
+            Collections.sort(clients);
+        }
+
+        @Override
+        public Map<String, List<Collection<MessageQueue>>> assign() {
+            Map<String, List<Collection<MessageQueue>>> assigned = new LinkedHashMap<>();
+            topicsOfMember.forEach((member, topics) -> {
+                List<Collection<MessageQueue>> parts = new ArrayList<>(topics.size());
+                for (String topic : topics)
+                    parts.add(allocated(strategies.get(member), member, queues.get(topic), clients));
+                assigned.put(member, parts);
+            });
+            return assigned;
+        }
+
+        @Override
+        @SuppressWarnings("unchecked")
+        public Map<String, List<Pair>> lists(Object assigned) {
+            Map<String, List<Pair>> lists = new LinkedHashMap<>();
+            ((Map<String, List<Collection<MessageQueue>>>) assigned).forEach((member, parts) -> {
+                List<Pair> list = new ArrayList<>();
+                parts.forEach(part -> part.forEach(queue ->
+                        list.add(new Pair(queue.getTopic(), queue.getQueueId()))));
+                lists.put(member, list);
+            });
+            return lists;
+        }
+    }
+
     /** A configured list is given whole for every topic; the client keeps what the topic has, once. */
-    private static Iterable<MessageQueue> allocated(AllocateMessageQueueStrategy strategy, String client,
-                                                    List<MessageQueue> queues, List<String> clients) {
+    private static Collection<MessageQueue> allocated(AllocateMessageQueueStrategy strategy, String client,
+                                                      List<MessageQueue> queues, List<String> clients) {
         List<MessageQueue> given = strategy.allocate(GROUP, client, queues, clients);
         if (!(strategy instanceof AllocateMessageQueueByConfig))
             return given;
