@@ -1,0 +1,122 @@
+"""Our strategies beside the warm originals: ``python bench/versus_java.py [--sizes S,M] [...]``.
+
+Same inputs, same run. Both sides make the same group from a few numbers; the results are compared
+first (a digest over every member's ordered list), then both are timed and the ratio Java / ours is
+printed. Inputs are prebuilt on both sides. Ours is timed twice: ``prepared``, where the names and
+subscriptions have been met before, as in a replay or at a leader that assigns again; and ``new``,
+where the group object is new and everything is derived from its names once more.
+"""
+
+import argparse
+import statistics
+import sys
+import time
+
+import numpy as np
+
+from assignlab import assignors
+from assignlab.assignment import partition_of, topic_of
+from assignlab.document import parse
+from assignlab.examples import claiming
+from assignlab.group import Claims, Group, Members, Topics
+from assignlab.jvm import Names
+from assignlab.oracle import Original, digest, original_of, spec_document
+
+SIZES = {  # topics, partitions of each, members
+    "S": (10, 10, 10),
+    "M": (50, 100, 500),
+    "L": (100, 200, 1_000),
+    "X": (500, 2_000, 2_000),
+}
+CASES = {
+    "range": ("EQUAL FULL", "NEST5 FULL"),
+    "range@2.0": ("EQUAL FULL",),
+    "roundrobin": ("EQUAL FULL", "NEST5 FULL"),
+    "roundrobin@2.0": ("EQUAL FULL",),
+    "sticky": ("EQUAL FULL", "EQUAL JOIN", "HET1 FULL", "HET1 JOIN", "NEST5 FULL", "NEST5 JOIN"),
+    "cooperative-sticky": ("EQUAL FULL", "EQUAL JOIN", "NEST5 FULL", "NEST5 JOIN"),
+    "sticky@2.0": ("EQUAL FULL", "EQUAL JOIN", "NEST5 FULL"),
+}
+
+
+def built(strategy: str, spec: dict) -> Group:
+    """The group of a spec; for JOIN with the claims of everybody but the newcomer."""
+    document = spec_document(strategy, spec)
+    group = parse(document)
+    if spec["event"] == "FULL":
+        return group
+    before = parse({**document, "members": document["members"][:-1]})
+    return claiming(group, strategy, before, assignors.get(strategy).assign(before))
+
+
+def renewed(group: Group) -> Group:
+    """The same group as a new object that has prepared nothing yet."""
+    topics, members = group.topics, group.members
+    return Group(
+        Topics(Names(topics.names.names), topics.partitions, topics.racks, topics.ids),
+        Members(Names(members.names.names), members.subscription, members.offsets, members.topics),
+        Claims(*(getattr(group.claims, name) for name in Claims.__slots__)),
+    )
+
+
+def seconds(call, repeat: int) -> float:
+    """Median seconds of a call."""
+    taken = []
+    for _ in range(repeat):
+        began = time.perf_counter()
+        call()
+        taken.append(time.perf_counter() - began)
+    return statistics.median(taken)
+
+
+def compare(original: Original, strategy: str, size: str, case: str, budget: float) -> bool:
+    """One line: results equal or not, both times, the ratios."""
+    shape, event = case.split()
+    spec = dict(zip(("topics", "partitions", "members"), SIZES[size], strict=True))
+    spec |= {"shape": shape, "event": event}
+    group = built(strategy, spec)
+    assign = assignors.get(strategy).assign
+    ours = assign(group)
+    small = size in "SM"
+    asked = {
+        "strategy": strategy, "spec": spec, "warmup": 300 if size == "S" else 10 if small else 3,
+        "repeat": 101 if size == "S" else 11 if small else 5, "budget_seconds": budget,
+    }  # fmt: skip
+    prepared = seconds(lambda: assign(group), 201 if size == "S" else 11)
+    answer = original.ask(asked, seconds=budget + 900)
+    fresh = [renewed(group) for _ in range(201 if size == "S" else 5)]
+    new = seconds(lambda: assign(fresh.pop()), len(fresh))
+    java = statistics.median(answer["nanos"]) / 1e9
+    same = answer["digest"] == digest(
+        ours.offsets, topic_of(ours.codes), partition_of(ours.codes)
+    ) and np.array_equal(answer["sizes"], ours.sizes)
+    print(
+        f"{strategy:20} {size}  {case:10}  {'equal' if same else 'DIFFERENT':9} "
+        f"java {1e3 * java:11.3f} ms  ours {1e3 * prepared:9.3f} ms prepared {1e3 * new:9.3f} ms new"
+        f"  ratio {java / prepared:9.1f}  new {java / new:9.1f}  ({len(answer['nanos'])} calls)",
+        flush=True,
+    )
+    return same
+
+
+def main() -> int:
+    """0 if all results were equal."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sizes", default="S,M,L,X")
+    parser.add_argument("--strategies", default=",".join(CASES))
+    parser.add_argument("--cases", default="", help="such as 'EQUAL JOIN,NEST5 FULL'")
+    parser.add_argument("--budget", type=float, default=60.0, help="seconds of Java per line")
+    chosen = parser.parse_args()
+    same = True
+    for strategy in chosen.strategies.split(","):
+        system, release = original_of(strategy)
+        with Original(system, release, ("-Xmx8g", "-XX:+UseParallelGC")) as original:
+            for size in chosen.sizes.split(","):
+                for case in CASES[strategy]:
+                    if not chosen.cases or case in chosen.cases.split(","):
+                        same &= compare(original, strategy, size, case, chosen.budget)
+    return 0 if same else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
