@@ -1,4 +1,4 @@
-"""Fresh histories against the originals themselves; skipped where Java, Maven or jars are missing."""
+"""Fresh histories against the originals; skipped where Java, Maven or the jars are missing."""
 
 import random
 

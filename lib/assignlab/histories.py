@@ -21,12 +21,15 @@ Document = dict[str, Any]
 Answer = dict[str, Any]
 
 SHAPES = ("equal", "equal", "equal", "disjoint", "nested", "random", "one odd")
+MEMBER_FAMILIES = ("realistic", "plain", "numbered", "equal", "utf-16")
+TOPIC_FAMILIES = ("words", "plain", "numbered", "equal")
 RACKS = ("r0", "r1", "r2")
 CROWDED_EVERY = 250
 COLLIDING = ["".join(blocks) for blocks in product(("Aa", "BB"), repeat=4)]
 WORDS = ("orders", "payments.events", "clicks", "audit-log", "users", "stock_levels", "mail", "geo")
 # UTF-16 sorts the surrogates of an emoji before U+FF21, code points after it.
 UTF16 = ("\U0001f600", "\uff21", "\ufffd", "\U00010400", "z", "A", "\u00e9", "\ud7ff")
+INSTANCES = ("zone", "Aa", "BB", *UTF16[:2])
 
 ELSEWHERE = ("scala-", "metaq-", "rocketmq-")
 BROKERS = (
@@ -121,8 +124,8 @@ class History:
         self.rack_gaps = r.random() < 0.5
         self.mixed_clients = self.traits.generation and r.random() < 0.15
         self.revokes_unsubscribed = r.random() < 0.8
-        self.member_names = _names(r, r.choice(("realistic", "plain", "numbered", "equal", "utf-16")))
-        self.topic_names = _names(r, r.choice(("words", "plain", "numbered", "equal")))
+        self.member_names = _names(r, r.choice(MEMBER_FAMILIES))
+        self.topic_names = _names(r, r.choice(TOPIC_FAMILIES))
         self.most_partitions = r.choice((1, 2, 3, 4, 7, 12)) if not self.big else r.choice((5, 40))
         self.crowded = crowded
         if crowded:
@@ -195,7 +198,7 @@ class History:
         member = Member(id=self._new_id(), role=r.randint(0, 11))
         if self.has_static and r.random() < 0.6:
             self.instances += 1
-            member.instance = f"{r.choice(('zone', 'Aa', 'BB', UTF16[0], UTF16[1]))}-{self.instances}"
+            member.instance = f"{r.choice(INSTANCES)}-{self.instances}"
         if self.has_racks and not (self.rack_gaps and r.random() < 0.3):
             member.rack = r.choice((*RACKS, "r9")) if r.random() < 0.1 else r.choice(RACKS)
         if self.mixed_clients:

@@ -201,9 +201,9 @@ def spec_document(strategy: str, spec: dict[str, Any]) -> dict[str, Any]:
     """The group of a bench ``spec`` before anybody owns anything (event FULL), as a document.
 
     ``spec``: ``topics``, ``partitions`` (of each), ``members``, ``shape`` (EQUAL; HET1: the last
-    member takes the first topic only; NEST5: five nested buckets), ``event`` (FULL, or JOIN: all but
-    the last member own what the strategy gave them without it, generation 1). The oracle makes the
-    same group from the same numbers, so that a million partitions need not cross as JSON. Names
+    member takes the first topic only; NEST5: five nested buckets), ``event`` (FULL, or JOIN: all
+    but the last member own what the strategy gave them without it, generation 1). The oracle makes
+    the same group from the same numbers, so that a million partitions need not cross as JSON. Names
     are chosen so that hash codes do not collide.
     """
     names = [f"topic-{i}-events" for i in range(spec["topics"])]
