@@ -131,7 +131,7 @@ def test_the_quick_test_for_balance_agrees_with_the_long_one():
             sticky_2_0.is_balanced(
                 *held, known.roots, levels, np.full(2, -1), fixed, known.may, doubled
             )
-            for doubled in (sticky_2_0.NOT_DOUBLED, np.arange(len(g.members)))
+            for doubled in (sticky_2_0.NOBODY, np.arange(len(g.members)))
         )
         assert quick == long, dump(g)
         answers.add(quick)
@@ -161,7 +161,7 @@ def test_claims_come_back_in_the_order_of_two_hash_maps():
     came_back = lists(g, sticky_2_0.reclaim(g, held))["a"]
     assert came_back == FEW_CAME_BACK
     names = Names(few)
-    assert sticky_2_0.regroup_crowded(names, held.codes).tolist() == sticky_2_0.reclaim(
+    assert sticky_2_0.regroup_crowded(names, held.codes, False).tolist() == sticky_2_0.reclaim(
         g, held
     ).codes.tolist()
 

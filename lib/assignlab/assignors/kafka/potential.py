@@ -2,7 +2,7 @@
 
 The originals write out ``partition2AllPotentialConsumers`` and ``consumer2AllPotentialPartitions``,
 one list for every partition and every member. The same knowledge fits in a few tables by topic and
-by kind: members that subscribe to the same set of topics are of one kind.
+by kind: members that subscribe to the same existing topics are of one kind.
 
 Inside, members are numbered by member id, so that of two the one with the smaller number comes
 first where sizes are equal; partitions are numbered in the order in which the original puts them
@@ -97,8 +97,8 @@ def potential(group: Group) -> Potential:
 
 
 def kinds_of_members(group: Group) -> tuple[np.ndarray, np.ndarray]:
-    """(kind of every member, topics of every kind): subscriptions in other orders are one kind."""
-    may = group.prepared(subscriptions_by_topic)
+    """(kind of every member, topics of every kind): what counts is the set of existing topics."""
+    may = group.prepared(subscriptions_by_topic) & (group.topics.partitions > 0)
     if len(may) == 1:
         return group.members.subscription, may
     sets: dict[bytes, int] = {}

@@ -100,6 +100,7 @@ from assignlab.assignors.kafka.potential import (
     Potential,
     potential,
 )
+from assignlab.assignors.kafka.roundrobin import subscriptions_by_topic
 from assignlab.compiled import njit
 from assignlab.errors import OriginalError
 from assignlab.group import Group
@@ -116,11 +117,17 @@ from assignlab.jvm import (
 from assignlab.strategy import Strategy
 
 
+NOBODY = np.empty(0, dtype=np.int64)
+SEVERAL = -2
+"""Instead of the entry of a partition that is claimed twice."""
+
+
 class Current(NamedTuple):
     """The assignment so far: the tables of :mod:`assignlab.assignors.kafka.holdings`.
 
-    ``kept``: how many claimed partitions stay. ``doubled``: consumers in the order of the HashMap
-    of current assignments if a partition is claimed twice; else empty, as nothing depends on it.
+    ``kept``: how many claimed partitions stay; ``used``: entries taken by claims. ``doubled``:
+    consumers in the order of the HashMap of current assignments, if a partition may be in two lists
+    or in that of a consumer that does not subscribe to it; else empty: nothing depends on it then.
     """
 
     consumers: np.ndarray
@@ -128,12 +135,8 @@ class Current(NamedTuple):
     entries: np.ndarray
     winners: np.ndarray
     kept: int
+    used: int
     doubled: np.ndarray
-
-
-NOT_DOUBLED = np.empty(0, dtype=np.int64)
-SEVERAL = -2
-"""Instead of the entry of a partition that is claimed twice."""
 
 
 def assign(group: Group) -> Assignment:
@@ -152,15 +155,15 @@ def assign(group: Group) -> Assignment:
 
 def potential_consumers(group: Group) -> Potential:
     """Who may have what; every subscribed topic must exist."""
-    known = potential(group)
-    missing = np.flatnonzero(known.may.any(axis=0) & (group.topics.partitions <= 0))
+    subscribed = group.prepared(subscriptions_by_topic).any(axis=0)
+    missing = np.flatnonzero(subscribed & (group.topics.partitions <= 0))
     if missing.size:
         raise OriginalError(
             "NullPointerException",
             f"topic {group.topics.names[missing[0]]!r} is subscribed, but has no metadata or no "
             "partitions",
         )
-    return known
+    return group.prepared(potential)
 
 
 def prepopulate_current_assignments(group: Group, known: Potential) -> Current:
@@ -168,14 +171,15 @@ def prepopulate_current_assignments(group: Group, known: Potential) -> Current:
     claims = group.claims
     entries = np.empty((claims.codes.size + 2 * len(known.codes), 3), dtype=np.int64)
     consumers, partitions = known.consumers.copy(), known.partitions.copy()
-    kept, doubled = 0, NOT_DOUBLED
+    kept, doubled = 0, NOBODY
     if claims.codes.size:
         claimed = (known.topics, known.by_id, claims.offsets, claims.codes)
         kept, twice = keep_claims(consumers, partitions, entries, known.may, *claimed)
         if twice:
             doubled = current_assignment_order(group)
             last_claimants(partitions, doubled, *claimed)
-    return Current(consumers, partitions, entries, known.winners.copy(), kept, doubled)
+    winners = known.winners.copy()
+    return Current(consumers, partitions, entries, winners, kept, claims.codes.size, doubled)
 
 
 @njit
@@ -244,7 +248,8 @@ def sort_partitions(
         )
     if fresh or not are_subscriptions_identical(known):
         return group.prepared(by_potential_consumers), True
-    listed = from_most_loaded(current.consumers, current.entries, current.kept)
+    kept = kept_partitions(current.consumers, current.entries, current.kept)
+    listed = from_most_loaded(current.consumers, kept)
     if current.kept >= len(known.codes) and not current.doubled.size:
         return listed, True
     keys, certain = group.prepared(key_set)
@@ -258,7 +263,21 @@ def are_subscriptions_identical(known: Potential) -> bool:
 
 
 @njit
-def from_most_loaded(consumers, entries, kept):
+def kept_partitions(consumers, entries, kept):
+    """The lists one behind the other: int64[kept] partition numbers."""
+    listed = np.empty(kept, dtype=np.int64)
+    at = 0
+    for m in range(len(consumers)):
+        e = consumers[m, HEAD]
+        while e != NONE:
+            listed[at] = entries[e, PARTITION]
+            at += 1
+            e = entries[e, AFTER]
+    return listed
+
+
+@njit
+def from_most_loaded(consumers, listed):
     """The kept partitions: again and again the first one left to the consumer that has the most.
 
     Among consumers with equally many it is the turn of the greatest id. So all that have ``left``
@@ -270,12 +289,14 @@ def from_most_loaded(consumers, entries, kept):
         left = max(left, consumers[m, SIZE])
     with_size = np.zeros(left + 1, dtype=np.int64)
     turn = np.empty(members, dtype=np.int64)
+    start = 0
     for m in range(members):
+        turn[m] = start
+        start += consumers[m, SIZE]
         with_size[consumers[m, SIZE]] += 1
-        turn[m] = consumers[m, HEAD]
     giving = np.empty(members, dtype=np.int64)
     givers = 0
-    order = np.empty(kept, dtype=np.int64)
+    order = np.empty(listed.size, dtype=np.int64)
     at = 0
     while left > 0:
         if with_size[left] > 0:
@@ -285,9 +306,8 @@ def from_most_loaded(consumers, entries, kept):
                     giving[givers] = m
                     givers += 1
         for k in range(givers):
-            e = turn[giving[k]]
-            turn[giving[k]] = entries[e, AFTER]
-            order[at] = entries[e, PARTITION]
+            order[at] = listed[turn[giving[k]]]
+            turn[giving[k]] += 1
             at += 1
         left -= 1
     return order
@@ -304,13 +324,13 @@ def key_set(group: Group) -> tuple[np.ndarray, bool]:
 
 def partition_hashes(group: Group) -> np.ndarray:
     """``TopicPartition.hashCode`` of every partition: int32[n]."""
-    codes = group.prepared(potential_consumers).codes
+    codes = group.prepared(potential).codes
     return topic_partition_hashes(group.topics.names.hashes, codes)
 
 
 def by_potential_consumers(group: Group) -> np.ndarray:
     """All partition numbers by (number of potential consumers, topic, partition)."""
-    known = group.prepared(potential_consumers)
+    known = group.prepared(potential)
     topics = known.topics[:-1]
     in_order = np.lexsort((group.topics.names.rank, topics[:, SUBSCRIBERS]))
     counts = topics[in_order, COUNT]
@@ -319,18 +339,23 @@ def by_potential_consumers(group: Group) -> np.ndarray:
 
 
 def balance(
-    group: Group, known: Potential, current: Current, sorted_partitions: np.ndarray
+    group: Group,
+    known: Potential,
+    current: Current,
+    sorted_partitions: np.ndarray,
+    previous: np.ndarray = NOBODY,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Hand out what has no owner, set aside what cannot change, then move, unless in vain.
 
-    Returns the lists as (offsets, codes).
+    ``previous``: since 2.3, int64[partitions], the consumer before the current one. Returns the
+    lists as (offsets, codes).
     """
     if len(group.members) == 0:
         raise OriginalError("NoSuchElementException", "the group has no members")
-    consumers, partitions, entries, winners, kept, doubled = current
+    consumers, partitions, entries, winners, kept, used, doubled = current
     initializing = kept == 0
     held = (consumers, partitions, entries, winners, known.topics)
-    assign_unassigned(*held, known.roots, sorted_partitions, group.claims.codes.size)
+    assign_unassigned(*held, known.roots, sorted_partitions, used)
 
     fixed = set_fixed_consumers_aside(*held)
     levels = levels_of(consumers, fixed)
@@ -343,6 +368,7 @@ def balance(
         sorted_partitions,
         fixed,
         group.prepared(partition_hashes),
+        previous,
         known.may,
         known.by_hash,
         doubled,
@@ -350,7 +376,7 @@ def balance(
     if missing:
         raise OriginalError(
             "NullPointerException",
-            "a partition claimed twice belongs to a member that has left the balancing",
+            "rival claims name a consumer that has left the balancing",
         )
     if not performed or (not initializing and balance_score(levels) >= score):
         return pre_balance
@@ -414,6 +440,7 @@ def perform_reassignments(
     sorted_partitions,
     fixed,
     hashes,
+    previous,
     may,
     by_hash,
     doubled,
@@ -421,7 +448,8 @@ def perform_reassignments(
     """Walk the partitions and move what helps, until balanced or until a walk changes nothing.
 
     ``fixed``: bool[members], the consumers set aside; partitions with one potential consumer are
-    passed over. Returns (whether anything was moved, whether a consumer was missing).
+    passed over. Since 2.3 a partition first of all goes back to its ``previous`` consumer, if that
+    has at least two fewer. Returns (whether anything was moved, whether a consumer was missing).
     """
     witness = np.full(2, NONE)
     held = (consumers, partitions, entries, winners, topics, roots)
@@ -440,10 +468,16 @@ def perform_reassignments(
             if not looked and is_balanced(*held, levels, witness, fixed, may, doubled):
                 break
             looked = True
-            if doubled.size and is_consumer_missing(consumers, partitions, fixed, may, by_hash, i):
+            new_consumer = previous[i] if previous.size else NONE
+            if new_consumer != NONE and fixed[new_consumer]:
                 return performed, True
-            new_consumer = least_loaded(consumers, winners, topics, roots, t)
-            if consumers[partitions[i, OWNER], SIZE] > consumers[new_consumer, SIZE] + 1:
+            if new_consumer == NONE or not has_two_fewer(consumers, partitions, new_consumer, i):
+                if doubled.size and is_consumer_missing(
+                    consumers, partitions, fixed, may, by_hash, i
+                ):
+                    return performed, True
+                new_consumer = least_loaded(consumers, winners, topics, roots, t)
+            if has_two_fewer(consumers, partitions, new_consumer, i):
                 reassign_partition(
                     consumers, partitions, entries, winners, levels, movements, i, new_consumer
                 )
@@ -451,6 +485,12 @@ def perform_reassignments(
                 modified = True
                 looked = False
     return performed, False
+
+
+@njit
+def has_two_fewer(consumers, partitions, m, i):
+    """Whether consumer m would still have less than the owner of partition i has now."""
+    return consumers[m, SIZE] + 1 < consumers[partitions[i, OWNER], SIZE]
 
 
 @njit
@@ -467,7 +507,7 @@ def is_consumer_missing(consumers, partitions, fixed, may, by_hash, i):
         if may[consumers[other, KIND], partitions[i, TOPIC]]:
             if fixed[other]:
                 return True
-            if consumers[owner, SIZE] > consumers[other, SIZE] + 1:
+            if has_two_fewer(consumers, partitions, other, i):
                 return False
     return False
 
@@ -587,66 +627,77 @@ def process_partition_movement(
 
 
 def reclaim(group: Group, assignment: Assignment) -> Assignment:
-    """The lists as they come back with the next claims.
+    """The lists as they come back with the next claims."""
+    return regroup_twice(group, assignment, newest_first=False)
 
-    The leader's assignment crosses the wire grouped by topic, and the client groups what it got
-    once more for its user data: both times topics go through a HashMap, while partitions of one
-    topic keep their order. The second time changes nothing, unless a slot is so crowded that it
-    becomes a tree.
+
+def regroup_twice(group: Group, assignment: Assignment, newest_first: bool) -> Assignment:
+    """The lists after the leader's assignment has crossed the wire and come back as user data.
+
+    Both times a list is grouped by topic in a HashMap, which a release fills by ``put`` or by
+    ``computeIfAbsent`` (``newest_first``); partitions of one topic keep their order.
     """
     names = group.topics.names
     offsets, codes = assignment.offsets, assignment.codes
-    regrouped, crowded = group_data_by_topic(offsets, codes, names.hashes)
+    regrouped, crowded = codes.copy(), False
+    for _ in range(2):
+        crowded |= group_data_by_topic(offsets, regrouped, names.hashes, newest_first)
     if crowded:
-        lists = np.split(codes, offsets[1:-1])
-        regrouped = np.concatenate([regroup_crowded(names, regroup_crowded(names, part))
-                                    for part in lists])
+        regrouped = codes.copy()
+        for m in range(offsets.size - 1):
+            part = regrouped[offsets[m] : offsets[m + 1]]
+            for _ in range(2):
+                part[:] = regroup_crowded(names, part, newest_first)
     return Assignment(offsets, regrouped)
 
 
-def regroup_crowded(names: Names, codes: np.ndarray) -> np.ndarray:
+def regroup_crowded(names: Names, codes: np.ndarray, newest_first: bool) -> np.ndarray:
     """One list grouped by topic, for any number of topics in one slot of the HashMap."""
     topics, first, topic = np.unique(codes >> 32, return_index=True, return_inverse=True)
     met = np.argsort(first)
-    walk = met[hash_map_order(names.hashes[topics[met]], rank=names.rank[topics[met]])]
+    called_again = met.size > 0 and first[met[-1]] < codes.size - 1
+    hashes, rank = names.hashes[topics[met]], names.rank[topics[met]]
+    walk = met[hash_map_order(hashes, 16, rank, newest_first, called_again)]
     place = np.empty(topics.size, dtype=np.int64)
     place[walk] = np.arange(topics.size)
     return codes[np.argsort(place[topic], kind="stable")]
 
 
 @njit
-def group_data_by_topic(offsets, codes, hashes):
-    """Every list grouped by topic, topics in the order of a HashMap: int64[codes].
+def group_data_by_topic(offsets, codes, hashes, newest_first):
+    """Group every list by topic, in place, topics in the order of a HashMap.
 
-    Also returns whether a slot of such a map was crowded, so that the order may be another one.
+    Returns whether a slot of such a map was so crowded that the order may be another one.
     """
     spreads = spread_all(hashes)
-    at = np.full(hashes.size, NONE, dtype=np.int64)
+    at = np.zeros(hashes.size, dtype=np.int64)
     topics = np.empty(hashes.size, dtype=np.int64)
-    regrouped = np.empty(codes.size, dtype=np.int64)
+    put = np.empty(hashes.size, dtype=np.int64)
     crowded = False
     for m in range(offsets.size - 1):
         met = 0
+        late = 0
         for k in range(offsets[m], offsets[m + 1]):
             t = codes[k] >> 32
-            if at[t] == NONE:
-                at[t] = 0
+            late = 0
+            if at[t] == 0:
                 topics[met] = t
+                put[met] = spreads[t]
                 met += 1
+                late = 1 if newest_first else 0
             at[t] += 1
-        put = spreads[topics[:met]]
-        crowded |= was_crowded(put, 16, 8)
-        walk = topics[walk_lists(put, table_size(met, 16), False)]
+        crowded |= was_crowded(put[:met], 16, 7 if newest_first else 8)
+        walk = walk_lists(put[:met], table_size(met - late, 16), newest_first)
         start = offsets[m]
-        for t in walk:
-            start, at[t] = start + at[t], start
-        for k in range(offsets[m], offsets[m + 1]):
-            t = codes[k] >> 32
-            regrouped[at[t]] = codes[k]
-            at[t] += 1
-        for t in walk:
-            at[t] = NONE
-    return regrouped, crowded
+        for k in walk:
+            start, at[topics[k]] = start + at[topics[k]], start
+        before = codes[offsets[m] : offsets[m + 1]].copy()
+        for c in before:
+            codes[at[c >> 32]] = c
+            at[c >> 32] += 1
+        for k in range(met):
+            at[topics[k]] = 0
+    return crowded
 
 
 STRATEGY = Strategy(

@@ -1,0 +1,116 @@
+"""Which releases of the Kafka client assign alike: the originals compared with one another.
+
+    python -m assignlab.versions [--histories 150] [--seed 1] [range roundrobin ...]
+
+Histories are played once, half of them through the oldest release that has the strategy and half
+through the newest, so that claims of both are met. Then every release is asked the same documents,
+and each is compared with the release before: how many answers differ as ordered lists, and how many
+as sets (one of two exceptions, or exceptions of different classes, differ both ways). States in
+which a HashMap of partitions may order equal hash codes by identity are left out.
+"""
+
+import argparse
+from dataclasses import dataclass
+
+from assignlab.histories import play
+from assignlab.oracle import SYSTEMS, Original, System
+from assignlab.verify import Answer, Document, colliding_partitions, error_class
+
+OLDEST = {"cooperative-sticky": "2.4"}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One release against the one before, over the states of common histories."""
+
+    strategy: str
+    before: str
+    release: str
+    states: int
+    lists: int
+    sets: int
+
+
+def kafka_clients() -> System:
+    """The system of the oracle that runs one kafka-clients release after the other."""
+    return next(system for system in SYSTEMS if system.module == "kafka-clients")
+
+
+def versions(strategy: str) -> list[str]:
+    """The versions of the axis that have the strategy, oldest first."""
+    named = [version for version in kafka_clients().releases if version]
+    return named[named.index(OLDEST.get(strategy, named[0])) :]
+
+
+def common_documents(strategy: str, histories: int, seed: int) -> list[Document]:
+    """The states of common histories: group documents without the name of a version."""
+    system, documents = kafka_clients(), []
+    axis = versions(strategy)
+    for half, version in enumerate((axis[0], axis[-1])):
+        with Original(system, system.releases[version]) as original:
+            for number in range(half, histories, 2):
+                for _, document, _ in play(strategy, seed, number, original.ask):
+                    if not colliding_partitions(document):
+                        documents.append(document)
+    return documents
+
+
+def answers(version: str, documents: list[Document]) -> list[Answer]:
+    """What the release of that version answers."""
+    system = kafka_clients()
+    with Original(system, system.releases[version]) as original:
+        return [original.ask(document) for document in documents]
+
+
+def as_sets(answer: Answer) -> Answer | None:
+    """The answer without the order inside the members' lists."""
+    if "error" in answer:
+        return {"error": error_class(answer)}
+    return {member: sorted(owned) for member, owned in answer["assignment"].items()}
+
+
+def as_lists(answer: Answer) -> Answer:
+    """The answer, of exceptions only the class."""
+    return {"error": error_class(answer)} if "error" in answer else answer["assignment"]
+
+
+def compare(strategy: str, histories: int, seed: int):
+    """Every release of the axis against the one before: yields :class:`Step`."""
+    documents = common_documents(strategy, histories, seed)
+    axis = versions(strategy)
+    before = answers(axis[0], documents)
+    for older, newer in zip(axis, axis[1:], strict=False):
+        now = answers(newer, documents)
+        pairs = list(zip(before, now, strict=True))
+        releases = kafka_clients().releases
+        yield Step(
+            strategy,
+            releases[older],
+            releases[newer],
+            len(documents),
+            sum(as_lists(one) != as_lists(other) for one, other in pairs),
+            sum(as_sets(one) != as_sets(other) for one, other in pairs),
+        )
+        before = now
+
+
+def main() -> None:
+    """Print the table as Markdown."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("strategies", nargs="*", default=list(kafka_clients().strategies))
+    parser.add_argument("--histories", type=int, default=150)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    print("| strategy | release | against | states | other lists | other sets |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for strategy in given.strategies:
+        for step in compare(strategy, given.histories, given.seed):
+            print(
+                f"| {strategy} | {step.release} | {step.before} | {step.states} "
+                f"| {step.lists} | {step.sets} |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
