@@ -16,8 +16,9 @@ import re
 import sys
 import tempfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
 import assignlab
 from assignlab.errors import AssignlabError
@@ -29,7 +30,7 @@ DRIVER_MEMORY = "2g"
 LOG_SHOWN = 15
 LOG_BYTES = 2**22
 
-_shipped = WeakSet()
+_shipped = WeakKeyDictionary()
 
 
 class SparkDidNotStart(AssignlabError):
@@ -135,20 +136,53 @@ def last_lines(path: Path) -> str:
 
 def ship(spark) -> None:
     """Send the package to the executors, as a zip with the package folder at its root."""
-    with tempfile.TemporaryDirectory() as folder:
-        package = zipped()
-        path = Path(folder) / f"assignlab-{hashlib.sha256(package).hexdigest()[:12]}.zip"
-        path.write_bytes(package)
-        spark.addArtifacts(str(path), pyfile=True)
-    _shipped.add(spark)
+    package = zipped()
+    # Kept as long as the session: executors fetch it when they start.
+    folder = _shipped[spark] = tempfile.TemporaryDirectory(prefix="assignlab-")
+    path = Path(folder.name) / f"assignlab-{hashlib.sha256(package).hexdigest()[:12]}.zip"
+    path.write_bytes(package)
+    spark.addArtifacts(str(path), pyfile=True)
 
 
 def zipped() -> bytes:
-    """A zip of the package's sources; the same sources give the same bytes."""
+    """A zip of the package's sources, and of what numba has compiled from them so far.
+
+    Executors with the same processor and numba load the compiled code, others compile anew.
+    """
     root = Path(assignlab.__file__).parent
+    files = [path for kind in ("*.py", "*.nbi", "*.nbc") for path in root.rglob(kind)]
     package = io.BytesIO()
     with zipfile.ZipFile(package, "w", zipfile.ZIP_DEFLATED) as archive:
-        for source in sorted(root.rglob("*.py")):
-            entry = zipfile.ZipInfo(source.relative_to(root.parent).as_posix())
-            archive.writestr(entry, source.read_bytes(), zipfile.ZIP_DEFLATED)
+        for path in sorted(files):
+            entry = zipfile.ZipInfo(path.relative_to(root.parent).as_posix())
+            archive.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
     return package.getvalue()
+
+
+def unpack_shipped() -> Callable[[], None]:
+    """What a task calls before it imports the package: has an executor unpack the zip, once.
+
+    Compiled code is loaded from files only. The function travels by value, since it is needed
+    before the package is there; where nothing was shipped it does nothing.
+    """
+
+    def unpack():
+        import os
+        import re
+        import sys
+        import zipfile
+
+        for place, entry in enumerate(sys.path):
+            if re.fullmatch(r"assignlab-[0-9a-f]{12}\.zip", os.path.basename(entry)):
+                folder = f"{entry}.unpacked"
+                if not os.path.isdir(folder):
+                    part = f"{folder}.{os.getpid()}"
+                    with zipfile.ZipFile(entry) as archive:
+                        archive.extractall(part)
+                    try:
+                        os.rename(part, folder)
+                    except OSError:
+                        folder = part  # another worker was faster: both are good
+                sys.path[place] = folder
+
+    return unpack

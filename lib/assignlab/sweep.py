@@ -39,7 +39,7 @@ from assignlab.errors import AssignlabError, UnknownName
 from assignlab.rebalance import cost
 from assignlab.scenarios import Scenario
 from assignlab.simulate import COLUMNS, SCENARIO_NAMES, reported
-from assignlab.spark import cores, is_local, session
+from assignlab.spark import cores, is_local, session, unpack_shipped
 from assignlab.study import FOLDER_VARIABLE, project, versions, write_json
 
 if TYPE_CHECKING:
@@ -208,9 +208,11 @@ def write(spark, scenarios, strategies, limit, dealt, costs, part: Path) -> None
         }
     )
     progress = str(part / "progress")
+    unpack = unpack_shipped()
 
     def play(batches):
-        # Imported where it runs: an executor may know the package from its zip only.
+        unpack()
+        # Imported where it runs: an executor may know the package from the zip only.
         from assignlab.simulate import play_slice
 
         yield from play_slice(batches, strategies, limit, progress)
