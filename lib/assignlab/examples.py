@@ -107,6 +107,33 @@ def claiming(group: Group, strategy: str, before: Group, assignment: Assignment)
     )
 
 
+def one_by_one(
+    group: Group, before: Assignment, after: Assignment, walked: np.ndarray
+) -> pd.DataFrame:
+    """The moves from ``before`` to ``after`` in the order in which partitions are walked.
+
+    ``walked``: int64 codes of the partitions in that order. Columns: step, partition, from, to, and
+    the sizes of all members after the step. Exact where every partition moves once at the most.
+    """
+    members = group.members.names
+    was, now = (
+        dict(zip(a.codes.tolist(), a.owners.tolist(), strict=True)) for a in (before, after)
+    )
+    sizes = before.sizes.copy()
+    rows = []
+    for moved in walked.tolist():
+        if moved not in was or was[moved] == now[moved]:
+            continue
+        sizes[was[moved]] -= 1
+        sizes[now[moved]] += 1
+        [[topic, partition]] = partition_names(group, np.array([moved]))
+        held = ", ".join(f"{name} {size}" for name, size in zip(members, sizes, strict=True))
+        rows.append(
+            (len(rows) + 1, f"{topic}p{partition}", members[was[moved]], members[now[moved]], held)
+        )
+    return pd.DataFrame(rows, columns=["step", "partition", "from", "to", "partitions after"])
+
+
 def picture(
     panels: Mapping[str, tuple[Group, Assignment] | tuple[Group, Assignment, Assignment]],
 ) -> Figure:
