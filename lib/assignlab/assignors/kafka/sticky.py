@@ -1,8 +1,64 @@
-"""``sticky``: Kafka's StickyAssignor (since 2.4)."""
+"""``sticky``: Kafka's StickyAssignor (since 3.7.1).
+
+The rule. Everybody keeps what it claims, as far as it still subscribes to it and balance allows;
+what is left goes to those who have least. With equal subscriptions each member has a quota, P // C
+partitions or one more: members keep up to their quota (see
+:mod:`assignlab.assignors.kafka.sticky_constrained`). With different subscriptions, partitions are
+assigned one by one and then moved until no subscriber of a partition has at least two fewer than
+its owner (:mod:`assignlab.assignors.kafka.sticky_general`).
+
+What it promises, in order
+1. Balance: with equal subscriptions the sizes differ by one at the most; otherwise no single move
+   would bring two members closer together.
+2. Stickiness: partitions stay where they are as far as balance allows. With equal subscriptions and
+   without racks no assignment so balanced moves fewer.
+Racks come between the two: a partition without a replica in its owner's rack is given up.
+
+Claims of several members for one partition: the newest generation wins, within one generation
+nobody (:mod:`assignlab.assignors.kafka.sticky_claims`).
+
+What it does not promise: anything to a group in which a topic was created again with fewer
+partitions. Claims beyond its end may be kept, take the place of real partitions, or make the
+original throw; and a member without topics may get partitions if the hash order puts it first.
+
+Equal subscriptions; then C1 leaves:
+
+>>> from assignlab.group import group
+>>> from assignlab.document import lists
+>>> topics = {"t0": 2, "t1": 2, "t2": 2, "t3": 2}
+>>> g = group(topics, {c: list(topics) for c in ("C0", "C1", "C2")})
+>>> first = lists(g, assign(g))
+>>> for member, partitions in first.items():
+...     print(member, partitions)
+C0 [['t0', 0], ['t1', 1], ['t3', 0]]
+C1 [['t0', 1], ['t2', 0], ['t3', 1]]
+C2 [['t1', 0], ['t2', 1]]
+>>> g = group(topics, {c: list(topics) for c in ("C0", "C2")}, owned=first, generation=1)
+>>> for member, partitions in lists(g, assign(g)).items():
+...     print(member, partitions)
+C0 [['t0', 0], ['t3', 0], ['t1', 1], ['t0', 1]]
+C2 [['t1', 0], ['t2', 1], ['t2', 0], ['t3', 1]]
+
+(The documentation of the class still prints the lists of its first version.)
+Different subscriptions; then C0 leaves:
+
+>>> topics = {"t0": 1, "t1": 2, "t2": 3}
+>>> g = group(topics, {"C0": ["t0"], "C1": ["t0", "t1"], "C2": ["t0", "t1", "t2"]})
+>>> first = lists(g, assign(g))
+>>> first
+{'C0': [['t0', 0]], 'C1': [['t1', 0], ['t1', 1]], 'C2': [['t2', 0], ['t2', 1], ['t2', 2]]}
+>>> g = group(topics, {"C1": ["t0", "t1"], "C2": ["t0", "t1", "t2"]}, owned=first, generation=1)
+>>> lists(g, assign(g))
+{'C1': [['t1', 0], ['t1', 1], ['t0', 0]], 'C2': [['t2', 0], ['t2', 1], ['t2', 2]]}
+"""
+
+import numpy as np
 
 from assignlab.assignment import Assignment
 from assignlab.assignors.kafka import sticky_constrained as constrained
 from assignlab.assignors.kafka import sticky_general as general
+from assignlab.assignors.kafka.racks import rack_info
+from assignlab.assignors.kafka.sticky_2_0 import group_data_by_topic, regroup_crowded
 from assignlab.assignors.kafka.sticky_claims import (
     NO_PHANTOMS,
     UNKNOWN_PHANTOM,
@@ -11,29 +67,35 @@ from assignlab.assignors.kafka.sticky_claims import (
     settle_claims,
     shape_of,
 )
-from assignlab.assignors.kafka.sticky_racks import rack_info
+from assignlab.compiled import njit
 from assignlab.errors import OriginalError
 from assignlab.group import Group
 from assignlab.strategy import Strategy
 
 
 def assign(group: Group) -> Assignment:
-    return assign_sticky(group, False)
+    """Settle the claims, then keep and deal, or keep, assign and balance.
+
+    Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
+    ``nondeterministic`` where a crowded hash bin, which Java may walk otherwise, decided.
+    """
+    return assign_sticky(group, cooperative=False)
 
 
 def assign_sticky(group: Group, cooperative: bool) -> Assignment:
-    shape = group.prepared(shape_of)
+    """The assignment of both sticky assignors; ``cooperative``: as adjusted for that protocol."""
+    if len(group.members) == 0:
+        raise OriginalError("ArithmeticException", "partitions are divided by no members")
     claims = group.claims
     read = (claims.offsets, claims.codes, claims.present, claims.generation, claims.sub_generation)
+    shape = group.prepared(shape_of)
+    racks = group.prepared(rack_info)
     phantoms = NO_PHANTOMS
     holder, rivals, owned, newest = settle_claims(shape, phantoms, *read, cooperative)
     if newest == UNKNOWN_PHANTOM:
         phantoms = phantoms_of(group, shape)
         holder, rivals, owned, newest = settle_claims(shape, phantoms, *read, cooperative)
-    racks = group.prepared(rack_info)
     if group.prepared(all_subscriptions_equal):
-        if len(group.members) == 0:
-            raise OriginalError("ArithmeticException", "divides the partitions by no members")
         status, offsets, codes = constrained.build(
             shape, racks, phantoms, holder, rivals, owned, cooperative
         )
@@ -44,11 +106,47 @@ def assign_sticky(group: Group, cooperative: bool) -> Assignment:
     status, offsets, codes, certain = general.build(
         shape, potential, racks, phantoms, holder, newest, *read, cooperative
     )
-    if status == general.NULL_POINTER:
-        raise OriginalError("NullPointerException", "...")
-    if status == general.NO_ELEMENT:
-        raise OriginalError("NoSuchElementException", "...")
-    return Assignment(offsets, codes, notes={} if certain else {"hash_trees": True})
+    if status != general.DONE:
+        raise OriginalError(*general.FAULTS[status])
+    return Assignment(offsets, codes, notes={} if certain else {"nondeterministic": True})
+
+
+def reclaim(group: Group, assignment: Assignment) -> Assignment:
+    """The lists as they come back with the next claims.
+
+    On the way to the member the partitions of a topic are put together, topics in the order in
+    which they first appear; on the way back topics pass through a HashMap (``computeIfAbsent``).
+    """
+    names = group.topics.names
+    offsets = assignment.offsets
+    received = group_by_first_appearance(offsets, assignment.codes, len(names))
+    claimed = received.copy()
+    if group_data_by_topic(offsets, claimed, names.hashes, True):
+        for m in range(offsets.size - 1):
+            mine = slice(offsets[m], offsets[m + 1])
+            claimed[mine] = regroup_crowded(names, received[mine], True)
+    return Assignment(offsets, claimed)
+
+
+@njit
+def group_by_first_appearance(offsets, codes, topics):
+    """Every list grouped by topic, topics in the order of their first partitions."""
+    grouped = np.empty(codes.size, dtype=np.int64)
+    count = np.zeros(topics, dtype=np.int64)
+    at = np.empty(topics, dtype=np.int64)
+    for m in range(offsets.size - 1):
+        for k in range(offsets[m], offsets[m + 1]):
+            count[codes[k] >> 32] += 1
+        end = offsets[m]
+        for k in range(offsets[m], offsets[m + 1]):
+            t = codes[k] >> 32
+            if count[t] > 0:
+                at[t] = end
+                end += count[t]
+                count[t] = 0
+            grouped[at[t]] = codes[k]
+            at[t] += 1
+    return grouped
 
 
 STRATEGY = Strategy(
@@ -60,5 +158,6 @@ STRATEGY = Strategy(
     sticky=True,
     source="org.apache.kafka.clients.consumer.StickyAssignor (kafka-clients 4.4.0)",
     assign=assign,
+    reclaim=reclaim,
     generations=("generation", "sub_generation"),
 )

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assignlab.assignors.kafka.sticky_racks import (
+from assignlab.assignors.kafka.racks import (
     next_rack_consumer,
     racks_mismatch,
     sorted_by_rack_consumers,

@@ -25,7 +25,7 @@ from assignlab.assignors.kafka.sticky_claims import (
     phantom_number,
     shape_of,
 )
-from assignlab.assignors.kafka.sticky_racks import NO_RACK, racks_mismatch
+from assignlab.assignors.kafka.racks import NO_RACK, racks_mismatch
 from assignlab.compiled import njit
 from assignlab.group import Group
 from assignlab.jvm import signed, topic_partition_hashes
@@ -811,3 +811,12 @@ def withhold_transferring(shape, held, offsets, codes):
             and held.log_member[e] == held.owner[x]
         ):
             held.log_member[e] = DEAD
+
+
+FAULTS = {
+    NULL_POINTER: (
+        "NullPointerException",
+        "a partition is to go back to its previous owner, which takes no part in the balancing",
+    ),
+    NO_ELEMENT: ("NoSuchElementException", "no member takes part in the balancing"),
+}

@@ -1,4 +1,4 @@
-"""Racks as the sticky assignors see them (since 3.5).
+"""Racks as Kafka's assignors see them (since 3.5).
 
 Racks count only where members and partitions share some rack and not every partition has replicas
 in all of them.
@@ -41,28 +41,45 @@ def no_racks() -> Racks:
 
 def rack_info(group: Group) -> Racks:
     """The racks of members and partitions, if they count."""
-    names = group.members.racks
-    if names is None or group.topics.racks is None:
+    if group.members.racks is None or group.topics.racks is None:
         return no_racks()
-    index: dict[str, int] = {}
-    of_member = [index.setdefault(rack, len(index)) if rack else NO_RACK for rack in names]
-    consumer_racks = len(index)
-    of_partition = [
-        tuple({index.setdefault(rack, len(index)): None for rack in replicas if rack is not None})
-        for topic in group.prepared(orders.topics_by_name).tolist()
-        for replicas in group.topics.racks[topic] or ((),) * int(group.topics.partitions[topic])
-    ]
-    everywhere = frozenset(rack for racks in of_partition for rack in racks)
-    if not any(rack < consumer_racks for rack in everywhere) or all(
-        len(racks) == len(everywhere) for racks in of_partition
-    ):
+    of_member, of_partition = numbered_racks(group)
+    numbers = [rack for racks in of_partition for rack in racks]
+    if not use_rack_aware_assignment(set(of_member), of_partition):
         return no_racks()
     return Racks(
         True,
         np.array(of_member, dtype=np.int64),
         np.cumsum([0] + [len(racks) for racks in of_partition], dtype=np.int64),
-        np.array([rack for racks in of_partition for rack in racks], dtype=np.int64),
-        np.bincount([rack for rack in of_member if rack != NO_RACK], minlength=len(index)),
+        np.array(numbers, dtype=np.int64),
+        np.bincount(
+            [rack for rack in of_member if rack != NO_RACK], minlength=max(numbers) + 1
+        ).astype(np.int64),
+    )
+
+
+def numbered_racks(group: Group) -> tuple[list[int], list[tuple[int, ...]]]:
+    """Racks as numbers: of every member, and of every partition by (topic name, partition).
+
+    An empty rack name is no rack; several replicas in one rack count once.
+    """
+    index: dict[str, int] = {}
+    of_member = [
+        index.setdefault(rack, len(index)) if rack else NO_RACK for rack in group.members.racks
+    ]
+    of_partition = [
+        tuple({index.setdefault(rack, len(index)): None for rack in replicas if rack is not None})
+        for topic in group.prepared(orders.topics_by_name).tolist()
+        for replicas in group.topics.racks[topic] or ((),) * int(group.topics.partitions[topic])
+    ]
+    return of_member, of_partition
+
+
+def use_rack_aware_assignment(consumer_racks: set[int], of_partition: list[tuple]) -> bool:
+    """Whether members and partitions share a rack, and some partition is not in all racks."""
+    everywhere = {rack for racks in of_partition for rack in racks}
+    return not everywhere.isdisjoint(consumer_racks) and any(
+        len(racks) != len(everywhere) for racks in of_partition
     )
 
 
