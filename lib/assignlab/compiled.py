@@ -4,10 +4,18 @@ A strategy is sequential code over integer arrays. ``njit`` compiles it on first
 machine code on disk; with ``NUMBA_DISABLE_JIT=1`` the same source runs as plain Python.
 The cache lies beside the source. Where that folder cannot be written (a read-only installation, a
 zip on a Spark executor) it lies in a folder of the user's temporary directory instead.
+
+Machine code holds what a function calls, too. Numba looks only at the function's own file to tell
+whether the code on disk is still right; here a change in any file of the library that this one
+imports makes it compile anew.
 """
 
+import hashlib
 import os
+import re
 import tempfile
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 
@@ -21,7 +29,56 @@ if "NUMBA_CACHE_DIR" not in os.environ and not _writable(Path(__file__).parent):
 
 import numba  # noqa: E402  (reads NUMBA_CACHE_DIR when it is imported)
 
+IMPORT = re.compile(
+    r"^from (assignlab[\w.]*) import (\([^)]*\)|[^\n]*)|^import (assignlab[\w.]*)", re.MULTILINE
+)
+
 
 def njit(function):
     """Compile ``function`` with numba, cached on disk, without the interpreter lock."""
-    return numba.njit(cache=True, nogil=True)(function)
+    compiled = numba.njit(cache=True, nogil=True)(function)
+    file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    if file is not None:  # not there under NUMBA_DISABLE_JIT
+        file._source_stamp = (file._source_stamp, _digest(function.__module__))
+    return compiled
+
+
+def inner(function):
+    """Compile ``function`` as a part of the compiled functions that call it, and only so.
+
+    It has no entry in the cache of its own, which spares the disk one for every step of a strategy.
+    """
+    return numba.njit(nogil=True)(function)
+
+
+@cache
+def _digest(module: str) -> str:
+    """SHA-256 over the source of a module and of all modules of the library below it."""
+    found: dict[str, str] = {}
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        if name not in found and (source := _source(name)) is not None:
+            found[name] = source
+            waiting += _imported(source)
+    text = "\0".join(f"{name}\0{found[name]}" for name in sorted(found))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@cache
+def _source(module: str) -> str | None:
+    """The source of a module; None for what is no module of the library (or is being run)."""
+    try:
+        spec = find_spec(module)
+        return spec.loader.get_source(module) if spec else None
+    except (ImportError, ValueError, AttributeError):
+        return None
+
+
+def _imported(source: str) -> list[str]:
+    """The modules that a source names in its imports, and what may be modules among the names."""
+    modules = []
+    for package, names, plain in IMPORT.findall(source):
+        modules.append(package or plain)
+        modules += [f"{package}.{name}" for name in re.findall(r"\w+", names)]
+    return modules
