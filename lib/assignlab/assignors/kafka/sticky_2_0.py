@@ -101,7 +101,7 @@ from assignlab.assignors.kafka.potential import (
     potential,
 )
 from assignlab.assignors.kafka.roundrobin import subscriptions_by_topic
-from assignlab.compiled import njit
+from assignlab.compiled import inner, njit
 from assignlab.errors import OriginalError
 from assignlab.group import Group
 from assignlab.jvm import (
@@ -206,7 +206,7 @@ def keep_claims(consumers, partitions, entries, may, topics, by_id, offsets, cod
     return kept, twice
 
 
-@njit
+@inner
 def partition_number(topics, code):
     """The number of a claimed partition, ``NONE`` if it does not exist or nobody may have it."""
     t, partition = code >> 32, code & 0xFFFFFFFF
@@ -395,7 +395,7 @@ def assign_unassigned(
             assign_partition(consumers, partitions, entries, winners, m, i, claimed + i)
 
 
-@njit
+@inner
 def assign_partition(consumers, partitions, entries, winners, m, i, e):
     """Give partition i to consumer m, the subscribed one with the fewest (then the smallest id)."""
     append(consumers, partitions, entries, m, i, e)
@@ -415,7 +415,7 @@ def set_fixed_consumers_aside(consumers, partitions, entries, winners, topics):
     return fixed
 
 
-@njit
+@inner
 def can_participate_in_reassignment(consumers, partitions, entries, topics, m):
     """Whether consumer m could get more, or has a partition that somebody else could have."""
     if consumers[m, SIZE] < consumers[m, MOST]:
@@ -487,13 +487,13 @@ def perform_reassignments(
     return performed, False
 
 
-@njit
+@inner
 def has_two_fewer(consumers, partitions, m, i):
     """Whether consumer m would still have less than the owner of partition i has now."""
     return consumers[m, SIZE] + 1 < consumers[partitions[i, OWNER], SIZE]
 
 
-@njit
+@inner
 def is_consumer_missing(consumers, partitions, fixed, may, by_hash, i):
     """Whether the search for a better consumer of partition i meets one that was set aside.
 
@@ -512,7 +512,7 @@ def is_consumer_missing(consumers, partitions, fixed, may, by_hash, i):
     return False
 
 
-@njit
+@inner
 def is_balanced(
     consumers,
     partitions,
@@ -555,7 +555,7 @@ def is_balanced(
     return True
 
 
-@njit
+@inner
 def is_balanced_by_lists(consumers, partitions, entries, fixed, may, doubled):
     """:func:`is_balanced` where partitions are claimed twice: list by list, as in the original.
 
@@ -586,7 +586,7 @@ def is_balanced_by_lists(consumers, partitions, entries, fixed, may, doubled):
     return True
 
 
-@njit
+@inner
 def reassign_partition(
     consumers, partitions, entries, winners, levels, movements, i, new_consumer
 ):
@@ -600,7 +600,7 @@ def reassign_partition(
     )
 
 
-@njit
+@inner
 def process_partition_movement(
     consumers, partitions, entries, winners, levels, i, old_consumer, new_consumer
 ):
@@ -628,10 +628,12 @@ def process_partition_movement(
 
 def reclaim(group: Group, assignment: Assignment) -> Assignment:
     """The lists as they come back with the next claims."""
-    return regroup_twice(group, assignment, newest_first=False)
+    return regroup(group, assignment, newest_first=False)
 
 
-def regroup_twice(group: Group, assignment: Assignment, newest_first: bool) -> Assignment:
+def regroup(
+    group: Group, assignment: Assignment, newest_first: bool, times: int = 2
+) -> Assignment:
     """The lists after the leader's assignment has crossed the wire and come back as user data.
 
     Both times a list is grouped by topic in a HashMap, which a release fills by ``put`` or by
@@ -640,13 +642,13 @@ def regroup_twice(group: Group, assignment: Assignment, newest_first: bool) -> A
     names = group.topics.names
     offsets, codes = assignment.offsets, assignment.codes
     regrouped, crowded = codes.copy(), False
-    for _ in range(2):
+    for _ in range(times):
         crowded |= group_data_by_topic(offsets, regrouped, names.hashes, newest_first)
     if crowded:
         regrouped = codes.copy()
         for m in range(offsets.size - 1):
             part = regrouped[offsets[m] : offsets[m + 1]]
-            for _ in range(2):
+            for _ in range(times):
                 part[:] = regroup_crowded(names, part, newest_first)
     return Assignment(offsets, regrouped)
 

@@ -37,7 +37,7 @@ from assignlab.assignors.kafka.sticky_2_0 import (
     kept_partitions,
     key_set,
     partition_number,
-    regroup_twice,
+    regroup,
 )
 from assignlab.compiled import njit
 from assignlab.group import ABSENT, Group
@@ -220,14 +220,14 @@ def put_forward(consumers, partitions, listed, previous, in_key_order):
 
 def reclaim(group: Group, assignment: Assignment) -> Assignment:
     """The lists as they come back with the next claims: grouped by ``computeIfAbsent``."""
-    return regroup_twice(group, assignment, newest_first=True)
+    return regroup(group, assignment, newest_first=True)
 
 
 STRATEGY = Strategy(
     name="sticky@2.3",
     system="Kafka consumer",
     first="2.3.0",
-    last="2.3.1",
+    last="2.4.1",
     protocol="eager",
     sticky=True,
     source="org.apache.kafka.clients.consumer.StickyAssignor (kafka-clients 2.3.1)",

@@ -1,0 +1,68 @@
+"""``cooperative-sticky@2.4``: Kafka's first CooperativeStickyAssignor (KIP-429).
+
+The rule is that of ``sticky@2.3``, for claims that carry no generation: of two members that claim
+one partition, the one that is read last keeps it. Then every partition that would go to one member
+while another still claims it is taken out: its old owner gives it up first, and the next rebalance
+hands it out.
+
+>>> from assignlab.group import group
+>>> from assignlab.document import lists
+>>> g = group({"t": 4}, {"A": ["t"], "B": ["t"]}, owned={"A": [("t", p) for p in range(4)]})
+>>> lists(g, assign(g))
+{'A': [['t', 1], ['t', 3]], 'B': []}
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from assignlab.assignment import Assignment
+from assignlab.assignors.kafka import sticky_2_3
+from assignlab.assignors.kafka.sticky_2_0 import regroup
+from assignlab.group import ABSENT, Group
+from assignlab.strategy import Strategy
+
+
+def assign(group: Group) -> Assignment:
+    """The eager assignment without the partitions that must first be revoked."""
+    claims = group.claims
+    ungenerated = replace(claims, generation=np.full(claims.generation.size, ABSENT))
+    return adjust_assignment(group, sticky_2_3.assign(group.with_claims(ungenerated)))
+
+
+def adjust_assignment(group: Group, assignment: Assignment) -> Assignment:
+    """Take out what a member would get while another, which will not keep it, still claims it."""
+    claims, members = group.claims, len(group.members)
+    given = assignment.codes.size
+    codes, number = np.unique(
+        np.concatenate((assignment.codes, claims.codes)), return_inverse=True
+    )
+    claimants = np.repeat(np.arange(members), np.diff(claims.offsets))
+    claimed = np.isin(number[:given], number[given:])
+    own = np.isin(
+        assignment.owners * codes.size + number[:given], claimants * codes.size + number[given:]
+    )
+    stays = own | ~claimed
+    offsets = np.concatenate(([0], np.cumsum(stays)))[assignment.offsets]
+    return Assignment(offsets, assignment.codes[stays], notes=assignment.notes)
+
+
+def reclaim(group: Group, assignment: Assignment) -> Assignment:
+    """The lists as they come back: sorted by the client, then grouped by topic on the wire."""
+    codes, rank = assignment.codes, group.topics.names.rank
+    by_partition = np.lexsort((codes & 0xFFFFFFFF, rank[codes >> 32], assignment.owners))
+    by_partition = Assignment(assignment.offsets, codes[by_partition])
+    return regroup(group, by_partition, newest_first=True, times=1)
+
+
+STRATEGY = Strategy(
+    name="cooperative-sticky@2.4",
+    system="Kafka consumer",
+    first="2.4.0",
+    last="2.4.1",
+    protocol="cooperative",
+    sticky=True,
+    source="org.apache.kafka.clients.consumer.CooperativeStickyAssignor (kafka-clients 2.4.1)",
+    assign=assign,
+    reclaim=reclaim,
+)
