@@ -204,7 +204,8 @@ def spec_document(strategy: str, spec: dict[str, Any]) -> dict[str, Any]:
     member takes the first topic only; NEST5: five nested buckets), ``event`` (FULL, or JOIN: all
     but the last member own what the strategy gave them without it, generation 1). The oracle makes
     the same group from the same numbers, so that a million partitions need not cross as JSON. Names
-    are chosen so that hash codes do not collide.
+    are chosen so that hash codes do not collide. ``broker`` of all
+    partitions, ``rack`` of all members and ``options`` of the strategy may be given (RocketMQ).
     """
     names = [f"topic-{i}-events" for i in range(spec["topics"])]
     members = spec["members"]
@@ -218,12 +219,17 @@ def spec_document(strategy: str, spec: dict[str, Any]) -> dict[str, Any]:
             return len(names) * (member * 5 // members + 1) // 5
         raise ValueError(f"shape {spec['shape']!r} is not EQUAL, HET1 or NEST5")
 
+    partitions = {"partitions": spec["partitions"]}
+    if "broker" in spec:
+        partitions = {"brokers": [[spec["broker"], spec["partitions"]]]}
     return {
         "strategy": strategy,
-        "topics": [{"name": name, "partitions": spec["partitions"]} for name in names],
+        **spec.get("options", {}),
+        "topics": [{"name": name, **partitions} for name in names],
         "members": [
             {
                 "id": f"consumer-{i}-{i * 0x9E3779B1 & 0xFFFFFFFF:08x}",
+                **({"rack": spec["rack"]} if "rack" in spec else {}),
                 "topics": sorted(names[: wanted(i)]),
             }
             for i in range(members)

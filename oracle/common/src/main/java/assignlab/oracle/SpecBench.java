@@ -18,7 +18,8 @@ import java.util.Map;
 /**
  * Groups too large to cross as JSON, made from a few numbers on both sides, for originals that know
  * no claims. Request: {@code {"strategy", "spec": {topics, partitions, members, shape}, "warmup",
- * "repeat", "budget_seconds"}}. Answer: {@code nanos} of each timed round, in which every member
+ * "repeat", "budget_seconds"}}; {@code spec} may name one {@code broker} for all partitions, one
+ * {@code rack} for all members, and {@code options} of the strategy. Answer: {@code nanos} of each timed round, in which every member
  * computes its part; {@code sizes} and {@code digest} of the members' lists.
  */
 public final class SpecBench {
@@ -71,16 +72,26 @@ public final class SpecBench {
         ObjectNode document = Conversation.JSON.createObjectNode();
         document.put("strategy", request.path("strategy").asText());
         ArrayNode topics = document.putArray("topics");
-        for (int i = 0; i < spec.path("topics").asInt(); i++)
-            topics.addObject().put("name", "topic-" + i + "-events")
-                    .put("partitions", spec.path("partitions").asInt());
+        for (int i = 0; i < spec.path("topics").asInt(); i++) {
+            ObjectNode topic = topics.addObject().put("name", "topic-" + i + "-events");
+            int partitions = spec.path("partitions").asInt();
+            if (spec.has("broker"))
+                topic.putArray("brokers").addArray().add(spec.get("broker")).add(partitions);
+            else
+                topic.put("partitions", partitions);
+        }
         ArrayNode entries = document.putArray("members");
         for (int i = 0; i < members; i++) {
-            ArrayNode subscribed = entries.addObject()
-                    .put("id", String.format("consumer-%d-%08x", i, i * 0x9E3779B1)).putArray("topics");
+            ObjectNode entry = entries.addObject()
+                    .put("id", String.format("consumer-%d-%08x", i, i * 0x9E3779B1));
+            if (spec.has("rack"))
+                entry.set("rack", spec.get("rack"));
+            ArrayNode subscribed = entry.putArray("topics");
             List<String> names = topics.findValuesAsText("name").subList(0, wanted(spec, i, topics.size()));
             names.stream().sorted().forEach(subscribed::add);
         }
+        if (spec.has("options"))
+            document.setAll((ObjectNode) spec.get("options"));
         return document;
     }
 
