@@ -140,14 +140,18 @@ def picture(
     """Who owns what, one panel per entry: title -> (group, after) or (group, after, before)."""
     widest = max(int(np.maximum(g.topics.partitions, 0).sum()) for g, *_ in panels.values())
     tallest = max(len(g.members) for g, *_ in panels.values())
+    columns = min(len(panels), 2)
+    rows = -(-len(panels) // columns)
     figure, axes = plt.subplots(
-        1,
-        len(panels),
-        figsize=(min(1.6 + 0.42 * widest, 7) * len(panels), 1.3 + 0.42 * tallest),
+        rows,
+        columns,
+        figsize=(min(1.6 + 0.42 * widest, 5) * columns, (1.3 + 0.42 * tallest) * rows),
         squeeze=False,
         layout="constrained",
     )
-    for ax, (title, (group, after, *before)) in zip(axes[0], panels.items(), strict=True):
+    for ax in axes.flat[len(panels) :]:
+        ax.remove()
+    for ax, (title, (group, after, *before)) in zip(axes.flat, panels.items(), strict=False):
         charts.ownership(group, after, ax, *before)
         ax.set_title(title, fontsize="medium")
     return figure
