@@ -10,6 +10,7 @@ equal hash codes, and (members) with characters that UTF-16 sorts differently fr
 For the systems that have them: consumer threads, brokers, machine rooms, options.
 """
 
+import base64
 import random
 import uuid
 from collections.abc import Callable, Iterator
@@ -63,6 +64,9 @@ def traits(strategy: str) -> Traits:
         # consumer of Kafka 0.8 parses all registrations.
         big = 0 if strategy.startswith(("metaq-consistent-hash", "scala-")) else 0.03
         return Traits(False, False, False, False, False, False, missing_topics=0.25, big=big)
+    if strategy.startswith("server-"):
+        static = strategy != "server-simple"
+        return Traits(True, False, False, False, static, False, missing_topics=0.25)
     base, _, version = strategy.partition("@")
     release = tuple(int(part) for part in version.split(".")) if version else (99,)
     claims = base in ("sticky", "cooperative-sticky")
@@ -554,10 +558,52 @@ class BrokerHistory(History):
         return config
 
 
+class ServerHistory(History):
+    """A group whose coordinator assigns: topics have ids, and claims may name topics by them."""
+
+    def __init__(self, strategy: str, seed: str, crowded: bool = False):
+        super().__init__(strategy, seed, crowded)
+        self.seed = seed
+        self.ids = self.random.choice(("none", "random", "random", "small", "equal hash codes"))
+        self.claims_by_id = self.random.random() < 0.2
+
+    def step(self) -> tuple[str, Document]:
+        """As for any group; a topic keeps its id, and one that is gone is known by it alone."""
+        event, document = super().step()
+        if self.ids != "none":
+            for topic in document["topics"]:
+                topic["id"] = self._id(topic["name"])
+            for member in document["members"]:
+                member["owned"] = [
+                    [self._id(name) if self.claims_by_id or name in self.gone else name, partition]
+                    for name, partition in member.get("owned", [])
+                ]
+        return event, document
+
+    def learn(self, answer: Answer) -> None:
+        """As for any group; where the original threw, the next target is mostly made anew."""
+        super().learn(answer)
+        if "error" in answer and self.random.random() < 0.8:
+            for member in self.members:
+                member.owned = None
+
+    def _id(self, name: str) -> str:
+        r = random.Random(f"{self.seed}/{name}")
+        most, least = r.getrandbits(64), r.getrandbits(64)
+        if self.ids == "small":
+            most, least = 0, r.getrandbits(40)
+        if self.ids == "equal hash codes":
+            least = most ^ r.randint(1, 3)
+        data = most.to_bytes(8) + least.to_bytes(8)
+        return base64.urlsafe_b64encode(data).decode()[:22]
+
+
 def new_history(strategy: str, seed: str, crowded: bool) -> History:
     """A history of the kind of group that the strategy is made for."""
     if strategy.startswith("scala-"):
         return ThreadHistory(strategy, seed)
+    if strategy.startswith("server-"):
+        return ServerHistory(strategy, seed, crowded)
     if strategy.startswith(ELSEWHERE):
         return BrokerHistory(strategy, seed)
     return History(strategy, seed, crowded)

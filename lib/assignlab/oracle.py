@@ -88,6 +88,12 @@ SYSTEMS = (
         artifact="org.apache.kafka:kafka-clients",
     ),
     System(
+        module="kafka-server",
+        main="assignlab.oracle.kafkaserver.KafkaServer",
+        strategies=("server-range", "server-simple", "server-uniform"),
+        releases={"": "4.4.0"},
+    ),
+    System(
         module="kafka-0-8",
         main="assignlab.oracle.kafka08.Kafka08",
         strategies=("scala-range", "scala-roundrobin"),

@@ -1,0 +1,58 @@
+"""``server-range``: the group coordinator's range assignor (KIP-848).
+
+The rule. The same as the client's range assignor: for each topic by itself, lay out the partitions
+in numeric order and the subscribers in order, and cut the partitions into as many contiguous ranges
+as there are subscribers; the first ones get one partition more where that does not divide evenly.
+Members with a group.instance.id come first, by that, then the others by member id.
+
+What it promises, in order
+1. Every topic is spread within one partition over its subscribers.
+2. Topics with the same subscribers and the same number of partitions are cut alike.
+It is computed anew each time: what members held before does not count.
+
+>>> from assignlab.group import group
+>>> g = group({"t0": 3, "t1": 3}, {"C1": ["t0", "t1"], "C0": ["t0", "t1"]})
+>>> sets.as_sets(g, assign(g))
+{'C1': [['t0', 2], ['t1', 2]], 'C0': [['t0', 0], ['t0', 1], ['t1', 0], ['t1', 1]]}
+
+The result is a set; it is given by topic name and partition.
+"""
+
+import numpy as np
+
+from assignlab.assignment import Assignment
+from assignlab.assignors.kafka import orders
+from assignlab.assignors.kafka.range_2_0 import assign_ranges
+from assignlab.assignors.kafka_server import sets
+from assignlab.group import Group
+from assignlab.strategy import Strategy
+
+
+def assign(group: Group) -> Assignment:
+    """Cut every topic into one range per subscriber."""
+    starts, subscribers = group.prepared(orders.subscribers_by_info)
+    return Assignment(
+        *assign_ranges(
+            group.prepared(topics_by_name), group.topics.partitions, starts, subscribers,
+            len(group.members),
+        )
+    )  # fmt: skip
+
+
+def topics_by_name(group: Group) -> np.ndarray:
+    """All topic indices by name; those without partitions or subscribers give nothing."""
+    return group.topics.names.order
+
+
+STRATEGY = Strategy(
+    name="server-range",
+    system="Kafka coordinator",
+    first="3.9.0",
+    last="4.4.0",
+    protocol="server",
+    sticky=False,
+    source="org.apache.kafka.coordinator.group.assignor.RangeAssignor "
+    "(kafka-group-coordinator 4.4.0)",
+    assign=assign,
+    render=sets.as_sets,
+)
