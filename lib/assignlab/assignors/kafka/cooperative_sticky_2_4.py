@@ -9,7 +9,7 @@ hands it out.
 >>> from assignlab.document import lists
 >>> g = group({"t": 4}, {"A": ["t"], "B": ["t"]}, owned={"A": [("t", p) for p in range(4)]})
 >>> lists(g, assign(g))
-{'A': [['t', 1], ['t', 3]], 'B': []}
+{'A': [['t', 1], ['t', 0]], 'B': []}
 """
 
 from dataclasses import replace

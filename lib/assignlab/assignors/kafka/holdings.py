@@ -24,13 +24,13 @@ from assignlab.assignors.kafka.potential import (
     TAIL,
     TREE,
 )
-from assignlab.compiled import njit
+from assignlab.compiled import inner, njit
 from assignlab.jvm import signed
 
 BEFORE, AFTER, PARTITION = 0, 1, 2
 
 
-@njit
+@inner
 def append(consumers, partitions, entries, m, i, e):
     """Append partition i to consumer m's list, as entry e. Trees and owner are not told."""
     last = consumers[m, TAIL]
@@ -46,7 +46,7 @@ def append(consumers, partitions, entries, m, i, e):
     partitions[i, ENTRY] = e
 
 
-@njit
+@inner
 def unlink(consumers, entries, m, e):
     """Remove entry e from consumer m's list."""
     before, after = entries[e, BEFORE], entries[e, AFTER]
@@ -61,7 +61,7 @@ def unlink(consumers, entries, m, e):
     consumers[m, SIZE] -= 1
 
 
-@njit
+@inner
 def first_entry(consumers, entries, m, i):
     """The first entry of partition i in consumer m's list, or ``NONE``."""
     e = consumers[m, HEAD]
@@ -90,7 +90,7 @@ def lists(consumers, entries, codes, by_id):
     return offsets, flat
 
 
-@njit
+@inner
 def less_loaded(consumers, left, right):
     """The winner of two: fewer partitions, then the smaller id, which is ``left``'s."""
     if right == NONE or (left != NONE and consumers[left, SIZE] <= consumers[right, SIZE]):
@@ -98,7 +98,7 @@ def less_loaded(consumers, left, right):
     return right
 
 
-@njit
+@inner
 def seat_everybody(consumers, winners):
     """Put every consumer into its tree. ``winners``: all ``NONE``."""
     for m in range(len(consumers)):
@@ -111,7 +111,7 @@ def seat_everybody(consumers, winners):
             node >>= 1
 
 
-@njit
+@inner
 def replay(consumers, winners, m):
     """Consumer m has another size, or has left its leaf: play its matches again."""
     base = consumers[m, TREE]
@@ -123,7 +123,7 @@ def replay(consumers, winners, m):
         node >>= 1
 
 
-@njit
+@inner
 def least_loaded(consumers, winners, topics, roots, t):
     """The first consumer of the sorted set that subscribes to topic t, or ``NONE``."""
     best = NONE
@@ -156,7 +156,7 @@ def levels_of(consumers, fixed):
     return levels
 
 
-@njit
+@inner
 def count_up(levels, size):
     """A consumer has ``size`` partitions now, one more than before; no move makes a new most."""
     levels[COUNTS + size - 1] -= 1
@@ -166,7 +166,7 @@ def count_up(levels, size):
         levels[FEWEST] = size
 
 
-@njit
+@inner
 def count_down(levels, size):
     """A consumer has ``size`` partitions now, one less than before."""
     levels[COUNTS + size + 1] -= 1
