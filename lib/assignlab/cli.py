@@ -116,3 +116,39 @@ def strategies(form):
     from assignlab import assignors
 
     click.echo(assignors.table(form))
+
+
+@main.command()
+@click.option("--histories", type=click.IntRange(1), default=100, show_default=True,
+              help="Random histories per strategy; each has several states.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--strategy", "chosen", multiple=True, metavar="NAME",
+              help="Only this one; may be given several times [default: all that have an original].")
+def verify(histories, seed, chosen):
+    """Play fresh random histories through our strategies and the live originals, and compare.
+
+    Needs Java 17 and Maven, which fetches the originals' jars. Exit code: 0 without a difference,
+    1 with one, 2 if a name is unknown or the originals cannot be run.
+    """
+    from assignlab import assignors
+    from assignlab import verify as comparison
+    from assignlab.errors import UnknownName
+    from assignlab.oracle import OriginalsUnavailable, has_original
+
+    def progress(strategy, done):
+        if sys.stderr.isatty() or done % 100 == 0:
+            print(f"\r{strategy}: {done}/{histories} histories", end="", file=sys.stderr, flush=True)
+
+    names = chosen or [name for name in assignors.names() if has_original(name)]
+    different = False
+    try:
+        for report in comparison.run(names, histories, seed, progress):
+            print(file=sys.stderr)
+            click.echo(report.line())
+            for difference in report.differences:
+                different = True
+                click.echo(comparison.show(difference))
+    except (UnknownName, OriginalsUnavailable, KeyError) as error:
+        click.echo(f"assignlab: {error.args[0]}", err=True)
+        sys.exit(2)
+    sys.exit(1 if different else 0)

@@ -130,6 +130,15 @@ def original_of(strategy: str) -> tuple[System, str]:
     raise KeyError(f"no original is known for strategy {strategy!r}")
 
 
+def has_original(strategy: str) -> bool:
+    """Whether a strategy's original can be asked (where Java and Maven are there)."""
+    try:
+        original_of(strategy)
+    except KeyError:
+        return False
+    return True
+
+
 def classpath(system: System, release: str) -> str:
     """Class path of one release; builds the module and fetches the release where need be."""
     if not PROJECT.is_dir():
