@@ -1,0 +1,110 @@
+"""The collection itself, run small: it completes, and its headline numbers are right."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pandas as pd
+import pytest
+
+from assignlab.study import project
+from conftest import java_missing
+
+ROOT = Path(__file__).parents[1]
+NOTEBOOKS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
+needs_java = pytest.mark.skipif(java_missing(), reason="no Java of 17 or later")
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory) -> Path:
+    """Every notebook at scale smoke, run by the runner from a folder that is not the project."""
+    outputs = tmp_path_factory.mktemp("outputs")
+    command = [sys.executable, "-m", "assignlab", "run", "--scale", "smoke", "--outputs", outputs]
+    run = subprocess.run(command, cwd=outputs, capture_output=True, text=True, timeout=1200)
+    assert run.returncode == 0, run.stdout + run.stderr
+    return outputs / "smoke"
+
+
+@needs_java
+def test_every_notebook_completes_with_an_answer(results):
+    manifest = json.loads((results / "manifest.json").read_text(encoding="utf-8"))
+    runs = {entry["notebook"]: entry for entry in manifest["notebooks"]}
+    assert sorted(runs) == NOTEBOOKS
+    for name, run in runs.items():
+        assert run["status"] == "completed"
+        assert run["answer"], name
+        assert (results / name / f"{name}.html").stat().st_size > 10_000
+
+
+@needs_java
+def test_every_worked_example_holds_to_the_order_of_its_partitions(results):
+    table = pd.read_csv(results / "01_strategies_by_example" / "examples.csv")
+    assert len(table) >= 59
+    assert set(table["agrees"]) == {"yes"}
+    assert {source[:3] for source in table["source"]} >= {"000", "001", "002", "003"}
+
+
+@needs_java
+def test_the_gap_of_range_follows_the_law_and_the_others_stay_within_one(results):
+    table = pd.read_csv(results / "02_imbalance_and_topic_count" / "imbalance.csv")
+    equal = table[table["subscription"] == "HOMOGENEOUS"]
+    by_range = equal[equal["strategy"] == "range"]
+    law = by_range["topics"] * (by_range["partitions_per_topic"] % by_range["members"] > 0)
+    assert by_range["count_gap"].tolist() == law.tolist()
+    assert equal[equal["strategy"] != "range"]["count_gap"].max() <= 1
+    assert (equal["max_over_mean"] >= equal["floor"] - 1e-3).all()
+
+
+@needs_java
+def test_sticky_strategies_move_no_more_than_the_minimum(results):
+    table = pd.read_csv(results / "03_moves_across_rebalances" / "partitions_by_event.csv")
+    sticky = table[table["strategy"].str.contains("sticky")]
+    assert len(sticky)
+    assert sticky["avoidable"].max() == 0
+    joined = table[table["event"] == "JOIN_ONE"].set_index("strategy")
+    # 4 members share 20 partitions; the fifth must get 4 of them
+    assert joined.loc["sticky", "by_choice"] == 4
+    assert joined.loc["cooperative-sticky", "interrupted"] == 4
+    assert joined.loc["sticky", "interrupted"] == 20
+    assert joined.loc["roundrobin", "by_choice"] > 4
+    parts = table[["stayed", "forced", "needed", "avoidable"]].sum(axis=1)
+    assert (abs(parts - table["held"]) < 0.02).all()
+
+
+@needs_java
+def test_the_published_measurement_is_met(results):
+    table = pd.read_csv(results / "03_moves_across_rebalances" / "astraea_431.csv")
+    assert table["published before"].tolist() == table["ours"].tolist()
+    assert table["published after"].tolist() == table["ours after"].tolist()
+
+
+def test_plain_papermill_runs_a_notebook_from_any_folder(tmp_path):
+    name = NOTEBOOKS[0]
+    command = [
+        sys.executable, "-m", "papermill", ROOT / "notebooks" / f"{name}.ipynb", "out.ipynb",
+        "-f", ROOT / "params" / "smoke" / f"{name}.yaml", "--no-progress-bar",
+    ]  # fmt: skip
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("ASSIGNLAB_RUN")}
+    run = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600
+    )
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert "unknown parameter" not in run.stderr.lower()
+    record = json.loads((project() / "outputs" / "adhoc" / name / "record.json").read_text("utf-8"))
+    assert "printed lists hold" in record["answer"]
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_notebooks_are_kept_without_outputs_and_with_a_question(name):
+    notebook = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4)
+    first = notebook.cells[0].source.splitlines()[0]
+    assert first.startswith("# ")
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            assert cell.outputs == []
+            assert cell.execution_count is None
+            assert "class " not in cell.source.split("#")[0]
+            assert "\ndef " not in "\n" + cell.source
