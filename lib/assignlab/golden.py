@@ -43,6 +43,8 @@ STRATEGIES = (
     "rocketmq-consistent-hash",
     "rocketmq-machine-room",
     "rocketmq-machine-room-nearby",
+    "server-range",
+    "server-uniform",
 )
 SEED = 20261120
 STATES = 2400

@@ -22,7 +22,16 @@ from assignlab.compiled import njit
 from assignlab.document import lists
 from assignlab.errors import DocumentError
 from assignlab.group import NO_METADATA, Group
-from assignlab.jvm import Uuid, hash_map_order, spread_all, table_size, utf16, walk_lists, was_crowded
+from assignlab.jvm import (
+    Uuid,
+    collection_capacity,
+    hash_map_order,
+    spread_all,
+    table_size,
+    utf16,
+    walk_lists,
+    was_crowded,
+)
 
 
 class TopicIds(NamedTuple):
@@ -78,6 +87,15 @@ def homogeneous(group: Group) -> bool:
         for a, b in zip(members.offsets[:-1].tolist(), members.offsets[1:].tolist(), strict=True)
     )
     return all(np.array_equal(first, other) for other in others)
+
+
+def topics_named(group: Group) -> np.ndarray:
+    """The topics that exist among those that the first member names, as its set is walked."""
+    names = group.topics.names
+    named = group.members.topics_of(group.prepared(orders.members_by_hash)[0])
+    walk = hash_map_order(names.hashes[named], collection_capacity(named.size), names.rank[named])
+    known = named[walk]
+    return known[group.topics.partitions[known] != NO_METADATA]
 
 
 def dense_starts(group: Group) -> np.ndarray:
