@@ -44,6 +44,7 @@ STRATEGIES = (
     "rocketmq-machine-room",
     "rocketmq-machine-room-nearby",
     "server-range",
+    "server-simple",
     "server-uniform",
 )
 SEED = 20261120

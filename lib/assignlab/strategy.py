@@ -28,7 +28,7 @@ class Strategy:
     ``generations``: which fields of a claim carry the generation ("" for none; see
     ``assignlab.group.Claims``). ``render``: the assignment as the group document prints it.
     ``leaves_out``: which partitions of a subscribed topic may be left without an owner by design;
-    "" where every one gets one.
+    "" where every one gets one. ``shares``: whether a partition may have several owners at once.
     """
 
     name: str
@@ -42,4 +42,5 @@ class Strategy:
     reclaim: Callable[[Group, Assignment], Assignment] | None = None
     generations: tuple[str, ...] = ()
     leaves_out: str = ""
+    shares: bool = False
     render: Callable[[Group, Assignment], Any] = _lists

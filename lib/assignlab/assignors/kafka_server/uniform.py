@@ -42,7 +42,7 @@ def assign(group: Group) -> Assignment:
 STRATEGY = Strategy(
     name="server-uniform",
     system="Kafka coordinator",
-    first="4.0.1",
+    first="4.2.0",
     last="4.4.0",
     protocol="server",
     sticky=True,

@@ -1,0 +1,379 @@
+"""``server-simple``: the assignor of share groups (KIP-932), where a partition has several owners.
+
+The rule. Members that name the same topics share all their partitions as one pool; otherwise every
+topic is a pool of its own, shared by its subscribers. With P partitions and C members in a pool,
+every partition is wanted by ceil(C / P) members, and these places are spread evenly over the
+members. What a member holds beyond its part is revoked, then what a partition has too many owners
+of, and then each partition looks for the owners that it lacks, going round the members that still
+have room. If those that are left all have the partition already, it goes without.
+
+What it promises, in order
+1. Every partition of a subscribed topic is held by somebody as long as somebody has room for it.
+2. The owners of a partition, and the partitions of a member, are nearly equal in number.
+3. What fits stays where it is.
+
+>>> from assignlab.group import group
+>>> g = group({"t0": 2}, dict.fromkeys(["C0", "C1", "C2"], ["t0"]))
+>>> sets.as_sets(g, assign(g))
+{'C0': [['t0', 0], ['t0', 1]], 'C1': [['t0', 1]], 'C2': [['t0', 0]]}
+
+Different subscriptions: partitions of a topic that nobody names any more are not revoked; the
+original returns them with the rest. The result is a set, given by topic name and partition.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from assignlab.assignment import Assignment, by_member
+from assignlab.assignors.kafka import orders
+from assignlab.assignors.kafka_server import sets
+from assignlab.compiled import njit
+from assignlab.errors import OriginalError
+from assignlab.group import NO_METADATA, Group
+from assignlab.jvm import (
+    hash_map_walk,
+    signed,
+    spread_all,
+    table_size,
+    table_size_for,
+    walk_lists,
+    was_crowded,
+)
+from assignlab.strategy import Strategy
+
+
+def assign(group: Group) -> Assignment:
+    """Share the pools, one after the other."""
+    if len(group.members) == 0 or not group.prepared(anything_named):
+        return sets.nothing(group)
+    order = group.prepared(orders.members_by_hash)
+    held = sets.held(group)
+    claimants = order[(np.diff(held.offsets) > 0)[order]]
+    read = sets.read(group, held.offsets, held.codes, claimants)
+    holders, codes = _in_order(group.prepared(walk_of_numbers), order, held.offsets, read)
+    owners, given = [], []
+    if group.prepared(sets.homogeneous):
+        topics = group.prepared(sets.topics_named)
+        mine = np.isin(codes >> 32, topics)
+        pools = [(topics, np.arange(order.size), holders[mine], codes[mine])]
+    else:
+        topics = group.prepared(topics_subscribed)
+        left = ~np.isin(codes >> 32, topics)
+        owners.append(holders[left])
+        given.append(codes[left])
+        pools = _pools(group, topics, holders, codes)
+    certain = True
+    for topics, subscribers, holders, codes in pools:
+        result = share(group, topics, subscribers, holders, codes)
+        owners.append(result[0])
+        given.append(result[1])
+        certain &= result[2]
+    offsets, lists = by_member(order[np.concatenate(owners)], np.concatenate(given), order.size)
+    return Assignment(offsets, lists, notes={} if certain else {"nondeterministic": True})
+
+
+def anything_named(group: Group) -> bool:
+    """Whether the builder that is chosen finds any topic: by name if all members name the same."""
+    if sets.homogeneous(group):
+        return group.members.topics_of(0).size > 0
+    return group.prepared(topics_subscribed).size > 0
+
+
+def topics_subscribed(group: Group) -> np.ndarray:
+    """Topics that exist and that somebody names; their order does not matter."""
+    named = np.unique(group.members.topics)
+    return named[group.topics.partitions[named] != NO_METADATA]
+
+
+def walk_of_numbers(group: Group) -> np.ndarray:
+    """Members are numbered in hash order; sets of numbers, large enough, are walked like this."""
+    numbers = np.arange(len(group.members))
+    return np.argsort(numbers ^ (numbers >> 16))
+
+
+def numbered_subscribers(group: Group) -> tuple[np.ndarray, np.ndarray]:
+    """Per topic its subscribers by number: :func:`orders.subscribers`."""
+    order = group.prepared(orders.members_by_hash)
+    number = np.empty_like(order)
+    number[order] = np.arange(order.size)
+    starts, members = orders.subscribers(group, order)
+    return starts, number[members]
+
+
+@njit
+def _in_order(walk, order, offsets, codes):
+    """(member number, code) of every claim, member by member."""
+    holders = np.empty(codes.size, dtype=np.int64)
+    claims = np.empty(codes.size, dtype=np.int64)
+    n = 0
+    for i in walk:
+        for k in range(offsets[order[i]], offsets[order[i] + 1]):
+            holders[n] = i
+            claims[n] = codes[k]
+            n += 1
+    return holders, claims
+
+
+def _pools(group: Group, topics: np.ndarray, holders: np.ndarray, codes: np.ndarray):
+    """A pool for each topic, with the claims of it."""
+    starts, subscribers = group.prepared(numbered_subscribers)
+    by_topic = np.argsort(codes >> 32, kind="stable")
+    holders, codes = holders[by_topic], codes[by_topic]
+    bounds = np.searchsorted(codes >> 32, np.column_stack((topics, topics + 1)))
+    for t, (a, b) in zip(topics.tolist(), bounds.tolist(), strict=True):
+        yield np.array([t]), subscribers[starts[t] : starts[t + 1]], holders[a:b], codes[a:b]
+
+
+def share(
+    group: Group, topics: np.ndarray, subscribers: np.ndarray, holders: np.ndarray,
+    codes: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, bool]:  # fmt: skip
+    """One pool: (owners, codes, whether Java fixes this result) from (holders, codes).
+
+    ``topics``: in the order in which their partitions are laid out; ``subscribers``: members in the
+    pool, ascending; ``holders``, ``codes``: who holds what, in the order of reading.
+    """
+    pool = _pool(group, topics, codes)
+    partitions, members = pool.partitions, len(group.members)
+    sharing = -(-subscribers.size // partitions) if partitions else 0
+    desired = np.zeros(members, dtype=np.int64)
+    part = sharing * partitions / subscribers.size
+    desired[subscribers] = np.diff(np.ceil(part * np.arange(subscribers.size + 1)))
+    members_of = Sets(*_grouped(holders, members))
+    owners_of = Sets(*_grouped(pool.keys, pool.codes.size))
+    ranks = None if pool.ranks is None else pool.ranks[pool.keys]
+    sizes, certain = np.diff(members_of.offsets), True
+    removed = np.zeros(codes.size, dtype=np.bool_)
+    overfilled = np.flatnonzero(sizes > desired)
+    if overfilled.size > 0:
+        walks, certain = _walks(members_of, pool.hashes[pool.keys], overfilled, ranks)
+        revoke(members_of.offsets, walks, overfilled, desired, removed)
+    shared = np.bincount(pool.keys[~removed], minlength=pool.codes.size)
+    overshared = np.flatnonzero(shared > sharing)
+    if overshared.size > 0:
+        walks, _ = _walks(owners_of, holders.astype(np.int32), overshared, holders)
+        most = np.full(pool.codes.size, sharing, dtype=np.int64)
+        revoke(owners_of.offsets, walks, overshared, most, removed)
+    inserted, called_again = insertions(pool.keys, pool.codes.size, partitions)
+    walk, fixed = hash_map_walk(
+        pool.hashes[inserted], new_hash_map(partitions),
+        None if pool.ranks is None else pool.ranks[inserted], True, called_again,
+    )  # fmt: skip
+    new_owners, new_keys, empty = find_owners(
+        inserted[walk], owners_of.offsets, owners_of.entries, holders, removed, sharing, desired,
+        group.prepared(walk_of_numbers),
+    )  # fmt: skip
+    if empty:
+        raise OriginalError(
+            "NoSuchElementException", "a partition lacks owners and no member has room any more"
+        )
+    return (
+        np.concatenate((holders[~removed], new_owners)),
+        np.concatenate((codes[~removed], pool.codes[new_keys])),
+        certain and fixed,
+    )
+
+
+class Pool(NamedTuple):
+    """The partitions of a pool, numbered: first those that exist, then others that are held.
+
+    ``codes``: int64[keys]; ``hashes``: int32[keys], as keys of Java's maps; ``ranks``: int64[keys]
+    their order, None for keys that are not Comparable; ``partitions``: how many exist; ``keys``:
+    number of every claim.
+    """
+
+    codes: np.ndarray
+    hashes: np.ndarray
+    ranks: np.ndarray | None
+    partitions: int
+    keys: np.ndarray
+
+
+def _pool(group: Group, topics: np.ndarray, claims: np.ndarray) -> Pool:
+    counts = group.topics.partitions[topics]
+    ends = np.cumsum(counts)
+    topic = np.repeat(topics, counts)
+    partition = np.arange(topic.size) - np.repeat(ends - counts, counts)
+    first = np.zeros(len(group.topics), dtype=np.int64)
+    first[topics] = ends - counts
+    exists = (claims & 0xFFFFFFFF) < group.topics.partitions[claims >> 32]
+    beyond = np.unique(claims[~exists])
+    codes = np.concatenate(((topic << 32) + partition, beyond))
+    keys = np.where(
+        exists,
+        first[claims >> 32] + (claims & 0xFFFFFFFF),
+        topic.size + np.searchsorted(beyond, claims),
+    )
+    partition = codes & 0xFFFFFFFF
+    if group.prepared(sets.homogeneous):
+        ids = group.prepared(sets.topic_ids).hashes.astype(np.int64)
+        hashes, ranks = signed(31 * ids[codes >> 32] + partition).astype(np.int32), None
+    else:
+        hashes, ranks = partition.astype(np.int32), partition
+    return Pool(codes, hashes, ranks, topic.size, keys)
+
+
+def new_hash_map(mappings: int) -> int:
+    """Slots of ``AssignorHelpers.newHashMap``."""
+    wanted = np.float32(mappings + 1) / np.float32(0.75) + np.float32(1)
+    return table_size_for(int(wanted))
+
+
+class Sets(NamedTuple):
+    """Set s holds the claims ``entries[offsets[s]:offsets[s + 1]]``, in order of insertion."""
+
+    offsets: np.ndarray
+    entries: np.ndarray
+
+
+@njit
+def _grouped(of, count):
+    offsets = np.zeros(count + 1, dtype=np.int64)
+    for s in of:
+        offsets[s + 1] += 1
+    for s in range(count):
+        offsets[s + 1] += offsets[s]
+    fill = offsets[:-1].copy()
+    entries = np.empty(of.size, dtype=np.int64)
+    for e in range(of.size):
+        entries[fill[of[e]]] = e
+        fill[of[e]] += 1
+    return offsets, entries
+
+
+def _walks(
+    some: Sets, hashes: np.ndarray, which: np.ndarray, ranks: np.ndarray | None
+) -> tuple[np.ndarray, bool]:
+    """The entries of the sets ``which`` in the order of a HashSet, and whether Java fixes it."""
+    entries, crowded = _walk_sets(some.offsets, some.entries, hashes, which)
+    certain = True
+    for s in crowded.tolist():
+        of_set = some.entries[some.offsets[s] : some.offsets[s + 1]]
+        walk, fixed = hash_map_walk(
+            hashes[of_set], rank=None if ranks is None else ranks[of_set]
+        )
+        entries[some.offsets[s] : some.offsets[s + 1]] = of_set[walk]
+        certain &= fixed
+    return entries, certain
+
+
+@njit
+def _walk_sets(offsets, entries, hashes, which):
+    walked = entries.copy()
+    crowded = np.empty(which.size, dtype=np.int64)
+    n = 0
+    for s in which:
+        of_set = entries[offsets[s] : offsets[s + 1]]
+        spreads = spread_all(hashes[of_set])
+        if was_crowded(spreads, 16, 8):
+            crowded[n] = s
+            n += 1
+        else:
+            walk = walk_lists(spreads, table_size(of_set.size, 16), False)
+            walked[offsets[s] : offsets[s + 1]] = of_set[walk]
+    return walked, crowded[:n]
+
+
+@njit
+def revoke(offsets, walks, which, most, removed):
+    """Remove the first claims of each set ``which`` until ``most`` are left in it."""
+    for s in which:
+        left = -most[s]
+        for k in range(offsets[s], offsets[s + 1]):
+            left += not removed[walks[k]]
+        k = offsets[s]
+        while left > 0:
+            if not removed[walks[k]]:
+                removed[walks[k]] = True
+                left -= 1
+            k += 1
+
+
+@njit
+def insertions(keys, count, partitions):
+    """Keys in order of insertion, claims first, and whether the last new one was not the last call."""
+    seen = np.zeros(count, dtype=np.bool_)
+    inserted = np.empty(count, dtype=np.int64)
+    n = 0
+    last = 0
+    for call in range(keys.size + partitions):
+        key = keys[call] if call < keys.size else call - keys.size
+        if not seen[key]:
+            seen[key] = True
+            inserted[n] = key
+            n += 1
+            last = call
+    return inserted, last + 1 < keys.size + partitions
+
+
+@njit
+def find_owners(keys, offsets, entries, holders, removed, sharing, desired, walk):
+    """(owners, keys) that are added, and whether a partition met an empty set of members.
+
+    ``walk``: the order in which members with room are gone through, again and again.
+    """
+    members = desired.size
+    sizes = np.zeros(members, dtype=np.int64)
+    for e in range(holders.size):
+        if not removed[e]:
+            sizes[holders[e]] += 1
+    none = members
+    after = np.full(members + 1, none, dtype=np.int64)  # a ring: entry ``none`` is its start
+    before = np.full(members + 1, none, dtype=np.int64)
+    for i in walk:
+        if sizes[i] < desired[i]:
+            tail = before[none]
+            after[tail], before[i] = i, tail
+            after[i], before[none] = none, i
+    has = np.full(members, -1, dtype=np.int64)
+    given = np.full(members, -1, dtype=np.int64)
+    new_owners = np.empty(sharing * keys.size, dtype=np.int64)
+    new_keys = np.empty(sharing * keys.size, dtype=np.int64)
+    n = 0
+    following = after[none]
+    assigned = False  # since the walk over the members began
+    for key in keys:
+        missing = sharing
+        for k in range(offsets[key], offsets[key + 1]):
+            if not removed[entries[k]]:
+                has[holders[entries[k]]] = key
+                missing -= 1
+        while missing > 0:
+            if following == none:
+                if not assigned:
+                    break
+                following = after[none]
+                assigned = False
+                if following == none:
+                    return new_owners[:n], new_keys[:n], True
+            i = following
+            following = after[i]
+            if has[i] != key:
+                if given[i] != key:
+                    given[i] = key
+                    new_owners[n], new_keys[n] = i, key
+                    n += 1
+                    sizes[i] += 1
+                missing -= 1
+                assigned = True
+                if sizes[i] >= desired[i]:
+                    after[before[i]], before[after[i]] = after[i], before[i]
+        if after[none] == none:
+            break
+    return new_owners[:n], new_keys[:n], False
+
+
+STRATEGY = Strategy(
+    name="server-simple",
+    system="Kafka coordinator",
+    first="4.2.0",
+    last="4.4.0",
+    protocol="server",
+    sticky=True,
+    shares=True,
+    source="org.apache.kafka.coordinator.group.assignor.SimpleAssignor "
+    "(kafka-group-coordinator 4.4.0)",
+    assign=assign,
+    render=sets.as_sets,
+)

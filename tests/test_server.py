@@ -1,0 +1,140 @@
+"""What users rely on in the coordinator's assignors, beside the golden vectors."""
+
+import random
+
+import numpy as np
+import pytest
+
+from assignlab import document
+from assignlab.assignors.kafka_server import sets
+from assignlab.errors import DocumentError
+from assignlab.group import group
+from assignlab.jvm import Uuid
+
+
+def answer(strategy, topics, members, ids=None):
+    """``members``: {id: (topics, owned)}; ``ids``: topic ids."""
+    return document.answer(
+        {
+            "strategy": strategy,
+            "topics": [
+                {"name": name, "partitions": count} | ({"id": ids[name]} if ids else {})
+                for name, count in topics.items()
+            ],
+            "members": [
+                {"id": name, "topics": list(named), "owned": owned}
+                for name, (named, owned) in members.items()
+            ],
+        }
+    )
+
+
+def sizes(reply):
+    return sorted(map(len, reply["assignment"].values()))
+
+
+def moved(before, after):
+    return sum(
+        pair not in after.get(member, []) for member, owned in before.items() for pair in owned
+    )
+
+
+def test_static_members_come_first_in_range():
+    members = [{"id": "a", "topics": ["t"]}, {"id": "z", "topics": ["t"], "instance": "i"}]
+    reply = document.answer(
+        {"strategy": "server-range", "topics": [{"name": "t", "partitions": 3}], "members": members}
+    )
+    assert reply["assignment"] == {"a": [["t", 2]], "z": [["t", 0], ["t", 1]]}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_balanced_group_does_not_move_and_a_leaver_moves_only_its_own(seed):
+    r = random.Random(seed)
+    topics = {f"topic-{i}": r.randint(1, 9) for i in range(r.randint(1, 6))}
+    names = [f"member-{r.getrandbits(40):x}" for _ in range(r.randint(2, 7))]
+    first = answer("server-uniform", topics, {name: (topics, []) for name in names})["assignment"]
+    again = answer("server-uniform", topics, {name: (topics, first[name]) for name in names})
+    assert again["assignment"] == first
+    names.pop()
+    rest = answer("server-uniform", topics, {name: (topics, first[name]) for name in names})
+    kept = {name: first[name] for name in names}
+    assert moved(kept, rest["assignment"]) == 0
+    assert max(sizes(rest)) - min(sizes(rest)) <= 1
+
+
+def test_overlapping_subscriptions_may_stay_slightly_uneven():
+    held = {
+        "a": (["x"], [["x", p] for p in range(9)]),
+        "b": (["x", "y"], [["x", 9], *(["y", p] for p in range(9))]),
+        "c": (["y"], [["y", p] for p in range(9, 20)]),
+    }
+    reply = answer("server-uniform", {"x": 10, "y": 20}, held)
+    assert sizes(reply) == [9, 10, 11]
+    assert moved({name: owned for name, (_, owned) in held.items()}, reply["assignment"]) == 0
+
+
+def test_a_partition_that_does_not_exist_is_an_error_of_the_original():
+    beyond = {"a": (["t"], [["t", 1]]), "b": (["t"], [])}
+    assert answer("server-uniform", {"t": 1}, beyond)["error"].startswith(
+        "PartitionAssignorException: "
+    )
+    beyond["c"] = (["u"], [])
+    assert answer("server-uniform", {"t": 1, "u": 1}, beyond)["error"].startswith(
+        "ArrayIndexOutOfBoundsException: "
+    )
+
+
+@pytest.mark.parametrize("strategy", ["server-uniform", "server-simple"])
+def test_a_claim_may_name_topics_by_id_and_mix_them(strategy):
+    ids = {"t": str(Uuid(1, 2)), "u": str(Uuid(3, 4))}
+    topics = {"t": 4, "u": 4}
+    by_name = [["t", 0], ["u", 1], ["t", 2], ["u", 1]]
+    by_id = [[ids["t"], 0], [ids["t"], 2], [ids["u"], 1]]
+    replies = [
+        answer(strategy, topics, {"a": (topics, claim), "b": (topics, [])}, ids)
+        for claim in (by_name, by_id)
+    ]
+    assert replies[0] == replies[1]
+    assert [["t", 0] in r["assignment"]["a"] for r in replies] == [True, True]
+
+
+def test_the_ids_of_topics_decide_who_gets_what():
+    members = {"a": (["t", "u"], []), "b": (["t", "u"], [])}
+    one, other = str(Uuid(0, 1)), str(Uuid(0, 2))
+    there = answer("server-uniform", {"t": 1, "u": 1}, members, {"t": one, "u": other})
+    back = answer("server-uniform", {"t": 1, "u": 1}, members, {"t": other, "u": one})
+    assert there["assignment"] == {"a": [["t", 0]], "b": [["u", 0]]}
+    assert back["assignment"] == {"a": [["u", 0]], "b": [["t", 0]]}
+
+
+def test_ids_that_are_malformed_or_double_are_refused():
+    with pytest.raises(DocumentError, match="22 characters"):
+        document.solve(
+            {"strategy": "server-uniform", "members": [{"id": "a", "topics": ["t"]}],
+             "topics": [{"name": "t", "partitions": 1, "id": "short"}]}
+        )  # fmt: skip
+    double = answer(
+        "server-uniform", {"t": 1, "u": 1}, {"a": (["t"], [])}, dict.fromkeys("tu", str(Uuid(1, 1)))
+    )
+    assert double["error"].startswith("DocumentError: ")
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_crowded_and_plain_reading_agree_where_nothing_is_crowded(seed):
+    r = random.Random(seed)
+    topics = {f"t{i}": 200 for i in range(12)}
+    owned = {"m": [(name, p) for name in topics for p in r.sample(range(200), r.randint(1, 9))]}
+    the_group = group(topics, {"m": list(topics)}, owned)
+    codes = the_group.claims.codes
+    plain, fine = sets._read(codes, the_group.prepared(sets.topic_ids).hashes)
+    assert fine
+    assert plain.tolist() == sets._read_crowded(the_group, codes).tolist()
+
+
+@pytest.mark.parametrize(("members", "partitions"), [(3, 2), (7, 3), (2, 5), (10, 1), (4, 4)])
+def test_share_groups_give_every_partition_about_as_many_owners(members, partitions):
+    everybody = {f"m{i}": (["t"], []) for i in range(members)}
+    reply = answer("server-simple", {"t": partitions}, everybody)["assignment"]
+    owners = np.bincount([p for owned in reply.values() for _, p in owned], minlength=partitions)
+    assert owners.tolist() == [-(-members // partitions)] * partitions
+    assert max(map(len, reply.values())) - min(map(len, reply.values())) <= 1
