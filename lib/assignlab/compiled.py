@@ -28,6 +28,7 @@ if "NUMBA_CACHE_DIR" not in os.environ and not _writable(Path(__file__).parent):
     os.environ["NUMBA_CACHE_DIR"] = str(Path(tempfile.gettempdir()) / f"assignlab-numba-{user}")
 
 import numba  # noqa: E402  (reads NUMBA_CACHE_DIR when it is imported)
+from numba.extending import register_jitable  # noqa: E402
 
 IMPORT = re.compile(
     r"^from (assignlab[\w.]*) import (\([^)]*\)|[^\n]*)|^import (assignlab[\w.]*)", re.MULTILINE
@@ -46,9 +47,11 @@ def njit(function):
 def inner(function):
     """Compile ``function`` as a part of the compiled functions that call it, and only so.
 
-    It has no entry in the cache of its own, which spares the disk one for every step of a strategy.
+    It has no entry in the cache of its own, which spares the disk one for every step of a strategy,
+    and none from Python, which takes a quarter off the time that compiling takes. Called from
+    Python it runs as plain Python.
     """
-    return numba.njit(nogil=True)(function)
+    return register_jitable(no_cfunc_wrapper=True)(function)
 
 
 @cache

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assignlab.compiled import njit
+from assignlab.compiled import inner
 from assignlab.jvm import HashSets, hash_sets, set_add, set_first, set_remove, set_renew
 
 NONE = -1
@@ -39,7 +39,7 @@ class Movements(NamedTuple):
     members: np.ndarray
 
 
-@njit
+@inner
 def no_movements(hashes, members):
     """Nothing has moved yet. ``hashes``: int32[partitions], ``TopicPartition.hashCode`` of each."""
     n = hashes.size
@@ -59,7 +59,7 @@ def no_movements(hashes, members):
     )
 
 
-@njit
+@inner
 def the_actual_partition_to_be_moved(moves, x, topic, old, new):
     """The partition to move in place of ``x`` from ``old`` to ``new``.
 
@@ -71,7 +71,7 @@ def the_actual_partition_to_be_moved(moves, x, topic, old, new):
     return x if back == NONE else set_first(moves.sets, back)
 
 
-@njit
+@inner
 def move_partition(moves, x, topic, old, new):
     """Partition ``x`` goes from ``old`` to ``new`` (``movePartition``); a return is no move."""
     source = old
@@ -89,7 +89,7 @@ def move_partition(moves, x, topic, old, new):
     set_add(moves.sets, pair, x)
 
 
-@njit
+@inner
 def forget_movement(moves, x):
     """The original's ``removeMovementRecordOfPartition``."""
     pair = moves.pair[x]
@@ -100,18 +100,18 @@ def forget_movement(moves, x):
         drop_pair(moves, pair)
 
 
-@njit
+@inner
 def pair_key(moves, topic, source, destination):
     return (topic * moves.members[0] + source) * moves.members[0] + destination
 
 
-@njit
+@inner
 def bucket_of(moves, key):
     mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
     return np.int64((mixed >> np.uint64(20)) & np.uint64(moves.bucket.size - 1))
 
 
-@njit
+@inner
 def find_pair(moves, key):
     pair = moves.bucket[bucket_of(moves, key)]
     while pair != NONE and moves.key[pair] != key:
@@ -119,7 +119,7 @@ def find_pair(moves, key):
     return pair
 
 
-@njit
+@inner
 def new_pair(moves, key):
     height = moves.free[moves.key.size] - 1
     moves.free[moves.key.size] = height
@@ -131,7 +131,7 @@ def new_pair(moves, key):
     return pair
 
 
-@njit
+@inner
 def drop_pair(moves, pair):
     """An empty set is thrown away: if the pair moves again, it begins with a new one."""
     slot = bucket_of(moves, moves.key[pair])

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.assignors.kafka import orders
-from assignlab.compiled import njit
+from assignlab.compiled import inner
 from assignlab.group import Group
 
 NO_RACK = -1
@@ -83,7 +83,7 @@ def use_rack_aware_assignment(consumer_racks: set[int], of_partition: list[tuple
     )
 
 
-@njit
+@inner
 def has_replica_in(racks, x, rack):
     """Whether partition ``x`` has a replica in the rack (a phantom has none anywhere)."""
     if x + 1 < racks.starts.size:
@@ -93,14 +93,14 @@ def has_replica_in(racks, x, rack):
     return False
 
 
-@njit
+@inner
 def racks_mismatch(racks, m, x):
     """Whether member ``m`` is in a rack, and partition ``x`` has no replica there."""
     rack = racks.of_member[m]
     return rack != NO_RACK and not has_replica_in(racks, x, rack)
 
 
-@njit
+@inner
 def next_rack_consumer(racks, x, members, first):
     """The position of the next member, from ``first`` round the circle, in a rack of ``x``; -1."""
     n = members.size
@@ -112,7 +112,7 @@ def next_rack_consumer(racks, x, members, first):
     return -1
 
 
-@njit
+@inner
 def sorted_by_rack_consumers(racks, partitions):
     """The partitions by number of members in their racks, fewest first, otherwise as they stand."""
     consumers = np.zeros(partitions.size, dtype=np.int64)

@@ -43,7 +43,7 @@ from assignlab.assignors.kafka import orders
 from assignlab.assignors.kafka.racks import NO_RACK, numbered_racks, use_rack_aware_assignment
 from assignlab.assignors.kafka.range_2_0 import assign_ranges
 from assignlab.assignors.kafka.sticky_claims import shape_of
-from assignlab.compiled import njit
+from assignlab.compiled import inner, njit
 from assignlab.group import Group
 from assignlab.strategy import Strategy
 
@@ -155,7 +155,7 @@ def assign_with_rack_matching(
     return owners
 
 
-@njit
+@inner
 def racks_match(topics, first, of_member, rack_starts, racks):
     """Whether partition p of all these topics has a replica in rack r: bool[racks, partitions]."""
     lead = topics[0]
@@ -171,14 +171,14 @@ def racks_match(topics, first, of_member, rack_starts, racks):
     return topics_in_rack == topics.size
 
 
-@njit
+@inner
 def max_assignable(i, c, starts, first, got, extra):
     """How many partitions of topic i its c-th subscriber may still get."""
     share = (first[i + 1] - first[i]) // (starts[i + 1] - starts[i])
     return max(0, share + (1 if extra[i] > 0 else 0) - got[starts[i] + c])
 
 
-@njit
+@inner
 def on_assigned(i, c, count, starts, first, got, extra):
     """The c-th subscriber of topic i got ``count`` more of it."""
     got[starts[i] + c] += count
@@ -186,7 +186,7 @@ def on_assigned(i, c, count, starts, first, got, extra):
         extra[i] -= 1
 
 
-@njit
+@inner
 def assign_co_partitioned(
     topics, starts, first, consumers, of_member, matches, owners, got, extra
 ):
@@ -218,7 +218,7 @@ def assign_co_partitioned(
                 remaining[k] = remaining[k + 1]
 
 
-@njit
+@inner
 def assign_matching_ranges(
     i, starts, first, consumers, of_member, matches, owners, got, extra
 ):

@@ -102,12 +102,17 @@ def assign_sticky(group: Group, cooperative: bool) -> Assignment:
         if status != constrained.DONE:
             raise OriginalError("IllegalStateException", constrained.FAULTS[status])
         return Assignment(offsets, codes)
-    potential = group.prepared(general.potential_of)
-    status, offsets, codes, certain = general.build(
-        shape, potential, racks, phantoms, holder, newest, *read, cooperative
+    known = shape, group.prepared(general.potential_of), racks, phantoms
+    settled, offsets, codes, *lists = general.assign(
+        *known, holder, newest, *read, cooperative
     )
-    if status != general.DONE:
-        raise OriginalError(*general.FAULTS[status])
+    certain = True
+    if not settled:
+        status, offsets, codes, certain = general.balance(
+            *known, *lists, claims.offsets, claims.codes, cooperative
+        )
+        if status != general.DONE:
+            raise OriginalError(*general.FAULTS[status])
     return Assignment(offsets, codes, notes={} if certain else {"nondeterministic": True})
 
 

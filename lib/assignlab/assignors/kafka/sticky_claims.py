@@ -14,8 +14,9 @@ import numpy as np
 
 from assignlab.assignment import code, partition_of, topic_of
 from assignlab.assignors.kafka import orders
-from assignlab.compiled import njit
+from assignlab.compiled import inner, njit
 from assignlab.group import ABSENT, Group
+from assignlab.jvm import hash_map_order
 
 NOBODY = -1
 NO_GENERATION = -1
@@ -25,12 +26,15 @@ UNKNOWN_PHANTOM = -(2**40)
 class Shape(NamedTuple):
     """What topics and members fix, whatever is claimed.
 
-    ``by_hash``, ``by_id``: int64[members]; ``topics``: int64[n] by name, those with partitions that
-    somebody subscribes to; ``base``: int64[all topics], first number of each, -1 for other topics;
-    ``partitions``: int64[all topics]; ``codes``: int64[total], partition code of every number.
+    ``by_hash``, ``by_owned``, ``by_id``: int64[members], the order of the map of subscriptions, of
+    the map of owned partitions, which is filled in that order, and of the ids; ``topics``:
+    int64[n] by name, those with partitions that somebody subscribes to; ``base``:
+    int64[all topics], first number of each, -1 for other topics; ``partitions``:
+    int64[all topics]; ``codes``: int64[total], partition code of every number.
     """
 
     by_hash: np.ndarray
+    by_owned: np.ndarray
     by_id: np.ndarray
     topics: np.ndarray
     base: np.ndarray
@@ -48,8 +52,11 @@ def shape_of(group: Group) -> Shape:
     base[topics] = starts
     numbers = np.arange(counts.sum(), dtype=np.int64)
     codes = code(np.repeat(topics, counts), numbers - np.repeat(starts, counts))
+    by_hash = group.prepared(orders.members_by_hash)
+    names = group.members.names
     return Shape(
-        group.prepared(orders.members_by_hash),
+        by_hash,
+        by_hash[hash_map_order(names.hashes[by_hash], rank=names.rank[by_hash])],
         orders.members_by_id(group),
         topics,
         base,
@@ -107,7 +114,7 @@ def phantoms_of(group: Group, shape: Shape) -> Phantoms:
     return Phantoms(codes, rank, np.lexsort((rank, partition_of(codes))))
 
 
-@njit
+@inner
 def phantom_number(claimed, shape, phantoms):
     """The number of a claim beyond the last partition; -1 if it is not among the phantoms."""
     k = np.searchsorted(phantoms.codes, claimed)
@@ -116,7 +123,7 @@ def phantom_number(claimed, shape, phantoms):
     return shape.codes.size + k
 
 
-@njit
+@inner
 def claimed_generation(m, cooperative, present, generation, sub_generation):
     """The generation that goes with a member's claims (``memberData``).
 
@@ -168,7 +175,7 @@ def settle_claims(
     return holder, rivals, owned, newest
 
 
-@njit
+@inner
 def settle_rival(x, m, mine, sub_generation, holder, rivals, owned):
     """Member ``m`` claims partition ``x``, which an earlier claim names too."""
     other = holder[x] if holder[x] >= 0 else -2 - holder[x]

@@ -17,7 +17,7 @@ from assignlab.assignors.kafka.racks import (
     racks_mismatch,
     sorted_by_rack_consumers,
 )
-from assignlab.compiled import njit
+from assignlab.compiled import inner, njit
 
 DONE = 0
 NO_UNFILLED = 1
@@ -68,7 +68,7 @@ def build(shape, racks, phantoms, holder, rivals, owned, cooperative):
     drop_rivals(holder, rivals, owned)
     release_mismatched(holder, owned, racks)
     kept, state, over = assign_owned_partitions(
-        shape.by_hash, owned, min_quota, max_quota, expected
+        shape.by_owned, owned, min_quota, max_quota, expected
     )
     rows = np.empty(members * (max_quota + 1), dtype=np.int64)
     length = keep_lists(shape, phantoms, holder, owned, kept, rows)
@@ -91,7 +91,7 @@ def build(shape, racks, phantoms, holder, rivals, owned, cooperative):
     return status, offsets, lists
 
 
-@njit
+@inner
 def drop_rivals(holder, rivals, owned):
     """Who claims a partition that two others claim in one generation does not keep it either."""
     for x in range(holder.size):
@@ -100,7 +100,7 @@ def drop_rivals(holder, rivals, owned):
             holder[x] = -2 - holder[x]
 
 
-@njit
+@inner
 def release_mismatched(holder, owned, racks):
     """Partitions without a replica in their owner's rack are not kept."""
     if not racks.in_use:
@@ -112,8 +112,8 @@ def release_mismatched(holder, owned, racks):
             holder[x] = -2 - m
 
 
-@njit
-def assign_owned_partitions(by_hash, owned, min_quota, max_quota, expected):
+@inner
+def assign_owned_partitions(by_owned, owned, min_quota, max_quota, expected):
     """How many partitions each member keeps, and who waits for more.
 
     Members come in hash order: while fewer than ``expected`` members have one more than
@@ -123,7 +123,7 @@ def assign_owned_partitions(by_hash, owned, min_quota, max_quota, expected):
     kept = np.empty(owned.size, dtype=np.int64)
     state = np.empty(owned.size, dtype=np.int64)
     over = 0
-    for m in by_hash:
+    for m in by_owned:
         if owned[m] < min_quota:
             kept[m] = owned[m]
             state[m] = UNDER_MIN
@@ -141,7 +141,7 @@ def assign_owned_partitions(by_hash, owned, min_quota, max_quota, expected):
     return kept, state, over
 
 
-@njit
+@inner
 def keep_lists(shape, phantoms, holder, owned, kept, rows):
     """Write what members keep, by (partition, topic name), and take the rest from them.
 
@@ -177,14 +177,14 @@ def keep_lists(shape, phantoms, holder, owned, kept, rows):
     return length
 
 
-@njit
+@inner
 def comes_before(phantoms, k, partition, topic_rank):
     i = phantoms.order[k]
     p = phantoms.codes[i] & 0xFFFFFFFF
     return p < partition or (p == partition and phantoms.rank[i] < topic_rank)
 
 
-@njit
+@inner
 def keep(x, code, holder, kept, length, rows, width):
     m = holder[x]
     if m < 0:
@@ -196,7 +196,7 @@ def keep(x, code, holder, kept, length, rows, width):
         holder[x] = -2 - m
 
 
-@njit
+@inner
 def unassigned_partitions(shape, phantoms, holder):
     """The partitions that nobody keeps, by (topic name, partition).
 
@@ -218,7 +218,7 @@ def unassigned_partitions(shape, phantoms, holder):
     return unassigned[:n]
 
 
-@njit
+@inner
 def list_unfilled(by_id, state, deal):
     """Both lists of unfilled members, by member id."""
     for m in by_id:
@@ -229,13 +229,13 @@ def list_unfilled(by_id, state, deal):
             await_one_more(m, deal)
 
 
-@njit
+@inner
 def await_one_more(m, deal):
     deal.exactly[deal.ends[2]] = m
     deal.ends[2] += 1
 
 
-@njit
+@inner
 def assign_new_partition(x, m, deal):
     """Give partition ``x`` to member ``m``; cooperatively not before its owner has given it up."""
     deal.size[m] += 1
@@ -247,7 +247,7 @@ def assign_new_partition(x, m, deal):
         deal.length[m] += 1
 
 
-@njit
+@inner
 def assign_rack_aware_round_robin(racks, unassigned, deal):
     """Deal what can stay in a rack, first to members below ``min_quota``. Returns what is left."""
     turn = 0
@@ -269,7 +269,7 @@ def assign_rack_aware_round_robin(racks, unassigned, deal):
     return unassigned[:left]
 
 
-@njit
+@inner
 def fill_under(i, deal):
     """The i-th member below ``min_quota`` gets one. Returns whose turn is next."""
     m = deal.under[i]
@@ -283,7 +283,7 @@ def fill_under(i, deal):
     return 0 if deal.ends[0] == 0 else i % deal.ends[0]
 
 
-@njit
+@inner
 def fill_exactly(i, deal):
     """The i-th member at ``min_quota`` gets one more."""
     at = deal.ends[1] + i
@@ -295,13 +295,13 @@ def fill_exactly(i, deal):
             deal.ends[1] = deal.ends[2]
 
 
-@njit
+@inner
 def remove_at(members, i, end):
     for k in range(i, end - 1):
         members[k] = members[k + 1]
 
 
-@njit
+@inner
 def assign_round_robin(unassigned, deal):
     """Deal round after round to the members below ``min_quota``, then one each to the others."""
     turn = 0
@@ -332,7 +332,7 @@ def assign_round_robin(unassigned, deal):
     return DONE
 
 
-@njit
+@inner
 def remove_gap(turn, stay, deal):
     """Close the gap that members leave who were filled in an unfinished round."""
     for k in range(turn, deal.ends[0]):
@@ -341,7 +341,7 @@ def remove_gap(turn, stay, deal):
     deal.ends[0] = stay
 
 
-@njit
+@inner
 def verify_unfilled_members(deal):
     """The original's check of itself, which phantoms can make fail."""
     if deal.ends[0] == 0:
@@ -354,7 +354,7 @@ def verify_unfilled_members(deal):
     return DONE
 
 
-@njit
+@inner
 def lists_of_rows(rows, length):
     """Close up the rows: (offsets int64[members + 1], codes int64[n])."""
     members = length.size

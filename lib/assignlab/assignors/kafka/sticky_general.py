@@ -26,15 +26,20 @@ from assignlab.assignors.kafka.sticky_claims import (
     shape_of,
 )
 from assignlab.assignors.kafka.racks import NO_RACK, racks_mismatch
-from assignlab.compiled import njit
+from assignlab.compiled import inner, njit
 from assignlab.group import Group
 from assignlab.jvm import signed, topic_partition_hashes
 
 DONE = 0
 BALANCED = -1
+BETTER = -2
 NULL_POINTER = 1
 NO_ELEMENT = 2
 
+REVOKED, STRANGE, INITIALIZING = 0, 1, 2
+
+OWNER, ENTRY = 0, 1
+PARTITION, MEMBER = 0, 1
 DEAD = -1
 RANK_BITS = 31
 NOT_SEATED = np.int64(2**62)
@@ -82,21 +87,18 @@ def potential_of(group: Group) -> Potential:
 class Held(NamedTuple):
     """The members' lists while they change, as one log of appends.
 
-    ``size``: int64[members]; ``owner``: int32[partitions]; partition x stands at ``entry[x]`` of
-    the log: ``log_partition``, ``log_member`` int64[...], member ``DEAD`` where it was removed;
-    ``used``: int64[1], the end of the log. ``ghost``: int32[partitions] or empty, who holds an
-    earlier copy of a partition that was assigned twice (see ``unassigned_partitions``), and
-    ``ghost_entry`` where that copy stands.
+    ``size``: int64[members]. ``where``: int64[partitions, 2], the ``OWNER`` of a partition and the
+    ``ENTRY`` of the log where it stands. ``log``: int64[room, 2], ``PARTITION`` and ``MEMBER``, the
+    latter ``DEAD`` where a partition was removed; ``used``: int64[1], the end of the log.
+    ``ghosts``: as ``where``, for earlier copies of partitions that were assigned twice (see
+    ``unassigned_partitions``); empty where there cannot be any.
     """
 
     size: np.ndarray
-    owner: np.ndarray
-    entry: np.ndarray
-    log_partition: np.ndarray
-    log_member: np.ndarray
+    where: np.ndarray
+    log: np.ndarray
     used: np.ndarray
-    ghost: np.ndarray
-    ghost_entry: np.ndarray
+    ghosts: np.ndarray
 
 
 class Seats(NamedTuple):
@@ -114,47 +116,81 @@ class Seats(NamedTuple):
 
 
 @njit
-def build(
+def assign(
     shape, potential, racks, phantoms, holder, newest,
     offsets, codes, present, generation, sub_generation, cooperative,
 ):  # fmt: skip
-    """Keep, assign, balance. Returns (status, offsets, codes of the lists, whether all certain).
+    """Keep what members own, then assign the rest.
 
-    Certain is False where Java's order of a crowded hash bin decided.
+    Returns (whether that is the end, offsets and codes of the lists if so, and what ``balance``
+    needs: the lists as a log; the partitions assigned here; previous owners; members that cannot
+    take part; facts bool[3]: ``REVOKED`` something, ``STRANGE``, ``INITIALIZING``).
     """
-    held, revoked = assign_owned_partitions(
+    facts = np.zeros(3, dtype=np.bool_)
+    held = assign_owned_partitions(
         shape, potential, racks, phantoms, holder, offsets, codes,
-        present, generation, sub_generation, cooperative,
+        present, generation, sub_generation, cooperative, facts,
     )  # fmt: skip
     fresh = unassigned_partitions(shape, potential, phantoms, held)
-    initializing = held.size.max() == 0
-    seats = no_seats(held.size.size, racks)
-    assign_unassigned(shape, potential, racks, held, fresh, seats)
+    facts[INITIALIZING] = held.size.max() == 0
+    maybe_assign(shape, potential, racks, held, fresh)
     previous = previous_owners(
         shape, newest, offsets, codes, present, generation, sub_generation, cooperative
     )
-    status, held, certain = balance(
-        shape, potential, racks, phantoms, held, fresh, seats, previous, revoked, initializing
-    )
+    fixed = fixed_members(shape, potential, phantoms, held)
+    facts[STRANGE] = is_strange(shape, potential, held, previous)
+    settled = not facts[STRANGE]
+    for t in potential.topics:
+        settled = settled and not can_move(shape, potential, held, t)
+    if settled and cooperative:
+        withhold_transferring(shape, held, offsets, codes)
+    list_offsets, lists = lists_of(shape, phantoms, held, settled)
+    return settled, list_offsets, lists, held, fresh, previous, fixed, facts
+
+
+@njit
+def balance(
+    shape, potential, racks, phantoms, held, fresh, previous, fixed, facts,
+    offsets, codes, cooperative,
+):  # fmt: skip
+    """Move partitions until nothing moves; take it all back if that did not help.
+
+    First only what was just assigned is moved, unless something had to be revoked anyway.
+    Returns (status, offsets, codes of the lists, whether all is certain: False where Java's walk
+    through a crowded hash bin decided).
+    """
+    before = held
+    if not facts[INITIALIZING]:
+        before = copy_of_lists(held)
+    moves = no_movements(topic_partition_hashes(potential.hashes, shape.codes), held.size.size)
+    performed = False
+    for everything in range(1 if facts[REVOKED] else 0, 2):
+        only = fresh if everything == 0 else fresh[:0]
+        status, performed = perform_reassignments(
+            shape, potential, racks, held, moves, fixed, only, previous, facts[STRANGE]
+        )
+        if status != DONE:
+            break
+    if performed and not facts[INITIALIZING]:
+        if balance_score(held.size, fixed) >= balance_score(before.size, fixed):
+            held = before
     if cooperative:
         withhold_transferring(shape, held, offsets, codes)
-    lists_offsets, lists = lists_of(shape, phantoms, held)
-    return status, lists_offsets, lists, certain
+    list_offsets, lists = lists_of(shape, phantoms, held, True)
+    return status, list_offsets, lists, not moves.sets.tree[0]
 
 
 # Keep
 
 
-@njit
+@inner
 def assign_owned_partitions(
     shape, potential, racks, phantoms, holder, offsets, codes,
-    present, generation, sub_generation, cooperative,
+    present, generation, sub_generation, cooperative, facts,
 ):  # fmt: skip
-    """The lists with what members keep; whether something of existing topics had to be revoked."""
+    """The lists with what members keep. Notes in ``facts`` whether anything had to be revoked."""
     members = potential.kind.size
     total = shape.codes.size
-    kept = np.zeros(members, dtype=np.int64)
-    revoked = False
     count = 0
     for x in range(holder.size):
         m = holder[x]
@@ -165,33 +201,33 @@ def assign_owned_partitions(
             racks.in_use and racks_mismatch(racks, m, x)
         ):
             holder[x] = NOBODY
-            revoked = True
+            facts[REVOKED] = True
         else:
             count += 1
     held = empty_lists(members, holder.size, total, 2 * total + count + 64)
     if count == 0:
-        return held, revoked
+        return held
     for m in range(members):
         mine = claimed_generation(m, cooperative, present, generation, sub_generation)
         for k in range(offsets[m], offsets[m + 1]):
             x = number_of(codes[k], shape, phantoms)
             if x < 0 or holder[x] != m:
                 continue
-            if held.owner[x] == m:
+            if held.where[x, OWNER] == m:
                 if mine <= max(sub_generation[m], -1):
                     continue
                 remove(held, x)
             append(held, x, m)
-    return held, revoked
+    return held
 
 
-@njit
+@inner
 def topic_of_number(shape, phantoms, x):
     total = shape.codes.size
     return (shape.codes[x] if x < total else phantoms.codes[x - total]) >> 32
 
 
-@njit
+@inner
 def number_of(claimed, shape, phantoms):
     """The number of a claimed partition; -1 where its topic is not subscribed or has none."""
     topic = claimed >> 32
@@ -203,7 +239,7 @@ def number_of(claimed, shape, phantoms):
     return phantom_number(claimed, shape, phantoms)
 
 
-@njit
+@inner
 def unassigned_partitions(shape, potential, phantoms, held):
     """Which partitions are still to be assigned: bool[partitions].
 
@@ -214,16 +250,16 @@ def unassigned_partitions(shape, potential, phantoms, held):
     stuck = False
     last = np.zeros(shape.base.size, dtype=np.bool_)
     for i in range(phantoms.codes.size):
-        if held.owner[shape.codes.size + i] >= 0:
+        if held.where[shape.codes.size + i, OWNER] >= 0:
             last[phantoms.codes[i] >> 32] = True
     fresh = np.zeros(shape.codes.size, dtype=np.bool_)
     for t in potential.topics:
         for x in range(shape.base[t], shape.base[t] + shape.partitions[t]):
-            fresh[x] = stuck or held.owner[x] < 0
-            if stuck and held.owner[x] >= 0:
-                held.ghost[x] = held.owner[x]
-                held.ghost_entry[x] = held.entry[x]
-                held.owner[x] = NOBODY
+            fresh[x] = stuck or held.where[x, OWNER] < 0
+            if stuck and held.where[x, OWNER] >= 0:
+                held.ghosts[x, OWNER] = held.where[x, OWNER]
+                held.ghosts[x, ENTRY] = held.where[x, ENTRY]
+                held.where[x, OWNER] = NOBODY
         stuck = stuck or last[t]
     return fresh
 
@@ -231,84 +267,81 @@ def unassigned_partitions(shape, potential, phantoms, held):
 # The lists
 
 
-@njit
+@inner
 def empty_lists(members, numbers, partitions, room):
     """Nobody holds anything. Room for ghosts only where there are phantoms."""
-    ghosts = numbers if numbers > partitions else 0
     return Held(
         np.zeros(members, dtype=np.int64),
-        np.full(numbers, NOBODY, dtype=np.int32),
-        np.empty(numbers, dtype=np.int64),
-        np.empty(room, dtype=np.int64),
-        np.empty(room, dtype=np.int64),
+        np.full((numbers, 2), NOBODY, dtype=np.int64),
+        np.empty((room, 2), dtype=np.int64),
         np.zeros(1, dtype=np.int64),
-        np.full(ghosts, NOBODY, dtype=np.int32),
-        np.empty(ghosts, dtype=np.int64),
+        np.full((numbers if numbers > partitions else 0, 2), NOBODY, dtype=np.int64),
     )
 
 
-@njit
+@inner
 def append(held, x, m):
     """Partition ``x`` goes to the end of the list of ``m``."""
-    if held.used[0] == held.log_partition.size:
+    if held.used[0] == held.log.shape[0]:
         close_up(held)
     e = held.used[0]
     held.used[0] = e + 1
-    held.log_partition[e] = x
-    held.log_member[e] = m
-    held.entry[x] = e
-    held.owner[x] = m
+    held.log[e, PARTITION] = x
+    held.log[e, MEMBER] = m
+    held.where[x, ENTRY] = e
+    held.where[x, OWNER] = m
     held.size[m] += 1
 
 
-@njit
+@inner
 def remove(held, x):
     """Take the first copy of ``x`` out of its owner's list."""
-    m = held.owner[x]
-    if held.ghost.size > 0 and held.ghost[x] == m:
-        held.log_member[held.ghost_entry[x]] = DEAD
-        held.ghost_entry[x] = held.entry[x]
+    m = held.where[x, OWNER]
+    if held.ghosts.size > 0 and held.ghosts[x, OWNER] == m:
+        held.log[held.ghosts[x, ENTRY], MEMBER] = DEAD
+        held.ghosts[x, ENTRY] = held.where[x, ENTRY]
     else:
-        held.log_member[held.entry[x]] = DEAD
+        held.log[held.where[x, ENTRY], MEMBER] = DEAD
     held.size[m] -= 1
 
 
-@njit
+@inner
 def close_up(held):
     """Throw the dead entries out of the log."""
     end = 0
     for e in range(held.used[0]):
-        m = held.log_member[e]
+        m = held.log[e, MEMBER]
         if m == DEAD:
             continue
-        x = held.log_partition[e]
-        held.log_partition[end] = x
-        held.log_member[end] = m
-        if held.entry[x] == e:
-            held.entry[x] = end
+        x = held.log[e, PARTITION]
+        held.log[end, PARTITION] = x
+        held.log[end, MEMBER] = m
+        if held.where[x, ENTRY] == e:
+            held.where[x, ENTRY] = end
         else:
-            held.ghost_entry[x] = end
+            held.ghosts[x, ENTRY] = end
         end += 1
     held.used[0] = end
 
 
-@njit
-def lists_of(shape, phantoms, held):
-    """The lists as (offsets int64[members + 1], codes int64[n])."""
+@inner
+def lists_of(shape, phantoms, held, wanted):
+    """The lists as (offsets int64[members + 1], codes int64[n]); empty if not ``wanted``."""
     members = held.size.size
     offsets = np.zeros(members + 1, dtype=np.int64)
-    for e in range(held.used[0]):
-        if held.log_member[e] != DEAD:
-            offsets[held.log_member[e] + 1] += 1
+    end = held.used[0] if wanted else 0
+    for e in range(end):
+        if held.log[e, MEMBER] != DEAD:
+            offsets[held.log[e, MEMBER] + 1] += 1
     for m in range(members):
         offsets[m + 1] += offsets[m]
     fill = offsets[:-1].copy()
     lists = np.empty(offsets[members], dtype=np.int64)
     total = shape.codes.size
-    for e in range(held.used[0]):
-        m = held.log_member[e]
+    for e in range(end):
+        m = held.log[e, MEMBER]
         if m != DEAD:
-            x = held.log_partition[e]
+            x = held.log[e, PARTITION]
             lists[fill[m]] = shape.codes[x] if x < total else phantoms.codes[x - total]
             fill[m] += 1
     return offsets, lists
@@ -317,7 +350,7 @@ def lists_of(shape, phantoms, held):
 # The least loaded subscriber of a topic
 
 
-@njit
+@inner
 def no_seats(members, racks):
     width = 1
     while width < members:
@@ -330,7 +363,7 @@ def no_seats(members, racks):
     )
 
 
-@njit
+@inner
 def take_seats(potential, racks, held, fixed, topic, seats):
     """Seat the topic's subscribers, without rack first, then rack by rack.
 
@@ -362,24 +395,24 @@ def take_seats(potential, racks, held, fixed, topic, seats):
         seats.tree[i] = min(seats.tree[2 * i], seats.tree[2 * i + 1])
 
 
-@njit
+@inner
 def rack_of(racks, m):
     """0 for a member without rack, else 1 + its rack."""
     return racks.of_member[m] + 1 if racks.in_use else 0
 
 
-@njit
+@inner
 def leave_seats(potential, topic, seats):
     for k in range(potential.starts[topic], potential.starts[topic + 1]):
         seats.seat[potential.members[k]] = -1
 
 
-@njit
+@inner
 def load_key(potential, held, m):
     return held.size[m] << RANK_BITS | potential.rank[m]
 
 
-@njit
+@inner
 def update_seat(potential, held, m, seats):
     """The size of member ``m`` has changed."""
     if seats.seat[m] < 0:
@@ -394,7 +427,7 @@ def update_seat(potential, held, m, seats):
         i >>= 1
 
 
-@njit
+@inner
 def least_between(seats, first, end):
     """The least key on seats ``first`` to ``end`` (exclusive)."""
     least = NOT_SEATED
@@ -412,7 +445,7 @@ def least_between(seats, first, end):
     return least
 
 
-@njit
+@inner
 def least_in_racks(racks, seats, x):
     """The least key among members whose rack does not speak against partition ``x``."""
     least = least_between(seats, 0, seats.group[1])
@@ -422,7 +455,7 @@ def least_in_racks(racks, seats, x):
     return least
 
 
-@njit
+@inner
 def member_of_key(shape, key):
     return shape.by_id[key & ((1 << RANK_BITS) - 1)]
 
@@ -430,39 +463,36 @@ def member_of_key(shape, key):
 # Assign
 
 
-@njit
-def assign_unassigned(shape, potential, racks, held, fresh, seats):
-    """First where racks match, then whatever is left."""
-    if racks.in_use:
-        maybe_assign(shape, potential, racks, held, fresh, seats, True)
-    maybe_assign(shape, potential, racks, held, fresh, seats, False)
+@inner
+def maybe_assign(shape, potential, racks, held, fresh):
+    """Give every unassigned partition to the least loaded subscriber of its topic.
 
-
-@njit
-def maybe_assign(shape, potential, racks, held, fresh, seats, match_racks):
-    """Give every unassigned partition to the least loaded subscriber of its topic."""
+    First only where racks match, then whatever is left.
+    """
+    seats = no_seats(held.size.size, racks)
     nobody_fixed = np.empty(0, dtype=np.bool_)
-    for t in potential.topics:
-        seated = False
-        for x in range(shape.base[t], shape.base[t] + shape.partitions[t]):
-            if not fresh[x] or held.owner[x] >= 0:
-                continue
-            if not seated:
-                take_seats(potential, racks, held, nobody_fixed, t, seats)
-                seated = True
-            key = least_in_racks(racks, seats, x) if match_racks else seats.tree[1]
-            if key != NOT_SEATED:
-                m = member_of_key(shape, key)
-                append(held, x, m)
-                update_seat(potential, held, m, seats)
-        if seated:
-            leave_seats(potential, t, seats)
+    for final in range(0 if racks.in_use else 1, 2):
+        for t in potential.topics:
+            seated = False
+            for x in range(shape.base[t], shape.base[t] + shape.partitions[t]):
+                if not fresh[x] or held.where[x, OWNER] >= 0:
+                    continue
+                if not seated:
+                    take_seats(potential, racks, held, nobody_fixed, t, seats)
+                    seated = True
+                key = seats.tree[1] if final == 1 else least_in_racks(racks, seats, x)
+                if key != NOT_SEATED:
+                    m = member_of_key(shape, key)
+                    append(held, x, m)
+                    update_seat(potential, held, m, seats)
+            if seated:
+                leave_seats(potential, t, seats)
 
 
 # Balance
 
 
-@njit
+@inner
 def previous_owners(
     shape, newest, offsets, codes, present, generation, sub_generation, cooperative
 ):
@@ -476,8 +506,8 @@ def previous_owners(
             mine = claimed_generation(m, cooperative, present, generation, sub_generation)
             older = older or mine < newest
     if not older:
-        return np.empty(0, dtype=np.int32)
-    previous = np.full(shape.codes.size, NOBODY, dtype=np.int32)
+        return np.empty(0, dtype=np.int64)
+    previous = np.full(shape.codes.size, NOBODY, dtype=np.int64)
     of_generation = np.empty(shape.codes.size, dtype=np.int64)
     for m in shape.by_hash:
         mine = claimed_generation(m, cooperative, present, generation, sub_generation)
@@ -495,57 +525,16 @@ def previous_owners(
     return previous
 
 
-@njit
-def balance(
-    shape, potential, racks, phantoms, held, fresh, seats, previous, revoked, initializing
-):
-    """Move partitions until nothing moves; take it all back if that did not help.
-
-    Returns (status, the lists, whether all certain).
-    """
-    fixed = fixed_members(shape, potential, phantoms, held)
-    strange = is_strange(shape, potential, held, previous)
-    if not strange and not anything_to_move(shape, potential, held):
-        return DONE, held, True
-    before = held if initializing else copy_of_lists(held)
-    moves = no_movements(
-        topic_partition_hashes(potential.hashes, shape.codes), held.size.size
-    )
-    status = DONE
-    if not revoked:
-        status, _ = perform_reassignments(
-            shape, potential, racks, held, moves, fixed, fresh, seats, previous, strange
-        )
-    performed = False
-    if status == DONE:
-        status, performed = perform_reassignments(
-            shape, potential, racks, held, moves, fixed, np.empty(0, dtype=np.bool_), seats,
-            previous, strange,
-        )  # fmt: skip
-    certain = not moves.sets.tree[0]
-    if performed and not initializing:
-        if balance_score(held, fixed) >= balance_score(before, fixed):
-            return status, before, certain
-    return status, held, certain
-
-
-@njit
+@inner
 def copy_of_lists(held):
     """The lists as they are, to go back to."""
     used = held.used[0]
     return Held(
-        held.size.copy(),
-        held.owner.copy(),
-        held.entry,
-        held.log_partition[:used].copy(),
-        held.log_member[:used].copy(),
-        held.used.copy(),
-        held.ghost,
-        held.ghost_entry,
+        held.size.copy(), held.where.copy(), held.log[:used].copy(), held.used.copy(), held.ghosts
     )
 
 
-@njit
+@inner
 def fixed_members(shape, potential, phantoms, held):
     """Members that cannot take part: they hold all they could, and nobody else could have it."""
     fixed = np.zeros(held.size.size, dtype=np.bool_)
@@ -555,15 +544,15 @@ def fixed_members(shape, potential, phantoms, held):
         any_full = any_full or fixed[m]
     if any_full:
         for e in range(held.used[0]):
-            m = held.log_member[e]
+            m = held.log[e, MEMBER]
             if m != DEAD and fixed[m]:
-                t = topic_of_number(shape, phantoms, held.log_partition[e])
+                t = topic_of_number(shape, phantoms, held.log[e, PARTITION])
                 if potential.starts[t + 1] - potential.starts[t] >= 2:
                     fixed[m] = False
     return fixed
 
 
-@njit
+@inner
 def is_strange(shape, potential, held, previous):
     """Whether the original's ``isBalanced`` has to be asked at every step.
 
@@ -571,7 +560,7 @@ def is_strange(shape, potential, held, previous):
     fewer than its owner, so there is no need to ask. That fails where a partition may go back to
     a member that no longer subscribes to it, and where a partition is held twice.
     """
-    if held.ghost.size > 0:
+    if held.ghosts.size > 0:
         return True
     for x in range(previous.size):
         m = previous[x]
@@ -580,49 +569,49 @@ def is_strange(shape, potential, held, previous):
     return False
 
 
-@njit
-def anything_to_move(shape, potential, held):
-    """Whether some partition has a subscriber with at least two fewer than its owner."""
-    for t in potential.topics:
-        if can_move(shape, potential, held, t):
-            return True
-    return False
-
-
-@njit
+@inner
 def can_move(shape, potential, held, topic):
     """Whether some partition of the topic has a subscriber with at least two fewer."""
     least = NOT_SEATED
     for k in range(potential.starts[topic], potential.starts[topic + 1]):
         least = min(least, held.size[potential.members[k]])
     for x in range(shape.base[topic], shape.base[topic] + shape.partitions[topic]):
-        if held.size[held.owner[x]] > least + 1:
+        if held.size[held.where[x, OWNER]] > least + 1:
             return True
     return False
 
 
-@njit
-def balance_score(held, fixed):
+@inner
+def balance_score(size, fixed):
     """The differences in size of all pairs of members that take part, summed in a Java int."""
-    sizes = np.sort(held.size[~fixed])
+    count = np.zeros(size.max() + 1, dtype=np.int64)
+    for m in range(size.size):
+        if not fixed[m]:
+            count[size[m]] += 1
     score = 0
-    for i in range(sizes.size):
-        score += (2 * i + 1 - sizes.size) * sizes[i]
+    members = 0
+    partitions = 0
+    for n in range(count.size):
+        score += count[n] * (members * n - partitions)
+        members += count[n]
+        partitions += count[n] * n
     return signed(score)
 
 
-@njit
+@inner
 def perform_reassignments(
-    shape, potential, racks, held, moves, fixed, only, seats, previous, strange
+    shape, potential, racks, held, moves, fixed, only, previous, strange
 ):
     """Look at partition after partition, again and again until nothing moves.
 
     ``only``: bool[partitions], the partitions to look at; empty for all.
     Returns (status, whether anything moved).
     """
+    seats = no_seats(held.size.size, racks)
     witness = np.full(2, -1, dtype=np.int64)
     performed = False
     modified = True
+    status = DONE
     while modified:
         modified = False
         for t in potential.topics:
@@ -631,60 +620,59 @@ def perform_reassignments(
             if not strange and not can_move(shape, potential, held, t):
                 continue
             take_seats(potential, racks, held, fixed, t, seats)
-            status, moved = reassign_topic(
-                shape, potential, racks, held, moves, fixed, only, seats, previous, strange,
-                witness, t,
-            )  # fmt: skip
+            for x in range(shape.base[t], shape.base[t] + shape.partitions[t]):
+                if only.size > 0 and not only[x]:
+                    continue
+                if strange:
+                    status = ask_whether_balanced(shape, potential, held, fixed, witness)
+                    if status != DONE:
+                        break
+                new, status = better_member(
+                    shape, potential, racks, held, fixed, seats, previous, strange, t, x
+                )
+                if status != DONE:
+                    break
+                if new != NOBODY:
+                    reassign_partition(potential, held, moves, seats, t, x, new)
+                    modified = True
             leave_seats(potential, t, seats)
-            modified = modified or moved
-            performed = performed or moved
-            if status == BALANCED:
+            if status != DONE:
                 break
-            if status != DONE:
-                return status, performed
-    return DONE, performed
+        performed = performed or modified
+        if status != BALANCED and status != DONE:
+            return status, performed
+        status = DONE
+    return status, performed
 
 
-@njit
-def reassign_topic(
-    shape, potential, racks, held, moves, fixed, only, seats, previous, strange, witness, topic
+@inner
+def better_member(
+    shape, potential, racks, held, fixed, seats, previous, strange, topic, x
 ):
-    """Look at the partitions of one topic. Returns (status, whether anything moved)."""
-    moved = False
-    for x in range(shape.base[topic], shape.base[topic] + shape.partitions[topic]):
-        if only.size > 0 and not only[x]:
-            continue
-        if strange:
-            status = ask_whether_balanced(shape, potential, held, fixed, witness)
-            if status != DONE:
-                return status, moved
-        owner = held.owner[x]
-        if previous.size > 0 and previous[x] != NOBODY:
-            if fixed[previous[x]]:
-                return NULL_POINTER, moved
-            if held.size[owner] > held.size[previous[x]] + 1:
-                reassign_partition(potential, held, moves, seats, topic, x, previous[x])
-                moved = True
-                continue
-        if strange:
-            status = find_better(shape, potential, racks, held, fixed, topic, x)
-            if status == NULL_POINTER:
-                return status, moved
-            if status == DONE:
-                continue
-        elif held.size[owner] <= (seats.tree[1] >> RANK_BITS) + 1:
-            continue
-        least = member_of_key(shape, seats.tree[1])
-        reassign_partition(potential, held, moves, seats, topic, x, least)
-        moved = True
-    return DONE, moved
+    """Who should have partition ``x`` instead of its owner: (member or ``NOBODY``, status).
+
+    Its previous owner comes first, then the least loaded subscriber.
+    """
+    size = held.size[held.where[x, OWNER]]
+    if previous.size > 0 and previous[x] != NOBODY:
+        if fixed[previous[x]]:
+            return NOBODY, NULL_POINTER
+        if size > held.size[previous[x]] + 1:
+            return previous[x], DONE
+    if strange:
+        status = find_better(shape, potential, racks, held, fixed, topic, x)
+        if status != BETTER:
+            return NOBODY, status
+    elif size <= (seats.tree[1] >> RANK_BITS) + 1:
+        return NOBODY, DONE
+    return member_of_key(shape, seats.tree[1]), DONE
 
 
-@njit
+@inner
 def reassign_partition(potential, held, moves, seats, topic, x, new):
     """Move ``x``, or one of its topic that had come the other way, to ``new``."""
-    actual = the_actual_partition_to_be_moved(moves, x, topic, held.owner[x], new)
-    old = held.owner[actual]
+    actual = the_actual_partition_to_be_moved(moves, x, topic, held.where[x, OWNER], new)
+    old = held.where[actual, OWNER]
     move_partition(moves, actual, topic, old, new)
     remove(held, actual)
     append(held, actual, new)
@@ -695,7 +683,7 @@ def reassign_partition(potential, held, moves, seats, topic, x, new):
 # Strange cases, step by step as in the original
 
 
-@njit
+@inner
 def ask_whether_balanced(shape, potential, held, fixed, witness):
     """The original's ``isBalanced``: DONE if not, BALANCED, or NO_ELEMENT if nobody takes part.
 
@@ -729,64 +717,60 @@ def ask_whether_balanced(shape, potential, held, fixed, witness):
     return BALANCED
 
 
-@njit
+@inner
 def shows_imbalance(shape, potential, held, m, x):
     """Whether ``x``, which member ``m`` may have, is held by one with at least two more."""
-    if held.size[m] == potential.most[m] or held.owner[x] == m:
+    if held.size[m] == potential.most[m] or held.where[x, OWNER] == m:
         return False
-    if held.ghost.size > 0 and held.ghost[x] == m:
+    if held.ghosts.size > 0 and held.ghosts[x, OWNER] == m:
         return False
     return held.size[m] + 1 < held.size[last_holder(shape, held, x)]
 
 
-@njit
+@inner
 def last_holder(shape, held, x):
     """Of two holders, the one that comes later in hash order."""
-    owner = held.owner[x]
-    if held.ghost.size == 0 or held.ghost[x] == NOBODY:
+    owner = held.where[x, OWNER]
+    if held.ghosts.size == 0 or held.ghosts[x, OWNER] == NOBODY:
         return owner
-    for m in shape.by_hash[::-1]:
-        if m == owner or m == held.ghost[x]:
+    for m in shape.by_owned[::-1]:
+        if m == owner or m == held.ghosts[x, OWNER]:
             return m
     return owner
 
 
-@njit
+@inner
 def find_better(shape, potential, racks, held, fixed, topic, x):
-    """BALANCED if a subscriber has at least two fewer than the owner of ``x``, else DONE.
+    """BETTER if a subscriber has at least two fewer than the owner of ``x``, else DONE.
 
     NULL_POINTER if the walk meets a member that does not take part first: members in the racks of
     ``x`` come first if its owner is in one of them.
     """
-    owner = held.owner[x]
+    owner = held.where[x, OWNER]
     if fixed[owner]:
         return NULL_POINTER
-    in_rack = (
-        racks.in_use
-        and racks.of_member[owner] != NO_RACK
-        and not racks_mismatch(racks, owner, x)
-    )
-    for only_in_racks in (True, False):
-        if only_in_racks and not in_rack:
-            continue
+    first = 1
+    if racks.in_use and racks.of_member[owner] != NO_RACK and not racks_mismatch(racks, owner, x):
+        first = 0
+    for everybody in range(first, 2):
         for m in shape.by_hash:
             if not potential.may[potential.kind[m], topic]:
                 continue
-            if only_in_racks and (
+            if everybody == 0 and (
                 racks.of_member[m] == NO_RACK or racks_mismatch(racks, m, x)
             ):
                 continue
             if fixed[m]:
                 return NULL_POINTER
             if held.size[owner] > held.size[m] + 1:
-                return BALANCED
+                return BETTER
     return DONE
 
 
 # Cooperative
 
 
-@njit
+@inner
 def withhold_transferring(shape, held, offsets, codes):
     """Take out what is added to one member and revoked from another: it must be given up first."""
     added = np.ones(shape.codes.size, dtype=np.bool_)
@@ -798,19 +782,19 @@ def withhold_transferring(shape, held, offsets, codes):
             if shape.base[topic] < 0 or partition >= shape.partitions[topic]:
                 continue
             x = shape.base[topic] + partition
-            if held.owner[x] == m:
+            if held.where[x, OWNER] == m:
                 added[x] = False
-            elif held.ghost.size == 0 or held.ghost[x] != m:
+            elif held.ghosts.size == 0 or held.ghosts[x, OWNER] != m:
                 revoked[x] = True
     for e in range(held.used[0]):
-        x = held.log_partition[e]
+        x = held.log[e, PARTITION]
         if (
             x < added.size
             and added[x]
             and revoked[x]
-            and held.log_member[e] == held.owner[x]
+            and held.log[e, MEMBER] == held.where[x, OWNER]
         ):
-            held.log_member[e] = DEAD
+            held.log[e, MEMBER] = DEAD
 
 
 FAULTS = {
