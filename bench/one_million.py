@@ -10,7 +10,7 @@ import resource
 import sys
 import time
 
-from assignlab import assignors, metrics
+from assignlab import assignors, metrics, warm
 from assignlab.assignment import Assignment
 from assignlab.events import history, join
 from assignlab.examples import claiming
@@ -60,7 +60,7 @@ def rebalance(strategy: str, group: Group) -> tuple[Assignment, float]:
 
 def main() -> None:
     for strategy in sys.argv[1:] or STRATEGIES:
-        rebalance(strategy, history(Scenario(members=6, topics=6, partitions=30))[0].group)
+        warm.load(strategy)
         for subscription in SHAPES:
             for event, before, after in after_events(subscription):
                 held, fresh = rebalance(strategy, before)

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from assignlab import assignors, charts
+from assignlab import assignors, charts, rebalance
 from assignlab.assignment import Assignment, code
 from assignlab.document import partition_names
-from assignlab.group import Claims, Group
+from assignlab.group import Group
 
 
 def give(strategy: str, group: Group) -> Assignment:
@@ -79,32 +79,12 @@ def _agrees(printed: str, given: str) -> str:
 
 
 def claiming(group: Group, strategy: str, before: Group, assignment: Assignment) -> Group:
-    """``group`` with the claims that its members bring from ``assignment``, made for ``before``.
+    """``group`` with what its members claim from ``assignment``, which ``before`` was given.
 
-    The members send back what they got, in the order and with the generation (1) that clients of
-    this strategy's version send. Members that were not in ``before`` send no claim.
+    They send back what they got, in the order and with the generation (1) that clients of this
+    strategy's version send. Members that were not in ``before`` claim nothing.
     """
-    chosen = assignors.get(strategy)
-    sent = chosen.reclaim(before, assignment) if chosen.reclaim else assignment
-    place = before.members.names.index
-    kept = [place.get(name) for name in group.members.names]
-    topics = np.array([group.topics.names.index[name] for name in before.topics.names])
-    lists = [
-        np.empty(0, dtype=np.int64) if m is None
-        else code(topics[sent.of(m) >> 32], sent.of(m) & 0xFFFFFFFF)
-        for m in kept
-    ]  # fmt: skip
-    present = np.array([m is not None for m in kept], dtype=np.bool_)
-    none = Claims.none(len(group.members))
-    return group.with_claims(
-        Claims(
-            np.cumsum([0] + [codes.size for codes in lists], dtype=np.int64),
-            np.concatenate(lists),
-            present,
-            np.where(present & ("generation" in chosen.generations), 1, none.generation),
-            np.where(present & ("sub_generation" in chosen.generations), 1, none.sub_generation),
-        )
-    )
+    return rebalance.claiming(group, before, assignors.get(strategy), assignment)
 
 
 def one_by_one(

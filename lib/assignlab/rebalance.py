@@ -25,7 +25,7 @@ from assignlab import assignors, metrics
 from assignlab.assignment import Assignment
 from assignlab.compiled import njit
 from assignlab.errors import AssignlabError, OriginalError
-from assignlab.events import Moment, history
+from assignlab.events import Moment, history, origins
 from assignlab.group import ABSENT, Claims, Group
 from assignlab.metrics import Column
 from assignlab.scenarios import Scenario
@@ -136,18 +136,36 @@ def _claims_after(
     moment: Moment, claims: Claims, remembered: Sequence[Claims], cooperative: bool
 ) -> Claims:
     """What the members of the group claim after an event."""
-    if moment.origin is not None:
-        claims = Claims(
-            *_carry_claims(
-                claims.offsets, claims.codes, claims.present, claims.generation,
-                claims.sub_generation, moment.origin,
-            )
-        )  # fmt: skip
+    claims = _carried(claims, moment.origin)
     if moment.returning:
         claims = _with_returning(claims, moment.returning, remembered)
     if cooperative and moment.resubscribed:
         claims = _without_unsubscribed(moment.group, claims)
     return claims
+
+
+def claiming(
+    group: Group, before: Group, strategy: Strategy, assignment: Assignment, generation: int = 1
+) -> Group:
+    """``group`` with what its members claim from ``assignment``, which ``before`` was given.
+
+    Both groups number topics alike, as the groups around an event do. Members that were not in
+    ``before`` claim nothing.
+    """
+    claims = _claims(before, strategy, assignment, generation)
+    return group.with_claims(_carried(claims, origins(before, group)))
+
+
+def _carried(claims: Claims, origin: np.ndarray | None) -> Claims:
+    """The claims of the members ``origin``; None for the same members."""
+    if origin is None:
+        return claims
+    return Claims(
+        *_carry_claims(
+            claims.offsets, claims.codes, claims.present, claims.generation,
+            claims.sub_generation, origin,
+        )
+    )  # fmt: skip
 
 
 def _claims(group: Group, strategy: Strategy, after: Assignment, generation: int) -> Claims:
