@@ -36,27 +36,171 @@ from assignlab.jvm import (
     signed,
     spread_all,
     table_size,
-    table_size_for,
     walk_lists,
     was_crowded,
 )
 from assignlab.strategy import Strategy
 
 
+FINE, CROWDED, EMPTY = 0, 1, 2
+
+
 def assign(group: Group) -> Assignment:
     """Share the pools, one after the other."""
     if len(group.members) == 0 or not group.prepared(anything_named):
         return sets.nothing(group)
-    order = group.prepared(orders.members_by_hash)
+    order, walk = group.prepared(orders.members_by_hash), group.prepared(walk_of_numbers)
     held = sets.held(group)
-    claimants = order[(np.diff(held.offsets) > 0)[order]]
-    read = sets.read(group, held.offsets, held.codes, claimants)
-    holders, codes = _in_order(group.prepared(walk_of_numbers), order, held.offsets, read)
+    read = held.codes
+    if read.size > 0:
+        claimants = order[(np.diff(held.offsets) > 0)[order]]
+        read = sets.read(group, held.offsets, held.codes, claimants)
+    holders, codes = _in_order(walk, order, held.offsets, read)
+    state, certain = CROWDED, True
+    if not held.beyond:
+        owners, given, state = _share_plain(group, holders, codes)
+    if state == CROWDED:
+        owners, given, state, certain = _share_crowded(group, holders, codes)
+    if state == EMPTY:
+        raise OriginalError(
+            "NoSuchElementException", "a partition lacks owners and no member has room any more"
+        )
+    offsets, lists = by_member(order[owners], given, order.size)
+    return Assignment(offsets, lists, notes={} if certain else {"nondeterministic": True})
+
+
+def _share_plain(group: Group, holders: np.ndarray, codes: np.ndarray):
+    """(owners, codes, state) where all partitions that are held exist."""
+    walk = group.prepared(walk_of_numbers)
+    if group.prepared(sets.homogeneous):
+        pool, first, mine = group.prepared(common_pool)
+        return share_common(pool.codes, pool.hashes, first, mine, holders, codes, walk)
+    starts, subscribers = group.prepared(numbered_subscribers)
+    topics = group.prepared(topics_subscribed)
+    return share_topics(
+        topics, group.topics.partitions, starts, subscribers, holders, codes, walk
+    )
+
+
+def common_pool(group: Group) -> tuple["Pool", np.ndarray, np.ndarray]:
+    """The pool of all topics, where each begins in it, and which topics are in it."""
+    topics = group.prepared(sets.topics_named)
+    counts = group.topics.partitions[topics]
+    first = np.zeros(len(group.topics), dtype=np.int64)
+    first[topics] = np.cumsum(counts) - counts
+    mine = np.zeros(len(group.topics), dtype=np.bool_)
+    mine[topics] = True
+    return _pool(group, topics, np.empty(0, dtype=np.int64)), first, mine
+
+
+@njit
+def share_common(pool_codes, hashes, first, mine, holders, codes, walk):
+    """One pool for everybody: (owners, codes, state)."""
+    n = 0
+    keys = np.empty(codes.size, dtype=np.int64)
+    owners = np.empty(codes.size, dtype=np.int64)
+    for k in range(codes.size):
+        if mine[codes[k] >> 32]:
+            keys[n] = first[codes[k] >> 32] + (codes[k] & 0xFFFFFFFF)
+            owners[n] = holders[k]
+            n += 1
+    everybody = np.arange(walk.size)
+    owners, keys, state = share_plainly(hashes, keys[:n], owners[:n], everybody, walk)
+    return owners, pool_codes[keys], state
+
+
+@njit
+def share_topics(topics, partitions, starts, subscribers, holders, codes, walk):
+    """A pool for each topic: (owners, codes, state). Claims of other topics stay."""
+    offsets, entries = _grouped(codes >> 32, partitions.size)
+    pooled = np.zeros(partitions.size, dtype=np.bool_)
+    size = codes.size
+    for t in topics:
+        pooled[t] = True
+        size += partitions[t] + starts[t + 1] - starts[t]
+    owners = np.empty(size, dtype=np.int64)
+    given = np.empty(size, dtype=np.int64)
+    n = 0
+    for k in range(codes.size):
+        if not pooled[codes[k] >> 32]:
+            owners[n], given[n] = holders[k], codes[k]
+            n += 1
+    for t in topics:
+        claims = entries[offsets[t] : offsets[t + 1]]
+        hashes = np.arange(partitions[t]).astype(np.int32)
+        some, keys, state = share_plainly(
+            hashes, codes[claims] & 0xFFFFFFFF, holders[claims],
+            subscribers[starts[t] : starts[t + 1]], walk,
+        )  # fmt: skip
+        if state != FINE:
+            return owners[:n], given[:n], state
+        for k in range(keys.size):
+            owners[n], given[n] = some[k], (t << 32) + keys[k]
+            n += 1
+    return owners[:n], given[:n], FINE
+
+
+@njit
+def share_plainly(hashes, keys, holders, subscribers, walk):
+    """One pool without crowded slots: (owners, keys, state) from (holders, keys)."""
+    partitions = hashes.size
+    sharing = (subscribers.size + partitions - 1) // partitions if partitions > 0 else 0
+    desired = parts(subscribers, sharing * partitions, walk.size)
+    removed = np.zeros(keys.size, dtype=np.bool_)
+    offsets, entries = _grouped(keys, partitions)
+    if keys.size > 0:
+        of_members, claims = _grouped(holders, walk.size)
+        overfilled = np.flatnonzero(of_members[1:] - of_members[:-1] > desired)
+        if overfilled.size > 0:
+            walks, crowded = _walk_sets(of_members, claims, hashes[keys], overfilled)
+            if crowded.size > 0:
+                return holders, keys, CROWDED
+            revoke(of_members, walks, overfilled, desired, removed)
+        shared = np.zeros(partitions, dtype=np.int64)
+        for k in range(keys.size):
+            shared[keys[k]] += not removed[k]
+        overshared = np.flatnonzero(shared > sharing)
+        if overshared.size > 0:
+            walks, crowded = _walk_sets(offsets, entries, holders.astype(np.int32), overshared)
+            if crowded.size > 0:
+                return holders, keys, CROWDED
+            revoke(offsets, walks, overshared, np.full(partitions, sharing), removed)
+    inserted, _ = insertions(keys, partitions, partitions)
+    spreads = spread_all(hashes[inserted])
+    slots = new_hash_map(partitions)
+    if was_crowded(spreads, slots, 7):
+        return holders, keys, CROWDED
+    new_owners, new_keys, empty = find_owners(
+        inserted[walk_lists(spreads, slots, True)], offsets, entries, holders, removed, sharing,
+        desired, walk,
+    )  # fmt: skip
+    if empty:
+        return holders, keys, EMPTY
+    stays = ~removed
+    return (
+        np.concatenate((holders[stays], new_owners)),
+        np.concatenate((keys[stays], new_keys)),
+        FINE,
+    )
+
+
+@njit
+def parts(subscribers, places, members):
+    """How many places each member of a pool takes, spread evenly: int64[members]."""
+    desired = np.zeros(members, dtype=np.int64)
+    part = places / subscribers.size
+    for i in range(subscribers.size):
+        desired[subscribers[i]] = int(np.ceil(part * (i + 1))) - int(np.ceil(part * i))
+    return desired
+
+
+def _share_crowded(group: Group, holders: np.ndarray, codes: np.ndarray):
+    """(owners, codes, state, certain) where slots are crowded or partitions do not exist."""
     owners, given = [], []
     if group.prepared(sets.homogeneous):
         topics = group.prepared(sets.topics_named)
         mine = np.isin(codes >> 32, topics)
-        pools = [(topics, np.arange(order.size), holders[mine], codes[mine])]
+        pools = [(topics, np.arange(len(group.members)), holders[mine], codes[mine])]
     else:
         topics = group.prepared(topics_subscribed)
         left = ~np.isin(codes >> 32, topics)
@@ -64,13 +208,14 @@ def assign(group: Group) -> Assignment:
         given.append(codes[left])
         pools = _pools(group, topics, holders, codes)
     certain = True
-    for topics, subscribers, holders, codes in pools:
-        result = share(group, topics, subscribers, holders, codes)
-        owners.append(result[0])
-        given.append(result[1])
-        certain &= result[2]
-    offsets, lists = by_member(order[np.concatenate(owners)], np.concatenate(given), order.size)
-    return Assignment(offsets, lists, notes={} if certain else {"nondeterministic": True})
+    for pool in pools:
+        some, their, empty, fixed = share(group, *pool)
+        if empty:
+            return holders, codes, EMPTY, certain
+        owners.append(some)
+        given.append(their)
+        certain &= fixed
+    return np.concatenate(owners), np.concatenate(given), FINE, certain
 
 
 def anything_named(group: Group) -> bool:
@@ -128,8 +273,8 @@ def _pools(group: Group, topics: np.ndarray, holders: np.ndarray, codes: np.ndar
 def share(
     group: Group, topics: np.ndarray, subscribers: np.ndarray, holders: np.ndarray,
     codes: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, bool]:  # fmt: skip
-    """One pool: (owners, codes, whether Java fixes this result) from (holders, codes).
+) -> tuple[np.ndarray, np.ndarray, bool, bool]:  # fmt: skip
+    """One pool with trees: (owners, codes, whether it threw, whether Java fixes this result).
 
     ``topics``: in the order in which their partitions are laid out; ``subscribers``: members in the
     pool, ascending; ``holders``, ``codes``: who holds what, in the order of reading.
@@ -137,9 +282,7 @@ def share(
     pool = _pool(group, topics, codes)
     partitions, members = pool.partitions, len(group.members)
     sharing = -(-subscribers.size // partitions) if partitions else 0
-    desired = np.zeros(members, dtype=np.int64)
-    part = sharing * partitions / subscribers.size
-    desired[subscribers] = np.diff(np.ceil(part * np.arange(subscribers.size + 1)))
+    desired = parts(subscribers, sharing * partitions, members)
     members_of = Sets(*_grouped(holders, members))
     owners_of = Sets(*_grouped(pool.keys, pool.codes.size))
     ranks = None if pool.ranks is None else pool.ranks[pool.keys]
@@ -164,13 +307,10 @@ def share(
         inserted[walk], owners_of.offsets, owners_of.entries, holders, removed, sharing, desired,
         group.prepared(walk_of_numbers),
     )  # fmt: skip
-    if empty:
-        raise OriginalError(
-            "NoSuchElementException", "a partition lacks owners and no member has room any more"
-        )
     return (
         np.concatenate((holders[~removed], new_owners)),
         np.concatenate((codes[~removed], pool.codes[new_keys])),
+        empty,
         certain and fixed,
     )
 
@@ -214,10 +354,13 @@ def _pool(group: Group, topics: np.ndarray, claims: np.ndarray) -> Pool:
     return Pool(codes, hashes, ranks, topic.size, keys)
 
 
-def new_hash_map(mappings: int) -> int:
+@njit
+def new_hash_map(mappings):
     """Slots of ``AssignorHelpers.newHashMap``."""
-    wanted = np.float32(mappings + 1) / np.float32(0.75) + np.float32(1)
-    return table_size_for(int(wanted))
+    slots = 1
+    while slots < (mappings + 1) * 4 // 3 + 1:
+        slots *= 2
+    return slots
 
 
 class Sets(NamedTuple):
