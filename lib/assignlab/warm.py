@@ -6,7 +6,8 @@ small histories through every strategy calls all of them.
 
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from multiprocessing import get_context
 
@@ -42,27 +43,38 @@ def load(strategy: str) -> None:
 
 
 def main() -> None:
-    """Load every strategy, with a line for each on stderr, on all cores."""
+    """Load every strategy, with a line for each on stderr, on all cores.
+
+    Strategies of one house share compiled functions, so one process takes them one after the
+    other; two at once would compile the same functions twice.
+    """
     began = time.monotonic()
     names = assignors.names()
     # The first alone: what all of them share is compiled once then.
     first, *others = names
     tell(f"{len(names)} strategies on {cores()} cores; what is compiled already takes no time")
-    done = 0
+    timed([first])
     with ProcessPoolExecutor(cores(), mp_context=get_context("spawn")) as pool:
-        for turn in ([first], others):
-            for answer in as_completed([pool.submit(timed, name) for name in turn]):
-                done += 1
-                name, seconds = answer.result()
-                tell(f"{done}/{len(names)} {name} {seconds:.1f} s")
+        for ended in [pool.submit(timed, house) for house in houses(others)]:
+            ended.result()
     tell(f"done in {time.monotonic() - began:.1f} s")
 
 
-def timed(name: str) -> tuple[str, float]:
-    """Load a strategy in this process: (its name, seconds)."""
-    began = time.monotonic()
-    load(name)
-    return name, time.monotonic() - began
+def houses(names: Iterable[str]) -> list[list[str]]:
+    """The names by the package that their strategies are in, largest package first."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        package = assignors.get(name).assign.__module__.rpartition(".")[0]
+        found.setdefault(package, []).append(name)
+    return sorted(found.values(), key=len, reverse=True)
+
+
+def timed(names: Iterable[str]) -> None:
+    """Load strategies in this process, with a line for each."""
+    for name in names:
+        began = time.monotonic()
+        load(name)
+        tell(f"{name} {time.monotonic() - began:.1f} s")
 
 
 def tell(text: str) -> None:
