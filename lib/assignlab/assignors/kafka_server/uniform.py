@@ -42,7 +42,7 @@ def assign(group: Group) -> Assignment:
 STRATEGY = Strategy(
     name="server-uniform",
     system="Kafka coordinator",
-    first="4.2.0",
+    first="4.0.1",
     last="4.4.0",
     protocol="server",
     sticky=True,
