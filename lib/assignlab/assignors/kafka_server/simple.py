@@ -435,7 +435,7 @@ def revoke(offsets, walks, which, most, removed):
 
 @njit
 def insertions(keys, count, partitions):
-    """Keys in order of insertion, claims first, and whether the last new one was not the last call."""
+    """Keys in order of insertion, claims first, and whether calls followed the last new one."""
     seen = np.zeros(count, dtype=np.bool_)
     inserted = np.empty(count, dtype=np.int64)
     n = 0
