@@ -5,8 +5,8 @@ are taken by partitions per subscriber (most first), then by subscribers (fewest
 First every member keeps what it holds of subscribed topics. Then, topic by topic, the partitions
 that nobody holds go to the least loaded subscribers. Then, again topic by topic, partitions move
 from the most to the least loaded subscribers until these differ by one at the most; that is
-repeated until a whole turn moves nothing, or 16 times. So a group with overlapping subscriptions may
-end slightly unbalanced, by design.
+repeated until a whole turn moves nothing, or 16 times. So a group with overlapping subscriptions
+may end slightly unbalanced, by design.
 """
 
 from typing import NamedTuple
