@@ -230,10 +230,9 @@ def reference(x, y, ax: Axes, label: str) -> Axes:
 
 
 def counted(axes: np.ndarray, x: str, y: str) -> None:
-    """Axis titles for small multiples over a count: powers of two below, ``y`` on the left."""
+    """Axis titles for small multiples over a count, which starts at 0, as ``y`` does at the least."""
     for ax in axes.flat:
-        ax.set_xscale("log", base=2)
-        ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        ax.set_xlim(left=0)
     for ax in axes[-1]:
         ax.set_xlabel(x)
     for ax in axes[:, 0]:
