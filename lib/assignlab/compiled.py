@@ -40,7 +40,8 @@ def njit(function):
     compiled = numba.njit(cache=True, nogil=True)(function)
     file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     if file is not None:  # not there under NUMBA_DISABLE_JIT
-        file._source_stamp = (file._source_stamp, _digest(function.__module__))
+        # The version is compared before anything is unpickled, which an older source may prevent.
+        file._version = f"{file._version} {_digest(function.__module__)}"
     return compiled
 
 

@@ -97,7 +97,7 @@ def assign_sticky(group: Group, cooperative: bool) -> Assignment:
         holder, rivals, owned, newest = settle_claims(shape, phantoms, *read, cooperative)
     if group.prepared(all_subscriptions_equal):
         status, offsets, codes = constrained.build(
-            shape, racks, phantoms, holder, rivals, owned, cooperative
+            shape, racks, phantoms, claims.offsets, claims.codes, holder, rivals, owned, cooperative
         )
         if status != constrained.DONE:
             raise OriginalError("IllegalStateException", constrained.FAULTS[status])

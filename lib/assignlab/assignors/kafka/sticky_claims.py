@@ -21,6 +21,7 @@ from assignlab.jvm import hash_map_order
 NOBODY = -1
 NO_GENERATION = -1
 UNKNOWN_PHANTOM = -(2**40)
+NO_PHANTOMS = np.empty(0, dtype=np.int64)
 
 
 class Shape(NamedTuple):
@@ -30,7 +31,8 @@ class Shape(NamedTuple):
     the map of owned partitions, which is filled in that order, and of the ids; ``topics``:
     int64[n] by name, those with partitions that somebody subscribes to; ``base``:
     int64[all topics], first number of each, -1 for other topics; ``partitions``:
-    int64[all topics]; ``codes``: int64[total], partition code of every number.
+    int64[all topics]; ``codes``: int64[total], partition code of every number;
+    ``rank``: int64[all topics], position in ``topics``.
     """
 
     by_hash: np.ndarray
@@ -40,6 +42,7 @@ class Shape(NamedTuple):
     base: np.ndarray
     partitions: np.ndarray
     codes: np.ndarray
+    rank: np.ndarray
 
 
 def shape_of(group: Group) -> Shape:
@@ -50,6 +53,8 @@ def shape_of(group: Group) -> Shape:
     starts = np.cumsum(counts) - counts
     base = np.full(len(group.topics), -1, dtype=np.int64)
     base[topics] = starts
+    rank = np.full(len(group.topics), -1, dtype=np.int64)
+    rank[topics] = np.arange(topics.size)
     numbers = np.arange(counts.sum(), dtype=np.int64)
     codes = code(np.repeat(topics, counts), numbers - np.repeat(starts, counts))
     by_hash = group.prepared(orders.members_by_hash)
@@ -62,6 +67,7 @@ def shape_of(group: Group) -> Shape:
         base,
         partitions,
         codes,
+        rank,
     )
 
 
@@ -87,40 +93,29 @@ def all_subscriptions_equal(group: Group) -> bool:
     return True
 
 
-class Phantoms(NamedTuple):
-    """Claimed partitions beyond the end of their topic: int64[phantoms] each.
-
-    ``codes``, sorted; ``rank``: the position of the topic in ``Shape.topics``; ``order``: the
-    phantoms by (partition, topic name).
-    """
-
-    codes: np.ndarray
-    rank: np.ndarray
-    order: np.ndarray
-
-
-NO_PHANTOMS = Phantoms(*(np.empty(0, dtype=np.int64) for _ in Phantoms._fields))
-
-
-def phantoms_of(group: Group, shape: Shape) -> Phantoms:
-    """The phantoms that somebody claims."""
+def phantoms_of(group: Group, shape: Shape) -> np.ndarray:
+    """The codes of the phantoms that somebody claims, sorted: int64[phantoms]."""
     claimed = group.claims.codes
     topic = topic_of(claimed)
     beyond = (shape.base[topic] >= 0) & (partition_of(claimed) >= shape.partitions[topic])
-    codes = np.unique(claimed[beyond])
-    position = np.empty(shape.base.size, dtype=np.int64)
-    position[shape.topics] = np.arange(shape.topics.size)
-    rank = position[topic_of(codes)]
-    return Phantoms(codes, rank, np.lexsort((rank, partition_of(codes))))
+    return np.unique(claimed[beyond])
 
 
 @inner
-def phantom_number(claimed, shape, phantoms):
-    """The number of a claim beyond the last partition; -1 if it is not among the phantoms."""
-    k = np.searchsorted(phantoms.codes, claimed)
-    if k == phantoms.codes.size or phantoms.codes[k] != claimed:
+def number_of_phantom(claimed, shape, phantoms):
+    """The number of a claim beyond the end of its topic; -1 if it is not among the phantoms."""
+    k = np.searchsorted(phantoms, claimed)
+    if k == phantoms.size or phantoms[k] != claimed:
         return -1
     return shape.codes.size + k
+
+
+@inner
+def number_in(topic, partition, shape, phantoms):
+    """The number of a claimed partition of a subscribed topic; -1 for an unknown phantom."""
+    if partition < shape.partitions[topic]:
+        return shape.base[topic] + partition
+    return number_of_phantom((topic << 32) + partition, shape, phantoms)
 
 
 @inner
@@ -150,7 +145,8 @@ def settle_claims(
     owned int64[members]: how many each keeps; the newest generation, ``UNKNOWN_PHANTOM`` when a
     claim is beyond the end and not among ``phantoms``).
     """
-    holder = np.full(shape.codes.size + phantoms.codes.size, NOBODY, dtype=np.int32)
+    base, partitions = shape.base, shape.partitions
+    holder = np.full(shape.codes.size + phantoms.size, NOBODY, dtype=np.int32)
     rivals = np.zeros(holder.size, dtype=np.bool_)
     owned = np.zeros(shape.by_hash.size, dtype=np.int64)
     newest = NO_GENERATION
@@ -159,12 +155,12 @@ def settle_claims(
         newest = max(newest, mine)
         for k in range(offsets[m], offsets[m + 1]):
             topic = codes[k] >> 32
-            if shape.base[topic] < 0:
+            if base[topic] < 0:
                 continue
             partition = codes[k] - (topic << 32)
-            x = shape.base[topic] + partition
-            if partition >= shape.partitions[topic]:
-                x = phantom_number(codes[k], shape, phantoms)
+            x = base[topic] + partition
+            if partition >= partitions[topic]:
+                x = number_of_phantom(codes[k], shape, phantoms)
                 if x < 0:
                     return holder, rivals, owned, UNKNOWN_PHANTOM
             if holder[x] == NOBODY:

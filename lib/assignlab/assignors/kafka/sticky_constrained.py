@@ -17,6 +17,7 @@ from assignlab.assignors.kafka.racks import (
     racks_mismatch,
     sorted_by_rack_consumers,
 )
+from assignlab.assignors.kafka.sticky_claims import number_in, number_of_phantom
 from assignlab.compiled import inner, njit
 
 DONE = 0
@@ -27,6 +28,8 @@ BELOW_MIN = 3
 UNDER_MIN = 1
 EXACTLY_MIN = 2
 FILLED = 3
+
+FEW = 40
 
 
 class Deal(NamedTuple):
@@ -57,7 +60,7 @@ class Deal(NamedTuple):
 
 
 @njit
-def build(shape, racks, phantoms, holder, rivals, owned, cooperative):
+def build(shape, racks, phantoms, offsets, claimed, holder, rivals, owned, cooperative):
     """Keep, then deal. Returns (status, offsets, codes of the members' lists)."""
     members = owned.size
     total = shape.codes.size
@@ -71,7 +74,7 @@ def build(shape, racks, phantoms, holder, rivals, owned, cooperative):
         shape.by_owned, owned, min_quota, max_quota, expected
     )
     rows = np.empty(members * (max_quota + 1), dtype=np.int64)
-    length = keep_lists(shape, phantoms, holder, owned, kept, rows)
+    length = keep_lists(shape, phantoms, offsets, claimed, holder, owned, kept, rows)
     unassigned = unassigned_partitions(shape, phantoms, holder)
 
     deal = Deal(
@@ -142,7 +145,7 @@ def assign_owned_partitions(by_owned, owned, min_quota, max_quota, expected):
 
 
 @inner
-def keep_lists(shape, phantoms, holder, owned, kept, rows):
+def keep_lists(shape, phantoms, offsets, claimed, holder, owned, kept, rows):
     """Write what members keep, by (partition, topic name), and take the rest from them.
 
     Afterwards ``holder`` is a member only where a partition is kept. Returns the lengths.
@@ -150,50 +153,72 @@ def keep_lists(shape, phantoms, holder, owned, kept, rows):
     members = owned.size
     width = rows.size // members
     length = np.zeros(members, dtype=np.int64)
-    if owned.max() == 0:
-        return length
-    ranks = np.arange(shape.topics.size)
-    left = ranks.size
-    k = 0
-    p = 0
-    while left > 0:
-        still = 0
-        for i in range(left):
-            t = shape.topics[ranks[i]]
-            while k < phantoms.order.size and comes_before(phantoms, k, p, ranks[i]):
-                x = shape.codes.size + phantoms.order[k]
-                keep(x, phantoms.codes[phantoms.order[k]], holder, kept, length, rows, width)
-                k += 1
-            if p < shape.partitions[t]:
-                keep(shape.base[t] + p, (t << 32) + p, holder, kept, length, rows, width)
-                ranks[still] = ranks[i]
-                still += 1
-        left = still
-        p += 1
-    while k < phantoms.order.size:
-        x = shape.codes.size + phantoms.order[k]
-        keep(x, phantoms.codes[phantoms.order[k]], holder, kept, length, rows, width)
-        k += 1
+    bits = 1
+    while 1 << bits < shape.topics.size:
+        bits += 1
+    longest = 0
+    for m in range(members):
+        longest = max(longest, offsets[m + 1] - offsets[m])
+    keys = np.empty(longest, dtype=np.int64)
+    spare = np.empty(longest, dtype=np.int64)
+    base, partitions, rank = shape.base, shape.partitions, shape.rank
+    for m in range(members):
+        if owned[m] == 0:
+            continue
+        n = 0
+        for k in range(offsets[m], offsets[m + 1]):
+            topic = claimed[k] >> 32
+            if base[topic] < 0:
+                continue
+            partition = claimed[k] - (topic << 32)
+            x = base[topic] + partition
+            if partition >= partitions[topic]:
+                x = number_of_phantom(claimed[k], shape, phantoms)
+            if holder[x] == m:
+                keys[n] = partition << bits | rank[topic]
+                n += 1
+        last = -1
+        for key in sort(keys[:n], spare[:n]):
+            if key == last:
+                continue
+            last = key
+            topic = shape.topics[key & ((1 << bits) - 1)]
+            if length[m] < kept[m]:
+                rows[m * width + length[m]] = (topic << 32) + (key >> bits)
+                length[m] += 1
+            else:
+                holder[number_in(topic, key >> bits, shape, phantoms)] = -2 - m
     return length
 
 
 @inner
-def comes_before(phantoms, k, partition, topic_rank):
-    i = phantoms.order[k]
-    p = phantoms.codes[i] & 0xFFFFFFFF
-    return p < partition or (p == partition and phantoms.rank[i] < topic_rank)
-
-
-@inner
-def keep(x, code, holder, kept, length, rows, width):
-    m = holder[x]
-    if m < 0:
-        return
-    if length[m] < kept[m]:
-        rows[m * width + length[m]] = code
-        length[m] += 1
-    else:
-        holder[x] = -2 - m
+def sort(keys, spare):
+    """The keys, none negative, in order: by insertion if few, else by radix, 8 bits at a time."""
+    if keys.size <= FEW:
+        for i in range(1, keys.size):
+            key = keys[i]
+            k = i
+            while k > 0 and keys[k - 1] > key:
+                keys[k] = keys[k - 1]
+                k -= 1
+            keys[k] = key
+        return keys
+    greatest = keys.max()
+    shift = 0
+    start = np.empty(257, dtype=np.int64)
+    while greatest >> shift > 0:
+        start[:] = 0
+        for key in keys:
+            start[(key >> shift & 255) + 1] += 1
+        for digit in range(256):
+            start[digit + 1] += start[digit]
+        for key in keys:
+            digit = key >> shift & 255
+            spare[start[digit]] = key
+            start[digit] += 1
+        keys, spare = spare, keys
+        shift += 8
+    return keys
 
 
 @inner
@@ -204,9 +229,9 @@ def unassigned_partitions(shape, phantoms, holder):
     up among all partitions, so behind its topic everything counts as unassigned.
     """
     last = shape.topics.size
-    for i in range(phantoms.rank.size):
+    for i in range(phantoms.size):
         if holder[shape.codes.size + i] >= 0:
-            last = min(last, phantoms.rank[i])
+            last = min(last, shape.rank[phantoms[i] >> 32])
     unassigned = np.empty(shape.codes.size, dtype=np.int64)
     n = 0
     for rank in range(shape.topics.size):

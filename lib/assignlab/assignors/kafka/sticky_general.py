@@ -22,7 +22,7 @@ from assignlab.assignors.kafka.roundrobin import subscriptions_by_topic
 from assignlab.assignors.kafka.sticky_claims import (
     NOBODY,
     claimed_generation,
-    phantom_number,
+    number_in,
     shape_of,
 )
 from assignlab.assignors.kafka.racks import NO_RACK, racks_mismatch
@@ -210,8 +210,11 @@ def assign_owned_partitions(
     for m in range(members):
         mine = claimed_generation(m, cooperative, present, generation, sub_generation)
         for k in range(offsets[m], offsets[m + 1]):
-            x = number_of(codes[k], shape, phantoms)
-            if x < 0 or holder[x] != m:
+            topic = codes[k] >> 32
+            if shape.base[topic] < 0:
+                continue
+            x = number_in(topic, codes[k] - (topic << 32), shape, phantoms)
+            if holder[x] != m:
                 continue
             if held.where[x, OWNER] == m:
                 if mine <= max(sub_generation[m], -1):
@@ -224,19 +227,7 @@ def assign_owned_partitions(
 @inner
 def topic_of_number(shape, phantoms, x):
     total = shape.codes.size
-    return (shape.codes[x] if x < total else phantoms.codes[x - total]) >> 32
-
-
-@inner
-def number_of(claimed, shape, phantoms):
-    """The number of a claimed partition; -1 where its topic is not subscribed or has none."""
-    topic = claimed >> 32
-    if shape.base[topic] < 0:
-        return -1
-    partition = claimed - (topic << 32)
-    if partition < shape.partitions[topic]:
-        return shape.base[topic] + partition
-    return phantom_number(claimed, shape, phantoms)
+    return (shape.codes[x] if x < total else phantoms[x - total]) >> 32
 
 
 @inner
@@ -249,9 +240,9 @@ def unassigned_partitions(shape, potential, phantoms, held):
     """
     stuck = False
     last = np.zeros(shape.base.size, dtype=np.bool_)
-    for i in range(phantoms.codes.size):
+    for i in range(phantoms.size):
         if held.where[shape.codes.size + i, OWNER] >= 0:
-            last[phantoms.codes[i] >> 32] = True
+            last[phantoms[i] >> 32] = True
     fresh = np.zeros(shape.codes.size, dtype=np.bool_)
     for t in potential.topics:
         for x in range(shape.base[t], shape.base[t] + shape.partitions[t]):
@@ -342,7 +333,7 @@ def lists_of(shape, phantoms, held, wanted):
         m = held.log[e, MEMBER]
         if m != DEAD:
             x = held.log[e, PARTITION]
-            lists[fill[m]] = shape.codes[x] if x < total else phantoms.codes[x - total]
+            lists[fill[m]] = shape.codes[x] if x < total else phantoms[x - total]
             fill[m] += 1
     return offsets, lists
 
