@@ -20,9 +20,10 @@ from assignlab.assignors.kafka.movements import (
 )
 from assignlab.assignors.kafka.roundrobin import subscriptions_by_topic
 from assignlab.assignors.kafka.sticky_claims import (
+    NO_GENERATION,
     NOBODY,
     claimed_generation,
-    number_in,
+    number_of_phantom,
     shape_of,
 )
 from assignlab.assignors.kafka.racks import NO_RACK, racks_mismatch
@@ -189,39 +190,63 @@ def assign_owned_partitions(
     present, generation, sub_generation, cooperative, facts,
 ):  # fmt: skip
     """The lists with what members keep. Notes in ``facts`` whether anything had to be revoked."""
-    members = potential.kind.size
     total = shape.codes.size
-    count = 0
-    for x in range(holder.size):
-        m = holder[x]
-        if m < 0:
-            continue
-        topic = topic_of_number(shape, phantoms, x)
-        if not potential.may[potential.kind[m], topic] or (
-            racks.in_use and racks_mismatch(racks, m, x)
-        ):
-            holder[x] = NOBODY
-            facts[REVOKED] = True
-        else:
-            count += 1
-    held = empty_lists(members, holder.size, total, 2 * total + count + 64)
-    if count == 0:
-        return held
-    for m in range(members):
-        mine = claimed_generation(m, cooperative, present, generation, sub_generation)
+    count = revoke_unsubscribed(shape, potential, racks, phantoms, holder, facts)
+    held = empty_lists(potential.kind.size, holder.size, total, 2 * total + count + 64)
+    base, partitions = shape.base, shape.partitions
+    size, where, log = held.size, held.where, held.log
+    end = 0
+    for m in range(size.size if count > 0 else 0):
         for k in range(offsets[m], offsets[m + 1]):
             topic = codes[k] >> 32
-            if shape.base[topic] < 0:
+            if base[topic] < 0:
                 continue
-            x = number_in(topic, codes[k] - (topic << 32), shape, phantoms)
+            partition = codes[k] - (topic << 32)
+            x = base[topic] + partition
+            if partition >= partitions[topic]:
+                x = number_of_phantom(codes[k], shape, phantoms)
             if holder[x] != m:
                 continue
-            if held.where[x, OWNER] == m:
-                if mine <= max(sub_generation[m], -1):
+            if where[x, OWNER] == m:
+                mine = claimed_generation(m, cooperative, present, generation, sub_generation)
+                if mine <= max(sub_generation[m], NO_GENERATION):
                     continue
-                remove(held, x)
-            append(held, x, m)
+                log[where[x, ENTRY], MEMBER] = DEAD
+                size[m] -= 1
+            log[end, PARTITION] = x
+            log[end, MEMBER] = m
+            where[x, OWNER] = m
+            where[x, ENTRY] = end
+            size[m] += 1
+            end += 1
+    held.used[0] = end
     return held
+
+
+@inner
+def revoke_unsubscribed(shape, potential, racks, phantoms, holder, facts):
+    """Release what its holder no longer subscribes to, or has in another rack. Counts the rest."""
+    may, kind = potential.may, potential.kind
+    count = 0
+    for t in shape.topics:
+        for x in range(shape.base[t], shape.base[t] + shape.partitions[t]):
+            m = holder[x]
+            if m >= 0:
+                if may[kind[m], t] and not (racks.in_use and racks_mismatch(racks, m, x)):
+                    count += 1
+                else:
+                    holder[x] = NOBODY
+                    facts[REVOKED] = True
+    for x in range(shape.codes.size, holder.size):
+        m = holder[x]
+        if m >= 0:
+            topic = phantoms[x - shape.codes.size] >> 32
+            if may[kind[m], topic] and not (racks.in_use and racks_mismatch(racks, m, x)):
+                count += 1
+            else:
+                holder[x] = NOBODY
+                facts[REVOKED] = True
+    return count
 
 
 @inner
@@ -356,7 +381,7 @@ def no_seats(members, racks):
 
 @inner
 def take_seats(potential, racks, held, fixed, topic, seats):
-    """Seat the topic's subscribers, without rack first, then rack by rack.
+    """Seat the topic's subscribers, without rack first, then rack by rack. Returns the width.
 
     ``fixed``: bool[members], those not to be seated, or empty.
     """
@@ -378,12 +403,13 @@ def take_seats(potential, racks, held, fixed, topic, seats):
         seats.group[g] += 1
         seats.seat[m] = seat
         if fixed.size == 0 or not fixed[m]:
-            seats.tree[width + seat] = load_key(potential, held, m)
+            seats.tree[width + seat] = held.size[m] << RANK_BITS | potential.rank[m]
     for g in range(seats.group.size - 1, 0, -1):
         seats.group[g] = seats.group[g - 1]
     seats.group[0] = 0
     for i in range(width - 1, 0, -1):
         seats.tree[i] = min(seats.tree[2 * i], seats.tree[2 * i + 1])
+    return width
 
 
 @inner
@@ -399,23 +425,24 @@ def leave_seats(potential, topic, seats):
 
 
 @inner
-def load_key(potential, held, m):
-    return held.size[m] << RANK_BITS | potential.rank[m]
-
-
-@inner
 def update_seat(potential, held, m, seats):
     """The size of member ``m`` has changed."""
     if seats.seat[m] < 0:
         return
     i = seats.width[0] + seats.seat[m]
-    if seats.tree[i] == NOT_SEATED:
-        return
-    seats.tree[i] = load_key(potential, held, m)
-    i >>= 1
-    while i > 0:
-        seats.tree[i] = min(seats.tree[2 * i], seats.tree[2 * i + 1])
+    if seats.tree[i] != NOT_SEATED:
+        update_tree(seats.tree, i, held.size[m] << RANK_BITS | potential.rank[m])
+
+
+@inner
+def update_tree(tree, i, key):
+    tree[i] = key
+    while i > 1:
+        least = min(tree[i], tree[i ^ 1])
         i >>= 1
+        if tree[i] == least:
+            return
+        tree[i] = least
 
 
 @inner
@@ -460,24 +487,33 @@ def maybe_assign(shape, potential, racks, held, fresh):
 
     First only where racks match, then whatever is left.
     """
-    seats = no_seats(held.size.size, racks)
+    size, where, log = held.size, held.where, held.log
+    seats = no_seats(size.size, racks)
+    tree, seat, rank = seats.tree, seats.seat, potential.rank
     nobody_fixed = np.empty(0, dtype=np.bool_)
+    end = held.used[0]
     for final in range(0 if racks.in_use else 1, 2):
         for t in potential.topics:
-            seated = False
+            width = 0
             for x in range(shape.base[t], shape.base[t] + shape.partitions[t]):
-                if not fresh[x] or held.where[x, OWNER] >= 0:
+                if not fresh[x] or where[x, OWNER] >= 0:
                     continue
-                if not seated:
-                    take_seats(potential, racks, held, nobody_fixed, t, seats)
-                    seated = True
-                key = seats.tree[1] if final == 1 else least_in_racks(racks, seats, x)
-                if key != NOT_SEATED:
-                    m = member_of_key(shape, key)
-                    append(held, x, m)
-                    update_seat(potential, held, m, seats)
-            if seated:
+                if width == 0:
+                    width = take_seats(potential, racks, held, nobody_fixed, t, seats)
+                key = tree[1] if final == 1 else least_in_racks(racks, seats, x)
+                if key == NOT_SEATED:
+                    continue
+                m = shape.by_id[key & ((1 << RANK_BITS) - 1)]
+                log[end, PARTITION] = x
+                log[end, MEMBER] = m
+                where[x, OWNER] = m
+                where[x, ENTRY] = end
+                size[m] += 1
+                end += 1
+                update_tree(tree, width + seat[m], size[m] << RANK_BITS | rank[m])
+            if width > 0:
                 leave_seats(potential, t, seats)
+    held.used[0] = end
 
 
 # Balance
