@@ -160,7 +160,7 @@ def stacked(frame: pd.DataFrame, parts: Sequence[str], ax: Axes, group: str = "s
         )  # fmt: skip
         left += width
     ax.set_yticks(places, frame[group])
-    ax.invert_yaxis()
+    ax.set_ylim(len(frame) - 0.5, -0.5)  # the first on top, also where axes share y
     ax.grid(axis="y", visible=False)
     return ax
 
