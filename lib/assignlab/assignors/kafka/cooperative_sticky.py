@@ -47,7 +47,9 @@ def assign(group: Group) -> Assignment:
 def reclaim(group: Group, assignment: Assignment) -> Assignment:
     """The lists as they come back with the next claims: by topic name and partition."""
     shape = group.prepared(shape_of)
-    owners = owner_by_number(assignment.offsets, assignment.codes, shape)
+    owners = owner_by_number(
+        assignment.offsets, assignment.codes, shape.base, shape.partitions, shape.codes.size
+    )
     if owners.size == 0 and assignment.codes.size > 0:
         rank = group.topics.names.rank[assignment.codes >> 32]
         order = np.lexsort((assignment.codes & 0xFFFFFFFF, rank, assignment.owners))
@@ -56,16 +58,16 @@ def reclaim(group: Group, assignment: Assignment) -> Assignment:
 
 
 @njit
-def owner_by_number(offsets, codes, shape):
+def owner_by_number(offsets, codes, base, partitions, total):
     """Who has each partition, int64[partitions]; empty if some do not exist or are held twice."""
-    owners = np.full(shape.codes.size, -1, dtype=np.int64)
+    owners = np.full(total, -1, dtype=np.int64)
     for m in range(offsets.size - 1):
         for k in range(offsets[m], offsets[m + 1]):
             topic = codes[k] >> 32
             partition = codes[k] - (topic << 32)
-            if shape.base[topic] < 0 or partition >= shape.partitions[topic]:
+            if base[topic] < 0 or partition >= partitions[topic]:
                 return owners[:0]
-            x = shape.base[topic] + partition
+            x = base[topic] + partition
             if owners[x] >= 0:
                 return owners[:0]
             owners[x] = m

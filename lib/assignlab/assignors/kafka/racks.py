@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.assignors.kafka import orders
+from assignlab.assignors.kafka.packed import pack, part
 from assignlab.compiled import inner
 from assignlab.group import Group
 
@@ -33,29 +34,34 @@ class Racks(NamedTuple):
     members: np.ndarray
 
 
-def no_racks() -> Racks:
-    """Racks do not count."""
-    empty = np.empty(0, dtype=np.int64)
-    return Racks(False, empty, empty, empty, empty)
+NO_RACKS = pack([()] * 4)
 
 
-def rack_info(group: Group) -> Racks:
-    """The racks of members and partitions, if they count."""
+def rack_info(group: Group) -> np.ndarray:
+    """The :class:`Racks` of a group, packed; without any member if they do not count."""
     if group.members.racks is None or group.topics.racks is None:
-        return no_racks()
+        return NO_RACKS
     of_member, of_partition = numbered_racks(group)
     numbers = [rack for racks in of_partition for rack in racks]
     if not use_rack_aware_assignment(set(of_member), of_partition):
-        return no_racks()
-    return Racks(
-        True,
-        np.array(of_member, dtype=np.int64),
-        np.cumsum([0] + [len(racks) for racks in of_partition], dtype=np.int64),
-        np.array(numbers, dtype=np.int64),
-        np.bincount(
-            [rack for rack in of_member if rack != NO_RACK], minlength=max(numbers) + 1
-        ).astype(np.int64),
+        return NO_RACKS
+    return pack(
+        (
+            of_member,
+            np.cumsum([0] + [len(racks) for racks in of_partition]),
+            numbers,
+            np.bincount(
+                [rack for rack in of_member if rack != NO_RACK], minlength=max(numbers) + 1
+            ),
+        )
     )
+
+
+@inner
+def unpack_racks(packed):
+    """The :class:`Racks` in a packed one."""
+    of_member = part(packed, 0)
+    return Racks(of_member.size > 0, of_member, part(packed, 1), part(packed, 2), part(packed, 3))
 
 
 def numbered_racks(group: Group) -> tuple[list[int], list[tuple[int, ...]]]:

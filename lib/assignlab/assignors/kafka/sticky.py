@@ -52,6 +52,8 @@ Different subscriptions; then C0 leaves:
 {'C1': [['t1', 0], ['t1', 1], ['t0', 0]], 'C2': [['t2', 0], ['t2', 1], ['t2', 2]]}
 """
 
+from types import ModuleType
+
 import numpy as np
 
 from assignlab.assignment import Assignment
@@ -61,10 +63,9 @@ from assignlab.assignors.kafka.racks import rack_info
 from assignlab.assignors.kafka.sticky_2_0 import group_data_by_topic, regroup_crowded
 from assignlab.assignors.kafka.sticky_claims import (
     NO_PHANTOMS,
-    UNKNOWN_PHANTOM,
     all_subscriptions_equal,
+    packed_shape,
     phantoms_of,
-    settle_claims,
     shape_of,
 )
 from assignlab.compiled import njit
@@ -86,34 +87,28 @@ def assign_sticky(group: Group, cooperative: bool) -> Assignment:
     """The assignment of both sticky assignors; ``cooperative``: as adjusted for that protocol."""
     if len(group.members) == 0:
         raise OriginalError("ArithmeticException", "partitions are divided by no members")
+    if group.prepared(all_subscriptions_equal):
+        known = group.prepared(packed_shape), group.prepared(rack_info)
+        status, offsets, codes = run(constrained, group, known, cooperative)
+        certain = True
+    else:
+        shape, racks = group.prepared(packed_shape), group.prepared(rack_info)
+        known = shape, *group.prepared(general.potential_of), racks
+        status, offsets, codes, certain = run(general, group, known, cooperative)
+    return Assignment(offsets, codes, notes={} if certain else {"nondeterministic": True})
+
+
+def run(algorithm: ModuleType, group: Group, known: tuple, cooperative: bool) -> tuple:
+    """One of the two algorithms, told of claims beyond the end of a topic if there are any."""
     claims = group.claims
     read = (claims.offsets, claims.codes, claims.present, claims.generation, claims.sub_generation)
-    shape = group.prepared(shape_of)
-    racks = group.prepared(rack_info)
-    phantoms = NO_PHANTOMS
-    holder, rivals, owned, newest = settle_claims(shape, phantoms, *read, cooperative)
-    if newest == UNKNOWN_PHANTOM:
-        phantoms = phantoms_of(group, shape)
-        holder, rivals, owned, newest = settle_claims(shape, phantoms, *read, cooperative)
-    if group.prepared(all_subscriptions_equal):
-        status, offsets, codes = constrained.build(
-            shape, racks, phantoms, claims.offsets, claims.codes, holder, rivals, owned, cooperative
-        )
-        if status != constrained.DONE:
-            raise OriginalError("IllegalStateException", constrained.FAULTS[status])
-        return Assignment(offsets, codes)
-    known = shape, group.prepared(general.potential_of), racks, phantoms
-    settled, offsets, codes, *lists = general.assign(
-        *known, holder, newest, *read, cooperative
-    )
-    certain = True
-    if not settled:
-        status, offsets, codes, certain = general.balance(
-            *known, *lists, claims.offsets, claims.codes, cooperative
-        )
-        if status != general.DONE:
-            raise OriginalError(*general.FAULTS[status])
-    return Assignment(offsets, codes, notes={} if certain else {"nondeterministic": True})
+    answer = algorithm.build(*known, NO_PHANTOMS, *read, cooperative)
+    if answer[0] == algorithm.PHANTOMS:
+        phantoms = phantoms_of(group, group.prepared(shape_of))
+        answer = algorithm.build(*known, phantoms, *read, cooperative)
+    if answer[0] != algorithm.DONE:
+        raise OriginalError(*algorithm.FAULTS[answer[0]])
+    return answer
 
 
 def reclaim(group: Group, assignment: Assignment) -> Assignment:

@@ -14,7 +14,8 @@ import numpy as np
 
 from assignlab.assignment import code, partition_of, topic_of
 from assignlab.assignors.kafka import orders
-from assignlab.compiled import inner, njit
+from assignlab.assignors.kafka.packed import pack, part
+from assignlab.compiled import inner
 from assignlab.group import ABSENT, Group
 from assignlab.jvm import hash_map_order
 
@@ -43,6 +44,20 @@ class Shape(NamedTuple):
     partitions: np.ndarray
     codes: np.ndarray
     rank: np.ndarray
+
+
+def packed_shape(group: Group) -> np.ndarray:
+    """:func:`shape_of` in one array."""
+    return pack(group.prepared(shape_of))
+
+
+@inner
+def unpack_shape(packed):
+    """The :class:`Shape` in a packed one."""
+    return Shape(
+        part(packed, 0), part(packed, 1), part(packed, 2), part(packed, 3),
+        part(packed, 4), part(packed, 5), part(packed, 6), part(packed, 7),
+    )  # fmt: skip
 
 
 def shape_of(group: Group) -> Shape:
@@ -78,6 +93,8 @@ def all_subscriptions_equal(group: Group) -> bool:
     the order of the HashMap) count as equal, empty ones behind it do not.
     """
     members = group.members
+    if members.offsets.size == 2:
+        return True
     first: frozenset | None = None
     seen = set()
     for s in members.subscription[group.prepared(orders.members_by_hash)].tolist():
@@ -131,7 +148,7 @@ def claimed_generation(m, cooperative, present, generation, sub_generation):
     return NO_GENERATION
 
 
-@njit
+@inner
 def settle_claims(
     shape, phantoms, offsets, codes, present, generation, sub_generation, cooperative
 ):

@@ -16,14 +16,22 @@ from assignlab.assignors.kafka.racks import (
     next_rack_consumer,
     racks_mismatch,
     sorted_by_rack_consumers,
+    unpack_racks,
 )
-from assignlab.assignors.kafka.sticky_claims import number_in, number_of_phantom
+from assignlab.assignors.kafka.sticky_claims import (
+    UNKNOWN_PHANTOM,
+    number_in,
+    number_of_phantom,
+    settle_claims,
+    unpack_shape,
+)
 from assignlab.compiled import inner, njit
 
 DONE = 0
 NO_UNFILLED = 1
 NOT_ENOUGH = 2
 BELOW_MIN = 3
+PHANTOMS = 4
 
 UNDER_MIN = 1
 EXACTLY_MIN = 2
@@ -60,8 +68,21 @@ class Deal(NamedTuple):
 
 
 @njit
-def build(shape, racks, phantoms, offsets, claimed, holder, rivals, owned, cooperative):
-    """Keep, then deal. Returns (status, offsets, codes of the members' lists)."""
+def build(
+    shape, racks, phantoms, offsets, claimed, present, generation, sub_generation, cooperative
+):
+    """Settle the claims, keep, then deal. Returns (status, offsets, codes of the members' lists).
+
+    ``shape``, ``racks``: packed; ``phantoms``: int64[n], ``claimed`` codes of partitions beyond the
+    end of their topic; the claims as in ``assignlab.group.Claims``.
+    """
+    shape = unpack_shape(shape)
+    racks = unpack_racks(racks)
+    holder, rivals, owned, newest = settle_claims(
+        shape, phantoms, offsets, claimed, present, generation, sub_generation, cooperative
+    )
+    if newest == UNKNOWN_PHANTOM:
+        return PHANTOMS, offsets, claimed
     members = owned.size
     total = shape.codes.size
     min_quota = total // members
@@ -395,7 +416,13 @@ def lists_of_rows(rows, length):
 
 
 FAULTS = {
-    NO_UNFILLED: "No more unfilled consumers: claims beyond the end of a topic took places",
-    NOT_ENOUGH: "fewer members than expected have more than the minimum, and nothing is left",
-    BELOW_MIN: "a member is below the minimum, and nothing is left",
+    NO_UNFILLED: (
+        "IllegalStateException",
+        "no more unfilled consumers: claims beyond the end of a topic took places",
+    ),
+    NOT_ENOUGH: (
+        "IllegalStateException",
+        "fewer members than expected have more than the minimum, and nothing is left",
+    ),
+    BELOW_MIN: ("IllegalStateException", "a member is below the minimum, and nothing is left"),
 }

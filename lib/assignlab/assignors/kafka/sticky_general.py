@@ -22,11 +22,15 @@ from assignlab.assignors.kafka.roundrobin import subscriptions_by_topic
 from assignlab.assignors.kafka.sticky_claims import (
     NO_GENERATION,
     NOBODY,
+    UNKNOWN_PHANTOM,
     claimed_generation,
     number_of_phantom,
+    settle_claims,
     shape_of,
+    unpack_shape,
 )
-from assignlab.assignors.kafka.racks import NO_RACK, racks_mismatch
+from assignlab.assignors.kafka.packed import pack, part
+from assignlab.assignors.kafka.racks import NO_RACK, racks_mismatch, unpack_racks
 from assignlab.compiled import inner, njit
 from assignlab.group import Group
 from assignlab.jvm import signed, topic_partition_hashes
@@ -36,6 +40,7 @@ BALANCED = -1
 BETTER = -2
 NULL_POINTER = 1
 NO_ELEMENT = 2
+PHANTOMS = 3
 
 REVOKED, STRANGE, INITIALIZING = 0, 1, 2
 
@@ -51,8 +56,8 @@ class Potential(NamedTuple):
 
     ``topics``: int64[n], by (number of subscribers, name); the subscribers of topic t are
     ``members[starts[t]:starts[t + 1]]``, by member id; ``rank``: int64[members] position by member
-    id; ``kind``: int64[members], the subscription; ``may``: bool[subscriptions, topics];
-    ``most``: int64[members], partitions that a member could have; ``hashes``: int32[topics].
+    id; ``kind``: int64[members], the subscription; ``most``: int64[members], partitions that a
+    member could have; ``hashes``: int64[topics], hash codes; ``may``: bool[subscriptions, topics].
     """
 
     topics: np.ndarray
@@ -60,29 +65,38 @@ class Potential(NamedTuple):
     members: np.ndarray
     rank: np.ndarray
     kind: np.ndarray
-    may: np.ndarray
     most: np.ndarray
     hashes: np.ndarray
+    may: np.ndarray
 
 
-def potential_of(group: Group) -> Potential:
-    """Who may have what, in the orders of the original."""
+def potential_of(group: Group) -> tuple[np.ndarray, np.ndarray]:
+    """Who may have what, in the orders of the original: all of it packed, and ``may``."""
     shape = group.prepared(shape_of)
     starts, members = group.prepared(orders.subscribers_by_id)
     topics = shape.topics
     may = group.prepared(subscriptions_by_topic)
-    there = np.maximum(shape.partitions, 0)
     kind = group.members.subscription
+    return pack(
+        (
+            topics[np.argsort(np.diff(starts)[topics], kind="stable")],
+            starts,
+            members,
+            group.members.names.rank,
+            kind,
+            (may @ np.maximum(shape.partitions, 0))[kind],
+            group.topics.names.hashes,
+        )
+    ), may
+
+
+@inner
+def unpack_potential(packed, may):
+    """The :class:`Potential` in a packed one."""
     return Potential(
-        topics[np.argsort(np.diff(starts)[topics], kind="stable")],
-        starts,
-        members,
-        group.members.names.rank,
-        kind,
-        may,
-        (may @ there)[kind],
-        group.topics.names.hashes,
-    )
+        part(packed, 0), part(packed, 1), part(packed, 2), part(packed, 3),
+        part(packed, 4), part(packed, 5), part(packed, 6), may,
+    )  # fmt: skip
 
 
 class Held(NamedTuple):
@@ -117,16 +131,26 @@ class Seats(NamedTuple):
 
 
 @njit
-def assign(
-    shape, potential, racks, phantoms, holder, newest,
+def build(
+    shape, potential, may, racks, phantoms,
     offsets, codes, present, generation, sub_generation, cooperative,
 ):  # fmt: skip
-    """Keep what members own, then assign the rest.
+    """Settle the claims, keep, assign the rest, balance.
 
-    Returns (whether that is the end, offsets and codes of the lists if so, and what ``balance``
-    needs: the lists as a log; the partitions assigned here; previous owners; members that cannot
-    take part; facts bool[3]: ``REVOKED`` something, ``STRANGE``, ``INITIALIZING``).
+    ``shape``, ``potential``, ``racks``: packed; ``phantoms``: int64[n], ``codes`` claimed of
+    partitions beyond the end of their topic; the claims as in ``assignlab.group.Claims``.
+
+    Returns (status, offsets, codes of the lists, whether all is certain: False where Java's walk
+    through a crowded hash bin decided).
     """
+    shape = unpack_shape(shape)
+    potential = unpack_potential(potential, may)
+    racks = unpack_racks(racks)
+    holder, _, _, newest = settle_claims(
+        shape, phantoms, offsets, codes, present, generation, sub_generation, cooperative
+    )
+    if newest == UNKNOWN_PHANTOM:
+        return PHANTOMS, offsets, codes, True
     facts = np.zeros(3, dtype=np.bool_)
     held = assign_owned_partitions(
         shape, potential, racks, phantoms, holder, offsets, codes,
@@ -138,33 +162,36 @@ def assign(
     previous = previous_owners(
         shape, newest, offsets, codes, present, generation, sub_generation, cooperative
     )
-    fixed = fixed_members(shape, potential, phantoms, held)
     facts[STRANGE] = is_strange(shape, potential, held, previous)
     settled = not facts[STRANGE]
     for t in potential.topics:
         settled = settled and not can_move(shape, potential, held, t)
-    if settled and cooperative:
+    status = DONE
+    certain = True
+    if not settled:
+        status, held, certain = balance(
+            shape, potential, racks, phantoms, held, fresh, previous, facts
+        )
+    if cooperative:
         withhold_transferring(shape, held, offsets, codes)
-    list_offsets, lists = lists_of(shape, phantoms, held, settled)
-    return settled, list_offsets, lists, held, fresh, previous, fixed, facts
+    list_offsets, lists = lists_of(shape, phantoms, held)
+    return status, list_offsets, lists, certain
 
 
-@njit
-def balance(
-    shape, potential, racks, phantoms, held, fresh, previous, fixed, facts,
-    offsets, codes, cooperative,
-):  # fmt: skip
+@inner
+def balance(shape, potential, racks, phantoms, held, fresh, previous, facts):
     """Move partitions until nothing moves; take it all back if that did not help.
 
     First only what was just assigned is moved, unless something had to be revoked anyway.
-    Returns (status, offsets, codes of the lists, whether all is certain: False where Java's walk
-    through a crowded hash bin decided).
+    Returns (status, the lists, whether all is certain).
     """
+    fixed = fixed_members(shape, potential, phantoms, held)
     before = held
     if not facts[INITIALIZING]:
         before = copy_of_lists(held)
     moves = no_movements(topic_partition_hashes(potential.hashes, shape.codes), held.size.size)
     performed = False
+    status = DONE
     for everything in range(1 if facts[REVOKED] else 0, 2):
         only = fresh if everything == 0 else fresh[:0]
         status, performed = perform_reassignments(
@@ -175,10 +202,7 @@ def balance(
     if performed and not facts[INITIALIZING]:
         if balance_score(held.size, fixed) >= balance_score(before.size, fixed):
             held = before
-    if cooperative:
-        withhold_transferring(shape, held, offsets, codes)
-    list_offsets, lists = lists_of(shape, phantoms, held, True)
-    return status, list_offsets, lists, not moves.sets.tree[0]
+    return status, held, not moves.sets.tree[0]
 
 
 # Keep
@@ -341,11 +365,11 @@ def close_up(held):
 
 
 @inner
-def lists_of(shape, phantoms, held, wanted):
-    """The lists as (offsets int64[members + 1], codes int64[n]); empty if not ``wanted``."""
+def lists_of(shape, phantoms, held):
+    """The lists as (offsets int64[members + 1], codes int64[n])."""
     members = held.size.size
     offsets = np.zeros(members + 1, dtype=np.int64)
-    end = held.used[0] if wanted else 0
+    end = held.used[0]
     for e in range(end):
         if held.log[e, MEMBER] != DEAD:
             offsets[held.log[e, MEMBER] + 1] += 1
@@ -599,11 +623,12 @@ def is_strange(shape, potential, held, previous):
 @inner
 def can_move(shape, potential, held, topic):
     """Whether some partition of the topic has a subscriber with at least two fewer."""
+    size, where, members = held.size, held.where, potential.members
     least = NOT_SEATED
     for k in range(potential.starts[topic], potential.starts[topic + 1]):
-        least = min(least, held.size[potential.members[k]])
+        least = min(least, size[members[k]])
     for x in range(shape.base[topic], shape.base[topic] + shape.partitions[topic]):
-        if held.size[held.where[x, OWNER]] > least + 1:
+        if size[where[x, OWNER]] > least + 1:
             return True
     return False
 
@@ -635,6 +660,8 @@ def perform_reassignments(
     Returns (status, whether anything moved).
     """
     seats = no_seats(held.size.size, racks)
+    size, where, tree = held.size, held.where, seats.tree
+    plain = not strange and previous.size == 0
     witness = np.full(2, -1, dtype=np.int64)
     performed = False
     modified = True
@@ -650,6 +677,8 @@ def perform_reassignments(
             for x in range(shape.base[t], shape.base[t] + shape.partitions[t]):
                 if only.size > 0 and not only[x]:
                     continue
+                if plain and size[where[x, OWNER]] <= (tree[1] >> RANK_BITS) + 1:
+                    continue  # as better_member would say, but a call costs more than all else
                 if strange:
                     status = ask_whether_balanced(shape, potential, held, fixed, witness)
                     if status != DONE:
