@@ -10,11 +10,25 @@ import numpy as np
 from assignlab.compiled import inner
 
 
-def pack(arrays) -> np.ndarray:
-    """One int64 array: where each of the ``arrays`` begins, where the last ends, and all of them."""
-    arrays = [np.asarray(array, dtype=np.int64) for array in arrays]
-    ends = np.cumsum([len(arrays) + 1] + [array.size for array in arrays], dtype=np.int64)
-    return np.concatenate([ends, *arrays])
+@inner
+def pack(arrays):
+    """One int64 array: where each of the ``arrays`` begins, where the last ends, and all of them.
+
+    ``arrays``: a tuple of one-dimensional arrays of integers.
+    """
+    begin = len(arrays) + 1
+    size = begin
+    for array in arrays:
+        size += array.size
+    packed = np.empty(size, dtype=np.int64)
+    i = 0
+    for array in arrays:
+        packed[i] = begin
+        packed[begin : begin + array.size] = array
+        begin += array.size
+        i += 1
+    packed[i] = begin
+    return packed
 
 
 @inner

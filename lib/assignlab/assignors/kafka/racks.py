@@ -34,7 +34,7 @@ class Racks(NamedTuple):
     members: np.ndarray
 
 
-NO_RACKS = pack([()] * 4)
+NO_RACKS = pack((np.empty(0, dtype=np.int64),) * 4)
 
 
 def rack_info(group: Group) -> np.ndarray:
@@ -47,9 +47,9 @@ def rack_info(group: Group) -> np.ndarray:
         return NO_RACKS
     return pack(
         (
-            of_member,
+            np.array(of_member),
             np.cumsum([0] + [len(racks) for racks in of_partition]),
-            numbers,
+            np.array(numbers),
             np.bincount(
                 [rack for rack in of_member if rack != NO_RACK], minlength=max(numbers) + 1
             ),

@@ -87,14 +87,12 @@ def assign_sticky(group: Group, cooperative: bool) -> Assignment:
     """The assignment of both sticky assignors; ``cooperative``: as adjusted for that protocol."""
     if len(group.members) == 0:
         raise OriginalError("ArithmeticException", "partitions are divided by no members")
+    shape, racks = group.prepared(packed_shape), group.prepared(rack_info)
     if group.prepared(all_subscriptions_equal):
-        known = group.prepared(packed_shape), group.prepared(rack_info)
-        status, offsets, codes = run(constrained, group, known, cooperative)
-        certain = True
-    else:
-        shape, racks = group.prepared(packed_shape), group.prepared(rack_info)
-        known = shape, *group.prepared(general.potential_of), racks
-        status, offsets, codes, certain = run(general, group, known, cooperative)
+        _, offsets, codes = run(constrained, group, (shape, racks), cooperative)
+        return Assignment(offsets, codes)
+    known = shape, *group.prepared(general.potential_of), racks
+    _, offsets, codes, certain = run(general, group, known, cooperative)
     return Assignment(offsets, codes, notes={} if certain else {"nondeterministic": True})
 
 

@@ -12,14 +12,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assignlab.assignment import code, partition_of, topic_of
+from assignlab.assignment import partition_of, topic_of
 from assignlab.assignors.kafka import orders
 from assignlab.assignors.kafka.packed import pack, part
-from assignlab.compiled import inner
+from assignlab.compiled import inner, njit
 from assignlab.group import ABSENT, Group
 from assignlab.jvm import hash_map_order
 
 NOBODY = -1
+FEW_FOR_A_TREE = 8
 NO_GENERATION = -1
 UNKNOWN_PHANTOM = -(2**40)
 NO_PHANTOMS = np.empty(0, dtype=np.int64)
@@ -46,9 +47,38 @@ class Shape(NamedTuple):
     rank: np.ndarray
 
 
+def shape_of(group: Group) -> Shape:
+    """Number the partitions of the subscribed topics."""
+    return unpack_shape(group.prepared(packed_shape))
+
+
 def packed_shape(group: Group) -> np.ndarray:
     """:func:`shape_of` in one array."""
-    return pack(group.prepared(shape_of))
+    names = group.members.names
+    by_hash = by_owned = group.prepared(orders.members_by_hash)
+    if len(names) > FEW_FOR_A_TREE:
+        by_owned = by_hash[hash_map_order(names.hashes[by_hash], rank=names.rank[by_hash])]
+    return number_partitions(
+        by_hash, by_owned, names.order, group.prepared(orders.topics_by_name),
+        group.topics.partitions,
+    )  # fmt: skip
+
+
+@njit
+def number_partitions(by_hash, by_owned, by_id, topics, partitions):
+    """The packed shape from the orders of members and topics."""
+    base = np.full(partitions.size, -1, dtype=np.int64)
+    rank = np.full(partitions.size, -1, dtype=np.int64)
+    total = 0
+    for i in range(topics.size):
+        base[topics[i]] = total
+        rank[topics[i]] = i
+        total += partitions[topics[i]]
+    codes = np.empty(total, dtype=np.int64)
+    for t in topics:
+        for p in range(partitions[t]):
+            codes[base[t] + p] = (t << 32) + p
+    return pack((by_hash, by_owned, by_id, topics, base, partitions, codes, rank))
 
 
 @inner
@@ -60,53 +90,38 @@ def unpack_shape(packed):
     )  # fmt: skip
 
 
-def shape_of(group: Group) -> Shape:
-    """Number the partitions of the subscribed topics."""
-    topics = group.prepared(orders.topics_by_name)
-    partitions = group.topics.partitions
-    counts = partitions[topics]
-    starts = np.cumsum(counts) - counts
-    base = np.full(len(group.topics), -1, dtype=np.int64)
-    base[topics] = starts
-    rank = np.full(len(group.topics), -1, dtype=np.int64)
-    rank[topics] = np.arange(topics.size)
-    numbers = np.arange(counts.sum(), dtype=np.int64)
-    codes = code(np.repeat(topics, counts), numbers - np.repeat(starts, counts))
-    by_hash = group.prepared(orders.members_by_hash)
-    names = group.members.names
-    return Shape(
-        by_hash,
-        by_hash[hash_map_order(names.hashes[by_hash], rank=names.rank[by_hash])],
-        orders.members_by_id(group),
-        topics,
-        base,
-        partitions,
-        codes,
-        rank,
-    )
-
-
 def all_subscriptions_equal(group: Group) -> bool:
-    """Whether the group takes the road for equal subscriptions.
-
-    The original compares with the first subscription that is not empty: empty ones before it (in
-    the order of the HashMap) count as equal, empty ones behind it do not.
-    """
+    """Whether the group takes the road for equal subscriptions."""
     members = group.members
-    if members.offsets.size == 2:
-        return True
-    first: frozenset | None = None
-    seen = set()
-    for s in members.subscription[group.prepared(orders.members_by_hash)].tolist():
-        if s in seen and first is not None:
+    return members.offsets.size == 2 or are_all_equal(
+        group.prepared(orders.members_by_hash), members.subscription, members.offsets,
+        members.topics, len(group.topics),
+    )  # fmt: skip
+
+
+@njit
+def are_all_equal(by_hash, subscription, offsets, topics, known):
+    """Whether all subscriptions are the same set as the first that is not empty.
+
+    Empty ones before it (in hash order) count as equal, empty ones behind it do not.
+    """
+    same = np.zeros(offsets.size - 1, dtype=np.bool_)
+    wanted = np.zeros(known, dtype=np.bool_)
+    count = 0
+    for m in by_hash:
+        s = subscription[m]
+        if same[s]:
             continue
-        topics = frozenset(members.topics[members.offsets[s] : members.offsets[s + 1]].tolist())
-        if first is None:
-            first = topics or None
-        elif topics != first:
+        if count == 0:
+            count = offsets[s + 1] - offsets[s]
+            for k in range(offsets[s], offsets[s + 1]):
+                wanted[topics[k]] = True
+        elif offsets[s + 1] - offsets[s] != count:
             return False
-        else:
-            seen.add(s)
+        for k in range(offsets[s], offsets[s + 1]):
+            if not wanted[topics[k]]:
+                return False
+        same[s] = count > 0
     return True
 
 

@@ -26,7 +26,6 @@ from assignlab.assignors.kafka.sticky_claims import (
     claimed_generation,
     number_of_phantom,
     settle_claims,
-    shape_of,
     unpack_shape,
 )
 from assignlab.assignors.kafka.packed import pack, part
@@ -72,22 +71,39 @@ class Potential(NamedTuple):
 
 def potential_of(group: Group) -> tuple[np.ndarray, np.ndarray]:
     """Who may have what, in the orders of the original: all of it packed, and ``may``."""
-    shape = group.prepared(shape_of)
-    starts, members = group.prepared(orders.subscribers_by_id)
-    topics = shape.topics
-    may = group.prepared(subscriptions_by_topic)
-    kind = group.members.subscription
+    members, topics = group.members, group.topics
+    return pack_potential(
+        group.prepared(orders.topics_by_name), *group.prepared(orders.subscribers_by_id),
+        members.names.rank, members.subscription, members.offsets, members.topics,
+        topics.partitions, topics.names.hashes,
+    ), group.prepared(subscriptions_by_topic)  # fmt: skip
+
+
+@njit
+def pack_potential(
+    by_name, starts, members, rank, subscription, offsets, subscribed, partitions, hashes
+):
+    """All of :class:`Potential` but ``may``, packed."""
+    first = np.zeros(rank.size + 2, dtype=np.int64)
+    for t in by_name:
+        first[starts[t + 1] - starts[t] + 1] += 1
+    for n in range(rank.size + 1):
+        first[n + 1] += first[n]
+    topics = np.empty(by_name.size, dtype=np.int64)
+    for t in by_name:
+        n = starts[t + 1] - starts[t]
+        topics[first[n]] = t
+        first[n] += 1
+    most = np.zeros(rank.size, dtype=np.int64)
+    of_kind = np.zeros(offsets.size - 1, dtype=np.int64)
+    for s in range(of_kind.size):
+        for k in range(offsets[s], offsets[s + 1]):
+            of_kind[s] += max(partitions[subscribed[k]], 0)
+    for m in range(rank.size):
+        most[m] = of_kind[subscription[m]]
     return pack(
-        (
-            topics[np.argsort(np.diff(starts)[topics], kind="stable")],
-            starts,
-            members,
-            group.members.names.rank,
-            kind,
-            (may @ np.maximum(shape.partitions, 0))[kind],
-            group.topics.names.hashes,
-        )
-    ), may
+        (topics, starts, members, rank, subscription, most, hashes.astype(np.int64))
+    )
 
 
 @inner
