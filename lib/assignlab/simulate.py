@@ -18,8 +18,10 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple
+from uuid import uuid4
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from assignlab import rebalance, warm
 from assignlab.metrics import Column
@@ -33,19 +35,27 @@ COLUMNS = (
 
 TYPES = {"string": pa.string(), "int64": pa.int64(), "float64": pa.float64(), "bool": pa.bool_()}
 SCHEMA = pa.schema([(column.name, TYPES[column.type]) for column in COLUMNS])
+WRITTEN = pa.schema([("slice", pa.int32()), ("rows", pa.int64())])
 ROWS_PER_BATCH = 4096
 SECONDS_PER_BATCH = 0.5
 MARK = struct.Struct("q")
 SCENARIO_NAMES = [column.name for column in rebalance.SCENARIO_COLUMNS]
 
 
-def play_slice(
-    batches: Iterable[pa.RecordBatch], strategies: Sequence[str], limit: float, progress: str
+def write_slice(
+    batches: Iterable[pa.RecordBatch],
+    strategies: Sequence[str],
+    limit: float,
+    progress: str,
+    table: str,
 ) -> Iterator[pa.RecordBatch]:
-    """The records of one slice: what a sweep hands to ``mapInArrow``.
+    """Play one slice and leave its records as one Parquet file: what a sweep hands to ``mapInArrow``.
 
     ``batches``: the slice's scenarios, columns ``slice``, ``scenario``, ``cost`` and ``fields``;
-    ``limit``: see :func:`simulate`; ``progress``: the folder to :func:`report` to.
+    ``limit``: see :func:`simulate`; ``progress``: the folder to :func:`report` to; ``table``: the
+    folder of the table, which driver and executors share. Only the number of rows goes back
+    through Spark: writing here spares the records the way through the JVM, row by row. A task that
+    is run twice writes the same file again, whole.
     """
     rows = [row for batch in batches for row in batch.to_pylist()]
     if not rows:
@@ -55,9 +65,15 @@ def play_slice(
         warm.load(strategy)
     rows.sort(key=lambda row: (-row["cost"], row["scenario"]))
     jobs = [(row["scenario"], scenario_of(row["fields"])) for row in rows]
-    for done, batch in simulate(jobs, strategies, limit):
-        report(Path(progress), rows[0]["slice"], done, sum(row["cost"] for row in rows[:done]))
-        yield batch
+    number, written = rows[0]["slice"], 0
+    part = Path(table) / f".{number}.{uuid4().hex}.part"
+    with pq.ParquetWriter(part, SCHEMA) as file:
+        for done, batch in simulate(jobs, strategies, limit):
+            report(Path(progress), number, done, sum(row["cost"] for row in rows[:done]))
+            file.write_batch(batch)
+            written += batch.num_rows
+    part.replace(part.with_name(f"slice-{number:05}.parquet"))
+    yield pa.RecordBatch.from_pydict({"slice": [number], "rows": [written]}, schema=WRITTEN)
 
 
 def scenario_of(fields: str) -> Scenario:

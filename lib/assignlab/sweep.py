@@ -198,7 +198,7 @@ def deal(costs: Sequence[float], slices: int) -> list[int]:
 
 
 def write(spark, scenarios, strategies, limit, dealt, costs, part: Path) -> None:
-    """Let Spark play the scenarios and write the table to ``part/table``."""
+    """Let Spark play the scenarios; every task writes its slice of the table to ``part/table``."""
     jobs = pa.table(
         {
             "slice": pa.array(dealt, pa.int32()),
@@ -207,23 +207,27 @@ def write(spark, scenarios, strategies, limit, dealt, costs, part: Path) -> None
             "fields": [json.dumps(dataclasses.asdict(scenario)) for scenario in scenarios],
         }
     )
-    progress = str(part / "progress")
+    progress, table = str(part / "progress"), part / "table"
+    table.mkdir()
+    place = str(table)
     unpack = unpack_shipped()
 
     def play(batches):
         unpack()
         # Imported where it runs: an executor may know the package from the zip only.
-        from assignlab.simulate import play_slice
+        from assignlab.simulate import write_slice
 
-        yield from play_slice(batches, strategies, limit, progress)
+        yield from write_slice(batches, strategies, limit, progress, place)
 
-    (
+    done = (
         spark.createDataFrame(jobs.sort_by([("cost", "descending"), ("scenario", "ascending")]))
         .repartitionById(max(dealt) + 1, "slice")
-        .mapInArrow(play, SPARK_SCHEMA)
-        .write.partitionBy("strategy")
-        .parquet(str(part / "table"))
+        .mapInArrow(play, "slice int, rows long")
+        .collect()
     )
+    files = {file.name for file in table.glob("slice-*.parquet")}
+    if len(done) != len(set(dealt)) or len(files) != len(done):
+        raise SweepError(f"{len(set(dealt))} slices were dealt, {len(files)} files are in {table}")
 
 
 def take_place(new: Path, path: Path) -> None:
