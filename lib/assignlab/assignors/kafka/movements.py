@@ -107,8 +107,8 @@ def pair_key(moves, topic, source, destination):
 
 @inner
 def bucket_of(moves, key):
-    mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-    return np.int64((mixed >> np.uint64(20)) & np.uint64(moves.bucket.size - 1))
+    folded = (key ^ key >> 32) & 0xFFFFFFFF
+    return (folded * 0x5E3779B1 >> 20) & (moves.bucket.size - 1)
 
 
 @inner
