@@ -35,7 +35,7 @@ def has_original(name):
         return False
 
 
-@pytest.mark.parametrize("name", filter(has_original, assignors.names()))
+@pytest.mark.parametrize("name", [name for name in assignors.names() if has_original(name)])
 def test_fresh_histories_agree(originals, name):
     seed = random.SystemRandom().randrange(10**6)
     (report,) = verify.run([name], HISTORIES, seed)
