@@ -1,4 +1,4 @@
-"""``sticky`` and ``cooperative-sticky`` beyond the golden vectors: edges, promises, records of moves.
+"""``sticky``, ``cooperative-sticky`` beyond the golden vectors: edges, promises, records of moves.
 
 Expected lists and exceptions are answers of kafka-clients 4.4.0.
 """

@@ -1,8 +1,8 @@
 """Several integer arrays in one.
 
-To hand a compiled function an array costs as much as assigning ten partitions, and every function of
-a strategy wants a dozen that only depend on names and subscriptions. So these travel in one array,
-made once for each set of names, and are views of it inside.
+Handing an array to a compiled function costs as much as assigning ten partitions, and a strategy
+wants a dozen that only depend on names and subscriptions. So these travel in one array, made once
+for each set of names, and are views of it inside.
 """
 
 import numpy as np

@@ -18,6 +18,8 @@ from assignlab.assignors.kafka.movements import (
     no_movements,
     the_actual_partition_to_be_moved,
 )
+from assignlab.assignors.kafka.packed import pack, part
+from assignlab.assignors.kafka.racks import NO_RACK, racks_mismatch, unpack_racks
 from assignlab.assignors.kafka.roundrobin import subscriptions_by_topic
 from assignlab.assignors.kafka.sticky_claims import (
     NO_GENERATION,
@@ -28,8 +30,6 @@ from assignlab.assignors.kafka.sticky_claims import (
     settle_claims,
     unpack_shape,
 )
-from assignlab.assignors.kafka.packed import pack, part
-from assignlab.assignors.kafka.racks import NO_RACK, racks_mismatch, unpack_racks
 from assignlab.compiled import inner, njit
 from assignlab.group import Group
 from assignlab.jvm import signed, topic_partition_hashes
@@ -101,9 +101,7 @@ def pack_potential(
             of_kind[s] += max(partitions[subscribed[k]], 0)
     for m in range(rank.size):
         most[m] = of_kind[subscription[m]]
-    return pack(
-        (topics, starts, members, rank, subscription, most, hashes.astype(np.int64))
-    )
+    return pack((topics, starts, members, rank, subscription, most, hashes.astype(np.int64)))
 
 
 @inner
