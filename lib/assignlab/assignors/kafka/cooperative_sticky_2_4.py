@@ -1,6 +1,6 @@
 """``cooperative-sticky@2.4``: Kafka's first CooperativeStickyAssignor (KIP-429).
 
-The rule is that of ``sticky@2.3``, for claims that carry no generation: of two members that claim
+The rule is that of ``sticky@2.4``, for claims that carry no generation: of two members that claim
 one partition, the one that is read last keeps it. Then every partition that would go to one member
 while another still claims it is taken out: its old owner gives it up first, and the next rebalance
 hands it out.
@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 from assignlab.assignment import Assignment
-from assignlab.assignors.kafka import sticky_2_3
+from assignlab.assignors.kafka import sticky_2_4
 from assignlab.assignors.kafka.sticky_2_0 import regroup
 from assignlab.group import ABSENT, Group
 from assignlab.strategy import Strategy
@@ -27,7 +27,7 @@ def assign(group: Group) -> Assignment:
     """The eager assignment without the partitions that must first be revoked."""
     claims = group.claims
     ungenerated = replace(claims, generation=np.full(claims.generation.size, ABSENT))
-    return adjust_assignment(group, sticky_2_3.assign(group.with_claims(ungenerated)))
+    return adjust_assignment(group, sticky_2_4.assign(group.with_claims(ungenerated)))
 
 
 def adjust_assignment(group: Group, assignment: Assignment) -> Assignment:

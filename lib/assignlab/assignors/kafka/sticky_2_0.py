@@ -118,6 +118,7 @@ from assignlab.strategy import Strategy
 
 
 NOBODY = np.empty(0, dtype=np.int64)
+NOTHING = np.empty(0, dtype=np.bool_)
 SEVERAL = -2
 """Instead of the entry of a partition that is claimed twice."""
 
@@ -344,17 +345,20 @@ def balance(
     current: Current,
     sorted_partitions: np.ndarray,
     previous: np.ndarray = NOBODY,
+    new_first: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Hand out what has no owner, set aside what cannot change, then move, unless in vain.
 
-    ``previous``: since 2.3, int64[partitions], the consumer before the current one. Returns the
-    lists as (offsets, codes).
+    ``previous``: since 2.3, int64[partitions], the consumer before the current one. ``new_first``:
+    since 2.4, whether moving what was just handed out is tried before moving anything else. Returns
+    the lists as (offsets, codes).
     """
     if len(group.members) == 0:
         raise OriginalError("NoSuchElementException", "the group has no members")
     consumers, partitions, entries, winners, kept, used, doubled = current
     initializing = kept == 0
     held = (consumers, partitions, entries, winners, known.topics)
+    new = partitions[:, ENTRY] == NONE if new_first else NOTHING
     assign_unassigned(*held, known.roots, sorted_partitions, used)
 
     fixed = set_fixed_consumers_aside(*held)
@@ -366,6 +370,7 @@ def balance(
         known.roots,
         levels,
         sorted_partitions,
+        new,
         fixed,
         group.prepared(partition_hashes),
         previous,
@@ -378,7 +383,8 @@ def balance(
             "NullPointerException",
             "rival claims name a consumer that has left the balancing",
         )
-    if not performed or (not initializing and balance_score(levels) >= score):
+    in_vain = performed and not initializing and balance_score(levels) >= score
+    if in_vain or not (performed or new_first):
         return pre_balance
     return lists(consumers, entries, known.codes, known.by_id)
 
@@ -438,6 +444,7 @@ def perform_reassignments(
     roots,
     levels,
     sorted_partitions,
+    new,
     fixed,
     hashes,
     previous,
@@ -449,7 +456,10 @@ def perform_reassignments(
 
     ``fixed``: bool[members], the consumers set aside; partitions with one potential consumer are
     passed over. Since 2.3 a partition first of all goes back to its ``previous`` consumer, if that
-    has at least two fewer. Returns (whether anything was moved, whether a consumer was missing).
+    has at least two fewer. Since 2.4 the ``new`` partitions (bool[partitions], or empty) are walked
+    alone before all are.
+
+    Returns (whether the walk of all partitions moved anything, whether a consumer was missing).
     """
     witness = np.full(2, NONE)
     held = (consumers, partitions, entries, winners, topics, roots)
@@ -457,33 +467,37 @@ def perform_reassignments(
         return False, False
     movements = no_movements(hashes, len(consumers))
     performed = False
-    modified = True
-    while modified:
-        modified = False
-        looked = False
-        for i in sorted_partitions:
-            t = partitions[i, TOPIC]
-            if topics[t, SUBSCRIBERS] < 2:
-                continue
-            if not looked and is_balanced(*held, levels, witness, fixed, may, doubled):
-                break
-            looked = True
-            new_consumer = previous[i] if previous.size else NONE
-            if new_consumer != NONE and fixed[new_consumer]:
-                return performed, True
-            if new_consumer == NONE or not has_two_fewer(consumers, partitions, new_consumer, i):
-                if doubled.size and is_consumer_missing(
-                    consumers, partitions, fixed, may, by_hash, i
-                ):
+    for everything in range(0 if new.size else 1, 2):
+        performed = False
+        modified = True
+        while modified:
+            modified = False
+            looked = False
+            for i in sorted_partitions:
+                t = partitions[i, TOPIC]
+                if topics[t, SUBSCRIBERS] < 2 or not (everything or new[i]):
+                    continue
+                if not looked and is_balanced(*held, levels, witness, fixed, may, doubled):
+                    break
+                looked = True
+                new_consumer = previous[i] if previous.size else NONE
+                if new_consumer != NONE and fixed[new_consumer]:
                     return performed, True
-                new_consumer = least_loaded(consumers, winners, topics, roots, t)
-            if has_two_fewer(consumers, partitions, new_consumer, i):
-                reassign_partition(
-                    consumers, partitions, entries, winners, levels, movements, i, new_consumer
-                )
-                performed = True
-                modified = True
-                looked = False
+                if new_consumer == NONE or not has_two_fewer(
+                    consumers, partitions, new_consumer, i
+                ):
+                    if doubled.size and is_consumer_missing(
+                        consumers, partitions, fixed, may, by_hash, i
+                    ):
+                        return performed, True
+                    new_consumer = least_loaded(consumers, winners, topics, roots, t)
+                if has_two_fewer(consumers, partitions, new_consumer, i):
+                    reassign_partition(
+                        consumers, partitions, entries, winners, levels, movements, i, new_consumer
+                    )
+                    performed = True
+                    modified = True
+                    looked = False
     return performed, False
 
 

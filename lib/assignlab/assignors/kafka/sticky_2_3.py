@@ -54,7 +54,7 @@ def assign(group: Group) -> Assignment:
     ``nondeterministic`` where it orders partitions by identity hash codes.
     """
     known = group.prepared(potential)
-    current, previous, in_key_order, read = prepopulate_current_assignments(group, known)
+    current, previous, in_key_order, _, read = prepopulate_current_assignments(group, known)
     sorted_partitions, ordered = sort_partitions(group, known, current, previous, in_key_order)
     offsets, codes = balance(group, known, current, sorted_partitions, previous)
     return Assignment(offsets, codes, notes={} if read and ordered else {"nondeterministic": True})
@@ -62,18 +62,18 @@ def assign(group: Group) -> Assignment:
 
 def prepopulate_current_assignments(
     group: Group, known: Potential
-) -> tuple[Current, np.ndarray, np.ndarray, bool]:
+) -> tuple[Current, np.ndarray, np.ndarray, bool, bool]:
     """Give every claimed partition to its newest claimant, if that still subscribes to it.
 
     Returns the lists, the previous consumer of every partition (int64[partitions], or empty if none
-    has one), the partitions that have one in the order of their HashMap, and whether Java fixes
-    these orders.
+    has one), the partitions that have one in the order of their HashMap, whether one was taken from
+    a claimant that no longer subscribes to it, and whether Java fixes these orders.
     """
     claims = group.claims
     consumers, partitions = known.consumers.copy(), known.partitions.copy()
     entries = np.empty((len(partitions), 3), dtype=np.int64)
     previous = in_key_order = doubled = NOBODY
-    kept, certain = 0, True
+    kept, revoked, certain = 0, False, True
     if claims.codes.size:
         numbers, total = claimed_numbers(group, known)
         first, current, before = settle_claims(
@@ -83,6 +83,7 @@ def prepopulate_current_assignments(
         walk, certain = hash_map_walk(hashes)
         walked = numbers[first[walk]]
         kept = keep_newest(consumers, partitions, entries, known.may, walked, current)
+        revoked = kept < np.count_nonzero(walked < len(partitions))
         moved = before[walked] != NONE
         if moved.any():
             keys, also = hash_map_walk(hashes[walk[moved]])
@@ -95,7 +96,7 @@ def prepopulate_current_assignments(
                 doubled = known.by_hash
     winners = known.winners.copy()
     current = Current(consumers, partitions, entries, winners, kept, 0, doubled)
-    return current, previous, in_key_order, certain
+    return current, previous, in_key_order, revoked, certain
 
 
 def claimed_numbers(group: Group, known: Potential) -> tuple[np.ndarray, int]:
@@ -227,7 +228,7 @@ STRATEGY = Strategy(
     name="sticky@2.3",
     system="Kafka consumer",
     first="2.3.0",
-    last="2.4.1",
+    last="2.3.1",
     protocol="eager",
     sticky=True,
     source="org.apache.kafka.clients.consumer.StickyAssignor (kafka-clients 2.3.1)",
