@@ -1,8 +1,9 @@
 """Our strategies beside the warm originals: ``python bench/versus_java.py [--sizes S,M] [...]``.
 
 Same inputs, same run. Both sides make the same group from a few numbers; the results are compared
-first (a digest over every member's ordered list), then both are timed and the ratio Java / ours is
-printed. Inputs are prebuilt on both sides. Ours is timed twice: ``prepared``, where the names and
+first (a digest over every member's list, in its order; the coordinator's sets by topic name and
+partition), then both are timed and the ratio Java / ours is printed. Inputs are prebuilt on both
+sides. Ours is timed twice: ``prepared``, where the names and
 subscriptions have been met before, as in a replay or at a leader that assigns again; and ``new``,
 where the group object is new and everything is derived from its names once more.
 """
@@ -18,6 +19,7 @@ import numpy as np
 
 from assignlab import assignors
 from assignlab.assignment import partition_of, topic_of
+from assignlab.assignors.kafka_server import sets
 from assignlab.document import parse
 from assignlab.examples import claiming
 from assignlab.group import Claims, Group
@@ -35,8 +37,10 @@ CASES = {
     "range@2.0": ("EQUAL FULL",),
     "roundrobin": ("EQUAL FULL", "NEST5 FULL"),
     "roundrobin@2.0": ("EQUAL FULL",),
-    "sticky": ("EQUAL FULL", "EQUAL JOIN", "HET1 FULL", "HET1 JOIN", "NEST5 FULL", "NEST5 JOIN"),
-    "cooperative-sticky": ("EQUAL FULL", "EQUAL JOIN", "NEST5 FULL", "NEST5 JOIN"),
+    "sticky": (
+        "EQUAL FULL", "EQUAL JOIN", "HET1 FULL", "HET1 JOIN", "NEST5 FULL", "NEST5 JOIN", "DOWN5 JOIN",
+    ),
+    "cooperative-sticky": ("EQUAL FULL", "EQUAL JOIN", "NEST5 FULL", "NEST5 JOIN", "DOWN5 JOIN"),
     "sticky@2.0": ("EQUAL FULL", "EQUAL JOIN", "NEST5 FULL"),
     "scala-range": ("EQUAL FULL",),
     "scala-roundrobin": ("EQUAL FULL",),
@@ -48,6 +52,9 @@ CASES = {
     "rocketmq-consistent-hash": ("EQUAL FULL",),
     "rocketmq-machine-room": ("EQUAL FULL",),
     "rocketmq-machine-room-nearby": ("EQUAL FULL",),
+    "server-uniform": ("EQUAL FULL", "EQUAL JOIN", "NEST5 FULL", "NEST5 JOIN"),
+    "server-range": ("EQUAL FULL", "NEST5 FULL"),
+    "server-simple": ("EQUAL FULL", "EQUAL JOIN"),
 }
 AT_HOME = {  # what these strategies need to have something to do
     "rocketmq-machine-room": {"broker": "room@broker", "options": {"idcs": ["room"]}},
@@ -113,6 +120,8 @@ def compare(
     fresh = [renewed(group) for _ in range(201 if size == "S" else 5)]
     new = seconds(lambda: assign(fresh.pop()), len(fresh))
     java = statistics.median(answer["nanos"]) / 1e9
+    if assignors.get(strategy).protocol == "server":
+        ours = sets.in_order(group, ours)
     same = answer["digest"] == digest(
         ours.offsets, topic_of(ours.codes), partition_of(ours.codes)
     ) and np.array_equal(answer["sizes"], ours.sizes)

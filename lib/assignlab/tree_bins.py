@@ -60,12 +60,17 @@ def walk(
             table = grown(nodes, table, x + 1)
     if called_again:
         table = grown(nodes, table, spreads.size)
+    return walked(nodes, table), not nodes.tied
+
+
+def walked(nodes, table):
+    """The keys slot by slot: int64[n]."""
     order = []
     for x in table:
         while x != NIL:
             order.append(x)
             x = nodes.next[x]
-    return np.array(order, dtype=np.int64), not nodes.tied
+    return np.array(order, dtype=np.int64)
 
 
 def grown(nodes, table, size):

@@ -16,10 +16,11 @@ import numpy as np
 from assignlab.assignment import Assignment, by_member
 from assignlab.assignors.kafka import orders
 from assignlab.assignors.kafka.roundrobin import subscriptions_by_topic
-from assignlab.assignors.kafka_server import sets
+from assignlab.assignors.kafka_server import sets, targets
 from assignlab.compiled import njit
 from assignlab.errors import OriginalError
 from assignlab.group import NO_METADATA, Group
+from assignlab.jvm import table_size_for
 
 MAX_ITERATION_COUNT = 16
 
@@ -55,9 +56,73 @@ def shape(group: Group) -> Shape:
 
 def assign(group: Group) -> Assignment:
     """Keep, give out, balance."""
-    order, topics, starts, members, subscribed = group.prepared(shape)
+    order, topics, *_ = group.prepared(shape)
     if topics.size == 0:
         return sets.nothing(group)
+    state = _assigned(group, np.empty((0, 3), dtype=np.int64))
+    owners, codes = owned(topics, state)
+    return Assignment(*by_member(order[owners], codes, order.size))
+
+
+def changes(group: Group) -> targets.Changes:
+    """What the assignor does to every member's map, in its order."""
+    order, topics, starts, _, subscribed = group.prepared(shape)
+    held = sets.held(group)
+    slots = targets.plain_slots(len(group.topics))
+    if topics.size == 0:
+        return targets.Changes(held.offsets, ~held.codes, slots)
+    counts = group.topics.partitions[topics]
+    subscribers = np.diff(starts)[topics]
+    slots[topics] = [
+        table_size_for(int(np.float32(-(-p // s)) / np.float32(0.75) + np.float32(1)))
+        for p, s in zip(counts.tolist(), subscribers.tolist(), strict=True)
+    ]
+    # Every turn moves a partition once at the most.
+    log = np.empty(((1 + MAX_ITERATION_COUNT) * int(counts.sum()), 3), dtype=np.int64)
+    state = _assigned(group, log)
+    return targets.Changes(
+        *_steps(
+            order, group.members.subscription, subscribed, held.offsets, held.codes,
+            log[: state.moves[0]],
+        ),
+        slots,
+    )  # fmt: skip
+
+
+@njit
+def _steps(order, subscription, subscribed, offsets, codes, log):
+    """(offsets, steps) of :class:`targets.Changes`: other topics go first, then the log's moves."""
+    sizes = np.zeros(offsets.size, dtype=np.int64)
+    for turn in range(2):
+        if turn == 1:
+            for m in range(order.size):
+                sizes[m + 1] += sizes[m]
+            fill = sizes.copy()
+            steps = np.empty(sizes[-1], dtype=np.int64)
+        for m in range(order.size):
+            for code in codes[offsets[m] : offsets[m + 1]]:
+                if not subscribed[subscription[m], code >> 32]:
+                    if turn == 0:
+                        sizes[m + 1] += 1
+                    else:
+                        steps[fill[m]] = ~code
+                        fill[m] += 1
+        for k in range(log.shape[0]):
+            code, before, taker = log[k]
+            for i, step in ((before, ~code), (taker, code)):
+                if i >= 0:
+                    m = order[i]
+                    if turn == 0:
+                        sizes[m + 1] += 1
+                    else:
+                        steps[fill[m]] = step
+                        fill[m] += 1
+    return sizes, steps
+
+
+def _assigned(group: Group, log: np.ndarray) -> "State":
+    """The finished state. ``log``: int64[n, 3], filled with every move if there is room."""
+    order, topics, starts, members, subscribed = group.prepared(shape)
     held = sets.held(group)
     owner, sizes, doubles, beyond = keep(
         order, group.members.subscription, subscribed, group.prepared(sets.dense_starts),
@@ -69,12 +134,11 @@ def assign(group: Group) -> Assignment:
         )
     state = State(
         group.topics.partitions, group.prepared(sets.dense_starts), starts, members, owner, sizes,
-        doubles,
+        doubles, log, np.zeros(1, dtype=np.int64),
     )  # fmt: skip
     give_out(topics, state)
     balance(topics, state)
-    owners, codes = owned(topics, state)
-    return Assignment(*by_member(order[owners], codes, order.size))
+    return state
 
 
 class State(NamedTuple):
@@ -84,6 +148,7 @@ class State(NamedTuple):
     through; ``starts``, ``members``: subscribers of every topic; ``owner``: int64 per partition, -1
     for nobody; ``sizes``: int64[members]; ``doubles``: int64[n, 2], (partition, member) where a
     member holds a partition of which another counts as the owner; member -1 once it has lost it.
+    ``log``: int64[n, 3], (code, loser or -1, taker) of every move in turn; ``moves``: int64[1].
     """
 
     partitions: np.ndarray
@@ -93,6 +158,8 @@ class State(NamedTuple):
     owner: np.ndarray
     sizes: np.ndarray
     doubles: np.ndarray
+    log: np.ndarray
+    moves: np.ndarray
 
 
 @njit
@@ -128,7 +195,7 @@ def give_out(topics, state):
                 if not ready:
                     balancer = new_balancer(t, state)
                     ready = True
-                move(state, p, next_least_loaded(balancer, state.sizes))
+                move(state, t, p, next_least_loaded(balancer, state.sizes))
 
 
 @njit
@@ -177,7 +244,7 @@ def balance_topic(t, state, first, end):
         taker = next_least_loaded(balancer, sizes)
         if is_balanced(balancer):
             break
-        move(state, partition, taker)
+        move(state, t, partition, taker)
         moved += 1
     return moved
 
@@ -204,9 +271,13 @@ def group_by_owner(t, state, subscribers, first, end):
 
 
 @njit
-def move(state, partition, member):
-    """Give a partition to a member; whoever owned it loses it."""
+def move(state, t, partition, member):
+    """Give a partition of topic t to a member; whoever owned it loses it."""
     before = state.owner[partition]
+    if state.log.shape[0] > 0:
+        entry = state.log[state.moves[0]]
+        entry[0], entry[1], entry[2] = (t << 32) + partition - state.first[t], before, member
+        state.moves[0] += 1
     if before >= 0:
         state.sizes[before] -= 1
         for k in range(state.doubles.shape[0]):

@@ -27,11 +27,13 @@ import numpy as np
 
 from assignlab.assignment import Assignment, by_member
 from assignlab.assignors.kafka import orders
-from assignlab.assignors.kafka_server import sets
+from assignlab.assignors.kafka_server import sets, targets
 from assignlab.compiled import njit
 from assignlab.errors import OriginalError
 from assignlab.group import NO_METADATA, Group
 from assignlab.jvm import (
+    collection_capacity,
+    hash_map_order,
     hash_map_walk,
     signed,
     spread_all,
@@ -226,9 +228,20 @@ def anything_named(group: Group) -> bool:
 
 
 def topics_subscribed(group: Group) -> np.ndarray:
-    """Topics that exist and that somebody names; their order does not matter."""
-    named = np.unique(group.members.topics)
-    return named[group.topics.partitions[named] != NO_METADATA]
+    """Topics that exist and that somebody names, in the order of the set of their ids."""
+    members, names, ids = group.members, group.topics.names, group.prepared(sets.topic_ids)
+    by_hash = group.prepared(orders.members_by_hash)
+    _, first = np.unique(members.subscription[by_hash], return_index=True)
+    met: dict[int, None] = {}
+    for m in by_hash[np.sort(first)].tolist():
+        named = members.topics_of(m)
+        walk = hash_map_order(
+            names.hashes[named], collection_capacity(named.size), names.rank[named]
+        )
+        met.update(dict.fromkeys(named[walk].tolist()))
+    known = np.array(list(met), dtype=np.int64)
+    known = known[group.topics.partitions[known] != NO_METADATA]
+    return known[hash_map_order(ids.hashes[known], rank=ids.rank[known])]
 
 
 def walk_of_numbers(group: Group) -> np.ndarray:
@@ -507,6 +520,14 @@ def find_owners(keys, offsets, entries, holders, removed, sharing, desired, walk
     return new_owners[:n], new_keys[:n], False
 
 
+def reclaim(group: Group, after: Assignment) -> Assignment:
+    """What the members hold at the next rebalance, as the assignor will walk it."""
+    if len(group.members) == 0:
+        return after
+    changes = targets.changes_of(group, after, taken_again=True)
+    return targets.reclaimed(group, changes, empty_stay=True)
+
+
 STRATEGY = Strategy(
     name="server-simple",
     system="Kafka coordinator",
@@ -518,5 +539,6 @@ STRATEGY = Strategy(
     source="org.apache.kafka.coordinator.group.assignor.SimpleAssignor "
     "(kafka-group-coordinator 4.4.0)",
     assign=assign,
+    reclaim=reclaim,
     render=sets.as_sets,
 )

@@ -25,7 +25,7 @@ The result is a set; it is given by topic name and partition.
 """
 
 from assignlab.assignment import Assignment
-from assignlab.assignors.kafka_server import heterogeneous, homogeneous, sets
+from assignlab.assignors.kafka_server import heterogeneous, homogeneous, sets, targets
 from assignlab.group import Group
 from assignlab.strategy import Strategy
 
@@ -39,6 +39,17 @@ def assign(group: Group) -> Assignment:
     return heterogeneous.assign(group)
 
 
+def reclaim(group: Group, after: Assignment) -> Assignment:
+    """What the members hold at the next rebalance, as the assignor will walk it."""
+    if len(group.members) == 0:
+        return after
+    if group.prepared(sets.homogeneous):
+        changes = targets.changes_of(group, after, taken_again=False)
+    else:
+        changes = heterogeneous.changes(group)
+    return targets.reclaimed(group, changes, empty_stay=False)
+
+
 STRATEGY = Strategy(
     name="server-uniform",
     system="Kafka coordinator",
@@ -49,5 +60,6 @@ STRATEGY = Strategy(
     source="org.apache.kafka.coordinator.group.assignor.UniformAssignor "
     "(kafka-group-coordinator 4.4.0)",
     assign=assign,
+    reclaim=reclaim,
     render=sets.as_sets,
 )

@@ -32,7 +32,7 @@ public final class KafkaServer {
         return answer;
     }
 
-    /** Event JOIN: all but the last member hold what the assignor gave them without it, as sorted sets. */
+    /** Event JOIN: all but the last member hold what the assignor gave them without it. */
     private static ObjectNode bench(ObjectNode request) throws Throwable {
         boolean join = request.path("spec").path("event").asText().equals("JOIN");
         return SpecBench.answer(request, document -> new Timed(new Target(join ? joined(document) : document)));
@@ -41,7 +41,7 @@ public final class KafkaServer {
     private static GroupDocument joined(GroupDocument document) throws Exception {
         List<Member> before = document.members().subList(0, document.members().size() - 1);
         Target target = new Target(new GroupDocument(document.strategy(), before, document.topics(), null));
-        Map<String, List<Pair>> held = target.sorted(target.build().targetAssignment());
+        Map<String, List<Pair>> held = target.next(target.build().records());
         List<Member> after = new ArrayList<>();
         for (Member member : document.members())
             after.add(new Member(member.id(), member.instance(), member.rack(), member.topics(),
