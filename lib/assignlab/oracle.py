@@ -1,7 +1,8 @@
 """The originals, run from their published jars: the Python side of the Maven project ``oracle/``.
 
 One JVM per release, kept alive, asked one JSON line at a time. Maven builds the project and fetches
-the jars on first use; where it cannot, :class:`OriginalsUnavailable` says why.
+the jars on first use; where it cannot, :class:`OriginalsUnavailable` says why. Clients that are not
+Java have a program in their own language instead (:mod:`assignlab.bridges`).
 
     with Originals() as originals:
         originals.ask({"strategy": "sticky@2.0", "members": [...], "topics": [...]})
@@ -24,6 +25,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from assignlab import bridges
 
 PROJECT = Path(__file__).resolve().parents[2] / "oracle"
 BUILD_SECONDS = 600
@@ -49,7 +52,8 @@ class System:
     ``strategies`` are base names (before an ``@``). ``releases`` maps the version of a strategy's
     name (``2.0`` in ``sticky@2.0``; "" for a name without one) to the release that is run.
     ``artifact`` is fetched in that release and put on the classpath; where it is None, the
-    module's own pom brings all that it needs.
+    module's own pom brings all that it needs. ``bridged``: no JVM, but the client's bridge in
+    ``oracle/clients/``.
     """
 
     module: str
@@ -57,6 +61,13 @@ class System:
     strategies: tuple[str, ...]
     releases: dict[str, str]
     artifact: str | None = None
+    bridged: bool = False
+
+
+def client(name: str, release: str, *assignors: str) -> System:
+    """A client that is not Java, with its assignors by the names that it gives them."""
+    strategies = tuple(f"{name}-{assignor}" for assignor in assignors)
+    return System(name, name, strategies, {"": release}, bridged=True)
 
 
 SYSTEMS = (
@@ -118,6 +129,12 @@ SYSTEMS = (
         ),
         releases={"": "5.3.3"},
     ),
+    client("franz-go", "1.22.2", "range", "roundrobin", "sticky", "cooperative-sticky"),
+    client("kafka-go", "0.4.51", "range", "roundrobin"),
+    client("kafka-python", "3.0.12", "range", "roundrobin", "sticky", "cooperative-sticky"),
+    client("kafkajs", "2.2.4", "roundrobin"),
+    client("librdkafka", "2.15.1", "range", "roundrobin", "cooperative-sticky"),
+    client("sarama", "1.61.1", "range", "roundrobin", "sticky", "cooperative-sticky"),
 )
 
 
@@ -266,12 +283,26 @@ def digest(offsets: np.ndarray, topics: np.ndarray, partitions: np.ndarray) -> s
     return hasher.hexdigest()
 
 
+def bridge(system: System, release: str) -> list[str]:
+    """The command line of a client's bridge; builds it where need be."""
+    if not PROJECT.is_dir():
+        raise OriginalsUnavailable("the folder oracle/ is only in a checkout of the project")
+    with _one_build_at_a_time():
+        try:
+            return bridges.command(system.module, release, PROJECT)
+        except bridges.BridgeFailed as failed:
+            raise OriginalsUnavailable(f"{system.module}: {failed}") from failed
+
+
 class Original:
-    """One JVM that runs one release; ask it one document at a time."""
+    """One JVM, or bridge, that runs one release; ask it one document at a time."""
 
     def __init__(self, system: System, release: str, java_options: tuple[str, ...] = ()):
-        options = java_options or ("-Xmx1g", "-XX:+UseSerialGC")
-        self.command = [_java(), *options, "-cp", classpath(system, release), system.main]
+        if system.bridged:
+            self.command = bridge(system, release)
+        else:
+            options = java_options or ("-Xmx1g", "-XX:+UseSerialGC")
+            self.command = [_java(), *options, "-cp", classpath(system, release), system.main]
         self._errors = tempfile.TemporaryFile()
         self._process = subprocess.Popen(
             self.command,

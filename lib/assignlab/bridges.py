@@ -1,0 +1,144 @@
+"""Other clients' assignors, run as they are: builds the bridges of ``oracle/clients/``.
+
+Each bridge is a small program in the client's own language that speaks as the Java oracles do. The
+client comes from its registry through its own tool (pip, go, npm) in the pinned release, into the
+bridge's folder ``target/``, beside what is built from it.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+SECONDS = 900
+LIBRDKAFKA = "@confluentinc/kafka-javascript@1.10.1"
+"""The npm package that carries the C source of librdkafka 2.15.1."""
+
+
+class BridgeFailed(RuntimeError):
+    """A tool is missing, or what it fetches or builds cannot be had."""
+
+
+def command(client: str, release: str, project: Path) -> list[str]:
+    """The command line of a client's bridge, built first where need be.
+
+    ``client``: one of :data:`BUILDERS`; ``project``: the folder ``oracle/``. Raises
+    :class:`BridgeFailed`.
+    """
+    build = BUILDERS[client]
+    folder = project / "clients" / ("go" if build is build_go else client)
+    target = folder / "target"
+    target.mkdir(exist_ok=True)
+    return build(folder, target, release)
+
+
+def build_python(folder: Path, target: Path, release: str) -> list[str]:
+    """A virtual environment with kafka-python and nothing else."""
+    python = target / f"venv-{release}" / "bin" / "python"
+    if not _done(python):
+        _run([sys.executable, "-m", "venv", "--clear", str(python.parents[1])])
+        pip = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--no-deps"]
+        _run([*pip, f"kafka-python=={release}"])
+        _mark(python)
+    return [str(python), str(folder / "bridge.py")]
+
+
+def build_go(folder: Path, target: Path, release: str) -> list[str]:
+    """One program for all Go clients; ``go.mod`` pins their releases."""
+    program = target / "bridge"
+    if not _newer(program, *folder.glob("*.go"), folder / "go.mod"):
+        _run(["go", "build", "-o", str(program), "."], folder)
+    return [str(program)]
+
+
+def build_node(folder: Path, target: Path, release: str) -> list[str]:
+    """kafkajs beside a copy of the bridge, where Node looks for it."""
+    package = target / f"kafkajs-{release}"
+    if not _done(package / "node_modules"):
+        package.mkdir(exist_ok=True)
+        _run(["npm", "install", "--no-save", "--no-audit", "--no-fund", "--prefix", str(package),
+              f"kafkajs@{release}"])  # fmt: skip
+        _mark(package / "node_modules")
+    shutil.copy(folder / "bridge.js", package)
+    return [_tool("node"), str(package / "bridge.js")]
+
+
+def build_librdkafka(folder: Path, target: Path, release: str) -> list[str]:
+    """librdkafka as a static library without optional parts, and the bridge linked with it."""
+    source = target / f"librdkafka-{release}"
+    library = source / "src" / "librdkafka.a"
+    if not _done(library):
+        _run(["npm", "pack", "--pack-destination", str(target), LIBRDKAFKA])
+        (archive,) = target.glob("confluentinc-kafka-javascript-*.tgz")
+        source.mkdir(exist_ok=True)
+        inside = "package/deps/librdkafka"
+        _run(["tar", "xzf", str(archive), "-C", str(source), "--strip-components=3", inside])
+        archive.unlink()
+        without = ("ssl", "gssapi", "curl", "zstd", "zlib", "lz4-ext")
+        _run(["./configure", "--enable-static", *(f"--disable-{part}" for part in without)], source)
+        _run(["make", "-j2", "-C", "src", library.name], source)
+        _mark(library)
+    program = target / f"bridge-{release}"
+    if not _newer(program, folder / "bridge.c", library):
+        _run(["cc", "-O1", "-w", "-Isrc", "-I.", "-o", str(program), str(folder / "bridge.c"),
+              str(library), "-lm", "-lpthread", "-ldl", "-lrt"], source)  # fmt: skip
+    return [str(program)]
+
+
+BUILDERS: dict[str, Callable[[Path, Path, str], list[str]]] = {
+    "franz-go": build_go,
+    "kafka-go": build_go,
+    "kafka-python": build_python,
+    "kafkajs": build_node,
+    "librdkafka": build_librdkafka,
+    "sarama": build_go,
+}
+
+
+def _run(arguments: Sequence[str], folder: Path | None = None) -> None:
+    """Run a tool to its end; it says nothing unless it fails."""
+    try:
+        done = subprocess.run(
+            [_tool(arguments[0], folder), *arguments[1:]],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            stdin=subprocess.DEVNULL,
+        )
+    except subprocess.TimeoutExpired as expired:
+        raise BridgeFailed(f"{arguments[0]} took more than {SECONDS} s") from expired
+    if done.returncode != 0:
+        said = (done.stderr.strip() or done.stdout.strip())[-400:]
+        raise BridgeFailed(f"{Path(arguments[0]).name} failed: {said}")
+
+
+def _tool(name: str, folder: Path | None = None) -> str:
+    found = shutil.which(name, path=None if os.sep not in name else "")
+    if found is None and folder is not None and (folder / name).exists():
+        found = str(folder / name)
+    if found is None:
+        raise BridgeFailed(f"{name} is not on the PATH")
+    return found
+
+
+def _newer(product: Path, *sources: Path) -> bool:
+    """Whether a product is there and no older than what it is made of."""
+    if not product.exists():
+        return False
+    return product.stat().st_mtime >= max(source.stat().st_mtime for source in sources)
+
+
+def _done(product: Path) -> bool:
+    """Whether a product of several steps was finished: an interrupted build starts again."""
+    return product.exists() and _marker(product).exists()
+
+
+def _mark(product: Path) -> None:
+    _marker(product).touch()
+
+
+def _marker(product: Path) -> Path:
+    return product.with_name(product.name + ".done")
