@@ -525,7 +525,11 @@ def reclaim(group: Group, after: Assignment) -> Assignment:
     if len(group.members) == 0:
         return after
     changes = targets.changes_of(group, after, taken_again=True)
-    return targets.reclaimed(group, changes, empty_stay=True)
+    if group.prepared(sets.homogeneous):
+        stays = group.prepared(common_pool)[2]
+    else:
+        stays = np.ones(len(group.topics), dtype=np.bool_)
+    return targets.reclaimed(group, changes, stays)
 
 
 STRATEGY = Strategy(

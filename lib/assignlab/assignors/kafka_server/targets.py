@@ -44,28 +44,28 @@ def plain_slots(topics: int) -> np.ndarray:
     return np.full(topics, 16, dtype=np.int64)
 
 
-def reclaimed(group: Group, changes: Changes, empty_stay: bool) -> Assignment:
+def reclaimed(group: Group, changes: Changes, stays: np.ndarray) -> Assignment:
     """Every member's next claim in the order in which the assignor will read it.
 
-    ``empty_stay``: whether a topic stays in a map that has lost its last partition.
+    ``stays``: bool[topics], whether a topic stays in a map that has lost its last partition.
     """
     held = sets.held(group)
     everybody = np.arange(len(group.members))
     read = sets.read(group, held.offsets, held.codes, everybody)
     offsets, codes, crowded = _rewrite(
         held.offsets, read, *changes, _starts(group, held, changes.steps),
-        group.prepared(sets.topic_ids).hashes, empty_stay,
+        group.prepared(sets.topic_ids).hashes, stays,
     )  # fmt: skip
     for m in crowded.tolist():
         mine = slice(offsets[m], offsets[m + 1])
         before = read[held.offsets[m] : held.offsets[m + 1]]
         steps = changes.steps[changes.offsets[m] : changes.offsets[m + 1]]
-        codes[mine] = _in_crowded_order(group, before, steps, codes[mine], empty_stay)
+        codes[mine] = _in_crowded_order(group, before, steps, codes[mine], stays)
     return Assignment(offsets, codes)
 
 
 def _in_crowded_order(
-    group: Group, before: np.ndarray, steps: np.ndarray, codes: np.ndarray, empty_stay: bool
+    group: Group, before: np.ndarray, steps: np.ndarray, codes: np.ndarray, stays: np.ndarray
 ) -> np.ndarray:
     """``codes`` in the order of a map in which topics stand in a tree.
 
@@ -76,7 +76,7 @@ def _in_crowded_order(
     added = (steps[steps >= 0] >> 32).tolist()
     new = list(dict.fromkeys(t for t in added if t not in old))
     inside = np.array(old + new, dtype=np.int64)
-    if not empty_stay and not set(old) <= set((codes >> 32).tolist()):
+    if not set(old) <= {*(codes >> 32).tolist(), *np.flatnonzero(stays).tolist()}:
         return codes
     nodes = tree_bins.Nodes(spread_all(ids.hashes[inside]), ids.rank[inside])
     table = [tree_bins.NIL] * table_size_for(len(old))
@@ -156,7 +156,7 @@ def _differences(offsets, codes, new_offsets, new_codes, starts, in_order):
 
 
 @njit
-def _rewrite(offsets, codes, step_offsets, steps, slots, starts, hashes, empty_stay):
+def _rewrite(offsets, codes, step_offsets, steps, slots, starts, hashes, stays):
     """(offsets, codes) after the changes, written to records and read again; crowded members."""
     members = offsets.size - 1
     most = 1
@@ -177,7 +177,7 @@ def _rewrite(offsets, codes, step_offsets, steps, slots, starts, hashes, empty_s
                 if step >= 0:
                     add(map_, step, slots, starts)
                 else:
-                    remove(map_, ~step, starts, empty_stay)
+                    remove(map_, ~step, starts, stays)
             changed = differs(map_, old, starts)
             if changed:
                 n, fine = write(map_, hashes, new_codes, n)
@@ -294,8 +294,8 @@ def add(map_, code, slots, starts):
 
 
 @inner
-def remove(map_, code, starts, empty_stay):
-    """Remove a partition, and its topic with the last one unless ``empty_stay``."""
+def remove(map_, code, starts, stays):
+    """Remove a partition, and with the last one its topic, unless it stays."""
     t = code >> 32
     at = starts[t] + (code & 0xFFFFFFFF)
     node = map_.node[at]
@@ -304,7 +304,7 @@ def remove(map_, code, starts, empty_stay):
     map_.node[at] = -1
     map_.code[node] = -1
     map_.size[t] -= 1
-    if map_.size[t] == 0 and not empty_stay:
+    if map_.size[t] == 0 and not stays[t]:
         map_.inside[t] = 0
         map_.at[COUNT] -= 1
         for i in range(map_.at[LEFT], map_.at[RIGHT]):

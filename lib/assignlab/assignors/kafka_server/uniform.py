@@ -24,6 +24,8 @@ What it promises, in order
 The result is a set; it is given by topic name and partition.
 """
 
+import numpy as np
+
 from assignlab.assignment import Assignment
 from assignlab.assignors.kafka_server import heterogeneous, homogeneous, sets, targets
 from assignlab.group import Group
@@ -47,7 +49,7 @@ def reclaim(group: Group, after: Assignment) -> Assignment:
         changes = targets.changes_of(group, after, taken_again=False)
     else:
         changes = heterogeneous.changes(group)
-    return targets.reclaimed(group, changes, empty_stay=False)
+    return targets.reclaimed(group, changes, np.zeros(len(group.topics), dtype=np.bool_))
 
 
 STRATEGY = Strategy(
