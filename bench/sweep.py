@@ -16,6 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -37,16 +38,16 @@ def scenarios(count: int) -> list[Scenario]:
     return sweep.grid(members=10, topics=10, partitions=100, seed=range(count), events=EVENTS)
 
 
-def on_spark(asked, strategies) -> tuple[float, pa.Table]:
-    """(seconds, table) of the sweep."""
+def on_spark(asked, strategies) -> tuple[float, list[Path]]:
+    """(seconds, files) of the sweep."""
     began = time.perf_counter()
     table = sweep.run(asked, strategies, name="bench")
     seconds = time.perf_counter() - began
-    return seconds, pq.read_table(table.path)
+    return seconds, sorted(Path(table.path).glob("*.parquet"))
 
 
-def in_processes(pool, asked, strategies, folder: Path) -> tuple[float, pa.Table]:
-    """(seconds, table) of the same work in plain processes, each with a file of its own."""
+def in_processes(pool, asked, strategies, folder: Path) -> tuple[float, list[Path]]:
+    """(seconds, files) of the same work in plain processes, each with a file of its own."""
     began = time.perf_counter()
     costs = [rebalance.cost(scenario, len(strategies)) for scenario in asked]
     dealt = sweep.deal(costs, 3 * cores())
@@ -55,8 +56,7 @@ def in_processes(pool, asked, strategies, folder: Path) -> tuple[float, pa.Table
         slices[dealt[number]].append((number, scenario))
     jobs = [(slice, strategies, folder / f"{n}.parquet") for n, slice in enumerate(slices) if slice]
     files = pool.starmap(play_slice, jobs, chunksize=1)
-    seconds = time.perf_counter() - began
-    return seconds, pa.concat_tables(pq.read_table(file) for file in files)
+    return time.perf_counter() - began, files
 
 
 def play_slice(jobs, strategies, file: Path) -> Path:
@@ -79,14 +79,20 @@ def ready(strategies) -> None:
         warm.load(strategy)
 
 
-def same(one: pa.Table, other: pa.Table) -> bool:
-    """Whether two tables hold the same records."""
-    keys = [(name, "ascending") for name in sweep.KEY]
-    return ordered(one, keys).equals(ordered(other, keys))
+def content(files) -> tuple[int, int]:
+    """Number of records in the files, and a digest of all of them that no order changes.
 
-
-def ordered(table: pa.Table, keys) -> pa.Table:
-    return table.select(simulate.SCHEMA.names).cast(simulate.SCHEMA).sort_by(keys)
+    Every record is hashed as a whole; the digest is the sum of the hashes. One batch is in memory
+    at a time: a minute makes millions of records.
+    """
+    count, digest = 0, 0
+    for file in files:
+        for batch in pq.ParquetFile(file).iter_batches(columns=simulate.SCHEMA.names):
+            frame = pa.Table.from_batches([batch]).cast(simulate.SCHEMA).to_pandas()
+            hashes = pd.util.hash_pandas_object(frame, index=False, categorize=True)
+            count += len(frame)
+            digest = (digest + int(hashes.sum())) % 2**64
+    return count, digest
 
 
 def main() -> int:
@@ -112,19 +118,28 @@ def compare(asked, folder: Path) -> int:
     with multiprocessing.get_context("spawn").Pool(cores(), ready, (strategies,)) as pool:
         in_processes(pool, scenarios(2 * cores()), strategies, folder)
         print(f"start of plain processes and their code: {time.perf_counter() - began:.1f} s")
-        seconds, _ = in_processes(pool, trial := scenarios(200), strategies, folder)
-        grid = scenarios(max(1, round(len(trial) * asked.seconds / seconds)))
+        grid = long_enough(pool, asked, folder)
         times = {"Spark": [], "processes": []}
         for round_ in range(asked.rounds):
-            spark, one = on_spark(grid, strategies)
-            plain, other = in_processes(pool, grid, strategies, folder)
-            if not same(one, other):
+            spark, files = on_spark(grid, strategies)
+            one = content(files)
+            plain, files = in_processes(pool, grid, strategies, folder)
+            if one != content(files):
                 print("the tables differ")
                 return 1
             times["Spark"].append(spark)
             times["processes"].append(plain)
             print(f"round {round_ + 1}: equal tables, Spark {spark:.1f} s, processes {plain:.1f} s")
-    return verdict(one.num_rows, times, strategies)
+    return verdict(one[0], times, strategies)
+
+
+def long_enough(pool, asked, folder: Path) -> list[Scenario]:
+    """Scenarios for about ``asked.seconds``, after trials that double until one tells enough."""
+    count, seconds = 100, 0.0
+    while seconds < asked.seconds / 20:
+        count *= 2
+        seconds, _ = in_processes(pool, scenarios(count), asked.strategies, folder)
+    return scenarios(round(count * asked.seconds / seconds))
 
 
 def verdict(rebalances: int, times: dict, strategies) -> int:

@@ -233,11 +233,12 @@ def spec_document(strategy: str, spec: dict[str, Any]) -> dict[str, Any]:
     """The group of a bench ``spec`` before anybody owns anything (event FULL), as a document.
 
     ``spec``: ``topics``, ``partitions`` (of each), ``members``, ``shape`` (EQUAL; HET1: the last
-    member takes the first topic only; NEST5: five nested buckets), ``event`` (FULL, or JOIN: all
-    but the last member own what the strategy gave them without it, generation 1). The oracle makes
-    the same group from the same numbers, so that a million partitions need not cross as JSON. Names
-    are chosen so that hash codes do not collide. ``broker`` of all
-    partitions, ``rack`` of all members and ``options`` of the strategy may be given (RocketMQ).
+    member takes the first topic only; NEST5: five nested buckets; DOWN5, Kafka clients only: the
+    same from the largest bucket down, so that a newcomer is in the smallest), ``event`` (FULL, or
+    JOIN: all but the last member own what the strategy gave them without it, generation 1). The
+    oracle makes the same group from the same numbers, so that a million partitions need not cross
+    as JSON. Names are chosen so that hash codes do not collide. ``broker`` of all partitions,
+    ``rack`` of all members and ``options`` of the strategy may be given (RocketMQ).
     """
     names = [f"topic-{i}-events" for i in range(spec["topics"])]
     members = spec["members"]
@@ -249,7 +250,9 @@ def spec_document(strategy: str, spec: dict[str, Any]) -> dict[str, Any]:
             return 1 if member == members - 1 else len(names)
         if spec["shape"] == "NEST5":
             return len(names) * (member * 5 // members + 1) // 5
-        raise ValueError(f"shape {spec['shape']!r} is not EQUAL, HET1 or NEST5")
+        if spec["shape"] == "DOWN5":
+            return len(names) * (5 - member * 5 // members) // 5
+        raise ValueError(f"shape {spec['shape']!r} is not EQUAL, HET1, NEST5 or DOWN5")
 
     partitions = {"partitions": spec["partitions"]}
     if "broker" in spec:

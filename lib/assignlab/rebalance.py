@@ -11,6 +11,8 @@ read them (``Strategy.reclaim``), with the generation of that assignment where t
 carry one. A member that joins claims nothing. Cooperative members give up partitions of topics
 that they no longer subscribe to before they join.
 
+A strategy that needs more than a scenario has (machine rooms, say) is shown every group at home.
+
 Where the original throws, the step carries the error, every member keeps what it had, and the
 history goes on from there.
 """
@@ -87,6 +89,8 @@ def replay(moments: Iterable[Moment], strategy: Strategy) -> Iterator[Step]:
     generation = 0
     for index, moment in enumerate(moments):
         group = moment.group
+        if strategy.at_home is not None:
+            group = group.prepared(strategy.at_home)
         members = len(group.members)
         origin = _same(members) if moment.origin is None else moment.origin
         if strategy.sticky:

@@ -29,6 +29,8 @@ class Strategy:
     ``assignlab.group.Claims``). ``render``: the assignment as the group document prints it.
     ``leaves_out``: which partitions of a subscribed topic may be left without an owner by design;
     "" where every one gets one. ``shares``: whether a partition may have several owners at once.
+    ``at_home``: the same group with what the strategy cannot do without and a scenario does not
+    have (machine rooms, written lists); None where it needs nothing more.
     """
 
     name: str
@@ -44,3 +46,4 @@ class Strategy:
     leaves_out: str = ""
     shares: bool = False
     render: Callable[[Group, Assignment], Any] = _lists
+    at_home: Callable[[Group], Group] | None = None

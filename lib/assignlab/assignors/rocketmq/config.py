@@ -24,7 +24,7 @@ c3
 import numpy as np
 
 from assignlab.assignment import Assignment, code
-from assignlab.assignors.rocketmq import queues
+from assignlab.assignors.rocketmq import queues, rooms
 from assignlab.errors import DocumentError
 from assignlab.group import Group
 from assignlab.strategy import Strategy
@@ -88,4 +88,5 @@ STRATEGY = Strategy(
     assign=assign,
     leaves_out="queues that no client lists",
     render=queues.lists,
+    at_home=rooms.with_lists,
 )

@@ -28,7 +28,7 @@ Without ``idcs`` the original fails as soon as it meets a broker with a room:
 import numpy as np
 
 from assignlab.assignment import Assignment
-from assignlab.assignors.rocketmq import queues
+from assignlab.assignors.rocketmq import queues, rooms
 from assignlab.compiled import njit
 from assignlab.errors import DocumentError, OriginalError
 from assignlab.group import Group
@@ -128,4 +128,5 @@ STRATEGY = Strategy(
     assign=assign,
     leaves_out="queues outside the rooms in idcs, and of clients that do not subscribe to the topic",
     render=queues.lists,
+    at_home=rooms.in_two_rooms,
 )

@@ -34,6 +34,7 @@ from assignlab.assignors.rocketmq import (
     consistent_hash,
     machine_room,
     queues,
+    rooms,
 )
 from assignlab.errors import OriginalError, UnknownName
 from assignlab.group import Group
@@ -143,4 +144,5 @@ STRATEGY = Strategy(
     assign=assign,
     leaves_out="queues of clients that do not subscribe to the topic",
     render=queues.lists,
+    at_home=rooms.in_two_rooms,
 )

@@ -107,14 +107,18 @@ final class Bench {
         return new GroupDocument(strategy, after, topics, null);
     }
 
-    /** EQUAL: all topics. HET1: the last member takes the first topic only. NEST5: nested buckets. */
+    /**
+     * EQUAL: all topics. HET1: the last member takes the first topic only. NEST5: nested buckets.
+     * DOWN5: the same from the largest bucket down.
+     */
     private static List<String> subscription(JsonNode spec, int member, List<Topic> topics) throws BadDocument {
         int members = spec.path("members").asInt();
         int wanted = switch (spec.path("shape").asText()) {
             case "EQUAL" -> topics.size();
             case "HET1" -> member == members - 1 ? 1 : topics.size();
             case "NEST5" -> topics.size() * (member * NESTED_BUCKETS / members + 1) / NESTED_BUCKETS;
-            default -> throw new BadDocument("shape is EQUAL, HET1 or NEST5");
+            case "DOWN5" -> topics.size() * (NESTED_BUCKETS - member * NESTED_BUCKETS / members) / NESTED_BUCKETS;
+            default -> throw new BadDocument("shape is EQUAL, HET1, NEST5 or DOWN5");
         };
         return topics.subList(0, wanted).stream().map(Topic::name).sorted()
                 .collect(Collectors.toCollection(ArrayList::new));
