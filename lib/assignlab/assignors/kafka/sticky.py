@@ -68,6 +68,7 @@ from assignlab.assignors.kafka.sticky_claims import (
     phantoms_of,
     shape_of,
 )
+from assignlab.assignors.kafka.sticky_releases import LATEST
 from assignlab.compiled import njit
 from assignlab.errors import OriginalError
 from assignlab.group import Group
@@ -83,27 +84,32 @@ def assign(group: Group) -> Assignment:
     return assign_sticky(group, cooperative=False)
 
 
-def assign_sticky(group: Group, cooperative: bool) -> Assignment:
-    """The assignment of both sticky assignors; ``cooperative``: as adjusted for that protocol."""
+def assign_sticky(group: Group, cooperative: bool, release: int = LATEST) -> Assignment:
+    """The assignment of both sticky assignors since 3.0; ``cooperative``: as adjusted for that.
+
+    ``release``: whose behaviour, see :mod:`assignlab.assignors.kafka.sticky_releases`.
+    """
     if len(group.members) == 0:
         raise OriginalError("ArithmeticException", "partitions are divided by no members")
     shape, racks = group.prepared(packed_shape), group.prepared(rack_info)
     if group.prepared(all_subscriptions_equal):
-        _, offsets, codes = run(constrained, group, (shape, racks), cooperative)
+        _, offsets, codes = run(constrained, group, (shape, racks), cooperative, release)
         return Assignment(offsets, codes)
     known = shape, *group.prepared(general.potential_of), racks
-    _, offsets, codes, certain = run(general, group, known, cooperative)
+    _, offsets, codes, certain = run(general, group, known, cooperative, release)
     return Assignment(offsets, codes, notes={} if certain else {"nondeterministic": True})
 
 
-def run(algorithm: ModuleType, group: Group, known: tuple, cooperative: bool) -> tuple:
+def run(
+    algorithm: ModuleType, group: Group, known: tuple, cooperative: bool, release: int
+) -> tuple:
     """One of the two algorithms, told of claims beyond the end of a topic if there are any."""
     claims = group.claims
     read = (claims.offsets, claims.codes, claims.present, claims.generation, claims.sub_generation)
-    answer = algorithm.build(*known, NO_PHANTOMS, *read, cooperative)
+    answer = algorithm.build(*known, NO_PHANTOMS, *read, cooperative, release)
     if answer[0] == algorithm.PHANTOMS:
         phantoms = phantoms_of(group, group.prepared(shape_of))
-        answer = algorithm.build(*known, phantoms, *read, cooperative)
+        answer = algorithm.build(*known, phantoms, *read, cooperative, release)
     if answer[0] != algorithm.DONE:
         raise OriginalError(*algorithm.FAULTS[answer[0]])
     return answer

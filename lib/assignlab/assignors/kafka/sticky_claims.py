@@ -151,6 +151,15 @@ def number_in(topic, partition, shape, phantoms):
 
 
 @inner
+def number_of_claim(code, shape, phantoms):
+    """The number of a claimed partition; -1 if its topic is not to be assigned."""
+    topic = code >> 32
+    if shape.base[topic] < 0:
+        return -1
+    return number_in(topic, code - (topic << 32), shape, phantoms)
+
+
+@inner
 def claimed_generation(m, cooperative, present, generation, sub_generation):
     """The generation that goes with a member's claims (``memberData``).
 

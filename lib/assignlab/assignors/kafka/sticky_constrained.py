@@ -4,8 +4,8 @@ With P partitions and C members everybody gets P // C or one more, and exactly P
 more. Members keep what they own up to that quota; what is left is dealt one by one. The result has
 the fewest moves that this balance allows (unless racks interfere).
 
-Source: ``AbstractStickyAssignor.ConstrainedAssignmentBuilder`` of kafka-clients 4.4.0 (lists sorted
-as since 3.7.1).
+Source: ``AbstractStickyAssignor.ConstrainedAssignmentBuilder`` of kafka-clients 4.4.0, and what was
+different in releases since 3.0 (see :mod:`assignlab.assignors.kafka.sticky_releases`).
 """
 
 from typing import NamedTuple
@@ -19,12 +19,17 @@ from assignlab.assignors.kafka.racks import (
     unpack_racks,
 )
 from assignlab.assignors.kafka.sticky_claims import (
+    NO_GENERATION,
+    NOBODY,
     UNKNOWN_PHANTOM,
+    claimed_generation,
     number_in,
+    number_of_claim,
     number_of_phantom,
     settle_claims,
     unpack_shape,
 )
+from assignlab.assignors.kafka.sticky_releases import CONSTRAINED_CORRECTED
 from assignlab.compiled import inner, njit
 
 DONE = 0
@@ -46,9 +51,10 @@ class Deal(NamedTuple):
     ``codes``: int64[partitions]; ``holder``, ``rivals``: as ``settle_claims`` left them; ``size``:
     int64[members], partitions counted against the quota; ``rows``: int64[members * width], the
     lists; ``length``: int64[members], their lengths, without what must first be revoked elsewhere
-    (``cooperative``). ``min_quota``, ``max_quota``; ``expected``: how many members shall have more
-    than ``min_quota``, ``over`` int64[1]: how many do. The unfilled members: ``under[:ends[0]]``
-    below ``min_quota``, ``exactly[ends[1]:ends[2]]`` waiting for one more.
+    (``cooperative``); ``release``: whose rules count. ``min_quota``, ``max_quota``; ``expected``: how
+    many members shall have more than ``min_quota``, ``over`` int64[1]: how many do. The unfilled
+    members: ``under[:ends[0]]`` below ``min_quota``, ``exactly[ends[1]:ends[2]]`` waiting for one
+    more.
     """
 
     codes: np.ndarray
@@ -58,6 +64,7 @@ class Deal(NamedTuple):
     rows: np.ndarray
     length: np.ndarray
     cooperative: bool
+    release: int
     min_quota: int
     max_quota: int
     expected: int
@@ -69,12 +76,14 @@ class Deal(NamedTuple):
 
 @njit
 def build(
-    shape, racks, phantoms, offsets, claimed, present, generation, sub_generation, cooperative
-):
+    shape, racks, phantoms, offsets, claimed, present, generation, sub_generation,
+    cooperative, release,
+):  # fmt: skip
     """Settle the claims, keep, then deal. Returns (status, offsets, codes of the members' lists).
 
     ``shape``, ``racks``: packed; ``phantoms``: int64[n], ``claimed`` codes of partitions beyond the
-    end of their topic; the claims as in ``assignlab.group.Claims``.
+    end of their topic; the claims as in ``assignlab.group.Claims``; ``release``: one of
+    ``sticky_releases``.
     """
     shape = unpack_shape(shape)
     racks = unpack_racks(racks)
@@ -90,16 +99,22 @@ def build(
     max_quota = min_quota + (1 if expected > 0 else 0)
 
     drop_rivals(holder, rivals, owned)
-    release_mismatched(holder, owned, racks)
+    release_mismatched(holder, owned, racks, release)
     kept, state, over = assign_owned_partitions(
         shape.by_owned, owned, min_quota, max_quota, expected
     )
     rows = np.empty(members * (max_quota + 1), dtype=np.int64)
-    length = keep_lists(shape, phantoms, offsets, claimed, holder, owned, kept, rows)
+    if release >= CONSTRAINED_CORRECTED:
+        length = keep_lists(shape, phantoms, offsets, claimed, holder, owned, kept, rows)
+    else:
+        length = keep_lists_as_claimed(
+            shape, phantoms, offsets, claimed, present, generation, sub_generation, cooperative,
+            holder, kept, rows,
+        )  # fmt: skip
     unassigned = unassigned_partitions(shape, phantoms, holder)
 
     deal = Deal(
-        shape.codes, holder, rivals, kept, rows, length, cooperative,
+        shape.codes, holder, rivals, kept, rows, length, cooperative, release,
         min_quota, max_quota, expected, np.full(1, over, dtype=np.int64),
         np.empty(members, dtype=np.int64), np.empty(2 * members, dtype=np.int64),
         np.zeros(3, dtype=np.int64),
@@ -125,15 +140,18 @@ def drop_rivals(holder, rivals, owned):
 
 
 @inner
-def release_mismatched(holder, owned, racks):
-    """Partitions without a replica in their owner's rack are not kept."""
+def release_mismatched(holder, owned, racks, release):
+    """Partitions without a replica in their owner's rack are not kept.
+
+    At first nobody remembered whose they were, so that no revocation was waited for (KAFKA-15170).
+    """
     if not racks.in_use:
         return
     for x in range(holder.size):
         m = holder[x]
         if m >= 0 and racks_mismatch(racks, m, x):
             owned[m] -= 1
-            holder[x] = -2 - m
+            holder[x] = -2 - m if release >= CONSTRAINED_CORRECTED else NOBODY
 
 
 @inner
@@ -213,6 +231,38 @@ def keep_lists(shape, phantoms, offsets, claimed, holder, owned, kept, rows):
 
 
 @inner
+def keep_lists_as_claimed(
+    shape, phantoms, offsets, claimed, present, generation, sub_generation, cooperative,
+    holder, kept, rows,
+):  # fmt: skip
+    """:func:`keep_lists` before 3.7.1: what is kept are the first claims, in their order.
+
+    A partition that a member claims twice stands where it is claimed first, or last if the claims
+    are newer than the member's subscription (as if another member had claimed it, who loses it).
+    """
+    width = rows.size // kept.size
+    length = np.zeros(kept.size, dtype=np.int64)
+    place = np.full(holder.size, -1, dtype=np.int64)
+    for m in range(kept.size):
+        mine = claimed_generation(m, cooperative, present, generation, sub_generation)
+        newer = mine > max(sub_generation[m], NO_GENERATION)
+        for k in range(offsets[m], offsets[m + 1]):
+            x = number_of_claim(claimed[k], shape, phantoms)
+            if x >= 0 and holder[x] == m and (newer or place[x] < 0):
+                place[x] = k
+        for k in range(offsets[m], offsets[m + 1]):
+            x = number_of_claim(claimed[k], shape, phantoms)
+            if x < 0 or place[x] != k:
+                continue
+            if length[m] < kept[m]:
+                rows[m * width + length[m]] = claimed[k]
+                length[m] += 1
+            else:
+                holder[x] = -2 - m
+    return length
+
+
+@inner
 def sort(keys, spare):
     """The keys, none negative, in order: by insertion if few, else by radix, 8 bits at a time."""
     if keys.size <= FEW:
@@ -283,10 +333,14 @@ def await_one_more(m, deal):
 
 @inner
 def assign_new_partition(x, m, deal):
-    """Give partition ``x`` to member ``m``; cooperatively not before its owner has given it up."""
+    """Give partition ``x`` to member ``m``; cooperatively not before its owner has given it up.
+
+    Before 3.7.1 not even to ``m`` itself where it had to give up ``x`` (KAFKA-15170).
+    """
     deal.size[m] += 1
     was = deal.holder[x]
-    transferring = deal.rivals[x] or (was < -1 and was != -2 - m)
+    taken = was < -1 and (was != -2 - m or deal.release < CONSTRAINED_CORRECTED)
+    transferring = deal.rivals[x] or taken
     if not (deal.cooperative and transferring):
         width = deal.rows.size // deal.size.size
         deal.rows[m * width + deal.length[m]] = deal.codes[x]
@@ -322,7 +376,8 @@ def fill_under(i, deal):
     if deal.size[m] + 1 >= deal.min_quota:
         remove_at(deal.under, i, deal.ends[0])
         deal.ends[0] -= 1
-        if deal.size[m] + 1 < deal.max_quota and deal.over[0] < deal.expected:
+        wanted = deal.over[0] < deal.expected or deal.release < CONSTRAINED_CORRECTED
+        if deal.size[m] + 1 < deal.max_quota and wanted:
             await_one_more(m, deal)
     else:
         i += 1
@@ -336,9 +391,10 @@ def fill_exactly(i, deal):
     if deal.size[deal.exactly[at]] + 1 == deal.max_quota:
         remove_at(deal.exactly, at, deal.ends[2])
         deal.ends[2] -= 1
-        deal.over[0] += 1
-        if deal.over[0] == deal.expected:
-            deal.ends[1] = deal.ends[2]
+        if deal.release >= CONSTRAINED_CORRECTED:
+            deal.over[0] += 1
+            if deal.over[0] == deal.expected:
+                deal.ends[1] = deal.ends[2]
 
 
 @inner

@@ -147,12 +147,13 @@ class Seats(NamedTuple):
 @njit
 def build(
     shape, potential, may, racks, phantoms,
-    offsets, codes, present, generation, sub_generation, cooperative,
+    offsets, codes, present, generation, sub_generation, cooperative, release,
 ):  # fmt: skip
     """Settle the claims, keep, assign the rest, balance.
 
     ``shape``, ``potential``, ``racks``: packed; ``phantoms``: int64[n], ``codes`` claimed of
-    partitions beyond the end of their topic; the claims as in ``assignlab.group.Claims``.
+    partitions beyond the end of their topic; the claims as in ``assignlab.group.Claims``;
+    ``release``: one of ``sticky_releases``.
 
     Returns (status, offsets, codes of the lists, whether all is certain: False where Java's walk
     through a crowded hash bin decided).

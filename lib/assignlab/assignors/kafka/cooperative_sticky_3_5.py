@@ -1,0 +1,48 @@
+"""``cooperative-sticky@3.5``: Kafka's CooperativeStickyAssignor when racks were new (KIP-881).
+
+The rule is that of ``sticky@3.5``, in rounds as in ``cooperative-sticky``. With equal subscriptions
+a partition waits for the next round even if the member that gave it up gets it back, and does not
+wait where it is given up because of its rack: two members may consume it for a while (KAFKA-15170).
+
+A must give up t-2, which has no replica in its rack, and B is given it in the same round:
+
+>>> from assignlab.document import lists, parse
+>>> g = parse({"topics": [{"name": "t", "partitions": 3, "racks": [["r0"], ["r0"], ["r2"]]}],
+...     "members": [{"id": "A", "topics": ["t"], "rack": "r0", "owned": [["t", 2]],
+...                  "sub_generation": 1},
+...                 {"id": "B", "topics": ["t"]}]})
+>>> lists(g, assign(g))
+{'A': [['t', 0], ['t', 1]], 'B': [['t', 2]]}
+>>> lists(g, cooperative_sticky.assign(g))
+{'A': [['t', 0], ['t', 1]], 'B': []}
+"""
+
+from assignlab.assignment import Assignment
+from assignlab.assignors.kafka import cooperative_sticky
+from assignlab.assignors.kafka.sticky import assign_sticky
+from assignlab.assignors.kafka.sticky_3_5 import RELEASE
+from assignlab.group import Group
+from assignlab.strategy import Strategy
+
+
+def assign(group: Group) -> Assignment:
+    """As ``cooperative-sticky``, by the rules of 3.5.
+
+    Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
+    ``nondeterministic`` where a crowded hash bin, which Java may walk otherwise, decided.
+    """
+    return assign_sticky(group, cooperative=True, release=RELEASE)
+
+
+STRATEGY = Strategy(
+    name="cooperative-sticky@3.5",
+    system="Kafka consumer",
+    first="3.5.2",
+    last="3.6.2",
+    protocol="cooperative",
+    sticky=True,
+    source="org.apache.kafka.clients.consumer.CooperativeStickyAssignor (kafka-clients 3.5.2)",
+    assign=assign,
+    reclaim=cooperative_sticky.reclaim,
+    generations=("sub_generation",),
+)

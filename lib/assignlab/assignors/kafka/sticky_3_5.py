@@ -1,0 +1,49 @@
+"""``sticky@3.5``: Kafka's StickyAssignor when racks were new (KIP-881).
+
+The rule is that of ``sticky``. With equal subscriptions it differs in three ways, corrected in
+3.7.1. A member that has more than its quota keeps what stands first in its claims, in whatever
+order its client sent them (KAFKA-16277); with racks, members at the smaller quota are served first
+come, first served, without counting how many may have one more, so that the original may end in an
+exception (KAFKA-15170).
+
+A has five partitions of six and must give up two: the last two that it claims.
+
+>>> from assignlab.document import lists, parse
+>>> g = parse({"topics": [{"name": "t", "partitions": 6}], "members": [
+...     {"id": "A", "topics": ["t"], "owned": [["t", p] for p in (4, 2, 3, 0, 1)], "generation": 1},
+...     {"id": "B", "topics": ["t"]}]})
+>>> lists(g, assign(g))
+{'A': [['t', 4], ['t', 2], ['t', 3]], 'B': [['t', 0], ['t', 1], ['t', 5]]}
+>>> lists(g, sticky.assign(g))
+{'A': [['t', 0], ['t', 1], ['t', 2]], 'B': [['t', 3], ['t', 4], ['t', 5]]}
+"""
+
+from assignlab.assignment import Assignment
+from assignlab.assignors.kafka import sticky
+from assignlab.group import Group
+from assignlab.strategy import Strategy
+
+RELEASE = 305
+
+
+def assign(group: Group) -> Assignment:
+    """As ``sticky``, by the rules of 3.5.
+
+    Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
+    ``nondeterministic`` where a crowded hash bin, which Java may walk otherwise, decided.
+    """
+    return sticky.assign_sticky(group, cooperative=False, release=RELEASE)
+
+
+STRATEGY = Strategy(
+    name="sticky@3.5",
+    system="Kafka consumer",
+    first="3.5.2",
+    last="3.6.2",
+    protocol="eager",
+    sticky=True,
+    source="org.apache.kafka.clients.consumer.StickyAssignor (kafka-clients 3.5.2)",
+    assign=assign,
+    reclaim=sticky.reclaim,
+    generations=("generation", "sub_generation"),
+)

@@ -1,0 +1,16 @@
+"""The releases whose sticky assignors differ, as numbers: 305 stands for 3.5.
+
+One core serves all releases since 3.0. It is told for which release it works, and where releases
+differ it asks whether a change was there already: ``if release >= CONSTRAINED_CORRECTED``.
+
+Source: ``AbstractStickyAssignor`` of kafka-clients 3.0.1, 3.3.2, 3.4.1, 3.5.2, 3.6.2, 3.7.1, 4.3.0.
+"""
+
+LATEST = 404
+
+CONSTRAINED_CORRECTED = 307
+"""Equal subscriptions: owned partitions are sorted before they are cut (KAFKA-16277); racks no
+longer make too many members expect one partition more, or forget who gives up what (KAFKA-15170).
+"""
+RACKS = 305
+"""Members and partitions have racks (KIP-881)."""
