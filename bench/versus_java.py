@@ -32,6 +32,7 @@ SIZES = {  # topics, partitions of each, members
     "L": (100, 200, 1_000),
     "X": (500, 2_000, 2_000),
 }
+OURS = {"S": 501, "M": 51, "L": 11, "X": 5}
 CASES = {
     "range": ("EQUAL FULL", "NEST5 FULL"),
     "range@2.0": ("EQUAL FULL",),
@@ -56,6 +57,8 @@ CASES = {
     "server-range": ("EQUAL FULL", "NEST5 FULL"),
     "server-simple": ("EQUAL FULL", "EQUAL JOIN"),
 }
+WARM, REPEAT = 500, 101
+"""Calls of the original before those that count, and those; fewer where the budget ends before."""
 AT_HOME = {  # what these strategies need to have something to do
     "rocketmq-machine-room": {"broker": "room@broker", "options": {"idcs": ["room"]}},
     "rocketmq-machine-room-nearby": {"broker": "room@broker", "rack": "room"},
@@ -103,13 +106,12 @@ def compare(
     group = built(strategy, spec)
     assign = assignors.get(strategy).assign
     ours = assign(group)
-    small = size in "SM"
-    asked = {
-        "strategy": strategy, "spec": spec, "warmup": 300 if size == "S" else 10 if small else 3,
-        "repeat": 101 if size == "S" else 11 if small else 5, "budget_seconds": budget,
-    }  # fmt: skip
-    prepared = seconds(lambda: assign(group), 201 if size == "S" else 11)
+    asked = {"strategy": strategy, "spec": spec, "budget_seconds": budget}
+    prepared = seconds(lambda: assign(group), OURS[size])
     try:
+        cold = original.ask(asked | {"warmup": 0, "repeat": 1}, seconds=budget + patience)
+        rounds = int(0.3 * budget * 1e9 / cold["nanos"][0])
+        asked |= {"warmup": min(max(rounds, 3), WARM), "repeat": min(max(rounds, 5), REPEAT)}
         answer = original.ask(asked, seconds=budget + patience)
     except OriginalTimedOut:
         print(
@@ -117,7 +119,7 @@ def compare(
             f"ours {1e3 * prepared:9.3f} ms prepared; larger sizes left out", flush=True,
         )  # fmt: skip
         return None
-    fresh = [renewed(group) for _ in range(201 if size == "S" else 5)]
+    fresh = [renewed(group) for _ in range(OURS[size])]
     new = seconds(lambda: assign(fresh.pop()), len(fresh))
     java = statistics.median(answer["nanos"]) / 1e9
     if assignors.get(strategy).protocol == "server":
