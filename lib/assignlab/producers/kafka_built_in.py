@@ -1,0 +1,142 @@
+"""Java producer from 3.3 on without a ``partitioner.class`` (KIP-794).
+
+A key by its murmur2. Records without one stick to a partition until at least ``batch.size`` bytes
+went there; while its last batch is not full the switch waits, at most until twice as many bytes.
+The next partition is drawn: uniformly over the available ones, or, where queues differ, with
+weights that follow from the batches that wait at each partition.
+"""
+
+import numpy as np
+
+from assignlab.compiled import inner, njit
+from assignlab.hashes import no_keys
+from assignlab.producers.draws import next_positive
+from assignlab.producers.kafka_hash import JAVA_EXPLICIT, by_murmur2
+from assignlab.producers.partitioner import NONE, Partitioner, Records, State, Topics
+
+BATCH_SIZE = 16384
+"""``batch.size`` of the producer, in bytes, as it is unless set."""
+
+
+def with_batch_size(batch_size: int = BATCH_SIZE, ignore_keys: bool = False):
+    """The rule with these values of ``batch.size`` and ``partitioner.ignore.keys``.
+
+    Raises ValueError for a batch size below 1, as the original does since 3.3.2 (KAFKA-14303).
+    """
+    if batch_size < 1:
+        raise ValueError(f"batch_size has to be at least 1, not {batch_size}")
+
+    def run(records: Records, of: Topics, state: State) -> np.ndarray:
+        keys = no_keys(records.topics.size) if ignore_keys else records.keys
+        chosen = by_murmur2(keys, of.partitions[records.topics])
+        _stick(
+            chosen, keys.null, records.topics, records.sizes, records.full_before,
+            records.full_after, batch_size, *of, *state,
+        )  # fmt: skip
+        return chosen
+
+    return run
+
+
+@njit
+def _stick(
+    chosen, sticks, topics, sizes, full_before, full_after, batch_size,
+    partitions, available, starts, sticky, noted, random, loads, load_ids, load_lengths,
+):  # fmt: skip
+    for i in range(chosen.size):
+        if not sticks[i]:
+            continue
+        topic = topics[i]
+        if sticky[topic] == NONE:
+            sticky[topic] = next_partition(
+                topic, partitions, available, starts, random, loads, load_ids, load_lengths
+            )
+        if full_before[i] and switch_due(noted[topic], batch_size, True):
+            sticky[topic] = next_partition(
+                topic, partitions, available, starts, random, loads, load_ids, load_lengths
+            )
+            noted[topic] = 0
+        chosen[i] = sticky[topic]
+        noted[topic] += sizes[i]
+        if switch_due(noted[topic], batch_size, full_after[i]):
+            sticky[topic] = next_partition(
+                topic, partitions, available, starts, random, loads, load_ids, load_lengths
+            )
+            noted[topic] = 0
+
+
+@inner
+def switch_due(produced, batch_size, enabled):
+    """``updatePartitionInfo``: enough bytes and allowed to, or twice enough."""
+    return (produced >= batch_size and enabled) or produced >= 2 * batch_size
+
+
+@inner
+def next_partition(topic, partitions, available, starts, random, loads, load_ids, load_lengths):
+    """One draw: by the load table where there is one, else uniform; it may be the same again."""
+    number = next_positive(random)
+    length = load_lengths[topic]
+    if length == 0:
+        start, count = starts[topic], starts[topic + 1] - starts[topic]
+        if count > 0:
+            return available[start + number % count]
+        return number % partitions[topic]
+    table = loads[topic, :length]
+    return load_ids[topic, np.searchsorted(table, number % table[-1], side="right")]
+
+
+def load_table(queues: np.ndarray, length: int) -> np.ndarray:
+    """Running sums of the weights (longest queue + 1 - queue), or none where draws are uniform.
+
+    ``queues``: waiting batches of each partition; of these the first ``length`` are not excluded
+    by ``partitioner.availability.timeout.ms``. Uniform are one partition, no partition left, and
+    equal queues of which none is excluded.
+
+    >>> load_table(np.array([0, 3, 1]), 3).tolist()
+    [4, 5, 8]
+    """
+    queues = np.asarray(queues, dtype=np.int64)
+    kept = queues[:length]
+    if length < 1 or queues.size < 2 or (length == queues.size and (kept == kept[0]).all()):
+        return np.empty(0, np.int64)
+    return np.cumsum(kept.max() + 1 - kept)
+
+
+def with_loads(state: State, topic: int, queues, ids, length: int | None = None) -> State:
+    """The state after ``updatePartitionLoadStats``; ``queues`` None: no load statistics.
+
+    ``queues``, ``ids``: int64[k], waiting batches and partitions. Raises ValueError where they do
+    not fit each other.
+    """
+    after = state.copy()
+    after.load_lengths[topic] = 0
+    if queues is None:
+        return after
+    queues, ids = np.asarray(queues, np.int64), np.asarray(ids, np.int64)
+    length = queues.size if length is None else length
+    if queues.shape != ids.shape or not 0 <= length <= queues.size:
+        raise ValueError("queue sizes and partition ids have to be of one length")
+    table = load_table(queues, length)
+    after.loads[topic, : table.size] = table
+    after.load_ids[topic, : table.size] = ids[: table.size]
+    after.load_lengths[topic] = table.size
+    return after
+
+
+def partitioner(batch_size: int = BATCH_SIZE, ignore_keys: bool = False) -> Partitioner:
+    """The built-in partitioner with other settings than the producer's own."""
+    return Partitioner(
+        name="built-in",
+        client="Kafka Java producer",
+        first="3.3.0",
+        last="4.4.0",
+        source="org.apache.kafka.clients.producer.internals.BuiltInPartitioner "
+        "(kafka-clients 4.4.0)",
+        rule="murmur2 of the key; without one, batch.size bytes to a partition drawn by load",
+        run=with_batch_size(batch_size, ignore_keys),
+        keyed="none" if ignore_keys else "all",
+        explicit_errors=JAVA_EXPLICIT,
+    )
+
+
+PARTITIONERS = (partitioner(),)

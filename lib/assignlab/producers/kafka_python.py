@@ -1,0 +1,41 @@
+"""kafka-python's DefaultPartitioner: murmur2 as the Java producer; without a key, any available one.
+
+Its draws are Python's ``random.choice`` over a set and are not reproduced.
+"""
+
+import numpy as np
+
+from assignlab.compiled import njit
+from assignlab.producers.draws import next_positive
+from assignlab.producers.kafka_hash import by_murmur2, in_turn
+from assignlab.producers.partitioner import Partitioner, Records, State, Topics
+
+
+def run(records: Records, of: Topics, state: State) -> np.ndarray:
+    """Partitions int64[n]."""
+    chosen = by_murmur2(records.keys, of.partitions[records.topics])
+    _draw(chosen, records.keys.null, records.topics, *of, state.random)
+    return chosen
+
+
+@njit
+def _draw(chosen, null, topics, partitions, available, starts, random):
+    for i in range(chosen.size):
+        if null[i]:
+            topic = topics[i]
+            number = next_positive(random)
+            chosen[i] = in_turn(number, partitions[topic], starts, available, topic)
+
+
+PARTITIONERS = (
+    Partitioner(
+        name="kafka-python",
+        client="kafka-python",
+        first="3.0.12",
+        last="3.0.12",
+        source="kafka.partitioner.DefaultPartitioner (kafka-python 3.0.12)",
+        rule="murmur2 of the key; without one, a draw over available partitions",
+        run=run,
+        exact_draws=False,
+    ),
+)

@@ -1,0 +1,91 @@
+"""sarama (Go): FNV-1a of the key, with two ideas of a positive number, and three later variants.
+
+``sarama-hash`` takes the remainder of the signed hash and drops its sign; ``sarama-reference-hash``
+cuts off the sign bit first, as Java does, so keys with a negative hash differ. Records without a
+key get a draw of Go's generator, seeded with the time, which is not reproduced.
+"""
+
+import numpy as np
+
+from assignlab.compiled import njit
+from assignlab.hashes import fnv1a
+from assignlab.producers.drawn import hashed_or_drawn
+from assignlab.producers.kafka_hash import by_murmur2, to_positive
+from assignlab.producers.librdkafka import by_crc32, by_fnv1a
+from assignlab.producers.partitioner import NONE, Partitioner, Records, State, Topics
+
+
+def hash_sign_dropped(records: Records, of: Topics, state: State) -> np.ndarray:
+    """Partitions int64[n]; the remainder's absolute value is that of the hash's absolute value."""
+    return hashed_or_drawn(by_fnv1a(records, of), records.keys.null, records, of, state.random)
+
+
+def reference_hash(records: Records, of: Topics, state: State) -> np.ndarray:
+    """Partitions int64[n]."""
+    hashed = to_positive(fnv1a(records.keys).astype(np.int64)) % of.partitions[records.topics]
+    return hashed_or_drawn(hashed, records.keys.null, records, of, state.random)
+
+
+def consistent_crc(records: Records, of: Topics, state: State) -> np.ndarray:
+    """Partitions int64[n]; unlike librdkafka's, an empty key is hashed."""
+    return hashed_or_drawn(by_crc32(records, of), records.keys.null, records, of, state.random)
+
+
+def murmur2(records: Records, of: Topics, state: State) -> np.ndarray:
+    """Partitions int64[n]."""
+    hashed = by_murmur2(records.keys, of.partitions[records.topics])
+    return hashed_or_drawn(hashed, records.keys.null, records, of, state.random)
+
+
+def round_robin(records: Records, of: Topics, state: State) -> np.ndarray:
+    """Partitions int64[n]: from 0 on, and back to 0 after the last, each topic for itself."""
+    return _round(records.topics, of.partitions, state.turn)
+
+
+@njit
+def _round(topics, partitions, turn):
+    chosen = np.empty(topics.size, np.int64)
+    for i in range(topics.size):
+        topic = topics[i]
+        if turn[topic] >= partitions[topic]:  # NONE is larger than any
+            turn[topic] = 0
+        chosen[i] = turn[topic]
+        turn[topic] += 1
+    return chosen
+
+
+def _partitioner(name: str, function: str, rule: str, run, keyed: str = "all") -> Partitioner:
+    return Partitioner(
+        name=f"sarama-{name}",
+        client="sarama",
+        first="1.61.1",
+        last="1.61.1",
+        source=f"{function} (github.com/IBM/sarama 1.61.1)",
+        rule=rule,
+        run=run,
+        keyed=keyed,
+        exact_draws=keyed == "none",
+    )
+
+
+PARTITIONERS = (
+    _partitioner(
+        "hash", "NewHashPartitioner", "absolute FNV-1a of the key; drawn for null keys",
+        hash_sign_dropped,
+    ),
+    _partitioner(
+        "reference-hash", "NewReferenceHashPartitioner",
+        "FNV-1a of the key without its sign bit; drawn for null keys", reference_hash,
+    ),
+    _partitioner(
+        "crc", "NewConsistentCRCHashPartitioner", "CRC-32 of the key; drawn for null keys",
+        consistent_crc,
+    ),
+    _partitioner(
+        "murmur2", "NewMurmur2Partitioner", "murmur2 of the key; drawn for null keys", murmur2
+    ),
+    _partitioner(
+        "round-robin", "NewRoundRobinPartitioner", "a counter of the topic from 0", round_robin,
+        "none",
+    ),
+)  # fmt: skip
