@@ -1,0 +1,176 @@
+"""Settings by Kafka's names, with underscores, and their defaults; all times in milliseconds.
+
+One :class:`Config` serves every protocol; each reads its own settings. What has no counterpart in
+Kafka says so.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+
+from assignlab.errors import AssignlabError, UnknownName
+
+COMMITS = ("auto", "after", "before", "transaction", "none")
+"""When a consumer commits; see :attr:`Config.commit`."""
+
+
+class TimelineError(AssignlabError):
+    """A scenario or a setting is refused: names the field, the value and what is allowed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """Settings of one group, its coordinator and its clients. Times in milliseconds.
+
+    Consumer, classic protocol: ``session_timeout_ms``, ``heartbeat_interval_ms``,
+    ``max_poll_interval_ms`` (also the rebalance timeout), ``max_poll_records``,
+    ``metadata_max_age_ms``, ``auto_commit_interval_ms``, ``auto_offset_reset`` (``earliest``,
+    ``latest``), ``fetch_min_records`` (Kafka: ``fetch.min.bytes``), ``fetch_max_wait_ms``,
+    ``retry_backoff_ms``.
+
+    ``commit``: when the application commits. ``auto`` (``enable.auto.commit``: inside poll, every
+    ``auto_commit_interval_ms``, and before a rebalance) and ``after`` (``commitSync`` when a batch
+    is processed): at least once. ``before`` (``commitSync`` as soon as poll returns, then process):
+    at most once. ``transaction`` (outputs and offsets in one transaction): exactly once. ``none``:
+    only the rebalance listener commits, if :attr:`commit_on_revoke` is set. ``commit_interval_ms``:
+    the application's ``after`` commits come at least so far apart; 0 for one per batch.
+    ``commit_on_revoke``: the listener commits what is processed in ``onPartitionsRevoked``.
+    ``isolation_level``: how the readers of the outputs see aborted transactions.
+
+    Coordinator: ``group_initial_rebalance_delay_ms``; KIP-848: ``group_consumer_*``.
+    ``fencing``: False switches off every check of membership and generation of a commit, on
+    both sides; there is no such switch in Kafka.
+
+    Kafka 0.8 and MetaQ: ``zookeeper_session_timeout_ms``, ``rebalance_backoff_ms`` (0.8's
+    ``rebalance.backoff.ms``, MetaQ's ``zkSyncTimeMs``), ``rebalance_max_retries``.
+
+    Not Kafka's: ``latency_ms`` one way between any two machines; ``replication_ms`` until a record
+    is below the high watermark; ``coordinator_load_ms`` until a new coordinator has loaded the
+    group; ``assignment_ms`` that the assignor takes; ``start_spread_ms``: periodic work of the
+    members starts at a seeded random moment in so many milliseconds.
+    """
+
+    session_timeout_ms: int = 45_000
+    heartbeat_interval_ms: int = 3_000
+    max_poll_interval_ms: int = 300_000
+    max_poll_records: int = 500
+    metadata_max_age_ms: int = 300_000
+    auto_commit_interval_ms: int = 5_000
+    auto_offset_reset: str = "latest"
+    fetch_min_records: int = 1
+    fetch_max_wait_ms: int = 500
+    retry_backoff_ms: int = 100
+
+    commit: str = "auto"
+    commit_interval_ms: int = 0
+    commit_on_revoke: bool = False
+    isolation_level: str = "read_committed"
+
+    group_initial_rebalance_delay_ms: int = 3_000
+    group_consumer_heartbeat_interval_ms: int = 5_000
+    group_consumer_session_timeout_ms: int = 45_000
+    group_consumer_assignment_interval_ms: int = 1_000
+    group_consumer_regex_refresh_interval_ms: int = 600_000
+    fencing: bool = True
+
+    zookeeper_session_timeout_ms: int = 6_000
+    rebalance_backoff_ms: int = 2_000
+    rebalance_max_retries: int = 4
+
+    latency_ms: int = 1
+    replication_ms: int = 1
+    coordinator_load_ms: int = 50
+    assignment_ms: int = 0
+    start_spread_ms: int = 0
+
+    def __post_init__(self):
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if type(value) is not type(field.default):
+                raise TimelineError(
+                    f"{field.name}: expected {type(field.default).__name__}, got {value!r}"
+                )
+            if isinstance(value, int) and not isinstance(value, bool) and value < 0:
+                raise TimelineError(f"{field.name}: {value} is below 0")
+        for name, allowed in (
+            ("commit", COMMITS),
+            ("auto_offset_reset", ("earliest", "latest")),
+            ("isolation_level", ("read_committed", "read_uncommitted")),
+        ):
+            if getattr(self, name) not in allowed:
+                raise UnknownName(name, getattr(self, name), allowed)
+        for name in ("heartbeat_interval_ms", "max_poll_records", "fetch_min_records",
+                     "group_consumer_heartbeat_interval_ms", "metadata_max_age_ms",
+                     "retry_backoff_ms", "auto_commit_interval_ms",
+                     "group_consumer_regex_refresh_interval_ms"):  # fmt: skip
+            if getattr(self, name) < 1:
+                raise TimelineError(f"{name}: expected 1 or more, got {getattr(self, name)}")
+        if self.heartbeat_interval_ms >= self.session_timeout_ms:
+            raise TimelineError(
+                f"heartbeat_interval_ms: {self.heartbeat_interval_ms} is not below "
+                f"session_timeout_ms ({self.session_timeout_ms})"
+            )
+
+
+CHANGES: Mapping[str, Mapping[str, Mapping[str, object]]] = MappingProxyType(
+    {
+        "kafka": {
+            "0.8": {
+                "auto_commit_interval_ms": 60_000,
+                "fetch_max_wait_ms": 100,
+            },
+            "0.9": {
+                "auto_commit_interval_ms": 5_000,
+                "session_timeout_ms": 30_000,
+                "max_poll_interval_ms": 30_000,
+                "max_poll_records": 2**31 - 1,
+                "fetch_max_wait_ms": 500,
+                "group_initial_rebalance_delay_ms": 0,
+            },
+            "0.10.1": {
+                "session_timeout_ms": 10_000,
+                "max_poll_interval_ms": 300_000,
+                "max_poll_records": 500,
+            },
+            "0.11": {"group_initial_rebalance_delay_ms": 3_000},
+            "3.0": {"session_timeout_ms": 45_000},
+        },
+        "metaq": {
+            "1.4": {
+                "zookeeper_session_timeout_ms": 30_000,
+                "rebalance_backoff_ms": 5_000,
+                "rebalance_max_retries": 7,
+            },
+        },
+    }
+)
+"""Which defaults changed in which release: system -> first release -> setting -> value."""
+
+
+def defaults(release: str = "4.4", system: str = "kafka", **settings) -> Config:
+    """The settings that a release of a system has by default, changed by ``settings``.
+
+    >>> defaults("2.8").session_timeout_ms, defaults("4.4").session_timeout_ms
+    (10000, 45000)
+    >>> defaults("1.4", system="metaq").rebalance_max_retries
+    7
+    """
+    if system not in CHANGES:
+        raise UnknownName("system", system, CHANGES)
+    known = {field.name for field in fields(Config)}
+    for name in settings:
+        if name not in known:
+            raise UnknownName("setting", name, sorted(known))
+    wanted = _numbers(release)
+    values: dict[str, object] = {}
+    for first, changed in CHANGES[system].items():
+        if _numbers(first) <= wanted:
+            values |= changed
+    return Config(**(values | settings))
+
+
+def _numbers(release: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in release.split("."))
+    except ValueError:
+        raise TimelineError(f"release: expected numbers and dots, got {release!r}") from None

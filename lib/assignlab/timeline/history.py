@@ -1,0 +1,115 @@
+"""What a run leaves: a log of events, who owned what when, who delivered what, samples.
+
+Everything is plain data: names once, partitions as dense numbers, times in milliseconds.
+"""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+if TYPE_CHECKING:
+    from assignlab.timeline.config import Config
+    from assignlab.timeline.log import Cluster, Log
+    from assignlab.timeline.scenario import Scenario
+
+
+class Event(NamedTuple):
+    """One line of the log. ``member``: index in ``History.members``, -1 for the group."""
+
+    time_ms: int
+    kind: str
+    member: int
+    generation: int
+    partitions: np.ndarray
+    detail: str
+
+
+@dataclass(eq=False)
+class History:
+    """One simulated history.
+
+    ``events``: in order. ``samples``: one row per sample, columns ``SAMPLE``. ``watched``: one row
+    per sample and watched partition, columns ``WATCHED``.
+    """
+
+    scenario: "Scenario"
+    config: "Config"
+    strategy: tuple[str, ...]
+    seed: int
+    members: list[str]
+    cluster: "Cluster"
+    log: "Log"
+    events: list[Event] = field(default_factory=list)
+    owned: list[tuple] = field(default_factory=list)
+    samples: list[tuple] = field(default_factory=list)
+    watched: list[tuple] = field(default_factory=list)
+    calls: int = 0
+    polls: int = 0
+    commits: int = 0
+
+    def tell(self, time_ms, kind, member, generation, partitions, detail="") -> None:
+        """Note an event."""
+        self.events.append(Event(time_ms, kind, member, generation, partitions, detail))
+
+    def own(self, partitions, member: int, since, until: int, generation) -> None:
+        """Note that a member owned partitions, each since its own moment, until now."""
+        self.owned.append((partitions, member, since, until, generation))
+
+    def events_frame(self, partitions: bool = True) -> pd.DataFrame:
+        """The log as a table: time_ms, kind, member, generation, partitions, count, detail.
+
+        ``partitions``: whether to spell them out, as ``topic-partition``, separated by blanks.
+        """
+        rows = [
+            (
+                e.time_ms, e.kind, self.members[e.member] if e.member >= 0 else "", e.generation,
+                " ".join(self.cluster.labels(e.partitions)) if partitions else "",
+                e.partitions.size, e.detail,
+            )
+            for e in self.events
+        ]  # fmt: skip
+        return pd.DataFrame(
+            rows,
+            columns=["time_ms", "kind", "member", "generation", "partitions", "count", "detail"],
+        )
+
+    def ownership(self) -> pd.DataFrame:
+        """Who owned what: member, topic, partition, from_ms, to_ms, generation; one row each.
+
+        A member owns a partition from the assignment until it gives it up, or until the group goes
+        on without that member, whichever is first.
+        """
+        dense, member, since, until, generation = self.owned_arrays()
+        codes = self.cluster.codes(dense)
+        return pd.DataFrame(
+            {
+                "member": np.array(self.members, dtype=object)[member],
+                "topic": np.array(self.cluster.names, dtype=object)[codes >> 32],
+                "partition": codes & 0xFFFFFFFF,
+                "from_ms": since,
+                "to_ms": until,
+                "generation": generation,
+            }
+        )
+
+    def owned_arrays(self) -> tuple[np.ndarray, ...]:
+        """(dense partition, member index, from_ms, to_ms, generation), int64[n] each."""
+        if not self.owned:
+            return (np.empty(0, dtype=np.int64),) * 5
+        sizes = [partitions.size for partitions, *_ in self.owned]
+        return (
+            np.concatenate([row[0] for row in self.owned]),
+            np.repeat([row[1] for row in self.owned], sizes),
+            np.concatenate([row[2] for row in self.owned]),
+            np.repeat([row[3] for row in self.owned], sizes),
+            np.concatenate([row[4] for row in self.owned]),
+        )
+
+
+SAMPLE = ("time_ms", "lag", "unowned", "committed_lag", "end_offset")
+"""Columns of ``History.samples``: lag in records behind the high watermark, over all partitions."""
+
+WATCHED = ("time_ms", "partition", "committed", "position", "high_watermark", "log_end_offset", "owner")
+"""Columns of ``History.watched``."""

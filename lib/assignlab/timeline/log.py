@@ -1,0 +1,140 @@
+"""The partitions' logs and the offsets topic, as arrays; deliveries as intervals of offsets.
+
+Partitions have dense numbers: topic by topic in the order of creation, with room for those that
+are added later. Four offsets a partition: last committed <= position of its owner <= high
+watermark <= log end offset.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from assignlab.assignment import code, partition_of, topic_of
+from assignlab.timeline import poll_loop
+from assignlab.timeline.scenario import Scenario
+
+NO_OFFSET = -1
+"""Stands for "nothing committed" among committed offsets."""
+
+
+@dataclass(eq=False)
+class Cluster:
+    """Topics as the brokers know them now. ``partitions`` int64[topics], 0 before creation.
+
+    ``names``: topics that exist at the start, then the others by creation; ``first`` int64[topics]:
+    dense number of partition 0; ``version`` counts changes.
+    """
+
+    names: list[str]
+    first: np.ndarray
+    partitions: np.ndarray
+    version: int = 0
+    index: dict[str, int] = field(default_factory=dict)
+
+    @staticmethod
+    def of(scenario: Scenario) -> "Cluster":
+        """The cluster at the start of a scenario."""
+        most = {topic.name: topic.partitions for topic in scenario.topics}
+        for action in sorted(scenario.actions, key=lambda action: action.at_ms):
+            if action.kind == "create_topic":
+                most[action["topic"].name] = action["topic"].partitions
+            elif action.kind == "add_partitions":
+                most[action["topic"]] = action["partitions"]
+        names = list(most)
+        counts = np.zeros(len(names), dtype=np.int64)
+        counts[: len(scenario.topics)] = [topic.partitions for topic in scenario.topics]
+        sizes = np.array(list(most.values()), dtype=np.int64)
+        first = np.cumsum(sizes) - sizes
+        index = {name: t for t, name in enumerate(names)}
+        return Cluster(names, first, counts, index=index)
+
+    def dense(self, codes: np.ndarray) -> np.ndarray:
+        """The dense numbers of partition codes."""
+        return self.first[topic_of(codes)] + partition_of(codes)
+
+    def codes(self, partitions: np.ndarray) -> np.ndarray:
+        """The codes of dense partition numbers."""
+        topic = np.searchsorted(self.first, partitions, side="right") - 1
+        return code(topic, partitions - self.first[topic])
+
+    def labels(self, partitions: np.ndarray) -> list[str]:
+        """``topic-partition`` of dense numbers."""
+        codes = self.codes(partitions)
+        pairs = zip(topic_of(codes).tolist(), partition_of(codes).tolist(), strict=True)
+        return [f"{self.names[t]}-{p}" for t, p in pairs]
+
+
+class Log:
+    """The logs of all partitions, what is committed of them, and who delivered what.
+
+    ``rate`` float64 records per ms, ``created`` int64 ms (far in the future until then),
+    ``committed`` int64. ``reach`` int64: how far a partition was ever delivered; ``ended`` int64:
+    why its last delivery ended, an index of ``reasons``.
+    """
+
+    def __init__(self, partitions: int):
+        self.rate = np.zeros(partitions)
+        self.created = np.full(partitions, poll_loop.NEVER)
+        self.committed = np.full(partitions, NO_OFFSET)
+        self.reach = np.zeros(partitions, dtype=np.int64)
+        self.ended = np.zeros(partitions, dtype=np.int64)
+        self.back_to = np.full(partitions, NO_OFFSET - 1)
+        self.back_by = np.zeros(partitions, dtype=np.int64)
+        self.reasons: list[str] = ["first delivery"]
+        self.deliveries: list[tuple] = []
+        self.skips: list[tuple] = []
+
+    def create(self, partitions: np.ndarray, rate: float, now: int) -> None:
+        """These partitions exist from now on and take ``rate`` records a second."""
+        self.rate[partitions] = rate / 1000
+        self.created[partitions] = now
+
+    def ends(self, partitions: np.ndarray, now: int) -> np.ndarray:
+        """Log end offsets at ``now``."""
+        return poll_loop.end_offsets(now, partitions, self.rate, self.created)
+
+    def reason(self, text: str) -> int:
+        """The number of a reason."""
+        if text not in self.reasons:
+            self.reasons.append(text)
+        return self.reasons.index(text)
+
+    def start_offsets(
+        self, partitions: np.ndarray, reset: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Where a new owner starts, and why the delivery before it ended there.
+
+        That is what is committed, else ``reset``. What is skipped in doing so is noted.
+        """
+        committed = self.committed[partitions]
+        starts = np.where(committed == NO_OFFSET, reset, committed)
+        because = np.where(
+            committed == self.back_to[partitions], self.back_by[partitions], self.ended[partitions]
+        )
+        ahead = starts > self.reach[partitions]
+        if ahead.any():
+            why = np.where(committed == NO_OFFSET, self.reason("auto.offset.reset=latest"), because)
+            self.skips.append(
+                (partitions[ahead], self.reach[partitions][ahead], starts[ahead], why[ahead])
+            )
+        return starts, because
+
+    def commit(self, partitions: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Keep the latest commit; returns the partitions whose offset went back."""
+        back = partitions[offsets < self.committed[partitions]]
+        self.committed[partitions] = offsets
+        return back
+
+    def went_back(self, partitions: np.ndarray, why: str) -> None:
+        """What is committed now is older than what was committed before."""
+        self.back_to[partitions] = self.committed[partitions]
+        self.back_by[partitions] = self.reason(why)
+
+    def delivered(
+        self, partitions: np.ndarray, starts: np.ndarray, stops: np.ndarray, because: np.ndarray,
+        member: int, since: np.ndarray, now: int, why: str,
+    ) -> None:  # fmt: skip
+        """One owner's deliveries end: offsets ``starts`` to ``stops`` of each partition."""
+        self.deliveries.append((partitions, starts, stops, because, member, since, now))
+        np.maximum.at(self.reach, partitions, stops)
+        self.ended[partitions] = self.reason(why)

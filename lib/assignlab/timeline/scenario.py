@@ -1,0 +1,224 @@
+"""What happens to a group in time, as plain data: topics, members, and timed actions.
+
+    Scenario(
+        topics=[Topic("orders", 6, rate=100)],
+        members=[Member("a"), Member("b")],
+        actions=[crash(20_000, "a"), join(60_000, Member("c"))],
+        duration_ms=120_000,
+    )
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from assignlab.errors import UnknownName
+from assignlab.timeline.config import TimelineError
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A topic: ``partitions``, each of which gets ``rate`` records a second, evenly."""
+
+    name: str
+    partitions: int
+    rate: float = 0.0
+
+
+@dataclass(frozen=True)
+class Member:
+    """One consumer process.
+
+    ``name``: its client id, by which actions and results call it. ``topics``: names, or None for
+    all topics that exist at the start. ``pattern``: a regular expression instead, which the whole
+    name of a topic has to match. ``instance``: group.instance.id of a static member.
+    ``processing_ms``: per record. ``start_ms``: when it starts. ``strategies``: its
+    partition.assignment.strategy list, most wanted first; None for the run's own.
+    """
+
+    name: str
+    topics: Sequence[str] | None = None
+    pattern: str | None = None
+    instance: str | None = None
+    processing_ms: float = 0.1
+    start_ms: int = 0
+    strategies: Sequence[str] | None = None
+
+
+@dataclass(frozen=True)
+class Action:
+    """Something that is done at ``at_ms``; made by the functions of this module."""
+
+    at_ms: int
+    kind: str
+    member: str | None = None
+    values: tuple[tuple[str, Any], ...] = ()
+
+    def __getitem__(self, name: str) -> Any:
+        return dict(self.values)[name]
+
+
+def join(at_ms: int, member: Member) -> Action:
+    """A new member starts."""
+    return Action(at_ms, "join", member.name, (("member", replace(member, start_ms=at_ms)),))
+
+
+def leave(at_ms: int, member: str) -> Action:
+    """A member closes: dynamic ones leave the group, static ones just go."""
+    return Action(at_ms, "leave", member)
+
+
+def crash(at_ms: int, member: str) -> Action:
+    """A member's process is gone at once."""
+    return Action(at_ms, "crash", member)
+
+
+def back(at_ms: int, member: str) -> Action:
+    """A member that left or crashed starts again, with the same settings and instance id."""
+    return Action(at_ms, "return", member)
+
+
+def restart(at_ms: int, member: str, down_ms: int = 1_000) -> Action:
+    """A member closes and is back after ``down_ms``."""
+    return Action(at_ms, "restart", member, (("down_ms", down_ms),))
+
+
+def stall(at_ms: int, member: str, for_ms: int) -> Action:
+    """Processing stands still; the heartbeat thread goes on."""
+    return Action(at_ms, "stall", member, (("for_ms", for_ms),))
+
+
+def freeze(at_ms: int, member: str, for_ms: int) -> Action:
+    """The whole process stands still, heartbeats too (a long garbage collection)."""
+    return Action(at_ms, "freeze", member, (("for_ms", for_ms),))
+
+
+def subscribe(at_ms: int, member: str, topics: Sequence[str]) -> Action:
+    """A member subscribes to these topics from now on."""
+    return Action(at_ms, "subscribe", member, (("topics", tuple(topics)),))
+
+
+def create_topic(at_ms: int, topic: Topic) -> Action:
+    """A topic is created."""
+    return Action(at_ms, "create_topic", None, (("topic", topic),))
+
+
+def add_partitions(at_ms: int, topic: str, partitions: int) -> Action:
+    """A topic grows to ``partitions``."""
+    return Action(at_ms, "add_partitions", None, (("topic", topic), ("partitions", partitions)))
+
+
+def coordinator_moves(at_ms: int) -> Action:
+    """Another broker becomes the group's coordinator."""
+    return Action(at_ms, "coordinator_moves")
+
+
+def rolling_restart(
+    at_ms: int, members: Sequence[str], every_ms: int, down_ms: int = 1_000
+) -> list[Action]:
+    """The members restart one after the other, ``every_ms`` apart."""
+    return [restart(at_ms + i * every_ms, name, down_ms) for i, name in enumerate(members)]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One history to come. ``actions`` in any order; ``duration_ms``: how long to simulate.
+
+    ``watch``: (topic, partition) whose four offsets are kept at every sample; ``sample_ms``: how
+    far samples of lag and offsets are apart.
+    """
+
+    topics: Sequence[Topic]
+    members: Sequence[Member]
+    actions: Sequence[Action] = ()
+    duration_ms: int = 60_000
+    watch: Sequence[tuple[str, int]] = ()
+    sample_ms: int = 1_000
+
+    def __post_init__(self):
+        check(self)
+
+    @property
+    def processes(self) -> dict[str, Member]:
+        """All members that start at some time, by name."""
+        joining = [action["member"] for action in self.actions if action.kind == "join"]
+        return {member.name: member for member in (*self.members, *joining)}
+
+
+MEMBER_KINDS = ("join", "leave", "crash", "return", "restart", "stall", "freeze", "subscribe")
+TOPIC_KINDS = ("create_topic", "add_partitions", "coordinator_moves")
+MOST_PARTITIONS = 1_000_000
+
+
+def check(scenario: Scenario) -> None:
+    """Refuse what cannot be simulated, with the field, the value and what is allowed."""
+    if not scenario.topics:
+        raise TimelineError("topics: a scenario needs at least one topic")
+    if not scenario.members and not any(action.kind == "join" for action in scenario.actions):
+        raise TimelineError("members: a scenario needs at least one member")
+    for name in ("duration_ms", "sample_ms"):
+        _whole(name, getattr(scenario, name), least=1)
+    topics: dict[str, int] = {}
+    for topic in scenario.topics:
+        _check_topic(topic, topics)
+    names: set[str] = set()
+    for member in scenario.members:
+        _check_member(member, names)
+    for action in sorted(scenario.actions, key=lambda action: action.at_ms):
+        _check_action(action, topics, names)
+    for topic, partition in scenario.watch:
+        if not 0 <= partition < topics.get(topic, 0):
+            raise TimelineError(f"watch: there is no partition {partition} of {topic!r}")
+
+
+def _check_topic(topic: Topic, topics: dict[str, int]) -> None:
+    if topic.name in topics:
+        raise TimelineError(f"topic {topic.name!r} is given twice")
+    _whole(f"partitions of {topic.name!r}", topic.partitions, least=1, most=MOST_PARTITIONS)
+    if not 0 <= topic.rate < 1e9:
+        raise TimelineError(f"rate of {topic.name!r}: {topic.rate!r} is not from 0 to 1e9")
+    topics[topic.name] = topic.partitions
+
+
+def _check_member(member: Member, names: set[str]) -> None:
+    if member.name in names:
+        raise TimelineError(f"member {member.name!r} is given twice")
+    names.add(member.name)
+    _whole(f"start_ms of {member.name!r}", member.start_ms)
+    if not 0 <= member.processing_ms < 1e7:
+        raise TimelineError(f"processing_ms of {member.name!r}: {member.processing_ms!r}")
+    if member.topics is not None and member.pattern is not None:
+        raise TimelineError(f"member {member.name!r} has both topics and a pattern")
+    if member.pattern is not None:
+        try:
+            re.compile(member.pattern)
+        except re.error as error:
+            raise TimelineError(f"pattern of {member.name!r}: {error}") from None
+
+
+def _check_action(action: Action, topics: dict[str, int], names: set[str]) -> None:
+    if action.kind not in MEMBER_KINDS + TOPIC_KINDS:
+        raise UnknownName("action", action.kind, MEMBER_KINDS + TOPIC_KINDS)
+    _whole(f"at_ms of {action.kind}", action.at_ms)
+    if action.kind == "join":
+        _check_member(action["member"], names)
+    elif action.kind in MEMBER_KINDS and action.member not in names:
+        raise UnknownName("member", action.member, sorted(names))
+    elif action.kind == "create_topic":
+        _check_topic(action["topic"], topics)
+    elif action.kind == "add_partitions":
+        name, count = action["topic"], action["partitions"]
+        if name not in topics:
+            raise UnknownName("topic", name, topics)
+        _whole(f"partitions of {name!r}", count, least=topics[name], most=MOST_PARTITIONS)
+        topics[name] = count
+    elif action.kind in ("stall", "freeze"):
+        _whole(f"for_ms of {action.kind}", action["for_ms"])
+    elif action.kind == "restart":
+        _whole("down_ms of restart", action["down_ms"])
+
+
+def _whole(name: str, value, least: int = 0, most: int = 2**53) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise TimelineError(f"{name}: expected a whole number from {least} to {most}, got {value!r}")

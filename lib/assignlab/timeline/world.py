@@ -1,0 +1,279 @@
+"""One run: the clock, the brokers, the processes, and what is done to them."""
+
+import random
+import re
+import uuid
+from base64 import urlsafe_b64encode
+
+import numpy as np
+
+from assignlab import assignors
+from assignlab.errors import UnknownName
+from assignlab.jvm import Names, collection_capacity, hash_map_order
+from assignlab.strategy import Strategy
+from assignlab.timeline import classic
+from assignlab.timeline.clock import Clock
+from assignlab.timeline.config import Config, TimelineError
+from assignlab.timeline.consumer import Consumer
+from assignlab.timeline.history import History
+from assignlab.timeline.log import Cluster, Log
+from assignlab.timeline.requests import Groups
+from assignlab.timeline.scenario import Action, Member, Scenario
+
+CLASSIC = ("eager", "cooperative")
+
+
+class World:
+    """Everything that exists in one run."""
+
+    def __init__(
+        self, scenario: Scenario, config: Config, strategies: tuple[Strategy, ...], seed: int
+    ):
+        self.scenario = scenario
+        self.config = config
+        self.strategies = strategies
+        self.clock = Clock()
+        self._random = random.Random(seed)
+        self.cluster = Cluster.of(scenario)
+        self.topic_ids = [self._topic_id() for _ in self.cluster.names]
+        self.log = Log(self._partitions())
+        for topic, spec in enumerate(scenario.topics):
+            self.log.create(self._range(topic, 0, spec.partitions), spec.rate, 0)
+        self.rates = {topic.name: topic.rate for topic in scenario.topics}
+        self.members = scenario.processes
+        self.numbers = {name: number for number, name in enumerate(self.members)}
+        self.history = History(
+            scenario, config, tuple(s.name for s in strategies), seed, list(self.members),
+            self.cluster, self.log,
+        )  # fmt: skip
+        self.groups = Groups(self)
+        self.running: dict[str, Consumer] = {}
+        self.processes: list[Consumer] = []
+        self.coordinator, self._client = protocol_of(self)
+        self._watched = np.array(
+            [self.cluster.first[self.cluster.index[t]] + p for t, p in scenario.watch],
+            dtype=np.int64,
+        )
+
+    def _partitions(self) -> int:
+        counts = dict(zip(self.cluster.names, self.cluster.partitions.tolist(), strict=True))
+        for action in sorted(self.scenario.actions, key=lambda action: action.at_ms):
+            if action.kind == "create_topic":
+                counts[action["topic"].name] = action["topic"].partitions
+            elif action.kind == "add_partitions":
+                counts[action["topic"]] = action["partitions"]
+        return sum(counts.values())
+
+    def _range(self, topic: int, start: int, stop: int) -> np.ndarray:
+        first = int(self.cluster.first[topic])
+        return np.arange(first + start, first + stop)
+
+    # ---- what is drawn -------------------------------------------------------------------------
+
+    def uuid(self) -> str:
+        """A random UUID, as member ids end with."""
+        return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
+
+    def _topic_id(self) -> str:
+        """A random Kafka Uuid in base64, as topics have one."""
+        while True:
+            drawn = uuid.UUID(int=self._random.getrandbits(128), version=4)
+            text = urlsafe_b64encode(drawn.bytes).decode().rstrip("=")
+            if not text.startswith("-"):  # Kafka draws again, too
+                return text
+
+    member_uuid = _topic_id
+
+    def spread(self, period_ms: int) -> int:
+        """How much earlier than a period something starts that is done periodically."""
+        most = min(self.config.start_spread_ms, period_ms - 1)
+        return self._random.randrange(most + 1) if most > 0 else 0
+
+    # ---- what members know ---------------------------------------------------------------------
+
+    def subscription_of(self, member: Member, metadata: np.ndarray) -> tuple[int, ...]:
+        """The topic indices that a member subscribes to, in the order in which it sends them."""
+        names = self.cluster.names
+        if member.pattern is not None:
+            pattern = re.compile(member.pattern)
+            wanted = [
+                t for t, name in enumerate(names) if metadata[t] and pattern.fullmatch(name)
+            ]
+        elif member.topics is None:
+            wanted = list(range(len(self.scenario.topics)))
+        else:
+            wanted = [self.cluster.index[name] for name in member.topics]
+        if len(wanted) < 2:
+            return tuple(wanted)
+        hashes = Names([names[t] for t in wanted]).hashes
+        order = hash_map_order(hashes, collection_capacity(len(wanted)))
+        return tuple(wanted[i] for i in order.tolist())
+
+    def strategies_of(self, member: Member) -> tuple[Strategy, ...]:
+        """A member's partition.assignment.strategy."""
+        if member.strategies is None:
+            return self.strategies
+        return tuple(assignors.get(name) for name in member.strategies)
+
+    def strategy(self, name: str) -> Strategy:
+        """The strategy of that name."""
+        return assignors.get(name)
+
+    # ---- the run -------------------------------------------------------------------------------
+
+    def run(self) -> History:
+        """Let the scenario happen."""
+        for member in self.scenario.members:
+            self.clock.at(member.start_ms, self._start, member)
+        for action in sorted(self.scenario.actions, key=lambda action: action.at_ms):
+            self.clock.at(action.at_ms, self._act, action)
+        self.clock.at(0, self._sample)
+        self.clock.run(self.scenario.duration_ms)
+        self._finish()
+        return self.history
+
+    def _start(self, member: Member) -> None:
+        client = self._client(self, member, self.numbers[member.name])
+        self.running[member.name] = client
+        self.processes.append(client)
+        client.tell("started")
+        client.start()
+
+    def _act(self, action: Action) -> None:
+        self.history.tell(
+            self.clock.now, f"action: {action.kind}", self.numbers.get(action.member, -1), -1,
+            np.empty(0, dtype=np.int64), str(action.member or ""),
+        )  # fmt: skip
+        getattr(self, "_" + action.kind)(action)
+
+    def _running(self, action: Action) -> Consumer | None:
+        client = self.running.get(action.member)
+        return client if client is not None and client.alive else None
+
+    def _join(self, action: Action) -> None:
+        self._start(action["member"])
+
+    def _leave(self, action: Action) -> None:
+        if client := self._running(action):
+            client.close()
+
+    def _crash(self, action: Action) -> None:
+        if client := self._running(action):
+            client.crash()
+
+    def _return(self, action: Action) -> None:
+        if self._running(action) is None:
+            self._start(self.members[action.member])
+
+    def _restart(self, action: Action) -> None:
+        if client := self._running(action):
+            client.close()
+        self.clock.after(action["down_ms"], self._return_when_closed, action)
+
+    def _return_when_closed(self, action: Action) -> None:
+        if self._running(action) is not None:
+            self.clock.after(100, self._return_when_closed, action)
+        else:
+            self._start(self.members[action.member])
+
+    def _stall(self, action: Action) -> None:
+        if client := self._running(action):
+            client.stall(action["for_ms"])
+
+    def _freeze(self, action: Action) -> None:
+        if client := self._running(action):
+            client.freeze(action["for_ms"])
+
+    def _subscribe(self, action: Action) -> None:
+        for name in action["topics"]:
+            if name not in self.cluster.index:
+                raise UnknownName("topic", name, self.cluster.names)
+        if client := self._running(action):
+            client.subscribe(action["topics"])
+
+    def _create_topic(self, action: Action) -> None:
+        spec = action["topic"]
+        self.rates[spec.name] = spec.rate
+        self._grow(spec.name, spec.partitions)
+        for client in self.running.values():
+            if client.alive and client.member.topics and spec.name in client.member.topics:
+                client.metadata_is_stale()
+
+    def _add_partitions(self, action: Action) -> None:
+        self._grow(action["topic"], action["partitions"])
+
+    def _grow(self, name: str, partitions: int) -> None:
+        topic = self.cluster.index[name]
+        before = int(self.cluster.partitions[topic])
+        self.log.create(self._range(topic, before, partitions), self.rates[name], self.clock.now)
+        self.cluster.partitions[topic] = partitions
+        self.cluster.version += 1
+        if hasattr(self.coordinator, "topics_changed"):
+            self.coordinator.topics_changed()
+
+    def _coordinator_moves(self, action: Action) -> None:
+        self.coordinator.move()
+
+    # ---- samples -------------------------------------------------------------------------------
+
+    def existing(self) -> np.ndarray:
+        """The dense numbers of all partitions that exist now."""
+        return np.flatnonzero(self.log.created <= self.clock.now)
+
+    def _sample(self) -> None:
+        now = self.clock.now
+        reached, owner = self.reached()
+        partitions = self.existing()
+        ends = self.log.ends(partitions, now)
+        high = self.log.ends(partitions, now - self.config.replication_ms)
+        committed = np.maximum(self.log.committed[partitions], 0)
+        self.history.samples.append(
+            (
+                now, int(np.maximum(high - reached[partitions], 0).sum()),
+                int((owner[partitions] < 0).sum()), int(np.maximum(high - committed, 0).sum()),
+                int(ends.sum()),
+            )
+        )  # fmt: skip
+        if self._watched.size:
+            high = self.log.ends(self._watched, now - self.config.replication_ms)
+            ends = self.log.ends(self._watched, now)
+            for k, p in enumerate(self._watched.tolist()):
+                self.history.watched.append(
+                    (now, p, int(self.log.committed[p]), int(reached[p]), int(high[k]),
+                     int(ends[k]), int(owner[p]))
+                )  # fmt: skip
+        if now + self.scenario.sample_ms <= self.scenario.duration_ms:
+            self.clock.after(self.scenario.sample_ms, self._sample)
+
+    def reached(self) -> tuple[np.ndarray, np.ndarray]:
+        """(position of the owner, else what is committed; the owner's number, else -1)."""
+        reached = np.maximum(self.log.committed, 0)
+        owner = np.full(reached.size, -1)
+        for client in self.running.values():
+            if client.alive and client.valid:
+                client.advance()
+                reached[client.own] = client.position
+                owner[client.held] = client.number
+        return reached, owner
+
+    def _finish(self) -> None:
+        for client in self.processes:
+            if client.alive:
+                client.advance()
+                valid = client.valid
+                client.passed_by()
+                client.give_up(None, "end of the run")
+                client.valid = valid
+            self.history.polls += int(client.state[11])
+            self.history.commits += int(client.state[12])
+        self.history.calls = self.clock.events
+
+
+def protocol_of(world: World):
+    """(coordinator, class of the clients) for the strategies of a run."""
+    chosen = {s for member in world.members.values() for s in world.strategies_of(member)}
+    systems = {strategy.system for strategy in chosen}
+    if systems == {"Kafka consumer"}:
+        return classic.Coordinator(world), classic.Client
+    names = ", ".join(sorted(strategy.name for strategy in chosen))
+    raise TimelineError(f"strategies: no protocol carries {names} together")
