@@ -1,0 +1,171 @@
+package assignlab.oracle.kafkatests;
+
+import assignlab.oracle.kafkatests.Internals.Move;
+import com.fasterxml.jackson.core.JsonGenerator;
+import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.Subscription;
+import org.apache.kafka.clients.consumer.internals.AbstractPartitionAssignor;
+import org.apache.kafka.clients.consumer.internals.AbstractStickyAssignor;
+import org.apache.kafka.clients.consumer.internals.AbstractStickyAssignor.MemberData;
+import org.apache.kafka.common.Node;
+import org.apache.kafka.common.PartitionInfo;
+import org.apache.kafka.common.TopicPartition;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * The arguments of one call as a group document.
+ *
+ * @param claims what the sticky assignors read from each member, in the order of the members
+ * @param racks  per topic, per partition the racks of its replicas; empty where none has a rack
+ */
+record Question(Map<String, Integer> partitions, Map<String, List<List<String>>> racks,
+                Map<String, Subscription> subscriptions, Map<String, MemberData> claims) {
+    /** No consumer of Kafka's tests is in this rack. */
+    private static final String ELSEWHERE = "a rack without consumers";
+
+    static Question of(AbstractPartitionAssignor assignor, Map<String, ?> partitionsPerTopic,
+                       Map<String, Subscription> subscriptions) throws ReflectiveOperationException {
+        Map<String, Integer> partitions = new LinkedHashMap<>();
+        Map<String, List<List<String>>> racks = new HashMap<>();
+        for (Map.Entry<String, ?> topic : partitionsPerTopic.entrySet()) {
+            if (topic.getValue() instanceof List<?> infos) {
+                partitions.put(topic.getKey(), infos.size());
+                racks.put(topic.getKey(), racks(infos));
+            } else {
+                partitions.put(topic.getKey(), (Integer) topic.getValue());
+            }
+        }
+        if (racks.values().stream().flatMap(List::stream).flatMap(List::stream).allMatch(rack -> rack == null))
+            racks.clear();
+        if (Internals.prefersRackAwareLogic(assignor))
+            racks.values().forEach(Question::preferRacks);
+        Map<String, MemberData> claims = new HashMap<>();
+        if (assignor instanceof AbstractStickyAssignor sticky)
+            for (Map.Entry<String, Subscription> member : subscriptions.entrySet())
+                claims.put(member.getKey(), Internals.memberData(sticky, member.getValue()));
+        return new Question(partitions, racks, subscriptions, claims);
+    }
+
+    private static List<List<String>> racks(List<?> infos) {
+        List<List<String>> racks = new ArrayList<>();
+        for (Object info : infos)
+            racks.add(new ArrayList<>(Arrays.stream(((PartitionInfo) info).replicas()).map(Node::rack).toList()));
+        return racks;
+    }
+
+    /**
+     * The assignors heed racks only where some partition is not in all of them, unless their
+     * {@code preferRackAwareLogic} is set. One more replica, far away from everybody, makes it so.
+     */
+    private static void preferRacks(List<List<String>> racks) {
+        if (!racks.isEmpty())
+            racks.get(0).add(ELSEWHERE);
+    }
+
+    boolean nobodyClaims() {
+        return claims.values().stream().allMatch(claim -> claim.partitions.isEmpty());
+    }
+
+    /** As the assignor decides it: compared with the first member that subscribes to anything. */
+    boolean allSubscriptionsEqual() {
+        Set<String> first = new HashSet<>();
+        for (Subscription subscription : subscriptions.values()) {
+            if (first.isEmpty())
+                first.addAll(subscription.topics());
+            else if (subscription.topics().size() != first.size() || !first.containsAll(subscription.topics()))
+                return false;
+        }
+        return true;
+    }
+
+    /** Partitions that one member alone claimed, still subscribes to, and did not get again. */
+    List<Move> moves(Map<String, List<TopicPartition>> assignment) {
+        Map<TopicPartition, Set<String>> claimants = new HashMap<>();
+        claims.forEach((member, claim) -> {
+            for (TopicPartition partition : claim.partitions)
+                claimants.computeIfAbsent(partition, unclaimed -> new HashSet<>()).add(member);
+        });
+        List<Move> moves = new ArrayList<>();
+        assignment.forEach((member, given) -> {
+            for (TopicPartition partition : given) {
+                Set<String> before = claimants.getOrDefault(partition, Set.of());
+                if (before.size() != 1 || before.contains(member))
+                    continue;
+                String from = before.iterator().next();
+                if (subscriptions.get(from).topics().contains(partition.topic()))
+                    moves.add(new Move(partition, from, member));
+            }
+        });
+        return moves;
+    }
+
+    /** Writes the group document; the members in the order in which the assignor's map has them. */
+    void write(JsonGenerator json, String strategy) throws IOException {
+        json.writeStartObject();
+        json.writeStringField("strategy", strategy);
+        json.writeArrayFieldStart("members");
+        for (Map.Entry<String, Subscription> member : subscriptions.entrySet())
+            writeMember(json, member.getKey(), member.getValue());
+        json.writeEndArray();
+        json.writeArrayFieldStart("topics");
+        for (Map.Entry<String, Integer> topic : partitions.entrySet())
+            writeTopic(json, topic.getKey(), topic.getValue());
+        json.writeEndArray();
+        json.writeEndObject();
+    }
+
+    private void writeMember(JsonGenerator json, String id, Subscription subscription) throws IOException {
+        json.writeStartObject();
+        json.writeStringField("id", id);
+        json.writeArrayFieldStart("topics");
+        // A client subscribes to a set; one of Kafka's tests draws some topics twice.
+        for (String topic : new LinkedHashSet<>(subscription.topics()))
+            json.writeString(topic);
+        json.writeEndArray();
+        if (subscription.groupInstanceId().isPresent())
+            json.writeStringField("instance", subscription.groupInstanceId().get());
+        if (subscription.rackId().isPresent())
+            json.writeStringField("rack", subscription.rackId().get());
+        if (claims.containsKey(id)) {
+            json.writeArrayFieldStart("owned");
+            for (TopicPartition partition : claims.get(id).partitions) {
+                json.writeStartArray();
+                json.writeString(partition.topic());
+                json.writeNumber(partition.partition());
+                json.writeEndArray();
+            }
+            json.writeEndArray();
+            if (claims.get(id).generation.isPresent())
+                json.writeNumberField("generation", claims.get(id).generation.get());
+        }
+        if (subscription.generationId().isPresent())
+            json.writeNumberField("sub_generation", subscription.generationId().get());
+        json.writeEndObject();
+    }
+
+    private void writeTopic(JsonGenerator json, String name, int count) throws IOException {
+        json.writeStartObject();
+        json.writeStringField("name", name);
+        json.writeNumberField("partitions", count);
+        if (racks.containsKey(name)) {
+            json.writeArrayFieldStart("racks");
+            for (List<String> replicas : racks.get(name)) {
+                json.writeStartArray();
+                for (String rack : replicas)
+                    json.writeString(rack);
+                json.writeEndArray();
+            }
+            json.writeEndArray();
+        }
+        json.writeEndObject();
+    }
+}
