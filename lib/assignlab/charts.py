@@ -4,7 +4,7 @@ A strategy looks the same in every chart: its colour and marker follow from its 
 strategies of its system, its dashes from its version. No chart relies on colour alone.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -123,6 +123,48 @@ def small_multiples(
         figsize=(width * len(columns) + 1.2, height * len(rows) + 0.6),
         sharex=True,
         sharey="row" if share_y else False,
+        squeeze=False,
+        layout="constrained",
+    )
+
+
+def by_system(names: Iterable[str]) -> dict[str, list[str]]:
+    """Strategies by panel, so that many stay readable: one panel for each system, in its order.
+
+    Where a system has releases that assign differently, the earlier ones have a panel of their own.
+
+    >>> by_system(["range", "metaq-default", "range@2.0", "sticky"])
+    {'Kafka consumer': ['range', 'sticky'], 'Kafka consumer, earlier': ['range@2.0'], \
+'MetaQ': ['metaq-default']}
+    """
+    panels: dict[str, list[str]] = {}
+    systems: dict[str, list[str]] = {}
+    for name in names:
+        systems.setdefault(assignors.get(name).system, []).append(name)
+    for system, found in systems.items():
+        earlier = [name for name in found if "@" in name]
+        for title, part in ((system, found), (f"{system}, earlier", earlier)):
+            kept = [name for name in part if (name in earlier) == (part is earlier)]
+            if kept:
+                panels[title] = kept
+    return panels
+
+
+def panel_rows(
+    panels: Mapping[str, Sequence[str]], columns: Sequence, width: float = 4.2
+) -> tuple[Figure, np.ndarray]:
+    """A figure with a row of axes for each panel, as high as its strategies need.
+
+    Returns (figure, axes[panels, columns]); all share x, those of a row share y.
+    """
+    heights = [len(names) + 1.2 for names in panels.values()]
+    return plt.subplots(
+        len(panels),
+        len(columns),
+        figsize=(width * len(columns) + 2.4, 0.23 * sum(heights) + 1.2),
+        height_ratios=heights,
+        sharex="col",
+        sharey="row",
         squeeze=False,
         layout="constrained",
     )
