@@ -38,7 +38,10 @@ def has_original(name):
 @pytest.mark.parametrize("name", [name for name in assignors.names() if has_original(name)])
 def test_fresh_histories_agree(originals, name):
     seed = random.SystemRandom().randrange(10**6)
-    (report,) = verify.run([name], HISTORIES, seed)
+    try:
+        (report,) = verify.run([name], HISTORIES, seed)
+    except OriginalsUnavailable as missing:  # another client's toolchain
+        pytest.skip(str(missing))
     assert report.states > 0
     assert not report.differences, report.line() + "\n" + verify.show(report.differences[0])
 

@@ -53,6 +53,17 @@ STRATEGIES = (
     "server-range",
     "server-simple",
     "server-uniform",
+    "franz-go-range",
+    "franz-go-roundrobin",
+    "kafka-go-range",
+    "kafka-go-roundrobin",
+    "kafka-python-range",
+    "kafka-python-roundrobin",
+    "kafkajs-roundrobin",
+    "librdkafka-range",
+    "librdkafka-roundrobin",
+    "sarama-range",
+    "sarama-roundrobin",
 )
 SEED = 20261120
 STATES = 2400

@@ -33,6 +33,7 @@ UTF16 = ("\U0001f600", "\uff21", "\ufffd", "\U00010400", "z", "A", "\u00e9", "\u
 INSTANCES = ("zone", "Aa", "BB", *UTF16[:2])
 
 ELSEWHERE = ("scala-", "metaq-", "rocketmq-")
+CLIENTS = ("franz-go-", "kafka-go-", "kafka-python-", "kafkajs-", "librdkafka-", "sarama-")
 BROKERS = (
     ("0", "1", "2", "10", "11"),
     ("broker-a", "broker-b", "broker-B", "Broker"),
@@ -55,10 +56,13 @@ class Traits:
     racks: bool
     missing_topics: float
     big: float = 0.03
+    mixed: float = 0.15
 
 
 def traits(strategy: str) -> Traits:
-    """The traits of Kafka's Java clients by the name of the strategy; elsewhere nothing is sent."""
+    """The traits of a strategy's clients by its name; outside Kafka they send nothing."""
+    if strategy.startswith(CLIENTS):
+        return client_traits(strategy)
     if strategy.startswith(ELSEWHERE):
         # The originals take seconds: MetaQ builds a ring for every topic and consumer, and every
         # consumer of Kafka 0.8 parses all registrations.
@@ -79,6 +83,26 @@ def traits(strategy: str) -> Traits:
         racks=release >= (3, 4),
         # Before 2.3 the sticky assignor throws on every topic without metadata.
         missing_topics=0.03 if base == "sticky" and release < (2, 3) else 0.25,
+    )
+
+
+def client_traits(strategy: str) -> Traits:
+    """The traits of Kafka clients that are not Java: one generation is read, if any."""
+    claims = strategy.endswith("sticky")
+    cooperative = strategy.endswith("cooperative-sticky")
+    python = strategy.startswith("kafka-python-")
+    return Traits(
+        claims=claims,
+        cooperative=cooperative,
+        generation=claims and not cooperative,
+        sub_generation=cooperative,
+        static=strategy.startswith(("franz-go-", "kafka-python-", "librdkafka-")),
+        racks=strategy in ("librdkafka-range", "librdkafka-cooperative-sticky"),
+        missing_topics=0.25,
+        # A step of the general algorithm sorts all members in Python.
+        big=0 if python and claims else 0.03,
+        # Cooperative members of kafka-python send no generation, those of other clients do.
+        mixed=0.7 if python and cooperative else 0.15,
     )
 
 
@@ -127,7 +151,8 @@ class History:
         self.has_static = self.traits.static and r.random() < 0.3
         self.has_racks = self.traits.racks and r.random() < 0.3
         self.rack_gaps = r.random() < 0.5
-        self.mixed_clients = self.traits.generation and r.random() < 0.15
+        generations = self.traits.generation or self.traits.sub_generation
+        self.mixed_clients = generations and r.random() < self.traits.mixed
         self.revokes_unsubscribed = r.random() < 0.8
         self.member_names = _names(r, r.choice(MEMBER_FAMILIES))
         self.topic_names = _names(r, r.choice(TOPIC_FAMILIES))
@@ -606,6 +631,8 @@ def new_history(strategy: str, seed: str, crowded: bool) -> History:
         return ServerHistory(strategy, seed, crowded)
     if strategy.startswith(ELSEWHERE):
         return BrokerHistory(strategy, seed)
+    if strategy.startswith(CLIENTS):
+        return History(strategy, seed)
     return History(strategy, seed, crowded)
 
 

@@ -1,0 +1,46 @@
+"""What both balancers of kafka-go share: each topic is dealt by itself, subscribers by member id."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from assignlab.assignment import Assignment, by_member, partition_of, topic_of
+from assignlab.assignors.code_points import subscribers_by_id
+from assignlab.assignors.partitions import subscribed
+from assignlab.group import Group
+
+
+class Partitions(NamedTuple):
+    """Every subscribed partition, by topic name and number; all arrays int64[n].
+
+    ``codes``; ``partition``: its number; ``count``: how many its topic has; ``first``, ``sharing``:
+    its topic's subscribers are ``subscribers[first:first + sharing]``.
+    """
+
+    codes: np.ndarray
+    partition: np.ndarray
+    count: np.ndarray
+    first: np.ndarray
+    sharing: np.ndarray
+    subscribers: np.ndarray
+
+
+def partitions(group: Group) -> Partitions:
+    """All partitions that somebody subscribes to."""
+    codes = subscribed(group)
+    topic = topic_of(codes)
+    starts, subscribers = group.prepared(subscribers_by_id)
+    return Partitions(
+        codes,
+        partition_of(codes),
+        group.topics.partitions[topic],
+        starts[topic],
+        np.diff(starts)[topic],
+        subscribers,
+    )
+
+
+def hand_out(group: Group, known: Partitions, turn: np.ndarray) -> Assignment:
+    """Partition k goes to the ``turn[k]``-th subscriber of its topic."""
+    owners = known.subscribers[known.first + turn]
+    return Assignment(*by_member(owners, known.codes, len(group.members)))

@@ -1,0 +1,50 @@
+"""``kafka-python-range``: kafka-python's RangePartitionAssignor.
+
+The rule is Java's (see ``range``) without racks: topic by topic one contiguous range per subscriber,
+static members first, the first subscribers with one partition more.
+
+What it promises, in order
+1. Every topic is spread within one partition over the subscribers that it sees.
+2. Topics with the same subscribers and the same number of partitions are cut alike.
+It does not promise balance over topics. Nor that every member gets something: where static and other
+members mix, some are lost (see :mod:`assignlab.assignors.kafka_python.circles`), as ``a`` here:
+
+>>> from assignlab.group import group
+>>> from assignlab.document import lists
+>>> g = group({"t0": 3, "t1": 3}, {"C0": ["t0", "t1"], "C1": ["t0", "t1"]})
+>>> lists(g, assign(g))
+{'C0': [['t0', 0], ['t0', 1], ['t1', 0], ['t1', 1]], 'C1': [['t0', 2], ['t1', 2]]}
+>>> g = group({"t": 5}, {"a": ["t"], "b": ["t"], "c": ["t"]}, instances={"a": "1", "c": "2"})
+>>> lists(g, assign(g))
+{'a': [], 'b': [['t', 3], ['t', 4]], 'c': [['t', 0], ['t', 1], ['t', 2]]}
+
+Members read their topics by name.
+"""
+
+from assignlab.assignment import Assignment
+from assignlab.assignors.kafka import orders
+from assignlab.assignors.kafka.range_2_0 import assign_ranges
+from assignlab.assignors.kafka_python.circles import circles_of_topics
+from assignlab.group import Group
+from assignlab.strategy import Strategy
+
+
+def assign(group: Group) -> Assignment:
+    """Cut every topic into one range per subscriber."""
+    topics = group.prepared(orders.topics_by_name)
+    starts, subscribers = group.prepared(circles_of_topics)
+    return Assignment(
+        *assign_ranges(topics, group.topics.partitions, starts, subscribers, len(group.members))
+    )
+
+
+STRATEGY = Strategy(
+    name="kafka-python-range",
+    system="kafka-python",
+    first="3.0.12",
+    last="3.0.12",
+    protocol="eager",
+    sticky=False,
+    source="kafka.coordinator.assignors.range.RangePartitionAssignor (kafka-python 3.0.12)",
+    assign=assign,
+)

@@ -1,0 +1,1 @@
+"""Strategies of librdkafka (C) and the clients built on it."""

@@ -1,0 +1,214 @@
+"""``librdkafka-range``: librdkafka's range assignor.
+
+The rule is Java's since 3.5 (see ``range``), with racks: topic by topic the same quotas, filled along
+racks first and in contiguous ranges then. What differs:
+
+- Members stand in the order of :mod:`assignlab.assignors.librdkafka.orders`.
+- Topics with the same subscribers and the same number of partitions go together even where racks
+  count for none of them, and then a member without a rack suits none of their partitions until the
+  others have had their turn; in Java it suits all.
+- A member's list is in the order of the work: topics by their subscribers, then by their number of
+  partitions, then as the cluster lists them.
+
+What it promises, in order
+1. Every topic is spread within one partition over its subscribers.
+2. Topics with the same subscribers and the same number of partitions are cut alike.
+3. As many partitions as possible, one subscriber after the other, stay in their owner's rack.
+It does not promise balance over topics.
+
+>>> from assignlab.group import group
+>>> from assignlab.document import lists
+>>> g = group({"t0": 3, "t1": 3}, {"C0": ["t0", "t1"], "C1": ["t0", "t1"]})
+>>> lists(g, assign(g))
+{'C0': [['t0', 0], ['t0', 1], ['t1', 0], ['t1', 1]], 'C1': [['t0', 2], ['t1', 2]]}
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from assignlab.assignment import Assignment, by_member
+from assignlab.assignors.kafka.racks import NO_RACK, use_rack_aware_assignment
+from assignlab.assignors.kafka.range import (
+    NOBODY,
+    assign_co_partitioned,
+    assign_matching_ranges,
+    racks_match,
+)
+from assignlab.assignors.kafka.range_2_0 import assign_ranges
+from assignlab.assignors.librdkafka.orders import subscribers
+from assignlab.assignors.partitions import of_topics
+from assignlab.compiled import njit
+from assignlab.group import Group
+from assignlab.strategy import Strategy
+
+
+def assign(group: Group) -> Assignment:
+    """Along racks where there are any, then one range per subscriber."""
+    known = group.prepared(states)
+    if known.of_member.size == 0:
+        return Assignment(
+            *assign_ranges(
+                known.topics, group.topics.partitions, known.starts_of_all, known.members_of_all,
+                len(group.members),
+            )
+        )  # fmt: skip
+    owners, along_racks = assign_along_racks(
+        known.starts, known.members, known.first, known.bucket, known.needed,
+        known.of_member, known.rack_starts, known.racks,
+    )  # fmt: skip
+    order = order_of_work(known, along_racks)
+    codes = of_topics(group, known.topics)
+    return Assignment(*by_member(owners[order], codes[order], len(group.members)))
+
+
+class States(NamedTuple):
+    """The topics in the order of the work, and racks as numbers.
+
+    ``topics``: int64[n]; the i-th has the subscribers ``members[starts[i]:starts[i + 1]]``, sorted,
+    and the partitions ``first[i]`` to ``first[i + 1]``, numbered over all of them; ``starts_of_all``,
+    ``members_of_all``: the same by topic index; ``bucket``: the number of its co-partitioned set;
+    ``needed``: bool[n], whether racks count for it alone. ``of_member``: int64[members], empty where
+    nobody has a rack; ``rack_starts``, ``racks``: the racks of every partition.
+    """
+
+    topics: np.ndarray
+    starts: np.ndarray
+    members: np.ndarray
+    first: np.ndarray
+    starts_of_all: np.ndarray
+    members_of_all: np.ndarray
+    bucket: np.ndarray
+    needed: np.ndarray
+    of_member: np.ndarray
+    rack_starts: np.ndarray
+    racks: np.ndarray
+
+
+def states(group: Group) -> States:
+    """Sort the topics and find out where racks count."""
+    by_topic = subscribers(group)
+    crowds = crowds_by_id(group, set(by_topic))
+    partitions = group.topics.partitions
+    kinds = {
+        topic: (crowds[crowd], int(partitions[topic]))
+        for topic, crowd in enumerate(by_topic)
+        if crowd and partitions[topic] > 0
+    }
+    topics = sorted(kinds, key=kinds.__getitem__)
+    of_member, of_partition = numbered_racks(group, topics)
+    first = np.cumsum([0] + [int(partitions[t]) for t in topics], dtype=np.int64)
+    buckets: dict[tuple, int] = {}
+    bucket = [buckets.setdefault(kinds[t], len(buckets)) for t in topics]
+    needed = [
+        use_rack_aware_assignment(
+            {of_member[m] for m in by_topic[t]} - {NO_RACK}, of_partition[first[i] : first[i + 1]]
+        )
+        for i, t in enumerate(topics)
+        if of_member
+    ]
+    lists = [by_topic[t] for t in topics]
+    return States(
+        np.array(topics, dtype=np.int64),
+        *packed(lists),
+        first,
+        *packed(by_topic),
+        np.array(bucket, dtype=np.int64),
+        np.array(needed, dtype=np.bool_),
+        np.array(of_member, dtype=np.int64),
+        *packed(of_partition),
+    )
+
+
+def crowds_by_id(group: Group, crowds: set[tuple[int, ...]]) -> dict[tuple[int, ...], int]:
+    """The place of every crowd of subscribers among all, compared member by member by id."""
+    names = group.members.names.names
+    ordered = sorted(crowds, key=lambda crowd: [names[m] for m in crowd])
+    return {crowd: place for place, crowd in enumerate(ordered)}
+
+
+def numbered_racks(group: Group, topics: list[int]) -> tuple[list[int], list[tuple[int, ...]]]:
+    """Racks as numbers: of every member, and of every partition of these topics.
+
+    Both are empty where no member has a rack: then the leader does not ask for the cluster's. An
+    empty name is no rack for a member.
+    """
+    racks = group.members.racks
+    if racks is None or not any(racks) or group.topics.racks is None:
+        return [], []
+    index: dict[str, int] = {}
+    of_member = [index.setdefault(rack, len(index)) if rack else NO_RACK for rack in racks]
+    of_partition = [
+        tuple({index.setdefault(rack, len(index)): None for rack in replicas if rack is not None})
+        for topic in topics
+        for replicas in group.topics.racks[topic] or ((),) * int(group.topics.partitions[topic])
+    ]
+    return of_member, of_partition
+
+
+def packed(lists) -> tuple[np.ndarray, np.ndarray]:
+    """Lists of numbers one behind the other: (starts int64[lists + 1], numbers int64[n])."""
+    starts = np.cumsum([0] + [len(numbers) for numbers in lists], dtype=np.int64)
+    return starts, np.array([number for numbers in lists for number in numbers], dtype=np.int64)
+
+
+@njit
+def assign_along_racks(starts, members, first, bucket, needed, of_member, rack_starts, racks):
+    """Along racks as far as the quotas allow, then in ranges.
+
+    Returns (owners int64[partitions], bool[same]: whether it was assigned along racks).
+    """
+    owners = np.full(first[-1], NOBODY, dtype=np.int64)
+    got = np.zeros(members.size, dtype=np.int64)
+    extra = np.empty(bucket.size, dtype=np.int64)
+    for i in range(extra.size):
+        extra[i] = (first[i + 1] - first[i]) % (starts[i + 1] - starts[i])
+    nowhere = max(of_member.max(), racks.max() if racks.size > 0 else 0) + 1
+    somewhere = np.where(of_member == NO_RACK, nowhere, of_member)
+    matches = np.empty((0, 0), dtype=np.bool_)
+    lead = 0
+    while lead < bucket.size:
+        topics = np.flatnonzero(bucket == bucket[lead])
+        consumers = members[starts[lead] : starts[lead + 1]]
+        if topics.size > 1:
+            matches = racks_match(topics, first, somewhere, rack_starts, racks)
+            assign_co_partitioned(
+                topics, starts, first, consumers, somewhere, matches, owners, got, extra
+            )
+        elif needed[lead]:
+            matches = racks_match(topics, first, somewhere, rack_starts, racks)
+            assign_matching_ranges(
+                lead, starts, first, consumers, of_member, matches, owners, got, extra
+            )
+        lead += topics.size
+    along_racks = owners != NOBODY
+    anywhere = np.full(of_member.size, NO_RACK, dtype=np.int64)
+    for i in range(bucket.size):
+        consumers = members[starts[i] : starts[i + 1]]
+        assign_matching_ranges(i, starts, first, consumers, anywhere, matches, owners, got, extra)
+    return owners, along_racks
+
+
+def order_of_work(known: States, along_racks: np.ndarray) -> np.ndarray:
+    """The partitions in the order in which they are assigned to their owners: int64[n].
+
+    Along racks co-partitioned topics advance together, partition by partition.
+    """
+    counts = np.diff(known.first)
+    topic = np.repeat(np.arange(counts.size), counts)
+    partition = np.arange(topic.size) - known.first[topic]
+    bucket = np.where(along_racks, known.bucket[topic], 0)
+    together = np.where(along_racks, partition, 0)
+    return np.lexsort((partition, topic, together, bucket, ~along_racks))
+
+
+STRATEGY = Strategy(
+    name="librdkafka-range",
+    system="librdkafka",
+    first="2.15.1",
+    last="2.15.1",
+    protocol="eager",
+    sticky=False,
+    source="rd_kafka_range_assignor_assign_cb (librdkafka 2.15.1)",
+    assign=assign,
+)

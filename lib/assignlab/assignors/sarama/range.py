@@ -1,0 +1,51 @@
+"""``sarama-range``: sarama's range strategy.
+
+The rule. For each topic by itself: its partitions in order, its subscribers by member id; as many
+contiguous ranges as there are subscribers; where that does not divide evenly, the first subscribers
+get one partition more. That is Java's rule without static members and racks; instance ids play no
+part, so a restart may move every range.
+
+What it promises, in order
+1. Every topic is spread within one partition over its subscribers.
+2. Topics with the same subscribers and the same number of partitions are cut alike.
+It does not promise balance over topics.
+
+>>> from assignlab.group import group
+>>> from assignlab.document import lists
+>>> topics = {"T1": 6, "T2": 5}
+>>> g = group(topics, {"M1": list(topics), "M2": list(topics)})
+>>> for member, partitions in lists(g, assign(g)).items():
+...     print(member, *("p".join(map(str, partition)) for partition in partitions))
+M1 T1p0 T1p1 T1p2 T2p0 T2p1 T2p2
+M2 T1p3 T1p4 T1p5 T2p3 T2p4
+
+A plan is a Go map: topics have no order in it, and stand here by name.
+"""
+
+from assignlab.assignment import Assignment
+from assignlab.assignors.code_points import subscribers_by_id
+from assignlab.assignors.kafka import orders
+from assignlab.assignors.kafka.range_2_0 import assign_ranges
+from assignlab.group import Group
+from assignlab.strategy import Strategy
+
+
+def assign(group: Group) -> Assignment:
+    """Cut every topic into one range per subscriber."""
+    topics = group.prepared(orders.topics_by_name)
+    starts, subscribers = group.prepared(subscribers_by_id)
+    return Assignment(
+        *assign_ranges(topics, group.topics.partitions, starts, subscribers, len(group.members))
+    )
+
+
+STRATEGY = Strategy(
+    name="sarama-range",
+    system="sarama",
+    first="1.61.1",
+    last="1.61.1",
+    protocol="eager",
+    sticky=False,
+    source="sarama.NewBalanceStrategyRange (github.com/IBM/sarama v1.61.1)",
+    assign=assign,
+)
