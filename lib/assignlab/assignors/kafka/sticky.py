@@ -59,7 +59,7 @@ import numpy as np
 from assignlab.assignment import Assignment
 from assignlab.assignors.kafka import sticky_constrained as constrained
 from assignlab.assignors.kafka import sticky_general as general
-from assignlab.assignors.kafka.racks import rack_info
+from assignlab.assignors.kafka.racks import NO_RACKS, rack_info
 from assignlab.assignors.kafka.sticky_2_0 import group_data_by_topic, regroup_crowded
 from assignlab.assignors.kafka.sticky_claims import (
     NO_PHANTOMS,
@@ -68,10 +68,10 @@ from assignlab.assignors.kafka.sticky_claims import (
     phantoms_of,
     shape_of,
 )
-from assignlab.assignors.kafka.sticky_releases import LATEST
+from assignlab.assignors.kafka.sticky_releases import GENERATIONS_APART, LATEST, RACKS
 from assignlab.compiled import njit
 from assignlab.errors import OriginalError
-from assignlab.group import Group
+from assignlab.group import ABSENT, Group
 from assignlab.strategy import Strategy
 
 
@@ -91,7 +91,8 @@ def assign_sticky(group: Group, cooperative: bool, release: int = LATEST) -> Ass
     """
     if len(group.members) == 0:
         raise OriginalError("ArithmeticException", "partitions are divided by no members")
-    shape, racks = group.prepared(packed_shape), group.prepared(rack_info)
+    shape = group.prepared(packed_shape)
+    racks = group.prepared(rack_info) if release >= RACKS else NO_RACKS
     if group.prepared(all_subscriptions_equal):
         _, offsets, codes = run(constrained, group, (shape, racks), cooperative, release)
         return Assignment(offsets, codes)
@@ -105,7 +106,10 @@ def run(
 ) -> tuple:
     """One of the two algorithms, told of claims beyond the end of a topic if there are any."""
     claims = group.claims
-    read = (claims.offsets, claims.codes, claims.present, claims.generation, claims.sub_generation)
+    sub_generation = claims.sub_generation
+    if release < GENERATIONS_APART:
+        sub_generation = np.full(sub_generation.size, ABSENT)
+    read = (claims.offsets, claims.codes, claims.present, claims.generation, sub_generation)
     answer = algorithm.build(*known, NO_PHANTOMS, *read, cooperative, release)
     if answer[0] == algorithm.PHANTOMS:
         phantoms = phantoms_of(group, group.prepared(shape_of))

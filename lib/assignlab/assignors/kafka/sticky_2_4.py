@@ -7,7 +7,7 @@ member lost a partition that it no longer subscribes to, something is revoked an
 is left out.
 
 It seldom makes a difference, as new partitions go to the members that have least in the first
-place. Here C keeps "a", because "b", which is new, can go from A to B; in ``sticky@2.3`` C loses it:
+place. Here C keeps "a", because "b", which is new, can go from A to B; ``sticky@2.3`` moves "a":
 
 >>> from assignlab.document import lists, parse
 >>> g = parse({

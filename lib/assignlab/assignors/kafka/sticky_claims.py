@@ -15,6 +15,7 @@ import numpy as np
 from assignlab.assignment import partition_of, topic_of
 from assignlab.assignors.kafka import orders
 from assignlab.assignors.kafka.packed import pack, part
+from assignlab.assignors.kafka.sticky_releases import GENERATIONS_APART, OWNERS_REMEMBERED
 from assignlab.compiled import inner, njit
 from assignlab.group import ABSENT, Group
 from assignlab.jvm import hash_map_order
@@ -152,11 +153,15 @@ def number_in(topic, partition, shape, phantoms):
 
 @inner
 def number_of_claim(code, shape, phantoms):
-    """The number of a claimed partition; -1 if its topic is not to be assigned."""
+    """The number of a claimed partition; -1 if its topic is not to be assigned.
+
+    ``UNKNOWN_PHANTOM`` if it is beyond the end of its topic and not among the phantoms.
+    """
     topic = code >> 32
     if shape.base[topic] < 0:
         return -1
-    return number_in(topic, code - (topic << 32), shape, phantoms)
+    x = number_in(topic, code - (topic << 32), shape, phantoms)
+    return x if x >= 0 else UNKNOWN_PHANTOM
 
 
 @inner
@@ -227,3 +232,56 @@ def settle_rival(x, m, mine, sub_generation, holder, rivals, owned):
     else:
         holder[x] = m
         owned[m] += 1
+
+
+@inner
+def settle_claims_one_by_one(
+    shape, phantoms, offsets, codes, present, generation, sub_generation, cooperative, release
+):
+    """:func:`settle_claims` for releases in which a partition may be left with several members.
+
+    Every claim is compared with the last one before it, in 3.4 even if that one had lost already.
+    So A of generation 2 may keep a partition, B of generation 1 claim it in vain, and C of
+    generation 2 win against B: then both A and C keep it. Before 3.4 only claims of the newest
+    generation count, and of two such claims neither.
+
+    Returns (keeps bool[claims]; rivals bool[partitions + phantoms]: two claims of one generation
+    met here; the newest generation, ``UNKNOWN_PHANTOM`` as in :func:`settle_claims`).
+    """
+    keeps = np.zeros(codes.size, dtype=np.bool_)
+    rivals = np.zeros(shape.codes.size + phantoms.size, dtype=np.bool_)
+    last = np.full(rivals.size, NOBODY, dtype=np.int32)
+    newest = NO_GENERATION
+    for m in shape.by_hash:
+        mine = claimed_generation(m, cooperative, present, generation, sub_generation)
+        newest = max(newest, mine)
+    for m in shape.by_hash:
+        mine = claimed_generation(m, cooperative, present, generation, sub_generation)
+        if release < GENERATIONS_APART and mine < newest:
+            continue
+        for k in range(offsets[m], offsets[m + 1]):
+            x = number_of_claim(codes[k], shape, phantoms)
+            if x == UNKNOWN_PHANTOM:
+                return keeps, rivals, UNKNOWN_PHANTOM
+            if x < 0:
+                continue
+            other = last[x]
+            others = mine
+            if other != NOBODY and release >= GENERATIONS_APART:
+                others = max(sub_generation[other], NO_GENERATION)
+            if mine >= others or release < OWNERS_REMEMBERED:
+                last[x] = m
+            keeps[k] = other == NOBODY or mine > others
+            if other != NOBODY and mine >= others:
+                drop_first_claim(keeps, codes, offsets[other], offsets[other + 1], codes[k])
+                rivals[x] = rivals[x] or mine == others
+    return keeps, rivals, newest
+
+
+@inner
+def drop_first_claim(keeps, codes, start, end, code):
+    """Of the claims from ``start`` to ``end`` the first kept one of that partition is dropped."""
+    for k in range(start, end):
+        if keeps[k] and codes[k] == code:
+            keeps[k] = False
+            return

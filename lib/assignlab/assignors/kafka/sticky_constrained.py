@@ -19,14 +19,13 @@ from assignlab.assignors.kafka.racks import (
     unpack_racks,
 )
 from assignlab.assignors.kafka.sticky_claims import (
-    NO_GENERATION,
     NOBODY,
     UNKNOWN_PHANTOM,
-    claimed_generation,
     number_in,
     number_of_claim,
     number_of_phantom,
     settle_claims,
+    settle_claims_one_by_one,
     unpack_shape,
 )
 from assignlab.assignors.kafka.sticky_releases import CONSTRAINED_CORRECTED
@@ -48,13 +47,13 @@ FEW = 40
 class Deal(NamedTuple):
     """The cards on the table.
 
-    ``codes``: int64[partitions]; ``holder``, ``rivals``: as ``settle_claims`` left them; ``size``:
+    ``codes``: int64[partitions]; ``holder``: as ``settle_claims`` and keeping left it; ``rivals``:
+    bool[partitions], what waits for the next round whoever gets it (``cooperative``); ``size``:
     int64[members], partitions counted against the quota; ``rows``: int64[members * width], the
-    lists; ``length``: int64[members], their lengths, without what must first be revoked elsewhere
-    (``cooperative``); ``release``: whose rules count. ``min_quota``, ``max_quota``; ``expected``: how
-    many members shall have more than ``min_quota``, ``over`` int64[1]: how many do. The unfilled
-    members: ``under[:ends[0]]`` below ``min_quota``, ``exactly[ends[1]:ends[2]]`` waiting for one
-    more.
+    lists; ``length``: int64[members], their lengths, without what must first be revoked elsewhere;
+    ``release``: whose rules count. ``min_quota``, ``max_quota``; ``expected``: how many members
+    shall have more than ``min_quota``, ``over`` int64[1]: how many do. The unfilled members:
+    ``under[:ends[0]]`` below ``min_quota``, ``exactly[ends[1]:ends[2]]`` waiting for one more.
     """
 
     codes: np.ndarray
@@ -87,31 +86,41 @@ def build(
     """
     shape = unpack_shape(shape)
     racks = unpack_racks(racks)
-    holder, rivals, owned, newest = settle_claims(
-        shape, phantoms, offsets, claimed, present, generation, sub_generation, cooperative
-    )
-    if newest == UNKNOWN_PHANTOM:
-        return PHANTOMS, offsets, claimed
-    members = owned.size
     total = shape.codes.size
+    members = shape.by_id.size
     min_quota = total // members
     expected = total % members
     max_quota = min_quota + (1 if expected > 0 else 0)
-
-    drop_rivals(holder, rivals, owned)
-    release_mismatched(holder, owned, racks, release)
-    kept, state, over = assign_owned_partitions(
-        shape.by_owned, owned, min_quota, max_quota, expected
-    )
     rows = np.empty(members * (max_quota + 1), dtype=np.int64)
+
     if release >= CONSTRAINED_CORRECTED:
+        holder, rivals, owned, newest = settle_claims(
+            shape, phantoms, offsets, claimed, present, generation, sub_generation, cooperative
+        )
+        if newest == UNKNOWN_PHANTOM:
+            return PHANTOMS, offsets, claimed
+        drop_rivals(holder, rivals, owned)
+        release_mismatched(holder, owned, racks)
+        kept, state, over = assign_owned_partitions(
+            shape.by_owned, owned, min_quota, max_quota, expected
+        )
         length = keep_lists(shape, phantoms, offsets, claimed, holder, owned, kept, rows)
+        doubled = total
     else:
-        length = keep_lists_as_claimed(
+        keeps, rivals, newest = settle_claims_one_by_one(
             shape, phantoms, offsets, claimed, present, generation, sub_generation, cooperative,
-            holder, kept, rows,
+            release,
         )  # fmt: skip
-    unassigned = unassigned_partitions(shape, phantoms, holder)
+        if newest == UNKNOWN_PHANTOM:
+            return PHANTOMS, offsets, claimed
+        owned = count_claims(shape, phantoms, racks, offsets, claimed, keeps, rivals)
+        kept, state, over = assign_owned_partitions(
+            shape.by_owned, owned, min_quota, max_quota, expected
+        )
+        length, holder, doubled = keep_first_claims(
+            shape, phantoms, offsets, claimed, keeps, rivals, kept, rows
+        )
+    unassigned = unassigned_partitions(shape, phantoms, holder, doubled)
 
     deal = Deal(
         shape.codes, holder, rivals, kept, rows, length, cooperative, release,
@@ -140,18 +149,15 @@ def drop_rivals(holder, rivals, owned):
 
 
 @inner
-def release_mismatched(holder, owned, racks, release):
-    """Partitions without a replica in their owner's rack are not kept.
-
-    At first nobody remembered whose they were, so that no revocation was waited for (KAFKA-15170).
-    """
+def release_mismatched(holder, owned, racks):
+    """Partitions without a replica in their owner's rack are not kept."""
     if not racks.in_use:
         return
     for x in range(holder.size):
         m = holder[x]
         if m >= 0 and racks_mismatch(racks, m, x):
             owned[m] -= 1
-            holder[x] = -2 - m if release >= CONSTRAINED_CORRECTED else NOBODY
+            holder[x] = -2 - m
 
 
 @inner
@@ -231,35 +237,46 @@ def keep_lists(shape, phantoms, offsets, claimed, holder, owned, kept, rows):
 
 
 @inner
-def keep_lists_as_claimed(
-    shape, phantoms, offsets, claimed, present, generation, sub_generation, cooperative,
-    holder, kept, rows,
-):  # fmt: skip
-    """:func:`keep_lists` before 3.7.1: what is kept are the first claims, in their order.
+def count_claims(shape, phantoms, racks, offsets, claimed, keeps, rivals):
+    """Before 3.7.1: drop rival claims and those of other racks, count the others by member.
 
-    A partition that a member claims twice stands where it is claimed first, or last if the claims
-    are newer than the member's subscription (as if another member had claimed it, who loses it).
+    That a partition is given up because of its rack is forgotten at once: nobody will wait for it.
+    """
+    owned = np.zeros(shape.by_id.size, dtype=np.int64)
+    for m in range(owned.size):
+        for k in range(offsets[m], offsets[m + 1]):
+            if keeps[k]:
+                x = number_of_claim(claimed[k], shape, phantoms)
+                keeps[k] = not (rivals[x] or (racks.in_use and racks_mismatch(racks, m, x)))
+                owned[m] += keeps[k]
+    return owned
+
+
+@inner
+def keep_first_claims(shape, phantoms, offsets, claimed, keeps, rivals, kept, rows):
+    """Before 3.7.1: write what members keep, which is what they claim first, in that order.
+
+    What they lose is added to ``rivals``: whoever gets it must wait, even if it is the same member.
+    Returns (their lengths, the holders, the first number that two members keep).
     """
     width = rows.size // kept.size
     length = np.zeros(kept.size, dtype=np.int64)
-    place = np.full(holder.size, -1, dtype=np.int64)
+    holder = np.full(rivals.size, NOBODY, dtype=np.int32)
+    doubled = shape.codes.size
     for m in range(kept.size):
-        mine = claimed_generation(m, cooperative, present, generation, sub_generation)
-        newer = mine > max(sub_generation[m], NO_GENERATION)
         for k in range(offsets[m], offsets[m + 1]):
-            x = number_of_claim(claimed[k], shape, phantoms)
-            if x >= 0 and holder[x] == m and (newer or place[x] < 0):
-                place[x] = k
-        for k in range(offsets[m], offsets[m + 1]):
-            x = number_of_claim(claimed[k], shape, phantoms)
-            if x < 0 or place[x] != k:
+            if not keeps[k]:
                 continue
-            if length[m] < kept[m]:
-                rows[m * width + length[m]] = claimed[k]
-                length[m] += 1
-            else:
-                holder[x] = -2 - m
-    return length
+            x = number_of_claim(claimed[k], shape, phantoms)
+            if length[m] == kept[m]:
+                rivals[x] = True
+                continue
+            rows[m * width + length[m]] = claimed[k]
+            length[m] += 1
+            if holder[x] != NOBODY:
+                doubled = min(doubled, x)
+            holder[x] = m
+    return length, holder, doubled
 
 
 @inner
@@ -293,11 +310,12 @@ def sort(keys, spare):
 
 
 @inner
-def unassigned_partitions(shape, phantoms, holder):
+def unassigned_partitions(shape, phantoms, holder, doubled):
     """The partitions that nobody keeps, by (topic name, partition).
 
     The original walks along all partitions and the kept ones in step. A kept phantom never turns
-    up among all partitions, so behind its topic everything counts as unassigned.
+    up among all partitions, so behind its topic everything counts as unassigned; and so does
+    everything behind a partition that is kept by two (``doubled``: the first such number).
     """
     last = shape.topics.size
     for i in range(phantoms.size):
@@ -308,7 +326,7 @@ def unassigned_partitions(shape, phantoms, holder):
     for rank in range(shape.topics.size):
         t = shape.topics[rank]
         for x in range(shape.base[t], shape.base[t] + shape.partitions[t]):
-            if holder[x] < 0 or rank > last:
+            if holder[x] < 0 or rank > last or x > doubled:
                 unassigned[n] = x
                 n += 1
     return unassigned[:n]
@@ -333,18 +351,28 @@ def await_one_more(m, deal):
 
 @inner
 def assign_new_partition(x, m, deal):
-    """Give partition ``x`` to member ``m``; cooperatively not before its owner has given it up.
-
-    Before 3.7.1 not even to ``m`` itself where it had to give up ``x`` (KAFKA-15170).
-    """
+    """Give partition ``x`` to member ``m``; cooperatively not before its owner has given it up."""
     deal.size[m] += 1
     was = deal.holder[x]
-    taken = was < -1 and (was != -2 - m or deal.release < CONSTRAINED_CORRECTED)
-    transferring = deal.rivals[x] or taken
+    transferring = deal.rivals[x] or (was < -1 and was != -2 - m)
     if not (deal.cooperative and transferring):
         width = deal.rows.size // deal.size.size
         deal.rows[m * width + deal.length[m]] = deal.codes[x]
         deal.length[m] += 1
+    elif was >= 0:
+        put_last(x, m, deal)
+
+
+@inner
+def put_last(x, m, deal):
+    """If ``m`` keeps ``x`` already, the original takes out that copy instead of the new one."""
+    start = m * (deal.rows.size // deal.size.size)
+    end = start + deal.length[m]
+    for i in range(start, end):
+        if deal.rows[i] == deal.codes[x]:
+            deal.rows[i : end - 1] = deal.rows[i + 1 : end].copy()
+            deal.rows[end - 1] = deal.codes[x]
+            return
 
 
 @inner

@@ -5,7 +5,8 @@ subscribers first, goes to its least loaded subscriber. Then partition after par
 again and moved where a subscriber has at least two fewer, until nothing moves.
 
 Source: ``AbstractStickyAssignor.GeneralAssignmentBuilder`` of kafka-clients 4.4.0; functions are
-named after its methods.
+named after its methods. What was different in releases since 3.0 is in
+:mod:`assignlab.assignors.kafka.sticky_releases`.
 """
 
 from typing import NamedTuple
@@ -26,10 +27,13 @@ from assignlab.assignors.kafka.sticky_claims import (
     NOBODY,
     UNKNOWN_PHANTOM,
     claimed_generation,
+    number_of_claim,
     number_of_phantom,
     settle_claims,
+    settle_claims_one_by_one,
     unpack_shape,
 )
+from assignlab.assignors.kafka.sticky_releases import BALANCE_OF_ONE, OWNERS_REMEMBERED
 from assignlab.compiled import inner, njit
 from assignlab.group import Group
 from assignlab.jvm import signed, topic_partition_hashes
@@ -119,15 +123,16 @@ class Held(NamedTuple):
     ``size``: int64[members]. ``where``: int64[partitions, 2], the ``OWNER`` of a partition and the
     ``ENTRY`` of the log where it stands. ``log``: int64[room, 2], ``PARTITION`` and ``MEMBER``, the
     latter ``DEAD`` where a partition was removed; ``used``: int64[1], the end of the log.
-    ``ghosts``: as ``where``, for earlier copies of partitions that were assigned twice (see
-    ``unassigned_partitions``); empty where there cannot be any.
+    ``copies``: int64[room], where a partition may be in several lists, or twice in one (see
+    ``unassigned_partitions`` and ``settle_claims_one_by_one``): the entry before this one for the
+    same partition, -1 for none; ``where`` has the last. Empty where nothing is held twice.
     """
 
     size: np.ndarray
     where: np.ndarray
     log: np.ndarray
     used: np.ndarray
-    ghosts: np.ndarray
+    copies: np.ndarray
 
 
 class Seats(NamedTuple):
@@ -161,16 +166,25 @@ def build(
     shape = unpack_shape(shape)
     potential = unpack_potential(potential, may)
     racks = unpack_racks(racks)
-    holder, _, _, newest = settle_claims(
-        shape, phantoms, offsets, codes, present, generation, sub_generation, cooperative
-    )
-    if newest == UNKNOWN_PHANTOM:
-        return PHANTOMS, offsets, codes, True
     facts = np.zeros(3, dtype=np.bool_)
-    held = assign_owned_partitions(
-        shape, potential, racks, phantoms, holder, offsets, codes,
-        present, generation, sub_generation, cooperative, facts,
-    )  # fmt: skip
+    if release >= OWNERS_REMEMBERED:
+        holder, _, _, newest = settle_claims(
+            shape, phantoms, offsets, codes, present, generation, sub_generation, cooperative
+        )
+        if newest == UNKNOWN_PHANTOM:
+            return PHANTOMS, offsets, codes, True
+        held = assign_owned_partitions(
+            shape, potential, racks, phantoms, holder, offsets, codes,
+            present, generation, sub_generation, cooperative, facts,
+        )  # fmt: skip
+    else:
+        keeps, _, newest = settle_claims_one_by_one(
+            shape, phantoms, offsets, codes, present, generation, sub_generation, cooperative,
+            release,
+        )  # fmt: skip
+        if newest == UNKNOWN_PHANTOM:
+            return PHANTOMS, offsets, codes, True
+        held = assign_kept_claims(shape, potential, phantoms, offsets, codes, keeps, facts)
     fresh = unassigned_partitions(shape, potential, phantoms, held)
     facts[INITIALIZING] = held.size.max() == 0
     maybe_assign(shape, potential, racks, held, fresh)
@@ -185,7 +199,7 @@ def build(
     certain = True
     if not settled:
         status, held, certain = balance(
-            shape, potential, racks, phantoms, held, fresh, previous, facts
+            shape, potential, racks, phantoms, held, fresh, previous, facts, release
         )
     if cooperative:
         withhold_transferring(shape, held, offsets, codes)
@@ -194,7 +208,7 @@ def build(
 
 
 @inner
-def balance(shape, potential, racks, phantoms, held, fresh, previous, facts):
+def balance(shape, potential, racks, phantoms, held, fresh, previous, facts, release):
     """Move partitions until nothing moves; take it all back if that did not help.
 
     First only what was just assigned is moved, unless something had to be revoked anyway.
@@ -210,7 +224,7 @@ def balance(shape, potential, racks, phantoms, held, fresh, previous, facts):
     for everything in range(1 if facts[REVOKED] else 0, 2):
         only = fresh if everything == 0 else fresh[:0]
         status, performed = perform_reassignments(
-            shape, potential, racks, held, moves, fixed, only, previous, facts[STRANGE]
+            shape, potential, racks, held, moves, fixed, only, previous, facts[STRANGE], release
         )
         if status != DONE:
             break
@@ -231,7 +245,8 @@ def assign_owned_partitions(
     """The lists with what members keep. Notes in ``facts`` whether anything had to be revoked."""
     total = shape.codes.size
     count = revoke_unsubscribed(shape, potential, racks, phantoms, holder, facts)
-    held = empty_lists(potential.kind.size, holder.size, total, 2 * total + count + 64)
+    room = 2 * total + count + 64
+    held = empty_lists(potential.kind.size, holder.size, room, phantoms.size > 0)
     base, partitions = shape.base, shape.partitions
     size, where, log = held.size, held.where, held.log
     end = 0
@@ -258,7 +273,43 @@ def assign_owned_partitions(
             where[x, ENTRY] = end
             size[m] += 1
             end += 1
+    held.copies[:] = -1
     held.used[0] = end
+    return held
+
+
+@inner
+def assign_kept_claims(shape, potential, phantoms, offsets, codes, keeps, facts):
+    """:func:`assign_owned_partitions` before 3.5: claim by claim, a partition may be kept by two.
+
+    Its owner is the last member in hash order that keeps it, even if that one, no longer
+    subscribed, loses it at once while another still holds it.
+    """
+    numbers = shape.codes.size + phantoms.size
+    owner = np.full(numbers, NOBODY, dtype=np.int64)
+    count = 0
+    twice = False
+    for m in shape.by_owned:
+        for k in range(offsets[m], offsets[m + 1]):
+            if keeps[k]:
+                x = number_of_claim(codes[k], shape, phantoms)
+                twice = twice or owner[x] != NOBODY
+                owner[x] = m
+                count += 1
+    room = 2 * shape.codes.size + count + 64
+    held = empty_lists(potential.kind.size, numbers, room, twice or phantoms.size > 0)
+    for m in range(held.size.size):
+        for k in range(offsets[m], offsets[m + 1]):
+            if not keeps[k]:
+                continue
+            if potential.may[potential.kind[m], codes[k] >> 32]:
+                append(held, number_of_claim(codes[k], shape, phantoms), m)
+            else:
+                facts[REVOKED] = True
+    if twice:
+        for x in range(numbers):
+            if held.where[x, OWNER] != NOBODY:
+                held.where[x, OWNER] = owner[x]
     return held
 
 
@@ -300,7 +351,8 @@ def unassigned_partitions(shape, potential, phantoms, held):
 
     The original walks along all partitions and the kept ones in step. A kept phantom never turns
     up among all partitions, so behind its topic everything counts as unassigned, and what is kept
-    there will be assigned a second time: the first copy becomes a ghost.
+    there will be assigned a second time. The same goes for what stands behind a partition that is
+    kept by two.
     """
     stuck = False
     last = np.zeros(shape.base.size, dtype=np.bool_)
@@ -311,10 +363,10 @@ def unassigned_partitions(shape, potential, phantoms, held):
     for t in potential.topics:
         for x in range(shape.base[t], shape.base[t] + shape.partitions[t]):
             fresh[x] = stuck or held.where[x, OWNER] < 0
-            if stuck and held.where[x, OWNER] >= 0:
-                held.ghosts[x, OWNER] = held.where[x, OWNER]
-                held.ghosts[x, ENTRY] = held.where[x, ENTRY]
+            if fresh[x]:
                 held.where[x, OWNER] = NOBODY
+            elif held.copies.size > 0 and held.copies[held.where[x, ENTRY]] >= 0:
+                stuck = True
         stuck = stuck or last[t]
     return fresh
 
@@ -323,14 +375,14 @@ def unassigned_partitions(shape, potential, phantoms, held):
 
 
 @inner
-def empty_lists(members, numbers, partitions, room):
-    """Nobody holds anything. Room for ghosts only where there are phantoms."""
+def empty_lists(members, numbers, room, several):
+    """Nobody holds anything. ``several``: whether something may be held more than once."""
     return Held(
         np.zeros(members, dtype=np.int64),
         np.full((numbers, 2), NOBODY, dtype=np.int64),
         np.empty((room, 2), dtype=np.int64),
         np.zeros(1, dtype=np.int64),
-        np.full((numbers if numbers > partitions else 0, 2), NOBODY, dtype=np.int64),
+        np.empty(room if several else 0, dtype=np.int64),
     )
 
 
@@ -343,6 +395,8 @@ def append(held, x, m):
     held.used[0] = e + 1
     held.log[e, PARTITION] = x
     held.log[e, MEMBER] = m
+    if held.copies.size > 0:
+        held.copies[e] = held.where[x, ENTRY]
     held.where[x, ENTRY] = e
     held.where[x, OWNER] = m
     held.size[m] += 1
@@ -350,19 +404,53 @@ def append(held, x, m):
 
 @inner
 def remove(held, x):
-    """Take the first copy of ``x`` out of its owner's list."""
+    """Take the first copy of ``x`` out of its owner's list, if there is one."""
     m = held.where[x, OWNER]
-    if held.ghosts.size > 0 and held.ghosts[x, OWNER] == m:
-        held.log[held.ghosts[x, ENTRY], MEMBER] = DEAD
-        held.ghosts[x, ENTRY] = held.where[x, ENTRY]
+    if held.copies.size > 0:
+        remove_copy(held, x, m)
     else:
         held.log[held.where[x, ENTRY], MEMBER] = DEAD
+        held.size[m] -= 1
+
+
+@inner
+def remove_copy(held, x, m):
+    """:func:`remove` where ``x`` may be held more than once, but not by ``m``."""
+    first = later = after = -1
+    e = held.where[x, ENTRY]
+    while e >= 0:
+        if held.log[e, MEMBER] == m:
+            first = e
+            later = after
+        after = e
+        e = held.copies[e]
+    if first < 0:
+        return
+    if later < 0:
+        held.where[x, ENTRY] = held.copies[first]
+    else:
+        held.copies[later] = held.copies[first]
+    held.log[first, MEMBER] = DEAD
     held.size[m] -= 1
+
+
+@inner
+def holds(held, m, x):
+    """Whether ``x`` is in the list of member ``m``."""
+    if held.copies.size == 0:
+        return held.where[x, OWNER] == m
+    e = held.where[x, ENTRY]
+    while e >= 0 and held.log[e, MEMBER] != m:
+        e = held.copies[e]
+    return e >= 0
 
 
 @inner
 def close_up(held):
     """Throw the dead entries out of the log."""
+    several = held.copies.size > 0
+    if several:
+        held.where[:, ENTRY] = -1
     end = 0
     for e in range(held.used[0]):
         m = held.log[e, MEMBER]
@@ -371,10 +459,9 @@ def close_up(held):
         x = held.log[e, PARTITION]
         held.log[end, PARTITION] = x
         held.log[end, MEMBER] = m
-        if held.where[x, ENTRY] == e:
-            held.where[x, ENTRY] = end
-        else:
-            held.ghosts[x, ENTRY] = end
+        if several:
+            held.copies[end] = held.where[x, ENTRY]
+        held.where[x, ENTRY] = end
         end += 1
     held.used[0] = end
 
@@ -545,6 +632,8 @@ def maybe_assign(shape, potential, racks, held, fresh):
                 m = shape.by_id[key & ((1 << RANK_BITS) - 1)]
                 log[end, PARTITION] = x
                 log[end, MEMBER] = m
+                if held.copies.size > 0:
+                    held.copies[end] = where[x, ENTRY]
                 where[x, OWNER] = m
                 where[x, ENTRY] = end
                 size[m] += 1
@@ -596,8 +685,9 @@ def copy_of_lists(held):
     """The lists as they are, to go back to."""
     used = held.used[0]
     return Held(
-        held.size.copy(), held.where.copy(), held.log[:used].copy(), held.used.copy(), held.ghosts
-    )
+        held.size.copy(), held.where.copy(), held.log[:used].copy(), held.used.copy(),
+        held.copies.copy(),
+    )  # fmt: skip
 
 
 @inner
@@ -626,7 +716,7 @@ def is_strange(shape, potential, held, previous):
     fewer than its owner, so there is no need to ask. That fails where a partition may go back to
     a member that no longer subscribes to it, and where a partition is held twice.
     """
-    if held.ghosts.size > 0:
+    if held.copies.size > 0:
         return True
     for x in range(previous.size):
         m = previous[x]
@@ -667,7 +757,7 @@ def balance_score(size, fixed):
 
 @inner
 def perform_reassignments(
-    shape, potential, racks, held, moves, fixed, only, previous, strange
+    shape, potential, racks, held, moves, fixed, only, previous, strange, release
 ):
     """Look at partition after partition, again and again until nothing moves.
 
@@ -695,7 +785,9 @@ def perform_reassignments(
                 if plain and size[where[x, OWNER]] <= (tree[1] >> RANK_BITS) + 1:
                     continue  # as better_member would say, but a call costs more than all else
                 if strange:
-                    status = ask_whether_balanced(shape, potential, held, fixed, witness)
+                    status = ask_whether_balanced(
+                        shape, potential, held, fixed, witness, release
+                    )
                     if status != DONE:
                         break
                 new, status = better_member(
@@ -725,6 +817,8 @@ def better_member(
     Its previous owner comes first, then the least loaded subscriber.
     """
     size = held.size[held.where[x, OWNER]]
+    if strange and fixed[held.where[x, OWNER]]:
+        return NOBODY, NULL_POINTER
     if previous.size > 0 and previous[x] != NOBODY:
         if fixed[previous[x]]:
             return NOBODY, NULL_POINTER
@@ -755,12 +849,15 @@ def reassign_partition(potential, held, moves, seats, topic, x, new):
 
 
 @inner
-def ask_whether_balanced(shape, potential, held, fixed, witness):
+def ask_whether_balanced(shape, potential, held, fixed, witness, release):
     """The original's ``isBalanced``: DONE if not, BALANCED, or NO_ELEMENT if nobody takes part.
 
     ``witness``: (member, partition) that showed imbalance last time; mostly it still does.
     """
-    if witness[0] >= 0 and shows_imbalance(shape, potential, held, witness[0], witness[1]):
+    harmless = 1 if release >= BALANCE_OF_ONE else 0
+    if witness[0] >= 0 and shows_imbalance(
+        shape, potential, held, witness[0], witness[1], harmless
+    ):
         return DONE
     fewest = NOT_SEATED
     most = -1
@@ -778,10 +875,10 @@ def ask_whether_balanced(shape, potential, held, fixed, witness):
             largest = max(largest, held.size[last_holder(shape, held, x)])
         for k in range(potential.starts[t], potential.starts[t + 1]):
             m = potential.members[k]
-            if fixed[m] or held.size[m] + 1 >= largest:
+            if fixed[m] or held.size[m] + harmless >= largest:
                 continue
             for x in range(shape.base[t], shape.base[t] + shape.partitions[t]):
-                if shows_imbalance(shape, potential, held, m, x):
+                if shows_imbalance(shape, potential, held, m, x, harmless):
                     witness[0] = m
                     witness[1] = x
                     return DONE
@@ -789,25 +886,25 @@ def ask_whether_balanced(shape, potential, held, fixed, witness):
 
 
 @inner
-def shows_imbalance(shape, potential, held, m, x):
-    """Whether ``x``, which member ``m`` may have, is held by one with at least two more."""
-    if held.size[m] == potential.most[m] or held.where[x, OWNER] == m:
+def shows_imbalance(shape, potential, held, m, x, harmless):
+    """Whether ``x``, which member ``m`` may have, is held by one that has more.
+
+    ``harmless``: how many more do not count.
+    """
+    if held.size[m] == potential.most[m] or holds(held, m, x):
         return False
-    if held.ghosts.size > 0 and held.ghosts[x, OWNER] == m:
-        return False
-    return held.size[m] + 1 < held.size[last_holder(shape, held, x)]
+    return held.size[m] + harmless < held.size[last_holder(shape, held, x)]
 
 
 @inner
 def last_holder(shape, held, x):
-    """Of two holders, the one that comes later in hash order."""
-    owner = held.where[x, OWNER]
-    if held.ghosts.size == 0 or held.ghosts[x, OWNER] == NOBODY:
-        return owner
+    """Of several holders, the one that comes last in hash order."""
+    if held.copies.size == 0 or held.copies[held.where[x, ENTRY]] < 0:
+        return held.log[held.where[x, ENTRY], MEMBER]
     for m in shape.by_owned[::-1]:
-        if m == owner or m == held.ghosts[x, OWNER]:
+        if holds(held, m, x):
             return m
-    return owner
+    return NOBODY
 
 
 @inner
@@ -855,7 +952,7 @@ def withhold_transferring(shape, held, offsets, codes):
             x = shape.base[topic] + partition
             if held.where[x, OWNER] == m:
                 added[x] = False
-            elif held.ghosts.size == 0 or held.ghosts[x, OWNER] != m:
+            elif not holds(held, m, x):
                 revoked[x] = True
     for e in range(held.used[0]):
         x = held.log[e, PARTITION]

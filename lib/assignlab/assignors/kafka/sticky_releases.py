@@ -14,3 +14,10 @@ longer make too many members expect one partition more, or forget who gives up w
 """
 RACKS = 305
 """Members and partitions have racks (KIP-881)."""
+OWNERS_REMEMBERED = 305
+"""A claim that loses against a newer one no longer counts as the claim to compare the next with."""
+BALANCE_OF_ONE = 305
+"""A difference of one partition is no imbalance (KAFKA-15106, in 3.5 since 3.5.2)."""
+GENERATIONS_APART = 304
+"""Older generations may claim too, partition by partition (KAFKA-14639), and the subscription
+tells its generation (KIP-792); before, only claims of the newest generation counted."""

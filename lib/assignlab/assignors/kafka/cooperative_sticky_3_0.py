@@ -1,0 +1,43 @@
+"""``cooperative-sticky@3.0``: Kafka's CooperativeStickyAssignor with generations in the user data.
+
+The rule is that of ``sticky@3.0``, in rounds as in ``cooperative-sticky``. The generation of the
+claims comes from the user data, which hold nothing else. A partition that two members claim
+in the newest generation stays without an owner for one round.
+
+>>> from assignlab.document import lists, parse
+>>> g = parse({"topics": [{"name": "t", "partitions": 3}], "members": [
+...     {"id": id, "topics": ["t"], "owned": [["t", 0]], "generation": n}
+...     for id, n in (("A", 2), ("B", 1), ("C", 2))]})
+>>> lists(g, assign(g))
+{'A': [], 'B': [['t', 1]], 'C': [['t', 2]]}
+"""
+
+from assignlab.assignment import Assignment
+from assignlab.assignors.kafka import cooperative_sticky
+from assignlab.assignors.kafka.sticky import assign_sticky
+from assignlab.assignors.kafka.sticky_3_0 import RELEASE
+from assignlab.group import Group
+from assignlab.strategy import Strategy
+
+
+def assign(group: Group) -> Assignment:
+    """As ``cooperative-sticky``, by the rules of 3.0.
+
+    Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
+    ``nondeterministic`` where a crowded hash bin, which Java may walk otherwise, decided.
+    """
+    return assign_sticky(group, cooperative=True, release=RELEASE)
+
+
+STRATEGY = Strategy(
+    name="cooperative-sticky@3.0",
+    system="Kafka consumer",
+    first="3.0.1",
+    last="3.3.2",
+    protocol="cooperative",
+    sticky=True,
+    source="org.apache.kafka.clients.consumer.CooperativeStickyAssignor (kafka-clients 3.0.1)",
+    assign=assign,
+    reclaim=cooperative_sticky.reclaim,
+    generations=("generation",),
+)

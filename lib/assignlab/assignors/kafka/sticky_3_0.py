@@ -1,0 +1,51 @@
+"""``sticky@3.0``: Kafka's StickyAssignor after both algorithms were rewritten.
+
+The rule is that of ``sticky@3.4``, with the algorithms that later releases only correct
+(KAFKA-12464, KAFKA-12675), but only claims of the newest generation count: what a member that
+missed a rebalance says is ignored, even if nobody else claims it. Of several claims of that
+generation for one partition none counts (KAFKA-12984).
+
+With different subscriptions older claims still serve as a hint: the member of the newest of them
+may get its partition back when the group is balanced.
+
+A has been in generation 2 and got nothing there, B was last in generation 1:
+
+>>> from assignlab.document import lists, parse
+>>> g = parse({"topics": [{"name": "t", "partitions": 2}], "members": [
+...     {"id": "A", "topics": ["t"], "owned": [], "generation": 2},
+...     {"id": "B", "topics": ["t"], "owned": [["t", 0]], "generation": 1}]})
+>>> lists(g, assign(g))
+{'A': [['t', 0]], 'B': [['t', 1]]}
+>>> lists(g, sticky.assign(g))
+{'A': [['t', 1]], 'B': [['t', 0]]}
+"""
+
+from assignlab.assignment import Assignment
+from assignlab.assignors.kafka import sticky
+from assignlab.group import Group
+from assignlab.strategy import Strategy
+
+RELEASE = 300
+
+
+def assign(group: Group) -> Assignment:
+    """As ``sticky``, by the rules of 3.0.
+
+    Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
+    ``nondeterministic`` where a crowded hash bin, which Java may walk otherwise, decided.
+    """
+    return sticky.assign_sticky(group, cooperative=False, release=RELEASE)
+
+
+STRATEGY = Strategy(
+    name="sticky@3.0",
+    system="Kafka consumer",
+    first="3.0.1",
+    last="3.3.2",
+    protocol="eager",
+    sticky=True,
+    source="org.apache.kafka.clients.consumer.StickyAssignor (kafka-clients 3.0.1)",
+    assign=assign,
+    reclaim=sticky.reclaim,
+    generations=("generation",),
+)

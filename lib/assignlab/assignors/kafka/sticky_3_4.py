@@ -1,0 +1,51 @@
+"""``sticky@3.4``: Kafka's StickyAssignor that lets older generations claim (KAFKA-14639).
+
+The rule is that of ``sticky@3.5`` without racks, and with two faults that were corrected there. A
+claim is compared with the one before it, even if that one has lost already; so with three claimants
+two may keep a partition. What stands behind such a partition, in the order in which partitions are
+assigned, is then given out a second time: the original ends in an exception or with a partition in
+two lists. And a difference of one partition counts as imbalance (KAFKA-15106), which costs walks
+over all partitions; a move still takes a difference of two.
+
+Both A and C claim t-0 in generation 2, which neither should keep. B comes between them, of
+generation 1: it loses against A, and C wins against it.
+
+>>> from assignlab.document import lists, parse
+>>> g = parse({"topics": [{"name": "t", "partitions": 3}], "members": [
+...     {"id": id, "topics": ["t"], "owned": [["t", 0]], "generation": n, "sub_generation": n}
+...     for id, n in (("A", 2), ("B", 1), ("C", 2))]})
+>>> lists(g, assign(g))
+{'A': [['t', 0]], 'B': [['t', 1], ['t', 2]], 'C': [['t', 0]]}
+>>> lists(g, sticky.assign(g))
+{'A': [['t', 0]], 'B': [['t', 1]], 'C': [['t', 2]]}
+"""
+
+from assignlab.assignment import Assignment
+from assignlab.assignors.kafka import sticky
+from assignlab.group import Group
+from assignlab.strategy import Strategy
+
+RELEASE = 304
+
+
+def assign(group: Group) -> Assignment:
+    """As ``sticky``, by the rules of 3.4.
+
+    Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
+    ``nondeterministic`` where a crowded hash bin, which Java may walk otherwise, decided.
+    """
+    return sticky.assign_sticky(group, cooperative=False, release=RELEASE)
+
+
+STRATEGY = Strategy(
+    name="sticky@3.4",
+    system="Kafka consumer",
+    first="3.4.1",
+    last="3.4.1",
+    protocol="eager",
+    sticky=True,
+    source="org.apache.kafka.clients.consumer.StickyAssignor (kafka-clients 3.4.1)",
+    assign=assign,
+    reclaim=sticky.reclaim,
+    generations=("generation", "sub_generation"),
+)
