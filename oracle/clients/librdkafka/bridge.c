@@ -5,7 +5,8 @@
  * step and the reader are private to rdkafka_cgrp.c, which is therefore compiled into this file.
  *
  * A member that subscribes to nothing cannot be read ("subscription_cnt <= 0") and is left out by
- * the leader, as here; it gets nothing.
+ * the leader, as here; it gets nothing. If that is everybody, the assignor is not run: no client of
+ * such a group would be its leader, and the sticky assignor breaks down without members.
  */
 #include "rdkafka_cgrp.c"
 
@@ -188,8 +189,8 @@ static cJSON *answer(const cJSON *document) {
         rd_kafka_assignor_t *rkas;
         rd_kafka_group_member_t *members;
         rd_kafka_metadata_t *metadata;
-        rd_kafka_resp_err_t err;
-        char reason[512] = "";
+        rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR_NO_ERROR;
+        char reason[512]        = "";
         cJSON *reply;
 
         if (strategy && !strncmp(strategy, prefix, sizeof(prefix) - 1))
@@ -205,9 +206,10 @@ static cJSON *answer(const cJSON *document) {
                 else
                         rd_kafka_group_member_clear(&members[cnt]);
         }
-        err = rd_kafka_assignor_run(rk->rk_cgrp, rkas, metadata, members, cnt, reason,
-                                    sizeof(reason));
-        if (!err && rkas->rkas_protocol == RD_KAFKA_REBALANCE_PROTOCOL_COOPERATIVE)
+        if (cnt > 0)
+                err = rd_kafka_assignor_run(rk->rk_cgrp, rkas, metadata, members, cnt, reason,
+                                            sizeof(reason));
+        if (!err && cnt > 0 && rkas->rkas_protocol == RD_KAFKA_REBALANCE_PROTOCOL_COOPERATIVE)
                 rd_kafka_cooperative_protocol_adjust_assignment(rk->rk_cgrp, members, cnt);
 
         if (err) {
