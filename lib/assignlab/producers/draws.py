@@ -9,7 +9,9 @@ import numpy as np
 
 from assignlab.compiled import inner, njit
 
-GAMMA = np.uint64(0x9E3779B97F4A7C15)
+STEP = np.uint64(0x9E3779B97F4A7C15 + 2)
+"""The golden gamma and, since JDK 17, twice the number of the thread: of the first one here."""
+
 MIX = (np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53))
 THIRTY_TWO, THIRTY_THREE = np.uint64(32), np.uint64(33)
 FACTOR, ADDED = np.uint64(0x5DEECE66D), np.uint64(0xB)
@@ -35,7 +37,7 @@ def scrambled(seed: int) -> np.ndarray:
 @inner
 def next_positive(random):
     """``Utils.toPositive(ThreadLocalRandom.current().nextInt())``: 0 to 2^31 - 1."""
-    random[0] += GAMMA
+    random[0] += STEP
     z = random[0]
     z = (z ^ (z >> THIRTY_THREE)) * MIX[0]
     z = (z ^ (z >> THIRTY_THREE)) * MIX[1]
@@ -45,7 +47,7 @@ def next_positive(random):
 @njit
 def thread_local_int(random):
     """``ThreadLocalRandom.nextInt()``: a signed number of 32 bits."""
-    random[0] += GAMMA
+    random[0] += STEP
     z = random[0]
     z = (z ^ (z >> THIRTY_THREE)) * MIX[0]
     z = (z ^ (z >> THIRTY_THREE)) * MIX[1]

@@ -37,8 +37,9 @@ def _run(records, of, state, positive, true_absolute) -> np.ndarray:
     hashes = java_strings(records.keys).astype(np.int64)
     chosen = positive(hashes) % of.partitions[records.topics]
     failed = _keep(
-        chosen, records.keys.null, records.topics, *of, state.turn, state.random, true_absolute
-    )
+        chosen, records.keys.null, records.topics, *in_order(of), state.turn, state.random,
+        true_absolute,
+    )  # fmt: skip
     if failed >= 0:
         raise OriginalError(
             "LeaderNotAvailableException", f"record {failed}: no partition of its topic has a leader"
@@ -62,6 +63,12 @@ def _keep(chosen, null, topics, partitions, available, starts, kept, random, tru
             kept[topic] = available[start + number % count]
         chosen[i] = kept[topic]
     return -1
+
+
+def in_order(of: Topics) -> Topics:
+    """The topics with their available partitions by number, as this producer sorts them."""
+    topic = np.repeat(np.arange(of.partitions.size), np.diff(of.starts))
+    return of._replace(available=of.available[np.lexsort((of.available, topic))])
 
 
 def refreshed(state: State) -> State:

@@ -1,0 +1,198 @@
+"""Random histories of a producer, to be asked of the original and of ours, and the comparison.
+
+A history is a JSON object: ``partitioner``, ``seed`` (of the draws, unsigned 64 bits, as text),
+``topics`` (``name``, ``partitions``, ``available``), ``batch_size`` (built-in only) and ``steps``:
+
+- ``["send", topic, key, explicit, new_batch, full_before, full_after, size]``, key as hex or null,
+- ``["available", topic, [partitions with a leader, in order]]``,
+- ``["loads", topic, [waiting batches] or null, [partitions], how many are not excluded]``,
+- ``["refresh"]``: Kafka 0.8 forgets its partitions for records without a key.
+
+The answer is ``{"partitions": [...], "random": state of the generator afterwards}``, or
+``{"error": class of the exception}``; a partition is null where the original drew by itself.
+"""
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from assignlab import producers
+from assignlab.errors import OriginalError
+from assignlab.producers import kafka_built_in
+from assignlab.producers.kafka_scala import refreshed
+from assignlab.producers.partitioner import Partitioner, State, topics
+
+History = dict[str, Any]
+WORDS = "orders payments clicks users Müller 用户 событие a the of zebra £ 0 user-1 user-2".split()
+SINGLE_TOPIC = ("rocketmq", "metaq", "sarama-round-robin")
+
+
+def key_pool(count: int, seed: int) -> list[bytes]:
+    """Keys of many lengths and kinds: words, numbers, UUIDs, none at all; all of them UTF-8."""
+    made = random.Random(seed)
+    pool = [b"", *(word.encode() for word in WORDS)]
+    while len(pool) < count:
+        kind = made.random()
+        if kind < 0.3:
+            pool.append(str(made.randrange(10**made.randint(1, 12))).encode())
+        elif kind < 0.5:
+            pool.append(f"{made.getrandbits(32):08x}-{made.getrandbits(16):04x}".encode())
+        elif kind < 0.9:
+            pool.append(bytes(made.randrange(32, 127) for _ in range(made.randrange(1, 40))))
+        else:
+            points = [made.randrange(0x100, 0xD7FF) for _ in range(made.randrange(1, 12))]
+            pool.append("".join(map(chr, points)).encode())
+    return pool
+
+
+def history(name: str, seed: int, number: int, pool: Sequence[bytes], sends: int = 0) -> History:
+    """One history for a partitioner; the same arguments give the same one.
+
+    ``sends``: how many records, drawn between 5 and 45 where it is 0.
+    """
+    made = random.Random(f"{name} {seed} {number}")
+    partitioner = producers.get(name)
+    found: History = {
+        "partitioner": name,
+        "seed": str(made.getrandbits(47) if name in OF_48_BITS else made.getrandbits(64)),
+        "topics": [_topic(made, i) for i in range(made.randint(1, 3))],
+        "steps": [],
+    }
+    if name == "built-in":
+        found["batch_size"] = made.choice([1, 50, 200, 1000])
+    counts = [topic["partitions"] for topic in found["topics"]]
+    for _ in range(sends or made.randint(5, 45)):
+        topic = made.randrange(len(counts))
+        found["steps"].append(_send(made, partitioner, topic, counts[topic], pool))
+        if made.random() < 0.08:
+            found["steps"] += _disturbance(made, name, counts)
+    if partitioner.explicit_errors and name != "default@0.8.2" and made.random() < 0.05:
+        found["steps"].append(["send", 0, None, -1 - made.randrange(3), 0, 0, 0, 0])
+    return found
+
+
+OF_48_BITS = ("scala-default", "scala-default@0.8.1", "default@0.8.2", "rocketmq-random",
+              "metaq-random")  # fmt: skip
+
+
+def _topic(made: random.Random, number: int) -> dict[str, Any]:
+    partitions = made.choice([1, 2, 3, 5, 8, 12, 31, 100])
+    return {
+        "name": f"t{number}",
+        "partitions": partitions,
+        "available": _available(made, partitions),
+    }
+
+
+def _available(made: random.Random, partitions: int) -> list[int]:
+    kind = made.random()
+    if kind < 0.5:
+        return list(range(partitions))
+    some = made.sample(range(partitions), made.randint(0, partitions))
+    return some if kind < 0.75 else sorted(some)
+
+
+def _send(made, partitioner: Partitioner, topic: int, partitions: int, pool) -> list:
+    needs_key = partitioner.name == "rocketmq-hash"
+    key = pool[made.randrange(len(pool))].hex() if made.random() < 0.5 or needs_key else None
+    explicit = None
+    if partitioner.explicit_errors and made.random() < 0.1:
+        explicit = made.randrange(partitions)
+    flags = [int(made.random() < chance) for chance in (0.3, 0.4, 0.4)]
+    return ["send", topic, key, explicit, *flags, made.choice([0, 1, 20, 70, 300])]
+
+
+def _disturbance(made, name: str, counts: list[int]) -> list[list]:
+    topic = made.randrange(len(counts))
+    if name.startswith(SINGLE_TOPIC):
+        return []
+    if name.startswith("scala") and made.random() < 0.5:
+        return [["refresh"]]
+    if name == "built-in" and made.random() < 0.7:
+        ids = made.sample(range(counts[topic]), made.randint(1, counts[topic]))
+        queues = [made.choice([0, 0, 1, 3, 9]) for _ in ids]
+        if made.random() < 0.1:
+            return [["loads", topic, None, None, 0]]
+        return [["loads", topic, queues, ids, made.randint(0, len(ids))]]
+    return [["available", topic, _available(made, counts[topic])]]
+
+
+def play(of: History) -> History:
+    """Our answer to a history."""
+    name = of["partitioner"]
+    chosen_by = producers.get(name)
+    if "batch_size" in of:
+        chosen_by = kafka_built_in.partitioner(of["batch_size"])
+    available = [topic["available"] for topic in of["topics"]]
+    counts = [topic["partitions"] for topic in of["topics"]]
+    state = chosen_by.start(topics(counts, available), int(of["seed"]))
+    answered: list[int] = []
+    try:
+        for steps in _segments(of["steps"]):
+            if steps[0][0] == "send":
+                chosen, state = _send_all(chosen_by, steps, topics(counts, available), state)
+                answered += chosen
+            elif steps[0][0] == "available":
+                available[steps[0][1]] = steps[0][2]
+            elif steps[0][0] == "loads":
+                state = kafka_built_in.with_loads(state, *steps[0][1:])
+            else:
+                state = refreshed(state)
+    except OriginalError as thrown:
+        return {"error": thrown.original}
+    return {"partitions": answered, "random": str(int(state.random[0]))}
+
+
+def _segments(steps: list[list]) -> list[list[list]]:
+    """Runs of sends, and every other step by itself."""
+    found: list[list[list]] = []
+    for step in steps:
+        if found and step[0] == "send" == found[-1][0][0]:
+            found[-1].append(step)
+        else:
+            found.append([step])
+    return found
+
+
+def _send_all(chosen_by, steps, of, state: State) -> tuple[list[int], State]:
+    _, topic, key, explicit, new_batch, before, after, size = zip(*steps, strict=True)
+    sent = producers.records(
+        [None if k is None else bytes.fromhex(k) for k in key],
+        topics=np.array(topic), explicit=explicit, new_batch=np.array(new_batch, bool),
+        full_before=np.array(before, bool), full_after=np.array(after, bool), sizes=np.array(size),
+    )  # fmt: skip
+    chosen, state = chosen_by.choose(sent, of, state)
+    return chosen.tolist(), state
+
+
+def same(original: History, ours: History, of: History) -> bool:
+    """Whether the answers agree: every partition, the exception, and how often was drawn.
+
+    Where the original drew by itself, ours has to be a partition that a draw could give.
+    """
+    if "error" in original:
+        return original["error"] == ours.get("error")
+    if "error" in ours or len(original["partitions"]) != len(ours["partitions"]):
+        return False
+    if "random" in original and original["random"] != ours["random"]:
+        return False
+    pairs = zip(original["partitions"], ours["partitions"], drawable(of), strict=True)
+    return all(mine in may if theirs is None else theirs == mine for theirs, mine, may in pairs)
+
+
+def drawable(of: History) -> list[list[int]]:
+    """For every send the partitions that a draw could give: the available ones, or all."""
+    available = [topic["available"] for topic in of["topics"]]
+    found = []
+    for step in of["steps"]:
+        if step[0] == "available":
+            available[step[1]] = step[2]
+        elif step[0] == "send":
+            everything = list(range(of["topics"][step[1]]["partitions"]))
+            by_availability = of["partitioner"] == "kafka-python" and available[step[1]]
+            found.append(available[step[1]] if by_availability else everything)
+    return found
+
+
