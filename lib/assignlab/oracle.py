@@ -102,7 +102,19 @@ SYSTEMS = (
         module="kafka-server",
         main="assignlab.oracle.kafkaserver.KafkaServer",
         strategies=("server-range", "server-simple", "server-uniform"),
-        releases={"": "4.4.0"},
+        releases={
+            "": "4.4.0",
+            "3.7": "3.7.2",
+            "3.8": "3.8.1",
+            "3.9": "3.9.2",
+            "4.0.0": "4.0.0",
+            "4.0": "4.0.2",
+            "4.1": "4.1.2",
+            "4.2": "4.2.2",
+            "4.3": "4.3.0",
+            "4.4": "4.4.0",
+        },
+        artifact="org.apache.kafka:kafka-group-coordinator",
     ),
     System(
         module="kafka-0-8",
@@ -162,7 +174,7 @@ def classpath(system: System, release: str) -> str:
         raise OriginalsUnavailable("the folder oracle/ is only in a checkout of the project")
     target = PROJECT / system.module / "target"
     jar = target / f"oracle-{system.module}-1.jar"
-    entries = [str(jar), str(target / "lib" / "*")]
+    entries = [str(jar)]
     with _one_build_at_a_time():
         if not jar.exists() or jar.stat().st_mtime < _newest_source(system.module):
             _maven("-f", str(PROJECT / "pom.xml"), "-pl", system.module, "-am", "package")
@@ -178,6 +190,8 @@ def classpath(system: System, release: str) -> str:
                     f"-DoutputDirectory={original.parent}",
                 )
             entries.append(str(original))
+    # The release comes first: where the module is built against the newest, that is there as well.
+    entries.append(str(target / "lib" / "*"))
     return os.pathsep.join(entries)
 
 
@@ -221,7 +235,8 @@ def _maven(*arguments: str) -> None:
     raise OriginalsUnavailable(f"Maven failed: {errors[0] if errors else done.stderr.strip()}")
 
 
-def _java() -> str:
+def java() -> str:
+    """The java command: of JAVA_HOME, or on the PATH."""
     home = os.environ.get("JAVA_HOME")
     found = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if not found or not Path(found).exists():
@@ -305,7 +320,7 @@ class Original:
             self.command = bridge(system, release)
         else:
             options = java_options or ("-Xmx1g", "-XX:+UseSerialGC")
-            self.command = [_java(), *options, "-cp", classpath(system, release), system.main]
+            self.command = [java(), *options, "-cp", classpath(system, release), system.main]
         self._errors = tempfile.TemporaryFile()
         self._process = subprocess.Popen(
             self.command,

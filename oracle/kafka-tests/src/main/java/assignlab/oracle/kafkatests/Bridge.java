@@ -44,7 +44,8 @@ public final class Bridge {
                                  Map<String, List<TopicPartition>> assignment) throws Exception {
         Map<TopicPartition, String> transferring = null;
         if (question.allSubscriptionsEqual())
-            transferring = question.nobodyClaims() ? new HashMap<>() : transferring(assignor, question, assignment);
+            transferring = question.everyClaimIsKept(assignment) ? new HashMap<>()
+                    : transferring(assignor, question, assignment);
         Internals.setPartitionsTransferringOwnership(assignor, transferring);
         Internals.setMovements(assignor, question.moves(assignment));
     }

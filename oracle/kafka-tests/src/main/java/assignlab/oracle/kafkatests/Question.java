@@ -71,8 +71,28 @@ record Question(Map<String, Integer> partitions, Map<String, List<List<String>>>
             racks.get(0).add(ELSEWHERE);
     }
 
-    boolean nobodyClaims() {
-        return claims.values().stream().allMatch(claim -> claim.partitions.isEmpty());
+    /** Whether every claimed partition went to the member that claims it, and nobody else does. */
+    boolean everyClaimIsKept(Map<String, List<TopicPartition>> assignment) {
+        Map<TopicPartition, Set<String>> claimants = claimants();
+        for (Map.Entry<String, List<TopicPartition>> member : assignment.entrySet())
+            for (TopicPartition partition : member.getValue())
+                claimants.remove(partition, Set.of(member.getKey()));
+        return claimants.isEmpty();
+    }
+
+    private Map<TopicPartition, Set<String>> claimants() {
+        Map<TopicPartition, Set<String>> claimants = new HashMap<>();
+        claims.forEach((member, claim) -> {
+            for (TopicPartition partition : claim.partitions)
+                claimants.merge(partition, Set.of(member), Question::union);
+        });
+        return claimants;
+    }
+
+    private static Set<String> union(Set<String> some, Set<String> others) {
+        Set<String> all = new HashSet<>(some);
+        all.addAll(others);
+        return all;
     }
 
     /** As the assignor decides it: compared with the first member that subscribes to anything. */
@@ -89,11 +109,7 @@ record Question(Map<String, Integer> partitions, Map<String, List<List<String>>>
 
     /** Partitions that one member alone claimed, still subscribes to, and did not get again. */
     List<Move> moves(Map<String, List<TopicPartition>> assignment) {
-        Map<TopicPartition, Set<String>> claimants = new HashMap<>();
-        claims.forEach((member, claim) -> {
-            for (TopicPartition partition : claim.partitions)
-                claimants.computeIfAbsent(partition, unclaimed -> new HashSet<>()).add(member);
-        });
+        Map<TopicPartition, Set<String>> claimants = claimants();
         List<Move> moves = new ArrayList<>();
         assignment.forEach((member, given) -> {
             for (TopicPartition partition : given) {
