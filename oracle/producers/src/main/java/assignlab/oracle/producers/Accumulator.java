@@ -65,7 +65,7 @@ final class Accumulator {
                 accumulator.take(step, chosen);
             return answer.put("random", Long.toUnsignedString(Draws.state()));
         } finally {
-            producer.close(java.time.Duration.ZERO);
+            WholeProducer.close(producer);
         }
     }
 

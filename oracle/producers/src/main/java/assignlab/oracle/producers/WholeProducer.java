@@ -14,10 +14,12 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 import java.lang.reflect.Field;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 
 /**
  * A whole KafkaProducer that never reaches a broker: it is given metadata, and its send() chooses a
@@ -44,7 +46,7 @@ final class WholeProducer {
             }
             return answer.put("random", Long.toUnsignedString(Draws.state()));
         } finally {
-            producer.close(java.time.Duration.ZERO);
+            close(producer);
         }
     }
 
@@ -55,6 +57,16 @@ final class WholeProducer {
         request.path("producer").fields().forEachRemaining(
                 setting -> settings.put(setting.getKey(), setting.getValue().asText()));
         return new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer());
+    }
+
+    /** At once; how that is said has changed. */
+    static void close(KafkaProducer<?, ?> producer) throws ReflectiveOperationException {
+        try {
+            KafkaProducer.class.getMethod("close", Duration.class).invoke(producer, Duration.ZERO);
+        } catch (NoSuchMethodException older) {
+            KafkaProducer.class.getMethod("close", long.class, TimeUnit.class)
+                    .invoke(producer, 0L, TimeUnit.MILLISECONDS);
+        }
     }
 
     private static void send(KafkaProducer<byte[], byte[]> producer, ProducerHistory history, Record record,
