@@ -106,6 +106,7 @@ def _run(arguments: Sequence[str], folder: Path | None = None) -> None:
             capture_output=True,
             text=True,
             timeout=SECONDS,
+            check=False,
             stdin=subprocess.DEVNULL,
         )
     except subprocess.TimeoutExpired as expired:

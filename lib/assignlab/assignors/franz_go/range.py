@@ -1,8 +1,8 @@
 """``franz-go-range``: franz-go's RangeBalancer.
 
-The rule is Java's (see ``range``): topic by topic one contiguous range per subscriber, static members
-first, the first subscribers with one partition more. Racks count only for a client that asks for it
-(``BalanceRacks``), which this is not.
+The rule is Java's (see ``range``): topic by topic one contiguous range per subscriber, static
+members first, the first subscribers with one partition more. Racks count only for a client that
+asks for it (``BalanceRacks``), which this is not.
 
 What it promises, in order
 1. Every topic is spread within one partition over its subscribers.

@@ -1,4 +1,4 @@
-"""What both balancers of kafka-go share: each topic is dealt by itself, subscribers by member id."""
+"""What both balancers of kafka-go share: topic by topic, subscribers by member id."""
 
 from typing import NamedTuple
 

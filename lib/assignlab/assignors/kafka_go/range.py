@@ -1,9 +1,9 @@
 """``kafka-go-range``: segmentio/kafka-go's RangeGroupBalancer.
 
 The rule. For each topic by itself, with P partitions and n subscribers by member id: subscriber i
-gets the partitions from ``i * P // n`` up to ``(i + 1) * P // n``. Where that does not divide evenly,
-the extra partitions are spread over the subscribers and never go to the first: Java gives them to
-the first ones.
+gets the partitions from ``i * P // n`` up to ``(i + 1) * P // n``. Where that does not divide
+evenly, the extra partitions are spread over the subscribers and never go to the first: Java gives
+them to the first ones.
 
 What it promises, in order
 1. Every topic is spread within one partition over its subscribers.

@@ -1,13 +1,13 @@
 """``kafka-go-roundrobin``: segmentio/kafka-go's RoundRobinGroupBalancer.
 
-The rule. For each topic by itself: partition p goes to subscriber ``p % n`` by member id. Every topic
-begins anew at the first subscriber, where Java goes on around one circle.
+The rule. For each topic by itself: partition p goes to subscriber ``p % n`` by member id. Every
+topic begins anew at the first subscriber, where Java goes on around one circle.
 
 What it promises, in order
 1. Every topic is spread within one partition over its subscribers.
 2. Partition p of topics with the same subscribers has the same owner, however many partitions the
-   topics have.
-It does not promise balance over topics: with one-partition topics the first subscriber gets them all.
+   topics have. It does not promise balance over topics: with one-partition topics the first
+   subscriber gets them all.
 
 >>> from assignlab.group import group
 >>> from assignlab.document import lists

@@ -14,7 +14,7 @@ from assignlab.group import Group
 
 
 def circle(group: Group, members: np.ndarray) -> np.ndarray:
-    """The members of a list (int64[n], in the group's order) that count, in the assignor's order."""
+    """Of some members (int64[n], in the group's order) those that count, sorted."""
     names, instances = group.members.names.names, group.members.instances
     if instances is None:
         return np.array(sorted(members.tolist(), key=names.__getitem__), dtype=np.int64)

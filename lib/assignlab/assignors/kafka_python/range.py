@@ -1,13 +1,13 @@
 """``kafka-python-range``: kafka-python's RangePartitionAssignor.
 
-The rule is Java's (see ``range``) without racks: topic by topic one contiguous range per subscriber,
-static members first, the first subscribers with one partition more.
+The rule is Java's (see ``range``) without racks: topic by topic one contiguous range per
+subscriber, static members first, the first subscribers with one partition more.
 
 What it promises, in order
 1. Every topic is spread within one partition over the subscribers that it sees.
-2. Topics with the same subscribers and the same number of partitions are cut alike.
-It does not promise balance over topics. Nor that every member gets something: where static and other
-members mix, some are lost (see :mod:`assignlab.assignors.kafka_python.circles`), as ``a`` here:
+2. Topics with the same subscribers and the same number of partitions are cut alike. It does not
+promise balance over topics. Nor that every member gets something: where static and other members
+mix, some are lost (see :mod:`assignlab.assignors.kafka_python.circles`), as ``a`` here:
 
 >>> from assignlab.group import group
 >>> from assignlab.document import lists

@@ -47,9 +47,8 @@ def refuse_to_pass_over(group: Group, owners: np.ndarray, topics: np.ndarray) ->
     if missed.size:
         first = missed[0]
         member, topic = group.members.names[owners[first]], group.topics.names[topics[first]]
-        raise OriginalError(
-            "KeyError", f"{member!r} does not subscribe to {topic!r}, and the next member is not found"
-        )
+        reason = f"{member!r} does not subscribe to {topic!r}, and the next member is not found"
+        raise OriginalError("KeyError", reason)
 
 
 STRATEGY = Strategy(

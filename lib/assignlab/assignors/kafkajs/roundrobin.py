@@ -1,9 +1,9 @@
 """``kafkajs-roundrobin``: kafkajs's RoundRobinAssigner, its only one.
 
-The rule. Take the topics to which the *leader* subscribes, in the order of its subscription, and all
-their partitions; partition k goes to member ``k % n`` by member id, whatever that member subscribes to.
-A member drops what it did not subscribe to, and nobody reads that then. The leader is taken to be the
-first member of the group.
+The rule. Take the topics to which the *leader* subscribes, in the order of its subscription, and
+all their partitions; partition k goes to member ``k % n`` by member id, whatever that member
+subscribes to. A member drops what it did not subscribe to, and nobody reads that then. The leader
+is taken to be the first member of the group.
 
 What it promises, in order
 1. With equal subscriptions the sizes differ by one at the most.

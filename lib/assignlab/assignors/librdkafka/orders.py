@@ -4,8 +4,8 @@ Two static members compare by group.instance.id, any other two by member id. Whe
 members mix, that is no order at all (a before b before c before a is possible), and what ``qsort``
 makes of it depends on the C library. This is glibc's, a merge sort.
 
-Members that subscribe to nothing are not there: the leader cannot read their metadata and leaves them
-out.
+Members that subscribe to nothing are not there: the leader cannot read their metadata and leaves
+them out.
 
 Source: ``rd_kafka_group_member_cmp`` of librdkafka 2.15.1, ``msort_with_tmp`` of glibc 2.36.
 """

@@ -1,7 +1,7 @@
 """``librdkafka-range``: librdkafka's range assignor.
 
-The rule is Java's since 3.5 (see ``range``), with racks: topic by topic the same quotas, filled along
-racks first and in contiguous ranges then. What differs:
+The rule is Java's since 3.5 (see ``range``), with racks: topic by topic the same quotas, filled
+along racks first and in contiguous ranges then. What differs:
 
 - Members stand in the order of :mod:`assignlab.assignors.librdkafka.orders`.
 - Topics with the same subscribers and the same number of partitions go together even where racks
@@ -66,10 +66,11 @@ class States(NamedTuple):
     """The topics in the order of the work, and racks as numbers.
 
     ``topics``: int64[n]; the i-th has the subscribers ``members[starts[i]:starts[i + 1]]``, sorted,
-    and the partitions ``first[i]`` to ``first[i + 1]``, numbered over all of them; ``starts_of_all``,
-    ``members_of_all``: the same by topic index; ``bucket``: the number of its co-partitioned set;
-    ``needed``: bool[n], whether racks count for it alone. ``of_member``: int64[members], empty where
-    nobody has a rack; ``rack_starts``, ``racks``: the racks of every partition.
+    and the partitions ``first[i]`` to ``first[i + 1]``, numbered over all of them;
+    ``starts_of_all``, ``members_of_all``: the same by topic index; ``bucket``: the number of its
+    co-partitioned set; ``needed``: bool[n], whether racks count for it alone. ``of_member``:
+    int64[members], empty where nobody has a rack; ``rack_starts``, ``racks``: the racks of every
+    partition.
     """
 
     topics: np.ndarray

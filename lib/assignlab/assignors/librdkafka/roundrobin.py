@@ -21,7 +21,7 @@ It is not sticky.
 """
 
 
-from assignlab.assignment import Assignment, by_member, topic_of
+from assignlab.assignment import Assignment, by_member
 from assignlab.assignors import partitions
 from assignlab.assignors.kafka.roundrobin import subscriptions_by_topic
 from assignlab.assignors.librdkafka.orders import circle_of_all
