@@ -15,7 +15,11 @@ import numpy as np
 from assignlab.assignment import partition_of, topic_of
 from assignlab.assignors.kafka import orders
 from assignlab.assignors.kafka.packed import pack, part
-from assignlab.assignors.kafka.sticky_releases import GENERATIONS_APART, OWNERS_REMEMBERED
+from assignlab.assignors.kafka.sticky_releases import (
+    GENERATIONS_APART,
+    OWNERS_REMEMBERED,
+    RIVALS_NOTICED,
+)
 from assignlab.compiled import inner, njit
 from assignlab.group import ABSENT, Group
 from assignlab.jvm import hash_map_order
@@ -93,24 +97,31 @@ def unpack_shape(packed):
 
 def all_subscriptions_equal(group: Group) -> bool:
     """Whether the group takes the road for equal subscriptions."""
+    return group.prepared(members_alike) == len(group.members)
+
+
+def members_alike(group: Group) -> int:
+    """How many members, in hash order, come before the first whose subscription differs."""
     members = group.members
-    return members.offsets.size == 2 or are_all_equal(
+    if members.offsets.size == 2:
+        return len(members)
+    return first_difference(
         group.prepared(orders.members_by_hash), members.subscription, members.offsets,
         members.topics, len(group.topics),
     )  # fmt: skip
 
 
 @njit
-def are_all_equal(by_hash, subscription, offsets, topics, known):
-    """Whether all subscriptions are the same set as the first that is not empty.
+def first_difference(by_hash, subscription, offsets, topics, known):
+    """The place of the first subscription that is not the same set as the first that is not empty.
 
-    Empty ones before it (in hash order) count as equal, empty ones behind it do not.
+    Empty ones before that one (in hash order) count as equal, empty ones behind it do not.
     """
     same = np.zeros(offsets.size - 1, dtype=np.bool_)
     wanted = np.zeros(known, dtype=np.bool_)
     count = 0
-    for m in by_hash:
-        s = subscription[m]
+    for i in range(by_hash.size):
+        s = subscription[by_hash[i]]
         if same[s]:
             continue
         if count == 0:
@@ -118,12 +129,12 @@ def are_all_equal(by_hash, subscription, offsets, topics, known):
             for k in range(offsets[s], offsets[s + 1]):
                 wanted[topics[k]] = True
         elif offsets[s + 1] - offsets[s] != count:
-            return False
+            return i
         for k in range(offsets[s], offsets[s + 1]):
             if not wanted[topics[k]]:
-                return False
+                return i
         same[s] = count > 0
-    return True
+    return by_hash.size
 
 
 def phantoms_of(group: Group, shape: Shape) -> np.ndarray:
@@ -243,7 +254,7 @@ def settle_claims_one_by_one(
     Every claim is compared with the last one before it, in 3.4 even if that one had lost already.
     So A of generation 2 may keep a partition, B of generation 1 claim it in vain, and C of
     generation 2 win against B: then both A and C keep it. Before 3.4 only claims of the newest
-    generation count, and of two such claims neither.
+    generation count: of several for one partition none, before 2.8 all.
 
     Returns (keeps bool[claims]; rivals bool[partitions + phantoms]: two claims of one generation
     met here; the newest generation, ``UNKNOWN_PHANTOM`` as in :func:`settle_claims`).
@@ -264,6 +275,9 @@ def settle_claims_one_by_one(
             if x == UNKNOWN_PHANTOM:
                 return keeps, rivals, UNKNOWN_PHANTOM
             if x < 0:
+                continue
+            if release < RIVALS_NOTICED:
+                keeps[k] = True
                 continue
             other = last[x]
             others = mine

@@ -1,9 +1,11 @@
 """The releases whose sticky assignors differ, as numbers: 305 stands for 3.5.
 
-One core serves all releases since 3.0. It is told for which release it works, and where releases
-differ it asks whether a change was there already: ``if release >= CONSTRAINED_CORRECTED``.
+One core serves all releases since 3.0, and its way of reading claims those since 2.5. It is told
+for which release it works, and where releases differ it asks whether a change was there already:
+``if release >= CONSTRAINED_CORRECTED``.
 
-Source: ``AbstractStickyAssignor`` of kafka-clients 3.0.1, 3.3.2, 3.4.1, 3.5.2, 3.6.2, 3.7.1, 4.3.0.
+Source: ``AbstractStickyAssignor`` of kafka-clients 2.5.1, 2.8.2, 3.0.1, 3.3.2, 3.4.1, 3.5.2, 3.6.2,
+3.7.1 and 4.3.0.
 """
 
 LATEST = 404
@@ -21,3 +23,5 @@ BALANCE_OF_ONE = 305
 GENERATIONS_APART = 304
 """Older generations may claim too, partition by partition (KAFKA-14639), and the subscription
 tells its generation (KIP-792); before, only claims of the newest generation counted."""
+RIVALS_NOTICED = 208
+"""Equal subscriptions: who claims what another of the newest generation claims, loses it."""

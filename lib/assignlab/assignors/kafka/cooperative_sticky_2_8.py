@@ -1,0 +1,43 @@
+"""``cooperative-sticky@2.8``: Kafka's CooperativeStickyAssignor that notices rival claims.
+
+The rule is that of ``sticky@2.8``, in rounds as in ``cooperative-sticky``: what another member must
+give up first is left out. Claims carry the generation of the user data, which is sent for it; with
+different subscriptions it is read twice, and where the first reading has used it up it counts as
+older than all others.
+
+>>> from assignlab.document import lists, parse
+>>> g = parse({"topics": [{"name": "t", "partitions": 2}], "members": [
+...     {"id": id, "topics": ["t"], "owned": [["t", 1]], "generation": 1} for id in "AB"]})
+>>> lists(g, assign(g))
+{'A': [['t', 0]], 'B': []}
+"""
+
+from assignlab.assignment import Assignment
+from assignlab.assignors.kafka import cooperative_sticky
+from assignlab.assignors.kafka.sticky_2_5 import assign_sticky
+from assignlab.assignors.kafka.sticky_2_8 import RELEASE
+from assignlab.group import Group
+from assignlab.strategy import Strategy
+
+
+def assign(group: Group) -> Assignment:
+    """As ``cooperative-sticky``, by the rules of 2.8.
+
+    Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
+    ``nondeterministic`` where it orders partitions by identity hash codes.
+    """
+    return assign_sticky(group, cooperative=True, release=RELEASE)
+
+
+STRATEGY = Strategy(
+    name="cooperative-sticky@2.8",
+    system="Kafka consumer",
+    first="2.8.2",
+    last="2.8.2",
+    protocol="cooperative",
+    sticky=True,
+    source="org.apache.kafka.clients.consumer.CooperativeStickyAssignor (kafka-clients 2.8.2)",
+    assign=assign,
+    reclaim=cooperative_sticky.reclaim,
+    generations=("generation",),
+)

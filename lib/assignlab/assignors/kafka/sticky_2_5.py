@@ -1,0 +1,141 @@
+"""``sticky@2.5``: Kafka's StickyAssignor with an algorithm of its own for equal subscriptions.
+
+The rule. With equal subscriptions (KAFKA-9987) members of the newest generation keep what they
+claim up to their quota, those that are short are filled up, and take from the others if nothing is
+left (:mod:`assignlab.assignors.kafka.sticky_constrained_2_5`). With different subscriptions it is
+that of ``sticky@2.4``, and partitions are always considered by (number of subscribers, topic,
+partition).
+
+What it promises: balance and stickiness as in ``sticky``, as long as claims do not rival.
+
+What it does not promise. With equal subscriptions two members may claim one partition in one
+generation and both keep it. With different ones, claims are forgotten: whether subscriptions are
+equal is found out by reading the members one by one, claims included, up to the first that differs;
+and what has been read from the user data is not there any more when they are read again. So a
+member loses what it had for coming early in a HashMap.
+
+C joins A and B, which have four and three partitions. Both may keep three; C gets what A must give
+up, and then the first partition of A, which comes first in the HashMap:
+
+>>> from assignlab.document import lists
+>>> from assignlab.group import group
+>>> owned = {"A": [("t", p) for p in range(4)], "B": [("t", p) for p in range(4, 7)]}
+>>> g = group({"t": 7}, {"A": ["t"], "B": ["t"], "C": ["t"]}, owned=owned, generation=1)
+>>> lists(g, assign(g))
+{'A': [['t', 1], ['t', 2]], 'B': [['t', 4], ['t', 5], ['t', 6]], 'C': [['t', 3], ['t', 0]]}
+
+Everybody has its share, but C subscribes to more, so A and B are read in vain and swap partitions:
+
+>>> owned = {"A": [("t", 1)], "B": [("t", 0)], "C": [("u", 0)]}
+>>> g = group({"t": 2, "u": 1}, {"A": ["t"], "B": ["t"], "C": ["t", "u"]}, owned, generation=1)
+>>> lists(g, assign(g))
+{'A': [['t', 0]], 'B': [['t', 1]], 'C': [['u', 0]]}
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from assignlab.assignment import Assignment
+from assignlab.assignors.kafka import orders, sticky_2_3
+from assignlab.assignors.kafka import sticky_constrained_2_5 as constrained
+from assignlab.assignors.kafka.cooperative_sticky_2_4 import adjust_assignment
+from assignlab.assignors.kafka.potential import potential
+from assignlab.assignors.kafka.sticky_2_0 import balance, by_potential_consumers
+from assignlab.assignors.kafka.sticky_2_3 import (
+    DEFAULT_GENERATION,
+    prepopulate_current_assignments,
+)
+from assignlab.assignors.kafka.sticky_claims import (
+    NO_PHANTOMS,
+    all_subscriptions_equal,
+    members_alike,
+    packed_shape,
+    phantoms_of,
+    shape_of,
+)
+from assignlab.errors import OriginalError
+from assignlab.group import ABSENT, Claims, Group
+from assignlab.strategy import Strategy
+
+RELEASE = 205
+
+
+def assign(group: Group) -> Assignment:
+    """Keep, fill and steal, or read the claims that are left, sort and balance.
+
+    Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
+    ``nondeterministic`` where it orders partitions by identity hash codes.
+    """
+    return assign_sticky(group, cooperative=False, release=RELEASE)
+
+
+def assign_sticky(group: Group, cooperative: bool, release: int) -> Assignment:
+    """The assignment of both sticky assignors from 2.5 to 2.8; ``cooperative``: adjusted for that.
+
+    ``release``: whose behaviour, see :mod:`assignlab.assignors.kafka.sticky_releases`.
+    """
+    if len(group.members) == 0:
+        return Assignment(group.claims.offsets, group.claims.codes)
+    if group.prepared(all_subscriptions_equal):
+        return constrained_assign(group, cooperative, release)
+    assignment = general_assign(group.with_claims(claims_left_to_read(group, cooperative)))
+    return adjust_assignment(group, assignment) if cooperative else assignment
+
+
+def constrained_assign(group: Group, cooperative: bool, release: int) -> Assignment:
+    """For equal subscriptions, told of claims beyond the end of a topic if there are any."""
+    claims, shape = group.claims, group.prepared(packed_shape)
+    nothing = np.full(claims.generation.size, ABSENT)
+    read = (claims.offsets, claims.codes, claims.present, claims.generation, nothing)
+    answer = constrained.build(shape, NO_PHANTOMS, *read, cooperative, release)
+    if answer[0] == constrained.PHANTOMS:
+        phantoms = phantoms_of(group, group.prepared(shape_of))
+        answer = constrained.build(shape, phantoms, *read, cooperative, release)
+    status, offsets, codes = answer
+    if status != constrained.DONE:
+        raise OriginalError(*constrained.FAULTS[status])
+    return Assignment(offsets, codes)
+
+
+def claims_left_to_read(group: Group, cooperative: bool) -> Claims:
+    """The claims as they are read a second time: those before the first difference are spoilt.
+
+    Eager, all of it was in the user data. Cooperative, only the generation was.
+    """
+    claims = group.claims
+    read = np.zeros(len(group.members), dtype=np.bool_)
+    read[group.prepared(orders.members_by_hash)[: group.prepared(members_alike)]] = True
+    if cooperative:
+        spoilt = read & (claims.generation != ABSENT)
+        return replace(claims, generation=np.where(spoilt, DEFAULT_GENERATION, claims.generation))
+    counts = np.diff(claims.offsets)
+    left = np.repeat(~read, counts)
+    offsets = np.concatenate(([0], np.cumsum(np.where(read, 0, counts))))
+    present = claims.present & ~read
+    return replace(claims, offsets=offsets, codes=claims.codes[left], present=present)
+
+
+def general_assign(group: Group) -> Assignment:
+    """For different subscriptions: settle rival claims, sort the partitions, balance."""
+    known = group.prepared(potential)
+    current, previous, _, revoked, certain = prepopulate_current_assignments(group, known)
+    sorted_partitions = group.prepared(by_potential_consumers)
+    offsets, codes = balance(
+        group, known, current, sorted_partitions, previous, new_first=not revoked
+    )
+    return Assignment(offsets, codes, notes={} if certain else {"nondeterministic": True})
+
+
+STRATEGY = Strategy(
+    name="sticky@2.5",
+    system="Kafka consumer",
+    first="2.5.1",
+    last="2.5.1",
+    protocol="eager",
+    sticky=True,
+    source="org.apache.kafka.clients.consumer.StickyAssignor (kafka-clients 2.5.1)",
+    assign=assign,
+    reclaim=sticky_2_3.reclaim,
+    generations=("generation",),
+)
