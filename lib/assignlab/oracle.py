@@ -102,8 +102,13 @@ SYSTEMS = (
         module="kafka-server",
         main="assignlab.oracle.kafkaserver.KafkaServer",
         strategies=("server-range", "server-simple", "server-uniform"),
+        releases={"": "4.4.0"},
+    ),
+    System(
+        module="kafka-server",
+        main="assignlab.oracle.kafkaserver.EarlierRelease",
+        strategies=("server-range", "server-simple", "server-uniform"),
         releases={
-            "": "4.4.0",
             "3.7": "3.7.2",
             "3.8": "3.8.1",
             "3.9": "3.9.2",
@@ -112,7 +117,6 @@ SYSTEMS = (
             "4.1": "4.1.2",
             "4.2": "4.2.2",
             "4.3": "4.3.0",
-            "4.4": "4.4.0",
         },
         artifact="org.apache.kafka:kafka-group-coordinator",
     ),

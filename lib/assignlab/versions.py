@@ -1,6 +1,6 @@
-"""Which releases of the Kafka client assign alike: the originals compared with one another.
+"""Which releases of Kafka assign alike, clients and coordinators: the originals compared with one another.
 
-    python -m assignlab.versions [--histories 150] [--seed 1] [range roundrobin ...]
+    python -m assignlab.versions [--histories 150] [--seed 1] [range server-uniform ...]
 
 Histories are played once, half of them through the oldest release that has the strategy and half
 through the newest, so that claims of both are met. Then every release is asked the same documents,
@@ -11,12 +11,17 @@ which a HashMap of partitions may order equal hash codes by identity are left ou
 
 import argparse
 from dataclasses import dataclass
+from itertools import pairwise
 
 from assignlab.histories import play
 from assignlab.oracle import SYSTEMS, Original, System
 from assignlab.verify import Answer, Document, colliding_partitions, error_class
 
-OLDEST = {"cooperative-sticky": "2.4"}
+STRATEGIES = (
+    "range", "roundrobin", "sticky", "cooperative-sticky", "server-range", "server-uniform",
+    "server-simple",
+)  # fmt: skip
+OLDEST = {"cooperative-sticky": "2.4", "server-simple": "3.9"}
 
 
 @dataclass(frozen=True)
@@ -31,23 +36,28 @@ class Step:
     sets: int
 
 
-def kafka_clients() -> System:
-    """The system of the oracle that runs one kafka-clients release after the other."""
-    return next(system for system in SYSTEMS if system.module == "kafka-clients")
-
-
-def versions(strategy: str) -> list[str]:
-    """The versions of the axis that have the strategy, oldest first."""
-    named = [version for version in kafka_clients().releases if version]
-    return named[named.index(OLDEST.get(strategy, named[0])) :]
+def releases(strategy: str) -> list[tuple[System, str]]:
+    """The releases of the axis that have the strategy, oldest first, with their systems."""
+    systems = [system for system in SYSTEMS if strategy in system.strategies]
+    named = {
+        version: (system, release)
+        for system in systems
+        for version, release in system.releases.items()
+    }
+    newest = named.pop("")
+    axis = [named[version] for version in named]
+    if newest not in axis:
+        axis.append(newest)
+    oldest = named.get(OLDEST.get(strategy, ""), axis[0])
+    return axis[axis.index(oldest) :]
 
 
 def common_documents(strategy: str, histories: int, seed: int) -> list[Document]:
     """The states of common histories: group documents without the name of a version."""
-    system, documents = kafka_clients(), []
-    axis = versions(strategy)
-    for half, version in enumerate((axis[0], axis[-1])):
-        with Original(system, system.releases[version]) as original:
+    documents = []
+    axis = releases(strategy)
+    for half, (system, release) in enumerate((axis[0], axis[-1])):
+        with Original(system, release) as original:
             for number in range(half, histories, 2):
                 for _, document, _ in play(strategy, seed, number, original.ask):
                     if not colliding_partitions(document):
@@ -55,10 +65,9 @@ def common_documents(strategy: str, histories: int, seed: int) -> list[Document]
     return documents
 
 
-def answers(version: str, documents: list[Document]) -> list[Answer]:
-    """What the release of that version answers."""
-    system = kafka_clients()
-    with Original(system, system.releases[version]) as original:
+def answers(system: System, release: str, documents: list[Document]) -> list[Answer]:
+    """What a release answers."""
+    with Original(system, release) as original:
         return [original.ask(document) for document in documents]
 
 
@@ -77,16 +86,15 @@ def as_lists(answer: Answer) -> Answer:
 def compare(strategy: str, histories: int, seed: int):
     """Every release of the axis against the one before: yields :class:`Step`."""
     documents = common_documents(strategy, histories, seed)
-    axis = versions(strategy)
-    before = answers(axis[0], documents)
-    for older, newer in zip(axis, axis[1:], strict=False):
-        now = answers(newer, documents)
+    axis = releases(strategy)
+    before = answers(*axis[0], documents)
+    for (_, older), (system, newer) in pairwise(axis):
+        now = answers(system, newer, documents)
         pairs = list(zip(before, now, strict=True))
-        releases = kafka_clients().releases
         yield Step(
             strategy,
-            releases[older],
-            releases[newer],
+            older,
+            newer,
             len(documents),
             sum(as_lists(one) != as_lists(other) for one, other in pairs),
             sum(as_sets(one) != as_sets(other) for one, other in pairs),
@@ -97,7 +105,7 @@ def compare(strategy: str, histories: int, seed: int):
 def main() -> None:
     """Print the table as Markdown."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("strategies", nargs="*", default=list(kafka_clients().strategies))
+    parser.add_argument("strategies", nargs="*", default=STRATEGIES)
     parser.add_argument("--histories", type=int, default=150)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()

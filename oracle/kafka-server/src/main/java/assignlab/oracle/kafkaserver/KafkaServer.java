@@ -6,42 +6,55 @@ import assignlab.oracle.GroupDocument.Member;
 import assignlab.oracle.GroupDocument.Pair;
 import assignlab.oracle.SpecBench;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import org.apache.kafka.coordinator.group.api.assignor.MemberAssignment;
-import org.apache.kafka.coordinator.group.modern.TargetAssignmentBuilder.TargetAssignmentResult;
 
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** The group coordinator's assignors: uniform and range for consumer groups, simple for share groups. */
+/**
+ * The group coordinator's assignors of the newest release, on the coordinator's whole way: uniform and
+ * range for consumer groups, simple for share groups.
+ */
 public final class KafkaServer {
     private KafkaServer() {
     }
 
-    public static void main(String[] args) throws Exception {
-        Conversation.hold(request -> request.has("spec") ? bench(request) : answer(GroupDocument.of(request)));
+    /** How a document's target is computed. */
+    interface Assignment {
+        Computation of(GroupDocument document) throws Exception;
     }
 
-    private static ObjectNode answer(GroupDocument document) throws Exception {
-        Target target = new Target(document);
-        TargetAssignmentResult result = target.build();
+    public static void main(String[] args) throws Exception {
+        hold(Target::new);
+    }
+
+    static void hold(Assignment assignment) throws Exception {
+        Conversation.hold(request -> request.has("spec")
+                ? bench(request, assignment) : answer(assignment.of(GroupDocument.of(request))));
+    }
+
+    private static ObjectNode answer(Computation computation) {
         ObjectNode answer = Conversation.JSON.createObjectNode();
-        answer.set("assignment", GroupDocument.pairsByMember(target.sorted(result.targetAssignment())));
-        if (document.json().hasNonNull("next_generation"))
-            answer.set("next_owned", GroupDocument.pairsByMember(target.next(result.records())));
+        answer.set("assignment", GroupDocument.pairsByMember(
+                computation.held().sorted(computation.first())));
+        if (computation.held().document.json().hasNonNull("next_generation"))
+            answer.set("next_owned", GroupDocument.pairsByMember(
+                    computation.held().walked(computation.next())));
         return answer;
     }
 
     /** Event JOIN: all but the last member hold what the assignor gave them without it. */
-    private static ObjectNode bench(ObjectNode request) throws Throwable {
+    private static ObjectNode bench(ObjectNode request, Assignment assignment) throws Throwable {
         boolean join = request.path("spec").path("event").asText().equals("JOIN");
-        return SpecBench.answer(request, document -> new Timed(new Target(join ? joined(document) : document)));
+        return SpecBench.answer(request,
+                document -> new Timed(assignment.of(join ? joined(document, assignment) : document)));
     }
 
-    private static GroupDocument joined(GroupDocument document) throws Exception {
+    private static GroupDocument joined(GroupDocument document, Assignment assignment) throws Exception {
         List<Member> before = document.members().subList(0, document.members().size() - 1);
-        Target target = new Target(new GroupDocument(document.strategy(), before, document.topics(), null));
-        Map<String, List<Pair>> held = target.next(target.build().records());
+        Computation computation = assignment.of(
+                new GroupDocument(document.strategy(), before, document.topics(), null));
+        Map<String, List<Pair>> held = computation.held().walked(computation.next());
         List<Member> after = new ArrayList<>();
         for (Member member : document.members())
             after.add(new Member(member.id(), member.instance(), member.rack(), member.topics(),
@@ -50,20 +63,15 @@ public final class KafkaServer {
     }
 
     /** Only the assignor's own call is timed. */
-    private record Timed(Target target) implements SpecBench.Ready {
-        Timed {
-            target.build();
+    private record Timed(Computation computation) implements SpecBench.Ready {
+        @Override
+        public Object assign() throws Throwable {
+            return computation.assign();
         }
 
         @Override
-        public Object assign() {
-            return target.assignAgain();
-        }
-
-        @Override
-        @SuppressWarnings("unchecked")
         public Map<String, List<Pair>> lists(Object assigned) {
-            return target.sorted((Map<String, MemberAssignment>) assigned);
+            return computation.held().sorted(computation.targets(assigned));
         }
     }
 }

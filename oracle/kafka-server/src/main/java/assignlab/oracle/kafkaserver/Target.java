@@ -3,7 +3,6 @@ package assignlab.oracle.kafkaserver;
 import assignlab.oracle.BadDocument;
 import assignlab.oracle.GroupDocument;
 import assignlab.oracle.GroupDocument.Member;
-import assignlab.oracle.GroupDocument.Pair;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorRecord;
@@ -27,16 +26,14 @@ import org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroupMember;
 import org.apache.kafka.coordinator.group.modern.share.ShareGroupMember;
 
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
 /** One group whose target assignment is computed as the coordinator does it. */
-final class Target {
+final class Target implements Computation {
     private static final String GROUP = "group";
     private static final int EPOCH = 1;
 
@@ -63,53 +60,36 @@ final class Target {
         }
     }
 
-    private final GroupDocument document;
-    private final ClusterTopics topics;
-    private final Map<Uuid, String> claimedNames = new HashMap<>();
+    private final HeldTargets held;
     private final Map<String, Assignment> current = new HashMap<>();
-    private final Map<Uuid, Map<Integer, String>> owners = new HashMap<>();
     private final Observed assignor;
-    private final boolean share;
+    private final TargetAssignmentBuilder.TargetAssignmentResult result;
 
     Target(GroupDocument document) throws BadDocument {
-        this.document = document;
-        this.topics = new ClusterTopics(document.topics());
+        this.held = new HeldTargets(document);
         this.assignor = new Observed(switch (document.strategyWithoutVersion()) {
             case "server-uniform" -> new UniformAssignor();
             case "server-range" -> new RangeAssignor();
             case "server-simple" -> new SimpleAssignor();
             default -> throw new BadDocument("no strategy " + document.strategy());
         });
-        this.share = document.strategyWithoutVersion().equals("server-simple");
-        for (Member member : document.members())
-            if (member.owned() != null)
-                take(member);
+        held.claims.forEach((member, claim) -> current.put(member, Assignment.fromRecord(record(claim))));
+        this.result = document.strategyWithoutVersion().equals("server-simple") ? shareGroup() : consumerGroup();
     }
 
     /** The claim as the coordinator holds it: read from a record of the target assignment. */
-    private void take(Member member) {
-        Map<Uuid, LinkedHashSet<Integer>> claim = new LinkedHashMap<>();
-        for (Pair pair : member.owned()) {
-            Uuid id = topics.claimed(pair.topic());
-            claimedNames.putIfAbsent(id, pair.topic());
-            claim.computeIfAbsent(id, topic -> new LinkedHashSet<>()).add(pair.partition());
-            owners.computeIfAbsent(id, topic -> new HashMap<>()).put(pair.partition(), member.id());
-        }
+    private static ConsumerGroupTargetAssignmentMemberValue record(Map<Uuid, LinkedHashSet<Integer>> claim) {
         ConsumerGroupTargetAssignmentMemberValue record = new ConsumerGroupTargetAssignmentMemberValue();
         claim.forEach((id, partitions) -> record.topicPartitions().add(
                 new ConsumerGroupTargetAssignmentMemberValue.TopicPartition()
                         .setTopicId(id).setPartitions(new ArrayList<>(partitions))));
-        current.put(member.id(), Assignment.fromRecord(record));
-    }
-
-    TargetAssignmentBuilder.TargetAssignmentResult build() {
-        return share ? shareGroup() : consumerGroup();
+        return record;
     }
 
     private TargetAssignmentBuilder.TargetAssignmentResult consumerGroup() {
         // The builder puts the members into a HashMap in the order of this map.
         Map<String, ConsumerGroupMember> members = new LinkedHashMap<>();
-        for (Member member : document.members())
+        for (Member member : held.document.members())
             members.put(member.id(), new ConsumerGroupMember.Builder(member.id())
                     .setInstanceId(member.instance()).setRackId(member.rack())
                     .setSubscribedTopicNames(member.topics()).build());
@@ -119,7 +99,7 @@ final class Target {
 
     private TargetAssignmentBuilder.TargetAssignmentResult shareGroup() {
         Map<String, ShareGroupMember> members = new LinkedHashMap<>();
-        for (Member member : document.members())
+        for (Member member : held.document.members())
             members.put(member.id(), new ShareGroupMember.Builder(member.id())
                     .setRackId(member.rack()).setSubscribedTopicNames(member.topics()).build());
         return prepared(new TargetAssignmentBuilder.ShareTargetAssignmentBuilder(GROUP, EPOCH, assignor))
@@ -128,59 +108,54 @@ final class Target {
 
     private <B extends TargetAssignmentBuilder<?, B>> B prepared(B builder) {
         Map<String, SubscriptionCount> subscribers = new HashMap<>();
-        for (Member member : document.members())
+        for (Member member : held.document.members())
             for (String topic : member.topics())
                 subscribers.compute(topic, SubscriptionCount::incNameCount);
         return builder.withTime(Time.SYSTEM)
                 .withSubscriptionType(ConsumerGroup.subscriptionType(
-                        Map.of(), subscribers, document.members().size()))
+                        Map.of(), subscribers, held.document.members().size()))
                 .withTargetAssignment(current)
-                .withInvertedTargetAssignment(owners)
-                .withMetadataImage(topics);
+                .withInvertedTargetAssignment(held.owners)
+                .withMetadataImage(held.topics);
     }
 
-    /** The assignor alone, once more, on what the builder handed to it. */
-    Map<String, MemberAssignment> assignAgain() {
+    @Override
+    public HeldTargets held() {
+        return held;
+    }
+
+    @Override
+    public Object assign() {
         return assignor.original.assign(assignor.spec, assignor.topics).members();
     }
 
-    /** Sets have no order: by topic name, then partition; a member without entry has nothing. */
-    Map<String, List<Pair>> sorted(Map<String, MemberAssignment> assigned) {
-        Map<String, List<Pair>> lists = new LinkedHashMap<>();
-        for (Member member : document.members()) {
-            MemberAssignment assignment = assigned.get(member.id());
-            List<Pair> list = assignment == null ? new ArrayList<>() : pairs(assignment.partitions());
-            list.sort(Comparator.comparing(Pair::topic).thenComparing(Pair::partition));
-            lists.put(member.id(), list);
-        }
-        return lists;
+    @Override
+    @SuppressWarnings("unchecked")
+    public Map<String, Map<Uuid, Set<Integer>>> targets(Object assigned) {
+        Map<String, Map<Uuid, Set<Integer>>> targets = new HashMap<>();
+        ((Map<String, MemberAssignment>) assigned)
+                .forEach((member, assignment) -> targets.put(member, assignment.partitions()));
+        return targets;
     }
 
-    /** What the members hold next, as the assignor will read it: who has no record keeps what it had. */
-    Map<String, List<Pair>> next(List<CoordinatorRecord> records) {
-        Map<String, Assignment> written = new HashMap<>();
-        for (CoordinatorRecord record : records) {
+    @Override
+    public Map<String, Map<Uuid, Set<Integer>>> first() {
+        return targets(result.targetAssignment());
+    }
+
+    /** Who has no record keeps what it had. */
+    @Override
+    public Map<String, Map<Uuid, Set<Integer>>> next() {
+        Map<String, Map<Uuid, Set<Integer>>> next = new HashMap<>();
+        current.forEach((member, had) -> next.put(member, had.partitions()));
+        for (CoordinatorRecord record : result.records()) {
             if (record.key() instanceof ConsumerGroupTargetAssignmentMemberKey key)
-                written.put(key.memberId(), Assignment.fromRecord(
-                        (ConsumerGroupTargetAssignmentMemberValue) record.value().message()));
+                next.put(key.memberId(), Assignment.fromRecord(
+                        (ConsumerGroupTargetAssignmentMemberValue) record.value().message()).partitions());
             else if (record.key() instanceof ShareGroupTargetAssignmentMemberKey key)
-                written.put(key.memberId(), Assignment.fromRecord(
-                        (ShareGroupTargetAssignmentMemberValue) record.value().message()));
+                next.put(key.memberId(), Assignment.fromRecord(
+                        (ShareGroupTargetAssignmentMemberValue) record.value().message()).partitions());
         }
-        Map<String, List<Pair>> lists = new LinkedHashMap<>();
-        for (Member member : document.members()) {
-            Assignment had = current.getOrDefault(member.id(), Assignment.EMPTY);
-            lists.put(member.id(), pairs(written.getOrDefault(member.id(), had).partitions()));
-        }
-        return lists;
-    }
-
-    private List<Pair> pairs(Map<Uuid, Set<Integer>> partitions) {
-        List<Pair> pairs = new ArrayList<>();
-        partitions.forEach((id, ofTopic) -> {
-            String name = topics.nameOf(id, claimedNames);
-            ofTopic.forEach(partition -> pairs.add(new Pair(name, partition)));
-        });
-        return pairs;
+        return next;
     }
 }
