@@ -17,6 +17,16 @@ from collections.abc import Sequence
 from assignlab import assignors
 from assignlab.timeline.config import Config, TimelineError, defaults
 from assignlab.timeline.history import History
+from assignlab.timeline.measure import (
+    deliveries_frame,
+    losses,
+    per_event,
+    repeats,
+    samples_frame,
+    totals,
+    unowned,
+    watched_frame,
+)
 from assignlab.timeline.scenario import (
     Action,
     Member,
@@ -39,8 +49,10 @@ from assignlab.timeline.world import World
 
 __all__ = [
     "Action", "Config", "History", "Member", "Scenario", "TimelineError", "Topic",
-    "add_partitions", "back", "coordinator_moves", "crash", "create_topic", "defaults", "freeze",
-    "join", "leave", "restart", "rolling_restart", "run", "stall", "subscribe",
+    "add_partitions", "back", "coordinator_moves", "crash", "create_topic", "defaults",
+    "deliveries_frame", "freeze", "join", "leave", "losses", "per_event", "repeats", "restart",
+    "rolling_restart", "run", "samples_frame", "stall", "subscribe", "totals", "unowned",
+    "watched_frame",
 ]  # fmt: skip
 
 

@@ -34,12 +34,13 @@ class Clock:
     def __init__(self):
         self._environment = simpy.Environment()
         self.events = 0
-        self.end: int | None = None
+        self.end = 0
+        self._over = False
 
     @property
     def now(self) -> int:
         """Milliseconds since the start."""
-        return self._environment._now
+        return self.end if self._over else self._environment._now
 
     def after(self, delay: int, call: Callable, *args) -> Timer:
         """Call ``call(*args)`` in ``delay`` milliseconds."""
@@ -55,4 +56,6 @@ class Clock:
     def run(self, end: int) -> None:
         """Let time pass until ``end``; what is asked for exactly then still happens."""
         self.end = end
-        self._environment.run(until=end + 1)
+        # SimPy stops before what is due at ``until``.
+        self._environment.run(until=end + 0.5)
+        self._over = True

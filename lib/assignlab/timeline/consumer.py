@@ -12,9 +12,9 @@ import numpy as np
 from assignlab.timeline import poll_loop
 from assignlab.timeline.config import COMMITS
 from assignlab.timeline.poll_loop import (
-    ACCEPTED, ASKED, BATCH_AT, COMMIT_AFTER, COMMIT_ARRIVED, FAILED, FETCHED_AT, FIRST, FLIGHT_AT,
+    ABORTED, ACCEPTED, ASKED, BATCH_AT, COMMIT_AFTER, COMMIT_ARRIVED, FAILED, FETCHED_AT, FIRST, FLIGHT_AT,
     FROZEN, HALTED, LAST_POLL, LONG_BATCH, NEVER, NEXT, NEXT_COMMIT, NONE, PHASE, POLL, PROCESS,
-    TRANSACTION, WAIT_UNTIL,
+    TRANSACTION, TURN, WAIT_UNTIL,
 )  # fmt: skip
 from assignlab.timeline.scenario import Member
 
@@ -67,7 +67,7 @@ class Consumer:
         self._waker = None
         self._poll_check = None
         self.held = self.held_since = self.held_generation = EMPTY
-        self.own = self.position = self.batch = self.flight = EMPTY
+        self.own = self.position = self.batch = self.flight = self._fresh = EMPTY
         self.starts = self.because = self.since = EMPTY
         self._refusals = 0
 
@@ -80,7 +80,7 @@ class Consumer:
             return
         while True:
             why = poll_loop.advance(
-                self.clock.now, self._blocked > 0 or bool(self._waiting), s, self.own, self.position, self.batch, self.flight,
+                self.clock.now, self._blocked > 0 or bool(self._waiting), s, self.own, self.position, self.batch, self.flight, self._fresh,
                 self.log.rate, self.log.created, self.log.committed, self.verdict, self.settings,
             )  # fmt: skip
             if why == COMMIT_ARRIVED:
@@ -119,6 +119,7 @@ class Consumer:
 
     def at_poll(self, call: Callable, *args) -> None:
         """Call when the application is in poll: now, or when the batch at hand is done with."""
+        self.advance()  # from here on the loop stops at a poll
         self._waiting.append((call, args))
         if len(self._waiting) == 1:
             self._try_poll()
@@ -240,11 +241,12 @@ class Consumer:
             reset = self.log.ends(partitions, self.clock.now - self.config.replication_ms)
         else:
             reset = np.zeros(partitions.size, dtype=np.int64)
-        starts, because = self.log.start_offsets(partitions, reset)
+        starts, because = self.log.start_offsets(partitions, reset, self.clock.now)
         self.own = np.concatenate((self.own, partitions))
         self.position = np.concatenate((self.position, starts))
         self.batch = np.concatenate((self.batch, starts))
         self.flight = np.empty(self.own.size, dtype=np.int64)
+        self._fresh = np.empty(self.own.size, dtype=np.int64)
         self.starts = np.concatenate((self.starts, starts))
         self.because = np.concatenate((self.because, because))
         self.since = np.concatenate((self.since, np.full(partitions.size, self.clock.now)))
@@ -270,6 +272,8 @@ class Consumer:
         go = ~keep
         if go.any():
             done = self.processed()
+            if self.mode == TRANSACTION:
+                self._abort()
             self.log.delivered(
                 self.own[go], self.starts[go], done[go], self.because[go], self.number,
                 self.since[go], self.clock.now, why,
@@ -287,9 +291,10 @@ class Consumer:
             self.state[[PHASE, NEXT, WAIT_UNTIL]] = HALTED, NEVER, -1
 
     def _keep(self, keep: np.ndarray) -> None:
-        for name in ("own", "position", "batch", "flight", "starts", "because", "since"):
+        for name in ("own", "position", "batch", "flight", "_fresh", "starts", "because",
+                     "since"):  # fmt: skip
             setattr(self, name, getattr(self, name)[keep])
-        self.state[FIRST] = 0
+        self.state[[FIRST, TURN]] = 0
 
     def processed(self) -> np.ndarray:
         """Up to which offset every partition's records count as delivered now."""
@@ -298,6 +303,14 @@ class Consumer:
         return poll_loop.processed(
             self.clock.now, self.state, self.position, self.batch, self.settings
         )
+
+    def _abort(self) -> None:
+        """A transaction that is under way is not committed; its outputs were written all the same."""
+        if self.mode == TRANSACTION and self.state[PHASE] in (PROCESS, COMMIT_AFTER):
+            written = poll_loop.processed(
+                self.clock.now, self.state, self.position, self.batch, self.settings
+            )
+            self.state[ABORTED] += int((written - self.batch).sum())
 
     def _book_ownership(self, which: np.ndarray) -> None:
         self.world.history.own(
@@ -372,6 +385,7 @@ class Consumer:
         s[FLIGHT_AT] = -1
         error = self._decide(self.own, self.flight, self.identity())
         if error is not None and self.mode in (poll_loop.BEFORE, TRANSACTION):
+            self._abort()
             self.position[:] = self.batch
             s[PHASE] = COMMIT_AFTER
         elif self.mode == TRANSACTION:

@@ -3,8 +3,9 @@
 Everything is plain data: names once, partitions as dense numbers, times in milliseconds.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -31,7 +32,9 @@ class History:
     """One simulated history.
 
     ``events``: in order. ``samples``: one row per sample, columns ``SAMPLE``. ``watched``: one row
-    per sample and watched partition, columns ``WATCHED``.
+    per sample and watched partition, columns ``WATCHED``. ``calls``, ``polls``, ``commits``: how
+    many there were. ``produced`` int64: log end offsets at the end; ``frontier`` int64: how far the
+    group is through with each partition for good.
     """
 
     scenario: "Scenario"
@@ -48,6 +51,16 @@ class History:
     calls: int = 0
     polls: int = 0
     commits: int = 0
+    aborted: int = 0
+    produced: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    frontier: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    _known: dict = field(default_factory=dict, repr=False)
+
+    def once(self, measure: Callable[["History"], Any]) -> Any:
+        """``measure(self)``, computed once; for histories that are over."""
+        if measure not in self._known:
+            self._known[measure] = measure(self)
+        return self._known[measure]
 
     def tell(self, time_ms, kind, member, generation, partitions, detail="") -> None:
         """Note an event."""

@@ -100,7 +100,7 @@ class Log:
         return self.reasons.index(text)
 
     def start_offsets(
-        self, partitions: np.ndarray, reset: np.ndarray
+        self, partitions: np.ndarray, reset: np.ndarray, now: int
     ) -> tuple[np.ndarray, np.ndarray]:
         """Where a new owner starts, and why the delivery before it ended there.
 
@@ -115,7 +115,7 @@ class Log:
         if ahead.any():
             why = np.where(committed == NO_OFFSET, self.reason("auto.offset.reset=latest"), because)
             self.skips.append(
-                (partitions[ahead], self.reach[partitions][ahead], starts[ahead], why[ahead])
+                (partitions[ahead], self.reach[partitions][ahead], starts[ahead], why[ahead], now)
             )
         return starts, because
 

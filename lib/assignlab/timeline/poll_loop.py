@@ -17,8 +17,8 @@ from assignlab.compiled import inner, njit
 # The loop's own state, int64[STATE].
 PHASE, NEXT, FLIGHT_AT, NEXT_COMMIT, LAST_POLL, LAST_COMMIT = 0, 1, 2, 3, 4, 5
 BATCH_AT, BATCH_SIZE, FROZEN, FIRST, WAIT_UNTIL = 6, 7, 8, 9, 10
-POLLS, COMMITS, FAILED, FETCHED_AT = 11, 12, 13, 14
-STATE = 15
+POLLS, COMMITS, FAILED, FETCHED_AT, TURN, ABORTED = 11, 12, 13, 14, 15, 16
+STATE = 17
 
 # Phases: in poll; processing; waiting for a commit after, or before, processing; not running.
 POLL, PROCESS, COMMIT_AFTER, COMMIT_BEFORE, HALTED = 0, 1, 2, 3, 4
@@ -78,25 +78,34 @@ def when_available(t, until, wanted, own, position, rate, created):
 
 
 @inner
-def take_batch(t, s, own, position, batch, rate, created, most):
-    """Move the position over at most ``most`` records, partitions in turn; returns how many."""
-    n = own.size
+def look(t, own, position, fresh, rate, created):
+    """How many records each partition has below the high watermark, unfetched; returns the sum."""
+    total = 0
+    for k in range(own.size):
+        fresh[k] = max(end_offset(rate[own[k]], created[own[k]], t) - position[k], 0)
+        total += fresh[k]
+    return total
+
+
+@inner
+def take_batch(s, position, batch, fresh, most):
+    """Move the position over at most ``most`` fresh records, partitions in turn."""
+    n = position.size
+    s[FIRST] = first = s[TURN] % n
     left = most
     for k in range(n):
         batch[k] = position[k]
-    first = s[FIRST] % n
-    s[FIRST] = first
     for j in range(n):
-        k = (first + j) % n
-        there = max(end_offset(rate[own[k]], created[own[k]], t) - position[k], 0)
-        taken = min(there, left)
+        k = first + j
+        if k >= n:
+            k -= n
+        taken = min(fresh[k], left)
         position[k] += taken
         left -= taken
         if left == 0:
-            s[BATCH_SIZE] = most
-            return most
+            s[TURN] = k  # the next batch begins with what is left here
+            break
     s[BATCH_SIZE] = most - left
-    return most - left
 
 
 @inner
@@ -128,17 +137,6 @@ def processed(t, s, position, batch, settings):
 
 
 @inner
-def next_turn(s, position, batch):
-    """The next batch begins with the partition where this one ended."""
-    n = position.size
-    last = 0
-    for j in range(n):
-        if position[(s[FIRST] + j) % n] > batch[(s[FIRST] + j) % n]:
-            last = j
-    s[FIRST] = (s[FIRST] + last) % n
-
-
-@inner
 def send_commit(t, s, position, flight, latency):
     for k in range(position.size):
         flight[k] = position[k]
@@ -152,12 +150,14 @@ def seek_back(position, batch):
 
 
 @njit
-def advance(until, hold, s, own, position, batch, flight, rate, created, committed, verdict, settings):
+def advance(
+    until, hold, s, own, position, batch, flight, fresh, rate, created, committed, verdict, settings
+):
     """Play the loop up to ``until``; returns why it stopped.
 
     ``hold``: stop before the next poll instead of making it. ``own`` int64[n]: partitions;
     ``position``, ``batch``, ``flight`` int64[n]: next offset to fetch, where the current batch
-    begins, what the commit under way says. ``committed`` int64: of all partitions. ``verdict``:
+    begins, what the commit under way says; ``fresh`` int64[n]: room to work. ``committed`` int64: of all partitions. ``verdict``:
     what becomes of commits that arrive: ``FAILS`` tells the client without further effect,
     ``ASKED`` stops here, for somebody to decide.
     """
@@ -174,6 +174,8 @@ def advance(until, hold, s, own, position, batch, flight, rate, created, committ
                 s[FAILED] += 1
                 if mode == BEFORE or mode == TRANSACTION:
                     # The application gives the batch up and reads it again.
+                    if mode == TRANSACTION:
+                        s[ABORTED] += s[BATCH_SIZE]
                     seek_back(position, batch)
                     s[PHASE] = COMMIT_AFTER
                 continue
@@ -191,7 +193,6 @@ def advance(until, hold, s, own, position, batch, flight, rate, created, committ
             if hold:
                 return HELD
             s[LAST_POLL] = t
-            s[POLLS] += 1
             if mode == AUTO and t >= s[NEXT_COMMIT] and s[FLIGHT_AT] < 0:
                 send_commit(t, s, position, flight, latency)
                 s[NEXT_COMMIT] = t + settings[COMMIT_INTERVAL]
@@ -199,7 +200,7 @@ def advance(until, hold, s, own, position, batch, flight, rate, created, committ
                 s[NEXT] = s[FETCHED_AT]
                 continue
             seen = t - behind
-            there = available(seen, own, position, rate, created)
+            there = look(seen, own, position, fresh, rate, created)
             if s[WAIT_UNTIL] < 0:
                 s[WAIT_UNTIL] = t + settings[MAX_WAIT]
             if there < settings[MIN_RECORDS] and t < s[WAIT_UNTIL]:
@@ -215,7 +216,9 @@ def advance(until, hold, s, own, position, batch, flight, rate, created, committ
             if there == 0:
                 s[NEXT] = t + 1
                 continue
-            size = take_batch(seen, s, own, position, batch, rate, created, settings[MAX_RECORDS])
+            s[POLLS] += 1
+            take_batch(s, position, batch, fresh, settings[MAX_RECORDS])
+            size = s[BATCH_SIZE]
             if size == there:
                 s[FETCHED_AT] = t + 2 * latency  # nothing is left here: the next fetch goes out now
             s[FROZEN] = 0
@@ -230,7 +233,6 @@ def advance(until, hold, s, own, position, batch, flight, rate, created, committ
                 if s[NEXT] - t > settings[MAX_POLL_INTERVAL]:
                     return LONG_BATCH
         elif phase == PROCESS:
-            next_turn(s, position, batch)
             s[PHASE] = POLL
             if mode == TRANSACTION or (
                 mode == AFTER and t - s[LAST_COMMIT] >= settings[COMMIT_INTERVAL]

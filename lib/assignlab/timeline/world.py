@@ -11,12 +11,13 @@ from assignlab import assignors
 from assignlab.errors import UnknownName
 from assignlab.jvm import Names, collection_capacity, hash_map_order
 from assignlab.strategy import Strategy
-from assignlab.timeline import classic
+from assignlab.timeline import classic, consumer_group
 from assignlab.timeline.clock import Clock
 from assignlab.timeline.config import Config, TimelineError
 from assignlab.timeline.consumer import Consumer
 from assignlab.timeline.history import History
 from assignlab.timeline.log import Cluster, Log
+from assignlab.timeline.poll_loop import ABORTED, COMMITS, POLLS
 from assignlab.timeline.requests import Groups
 from assignlab.timeline.scenario import Action, Member, Scenario
 
@@ -93,19 +94,24 @@ class World:
 
     def subscription_of(self, member: Member, metadata: np.ndarray) -> tuple[int, ...]:
         """The topic indices that a member subscribes to, in the order in which it sends them."""
-        names = self.cluster.names
         if member.pattern is not None:
-            pattern = re.compile(member.pattern)
-            wanted = [
-                t for t, name in enumerate(names) if metadata[t] and pattern.fullmatch(name)
-            ]
-        elif member.topics is None:
+            return self.topics_matching(member.pattern, metadata)
+        if member.topics is None:
             wanted = list(range(len(self.scenario.topics)))
         else:
             wanted = [self.cluster.index[name] for name in member.topics]
+        return self._in_hash_order(wanted)
+
+    def topics_matching(self, pattern: str, metadata: np.ndarray) -> tuple[int, ...]:
+        """The existing topics that a pattern matches as a whole."""
+        matches = re.compile(pattern).fullmatch
+        names = self.cluster.names
+        return self._in_hash_order([t for t, n in enumerate(names) if metadata[t] and matches(n)])
+
+    def _in_hash_order(self, wanted: list[int]) -> tuple[int, ...]:
         if len(wanted) < 2:
             return tuple(wanted)
-        hashes = Names([names[t] for t in wanted]).hashes
+        hashes = Names([self.cluster.names[t] for t in wanted]).hashes
         order = hash_map_order(hashes, collection_capacity(len(wanted)))
         return tuple(wanted[i] for i in order.tolist())
 
@@ -257,16 +263,21 @@ class World:
         return reached, owner
 
     def _finish(self) -> None:
+        everything = np.arange(self.log.rate.size)
+        history = self.history
+        history.produced = self.log.ends(everything, self.clock.end)
+        history.frontier = np.maximum(self.log.committed, 0)
         for client in self.processes:
             if client.alive:
                 client.advance()
-                valid = client.valid
+                if client.valid:
+                    history.frontier[client.own] = client.processed()
                 client.passed_by()
                 client.give_up(None, "end of the run")
-                client.valid = valid
-            self.history.polls += int(client.state[11])
-            self.history.commits += int(client.state[12])
-        self.history.calls = self.clock.events
+            history.polls += int(client.state[POLLS])
+            history.commits += int(client.state[COMMITS])
+            history.aborted += int(client.state[ABORTED])
+        history.calls = self.clock.events
 
 
 def protocol_of(world: World):
@@ -275,5 +286,7 @@ def protocol_of(world: World):
     systems = {strategy.system for strategy in chosen}
     if systems == {"Kafka consumer"}:
         return classic.Coordinator(world), classic.Client
+    if systems == {"Kafka coordinator"} and len(chosen) == 1:
+        return consumer_group.Coordinator(world), consumer_group.Client
     names = ", ".join(sorted(strategy.name for strategy in chosen))
     raise TimelineError(f"strategies: no protocol carries {names} together")
