@@ -1,0 +1,217 @@
+"""From keys to consumers: how often keys come, which partition they go to, and who reads it.
+
+Keys get ranks; the record count of the key of rank r is drawn with weight 1 / r^skew (Zipf; skew 0
+is uniform). The partitioner gives every key its partition, the assignor every partition its
+consumer, so a consumer's load is the sum of its partitions' records. And what becomes of keys when
+a topic gets more partitions: a key that changes partition has records in two of them, which two
+consumers, or one in any order, may read.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import product
+
+import numpy as np
+import pandas as pd
+
+from assignlab import assignors, producers
+from assignlab.assignment import partition_of, topic_of
+from assignlab.errors import UnknownName
+from assignlab.group import group
+from assignlab.hashes import Keys, keys, numbered
+
+SYLLABLES = (
+    "an ar be da de el en er ga he in ka la le li ma me mi na ne no on or pa ra re ri ro sa se si so "
+    "sta ta te ti to tu un ur va ve vi wa ya za"
+).split()
+KINDS = ("words", "numbers", "uuids")
+
+
+def key_set(kind: str, count: int, seed: int = 0) -> Keys:
+    """``count`` distinct keys: ``words`` made of syllables, ``numbers`` from 0, or ``uuids``.
+
+    Raises UnknownName for another kind.
+    """
+    draws = np.random.default_rng([seed, count])
+    if kind == "numbers":
+        return numbered(np.arange(count))
+    if kind == "uuids":
+        halves = draws.integers(0, 1 << 62, size=(count, 2))
+        digits = [f"{a:016x}{b:016x}" for a, b in halves.tolist()]
+        return keys("-".join((d[:8], d[8:12], d[12:16], d[16:20], d[20:])) for d in digits)
+    if kind == "words":
+        return keys(_words(count, draws))
+    raise UnknownName("kind of keys", kind, KINDS)
+
+
+def _words(count: int, draws: np.random.Generator) -> list[str]:
+    """Distinct words of two to four syllables; longer ones once the short ones are used up."""
+    found: dict[str, None] = {}
+    longest = 4
+    while len(found) < count:
+        for length in draws.integers(2, longest + 1, size=count).tolist():
+            picked = draws.integers(0, len(SYLLABLES), size=length).tolist()
+            found.setdefault("".join(SYLLABLES[i] for i in picked))
+        longest += 1
+    return list(found)[:count]
+
+
+def weights(count: int, skew: float) -> np.ndarray:
+    """Probability of the key of each rank: float64[count], which sum to 1.
+
+    >>> weights(3, 1.0).round(3).tolist()
+    [0.545, 0.273, 0.182]
+    """
+    raw = np.arange(1, count + 1) ** -float(skew)
+    return raw / raw.sum()
+
+
+def record_counts(count: int, skew: float, records: int, seed: int = 0) -> np.ndarray:
+    """How many of ``records`` each key gets: int64[count], drawn."""
+    return np.random.default_rng([seed, 1]).multinomial(records, weights(count, skew))
+
+
+def partition_load(name: str, of: Keys, counts: np.ndarray, partitions: int) -> np.ndarray:
+    """Records of each partition: int64[partitions].
+
+    ``of``: distinct keys, none of them null, ``counts`` int64[k] records of each. Raises ValueError
+    for a partitioner that does not look at keys.
+    """
+    chosen = key_partitions(name, of, partitions)
+    return np.bincount(chosen, weights=counts, minlength=partitions).astype(np.int64)
+
+
+def key_partitions(name: str, of: Keys, partitions: int) -> np.ndarray:
+    """The partition of each key: int64[k]. Raises ValueError where keys do not decide."""
+    if producers.get(name).keyed == "none":
+        raise ValueError(f"{name} does not look at keys")
+    return producers.partitions_of(name, of, partitions)
+
+
+def consumer_load(strategy: str, loads: Sequence[np.ndarray], members: int) -> np.ndarray:
+    """Records that each of ``members`` consumers reads: int64[members].
+
+    ``loads``: per topic, records of each partition; all members read all topics and own nothing
+    before. Member ids sort in their order.
+    """
+    width = len(str(max(members - 1, len(loads) - 1)))
+    names = [f"t{i:0{width}}" for i in range(len(loads))]
+    asked = group(
+        {name: load.size for name, load in zip(names, loads, strict=True)},
+        {f"c{i:0{width}}": names for i in range(members)},
+    )
+    given = assignors.get(strategy).assign(asked)
+    starts = np.concatenate(([0], np.cumsum([load.size for load in loads])))
+    flat = np.concatenate(loads)
+    records = flat[starts[topic_of(given.codes)] + partition_of(given.codes)]
+    return np.bincount(given.owners, weights=records, minlength=members).astype(np.int64)
+
+
+def balance(
+    partitioners: Iterable[str], skews: Iterable[float], partitions: int, *,
+    kind: str = "words", key_count: int = 10_000, records: int = 1_000_000,
+    seeds: Sequence[int] = (0,),
+) -> pd.DataFrame:
+    """One row per partitioner, skew and seed: the partitions' loads.
+
+    Columns: ``partitioner``, ``skew``, ``seed``, ``max_over_mean`` (fullest partition over mean),
+    ``emptiest_over_mean``, ``heaviest_key`` (records of the most frequent key over a partition's
+    mean, which no hash can go below where it is above 1).
+    """  # fmt: skip
+    rows = []
+    for seed, skew in product(seeds, skews):
+        of = key_set(kind, key_count, seed)
+        counts = record_counts(key_count, skew, records, seed)
+        for name in partitioners:
+            load = partition_load(name, of, counts, partitions)
+            mean = records / partitions
+            rows.append({
+                "partitioner": name, "skew": skew, "seed": seed,
+                "max_over_mean": load.max() / mean,
+                "emptiest_over_mean": load.min() / mean,
+                "heaviest_key": counts.max() / mean,
+            })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def end_to_end(
+    partitioner: str, strategies: Iterable[str], skews: Iterable[float], *,
+    topics: int, partitions: int, members: int, kind: str = "words", key_count: int = 10_000,
+    records: int = 1_000_000, seeds: Sequence[int] = (0,),
+) -> pd.DataFrame:
+    """One row per strategy, skew and seed: consumers' loads, all topics together.
+
+    Every topic has its own keys, ``records`` of them. Columns: ``strategy``, ``skew``, ``seed``,
+    ``max_over_mean`` of the consumers, ``partitions_over_mean``: what counting partitions alone
+    would say, ``fullest_partition``: the fullest partition over a consumer's mean, which no
+    assignment goes below where it is above 1.
+    """  # fmt: skip
+    rows = []
+    strategies = list(strategies)
+    for seed, skew in product(seeds, skews):
+        loads = [
+            partition_load(
+                partitioner,
+                key_set(kind, key_count, seed * topics + topic),
+                record_counts(key_count, skew, records, seed * topics + topic),
+                partitions,
+            )
+            for topic in range(topics)
+        ]
+        even = [np.ones(partitions, np.int64) for _ in range(topics)]
+        mean = records * topics / members
+        for strategy in strategies:
+            owned = consumer_load(strategy, even, members)
+            rows.append({
+                "strategy": strategy, "skew": skew, "seed": seed,
+                "max_over_mean": consumer_load(strategy, loads, members).max() / mean,
+                "partitions_over_mean": owned.max() * members / (topics * partitions),
+                "fullest_partition": max(load.max() for load in loads) / mean,
+            })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def moved_law(before: int, after: int) -> float:
+    """Share of keys that change partition under hash % partitions, for evenly spread hashes.
+
+    Of the lcm(n, m) pairs of remainders that occur, min(n, m) are pairs of equal numbers.
+
+    >>> moved_law(4, 8), moved_law(4, 5)
+    (0.5, 0.8)
+    """
+    return 1 - min(before, after) / math.lcm(before, after)
+
+
+def reordering(
+    partitioners: Iterable[str], growths: Iterable[tuple[int, int]], *,
+    kind: str = "words", key_count: int = 10_000, records: int = 100_000, unread: int = 10_000,
+    skew: float = 1.0, seeds: Sequence[int] = (0,),
+) -> pd.DataFrame:
+    """One row per partitioner, growth (partitions before and after) and seed.
+
+    ``records`` are sent, then partitions are added, then as many are sent again; ``unread`` of the
+    first lie unread at that time. Columns: ``moved_keys``: share of keys that change partition,
+    ``law``; ``moved_records``: share of the later records that go elsewhere than their key's earlier
+    ones; ``out_of_order``: share of the keys in use that have unread records in the old partition
+    and later ones in another, so that the later may be read first.
+    """  # fmt: skip
+    rows = []
+    for seed, (before, after) in product(seeds, growths):
+        of = key_set(kind, key_count, seed)
+        draws = np.random.default_rng([seed, 2])
+        chance = weights(key_count, skew)
+        waiting = draws.multinomial(unread, chance)
+        earlier = draws.multinomial(records - unread, chance) + waiting
+        later = draws.multinomial(records, chance)
+        in_use = (earlier > 0) | (later > 0)
+        for name in partitioners:
+            moved = key_partitions(name, of, before) != key_partitions(name, of, after)
+            known = earlier > 0
+            rows.append({
+                "partitioner": name, "before": before, "after": after, "seed": seed,
+                "moved_keys": moved.mean(),
+                "law": moved_law(before, after),
+                "moved_records": later[moved & known].sum() / later.sum(),
+                "out_of_order": (moved & (waiting > 0) & (later > 0)).sum() / in_use.sum(),
+            })  # fmt: skip
+    return pd.DataFrame(rows)
