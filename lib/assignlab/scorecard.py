@@ -1,0 +1,581 @@
+"""The scorecard: what texts claim an assignor gives, what ours gives, what the original gives.
+
+``published/examples.yaml`` holds the claims: a source, a group, a strategy, and the printed lists
+or numbers. ``published/originals.jsonl`` holds the very group documents that were asked, with what the
+original answered, so that the table needs no Java:
+
+    python -m assignlab.scorecard --record    # ask the live originals anew
+
+Where a group lives on (a member leaves, another joins), its members claim what the original gave
+them before, in the order in which its own clients send it.
+"""
+
+import argparse
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from assignlab import assignors, hashes
+from assignlab import document as documents
+from assignlab.errors import AssignlabError
+from assignlab.histories import traits
+from assignlab.oracle import Originals, OriginalsUnavailable, original_of
+from assignlab.producers import histories as producer_histories
+from assignlab.producers import kafka_built_in
+from assignlab.producers import originals as producer_originals
+from assignlab.verify import Answer, Document, error_class
+
+PUBLISHED = files("assignlab") / "published"
+EXAMPLES = PUBLISHED / "examples.yaml"
+ORIGINALS = PUBLISHED / "originals.jsonl"
+
+MATCH = "match"
+BEYOND = "not reproducible"
+VERDICTS = (MATCH, "stale text", "other version", "misprint", "doubtful", BEYOND)
+"""``stale text``: it was true of an earlier release and is still printed. ``other version``: it
+tells of another release than the one asked. ``misprint``: a slip of the pen. ``doubtful``: it was
+never true of any release asked, as far as can be seen. ``not reproducible``: the claim is not about
+a result of an assignor, or lacks what one would need."""
+
+KINDS = (
+    "documentation", "KIP", "issue", "measurement", "test suite", "article", "computed",
+)  # fmt: skip
+OWN_WORDS = ("hash", "weights")
+"""Measures that no original is asked for: the text quoted is the original's own test or comment."""
+
+COLUMNS = (
+    "fixture", "case", "kind", "source", "about", "strategy", "measure", "claimed", "ours",
+    "the jar's", "release", "verdict", "why",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Example:
+    """One claim of one text.
+
+    ``case`` is its name, as in the recorded answers; ``before`` the case of the same group one
+    rebalance earlier. ``group`` is the group as the text has it, ``rates`` what its partitions
+    carry. A claim without a strategy cannot be checked here.
+    """
+
+    fixture: str
+    case: str
+    kind: str
+    source: str
+    about: str
+    claimed: str
+    verdict: str = MATCH
+    why: str = ""
+    strategy: str | None = None
+    measure: str = ""
+    group: Document | None = None
+    rates: dict[str, list[int]] | None = None
+    before: str | None = None
+
+
+# ---- reading the claims --------------------------------------------------------------------------
+
+
+@cache
+def examples() -> tuple[Example, ...]:
+    """All claims, in the order of the file; rebalances of which a text prints nothing included."""
+    found: list[Example] = []
+    numbers: Counter = Counter()
+    for entry in yaml.safe_load(EXAMPLES.read_text(encoding="utf-8")):
+        origin = {name: entry[name] for name in ("fixture", "kind", "source", "about")}
+        if "beyond" in entry:
+            case = _numbered(numbers, entry["fixture"])
+            found.append(
+                Example(**origin, case=case, claimed=str(entry["claimed"]), verdict=BEYOND,
+                        why=entry["beyond"])
+            )  # fmt: skip
+            continue
+        groups = entry.get("groups") or [entry.get("group")]
+        for asked in entry["asked"]:
+            case = _numbered(numbers, entry["fixture"])
+            if groups == [None]:
+                found.append(_sent(origin, asked, case))
+            else:
+                found += _history(origin, groups, asked, case)
+    return tuple(found)
+
+
+def _numbered(numbers: Counter, fixture: str) -> str:
+    numbers[fixture] += 1
+    return f"{fixture}/{numbers[fixture]}"
+
+
+def _history(origin: dict, groups: list, asked: dict, case: str) -> Iterator[Example]:
+    """One example per group; each group is the one before, after something happened to it."""
+    single = len(groups) == 1
+    before = None
+    for i, group in enumerate(groups):
+        claimed = asked["claimed"] if single else asked["claimed"][i]
+        told = asked if single else asked.get(i, {})
+        document = described(group)
+        measure = asked.get("measure", "lists")
+        name = case if single else f"{case}.{i}"
+        yield Example(
+            **origin,
+            case=name,
+            claimed="" if claimed is None else printed(measure, document, claimed),
+            verdict=told.get("verdict", MATCH),
+            why=told.get("why", ""),
+            strategy=asked["strategy"],
+            measure=measure,
+            group=document,
+            rates=group.get("rates"),
+            before=before,
+        )
+        before = name
+
+
+def _sent(origin: dict, asked: dict, case: str) -> Example:
+    """A claim about a producer: a hash, running sums of weights, or the partitions of some keys."""
+    if "hash" in asked:
+        strategy, measure, document = "murmur2", "hash", {"hash": asked["hash"]}
+    elif "queues" in asked:
+        strategy, measure, document = "built-in", "weights", {"queues": asked["queues"]}
+    else:
+        strategy, measure = asked["partitioner"], "partitions"
+        document = sending(strategy, asked["keys"], asked["partitions"])
+    return Example(
+        **origin,
+        case=case,
+        claimed=str(asked["claimed"]),
+        verdict=asked.get("verdict", MATCH),
+        why=asked.get("why", ""),
+        strategy=strategy,
+        measure=measure,
+        group=document,
+    )
+
+
+def sending(partitioner: str, keys: list[str | None], partitions: int) -> Document:
+    """A history of a producer (:mod:`assignlab.producers.histories`): each record in a new batch."""
+    return {
+        "partitioner": partitioner,
+        "seed": "0",
+        "topics": [{"name": "t", "partitions": partitions, "available": list(range(partitions))}],
+        **({"batch_size": 16384} if partitioner == "built-in" else {}),
+        "steps": [
+            ["send", 0, None if key is None else key.encode().hex(), None, 1, 0, 0, 10]
+            for key in keys
+        ],
+    }
+
+
+def described(group: dict) -> Document:
+    """The group document of a group in the short form of the file.
+
+    >>> described({"topics": {"t{0..1}": 2}, "members": {"a": "all"}})["members"]
+    [{'id': 'a', 'topics': ['t0', 't1']}]
+    """
+    topics = [
+        {"name": name, **(facts if isinstance(facts, dict) else {"partitions": facts})}
+        for pattern, facts in group["topics"].items()
+        for name in spelled_out(pattern)
+    ]
+    everything = [topic["name"] for topic in topics]
+    members = []
+    for pattern, facts in group["members"].items():
+        facts = dict(facts) if isinstance(facts, dict) else {"topics": facts}
+        if facts["topics"] == "all":
+            facts["topics"] = everything
+        if "owned" in facts:
+            facts["owned"] = [_pair(text) for text in facts["owned"].split()]
+        members += [{"id": name, **facts} for name in spelled_out(pattern)]
+    return {"topics": topics, "members": members}
+
+
+def spelled_out(pattern: str) -> list[str]:
+    """The names that a pattern stands for.
+
+    >>> spelled_out("c{08..10}"), spelled_out("c")
+    (['c08', 'c09', 'c10'], ['c'])
+    """
+    found = re.fullmatch(r"(.*)\{(\d+)\.\.(\d+)\}(.*)", pattern)
+    if found is None:
+        return [pattern]
+    start, first, last, end = found.groups()
+    return [f"{start}{i:0{len(first)}}{end}" for i in range(int(first), int(last) + 1)]
+
+
+def _pair(text: str) -> list:
+    topic, _, partition = text.rpartition("p")
+    return [topic, int(partition)]
+
+
+# ---- measures: what is read off an answer, as text -----------------------------------------------
+
+
+def lists(document: Document, answer: Answer, *_) -> str:
+    """Every member's partitions, in order."""
+    return "; ".join(
+        f"{member['id']}: {' '.join(map(short, answer['assignment'][member['id']])) or '-'}"
+        for member in document["members"]
+    )
+
+
+def sets(document: Document, answer: Answer, *_) -> str:
+    """Every member's partitions, sorted."""
+    held = {id: sorted(pairs) for id, pairs in answer["assignment"].items()}
+    return lists(document, {"assignment": held})
+
+
+def short(pair: list) -> str:
+    """``t0p1``; for queues on named brokers ``t0p0-1``."""
+    return f"{pair[0]}p{pair[1]}"
+
+
+def threads(document: Document, answer: Answer, *_) -> str:
+    """Partition by partition the consumer thread that owns it."""
+    pairs = sorted(pair for held in answer["assignment"].values() for pair in held)
+    return " ".join(f"{short(pair)} {pair[2]}" for pair in pairs)
+
+
+def _sizes(document: Document, answer: Answer) -> list[int]:
+    return [len(answer["assignment"][member["id"]]) for member in document["members"]]
+
+
+def sizes(document: Document, answer: Answer, *_) -> str:
+    """Partitions per member."""
+    return "/".join(map(str, _sizes(document, answer)))
+
+
+def shares(document: Document, answer: Answer, *_) -> str:
+    """Partitions per member, largest first: where the text does not say which member is which."""
+    return "/".join(map(str, sorted(_sizes(document, answer), reverse=True)))
+
+
+def spread(document: Document, answer: Answer, *_) -> str:
+    """The largest and the smallest share."""
+    held = _sizes(document, answer)
+    return f"{max(held)}/{min(held)}"
+
+
+def gap(document: Document, answer: Answer, *_) -> str:
+    """The largest share minus the smallest."""
+    held = _sizes(document, answer)
+    return str(max(held) - min(held))
+
+
+def idle(document: Document, answer: Answer, *_) -> str:
+    """Members without a partition."""
+    return str(_sizes(document, answer).count(0))
+
+
+def order(document: Document, answer: Answer, *_) -> str:
+    """The partition numbers in the order of the members."""
+    members = [member["id"] for member in document["members"]]
+    return " ".join(str(pair[1]) for id in members for pair in answer["assignment"][id])
+
+
+def _owners(answer: Answer | None) -> dict[tuple, str]:
+    held = answer["assignment"] if answer else {}
+    return {(pair[0], pair[1]): id for id, pairs in held.items() for pair in pairs}
+
+
+def moved(document: Document, answer: Answer, before: Answer | None, *_) -> str:
+    """Partitions that somebody else owned before."""
+    was = _owners(before)
+    return str(sum(was.get(pair, id) != id for pair, id in _owners(answer).items()))
+
+
+def kept(document: Document, answer: Answer, before: Answer | None, *_) -> str:
+    """Partitions that stay with their owner."""
+    was = _owners(before)
+    return str(sum(was.get(pair) == id for pair, id in _owners(answer).items()))
+
+
+def withheld(document: Document, answer: Answer, *_) -> str:
+    """Partitions that nobody gets in this round of a cooperative rebalance."""
+    there = sum(topic["partitions"] for topic in document["topics"])
+    return str(there - len(_owners(answer)))
+
+
+def twice(document: Document, answer: Answer, *_) -> str:
+    """Partitions with more than one owner."""
+    count = Counter((t, p) for pairs in answer["assignment"].values() for t, p, *_ in pairs)
+    return str(sum(owners > 1 for owners in count.values()))
+
+
+def _per_topic(document: Document, answer: Answer) -> list[Counter]:
+    return [Counter(p[0] for p in answer["assignment"][m["id"]]) for m in document["members"]]
+
+
+def topic_gap(document: Document, answer: Answer, *_) -> str:
+    """The largest share minus the smallest within a topic, of the worst topic; all subscribe."""
+    counts = _per_topic(document, answer)
+    gaps = [max(c[t["name"]] for c in counts) - min(c[t["name"]] for c in counts)
+            for t in document["topics"]]  # fmt: skip
+    return str(max(gaps))
+
+
+def by_topic(document: Document, answer: Answer, *_) -> str:
+    """Partitions by topic, member by member, whoever the member is."""
+    counts = _per_topic(document, answer)
+    return " | ".join(sorted(" ".join(f"{t} {n}" for t, n in sorted(c.items())) for c in counts))
+
+
+def load(document: Document, answer: Answer, _, rates: dict[str, list[int]]) -> str:
+    """What the partitions of each member carry together."""
+    return "/".join(
+        str(sum(rates[topic][partition] for topic, partition in answer["assignment"][member["id"]]))
+        for member in document["members"]
+    )
+
+
+def ties(document: Document, answer: Answer, *_) -> str:
+    """Whether the original says that equal hash codes leave the order open."""
+    return "yes" if answer.get("hash_ties") else "no"
+
+
+def partitions(document: Document, answer: Answer, *_) -> str:
+    """The partition of every record that a producer sends."""
+    return " ".join(map(str, answer["partitions"]))
+
+
+MEASURES: dict[str, Callable[..., str]] = {
+    "lists": lists,
+    "sets": sets,
+    "threads": threads,
+    "sizes": sizes,
+    "shares": shares,
+    "spread": spread,
+    "gap": gap,
+    "idle": idle,
+    "order": order,
+    "moved": moved,
+    "kept": kept,
+    "withheld": withheld,
+    "twice": twice,
+    "topic gap": topic_gap,
+    "by topic": by_topic,
+    "load": load,
+    "ties": ties,
+    "partitions": partitions,
+    "hash": lambda document, answer, *_: str(answer["hash"]),
+    "weights": lambda document, answer, *_: " ".join(map(str, answer["weights"])),
+}
+"""Name in the file -> function of (document, answer, answer before, rates)."""
+
+
+def read_off(example: Example, document: Document, answer: Answer, before: Answer | None) -> str:
+    """What an answer says about the claim, in the words of the claim."""
+    if "error" in answer:
+        return error_class(answer)
+    return MEASURES[example.measure](document, answer, before, example.rates)
+
+
+def printed(measure: str, document: Document, claimed: Any) -> str:
+    """The claim as text; lists come in the order of the members, absent members own nothing."""
+    if not isinstance(claimed, dict):
+        return str(claimed)
+    unknown = claimed.keys() - {member["id"] for member in document["members"]}
+    if unknown:
+        raise ValueError(f"the claim names {sorted(unknown)}, who are not in the group")
+    held = {m["id"]: claimed.get(m["id"], "").split() for m in document["members"]}
+    if measure == "sets":
+        held = {id: sorted(names, key=_pair) for id, names in held.items()}
+    return "; ".join(f"{id}: {' '.join(names) or '-'}" for id, names in held.items())
+
+
+# ---- recorded answers ----------------------------------------------------------------------------
+
+
+@cache
+def recorded() -> dict[str, Document]:
+    """Case -> the document that was asked, with ``release`` and ``expected``."""
+    lines = ORIGINALS.read_text(encoding="utf-8").splitlines()
+    return {record["case"]: record for record in map(json.loads, lines)}
+
+
+def asked(record: Document) -> Document:
+    """The group document of a record."""
+    return {k: v for k, v in record.items() if k not in ("case", "release", "expected")}
+
+
+def record(originals: Originals) -> Iterator[Document]:
+    """Asks the originals about every claim, rebalance after rebalance.
+
+    Hashes and weights are not asked: the test and the comment quoted are the original's own.
+    Programs of other clients' producers are asked where they are installed.
+    """
+    answers: dict[str, Answer] = {}
+    generation: dict[str, int] = {}
+    for example in examples():
+        if example.strategy is None or example.measure in OWN_WORDS:
+            continue
+        if example.measure == "partitions":
+            answer = asked_producer(example.group)
+            if answer is not None:
+                release = producer_release(example.strategy)
+                yield {"case": example.case, "release": release, **example.group, "expected": answer}
+            continue
+        generation[example.case] = generation.get(example.before, 0) + 1
+        document = {"strategy": example.strategy, **example.group}
+        if example.before:
+            document = claiming(document, answers[example.before], generation[example.before])
+        send = document
+        if traits(example.strategy).claims:
+            send = {**document, "next_generation": generation[example.case]}
+        answer = answers[example.case] = originals.ask(send)
+        expected = {k: answer[k] for k in ("assignment", "error", "hash_ties") if k in answer}
+        if "error" in expected:
+            expected = {"error": error_class(expected)}
+        yield {
+            "case": example.case,
+            "release": original_of(example.strategy)[1],
+            **document,
+            "expected": expected,
+        }
+
+
+def asked_producer(document: Document) -> Answer | None:
+    """What the original partitioner answers; None where it cannot be run here."""
+    try:
+        with producer_originals.original(document["partitioner"]) as ask:
+            [answer] = ask([document])
+    except OriginalsUnavailable:
+        return None
+    return {"partitions": answer["partitions"]}
+
+
+def producer_release(partitioner: str) -> str:
+    """The release of a producer that is asked; "" for clients whose program says it."""
+    return producer_originals.JAVA.get(partitioner, ("", ""))[1]
+
+
+def claiming(document: Document, before: Answer, generation: int) -> Document:
+    """The document with the claims of those who were there before, where it has none of its own."""
+    sends = traits(document["strategy"])
+    members = []
+    for member in document["members"]:
+        owned = before.get("next_owned", {}).get(member["id"])
+        if sends.claims and owned is not None and "owned" not in member:
+            member = {**member, "owned": owned}
+            if sends.generation:
+                member["generation"] = generation
+            if sends.sub_generation:
+                member["sub_generation"] = generation
+        members.append(member)
+    return {**document, "members": members}
+
+
+# ---- the table -----------------------------------------------------------------------------------
+
+
+def ours(document: Document) -> Answer | None:
+    """Our answer; None where the strategy is not in the collection."""
+    if "hash" in document:
+        return {"hash": int(hashes.murmur2(hashes.keys([document["hash"]]))[0])}
+    if "queues" in document:
+        queues = np.array(document["queues"])
+        return {"weights": kafka_built_in.load_table(queues, queues.size).tolist()}
+    if "partitioner" in document:
+        return producer_histories.play(document)
+    if document["strategy"] not in assignors.names():
+        return None
+    return documents.answer(document)
+
+
+def table() -> pd.DataFrame:
+    """One row per claim: claimed, ours, the jar's (as recorded), verdict and why.
+
+    Raises :class:`WrongVerdict` where the verdict that is written beside a claim is not what the
+    answers say.
+    """
+    rows = []
+    own: dict[str, Answer | None] = {}
+    for example in examples():
+        mine = theirs = release = ""
+        if example.strategy is not None:
+            record = recorded().get(example.case)
+            document = asked(record) if record else example.group
+            own[example.case] = ours(document)
+            if record:
+                before = recorded()[example.before]["expected"] if example.before else None
+                theirs = read_off(example, document, record["expected"], before)
+                release = record["release"]
+            if own[example.case] is not None:
+                was = own[example.before] if example.before else None
+                mine = read_off(example, document, own[example.case], was)
+            if not example.claimed:
+                continue
+            given = theirs or mine
+            if (given == example.claimed) != (example.verdict == MATCH):
+                raise WrongVerdict(example, given)
+        rows.append((
+            example.fixture, example.case, example.kind, example.source, example.about,
+            example.strategy or "", example.measure, example.claimed, mine, theirs, release,
+            example.verdict, example.why,
+        ))  # fmt: skip
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+class WrongVerdict(AssignlabError):
+    """The verdict that the file gives a claim is not the one that the answers give."""
+
+    def __init__(self, example: Example, given: str):
+        super().__init__(
+            f"{example.case} ({example.source}): marked {example.verdict!r}, but claimed is "
+            f"{example.claimed!r} and given is {given!r}"
+        )
+
+
+def recheck(originals: Originals) -> list[str]:
+    """Cases whose live answer is not the recorded one."""
+    changed = []
+    for case, record in recorded().items():
+        if "partitioner" in record:
+            answer = asked_producer(asked(record)) or record["expected"]
+        else:
+            answer = originals.ask(asked(record))
+        given = {k: answer[k] for k in record["expected"] if k in answer}
+        if "error" in given:
+            given = {"error": error_class(given)}
+        if given != record["expected"]:
+            changed.append(case)
+    return changed
+
+
+def counts(frame: pd.DataFrame) -> pd.DataFrame:
+    """Rows by kind of source and verdict: int[kinds, verdicts]."""
+    return pd.crosstab(frame["kind"], frame["verdict"]).reindex(
+        index=[kind for kind in KINDS if kind in set(frame["kind"])],
+        columns=list(VERDICTS),
+        fill_value=0,
+    )
+
+
+def main() -> None:
+    """Record the originals' answers, or check that they still are what is recorded."""
+    parser = argparse.ArgumentParser(prog="python -m assignlab.scorecard", description=main.__doc__)
+    parser.add_argument("--record", action="store_true", help="write the recorded answers anew")
+    options = parser.parse_args()
+    with Originals() as originals:
+        if not options.record:
+            changed = recheck(originals)
+            print(f"{len(recorded())} answers asked again, {len(changed)} changed: {changed}")
+            raise SystemExit(bool(changed))
+        unfinished = f"{ORIGINALS}.unfinished"
+        with open(unfinished, "w", encoding="utf-8") as lines:
+            for number, line in enumerate(record(originals), 1):
+                lines.write(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n")
+        os.replace(unfinished, ORIGINALS)
+        print(f"{number} answers recorded")
+
+
+if __name__ == "__main__":
+    main()
