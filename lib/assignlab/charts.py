@@ -100,6 +100,17 @@ def curves(
     )
 
 
+def lines(frame: pd.DataFrame, x: str, y: str, kind: str, ax: Axes) -> Axes:
+    """One line per value of the column ``kind``, which is no strategy, in the frame's order."""
+    for place, (name, rows) in enumerate(frame.groupby(kind, sort=False)):
+        ax.plot(
+            rows[x], rows[y], label=name, color=COLORS[place % len(COLORS)],
+            dashes=DASHES[place % len(DASHES)] or (None, None),
+            marker=MARKERS[place % len(MARKERS)], markevery=max(len(rows) // 8, 1), markersize=5,
+        )  # fmt: skip
+    return ax
+
+
 def _shifts(values: pd.Series, lines: int) -> np.ndarray:
     """Tiny vertical offsets (below 1 % of the range) so that equal lines stay visible."""
     spread = float(values.max() - values.min()) if len(values) else 0.0
@@ -290,6 +301,25 @@ def titled(axes: np.ndarray, x: str) -> None:
         drawn = [ax for ax in column if ax.figure is not None]
         if drawn:
             drawn[-1].set_xlabel(x)
+
+
+def matrix(
+    frame: pd.DataFrame, rows: str, columns: str, values: str, order: Sequence[str], ax: Axes
+) -> Axes:
+    """A number for every pair of ``rows`` and ``columns``, written into its cell and shaded.
+
+    ``order``: the names on both axes; a pair without a number stays empty.
+    """
+    cells = frame.pivot(index=rows, columns=columns, values=values).reindex(
+        index=order, columns=order
+    )
+    sns.heatmap(
+        cells.astype(float), annot=True, fmt=".0f", cmap="Blues", linewidths=0.5, ax=ax, cbar=False,
+        annot_kws={"fontsize": "xx-small"},
+    )  # fmt: skip
+    ax.tick_params(axis="x", labelrotation=90, labelsize="x-small")
+    ax.tick_params(axis="y", labelrotation=0, labelsize="x-small")
+    return ax
 
 
 def grouped(frame: pd.DataFrame, x: str, y: str, ax: Axes) -> Axes:

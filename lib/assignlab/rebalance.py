@@ -17,7 +17,7 @@ Where the original throws, the step carries the error, every member keeps what i
 history goes on from there.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import fields
 from functools import lru_cache
 
@@ -80,14 +80,30 @@ class Step:
         return Assignment(*_carry(self.previous.offsets, self.previous.codes, self.origin))
 
 
-def replay(moments: Iterable[Moment], strategy: Strategy) -> Iterator[Step]:
-    """Play a history through a strategy, step by step."""
-    cooperative = strategy.protocol == "cooperative"
+def replay(
+    moments: Sequence[Moment],
+    strategy: Strategy | Sequence[Strategy],
+    silent: Sequence[Collection[int]] | None = None,
+) -> Iterator[Step]:
+    """Play a history through a strategy, step by step.
+
+    ``strategy``: one for all moments, or one for each, as in an upgrade; where it changes, the new
+    one reads of the old assignment what :func:`handed_over` says. ``silent``: for each moment the
+    members that gave up everything before they joined and claim nothing, though the strategy is
+    cooperative: those whose client still has an eager assignor in its list.
+    """
+    chosen = [strategy] * len(moments) if isinstance(strategy, Strategy) else strategy
+    strategy = None
     held = Assignment(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int64))
     claims = Claims.none(0)
     remembered: list[Claims] = []
     generation = 0
     for index, moment in enumerate(moments):
+        if chosen[index] is not strategy:
+            if strategy is not None:
+                claims = handed_over(group, held, generation, strategy, chosen[index])
+            strategy = chosen[index]
+            cooperative = strategy.protocol == "cooperative"
         group = moment.group
         if strategy.at_home is not None:
             group = group.prepared(strategy.at_home)
@@ -95,6 +111,8 @@ def replay(moments: Iterable[Moment], strategy: Strategy) -> Iterator[Step]:
         origin = _same(members) if moment.origin is None else moment.origin
         if strategy.sticky:
             claims = _claims_after(moment, claims, remembered, cooperative)
+            if silent is not None and silent[index]:
+                claims = _without(claims, silent[index])
             group = group.with_claims(claims)
         rounds = 0
         revoked_kept = 0
@@ -113,12 +131,35 @@ def replay(moments: Iterable[Moment], strategy: Strategy) -> Iterator[Step]:
             generation += rounds
         if error is not None or not moment.rebalance:
             after = Assignment(*_carry(held.offsets, held.codes, origin))
+        elif cooperative and silent is not None and silent[index]:
+            before = Assignment(*_carry(held.offsets, held.codes, origin))
+            revoked_kept += _held_again(before, after, silent[index])
         yield Step(
             index, moment, group, strategy, held, origin, after, rounds, generation, revoked_kept,
             error,
         )  # fmt: skip
         held = after
         remembered.append(claims)
+
+
+def handed_over(
+    group: Group, held: Assignment, generation: int, old: Strategy, new: Strategy
+) -> Claims:
+    """What ``new`` reads of an assignment that ``old`` made.
+
+    A coordinator that takes the group over knows what every member has. Clients tell it only to a
+    strategy that goes by the same name, another release or another client's: what a sticky client
+    remembers, it sends with its own strategy's subscription, and an eager one has revoked
+    everything before it joins.
+    """
+    if new.sticky and (new.protocol == "server" or _called(old) == _called(new)):
+        return _claims(group, new, held, generation)
+    return Claims.none(len(group.members))
+
+
+def _called(strategy: Strategy) -> str:
+    """The name under which a client offers the strategy: without system and release."""
+    return strategy.name.partition("@")[0].removeprefix(f"{strategy.system}-")
 
 
 @lru_cache(maxsize=64)
@@ -158,6 +199,18 @@ def claiming(
     """
     claims = _claims(before, strategy, assignment, generation)
     return group.with_claims(_carried(claims, origins(before, group)))
+
+
+def _without(claims: Claims, silent: Collection[int]) -> Claims:
+    """The claims without those of these members."""
+    speaking = np.arange(claims.present.size)
+    speaking[list(silent)] = -1
+    return _carried(claims, speaking)
+
+
+def _held_again(before: Assignment, after: Assignment, members: Collection[int]) -> int:
+    """Partitions of these members that they had before and have afterwards."""
+    return sum(np.intersect1d(before.of(m), after.of(m)).size for m in members)
 
 
 def _carried(claims: Claims, origin: np.ndarray | None) -> Claims:
