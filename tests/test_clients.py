@@ -150,6 +150,19 @@ def test_kafka_pythons_stale_claimant_keeps_the_owner_waiting(ask):
     assert numbers(ask(document)) == {"a": [], "b": []}
 
 
+@pytest.mark.parametrize("name", ["franz-go-sticky", "kafka-python-sticky"])
+def test_a_newcomer_takes_half_of_all_from_the_largest_topic_only(ask, name):
+    # franz-go 795: 72 partitions of T3 against 24 of each topic. Sticky counts, it does not mix.
+    topics = {"T1": 24, "T2": 24, "T3": 96}
+    owned = [[topic, partition] for topic in topics for partition in range(topics[topic])]
+    claims = {"a": {"owned": owned, "generation": 1}}
+    document = group(name, topics, dict.fromkeys("ab", topics), **claims)
+    if ask is answer and name not in assignors.names():
+        pytest.skip("not ported")
+    given = ask(document)["assignment"]
+    assert [sum(topic == t for topic, _ in given["b"]) for t in topics] == [0, 0, 72]
+
+
 def test_every_assignor_of_another_client_is_compared_with_javas():
     compared = {name for kind in clients.KINDS for name in clients.others(kind)}
     assert compared == {name for system in SYSTEMS if system.bridged for name in system.strategies}
