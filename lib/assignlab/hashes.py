@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assignlab.compiled import njit
+from assignlab.compiled import inner, njit
 from assignlab.jvm import string_hashes
 
 MASK = 0xFFFFFFFF
@@ -112,31 +112,44 @@ def texts(of: Keys) -> list[str]:
     return [data[a:b].decode() for a, b in zip(offsets, offsets[1:], strict=False)]
 
 
+WORD, PLACE = np.uint32, np.uint64
+"""Arithmetic of 32 bits, and unsigned places in the bytes: then four of them are read as one."""
+
+
 @njit
 def _murmur2(data, offsets):
     out = np.empty(offsets.size - 1, dtype=np.int32)
     for i in range(out.size):
-        at, end = offsets[i], offsets[i + 1]
-        h = MURMUR2_SEED ^ (end - at)
-        while at + 4 <= end:
-            k = (
-                np.int64(data[at])
-                | np.int64(data[at + 1]) << 8
-                | np.int64(data[at + 2]) << 16
-                | np.int64(data[at + 3]) << 24
-            )
-            k = (k * M) & MASK
-            k = ((k ^ (k >> 24)) * M) & MASK
-            h = ((h * M) & MASK) ^ k
-            at += 4
+        at, end = PLACE(offsets[i]), PLACE(offsets[i + 1])
+        h = WORD(MURMUR2_SEED ^ (offsets[i + 1] - offsets[i]))
+        while at + PLACE(4) <= end:
+            k = times_m(four_bytes(data, at))
+            h = WORD(times_m(h) ^ times_m(WORD(k ^ (k >> WORD(24)))))
+            at += PLACE(4)
         if at < end:  # the last one to three bytes
-            for j in range(end - at):
-                h ^= np.int64(data[at + j]) << (8 * j)
-            h = (h * M) & MASK
-        h = ((h ^ (h >> 13)) * M) & MASK
-        h ^= h >> 15
-        out[i] = h if h <= 0x7FFFFFFF else h - (MASK + 1)
+            for j in range(np.int64(end - at)):
+                h = WORD(h ^ (WORD(data[at + PLACE(j)]) << WORD(8 * j)))
+            h = times_m(h)
+        h = times_m(WORD(h ^ (h >> WORD(13))))
+        out[i] = np.int64(h ^ (h >> WORD(15))) - ((np.int64(h) >> 31) << 32)
     return out
+
+
+@inner
+def four_bytes(data, at):
+    """Four bytes as a little-endian number."""
+    return WORD(
+        WORD(data[at])
+        | WORD(data[at + PLACE(1)]) << WORD(8)
+        | WORD(data[at + PLACE(2)]) << WORD(16)
+        | WORD(data[at + PLACE(3)]) << WORD(24)
+    )
+
+
+@inner
+def times_m(number):
+    """Multiplied, and the upper bits lost."""
+    return WORD(np.int64(number) * M & MASK)
 
 
 def _table() -> np.ndarray:

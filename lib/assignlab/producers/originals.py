@@ -103,10 +103,11 @@ def original(name: str, release: str = "") -> Iterator[Ask]:
         return
     system, *releases = JAVA[name]
     with Original(system, release or releases[0], JAVA_OPTIONS) as java:
-        yield lambda histories: [_class_only(java.ask(each)) for each in histories]
+        yield lambda histories: [class_only(java.ask(each)) for each in histories]
 
 
-def _class_only(answer: History) -> History:
+def class_only(answer: History) -> History:
+    """An answer whose exception is its class alone."""
     return {"error": answer["error"].partition(":")[0]} if "error" in answer else answer
 
 
