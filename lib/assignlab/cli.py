@@ -124,7 +124,9 @@ def strategies(form):
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--strategy", "chosen", multiple=True, metavar="NAME",
               help="Only this one; may be given several times [default: all that have an original].")
-def verify(histories, seed, chosen):
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True,
+              help="So many strategies at a time, each with originals of its own.")
+def verify(histories, seed, chosen, jobs):
     """Play fresh random histories through our strategies and the live originals, and compare.
 
     Needs Java 17 and Maven, which fetches the originals' jars. Exit code: 0 without a difference,
@@ -142,7 +144,11 @@ def verify(histories, seed, chosen):
     names = chosen or [name for name in assignors.names() if has_original(name)]
     different = False
     try:
-        for report in comparison.run(names, histories, seed, progress):
+        if jobs > 1:
+            reports = comparison.run_many(names, histories, seed, jobs)
+        else:
+            reports = comparison.run(names, histories, seed, progress)
+        for report in reports:
             print(file=sys.stderr)
             click.echo(report.line())
             for difference in report.differences:

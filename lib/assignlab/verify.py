@@ -9,7 +9,9 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
+from multiprocessing import get_context
 from typing import Any
 
 from assignlab import assignors
@@ -181,6 +183,25 @@ def run(
                 progress(strategy, number + 1)
             report.differences.sort(key=lambda difference: difference.size)
             yield report
+
+
+def run_many(
+    strategies: Iterable[str], histories: int, seed: int, jobs: int
+) -> Iterator[Report]:
+    """The same in ``jobs`` processes, one strategy each; reports come as they are done."""
+    strategies = list(strategies)
+    for strategy in strategies:
+        assignors.get(strategy)
+        original_of(strategy)
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        waiting = [pool.submit(_report_of, name, histories, seed) for name in strategies]
+        for done in as_completed(waiting):
+            yield done.result()
+
+
+def _report_of(strategy: str, histories: int, seed: int) -> Report:
+    [report] = run([strategy], histories, seed)
+    return report
 
 
 def _compare_history(report, originals, seed, number, ours, max_differences) -> None:
