@@ -113,8 +113,7 @@ def test_a_joining_bench_spec_carries_the_previous_assignment(originals):
         assert originals.ask({"strategy": name, "spec": spec})["sizes"] == sizes
 
 
-@pytest.mark.skipif(not has_original("range"), reason="the originals' jars are not here")
-def test_several_strategies_at_a_time_give_the_same_reports():
+def test_several_strategies_at_a_time_give_the_same_reports(originals):
     names = ["range", "roundrobin@2.0"]
     one_by_one = [report.line() for report in verify.run(names, 3, seed=5)]
     assert sorted(report.line() for report in verify.run_many(names, 3, 5, jobs=2)) == one_by_one
