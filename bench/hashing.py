@@ -1,8 +1,8 @@
 """murmur2 beside Java's: ``python bench/hashing.py [--keys N] [--length L] [--repeat R]``.
 
-The same keys on both sides, made from one seed; one thread each, in one run. Compared first: sum and
-exclusive or of all hashes with those that kafka-clients' ``Utils.murmur2`` gives. Then the median
-round of each, and the ratio. Ours reads one flat array and writes an array of hashes; Java reads an
+The same keys on both sides, made from one seed; one thread each, in one run. Compared first: sum
+and exclusive or of all hashes with those that kafka-clients' ``Utils.murmur2`` gives. Then the
+median round of each, and the ratio. Ours reads one flat array and writes an array of hashes; Java reads an
 array of arrays, as its producer holds keys, and writes the same. Needs Java and Maven; ``--alone``
 does without and compares nothing.
 """
@@ -66,10 +66,11 @@ def main() -> int:
         same &= answer["xor"] == int(np.bitwise_xor.reduce(ours))
         java = statistics.median(answer["nanos"]) / 1e9
         print(
-            f"{chosen.keys} keys of {chosen.length} bytes, one thread each: sum and exclusive or of "
-            f"all hashes {'equal' if same else 'DIFFERENT'} (kafka-clients {RELEASE})"
+            f"{chosen.keys} keys of {chosen.length} bytes, one thread each: sum and exclusive or "
+            f"of all hashes {'equal' if same else 'DIFFERENT'} (kafka-clients {RELEASE})"
         )
-    for name, function in (("murmur2", hashes.murmur2), ("crc32", hashes.crc32), ("fnv1a", hashes.fnv1a)):
+    for function in (hashes.murmur2, hashes.crc32, hashes.fnv1a):
+        name = function.__name__
         taken = seconds(function, keys, chosen.repeat)
         line = f"{name:8} {chosen.keys / taken / 1e6:7.1f} million keys a second"
         if java is not None and name == "murmur2":

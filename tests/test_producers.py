@@ -133,7 +133,7 @@ def test_a_whole_producer_refuses_explicit_partitions_as_ours_does(java):
     ],
 )
 def test_published_keys_go_where_users_saw_them_go(key, partitions, java_client, librdkafka):
-    for name in ("default@0.8.2", "default@2.0", "default@2.4", "built-in", "kafka-python", "kafkajs"):
+    for name in ("default@0.8.2", "default@2.0", "default@2.4", "built-in", "kafkajs"):
         assert chosen(name, [key], partitions) == [java_client]
     if librdkafka is not None:
         assert chosen("librdkafka-consistent-random", [key], partitions) == [librdkafka]
@@ -218,7 +218,7 @@ def test_records_without_a_key_go_to_partitions_with_a_leader(name):
 
 
 def test_a_counter_gives_all_partitions_as_much():
-    for name in ("default@2.0", "round-robin", "sarama-round-robin", "metaq-round-robin", "kafkajs"):
+    for name in ("default@2.0", "round-robin", "sarama-round-robin", "metaq-round-robin"):
         assert set(Counter(chosen(name, [None] * 60, 12, seed=4)).values()) == {5}
 
 

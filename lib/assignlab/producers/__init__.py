@@ -118,7 +118,7 @@ def table(form: str = "markdown") -> str:
     """The partitioners and their facts as ``markdown`` or ``json``."""
     head = ("name", "client", "versions", "rule", "source")
     rows = [
-        (p.name, p.client, p.first if p.first == p.last else f"{p.first} to {p.last}", p.rule, p.source)
+        (p.name, p.client, p.versions, p.rule, p.source)
         for p in partitioners().values()
     ]
     if form == "json":

@@ -23,7 +23,8 @@ from assignlab.producers import accumulator
 from assignlab.producers.accumulator import NO_KEY, drain, empty, full, new_batch, try_append
 from assignlab.producers.draws import generator, thread_local_int
 from assignlab.producers.kafka_hash import in_turn
-from assignlab.producers.kafka_sticky import next_partition, partition as sticky_partition
+from assignlab.producers.kafka_sticky import next_partition
+from assignlab.producers.kafka_sticky import partition as sticky_partition
 from assignlab.producers.partitioner import NONE, fresh, topics
 
 COUNTER, COUNTER_TWICE, STICKY, BUILT_IN = range(4)
@@ -123,7 +124,8 @@ def _deliver(
     batches = 0
     # Requests under way at each broker: when they are answered, a ring of in_flight entries.
     due = np.full((p, in_flight), np.inf)
-    oldest, under_way, requests = np.zeros(p, np.int64), np.zeros(p, np.int64), np.zeros(p, np.int64)
+    oldest, under_way = np.zeros(p, np.int64), np.zeros(p, np.int64)
+    requests = np.zeros(p, np.int64)
     free_at = np.zeros(p)
     if kind != BUILT_IN:
         state.turn[0] = NONE if kind == STICKY else 0
@@ -131,7 +133,9 @@ def _deliver(
             state.turn[0] = thread_local_int(state.random)
     record, now = 0, 0.0
     while record < n or buffer.waiting.sum() > 0:
-        now = next_event(record, sent, first, created, linger, oldest, due, under_way, in_flight, buffer)
+        now = next_event(
+            record, sent, first, created, linger, oldest, due, under_way, in_flight
+        )
         for broker in range(p):
             while under_way[broker] > 0 and due[broker, oldest[broker]] <= now:
                 due[broker, oldest[broker]] = np.inf
@@ -173,7 +177,7 @@ def _deliver(
 
 
 @inner
-def next_event(record, sent, first, created, linger, oldest, due, under_way, in_flight, buffer):
+def next_event(record, sent, first, created, linger, oldest, due, under_way, in_flight):
     """The next arrival, response, or end of a linger, whichever comes first."""
     soonest = sent[record] if record < sent.size else np.inf
     for broker in range(first.size):

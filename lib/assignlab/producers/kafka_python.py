@@ -1,4 +1,4 @@
-"""kafka-python's DefaultPartitioner: murmur2 as the Java producer; without a key, any available one.
+"""kafka-python's DefaultPartitioner: murmur2 as Java's producer; without a key any available one.
 
 Its draws are Python's ``random.choice`` over a set and are not reproduced.
 """

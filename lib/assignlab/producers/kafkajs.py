@@ -49,7 +49,7 @@ def _count(chosen, null, topics, partitions, available, starts, turn, random):
 
 @inner
 def times(number):
-    """JavaScript's ``number * M`` as the next bit operation sees it: rounded, then 32 bits of it."""
+    """JavaScript's ``number * M`` for the next bit operation: rounded, then 32 bits of it."""
     return np.int64(np.float64(number) * np.float64(M)) & MASK
 
 

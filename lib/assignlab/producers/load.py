@@ -21,8 +21,8 @@ from assignlab.group import group
 from assignlab.hashes import Keys, keys, numbered
 
 SYLLABLES = (
-    "an ar be da de el en er ga he in ka la le li ma me mi na ne no on or pa ra re ri ro sa se si so "
-    "sta ta te ti to tu un ur va ve vi wa ya za"
+    "an ar be da de el en er ga he in ka la le li ma me mi na ne no on or pa ra re ri ro sa se si "
+    "so sta ta te ti to tu un ur va ve vi wa ya za"
 ).split()
 KINDS = ("words", "numbers", "uuids")
 
@@ -191,9 +191,9 @@ def reordering(
 
     ``records`` are sent, then partitions are added, then as many are sent again; ``unread`` of the
     first lie unread at that time. Columns: ``moved_keys``: share of keys that change partition,
-    ``law``; ``moved_records``: share of the later records that go elsewhere than their key's earlier
-    ones; ``out_of_order``: share of the keys in use that have unread records in the old partition
-    and later ones in another, so that the later may be read first.
+    ``law``; ``moved_records``: share of the later records that go elsewhere than their key's
+    earlier ones; ``out_of_order``: share of the keys in use that have unread records in the old
+    partition and later ones in another, so that the later may be read first.
     """  # fmt: skip
     rows = []
     for seed, (before, after) in product(seeds, growths):

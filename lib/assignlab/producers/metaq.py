@@ -6,8 +6,8 @@ partition. ``OrderedMessagePartitionSelector`` leaves the choice to the applicat
 
 import numpy as np
 
-from assignlab.producers.draws import scrambled
 from assignlab.producers.drawn import drawn_below
+from assignlab.producers.draws import scrambled
 from assignlab.producers.kafka_hash import to_positive
 from assignlab.producers.partitioner import NONE, Partitioner, Records, State, Topics
 

@@ -1,11 +1,11 @@
 """The original partitioners, asked one history at a time, and what they answered, recorded.
 
 Java's run in the modules ``producers...`` of ``oracle/``, one JVM a release; other clients' in the
-programs of ``oracle/producer-clients/``, where their packages are installed. Recorded answers are in
-``tests/golden/producers/<name>.jsonl.xz``; keys there are numbers into ``keys.json`` beside them.
+programs of ``oracle/producer-clients/``, where their packages are installed. Recorded answers are
+in ``tests/golden/producers/<name>.jsonl.xz``, where keys are numbers into ``keys.json``.
 
-    python -m assignlab.producers.originals                  # record all anew, where they can be asked
-    python -m assignlab.producers.originals --check default  # fresh histories, every release that is known
+    python -m assignlab.producers.originals                   # record all anew
+    python -m assignlab.producers.originals --check built-in  # fresh histories, every release known
 """
 
 import argparse

@@ -54,8 +54,8 @@ class Records(NamedTuple):
 
     ``topics`` int64[n]; ``keys``; ``explicit`` int64[n], the partition that the application names,
     or NONE. What the producer's buffer says about the partition chosen first, all bool[n]:
-    ``new_batch``: it has no batch with room for the record; ``full_before``, ``full_after``: all its
-    batches are full or sent, before the record is appended and after. ``sizes`` int64[n]: bytes
+    ``new_batch``: it has no batch with room for the record; ``full_before``, ``full_after``: all
+    its batches are full or sent, before the record is appended and after. ``sizes`` int64[n]: bytes
     that the record adds to its batch.
     """
 
@@ -72,9 +72,9 @@ class State(NamedTuple):
     """What a partitioner remembers, per topic: int64[t] each, NONE where there is nothing yet.
 
     ``turn``: counter, or sticky partition. ``noted``: bytes sent to the sticky partition, or an
-    answer to be repeated. ``random`` uint64[1]: the generator (see :mod:`~assignlab.producers.draws`). ``loads``,
-    ``load_ids`` int64[t, p] and ``load_lengths`` int64[t]: the load tables of the built-in
-    partitioner, length 0 for none.
+    answer to be repeated. ``random`` uint64[1]: the generator, see
+    :mod:`~assignlab.producers.draws`. ``loads``, ``load_ids`` int64[t, p] and ``load_lengths``
+    int64[t]: the load tables of the built-in partitioner, length 0 for none.
     """
 
     turn: np.ndarray
@@ -130,6 +130,11 @@ class Partitioner:
     exact_draws: bool = True
     explicit_errors: tuple[str, ...] = ()
     sees_explicit: bool = False
+
+    @property
+    def versions(self) -> str:
+        """The versions that behave so, in words."""
+        return self.first if self.first == self.last else f"{self.first} to {self.last}"
 
     def start(self, of: Topics, seed: int = 0) -> State:
         """The state of a new producer with this partitioner."""

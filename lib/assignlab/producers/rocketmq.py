@@ -8,8 +8,8 @@ import numpy as np
 
 from assignlab.errors import OriginalError
 from assignlab.hashes import java_strings
-from assignlab.producers.draws import scrambled
 from assignlab.producers.drawn import drawn_below
+from assignlab.producers.draws import scrambled
 from assignlab.producers.partitioner import Partitioner, Records, State, Topics
 
 

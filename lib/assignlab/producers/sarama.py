@@ -12,7 +12,7 @@ from assignlab.hashes import fnv1a
 from assignlab.producers.drawn import hashed_or_drawn
 from assignlab.producers.kafka_hash import by_murmur2, to_positive
 from assignlab.producers.librdkafka import by_crc32, by_fnv1a
-from assignlab.producers.partitioner import NONE, Partitioner, Records, State, Topics
+from assignlab.producers.partitioner import Partitioner, Records, State, Topics
 
 
 def hash_sign_dropped(records: Records, of: Topics, state: State) -> np.ndarray:
