@@ -852,12 +852,12 @@ def reassign_partition(potential, held, moves, seats, topic, x, new):
 def ask_whether_balanced(shape, potential, held, fixed, witness, release):
     """The original's ``isBalanced``: DONE if not, BALANCED, or NO_ELEMENT if nobody takes part.
 
-    ``witness``: (member, partition) that showed imbalance last time; mostly it still does.
+    ``witness``: (member, partition) that showed imbalance last time; mostly it still does. A
+    difference of one, which counts before 3.5, is no witness: it does not count while no members
+    differ by more.
     """
     harmless = 1 if release >= BALANCE_OF_ONE else 0
-    if witness[0] >= 0 and shows_imbalance(
-        shape, potential, held, witness[0], witness[1], harmless
-    ):
+    if witness[0] >= 0 and shows_imbalance(shape, potential, held, witness[0], witness[1], 1):
         return DONE
     fewest = NOT_SEATED
     most = -1
