@@ -8,6 +8,7 @@ import org.apache.kafka.common.TopicPartition;
 
 import java.io.BufferedInputStream;
 import java.io.BufferedOutputStream;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.util.ArrayList;
@@ -33,25 +34,31 @@ final class Answers implements AutoCloseable {
 
     /** The answer of {@code strategy}; an error in it is thrown, as the original would throw. */
     Map<String, List<TopicPartition>> ask(String strategy, Question question) throws IOException {
-        try (JsonGenerator json = JSON.createGenerator(questions)) {
+        // Complete before it is sent: what a failing test hands over may break the writing of it.
+        ByteArrayOutputStream line = new ByteArrayOutputStream();
+        try (JsonGenerator json = JSON.createGenerator(line)) {
             question.write(json, strategy);
         }
-        questions.write('\n');
+        line.write('\n');
+        line.writeTo(questions);
         questions.flush();
         if (replies == null) // not before: a parser reads the first bytes when it is made
             replies = JSON.createParser(new BufferedInputStream(process.getInputStream(), BUFFER));
         Map<String, List<TopicPartition>> assignment = null;
+        String error = null;
         expect(replies.nextToken(), JsonToken.START_OBJECT);
         while (replies.nextToken() == JsonToken.FIELD_NAME) {
             String field = replies.currentName();
             replies.nextToken();
             if (field.equals("error"))
-                throw new IllegalStateException("assignlab answers: " + replies.getText());
-            if (field.equals("assignment"))
+                error = replies.getText();
+            else if (field.equals("assignment"))
                 assignment = readLists();
             else
                 replies.skipChildren();
         }
+        if (error != null)
+            throw new IllegalStateException("assignlab answers: " + error);
         return assignment;
     }
 
