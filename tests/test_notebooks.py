@@ -81,6 +81,16 @@ def test_the_published_measurement_is_met(results):
     assert table["published after"].tolist() == table["ours after"].tolist()
 
 
+@needs_java
+def test_the_scorecard_finds_ours_and_the_originals_at_one(results):
+    table = pd.read_csv(results / "04_conformance_scorecard" / "scorecard.csv")
+    both = table.dropna(subset=["ours", "the jar's"])
+    assert len(both) >= 60
+    assert both["ours"].tolist() == both["the jar's"].tolist()
+    off = pd.read_csv(results / "04_conformance_scorecard" / "mismatches.csv")
+    assert {"stale text", "misprint", "doubtful", "other version"} == set(off["verdict"])
+
+
 def test_plain_papermill_runs_a_notebook_from_any_folder(tmp_path):
     name = NOTEBOOKS[0]
     command = [

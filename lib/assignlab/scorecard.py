@@ -1,8 +1,8 @@
 """The scorecard: what texts claim an assignor gives, what ours gives, what the original gives.
 
 ``published/examples.yaml`` holds the claims: a source, a group, a strategy, and the printed lists
-or numbers. ``published/originals.jsonl`` holds the very group documents that were asked, with what the
-original answered, so that the table needs no Java:
+or numbers. ``published/originals.jsonl`` holds the very group documents that were asked, with what
+the original answered, so that the table needs no Java:
 
     python -m assignlab.scorecard --record    # ask the live originals anew
 
@@ -15,7 +15,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -162,7 +162,7 @@ def _sent(origin: dict, asked: dict, case: str) -> Example:
 
 
 def sending(partitioner: str, keys: list[str | None], partitions: int) -> Document:
-    """A history of a producer (:mod:`assignlab.producers.histories`): each record in a new batch."""
+    """A history of a producer, see ``producers/histories.py``: each record in a new batch."""
     return {
         "partitioner": partitioner,
         "seed": "0",
@@ -420,8 +420,12 @@ def record(originals: Originals) -> Iterator[Document]:
         if example.measure == "partitions":
             answer = asked_producer(example.group)
             if answer is not None:
-                release = producer_release(example.strategy)
-                yield {"case": example.case, "release": release, **example.group, "expected": answer}
+                yield {
+                    "case": example.case,
+                    "release": producer_release(example.strategy),
+                    **example.group,
+                    "expected": answer,
+                }
             continue
         generation[example.case] = generation.get(example.before, 0) + 1
         document = {"strategy": example.strategy, **example.group}
@@ -534,10 +538,11 @@ class WrongVerdict(AssignlabError):
         )
 
 
-def recheck(originals: Originals) -> list[str]:
-    """Cases whose live answer is not the recorded one."""
+def recheck(originals: Originals, cases: Iterable[str] | None = None) -> list[str]:
+    """Those of the cases (all unless given) whose live answer is not the recorded one."""
     changed = []
-    for case, record in recorded().items():
+    for case in recorded() if cases is None else cases:
+        record = recorded()[case]
         if "partitioner" in record:
             answer = asked_producer(asked(record)) or record["expected"]
         else:
@@ -557,6 +562,17 @@ def counts(frame: pd.DataFrame) -> pd.DataFrame:
         columns=list(VERDICTS),
         fill_value=0,
     )
+
+
+def live() -> str:
+    """Asks all originals again and says in a sentence what came of it; about a minute."""
+    try:
+        with Originals() as originals:
+            changed = recheck(originals)
+    except OriginalsUnavailable as why:
+        return f"The originals could not be asked here: {why}."
+    told = "none has changed" if not changed else f"changed: {', '.join(changed)}"
+    return f"All {len(recorded())} recorded answers were asked for again: {told}."
 
 
 def main() -> None:

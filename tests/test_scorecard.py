@@ -1,0 +1,88 @@
+"""The scorecard: every published output is there, judged by what the originals answered."""
+
+import dataclasses
+
+import pytest
+
+from assignlab import assignors, scorecard
+from assignlab.oracle import Originals, OriginalsUnavailable
+
+FIXTURES = [f"F-{n:02}" for n in range(1, 25)] + ["000", "001", "002", "003", "004"]
+NEWEST = ("range", "roundrobin", "sticky", "cooperative-sticky")
+
+
+@pytest.fixture(scope="module")
+def table():
+    return scorecard.table()
+
+
+def test_every_fixture_and_article_has_its_rows(table):
+    assert set(FIXTURES) <= set(table["fixture"])
+    assert len(table) >= 190
+    assert table["case"].is_unique
+
+
+def test_ours_is_what_the_original_answered(table):
+    both = table[(table["ours"] != "") & (table["the jar's"] != "")]
+    assert len(both) >= 170
+    assert both["ours"].tolist() == both["the jar's"].tolist()
+
+
+def test_every_strategy_of_the_collection_that_is_asked_answers(table):
+    without = table[(table["ours"] == "") & (table["verdict"] != scorecard.BEYOND)]
+    assert not set(without["strategy"]) & set(assignors.names())
+
+
+def test_a_claim_that_does_not_hold_says_why(table):
+    off = table[table["verdict"] != scorecard.MATCH]
+    assert set(off["verdict"]) == set(scorecard.VERDICTS) - {scorecard.MATCH}
+    assert (off["why"] != "").all()
+    assert (table[table["verdict"] == scorecard.MATCH]["why"] == "").all()
+    assert set(table["kind"]) <= set(scorecard.KINDS)
+
+
+@pytest.mark.parametrize(
+    ("case", "verdict"),
+    [("F-05/2.1", scorecard.MATCH), ("F-02/1", "misprint"), ("F-12/1", "doubtful")],
+)
+def test_a_wrong_verdict_is_refused(case, verdict, monkeypatch):
+    changed = tuple(
+        dataclasses.replace(example, verdict=verdict) if example.case == case else example
+        for example in scorecard.examples()
+    )
+    assert changed != scorecard.examples()
+    monkeypatch.setattr(scorecard, "examples", lambda: changed)
+    with pytest.raises(scorecard.WrongVerdict, match=case):
+        scorecard.table()
+
+
+def test_the_record_asks_what_the_file_says():
+    """A changed example has to be recorded anew: python -m assignlab.scorecard --record."""
+    wanted = [e for e in scorecard.examples() if e.case in scorecard.recorded()]
+    assert len(wanted) == len(scorecard.recorded())
+    for example in wanted:
+        document = scorecard.asked(scorecard.recorded()[example.case])
+        if example.measure == "partitions":
+            assert document == example.group
+            continue
+        assert document["strategy"] == example.strategy
+        assert document["topics"] == example.group["topics"]
+        for member, described in zip(document["members"], example.group["members"], strict=True):
+            assert member.items() >= described.items()
+
+
+def test_a_claim_that_names_a_stranger_is_refused():
+    group = {"topics": [], "members": [{"id": "a", "topics": []}]}
+    with pytest.raises(ValueError, match="'b'"):
+        scorecard.printed("lists", group, {"b": "tp0"})
+
+
+def test_the_newest_release_still_answers_as_recorded():
+    """The others are asked again by ``python -m assignlab.scorecard``: a JVM for each release."""
+    cases = [c for c, record in scorecard.recorded().items() if record.get("strategy") in NEWEST]
+    assert len(cases) > 50
+    try:
+        with Originals() as originals:
+            assert scorecard.recheck(originals, cases) == []
+    except OriginalsUnavailable as missing:
+        pytest.skip(f"the originals cannot be run: {missing}")
