@@ -45,8 +45,11 @@ def shape(group: Group) -> Shape:
     return Shape(order, topics, subscribed)
 
 
-def assign(group: Group) -> Assignment:
-    """Revoke what exceeds the quotas, then fill the members that have room."""
+def assign(group: Group, extras_in_turn: bool = False) -> Assignment:
+    """Revoke what exceeds the quotas, then fill the members that have room.
+
+    ``extras_in_turn``: before 4.0.1 the first members got the extra partitions, whatever they held.
+    """
     order, topics, subscribed = group.prepared(shape)
     if topics.size == 0:
         return sets.nothing(group)
@@ -54,7 +57,7 @@ def assign(group: Group) -> Assignment:
     held = sets.held(group)
     sizes = _subscribed_sizes(held.offsets, held.codes, subscribed)
     total = int(group.topics.partitions[topics].sum())
-    keep, room = quotas(order, sizes, total)
+    keep, room = quotas(order, sizes, total, extras_in_turn)
     codes = held.codes
     exceeding = order[(sizes > keep)[order]]
     if exceeding.size > 0:
@@ -85,7 +88,7 @@ def _subscribed_sizes(offsets, codes, subscribed):
 
 
 @njit
-def quotas(order, sizes, total):
+def quotas(order, sizes, total, extras_in_turn):
     """How much of ``sizes`` every member keeps, and for how many more it has room."""
     members = order.size
     extras = total % members  # members still to get one more
@@ -97,7 +100,7 @@ def quotas(order, sizes, total):
         quota = total // members + (1 if extra else 0)
         keep[m] = min(sizes[m], quota)
         room[m] = quota - keep[m]
-        if room[m] > 0 and extra and members - i > extras:
+        if not extras_in_turn and room[m] > 0 and extra and members - i > extras:
             room[m] -= 1  # a later member may fill it
             extra = False
         if extra:

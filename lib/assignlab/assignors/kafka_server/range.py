@@ -47,7 +47,7 @@ def topics_by_name(group: Group) -> np.ndarray:
 STRATEGY = Strategy(
     name="server-range",
     system="Kafka coordinator",
-    first="4.0.0",
+    first="3.9.0",
     last="4.4.0",
     protocol="server",
     sticky=False,

@@ -134,9 +134,11 @@ public final class EarlierRelease implements Computation {
     private static final class TopicIds extends AbstractSet<Uuid> {
         private final List<Uuid> walked = new ArrayList<>();
         private final Set<Uuid> ids = new HashSet<>();
+        private final Set<String> names;
 
-        TopicIds(List<String> names, ClusterTopics topics) {
-            for (String name : new HashSet<>(names))
+        TopicIds(List<String> named, ClusterTopics topics) {
+            names = new HashSet<>(named);
+            for (String name : names)
                 topics.topicMetadata(name).ifPresent(topic -> walked.add(topic.id()));
             ids.addAll(walked);
         }
@@ -151,9 +153,10 @@ public final class EarlierRelease implements Computation {
             return ids.contains(id);
         }
 
+        /** As the original's: names that no topic has are counted. */
         @Override
         public int size() {
-            return walked.size();
+            return names.size();
         }
     }
 
