@@ -2,9 +2,9 @@
 
 The same keys on both sides, made from one seed; one thread each, in one run. Compared first: sum
 and exclusive or of all hashes with those that kafka-clients' ``Utils.murmur2`` gives. Then the
-median round of each, and the ratio. Ours reads one flat array and writes an array of hashes; Java reads an
-array of arrays, as its producer holds keys, and writes the same. Needs Java and Maven; ``--alone``
-does without and compares nothing.
+median round of each, and the ratio. Ours reads one flat array and writes an array of hashes; Java
+reads an array of arrays, as its producer holds keys, and writes the same. Needs Java and Maven;
+``--alone`` does without and compares nothing.
 """
 
 import argparse

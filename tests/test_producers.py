@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from assignlab import hashes, producers
 from assignlab.errors import OriginalError, UnknownName
 from assignlab.oracle import Original, OriginalsUnavailable
-from assignlab.producers import delivery, kafka_built_in, load, originals
+from assignlab.producers import delivery, kafka_built_in, kip_794, load, originals
 from assignlab.producers.draws import generator
 from assignlab.producers.histories import BUFFER, drawable, history, key_pool, play, same
 from assignlab.producers.partitioner import fresh, topics
@@ -303,6 +303,13 @@ def test_no_key_is_out_of_order_that_does_not_move():
     assert frame[["moved_keys", "law", "moved_records", "out_of_order"]].to_numpy().max() == 0
 
 
+def test_clients_agree_on_all_keys_or_on_as_many_as_chance_gives():
+    names = ["built-in", "kafkajs", "sarama-hash"]
+    table = load.agreement(names, words(), 10).set_index("partitioner")
+    assert table.loc["built-in", "kafkajs"] == table.loc["sarama-hash", "sarama-hash"] == 1
+    assert abs(table.loc["built-in", "sarama-hash"] - 0.1) < 0.03
+
+
 # ---- delivery -------------------------------------------------------------------------------
 
 
@@ -342,6 +349,14 @@ def test_the_old_partitioner_feeds_the_slow_broker_and_the_new_one_does_not():
     assert new.shares[0] < even.shares[0]
     assert old.latency_ms.mean() > 10 * even.latency_ms.mean()
     assert even.latency_ms.mean() > new.latency_ms.mean()
+
+
+def test_the_model_of_kip_794_tells_the_configurations_apart_as_published():
+    frame = kip_794.beside_published([0.5], records=40_000).set_index("configuration")
+    for measure in ("average", "p99", "p999"):
+        assert frame[measure].is_monotonic_decreasing
+        assert frame[f"published_{measure}"].is_monotonic_decreasing
+    assert frame["mb_s"].iloc[0] < 0.9 < 0.98 < frame["mb_s"].iloc[1:].min()
 
 
 # ---- bad input ------------------------------------------------------------------------------

@@ -9,8 +9,8 @@ A history is a JSON object: ``partitioner``, ``seed`` (of the draws, unsigned 64
 - ``["refresh"]``: Kafka 0.8 forgets its partitions for records without a key.
 
 A history of the producer's buffer (``partitioner`` is ``accumulator``) has ``accumulator``
-(settings), ``partitions`` of its one topic, and steps ``["append", bytes of the value]``, ``["ready"]``,
-``["drain", partition]`` and ``["latency", partition, now in ms, 1 where it can drain]``.
+(settings), ``partitions`` of its one topic, and steps ``["append", bytes of the value]``,
+``["ready"]``, ``["drain", partition]`` and ``["latency", partition, now, 1 where it can drain]``.
 
 The answer is ``{"partitions": [...], "random": state of the generator afterwards}``, or
 ``{"error": class of the exception}``; a partition is null where the original drew by itself.

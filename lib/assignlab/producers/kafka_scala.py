@@ -42,7 +42,7 @@ def _run(records, of, state, positive, true_absolute) -> np.ndarray:
     )  # fmt: skip
     if failed >= 0:
         raise OriginalError(
-            "LeaderNotAvailableException", f"record {failed}: its topic has no partition with a leader"
+            "LeaderNotAvailableException", f"record {failed}: its topic has no leader at all"
         )
     return chosen
 

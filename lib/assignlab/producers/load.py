@@ -171,6 +171,36 @@ def end_to_end(
     return pd.DataFrame(rows)
 
 
+def first_partitions(names: Iterable[str], partitions: int, records: int) -> pd.DataFrame:
+    """Where the first records without a key go when each needs a batch of its own.
+
+    Columns: ``partitioner``, ``record`` (from 1), ``partition``. Seed 0 decides the draws.
+    """
+    every = np.ones(records, bool)
+    rows = [
+        {"partitioner": name, "record": record + 1, "partition": partition}
+        for name in names
+        for record, partition in enumerate(
+            producers.partitions_of(name, [None] * records, partitions, new_batch=every).tolist()
+        )
+    ]
+    return pd.DataFrame(rows)
+
+
+def agreement(names: Sequence[str], of: Keys, partitions: int) -> pd.DataFrame:
+    """Share of the keys that two partitioners put into the same partition, for every pair.
+
+    A square: the column ``partitioner`` and one column for each name.
+    """
+    chosen = {name: key_partitions(name, of, partitions) for name in names}
+    return pd.DataFrame(
+        [
+            {"partitioner": one, **{two: (chosen[one] == chosen[two]).mean() for two in names}}
+            for one in names
+        ]
+    )
+
+
 def moved_law(before: int, after: int) -> float:
     """Share of keys that change partition under hash % partitions, for evenly spread hashes.
 
