@@ -7,12 +7,22 @@
  * A member that subscribes to nothing cannot be read ("subscription_cnt <= 0") and is left out by
  * the leader, as here; it gets nothing. If that is everybody, the assignor is not run: no client of
  * such a group would be its leader, and the sticky assignor breaks down without members.
+ *
+ * Every question is answered by a child process, which starts with a sound heap; a child that is
+ * ended by a signal is an answer, too.
  */
 #include "rdkafka_cgrp.c"
 
 #include "cJSON.h"
 #include "rdkafka_assignor.h"
 #include "rdkafka_metadata.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#define CHILD_SECONDS 55
+
+static const char prefix[] = "librdkafka-";
 
 static rd_kafka_t *client(const char *strategy) {
         static rd_kafka_t *running[3];
@@ -37,6 +47,15 @@ static rd_kafka_t *client(const char *strategy) {
 
 static const char *text(const cJSON *object, const char *field) {
         return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, field));
+}
+
+/* The client that runs the document's strategy, NULL if there is none. */
+static rd_kafka_t *client_of(const cJSON *document) {
+        const char *strategy = document ? text(document, "strategy") : NULL;
+
+        if (!strategy || strncmp(strategy, prefix, sizeof(prefix) - 1))
+                return NULL;
+        return client(strategy + sizeof(prefix) - 1);
 }
 
 static int number(const cJSON *object, const char *field, int otherwise) {
@@ -181,11 +200,9 @@ static cJSON *failure(const char *kind, const char *reason) {
 }
 
 static cJSON *answer(const cJSON *document) {
-        static const char prefix[] = "librdkafka-";
-        const char *strategy = document ? text(document, "strategy") : NULL;
+        rd_kafka_t *rk       = client_of(document);
         const cJSON *list    = cJSON_GetObjectItemCaseSensitive(document, "members");
         int size             = cJSON_GetArraySize(list), cnt = 0, i, m;
-        rd_kafka_t *rk = NULL;
         rd_kafka_assignor_t *rkas;
         rd_kafka_group_member_t *members;
         rd_kafka_metadata_t *metadata;
@@ -193,11 +210,9 @@ static cJSON *answer(const cJSON *document) {
         char reason[512]        = "";
         cJSON *reply;
 
-        if (strategy && !strncmp(strategy, prefix, sizeof(prefix) - 1))
-                rk = client(strategy + sizeof(prefix) - 1);
         if (!rk)
                 return failure("BadDocument", "no JSON, or no strategy of librdkafka");
-        rkas     = rd_kafka_assignor_find(rk, strategy + sizeof(prefix) - 1);
+        rkas     = rd_kafka_assignor_find(rk, text(document, "strategy") + sizeof(prefix) - 1);
         metadata = cluster(document);
         members  = rd_calloc(size + 1, sizeof(*members));
         for (i = 0; i < size; i++) {
@@ -236,18 +251,44 @@ static cJSON *answer(const cJSON *document) {
         return reply;
 }
 
+static void say(const cJSON *reply, int to) {
+        char *said = cJSON_PrintUnformatted(reply);
+        dprintf(to, "%s\n", said);
+        free(said);
+}
+
+/* Let a child answer on standard output; 0, or the signal that ended it. */
+static int ask_child(const cJSON *document) {
+        pid_t child = fork();
+        int status;
+
+        if (child == 0) {
+                alarm(CHILD_SECONDS); /* nobody else would end a child that runs for ever */
+                say(answer(document), STDOUT_FILENO);
+                _exit(0);
+        }
+        waitpid(child, &status, 0);
+        return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
 int main(void) {
         char *line  = NULL;
         size_t room = 0;
 
         while (getline(&line, &room, stdin) > 0) {
                 cJSON *document = cJSON_Parse(line);
-                cJSON *reply    = answer(document);
-                char *said      = cJSON_PrintUnformatted(reply);
-                puts(said);
-                fflush(stdout);
-                free(said);
-                cJSON_Delete(reply);
+                int ended;
+
+                client_of(document); /* made here, kept for all children */
+                ended = ask_child(document);
+                if (ended) {
+                        const char *name = ended == SIGABRT   ? "SIGABRT"
+                                           : ended == SIGALRM ? "SIGALRM"
+                                                              : "SIGSEGV";
+                        cJSON *reply     = failure(name, strsignal(ended));
+                        say(reply, STDOUT_FILENO);
+                        cJSON_Delete(reply);
+                }
                 cJSON_Delete(document);
         }
         return 0;
