@@ -149,6 +149,7 @@ class Coordinator:
             if self._select_protocol() == self.protocol:
                 # Nothing changes for the others: it gets what it had (KIP-345).
                 member.awaiting_join = False
+                self._persist()
                 others = self._walk() if self.leader == new_id else None
                 self.answer(client, client.joined, None, new_id, self.generation, self.protocol,
                             others, others is not None)  # fmt: skip
@@ -245,6 +246,7 @@ class Coordinator:
         self.generation += 1
         if not self.members:
             self.protocol = None
+            self._persist()
             self._transition(EMPTY_GROUP)
             return
         self.protocol = self._select_protocol()
@@ -329,11 +331,15 @@ class Coordinator:
         for other in self.members.values():
             other.assignment, other.claim = assignment.get(other.id, (EMPTY, None))
         self._transition(STABLE)
-        self._persisted = (self.generation, self.protocol, self.leader, dict(self.members))
+        self._persist()
         for other in list(self.members.values()):
             if other.awaiting_sync:
                 self._answer_sync(other)
                 self._session_lasts(other)
+
+    def _persist(self) -> None:
+        """Write the group to the offsets topic."""
+        self._persisted = (self.generation, self.protocol, self.leader, dict(self.members))
 
     def _answer_sync(self, member: GroupMember) -> None:
         member.awaiting_sync = False
@@ -479,6 +485,8 @@ class Coordinator:
         for member in {id(m): m for m in (*before, *self.members.values())}.values():
             if member.id in self.members:
                 self._session_lasts(member)
+                if member.client.generation == self.generation and member.client.alive:
+                    member.client.belongs_again()
             self._judge_commits_of(member.client)
 
     # ---- steps ---------------------------------------------------------------------------------
@@ -686,7 +694,7 @@ class Client(Consumer):
             self.member_id = member_id
             self._send_join()
         elif error == NOT_COORDINATOR:
-            self.clock.after(self.config.retry_backoff_ms, self.in_time, self._send_join)
+            self.clock.after(self.config.retry_backoff_ms, self.in_time, self._rejoin_again)
         elif error in (FENCED_INSTANCE_ID, INCONSISTENT_GROUP_PROTOCOL):
             self._die(error)
         elif error is not None:
@@ -700,6 +708,7 @@ class Client(Consumer):
             self.phase = SYNCING
             self.set_verdict()
             self._start_heartbeats()
+            self.poll_interval_begins()
             self.snapshot = None
             if members is None:
                 self._send_sync({})
@@ -810,7 +819,7 @@ class Client(Consumer):
     def _heartbeat(self) -> None:
         """A heartbeat arrives at the coordinator; the next one follows."""
         self._beat = None
-        if not self.alive or self.phase == UNJOINED:
+        if not self.alive or self.phase in (UNJOINED, JOINING):
             return
         if self.clock.now - self.config.latency_ms < self.frozen_until:
             self._beat = self.clock.at(self.frozen_until + self.config.latency_ms, self._heartbeat)
@@ -832,24 +841,20 @@ class Client(Consumer):
             self._die(error)
         elif error != NOT_COORDINATOR:
             self._error(error)
-            self._reset(error)
-            if not self.joining:
-                self.request_rejoin(error)
+            self._reset_and_rejoin(error)
 
     # ---- leaving, losing, failing --------------------------------------------------------------
 
     def poll_interval_exceeded(self) -> None:
         """The heartbeat thread leaves the group; the application notices at its next poll."""
-        if self.phase == UNJOINED:
-            return
+        if self.phase in (UNJOINED, JOINING):
+            return  # there is no heartbeat thread that would notice
         self.tell("poll interval exceeded", self.held)
         if self.instance is None:
             self.clock.after(
                 self.config.latency_ms, self.coordinator.leave_group, self, self.member_id
             )
-        self._reset("max.poll.interval.ms exceeded")
-        if not self.joining:
-            self.request_rejoin("consumer poll timeout has expired")
+        self._reset_and_rejoin("max.poll.interval.ms exceeded")
 
     def close(self) -> None:
         """The application closes the consumer, from its poll."""
@@ -882,6 +887,14 @@ class Client(Consumer):
         self._stop_heartbeats()
         self.tell("crashed", self.held)
         self.end("crash")
+
+    def _reset_and_rejoin(self, reason: str) -> None:
+        waits = self.phase == SYNCING
+        self._reset(reason)
+        if waits:
+            self._rejoin_again()  # the answer to SyncGroup would find another generation
+        elif not self.joining:
+            self.request_rejoin(reason)
 
     def _reset(self, reason: str) -> None:
         """The generation is gone; all errors but ILLEGAL_GENERATION cost the member id too."""

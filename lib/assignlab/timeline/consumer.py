@@ -55,6 +55,7 @@ class Consumer:
                 config.auto_commit_interval_ms if config.commit == "auto"
                 else config.commit_interval_ms,
                 config.latency_ms, config.replication_ms, config.max_poll_interval_ms,
+                config.retry_backoff_ms,
             ],
             dtype=np.int64,
         )  # fmt: skip
@@ -70,6 +71,8 @@ class Consumer:
         self.own = self.position = self.batch = self.flight = self._fresh = EMPTY
         self.starts = self.because = self.since = EMPTY
         self._refusals = 0
+        self._awaited: dict[int, int] = {}
+        self._takes = 0
 
     # ---- time ----------------------------------------------------------------------------------
 
@@ -106,6 +109,8 @@ class Consumer:
         if not (self._slow or self.verdict == ASKED) or not self.alive:
             return
         at, flight = int(self.state[NEXT]), int(self.state[FLIGHT_AT])
+        if self.state[PHASE] == POLL and (self._blocked or self._waiting):
+            at = NEVER
         if flight >= 0:
             at = min(at, flight)
         if at < NEVER:
@@ -194,6 +199,12 @@ class Consumer:
         self.stall(for_ms)
         self.frozen_until = self.clock.now + for_ms
 
+    def poll_interval_begins(self) -> None:
+        """``max_poll_interval_ms`` are counted from now on."""
+        self.state[LAST_POLL] = self.clock.now
+        if self.state[PHASE] == PROCESS:
+            self._check_poll_interval()
+
     def _check_poll_interval(self) -> None:
         if self._poll_check is not None:
             self._poll_check.cancel()
@@ -226,13 +237,16 @@ class Consumer:
             (self.held_generation, np.full(partitions.size, self.generation))
         )
         self.tell("assigned", partitions)
-        self.clock.after(2 * self.config.latency_ms, self.in_time, self._begin, partitions,
-                         self.clock.now)  # fmt: skip
+        self._takes += 1
+        self._awaited |= dict.fromkeys(partitions.tolist(), self._takes)
+        self.clock.after(2 * self.config.latency_ms, self.in_time, self.at_poll, self._begin,
+                         partitions, self._takes)  # fmt: skip
 
     def _begin(self, partitions: np.ndarray, taken: int) -> None:
-        """The committed offsets are here: start, with what is still held since then."""
-        place = {p: since for p, since in zip(self.held.tolist(), self.held_since.tolist(), strict=True)}
-        partitions = np.array([p for p in partitions.tolist() if place.get(p) == taken], dtype=np.int64)
+        """In poll, the committed offsets are here: start, with what is still held since then."""
+        partitions = partitions[[self._awaited.get(p) == taken for p in partitions.tolist()]]
+        for p in partitions.tolist():
+            del self._awaited[p]
         if partitions.size == 0:
             return
         self.advance()
@@ -283,6 +297,8 @@ class Consumer:
         if partitions is not None:
             held = ~np.isin(self.held, partitions)
         if not held.all():
+            for p in self.held[~held].tolist():
+                self._awaited.pop(p, None)
             if self.valid:
                 self._book_ownership(~held)
             self.held, self.held_since = self.held[held], self.held_since[held]
@@ -305,8 +321,8 @@ class Consumer:
         )
 
     def _abort(self) -> None:
-        """A transaction that is under way is not committed; its outputs were written all the same."""
-        if self.mode == TRANSACTION and self.state[PHASE] in (PROCESS, COMMIT_AFTER):
+        """The open transaction is not committed; its outputs were written all the same."""
+        if self.mode == TRANSACTION and self.state[PHASE] == PROCESS:
             written = poll_loop.processed(
                 self.clock.now, self.state, self.position, self.batch, self.settings
             )
@@ -326,8 +342,10 @@ class Consumer:
             self.valid = False
 
     def belongs_again(self) -> None:
-        """The group counts on this consumer from now on; whatever it held was given up."""
-        self.valid = True
+        """The group counts on this consumer from now on."""
+        if not self.valid:
+            self.held_since = np.full(self.held.size, self.clock.now)
+            self.valid = True
 
     def end(self, why: str) -> None:
         """The process is over: nothing of it is left but a commit that is under way."""
@@ -375,9 +393,13 @@ class Consumer:
         at = int(self.state[FLIGHT_AT])
         if at >= 0:
             self.state[FLIGHT_AT] = -1
+            transaction = None
+            if self.mode == TRANSACTION:
+                transaction = self.batch.copy(), self.because, self.since
             self.clock.at(
-                at, self._arrive, self.own.copy(), self.flight.copy(), self.identity(), None
-            )
+                at, self._arrive, self.own.copy(), self.flight.copy(), self.identity(), None,
+                transaction,
+            )  # fmt: skip
 
     def _commit_arrived(self) -> None:
         """A commit of the loop that has to be decided on."""
@@ -385,17 +407,31 @@ class Consumer:
         s[FLIGHT_AT] = -1
         error = self._decide(self.own, self.flight, self.identity())
         if error is not None and self.mode in (poll_loop.BEFORE, TRANSACTION):
-            self._abort()
+            if self.mode == TRANSACTION:
+                s[ABORTED] += s[poll_loop.BATCH_SIZE]
             self.position[:] = self.batch
             s[PHASE] = COMMIT_AFTER
+            s[NEXT] += self.config.retry_backoff_ms
         elif self.mode == TRANSACTION:
             self.batch[:] = self.position
         if error is not None:
             self.clock.after(self.config.latency_ms, self.in_time, self.commit_failed, error)
 
-    def _arrive(self, partitions, offsets, sent, done) -> None:
-        """A commit of its own arrives at the coordinator."""
+    def _arrive(self, partitions, offsets, sent, done, transaction=None) -> None:
+        """A commit of its own arrives at the coordinator.
+
+        ``transaction``: where its batch began, for deliveries that become good with it.
+        """
         error = self._decide(partitions, offsets, sent)
+        if transaction is not None:
+            starts, because, since = transaction
+            if error is None:
+                self.log.delivered(
+                    partitions, starts, offsets, because, self.number, since, self.clock.now,
+                    "transaction committed",
+                )  # fmt: skip
+            else:
+                self.state[ABORTED] += int((offsets - starts).sum())
         if done is not None:
             self.clock.after(self.config.latency_ms, self.in_time, done, error)
         elif error is not None:

@@ -25,8 +25,8 @@ POLL, PROCESS, COMMIT_AFTER, COMMIT_BEFORE, HALTED = 0, 1, 2, 3, 4
 
 # What does not change during a run, int64[SETTINGS].
 MODE, PROCESSING_US, MAX_RECORDS, MIN_RECORDS, MAX_WAIT = 0, 1, 2, 3, 4
-COMMIT_INTERVAL, LATENCY, REPLICATION, MAX_POLL_INTERVAL = 5, 6, 7, 8
-SETTINGS = 9
+COMMIT_INTERVAL, LATENCY, REPLICATION, MAX_POLL_INTERVAL, BACKOFF = 5, 6, 7, 8, 9
+SETTINGS = 10
 
 # Modes, in the order of ``config.COMMITS``.
 AUTO, AFTER, BEFORE, TRANSACTION, NONE = 0, 1, 2, 3, 4
@@ -173,11 +173,12 @@ def advance(
             if verdict == FAILS:
                 s[FAILED] += 1
                 if mode == BEFORE or mode == TRANSACTION:
-                    # The application gives the batch up and reads it again.
+                    # The application gives the batch up, waits a bit, and reads it again.
                     if mode == TRANSACTION:
                         s[ABORTED] += s[BATCH_SIZE]
                     seek_back(position, batch)
                     s[PHASE] = COMMIT_AFTER
+                    s[NEXT] = flight_at + latency + settings[BACKOFF]
                 continue
             s[COMMITS] += 1
             for k in range(own.size):
