@@ -58,7 +58,8 @@ def running(log: Path, ready: str, *arguments: str):
     environment = os.environ | {
         "JAVA_HOME": java_home(),
         "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_DAEMON_MEMORY": "256m",
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_DAEMON_MEMORY": "600m",  # also that of a Connect server, which wants 450
     }
     # Workers know the package from the zip, or not at all.
     environment.pop("PYTHONPATH", None)
@@ -134,7 +135,6 @@ def test_spark_connect_gives_the_same_table(tmp_path):
         "--conf", f"spark.connect.grpc.binding.port={port}",
         "--conf", "spark.connect.grpc.binding.address=127.0.0.1",
         "--conf", "spark.driver.bindAddress=127.0.0.1",
-        "--conf", f"spark.pyspark.python={sys.executable}",
         "--conf", "spark.ui.enabled=false",
         "spark-internal",
     ):  # fmt: skip
