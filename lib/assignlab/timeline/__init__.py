@@ -1,5 +1,7 @@
 """A consumer group in simulated time: triggers, coordinator, generations, offsets, delivery.
 
+A crash, seen 43 s later, when the session is over:
+
 >>> from assignlab import timeline
 >>> scenario = timeline.Scenario(
 ...     topics=[timeline.Topic("t", 4, rate=10)],
@@ -10,6 +12,25 @@
 >>> history = timeline.run(scenario, strategy="range", seed=1)
 >>> [event.time_ms for event in history.events if event.kind == "generation"]
 [6005, 63011]
+
+The stale commit. ``slow`` stands still for a minute, its partition goes to ``quick``; then it wakes
+up and commits what it had processed before. Generations keep that out (UNKNOWN_MEMBER_ID); without
+the check the offset goes back, and when ``quick`` crashes soon after, its successor reads again what
+was processed long ago:
+
+>>> stale = timeline.Scenario(
+...     topics=[timeline.Topic("t", 2, rate=10)],
+...     members=[timeline.Member("slow"), timeline.Member("quick")],
+...     actions=[timeline.freeze(20_000, "slow", for_ms=60_000), timeline.crash(81_000, "quick")],
+...     duration_ms=180_000,
+... )
+>>> for fencing in (True, False):
+...     config = timeline.Config(fencing=fencing, auto_offset_reset="earliest")
+...     history = timeline.run(stale, config, "range", seed=1)
+...     told = [e.detail for e in history.events if e.time_ms == 80_001]
+...     print(*told, dict(timeline.repeats(history).values.tolist()))
+UNKNOWN_MEMBER_ID {'passed by: session expired': 539, 'crash': 58}
+offsets went back {'offset set back by slow': 610, 'passed by: session expired': 539, 'crash': 29}
 """
 
 from collections.abc import Sequence

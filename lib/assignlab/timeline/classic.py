@@ -133,7 +133,7 @@ class Coordinator:
         if old.awaiting_sync:
             self.answer(old.client, old.client.synced, FENCED_INSTANCE_ID)
         self._watch_commits_of(old.client)
-        old.client.passed_by()
+        old.client.passed_by("replaced by its instance id")
         member = GroupMember(
             new_id, client, request, old.instance, awaiting_join=True, assignment=old.assignment,
             claim=old.claim, is_new=False,
@@ -261,7 +261,7 @@ class Coordinator:
                             self.generation, self.protocol, others, False)  # fmt: skip
             else:
                 # A static member that did not come: it stays, the generation goes on without it.
-                member.client.passed_by()
+                member.client.passed_by("static, did not join in time")
             self._session_lasts(member)
             self.pending_sync.add(member.id)
         for client in clients:
@@ -434,7 +434,7 @@ class Coordinator:
         if self.leader == member_id:
             walk = self._walk() if self.members else []
             self.leader = walk[0].id if walk else None
-        client.passed_by()
+        client.passed_by(why)
         self._judge_commits_of(client)
         client.tell("removed", client.held, why)
 

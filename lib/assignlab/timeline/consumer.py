@@ -334,9 +334,10 @@ class Consumer:
             self.held_generation[which],
         )  # fmt: skip
 
-    def passed_by(self) -> None:
+    def passed_by(self, why: str) -> None:
         """The group goes on without this consumer, which may not know yet."""
         if self.valid:
+            self.log.ended[self.own] = self.log.reason(f"passed by: {why}")
             if self.held.size:
                 self._book_ownership(np.ones(self.held.size, dtype=np.bool_))
             self.valid = False

@@ -331,7 +331,7 @@ class Coordinator:
             self._set(member, STABLE, STATIC_LEAVING_EPOCH, member.assigned,
                       np.zeros_like(member.assigned_epochs), EMPTY)  # fmt: skip
             if client.alive:
-                client.passed_by()
+                client.passed_by("static, left for a while")
                 client.set_verdict()
         else:
             self._fence(member, "left")
@@ -347,7 +347,7 @@ class Coordinator:
             self.static.pop(member.instance, None)
         if member.revocation_timer is not None:
             member.revocation_timer.cancel()
-        client.passed_by()
+        client.passed_by(why)
         if client.alive:
             client.set_verdict()
         client.tell("removed", client.held, why)

@@ -272,7 +272,7 @@ class World:
                 client.advance()
                 if client.valid:
                     history.frontier[client.own] = client.processed()
-                client.passed_by()
+                client.passed_by("end of the run")
                 client.give_up(None, "end of the run")
             history.polls += int(client.state[POLLS])
             history.commits += int(client.state[COMMITS])

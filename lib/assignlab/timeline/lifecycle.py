@@ -1,0 +1,380 @@
+"""Stories of one group and how to read them: stale commits, states, errors, the offsets of a log.
+
+The scenarios are plain data, to be run with :func:`assignlab.timeline.run`; the readings turn a
+history into small tables, in seconds.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from assignlab.timeline.config import Config
+from assignlab.timeline.history import History
+from assignlab.timeline.measure import repeats, totals, watched_frame
+from assignlab.timeline.scenario import (
+    Action,
+    Member,
+    Scenario,
+    Topic,
+    coordinator_moves,
+    crash,
+    freeze,
+    join,
+    leave,
+
+    stall,
+
+)
+
+SECOND = 1000
+
+
+# ---- the stale commit --------------------------------------------------------------------------
+
+
+def stale_commit(
+    frozen_ms: int, crash_after_ms: int, rate: float = 50.0, processing_ms: float = 5.0
+) -> Scenario:
+    """Two members; ``a`` freezes at 20 s, ``b`` gets its partition, ``a`` comes back and commits.
+
+    ``crash_after_ms``: so long after ``a`` is back ``b`` crashes, and whoever takes over starts
+    where the last commit says. ``rate``: records a second and partition. The partition of ``a`` is
+    ``t``'s 0, and is watched.
+    """
+    back = 20 * SECOND + frozen_ms
+    return Scenario(
+        topics=[Topic("t", 2, rate=rate)],
+        members=[Member(name, processing_ms=processing_ms) for name in "ab"],
+        actions=[freeze(20 * SECOND, "a", frozen_ms), crash(back + crash_after_ms, "b")],
+        duration_ms=back + crash_after_ms + 40 * SECOND,
+        watch=[("t", 0)],
+        sample_ms=100,
+    )
+
+
+SAID = {
+    "action: freeze": "{member} stands still, heartbeats and all",
+    "action: crash": "{member} crashes",
+    "removed": "the coordinator removes {member}: {detail}",
+    "generation": "generation {generation} begins: {detail}",
+    "assigned": "{member} gets {partitions}",
+    "lost": "{member} learns that it lost {partitions}",
+    "commit refused": "{member} commits; the answer: {detail}",
+    "committed": "{member} commits; accepted, the offset goes back",
+}
+"""How :func:`steps` puts the kinds of events."""
+
+
+def steps(history: History, start_ms: int = 0) -> pd.DataFrame:
+    """A story step by step, for the first watched partition.
+
+    Columns: ``time_s``, ``what``, ``generation`` (of whom it happens to), ``committed_before`` and
+    ``committed_after``: the committed offset at the samples around.
+    """
+    watched = watched_frame(history)
+    label = watched["partition"].iloc[0]
+    watched = watched[watched["partition"] == label]
+    times, committed = watched["time_ms"].to_numpy(), watched["committed"].to_numpy()
+    rows = []
+    for event in history.events_frame().itertuples():
+        if event.time_ms < start_ms or event.kind not in SAID:
+            continue
+        if event.kind == "committed" and not event.detail:
+            continue
+        if event.kind == "assigned" and not event.partitions:
+            continue
+        before = np.searchsorted(times, event.time_ms, side="left") - 1
+        after = min(np.searchsorted(times, event.time_ms, side="right"), times.size - 1)
+        rows.append(
+            (
+                event.time_ms / SECOND, SAID[event.kind].format(**event._asdict()),
+                max(event.generation, 0) or None, committed[before], committed[after],
+            )
+        )  # fmt: skip
+    columns = ["time_s", "what", "generation", "committed_before", "committed_after"]
+    return pd.DataFrame(rows, columns=columns).astype({"generation": "Int64"})
+
+
+def read_again(history: History) -> pd.DataFrame:
+    """Which records of the first watched partition were delivered again, and from where.
+
+    Columns: ``member``, ``from_s``, ``from_offset``, ``to_offset`` (of its delivery), ``again``.
+    """
+    from assignlab.timeline.measure import deliveries_frame
+
+    topic, partition = history.scenario.watch[0]
+    rows = deliveries_frame(history)
+    rows = rows[(rows["topic"] == topic) & (rows["partition"] == partition)]
+    rows = rows.assign(from_s=rows["from_ms"] / SECOND, to_s=rows["to_ms"] / SECOND)
+    return rows[["member", "from_s", "to_s", "from_offset", "to_offset", "again"]]
+
+
+# ---- states ------------------------------------------------------------------------------------
+
+
+def life(delay_ms: int) -> Scenario:
+    """A group's whole life: it begins, grows, loses members, moves to another broker, is left."""
+    return Scenario(
+        topics=[Topic("t", 4, rate=20.0)],
+        members=[Member("a"), Member("b", start_ms=1 * SECOND)],
+        actions=[
+            join(25 * SECOND, Member("c")),
+            crash(45 * SECOND, "b"),
+            coordinator_moves(75 * SECOND),
+            leave(90 * SECOND, "a"),
+            leave(105 * SECOND, "c"),
+        ],
+        duration_ms=(115 * SECOND) + delay_ms,
+    )
+
+
+def states(history: History) -> pd.DataFrame:
+    """The states of a classic group: ``state``, ``from_s``, ``to_s``, ``generation``.
+
+    A group begins Empty. What the coordinator knew is Dead on a broker that is the coordinator no
+    longer; the next one reads the group from the offsets topic.
+    """
+    rows = [(0, "Empty", 0)]
+    for event in history.events:
+        state = event.detail
+        if event.kind == "action: coordinator_moves":
+            state = "Dead"
+        elif event.kind != "state":
+            continue
+        if state != rows[-1][1]:
+            rows.append((event.time_ms, state, max(event.generation, rows[-1][2])))
+    frame = pd.DataFrame(rows, columns=["time_ms", "state", "generation"])
+    ends = [*frame["time_ms"].iloc[1:], history.scenario.duration_ms]
+    return pd.DataFrame(
+        {
+            "state": frame["state"],
+            "from_s": frame["time_ms"] / SECOND,
+            "to_s": np.array(ends) / SECOND,
+            "generation": frame["generation"],
+        }
+    )
+
+
+# ---- who decides -------------------------------------------------------------------------------
+
+
+def decisions(history: History) -> pd.DataFrame:
+    """Who assigned in each generation: ``time_s``, ``generation``, ``strategy``, ``by``."""
+    rows = []
+    for event in history.events:
+        if event.kind == "generation":
+            strategy, _, who = event.detail.partition(", ")
+            by = who.removeprefix("leader ") if who.startswith("leader ") else "the coordinator"
+            rows.append((event.time_ms / SECOND, event.generation, strategy, by))
+    return pd.DataFrame(rows, columns=["time_s", "generation", "strategy", "by"])
+
+
+def voting(lists: Sequence[Sequence[str]]) -> Scenario:
+    """Members with these lists of strategies start one after the other; then the leader leaves."""
+    members = [
+        Member(f"c{i}", strategies=tuple(names), start_ms=100 * i) for i, names in enumerate(lists)
+    ]
+    return Scenario(
+        topics=[Topic("t", 2 * len(lists), rate=10.0)],
+        members=members,
+        actions=[leave(20 * SECOND, members[0].name)],
+        duration_ms=40 * SECOND,
+    )
+
+
+# ---- errors and how clients take them ----------------------------------------------------------
+
+
+class Mishap(NamedTuple):
+    """A situation that ends in an error: what happens, in which scenario, with which settings."""
+
+    what: str
+    protocol: str
+    strategy: str
+    scenario: Scenario
+    config: Config
+
+
+def mishaps() -> list[Mishap]:
+    """One scenario per error that a coordinator answers, or that a client raises by itself."""
+    topics = [Topic("t", 2, rate=50.0)]
+    pair = [Member("a", processing_ms=5.0), Member("b", processing_ms=5.0)]
+    static = [Member("a", instance="A", processing_ms=5.0), pair[1]]
+    slow = [pair[0], Member("b", processing_ms=40.0)]
+    newcomer = join(22 * SECOND, Member("c"))
+    twin = join(22 * SECOND, Member("a2", instance="A"))
+    other = join(22 * SECOND, Member("c", strategies=("roundrobin",)))
+    freezes = freeze(20 * SECOND, "a", 20 * SECOND)
+    stalls = stall(20 * SECOND, "a", 20 * SECOND)
+
+    def play(members, *actions: Action) -> Scenario:
+        return Scenario(topics, members, actions, duration_ms=70 * SECOND)
+
+    settings = Config(
+        commit="after", auto_offset_reset="earliest", max_poll_interval_ms=15 * SECOND,
+        session_timeout_ms=10 * SECOND, group_consumer_session_timeout_ms=10 * SECOND,
+    )  # fmt: skip
+    patient = Config(commit="after", auto_offset_reset="earliest", assignment_ms=3 * SECOND)
+    classic, new = "classic", "KIP-848"
+    return [
+        Mishap("frozen longer than its session, then commits", classic, "range",
+               play(pair, freezes), settings),
+        Mishap("processes one batch longer than max.poll.interval.ms, then commits", classic,
+               "range", play(pair, stalls), settings),
+        Mishap("commits while the group rebalances", classic, "cooperative-sticky",
+               play(slow, newcomer), settings),
+        Mishap("the coordinator moves before the new generation is written", classic, "range",
+               play(pair, newcomer, coordinator_moves(26 * SECOND)), patient),
+        Mishap("a second process with the same group.instance.id", classic, "range",
+               play(static, twin), settings),
+        Mishap("proposes no strategy that the others have", classic, "range",
+               play(pair, other), settings),
+        Mishap("commits while the coordinator moves", classic, "range",
+               play(pair, coordinator_moves(22 * SECOND)), settings),
+        Mishap("frozen longer than its session, then commits", new, "server-uniform",
+               play(pair, freezes), settings),
+        Mishap("a static member processes longer than max.poll.interval.ms, then commits", new,
+               "server-uniform", play(static, stalls), settings),
+        Mishap("a second process with the same group.instance.id", new, "server-uniform",
+               play(static, twin), settings),
+        Mishap("commits while the coordinator moves", new, "server-uniform",
+               play(pair, coordinator_moves(22 * SECOND)), settings),
+    ]  # fmt: skip
+
+
+TELLING = ("commit refused", "error", "fatal", "rejoin")
+ERRORS = (
+    "UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "REBALANCE_IN_PROGRESS", "FENCED_INSTANCE_ID",
+    "STALE_MEMBER_EPOCH", "UNRELEASED_INSTANCE_ID", "NOT_COORDINATOR", "CommitFailedException",
+    "INCONSISTENT_GROUP_PROTOCOL",
+)  # fmt: skip
+
+
+def reactions(cases: Iterable[Mishap], run) -> pd.DataFrame:
+    """Which error each situation ends in, and what the client does then, read off its history.
+
+    ``run``: :func:`assignlab.timeline.run`. Columns: ``error``, ``protocol``, ``situation``,
+    ``member``, ``at_s`` (the first time), ``times``, ``answers`` (what was refused: commit or
+    another request), ``generation`` (kept or reset), ``reaction``, ``lost`` (partitions that went
+    without onPartitionsRevoked), ``back_s`` (until it has an assignment again, null if it never
+    lost it).
+    """
+    rows = []
+    for case in cases:
+        history = run(case.scenario, case.config, case.strategy)
+        log = history.events_frame()
+        told = log[log["kind"].isin(TELLING) & log["detail"].isin(ERRORS)]
+        for (error, member), first in told.groupby(["detail", "member"], sort=False).first().iterrows():
+            mine = told[(told["detail"] == error) & (told["member"] == member)]
+            rows.append(_reaction(case, error, member, first, mine, log))
+    return pd.DataFrame(rows)
+
+
+def _reaction(case: Mishap, error: str, member: str, first, mine, log) -> dict:
+    after = log[(log["member"] == member) & (log["time_ms"] >= first["time_ms"])]
+    kinds = set(after["kind"])
+    lost = after[after["kind"] == "lost"]
+    again = after[(after["kind"] == "assigned") & (after["time_ms"] > first["time_ms"])]
+    rejoins = after[after["kind"] == "rejoin"]
+    reset = bool(len(lost)) or bool((rejoins["generation"] < 0).any())
+    if "fatal" in kinds:
+        reaction = "fatal: the application gets an exception, this consumer is over"
+    elif len(lost):
+        reaction = "drops its partitions (onPartitionsLost) and joins as a new member"
+    elif len(rejoins) or len(again):
+        reaction = "joins again and keeps its place"
+    else:
+        reaction = "none: it finds the coordinator, and a later commit counts"
+    back = bool(len(again)) and "fatal" not in kinds and (len(lost) or len(rejoins))
+    return {
+        "error": error,
+        "protocol": case.protocol,
+        "situation": case.what,
+        "member": member,
+        "at_s": first["time_ms"] / SECOND,
+        "times": int(len(mine[mine["kind"] == mine["kind"].iloc[0]])),
+        "answers": "commit" if (mine["kind"] == "commit refused").any() else "join or sync",
+        "generation": "over" if "fatal" in kinds else "reset" if reset else "kept",
+        "reaction": reaction,
+        "lost": int(lost["count"].sum()),
+        "back_s": (again["time_ms"].iloc[0] - first["time_ms"]) / SECOND if back else None,
+    }
+
+
+# ---- offsets -----------------------------------------------------------------------------------
+
+
+def quiet(rate: float, seconds: int, processing_ms: float = 1.0) -> Scenario:
+    """One member reads one partition and nothing happens; its offsets are watched closely."""
+    return Scenario(
+        topics=[Topic("t", 1, rate=rate)],
+        members=[Member("a", processing_ms=processing_ms)],
+        duration_ms=seconds * SECOND,
+        watch=[("t", 0)],
+        sample_ms=20,
+    )
+
+
+def polling(rates: Sequence[float], least: Sequence[int], run, seconds: int = 60) -> pd.DataFrame:
+    """How often poll returns, and with how much: one row per rate and ``fetch_min_records``.
+
+    Columns: ``rate`` (records a second), ``fetch_min_records``, ``polls_per_s``,
+    ``records_per_poll``.
+    """
+    rows = []
+    for rate in rates:
+        for fewest in least:
+            config = Config(auto_offset_reset="earliest", fetch_min_records=fewest)
+            history = run(quiet(rate, seconds), config, "range")
+            read = totals(history)["delivered"]
+            began = next(e.time_ms for e in history.events if e.kind == "assigned")
+            spent = (seconds * SECOND - began) / SECOND
+            rows.append((rate, fewest, history.polls / spent, read / max(history.polls, 1)))
+    return pd.DataFrame(
+        rows, columns=["rate", "fetch_min_records", "polls_per_s", "records_per_poll"]
+    )
+
+
+# ---- commits before a rebalance ----------------------------------------------------------------
+
+WAYS = {
+    "auto commit": {"commit": "auto"},
+    "own commits, listener commits": {"commit": "after", "commit_on_revoke": True},
+    "own commits, no listener": {"commit": "after"},
+}
+"""How what is processed is committed before a rebalance: title -> settings."""
+
+
+def newcomer(rate: float, members: int, partitions: int) -> Scenario:
+    """A member joins a group that is at work."""
+    return Scenario(
+        topics=[Topic("t", partitions, rate=rate)],
+        members=[Member(f"c{i}", processing_ms=1.0) for i in range(members)],
+        actions=[join(30 * SECOND, Member("newcomer", processing_ms=1.0))],
+        duration_ms=60 * SECOND,
+    )
+
+
+def commits_before_rebalance(
+    scenario: Scenario, strategies: Sequence[str], interval_ms: int, seeds: Iterable[int], run
+) -> pd.DataFrame:
+    """Records read again after a rebalance: columns ``strategy``, ``way``, ``seed``, ``repeated``,
+    ``reason`` (the first, empty where nothing is repeated)."""
+    rows = []
+    for strategy in strategies:
+        for way, settings in WAYS.items():
+            interval = {"commit_interval_ms": interval_ms} if settings["commit"] == "after" else {}
+            config = Config(
+                auto_offset_reset="earliest", auto_commit_interval_ms=interval_ms,
+                start_spread_ms=interval_ms, **settings, **interval,
+            )  # fmt: skip
+            for seed in seeds:
+                history = run(scenario, config, strategy, seed)
+                why = repeats(history)
+                rows.append(
+                    (strategy, way, seed, int(why["records"].sum()),
+                     why["reason"].iloc[0] if len(why) else "")
+                )  # fmt: skip
+    return pd.DataFrame(rows, columns=["strategy", "way", "seed", "repeated", "reason"])
