@@ -160,7 +160,7 @@ def ready(buffer, availability_timeout, state):
     """
     state.load_lengths[0] = 0
     partitions = buffer.known.size
-    if buffer.known.sum() < partitions:
+    if not buffer.known.all():
         return
     queues, ids = state.loads[0], state.load_ids[0]
     queues[:] = 0

@@ -132,7 +132,7 @@ def _deliver(
         if random_start:
             state.turn[0] = thread_local_int(state.random)
     record, now = 0, 0.0
-    while record < n or buffer.waiting.sum() > 0:
+    while record < n or (first >= 0).any():
         now = next_event(
             record, sent, first, created, linger, oldest, due, under_way, in_flight
         )

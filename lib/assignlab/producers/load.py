@@ -9,6 +9,7 @@ consumers, or one in any order, may read.
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -27,10 +28,11 @@ SYLLABLES = (
 KINDS = ("words", "numbers", "uuids")
 
 
+@cache
 def key_set(kind: str, count: int, seed: int = 0) -> Keys:
     """``count`` distinct keys: ``words`` made of syllables, ``numbers`` from 0, or ``uuids``.
 
-    Raises UnknownName for another kind.
+    The same call gives the same object, for reading. Raises UnknownName for another kind.
     """
     draws = np.random.default_rng([seed, count])
     if kind == "numbers":
