@@ -4,15 +4,18 @@ The scenarios are plain data, to be run with :func:`assignlab.timeline.run`; the
 history into small tables, in seconds.
 """
 
+import random
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from assignlab.timeline.classic import NOT_COORDINATOR
 from assignlab.timeline.config import Config
 from assignlab.timeline.history import History
-from assignlab.timeline.measure import repeats, totals, watched_frame
+from assignlab.timeline.measure import deliveries_frame, repeats, totals, watched_frame
 from assignlab.timeline.scenario import (
     Action,
     Member,
@@ -97,18 +100,23 @@ def steps(history: History, start_ms: int = 0) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).astype({"generation": "Int64"})
 
 
-def read_again(history: History) -> pd.DataFrame:
-    """Which records of the first watched partition were delivered again, and from where.
+def readings(history: History) -> pd.DataFrame:
+    """Who read what of the first watched partition, and how much of it again.
 
-    Columns: ``member``, ``from_s``, ``from_offset``, ``to_offset`` (of its delivery), ``again``.
+    Columns: ``member``, ``from_s``, ``to_s``, ``from_offset``, ``to_offset``, ``again`` (records).
     """
-    from assignlab.timeline.measure import deliveries_frame
-
     topic, partition = history.scenario.watch[0]
     rows = deliveries_frame(history)
     rows = rows[(rows["topic"] == topic) & (rows["partition"] == partition)]
     rows = rows.assign(from_s=rows["from_ms"] / SECOND, to_s=rows["to_ms"] / SECOND)
     return rows[["member", "from_s", "to_s", "from_offset", "to_offset", "again"]]
+
+
+def set_back(history: History) -> int:
+    """By how much the commits of the first watched partition went back, most, in records."""
+    rows = watched_frame(history)
+    committed = rows[rows["partition"] == rows["partition"].iloc[0]]["committed"].to_numpy()
+    return int(max((np.maximum.accumulate(committed) - committed).max(), 0))
 
 
 # ---- states ------------------------------------------------------------------------------------
@@ -157,6 +165,22 @@ def states(history: History) -> pd.DataFrame:
     )
 
 
+def happened(history: History) -> pd.DataFrame:
+    """What the scenario did to the group: ``time_s``, ``what``."""
+    starts = [(m.start_ms / SECOND, f"{m.name} starts") for m in history.scenario.members]
+    actions = sorted(history.scenario.actions, key=lambda action: action.at_ms)
+    rows = [(a.at_ms / SECOND, f"{a.member or ''} {DONE[a.kind]}".strip()) for a in actions]
+    return pd.DataFrame(starts + rows, columns=["time_s", "what"])
+
+
+DONE = {
+    "join": "joins", "leave": "leaves", "crash": "crashes", "return": "returns",
+    "restart": "restarts", "stall": "stalls", "freeze": "freezes", "subscribe": "resubscribes",
+    "create_topic": "topic created", "add_partitions": "partitions added",
+    "coordinator_moves": "coordinator moves",
+}  # fmt: skip
+
+
 # ---- who decides -------------------------------------------------------------------------------
 
 
@@ -202,31 +226,32 @@ def mishaps() -> list[Mishap]:
     topics = [Topic("t", 2, rate=50.0)]
     pair = [Member("a", processing_ms=5.0), Member("b", processing_ms=5.0)]
     static = [Member("a", instance="A", processing_ms=5.0), pair[1]]
-    slow = [pair[0], Member("b", processing_ms=40.0)]
     newcomer = join(22 * SECOND, Member("c"))
     twin = join(22 * SECOND, Member("a2", instance="A"))
     other = join(22 * SECOND, Member("c", strategies=("roundrobin",)))
     freezes = freeze(20 * SECOND, "a", 20 * SECOND)
     stalls = stall(20 * SECOND, "a", 20 * SECOND)
+    keeps_waiting = stall(22 * SECOND, "b", 6 * SECOND)
 
     def play(members, *actions: Action) -> Scenario:
         return Scenario(topics, members, actions, duration_ms=70 * SECOND)
 
     settings = Config(
-        commit="after", auto_offset_reset="earliest", max_poll_interval_ms=15 * SECOND,
-        session_timeout_ms=10 * SECOND, group_consumer_session_timeout_ms=10 * SECOND,
+        commit="after", auto_offset_reset="earliest", session_timeout_ms=10 * SECOND,
+        group_consumer_session_timeout_ms=10 * SECOND,
     )  # fmt: skip
-    patient = Config(commit="after", auto_offset_reset="earliest", assignment_ms=3 * SECOND)
+    hurried = replace(settings, max_poll_interval_ms=15 * SECOND)
+    slow_to_assign = replace(settings, assignment_ms=3 * SECOND)
     classic, new = "classic", "KIP-848"
     return [
         Mishap("frozen longer than its session, then commits", classic, "range",
                play(pair, freezes), settings),
         Mishap("processes one batch longer than max.poll.interval.ms, then commits", classic,
-               "range", play(pair, stalls), settings),
+               "range", play(pair, stalls), hurried),
         Mishap("commits while the group rebalances", classic, "cooperative-sticky",
-               play(slow, newcomer), settings),
+               play(pair, keeps_waiting, newcomer), settings),
         Mishap("the coordinator moves before the new generation is written", classic, "range",
-               play(pair, newcomer, coordinator_moves(26 * SECOND)), patient),
+               play(pair, newcomer, coordinator_moves(26 * SECOND)), slow_to_assign),
         Mishap("a second process with the same group.instance.id", classic, "range",
                play(static, twin), settings),
         Mishap("proposes no strategy that the others have", classic, "range",
@@ -236,7 +261,7 @@ def mishaps() -> list[Mishap]:
         Mishap("frozen longer than its session, then commits", new, "server-uniform",
                play(pair, freezes), settings),
         Mishap("a static member processes longer than max.poll.interval.ms, then commits", new,
-               "server-uniform", play(static, stalls), settings),
+               "server-uniform", play(static, stalls), hurried),
         Mishap("a second process with the same group.instance.id", new, "server-uniform",
                play(static, twin), settings),
         Mishap("commits while the coordinator moves", new, "server-uniform",
@@ -256,10 +281,9 @@ def reactions(cases: Iterable[Mishap], run) -> pd.DataFrame:
     """Which error each situation ends in, and what the client does then, read off its history.
 
     ``run``: :func:`assignlab.timeline.run`. Columns: ``error``, ``protocol``, ``situation``,
-    ``member``, ``at_s`` (the first time), ``times``, ``answers`` (what was refused: commit or
-    another request), ``generation`` (kept or reset), ``reaction``, ``lost`` (partitions that went
-    without onPartitionsRevoked), ``back_s`` (until it has an assignment again, null if it never
-    lost it).
+    ``member``, ``at_s`` (the first time), ``answers`` (commit, or join or sync), ``generation``
+    (kept, reset, or over), ``reaction``, ``lost`` (partitions that went without
+    onPartitionsRevoked), ``back_s`` (until the next assignment, null if there is none).
     """
     rows = []
     for case in cases:
@@ -275,31 +299,30 @@ def reactions(cases: Iterable[Mishap], run) -> pd.DataFrame:
 def _reaction(case: Mishap, error: str, member: str, first, mine, log) -> dict:
     after = log[(log["member"] == member) & (log["time_ms"] >= first["time_ms"])]
     kinds = set(after["kind"])
-    lost = after[after["kind"] == "lost"]
+    lost = int(after[after["kind"] == "lost"]["count"].sum())
     again = after[(after["kind"] == "assigned") & (after["time_ms"] > first["time_ms"])]
-    rejoins = after[after["kind"] == "rejoin"]
-    reset = bool(len(lost)) or bool((rejoins["generation"] < 0).any())
+    reset = lost or ((mine["kind"] == "error") & (error != NOT_COORDINATOR)).any()
     if "fatal" in kinds:
-        reaction = "fatal: the application gets an exception, this consumer is over"
-    elif len(lost):
-        reaction = "drops its partitions (onPartitionsLost) and joins as a new member"
-    elif len(rejoins) or len(again):
-        reaction = "joins again and keeps its place"
+        generation, reaction = "over", "fatal: the application gets an exception and is out"
+    elif lost:
+        generation, reaction = "reset", "loses its partitions (onPartitionsLost), joins again"
+    elif reset:
+        generation, reaction = "reset", "joins again; it had given everything up before"
+    elif len(again):
+        generation, reaction = "kept", "goes on and joins again"
     else:
-        reaction = "none: it finds the coordinator, and a later commit counts"
-    back = bool(len(again)) and "fatal" not in kinds and (len(lost) or len(rejoins))
+        generation, reaction = "kept", "finds the coordinator; a later commit counts"
     return {
         "error": error,
         "protocol": case.protocol,
         "situation": case.what,
         "member": member,
         "at_s": first["time_ms"] / SECOND,
-        "times": int(len(mine[mine["kind"] == mine["kind"].iloc[0]])),
         "answers": "commit" if (mine["kind"] == "commit refused").any() else "join or sync",
-        "generation": "over" if "fatal" in kinds else "reset" if reset else "kept",
+        "generation": generation,
         "reaction": reaction,
-        "lost": int(lost["count"].sum()),
-        "back_s": (again["time_ms"].iloc[0] - first["time_ms"]) / SECOND if back else None,
+        "lost": lost,
+        "back_s": (again["time_ms"].iloc[0] - first["time_ms"]) / SECOND if len(again) else None,
     }
 
 
@@ -347,34 +370,38 @@ WAYS = {
 """How what is processed is committed before a rebalance: title -> settings."""
 
 
-def newcomer(rate: float, members: int, partitions: int) -> Scenario:
-    """A member joins a group that is at work."""
+def newcomer(rate: float, members: int, partitions: int, seed: int) -> Scenario:
+    """A member joins a group that is at work; the others started at seeded moments."""
+    draw = random.Random(seed)
+    starts = [draw.randrange(5 * SECOND) for _ in range(members)]
     return Scenario(
         topics=[Topic("t", partitions, rate=rate)],
-        members=[Member(f"c{i}", processing_ms=1.0) for i in range(members)],
-        actions=[join(30 * SECOND, Member("newcomer", processing_ms=1.0))],
-        duration_ms=60 * SECOND,
+        members=[
+            Member(f"c{i}", processing_ms=1.0, start_ms=start) for i, start in enumerate(starts)
+        ],
+        actions=[join(40 * SECOND, Member("newcomer", processing_ms=1.0))],
+        duration_ms=70 * SECOND,
     )
 
 
 def commits_before_rebalance(
-    scenario: Scenario, strategies: Sequence[str], interval_ms: int, seeds: Iterable[int], run
+    strategies: Sequence[str], interval_ms: int, seeds: Iterable[int], run, rate: float = 50.0
 ) -> pd.DataFrame:
-    """Records read again after a rebalance: columns ``strategy``, ``way``, ``seed``, ``repeated``,
-    ``reason`` (the first, empty where nothing is repeated)."""
+    """Records read again after a member joined three others, on twelve partitions.
+
+    ``interval_ms`` between commits; ``rate``: records a second and partition; ``run``:
+    :func:`assignlab.timeline.run`. Columns: ``strategy``, ``way`` (see :data:`WAYS`), ``seed``,
+    ``repeated``.
+    """
     rows = []
     for strategy in strategies:
         for way, settings in WAYS.items():
             interval = {"commit_interval_ms": interval_ms} if settings["commit"] == "after" else {}
             config = Config(
                 auto_offset_reset="earliest", auto_commit_interval_ms=interval_ms,
-                start_spread_ms=interval_ms, **settings, **interval,
+                **settings, **interval,
             )  # fmt: skip
             for seed in seeds:
-                history = run(scenario, config, strategy, seed)
-                why = repeats(history)
-                rows.append(
-                    (strategy, way, seed, int(why["records"].sum()),
-                     why["reason"].iloc[0] if len(why) else "")
-                )  # fmt: skip
-    return pd.DataFrame(rows, columns=["strategy", "way", "seed", "repeated", "reason"])
+                history = run(newcomer(rate, 3, 12, seed), config, strategy, seed)
+                rows.append((strategy, way, seed, int(repeats(history)["records"].sum())))
+    return pd.DataFrame(rows, columns=["strategy", "way", "seed", "repeated"])
