@@ -69,7 +69,7 @@ class Coordinator:
         self.leader: str | None = None
         self.members: dict[str, GroupMember] = {}
         self.pending: dict[str, Client] = {}
-        self.pending_sync: set[str] = set()
+        self.pending_sync: dict[str, None] = {}  # in order
         self.static: dict[str, str] = {}
         self.new_member_added = False
         self.available = True
@@ -263,7 +263,7 @@ class Coordinator:
                 # A static member that did not come: it stays, the generation goes on without it.
                 member.client.passed_by("static, did not join in time")
             self._session_lasts(member)
-            self.pending_sync.add(member.id)
+            self.pending_sync[member.id] = None
         for client in clients:
             self._judge_commits_of(client)
         self.world.history.tell(
@@ -321,11 +321,11 @@ class Coordinator:
             return
         member = self.members[member_id]
         if self.state == STABLE:
-            self.pending_sync.discard(member_id)
+            self.pending_sync.pop(member_id, None)
             self._answer_sync(member)
             return
         member.awaiting_sync = True
-        self.pending_sync.discard(member_id)
+        self.pending_sync.pop(member_id, None)
         if member_id != self.leader:
             return
         for other in self.members.values():
@@ -428,7 +428,7 @@ class Coordinator:
         if member.awaiting_join:
             self.answer(client, client.joined, UNKNOWN_MEMBER_ID)
         del self.members[member_id]
-        self.pending_sync.discard(member_id)
+        self.pending_sync.pop(member_id, None)
         if member.instance is not None:
             self.static.pop(member.instance, None)
         if self.leader == member_id:

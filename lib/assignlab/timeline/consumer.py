@@ -181,6 +181,8 @@ class Consumer:
         """The record at hand takes ``for_ms`` longer."""
         self.advance()
         s = self.state
+        if s[NEXT] == NEVER:
+            return  # the loop does not run
         if s[PHASE] == POLL:
             # Nothing to process: the application is busy with something else between two polls.
             s[PHASE], s[BATCH_AT], s[poll_loop.BATCH_SIZE] = PROCESS, self.clock.now, 0
@@ -189,10 +191,9 @@ class Consumer:
         elif s[PHASE] == PROCESS:
             s[FROZEN] = poll_loop.processed_count(self.clock.now, s, self.settings)
             s[BATCH_AT] += for_ms
-        if s[PHASE] != HALTED:
-            s[NEXT] += for_ms
-            self._check_poll_interval()
-            self._watch()
+        s[NEXT] += for_ms
+        self._check_poll_interval()
+        self._watch()
 
     def freeze(self, for_ms: int) -> None:
         """The whole process stands still for ``for_ms``."""

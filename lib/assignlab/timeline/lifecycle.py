@@ -126,7 +126,7 @@ def life(delay_ms: int) -> Scenario:
     """A group's whole life: it begins, grows, loses members, moves to another broker, is left."""
     return Scenario(
         topics=[Topic("t", 4, rate=20.0)],
-        members=[Member("a"), Member("b", start_ms=1 * SECOND)],
+        members=[Member("a", start_ms=5 * SECOND), Member("b", start_ms=7 * SECOND)],
         actions=[
             join(25 * SECOND, Member("c")),
             crash(45 * SECOND, "b"),

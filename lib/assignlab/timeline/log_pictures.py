@@ -125,18 +125,20 @@ def life_line(states: pd.DataFrame, happened: pd.DataFrame, ax: Axes) -> Axes:
     """
     level = [STATES.index(state) for state in states["state"]]
     times = [*states["from_s"], states["to_s"].iloc[-1]]
+    whole = times[-1] - times[0]
     ax.step(times, [*level, level[-1]], where="post", color=COLORS[0], lw=2)
     for row, height in zip(states.itertuples(), level, strict=True):
-        if row.to_s - row.from_s > 0.03 * times[-1]:
-            ax.text(
-                (row.from_s + row.to_s) / 2, height + 0.12, f"generation {row.generation}",
-                ha="center", fontsize="x-small",
-            )  # fmt: skip
-        else:
-            ax.plot((row.from_s + row.to_s) / 2, height, MARKERS[0], color=COLORS[0], ms=4)
+        middle = (row.from_s + row.to_s) / 2
+        if row.generation and row.to_s - row.from_s > 0.08 * whole:
+            ax.text(middle, height + 0.12, f"generation {row.generation}", ha="center",
+                    fontsize="x-small")  # fmt: skip
+        elif row.to_s - row.from_s < 0.03 * whole:
+            ax.plot(middle, height, MARKERS[0], color=COLORS[0], ms=4)
+    said = -whole
     for row in happened.itertuples():
         ax.axvline(row.time_s, color="grey", lw=0.8, ls=":")
-        ax.text(row.time_s, len(STATES) - 0.35, row.what, rotation=30, fontsize="small")
+        said = max(row.time_s, said + 0.03 * whole)  # labels keep their distance
+        ax.text(said, len(STATES) - 0.35, row.what, rotation=30, fontsize="small")
     ax.set_yticks(range(len(STATES)), STATES)
     ax.set_ylim(-0.4, len(STATES) - 0.4)
     ax.set_xlim(0, times[-1])
@@ -161,8 +163,8 @@ def repeated_bars(frame: pd.DataFrame, group: str, kind: str, ax: Axes) -> Axes:
         )  # fmt: skip
         for x, value, above in zip(places, mean, high, strict=True):
             ax.annotate(
-                f"{value:.0f}", (x, value + above), xytext=(0, 3), textcoords="offset points",
-                ha="center", fontsize="x-small",
+                f"mean {value:,.0f}" if value else "0", (x, value + above), xytext=(0, 3),
+                textcoords="offset points", ha="center", fontsize="x-small",
             )  # fmt: skip
     ax.set_xticks(range(len(groups)), groups)
     ax.grid(axis="x", visible=False)

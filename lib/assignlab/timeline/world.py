@@ -11,7 +11,7 @@ from assignlab import assignors
 from assignlab.errors import UnknownName
 from assignlab.jvm import Names, collection_capacity, hash_map_order
 from assignlab.strategy import Strategy
-from assignlab.timeline import classic, consumer_group
+from assignlab.timeline import classic, consumer_group, metaq, zookeeper
 from assignlab.timeline.clock import Clock
 from assignlab.timeline.config import Config, TimelineError
 from assignlab.timeline.consumer import Consumer
@@ -84,6 +84,10 @@ class World:
                 return text
 
     member_uuid = _topic_id
+
+    def consumer_id(self, name: str) -> str:
+        """A consumer id as Kafka 0.8 and MetaQ form it: group, host, and something random."""
+        return f"lab_{name}-{self._random.getrandbits(40)}-{self.uuid()[:8]}"
 
     def spread(self, period_ms: int) -> int:
         """How much earlier than a period something starts that is done periodically."""
@@ -288,5 +292,9 @@ def protocol_of(world: World):
         return classic.Coordinator(world), classic.Client
     if systems == {"Kafka coordinator"} and len(chosen) == 1:
         return consumer_group.Coordinator(world), consumer_group.Client
+    if systems == {"Kafka 0.8 consumer"} and len(chosen) == 1:
+        return zookeeper.Registry(world), zookeeper.Client
+    if systems == {"MetaQ"} and len(chosen) == 1:
+        return zookeeper.Registry(world), metaq.Client
     names = ", ".join(sorted(strategy.name for strategy in chosen))
     raise TimelineError(f"strategies: no protocol carries {names} together")
