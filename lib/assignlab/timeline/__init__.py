@@ -36,6 +36,7 @@ offsets went back {'offset set back by slow': 610, 'passed by: session expired':
 from collections.abc import Sequence
 
 from assignlab import assignors
+from assignlab.strategy import Strategy
 from assignlab.timeline.config import Config, TimelineError, defaults
 from assignlab.timeline.history import History
 from assignlab.timeline.measure import (
@@ -89,8 +90,12 @@ def run(
     first, are what every member proposes. ``seed``: of member ids, topic ids and start moments.
     Raises :class:`TimelineError` or :class:`~assignlab.errors.UnknownName` for what is wrong.
     """
+    return World(scenario, config or Config(), strategies_named(strategy), seed).run()
+
+
+def strategies_named(strategy: str | Sequence[str]) -> tuple[Strategy, ...]:
+    """The strategies of one name or several."""
     names = (strategy,) if isinstance(strategy, str) else tuple(strategy)
     if not names:
         raise TimelineError("strategy: expected at least one name")
-    strategies = tuple(assignors.get(name) for name in names)
-    return World(scenario, config or Config(), strategies, seed).run()
+    return tuple(assignors.get(name) for name in names)
