@@ -72,6 +72,7 @@ STRATEGIES = (
     "kafka-python-roundrobin",
     "kafka-python-sticky",
     "kafkajs-roundrobin",
+    "librdkafka-cooperative-sticky",
     "librdkafka-range",
     "librdkafka-roundrobin",
     "sarama-range",

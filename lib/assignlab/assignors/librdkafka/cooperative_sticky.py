@@ -99,12 +99,12 @@ from assignlab.strategy import Strategy
 
 DEFAULT_GENERATION = -1
 NOBODY = np.empty(0, dtype=np.int64)
-DONE, MISSING, FREED, STALE, UNKNOWN = 0, 1, 2, 3, 4
+DONE, MISSING, FREED, STALE, LOST = 0, 1, 2, 3, 4
 FAULTS = {
     MISSING: ("SIGSEGV", "a consumer that has left the balancing is asked for its partitions"),
     FREED: ("SIGSEGV", "a partition goes back from freed memory"),
-    STALE: ("SIGABRT", "a partition moves on whose return was not taken off the record"),
-    UNKNOWN: ("SIGSEGV", "a partition moves on whose return was not taken off the record"),
+    STALE: ("SIGABRT", "an assertion fails: the record of moves is wrong"),
+    LOST: ("SIGSEGV", "a move is on record, but none of its topic"),
 }
 
 
@@ -340,7 +340,7 @@ def balance(
     before = balance_score(levels)
     offsets, listed = lists(consumers, entries, codes, by_id)
     movements = no_movements(np.arange(len(partitions)).astype(np.int32), len(consumers))
-    moved = np.full((len(partitions) + 1, 2), NONE)
+    moved = np.full((len(partitions) + 1, 3), NONE)
     witness = np.full(2, NONE)
     performed = False
     for everything in range(1 if revoked else 0, 2):
@@ -367,9 +367,11 @@ def least_loaded_in_rack(consumers, may, suits, t, i):
     return best
 
 
-WHEN, BROKEN = 0, 1
-"""Columns of ``moved``, int64[partitions + 1, 2]: the number of a partition's last move on record
-(in the last row: of all); 0 where the record is not what it should be, else ``NONE``."""
+WHEN, RECORD, SOURCE = 0, 1, 2
+"""Columns of ``moved``, int64[partitions + 1, 3]: the number of a partition's last move on record
+(in the last row: of all); ``ABANDONED`` where only the map of partitions has the move, from
+``SOURCE``; ``ELSEWHERE`` where the partition is not where the record says; else ``NONE``."""
+ABANDONED, ELSEWHERE = 1, 2
 
 
 @inner
@@ -421,26 +423,47 @@ def perform_reassignments(
 
 @inner
 def put_on_record(partitions, movements, moved, t, i, new_consumer):
-    """Which partition goes to the new consumer, and what is noted of it: (partition, status)."""
+    """Which partition goes to the new consumer, and what is noted of it: (partition, status).
+
+    The original finds moves in two maps, by partition and by (topic, pair of consumers), which come
+    to disagree.
+    """
     owner = partitions[i, OWNER]
-    if moved[i, BROKEN] != NONE:
-        for x in range(len(partitions)):
-            if partitions[x, TOPIC] == t and movements.pair[x] != NONE:
-                return i, STALE
-        return i, UNKNOWN
+    if moved[i, RECORD] == ABANDONED and not is_any_listed(partitions, movements, t):
+        return i, LOST
+    if moved[i, RECORD] == ELSEWHERE:
+        return i, STALE
     back = find_pair(movements, pair_key(movements, t, new_consumer, owner))
     if back == NONE:
-        move_partition(movements, i, t, owner, new_consumer)
+        source = owner
+        if moved[i, RECORD] == ABANDONED:
+            source = moved[i, SOURCE]
+            if find_pair(movements, pair_key(movements, t, source, owner)) == NONE:
+                return i, STALE
+        move_partition(movements, i, t, source, new_consumer)
         moved[-1, WHEN] += 1
         moved[i, WHEN] = moved[-1, WHEN]
+        moved[i, RECORD] = NONE
         return i, DONE
     first, second = first_two(movements, moved, back)
     if second == NONE:
         return i, FREED
+    if moved[first, RECORD] == ELSEWHERE or moved[second, RECORD] == ELSEWHERE:
+        return i, STALE
+    moved[first, SOURCE] = movements.source[first]
     forget_movement(movements, first)
-    moved[first, BROKEN] = 0
-    moved[second, BROKEN] = 0
+    moved[first, RECORD] = ABANDONED
+    moved[second, RECORD] = ELSEWHERE
     return second, DONE
+
+
+@inner
+def is_any_listed(partitions, movements, t):
+    """Whether a move of any partition of the topic is on record by pair of consumers."""
+    for x in range(len(partitions)):
+        if partitions[x, TOPIC] == t and movements.pair[x] != NONE:
+            return True
+    return False
 
 
 @inner
