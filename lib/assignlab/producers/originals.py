@@ -45,7 +45,7 @@ QUEUES = System("producers-queues", "assignlab.oracle.queues.QueueProducers", ()
 
 JAVA = {
     "default@0.8.2": (KAFKA, "0.8.2.2", "0.9.0.1", "0.10.1.1"),
-    "default@2.0": (KAFKA, "2.0.1", "1.1.1", "2.3.1"),
+    "default@2.0": (KAFKA, "2.0.1", "0.10.2.2", "0.11.0.3", "1.1.1", "2.3.1"),
     "default@2.4": (KAFKA, "2.4.1", "2.8.2", "3.3.2", "3.9.2"),
     "uniform-sticky": (KAFKA, "2.4.1", "2.8.2", "3.3.2", "3.9.2"),
     "round-robin@2.4": (KAFKA, "2.4.1", "3.3.2", "3.9.1"),

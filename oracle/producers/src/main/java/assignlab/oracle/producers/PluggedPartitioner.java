@@ -5,10 +5,15 @@ import org.apache.kafka.clients.producer.Partitioner;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.Cluster;
 
+import java.io.IOException;
+import java.io.InputStream;
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.util.Arrays;
+import java.util.Map;
+import java.util.Properties;
 import java.util.Random;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** A class that implements Partitioner, asked again at a new batch where it has onNewBatch. */
@@ -33,9 +38,30 @@ final class PluggedPartitioner implements Chooser {
         return ask(sent, record, cluster);
     }
 
-    private int ask(ProducerRecord<byte[], byte[]> sent, Record record, Cluster cluster) {
-        return record.explicit() != null ? record.explicit()
-                : partitioner.partition(sent.topic(), sent.key(), sent.key(), sent.value(), sent.value(), cluster);
+    private int ask(ProducerRecord<byte[], byte[]> sent, Record record, Cluster cluster)
+            throws Exception {
+        if (record.explicit() != null)
+            return record.explicit();
+        if (sent.key() == null && release().startsWith("0.10.2"))
+            startTopicsCounter(sent.topic());
+        return partitioner.partition(sent.topic(), sent.key(), sent.key(), sent.value(), sent.value(), cluster);
+    }
+
+    private static String release() throws IOException {
+        Properties properties = new Properties();
+        try (InputStream file = Partitioner.class.getResourceAsStream("/kafka/kafka-version.properties")) {
+            properties.load(file);
+        }
+        return properties.getProperty("version");
+    }
+
+    /** 0.10.2 starts a topic's counter at {@code new Random().nextInt()}; here at the thread's next draw. */
+    @SuppressWarnings("unchecked")
+    private void startTopicsCounter(String topic) throws ReflectiveOperationException {
+        Field counters = partitioner.getClass().getDeclaredField("topicCounterMap");
+        counters.setAccessible(true);
+        ((Map<String, AtomicInteger>) counters.get(partitioner)).computeIfAbsent(topic,
+                name -> new AtomicInteger(ThreadLocalRandom.current().nextInt()));
     }
 
     @Override
