@@ -389,3 +389,9 @@ def test_every_name_has_its_facts():
     for name, partitioner in producers.partitioners().items():
         assert partitioner.source.count("(") == 1 and partitioner.rule and partitioner.client
         assert partitioner.keyed in ("all", "non-empty", "none"), name
+
+
+def test_the_page_has_the_table_that_the_library_prints():
+    page = (originals.PROJECT.parent / "docs" / "producers.md").read_text(encoding="utf-8")
+    table = page.partition("<!-- partitioners -->\n")[2].partition("\n<!-- /partitioners -->")[0]
+    assert table == producers.table("markdown")
