@@ -54,7 +54,10 @@ CASES = {
     "rocketmq-machine-room": ("EQUAL FULL",),
     "rocketmq-machine-room-nearby": ("EQUAL FULL",),
     "server-uniform": ("EQUAL FULL", "EQUAL JOIN", "NEST5 FULL", "NEST5 JOIN"),
+    "server-uniform@4.0.0": ("EQUAL JOIN",),
+    "server-uniform@3.9": ("NEST5 FULL", "NEST5 JOIN"),
     "server-range": ("EQUAL FULL", "NEST5 FULL"),
+    "server-range@3.8": ("EQUAL FULL", "EQUAL JOIN"),
     "server-simple": ("EQUAL FULL", "EQUAL JOIN"),
 }
 WARM, REPEAT = 500, 101

@@ -52,7 +52,7 @@ class System:
     ``strategies`` are base names (before an ``@``). ``releases`` maps the version of a strategy's
     name (``2.0`` in ``sticky@2.0``; "" for a name without one) to the release that is run.
     ``artifact`` is fetched in that release and put on the classpath; where it is None, the
-    module's own pom brings all that it needs. ``bridged``: no JVM, but the client's bridge in
+    module's own pom brings all that it needs; ``beside`` are others of that release. ``bridged``: no JVM, but the client's bridge in
     ``oracle/clients/``.
     """
 
@@ -61,6 +61,7 @@ class System:
     strategies: tuple[str, ...]
     releases: dict[str, str]
     artifact: str | None = None
+    beside: tuple[str, ...] = ()
     bridged: bool = False
 
 
@@ -119,6 +120,8 @@ SYSTEMS = (
             "4.3": "4.3.0",
         },
         artifact="org.apache.kafka:kafka-group-coordinator",
+        # Its TopicIdPartition.hashCode decides ties, and is another one since 4.1.
+        beside=("org.apache.kafka:kafka-server-common",),
     ),
     System(
         module="kafka-0-8",
@@ -182,15 +185,17 @@ def classpath(system: System, release: str) -> str:
     with _one_build_at_a_time():
         if not jar.exists() or jar.stat().st_mtime < _newest_source(system.module):
             _maven("-f", str(PROJECT / "pom.xml"), "-pl", system.module, "-am", "package")
-        if system.artifact is not None:
-            name = system.artifact.split(":")[1]
+        for artifact in (system.artifact, *system.beside):
+            if artifact is None:
+                continue
+            name = artifact.split(":")[1]
             original = target / "releases" / f"{name}-{release}.jar"
             if not original.exists():
                 _maven(
                     "-f",
                     str(PROJECT / "common" / "pom.xml"),
                     "dependency:copy",
-                    f"-Dartifact={system.artifact}:{release}",
+                    f"-Dartifact={artifact}:{release}",
                     f"-DoutputDirectory={original.parent}",
                 )
             entries.append(str(original))

@@ -5,7 +5,9 @@ difference, cut down to a small group, the smallest first. Where the original do
 answer to one question, the state is counted apart: there is nothing to be equal to.
 """
 
+import base64
 import json
+import struct
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -127,7 +129,7 @@ def colliding_partitions(document: Document) -> bool:
     equal hash code by identity. The table is looked at in its last two sizes.
     """
     hashes = [
-        (31 * (31 + partition) + java_hash(topic["name"])) & MASK
+        (31 * (31 + partition) + key_hash(topic, document.get("strategy", ""))) & MASK
         for topic in document["topics"]
         for partition in range(topic.get("partitions", 0))
     ]
@@ -141,6 +143,14 @@ def colliding_partitions(document: Document) -> bool:
         if slots >= 64 and max(bins.values()) >= 9:
             return True
     return False
+
+
+def key_hash(topic: Document, strategy: str) -> int:
+    """What a topic adds to a partition's hash code; coordinators before 4.1 know topics by Uuid."""
+    if not (strategy.startswith("server-") and "id" in topic):
+        return java_hash(topic["name"])
+    first, second, third, fourth = struct.unpack(">4I", base64.urlsafe_b64decode(topic["id"] + "=="))
+    return 31 * (first ^ second ^ third ^ fourth)
 
 
 def java_hash(text: str) -> int:

@@ -81,7 +81,7 @@ def changes(group: Group) -> targets.Changes:
     log = np.empty(((1 + MAX_ITERATION_COUNT) * int(counts.sum()), 3), dtype=np.int64)
     state = _assigned(group, log)
     return targets.Changes(
-        *_steps(
+        *steps_of(
             order, group.members.subscription, subscribed, held.offsets, held.codes,
             log[: state.moves[0]],
         ),
@@ -90,7 +90,7 @@ def changes(group: Group) -> targets.Changes:
 
 
 @njit
-def _steps(order, subscription, subscribed, offsets, codes, log):
+def steps_of(order, subscription, subscribed, offsets, codes, log):
     """(offsets, steps) of :class:`targets.Changes`: other topics go first, then the log's moves."""
     sizes = np.zeros(offsets.size, dtype=np.int64)
     for turn in range(2):

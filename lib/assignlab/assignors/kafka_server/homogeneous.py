@@ -73,7 +73,7 @@ def assign(group: Group, extras_in_turn: bool = False) -> Assignment:
             "not exist or that others hold too",
         )
     if held.rivals or held.beyond:
-        offsets, codes = _without_doubles(offsets, codes)
+        offsets, codes = without_doubles(offsets, codes)
     return Assignment(offsets, codes)
 
 
@@ -154,7 +154,7 @@ def fill(order, topics, partitions, starts, owner, subscribed, offsets, codes, k
     return results, lists, n - taken
 
 
-def _without_doubles(offsets: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def without_doubles(offsets: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """A set takes a partition once: who is given one that it has already, has it once."""
     bounds = offsets.tolist()
     distinct = [

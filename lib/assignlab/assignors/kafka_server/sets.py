@@ -98,6 +98,23 @@ def topics_named(group: Group) -> np.ndarray:
     return known[group.topics.partitions[known] != NO_METADATA]
 
 
+def topics_subscribed(group: Group) -> np.ndarray:
+    """Topics that exist and that somebody names, in the order of the set of their ids."""
+    members, names, ids = group.members, group.topics.names, group.prepared(topic_ids)
+    by_hash = group.prepared(orders.members_by_hash)
+    _, first = np.unique(members.subscription[by_hash], return_index=True)
+    met: dict[int, None] = {}
+    for m in by_hash[np.sort(first)].tolist():
+        named = members.topics_of(m)
+        walk = hash_map_order(
+            names.hashes[named], collection_capacity(named.size), names.rank[named]
+        )
+        met.update(dict.fromkeys(named[walk].tolist()))
+    known = np.array(list(met), dtype=np.int64)
+    known = known[group.topics.partitions[known] != NO_METADATA]
+    return known[hash_map_order(ids.hashes[known], rank=ids.rank[known])]
+
+
 def dense_starts(group: Group) -> np.ndarray:
     """Where each topic's partitions begin if all are numbered through: int64[topics + 1]."""
     return np.concatenate(([0], np.cumsum(np.maximum(group.topics.partitions, 0))))

@@ -32,8 +32,6 @@ from assignlab.compiled import njit
 from assignlab.errors import OriginalError
 from assignlab.group import NO_METADATA, Group
 from assignlab.jvm import (
-    collection_capacity,
-    hash_map_order,
     hash_map_walk,
     signed,
     spread_all,
@@ -78,7 +76,7 @@ def _share_plain(group: Group, holders: np.ndarray, codes: np.ndarray):
         pool, first, mine = group.prepared(common_pool)
         return share_common(pool.codes, pool.hashes, first, mine, holders, codes, walk)
     starts, subscribers = group.prepared(numbered_subscribers)
-    topics = group.prepared(topics_subscribed)
+    topics = group.prepared(sets.topics_subscribed)
     return share_topics(
         topics, group.topics.partitions, starts, subscribers, holders, codes, walk
     )
@@ -204,7 +202,7 @@ def _share_crowded(group: Group, holders: np.ndarray, codes: np.ndarray):
         mine = np.isin(codes >> 32, topics)
         pools = [(topics, np.arange(len(group.members)), holders[mine], codes[mine])]
     else:
-        topics = group.prepared(topics_subscribed)
+        topics = group.prepared(sets.topics_subscribed)
         left = ~np.isin(codes >> 32, topics)
         owners.append(holders[left])
         given.append(codes[left])
@@ -224,24 +222,7 @@ def anything_named(group: Group) -> bool:
     """Whether the builder that is chosen finds any topic: by name if all members name the same."""
     if sets.homogeneous(group):
         return group.members.topics_of(0).size > 0
-    return group.prepared(topics_subscribed).size > 0
-
-
-def topics_subscribed(group: Group) -> np.ndarray:
-    """Topics that exist and that somebody names, in the order of the set of their ids."""
-    members, names, ids = group.members, group.topics.names, group.prepared(sets.topic_ids)
-    by_hash = group.prepared(orders.members_by_hash)
-    _, first = np.unique(members.subscription[by_hash], return_index=True)
-    met: dict[int, None] = {}
-    for m in by_hash[np.sort(first)].tolist():
-        named = members.topics_of(m)
-        walk = hash_map_order(
-            names.hashes[named], collection_capacity(named.size), names.rank[named]
-        )
-        met.update(dict.fromkeys(named[walk].tolist()))
-    known = np.array(list(met), dtype=np.int64)
-    known = known[group.topics.partitions[known] != NO_METADATA]
-    return known[hash_map_order(ids.hashes[known], rank=ids.rank[known])]
+    return group.prepared(sets.topics_subscribed).size > 0
 
 
 def walk_of_numbers(group: Group) -> np.ndarray:

@@ -37,6 +37,7 @@ class Changes(NamedTuple):
     offsets: np.ndarray
     steps: np.ndarray
     slots: np.ndarray
+    anew: bool = False
 
 
 def plain_slots(topics: int) -> np.ndarray:
@@ -58,7 +59,7 @@ def reclaimed(group: Group, changes: Changes, stays: np.ndarray) -> Assignment:
     )  # fmt: skip
     for m in crowded.tolist():
         mine = slice(offsets[m], offsets[m + 1])
-        before = read[held.offsets[m] : held.offsets[m + 1]]
+        before = read[held.offsets[m] : held.offsets[m + 1]][: 0 if changes.anew else None]
         steps = changes.steps[changes.offsets[m] : changes.offsets[m + 1]]
         codes[mine] = _in_crowded_order(group, before, steps, codes[mine], stays)
     return Assignment(offsets, codes)
@@ -156,7 +157,7 @@ def _differences(offsets, codes, new_offsets, new_codes, starts, in_order):
 
 
 @njit
-def _rewrite(offsets, codes, step_offsets, steps, slots, starts, hashes, stays):
+def _rewrite(offsets, codes, step_offsets, steps, slots, anew, starts, hashes, stays):
     """(offsets, codes) after the changes, written to records and read again; crowded members."""
     members = offsets.size - 1
     most = 1
@@ -171,8 +172,8 @@ def _rewrite(offsets, codes, step_offsets, steps, slots, starts, hashes, stays):
         old = codes[offsets[m] : offsets[m + 1]]
         changes = steps[step_offsets[m] : step_offsets[m + 1]]
         changed = False
-        if changes.size > 0:
-            copy(map_, old, starts)
+        if changes.size > 0 or anew:
+            copy(map_, old[:0] if anew else old, starts)
             for step in changes:
                 if step >= 0:
                     add(map_, step, slots, starts)

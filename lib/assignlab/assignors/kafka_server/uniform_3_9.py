@@ -1,0 +1,54 @@
+"""``server-uniform@3.9``: the uniform assignor of 3.8 and 3.9, when KIP-848 was a preview.
+
+The rule. With equal subscriptions as ``server-uniform@4.0.0``. With different ones partitions are dealt
+with one by one (:mod:`~assignlab.assignors.kafka_server.heterogeneous_3_9`); rewritten in 4.0
+(KAFKA-17710). Some groups end in an exception, so that the coordinator has no new assignment.
+
+>>> from assignlab.group import group
+>>> g = group({"t": 2, "u": 2}, {"C0": ["t", "u"], "C1": ["t"]}, {"C0": [("t", 0), ("t", 1)]})
+>>> sets.as_sets(g, assign(g))
+{'C0': [['u', 0], ['u', 1]], 'C1': [['t', 0], ['t', 1]]}
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from assignlab.assignment import Assignment
+from assignlab.assignors.kafka_server import (
+    heterogeneous_3_9,
+    homogeneous,
+    sets,
+    targets,
+    uniform,
+)
+from assignlab.group import Group
+
+
+def assign(group: Group) -> Assignment:
+    """By the builder that the subscriptions call for."""
+    if len(group.members) == 0:
+        return sets.nothing(group)
+    if group.prepared(sets.homogeneous):
+        return homogeneous.assign(group, extras_in_turn=True)
+    return heterogeneous_3_9.assign(group)
+
+
+def reclaim(group: Group, after: Assignment) -> Assignment:
+    """What the members hold at the next rebalance, as the assignor will walk it."""
+    if len(group.members) == 0 or group.prepared(sets.homogeneous):
+        return uniform.reclaim(group, after)
+    changes = heterogeneous_3_9.changes_in(group, group.prepared(heterogeneous_3_9.shape))
+    return targets.reclaimed(group, changes, np.zeros(len(group.topics), dtype=np.bool_))
+
+
+STRATEGY = replace(
+    uniform.STRATEGY,
+    name="server-uniform@3.9",
+    first="3.8.0",
+    last="3.9.2",
+    source="org.apache.kafka.coordinator.group.assignor.UniformAssignor "
+    "(kafka-group-coordinator 3.9.2)",
+    assign=assign,
+    reclaim=reclaim,
+)
