@@ -158,3 +158,37 @@ def verify(histories, seed, chosen, jobs):
         click.echo(f"assignlab: {error.args[0]}", err=True)
         sys.exit(2)
     sys.exit(1 if different else 0)
+
+
+@main.command()
+@click.option("--assignments", type=click.IntRange(1), default=10_000, show_default=True,
+              help="Assignments over all strategies together.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--strategy", "chosen", multiple=True, metavar="NAME",
+              help="Only this one; may be given several times [default: all].")
+@click.option("--step", type=click.IntRange(0), help="Play one state of one strategy again.")
+@click.option("--defects", "plant", is_flag=True,
+              help="Plant defects in right answers, and show which checker notices them.")
+def fuzz(assignments, seed, chosen, step, plant):
+    """Play random histories through the strategies and check every promise they give.
+
+    Exit code: 0 if all promises are kept, apart from the faults that the originals are known for,
+    1 if not, 2 if a name is unknown.
+    """
+    from assignlab import assignors
+    from assignlab import fuzz as fuzzing
+    from assignlab.errors import UnknownName
+
+    try:
+        names = [assignors.get(name).name for name in chosen] or assignors.names()
+    except UnknownName as error:
+        click.echo(f"assignlab: {error}", err=True)
+        sys.exit(2)
+    if plant:
+        click.echo(fuzzing.defects_table(fuzzing.plant(seed=seed)))
+        return
+    if step is not None:
+        if len(names) != 1:
+            raise click.UsageError("--step needs one --strategy")
+        sys.exit(fuzzing.show_step(names[0], seed, step, click.echo))
+    sys.exit(fuzzing.show(names, assignments, seed, click.echo))
