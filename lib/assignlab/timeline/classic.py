@@ -652,13 +652,8 @@ class Client(Consumer):
             return
 
         def finish(error: str | None) -> None:
-            kind = "revoked"
-            self.tell(kind, partitions, error or "")
-            committed = self.config.commit in ("auto", "after", "before", "transaction")
-            how = "after a commit" if committed or self.config.commit_on_revoke else "without a commit"
-            if error:
-                how = f"commit refused: {error}"
-            self.give_up(partitions, f"revoked {how}")
+            self.tell("revoked", partitions, error or "")
+            self.give_up(partitions, self.revoked_how(error))
             if self.claim is not None and self.cooperative:
                 self.claim = self.claim.without(self.world.cluster.codes(partitions))
             then()

@@ -390,6 +390,17 @@ class Consumer:
             latency, self._arrive, self.own.copy(), self.processed(), self.identity(), done
         )
 
+    def revoked_how(self, error: str | None = None) -> str:
+        """How partitions are given up in order: the reason of what is delivered again afterwards."""
+        config = self.config
+        if error:
+            return f"revoked, commit refused: {error}"
+        if config.commit_on_revoke or config.commit in ("auto", "before", "transaction"):
+            return "revoked after a commit"
+        if config.commit == "after" and config.commit_interval_ms == 0:
+            return "revoked after a commit"
+        return "revoked without a commit"
+
     def _send_flight_off(self) -> None:
         """A commit under way becomes a message of its own: the arrays it lies in change."""
         at = int(self.state[FLIGHT_AT])
@@ -416,8 +427,17 @@ class Consumer:
             s[NEXT] += self.config.retry_backoff_ms
         elif self.mode == TRANSACTION:
             self.batch[:] = self.position
-        if error is not None:
+        if error is None:
+            return
+        if self.mode == poll_loop.AFTER:
+            self._block()  # commitSync ends with the error before the next poll
+            self.clock.after(self.config.latency_ms, self.in_time, self._sync_commit_failed, error)
+        else:
             self.clock.after(self.config.latency_ms, self.in_time, self.commit_failed, error)
+
+    def _sync_commit_failed(self, error: str) -> None:
+        self.commit_failed(error)
+        self._unblock()
 
     def _arrive(self, partitions, offsets, sent, done, transaction=None) -> None:
         """A commit of its own arrives at the coordinator.

@@ -560,12 +560,7 @@ class Client(Consumer):
         def finish(error: str | None = None) -> None:
             if revoked.size:
                 self.tell("revoked", revoked, error or "")
-                how = "after a commit"
-                if self.config.commit == "none" and not self.config.commit_on_revoke:
-                    how = "without a commit"
-                if error:
-                    how = f"commit refused: {error}"
-                self.give_up(revoked, f"revoked {how}")
+                self.give_up(revoked, self.revoked_how(error))
             self._assign(target)
 
         if revoked.size and self.config.commit_on_revoke:

@@ -49,7 +49,7 @@ class Client(zookeeper.Client):
         going = self.held[~np.isin(self.held, mine)]
         if going.size:
             self.tell("revoked", going)
-            self.give_up(going, "revoked after a commit")
+            self.give_up(going, self.revoked_how())
         self.clock.after(
             self._operations(going.size), self.in_time, self._release_and_claim, number, going, mine
         )
@@ -68,7 +68,7 @@ class Client(zookeeper.Client):
         self._seen = {}
         if self.held.size:
             self.tell("revoked", self.held, "a claim failed")
-            self.give_up(None, "revoked after a commit")
+            self.give_up(None, self.revoked_how())
         self._failed(number)
 
     def _new_session(self) -> None:

@@ -179,7 +179,7 @@ class Client(Consumer):
         going = self.held
         if going.size:
             self.tell("revoked", going)
-            self.give_up(None, "revoked after a commit")
+            self.give_up(None, self.revoked_how())
         self.clock.after(
             self._operations(going.size), self.in_time, self._read_and_claim, number, going
         )
