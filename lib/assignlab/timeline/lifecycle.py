@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from assignlab import assignors
 from assignlab.timeline.classic import NOT_COORDINATOR
 from assignlab.timeline.config import Config
 from assignlab.timeline.history import History
@@ -390,12 +391,15 @@ def commits_before_rebalance(
     """Records read again after a member joined three others, on twelve partitions.
 
     ``interval_ms`` between commits; ``rate``: records a second and partition; ``run``:
-    :func:`assignlab.timeline.run`. Columns: ``strategy``, ``way`` (see :data:`WAYS`), ``seed``,
-    ``repeated``.
+    :func:`assignlab.timeline.run`. Columns: ``strategy``, ``way`` (see :data:`WAYS`; consumers
+    over ZooKeeper know no listener that could commit), ``seed``, ``repeated``.
     """
     rows = []
     for strategy in strategies:
+        listens = assignors.get(strategy).system.startswith(("Kafka consumer", "Kafka coordinator"))
         for way, settings in WAYS.items():
+            if settings.get("commit_on_revoke") and not listens:
+                continue
             interval = {"commit_interval_ms": interval_ms} if settings["commit"] == "after" else {}
             config = Config(
                 auto_offset_reset="earliest", auto_commit_interval_ms=interval_ms,

@@ -80,16 +80,16 @@ def read_twice(history: History, ax: Axes) -> Axes:
     for row in readings(history).itertuples():
         if row.again == 0 or row.from_s > right:
             continue
-        width = (right - left) * 0.16
+        width = (right - left) * 0.1
         start = min(row.from_s, right - width)
         ax.fill_between(
             [start, start + width], row.from_offset, row.from_offset + row.again,
             facecolor="none", edgecolor="#aa3377", hatch="xx", lw=1.2,
         )  # fmt: skip
         ax.annotate(
-            f"{row.member} reads {row.again}\nrecords again", (start + width / 2, row.from_offset),
-            xytext=(0, -6), textcoords="offset points", ha="center", va="top", fontsize="small",
-            color="#aa3377",
+            f"{row.member} reads {row.again:,} again", (start + 0.02 * (right - left), row.from_offset),
+            xytext=(0, -4), textcoords="offset points", va="top", fontsize="small",
+            color="#aa3377", bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
         )  # fmt: skip
     return ax
 
