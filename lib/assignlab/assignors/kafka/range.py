@@ -55,7 +55,7 @@ def assign(group: Group) -> Assignment:
     matching = group.prepared(rack_matching)
     if matching is not None:
         shape = group.prepared(shape_of)
-        owners = assign_with_rack_matching(*matching)
+        owners, _ = assign_with_rack_matching(*matching)
         return Assignment(*by_member(owners, shape.codes, len(group.members)))
     topics = group.prepared(orders.topics_by_hash)
     starts, subscribers = orders.subscribers_by_info(group)
@@ -71,7 +71,8 @@ class RackMatching(NamedTuple):
     order, and the partitions ``first[i]`` to ``first[i + 1]``, numbered over all topics;
     ``together``: per topic the number of its co-partitioned set, sets numbered from 0 (a topic
     whose subscribers have no racks stands alone);
-    ``needed``: bool per topic, whether racks count for it alone. ``of_member``: int64[members];
+    ``needed``: bool per topic, whether racks count for it alone. ``of_member``, ``in_sets``:
+    int64[members], the rack of every member for topics alone and for co-partitioned sets;
     ``rack_starts``, ``racks``: the racks of every partition.
     """
 
@@ -81,6 +82,7 @@ class RackMatching(NamedTuple):
     together: np.ndarray
     needed: np.ndarray
     of_member: np.ndarray
+    in_sets: np.ndarray
     rack_starts: np.ndarray
     racks: np.ndarray
 
@@ -114,6 +116,7 @@ def rack_matching(group: Group) -> RackMatching | None:
         np.array(together, dtype=np.int64),
         np.array(needed, dtype=np.bool_),
         np.array(of_member, dtype=np.int64),
+        np.array(of_member, dtype=np.int64),
         np.cumsum([0] + [len(racks) for racks in of_partition], dtype=np.int64),
         np.array([rack for racks in of_partition for rack in racks], dtype=np.int64),
     )
@@ -121,12 +124,13 @@ def rack_matching(group: Group) -> RackMatching | None:
 
 @njit
 def assign_with_rack_matching(
-    starts, subscribers, first, together, needed, of_member, rack_starts, racks
+    starts, subscribers, first, together, needed, of_member, in_sets, rack_starts, racks
 ):
-    """Along racks as far as the quotas allow, then in ranges. Returns the owner per partition.
+    """Along racks as far as the quotas allow, then in ranges.
 
     ``got`` counts what each subscriber has of each topic, ``extra`` the subscribers per topic that
-    may still have one more than the others.
+    may still have one more than the others. Returns (owner of every partition, bool[partitions]:
+    whether it was found along racks).
     """
     owners = np.full(first[-1], NOBODY, dtype=np.int64)
     got = np.zeros(subscribers.size, dtype=np.int64)
@@ -139,20 +143,21 @@ def assign_with_rack_matching(
         lead = topics[0]
         consumers = subscribers[starts[lead] : starts[lead + 1]]
         if topics.size > 1:
-            matches = racks_match(topics, first, of_member, rack_starts, racks)
+            matches = racks_match(topics, first, in_sets, rack_starts, racks)
             assign_co_partitioned(
-                topics, starts, first, consumers, of_member, matches, owners, got, extra
+                topics, starts, first, consumers, in_sets, matches, owners, got, extra
             )
         elif needed[lead]:
             matches = racks_match(topics, first, of_member, rack_starts, racks)
             assign_matching_ranges(
                 lead, starts, first, consumers, of_member, matches, owners, got, extra
             )
+    along_racks = owners != NOBODY
     nowhere = np.full(of_member.size, NO_RACK, dtype=np.int64)
     for i in range(together.size):
         consumers = subscribers[starts[i] : starts[i + 1]]
         assign_matching_ranges(i, starts, first, consumers, nowhere, matches, owners, got, extra)
-    return owners
+    return owners, along_racks
 
 
 @inner

@@ -29,16 +29,10 @@ import numpy as np
 
 from assignlab.assignment import Assignment, by_member
 from assignlab.assignors.kafka.racks import NO_RACK, use_rack_aware_assignment
-from assignlab.assignors.kafka.range import (
-    NOBODY,
-    assign_co_partitioned,
-    assign_matching_ranges,
-    racks_match,
-)
+from assignlab.assignors.kafka.range import assign_with_rack_matching
 from assignlab.assignors.kafka.range_2_0 import assign_ranges
 from assignlab.assignors.librdkafka.orders import subscribers
 from assignlab.assignors.partitions import of_topics
-from assignlab.compiled import njit
 from assignlab.group import Group
 from assignlab.strategy import Strategy
 
@@ -46,16 +40,16 @@ from assignlab.strategy import Strategy
 def assign(group: Group) -> Assignment:
     """Along racks where there are any, then one range per subscriber."""
     known = group.prepared(states)
-    if known.of_member.size == 0:
+    if known.of_member.size == 0 or known.topics.size == 0:
         return Assignment(
             *assign_ranges(
                 known.topics, group.topics.partitions, known.starts_of_all, known.members_of_all,
                 len(group.members),
             )
         )  # fmt: skip
-    owners, along_racks = assign_along_racks(
+    owners, along_racks = assign_with_rack_matching(
         known.starts, known.members, known.first, known.bucket, known.needed,
-        known.of_member, known.rack_starts, known.racks,
+        known.of_member, known.in_buckets, known.rack_starts, known.racks,
     )  # fmt: skip
     order = order_of_work(known, along_racks)
     codes = of_topics(group, known.topics)
@@ -69,7 +63,8 @@ class States(NamedTuple):
     and the partitions ``first[i]`` to ``first[i + 1]``, numbered over all of them;
     ``starts_of_all``, ``members_of_all``: the same by topic index; ``bucket``: the number of its
     co-partitioned set; ``needed``: bool[n], whether racks count for it alone. ``of_member``:
-    int64[members], empty where nobody has a rack; ``rack_starts``, ``racks``: the racks of every
+    int64[members], empty where nobody has a rack; ``in_buckets``: the same for co-partitioned
+    topics, with a rack of nowhere instead of none; ``rack_starts``, ``racks``: the racks of every
     partition.
     """
 
@@ -82,6 +77,7 @@ class States(NamedTuple):
     bucket: np.ndarray
     needed: np.ndarray
     of_member: np.ndarray
+    in_buckets: np.ndarray
     rack_starts: np.ndarray
     racks: np.ndarray
 
@@ -109,6 +105,7 @@ def states(group: Group) -> States:
         if of_member
     ]
     lists = [by_topic[t] for t in topics]
+    nowhere = max([*of_member, *(rack for racks in of_partition for rack in racks)], default=0) + 1
     return States(
         np.array(topics, dtype=np.int64),
         *packed(lists),
@@ -117,6 +114,7 @@ def states(group: Group) -> States:
         np.array(bucket, dtype=np.int64),
         np.array(needed, dtype=np.bool_),
         np.array(of_member, dtype=np.int64),
+        np.array([nowhere if rack == NO_RACK else rack for rack in of_member], dtype=np.int64),
         *packed(of_partition),
     )
 
@@ -151,43 +149,6 @@ def packed(lists) -> tuple[np.ndarray, np.ndarray]:
     """Lists of numbers one behind the other: (starts int64[lists + 1], numbers int64[n])."""
     starts = np.cumsum([0] + [len(numbers) for numbers in lists], dtype=np.int64)
     return starts, np.array([number for numbers in lists for number in numbers], dtype=np.int64)
-
-
-@njit
-def assign_along_racks(starts, members, first, bucket, needed, of_member, rack_starts, racks):
-    """Along racks as far as the quotas allow, then in ranges.
-
-    Returns (owners int64[partitions], bool[same]: whether it was assigned along racks).
-    """
-    owners = np.full(first[-1], NOBODY, dtype=np.int64)
-    got = np.zeros(members.size, dtype=np.int64)
-    extra = np.empty(bucket.size, dtype=np.int64)
-    for i in range(extra.size):
-        extra[i] = (first[i + 1] - first[i]) % (starts[i + 1] - starts[i])
-    nowhere = max(of_member.max(), racks.max() if racks.size > 0 else 0) + 1
-    somewhere = np.where(of_member == NO_RACK, nowhere, of_member)
-    matches = np.empty((0, 0), dtype=np.bool_)
-    lead = 0
-    while lead < bucket.size:
-        topics = np.flatnonzero(bucket == bucket[lead])
-        consumers = members[starts[lead] : starts[lead + 1]]
-        if topics.size > 1:
-            matches = racks_match(topics, first, somewhere, rack_starts, racks)
-            assign_co_partitioned(
-                topics, starts, first, consumers, somewhere, matches, owners, got, extra
-            )
-        elif needed[lead]:
-            matches = racks_match(topics, first, somewhere, rack_starts, racks)
-            assign_matching_ranges(
-                lead, starts, first, consumers, of_member, matches, owners, got, extra
-            )
-        lead += topics.size
-    along_racks = owners != NOBODY
-    anywhere = np.full(of_member.size, NO_RACK, dtype=np.int64)
-    for i in range(bucket.size):
-        consumers = members[starts[i] : starts[i + 1]]
-        assign_matching_ranges(i, starts, first, consumers, anywhere, matches, owners, got, extra)
-    return owners, along_racks
 
 
 def order_of_work(known: States, along_racks: np.ndarray) -> np.ndarray:
