@@ -28,7 +28,7 @@ def chosen(name, *arguments, **settings) -> list[int]:
 # ---- against the originals ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [*producers.names(), BUFFER])
+@pytest.mark.parametrize("name", [*producers.names(), *originals.OTHERS])
 def test_every_recorded_answer_is_given(name):
     records = 0
     for recorded, expected in originals.read(name):

@@ -8,6 +8,9 @@ A history is a JSON object: ``partitioner``, ``seed`` (of the draws, unsigned 64
 - ``["loads", topic, [waiting batches] or null, [partitions], how many are not excluded]``,
 - ``["refresh"]``: Kafka 0.8 forgets its partitions for records without a key.
 
+``built-in-racks`` is the built-in partitioner with ``racks``: per topic and partition, the leader's
+rack; the producer is in rack "a".
+
 A history of the producer's buffer (``partitioner`` is ``accumulator``) has ``accumulator``
 (settings), ``partitions`` of its one topic, and steps ``["append", bytes of the value]``,
 ``["ready"]``, ``["drain", partition]`` and ``["latency", partition, now, 1 where it can drain]``.
@@ -60,15 +63,20 @@ def history(name: str, seed: int, number: int, pool: Sequence[bytes], sends: int
     made = random.Random(f"{name} {seed} {number}")
     if name == BUFFER:
         return _buffer_history(made)
-    partitioner = producers.get(name)
+    partitioner = producers.get(name.removesuffix(RACKS))
     found: History = {
         "partitioner": name,
         "seed": str(made.getrandbits(47) if name in OF_48_BITS else made.getrandbits(64)),
         "topics": [_topic(made, i) for i in range(made.randint(1, 3))],
         "steps": [],
     }
-    if name == "built-in":
+    if name.startswith("built-in"):
         found["batch_size"] = made.choice([1, 50, 200, 1000])
+    if name.endswith(RACKS):
+        found["racks"] = [
+            [made.choice(["a", "b", None]) for _ in range(topic["partitions"])]
+            for topic in found["topics"]
+        ]
     counts = [topic["partitions"] for topic in found["topics"]]
     for _ in range(sends or made.randint(5, 45)):
         topic = made.randrange(len(counts))
@@ -81,6 +89,7 @@ def history(name: str, seed: int, number: int, pool: Sequence[bytes], sends: int
 
 
 BUFFER = "accumulator"
+RACKS = "-racks"
 OF_48_BITS = ("scala-default", "scala-default@0.8.1", "default@0.8.2", "rocketmq-random",
               "metaq-random")  # fmt: skip
 
@@ -118,7 +127,7 @@ def _disturbance(made, name: str, counts: list[int]) -> list[list]:
         return []
     if name.startswith("scala") and made.random() < 0.5:
         return [["refresh"]]
-    if name == "built-in" and made.random() < 0.7:
+    if name.startswith("built-in") and made.random() < 0.7:
         ids = made.sample(range(counts[topic]), made.randint(1, counts[topic]))
         queues = [made.choice([0, 0, 1, 3, 9]) for _ in ids]
         if made.random() < 0.1:
@@ -171,22 +180,27 @@ def play(of: History) -> History:
     name = of["partitioner"]
     if name == BUFFER:
         return _play_buffer(of)
-    chosen_by = producers.get(name)
+    chosen_by = producers.get(name.removesuffix(RACKS))
     if "batch_size" in of:
         chosen_by = kafka_built_in.partitioner(of["batch_size"])
     available = [topic["available"] for topic in of["topics"]]
     counts = [topic["partitions"] for topic in of["topics"]]
+    here = [np.array([rack == "a" for rack in racks]) for racks in of.get("racks", ())]
     state = chosen_by.start(topics(counts, available), int(of["seed"]))
     answered: list[int] = []
     try:
         for steps in _segments(of["steps"]):
             if steps[0][0] == "send":
-                chosen, state = _send_all(chosen_by, steps, topics(counts, available), state)
+                known = topics(counts, available)
+                known = kafka_built_in.near(known, here) if here else known
+                chosen, state = _send_all(chosen_by, steps, known, state)
                 answered += chosen
             elif steps[0][0] == "available":
                 available[steps[0][1]] = steps[0][2]
             elif steps[0][0] == "loads":
-                state = kafka_built_in.with_loads(state, *steps[0][1:])
+                topic, queues, ids, length = steps[0][1:]
+                in_rack = here[topic][ids] if here and ids is not None else None
+                state = kafka_built_in.with_loads(state, topic, queues, ids, length, in_rack)
             else:
                 state = refreshed(state)
     except OriginalError as thrown:

@@ -6,13 +6,15 @@ The next partition is drawn: uniformly over the available ones, or, where queues
 weights that follow from the batches that wait at each partition.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from assignlab.compiled import inner, njit
 from assignlab.hashes import no_keys
 from assignlab.producers.draws import next_positive
 from assignlab.producers.kafka_hash import JAVA_EXPLICIT, by_murmur2
-from assignlab.producers.partitioner import NONE, Partitioner, Records, State, Topics
+from assignlab.producers.partitioner import NONE, Partitioner, Records, State, Topics, topics
 
 BATCH_SIZE = 16384
 """``batch.size`` of the producer, in bytes, as it is unless set."""
@@ -102,11 +104,14 @@ def load_table(queues: np.ndarray, length: int) -> np.ndarray:
     return np.cumsum(kept.max() + 1 - kept)
 
 
-def with_loads(state: State, topic: int, queues, ids, length: int | None = None) -> State:
+def with_loads(
+    state: State, topic: int, queues, ids, length: int | None = None, in_rack=None
+) -> State:
     """The state after ``updatePartitionLoadStats``; ``queues`` None: no load statistics.
 
-    ``queues``, ``ids``: int64[k], waiting batches and partitions. Raises ValueError where they do
-    not fit each other.
+    ``queues``, ``ids``: int64[k], waiting batches and partitions. ``in_rack`` bool[k]: whose leader
+    is in the producer's rack (``partitioner.rack.aware``, 4.4); where some are, and not all queues
+    are equal, draws are by load among them alone. Raises ValueError where they do not fit.
     """
     after = state.copy()
     after.load_lengths[topic] = 0
@@ -117,10 +122,28 @@ def with_loads(state: State, topic: int, queues, ids, length: int | None = None)
     if queues.shape != ids.shape or not 0 <= length <= queues.size:
         raise ValueError("queue sizes and partition ids have to be of one length")
     table = load_table(queues, length)
+    if table.size and in_rack is not None and np.any(in_rack[:length]):
+        inside = np.flatnonzero(in_rack[:length])
+        table = np.cumsum(queues[inside].max() + 1 - queues[inside])
+        ids = ids[inside]
     after.loads[topic, : table.size] = table
     after.load_ids[topic, : table.size] = ids[: table.size]
     after.load_lengths[topic] = table.size
     return after
+
+
+def near(of: Topics, in_rack: Sequence[np.ndarray]) -> Topics:
+    """The topics as a rack-aware producer draws from them without load statistics (4.4).
+
+    ``in_rack``: per topic bool[p], whether a partition's leader is in the producer's rack. Where
+    some available partition is, only those are left; where none is, all are.
+    """
+    lists = []
+    for topic, here in enumerate(in_rack):
+        ids = of.available[of.starts[topic] : of.starts[topic + 1]]
+        kept = ids[np.asarray(here, bool)[ids]]
+        lists.append(kept if kept.size else ids)
+    return topics(of.partitions, lists)
 
 
 def partitioner(batch_size: int = BATCH_SIZE, ignore_keys: bool = False) -> Partitioner:

@@ -52,6 +52,7 @@ JAVA = {
     "round-robin@3.9": (KAFKA, "3.9.2"),
     "round-robin": (KAFKA, "4.4.0", "4.0.2"),
     "built-in": (KAFKA, "4.4.0", "3.3.2", "3.9.2", "4.0.2"),
+    "built-in-racks": (KAFKA, "4.4.0"),
     "accumulator": (KAFKA, "4.4.0", "3.3.2", "3.9.2", "4.0.2"),
     "scala-default": (SCALA, "0.8.2.2"),
     "scala-default@0.8.1": (SCALA_0_8_1, "0.8.1.1"),
@@ -61,6 +62,9 @@ JAVA = {
     "metaq-random": (QUEUES, "1.4.6.2"),
 }
 """Which module answers, and for which releases; the first is the one that is recorded."""
+
+OTHERS = ("built-in-racks", "accumulator")
+"""What is recorded beside the partitioners: a setting of one, and the producer's buffer."""
 
 CLIENTS = PROJECT / "producer-clients"
 
@@ -195,7 +199,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--records", type=int, default=SENDS)
     options = parser.parse_args(arguments)
     failed = False
-    for name in options.names or [*names(), "accumulator"]:
+    for name in options.names or [*names(), *OTHERS]:
         for release in JAVA[name][1:] if name in JAVA else ("",):
             try:
                 if not options.check:

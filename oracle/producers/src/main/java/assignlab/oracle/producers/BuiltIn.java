@@ -11,12 +11,18 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 
-/** BuiltInPartitioner, one for each topic, called in the order in which RecordAccumulator.append calls it. */
+/**
+ * BuiltInPartitioner, one for each topic, called in the order in which RecordAccumulator.append calls it. With
+ * {@code racks} (of each partition's leader, by topic) it prefers those in the rack "a".
+ */
 final class BuiltIn implements Chooser {
     private static final Class<?> PARTITIONER = type("BuiltInPartitioner");
     private static final Class<?> INFO = type("BuiltInPartitioner$StickyPartitionInfo");
 
+    private static final String OWN_RACK = "a";
+
     private final int batchSize;
+    private final JsonNode racks;
     private final Map<String, Object> partitioners = new HashMap<>();
     private final Method peek = method(PARTITIONER, "peekCurrentPartitionInfo", Cluster.class);
     private final Method update = method(PARTITIONER, "updatePartitionInfo", INFO, int.class, Cluster.class,
@@ -27,8 +33,9 @@ final class BuiltIn implements Chooser {
     private final Method loads = Arrays.stream(PARTITIONER.getMethods())
             .filter(method -> method.getName().equals("updatePartitionLoadStats")).findFirst().orElseThrow();
 
-    BuiltIn(int batchSize) {
-        this.batchSize = batchSize;
+    BuiltIn(JsonNode history) {
+        batchSize = history.path("batch_size").intValue();
+        racks = history.get("racks");
     }
 
     @Override
@@ -57,7 +64,14 @@ final class BuiltIn implements Chooser {
         if (loads.getParameterCount() == 3)
             loads.invoke(partitioner, queues, ids, length);
         else // since the partitioner may know racks
-            loads.invoke(partitioner, queues, ids, queues == null ? null : new String[queues.length], length);
+            loads.invoke(partitioner, queues, ids, ids == null ? null : racks(step.get(1).intValue(), ids), length);
+    }
+
+    private String[] racks(int topic, int[] partitions) {
+        String[] ofPartitions = new String[partitions.length];
+        if (racks != null)
+            Arrays.setAll(ofPartitions, i -> racks.get(topic).get(partitions[i]).textValue());
+        return ofPartitions;
     }
 
     private Object partitioner(String topic) throws ReflectiveOperationException {
@@ -71,7 +85,7 @@ final class BuiltIn implements Chooser {
         Object logContext = constructor.getParameterTypes()[0].getConstructor().newInstance();
         return constructor.getParameterCount() == 3
                 ? constructor.newInstance(logContext, topic, batchSize)
-                : constructor.newInstance(logContext, topic, batchSize, false, "");
+                : constructor.newInstance(logContext, topic, batchSize, racks != null, OWN_RACK);
     }
 
     private static int[] integers(JsonNode list) {

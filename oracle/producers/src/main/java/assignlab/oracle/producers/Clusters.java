@@ -1,6 +1,7 @@
 package assignlab.oracle.producers;
 
 import assignlab.oracle.ProducerHistory.Topic;
+import com.fasterxml.jackson.databind.JsonNode;
 import org.apache.kafka.common.Cluster;
 import org.apache.kafka.common.Node;
 import org.apache.kafka.common.PartitionInfo;
@@ -11,6 +12,7 @@ import java.util.Collection;
 import java.util.Collections;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 
 /** Metadata: the available partitions first, in their order, then those without a leader. */
@@ -19,18 +21,33 @@ final class Clusters {
     }
 
     static Cluster of(List<Topic> topics) throws ReflectiveOperationException {
-        Node[] nodes = {new Node(0, "localhost", 1)};
+        return of(topics, null);
+    }
+
+    /** @param racks of the leader of each partition, by topic; null: no racks at all */
+    static Cluster of(List<Topic> topics, JsonNode racks) throws ReflectiveOperationException {
+        Node[] nodes = {new Node(0, "localhost", 1), new Node(1, "localhost", 1, "a"),
+                new Node(2, "localhost", 1, "b")};
         List<PartitionInfo> infos = new ArrayList<>();
-        for (Topic topic : topics) {
+        for (int i = 0; i < topics.size(); i++) {
+            Topic topic = topics.get(i);
             LinkedHashSet<Integer> order = new LinkedHashSet<>(topic.available());
             for (int partition = 0; partition < topic.partitions(); partition++)
                 order.add(partition);
             for (int partition : order) {
-                Node leader = topic.available().contains(partition) ? nodes[0] : null;
+                Node broker = racks == null ? nodes[0] : inRack(nodes, racks.get(i).get(partition).textValue());
+                Node leader = topic.available().contains(partition) ? broker : null;
                 infos.add(new PartitionInfo(topic.name(), partition, leader, nodes, nodes));
             }
         }
         return of(List.of(nodes), infos);
+    }
+
+    private static Node inRack(Node[] nodes, String rack) {
+        for (Node node : nodes)
+            if (Objects.equals(node.rack(), rack))
+                return node;
+        throw new IllegalArgumentException("no broker in rack " + rack);
     }
 
     /** The constructor changed with the releases. */

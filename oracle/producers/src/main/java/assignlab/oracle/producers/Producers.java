@@ -42,7 +42,8 @@ public final class Producers {
         Draws.seed(history.seed());
         Chooser chooser = chooser(history);
         List<ProducerHistory.Topic> topics = history.topics();
-        Cluster cluster = Clusters.of(topics);
+        JsonNode racks = history.json().get("racks");
+        Cluster cluster = Clusters.of(topics, racks);
         List<Integer> partitions = new ArrayList<>();
         for (JsonNode step : history.steps()) {
             switch (step.get(0).textValue()) {
@@ -56,7 +57,7 @@ public final class Producers {
                 }
                 case "available" -> {
                     topics = ProducerHistory.withAvailable(topics, step);
-                    cluster = Clusters.of(topics);
+                    cluster = Clusters.of(topics, racks);
                 }
                 case "loads" -> chooser.loads(topics.get(step.get(1).intValue()).name(), step);
                 default -> throw new BadDocument("no step " + step.get(0));
@@ -78,7 +79,7 @@ public final class Producers {
                     new PluggedPartitioner("org.apache.kafka.clients.producer.UniformStickyPartitioner", 0);
             case "round-robin" ->
                     new PluggedPartitioner("org.apache.kafka.clients.producer.RoundRobinPartitioner", 0);
-            case "built-in" -> new BuiltIn(history.json().path("batch_size").intValue());
+            case "built-in", "built-in-racks" -> new BuiltIn(history.json());
             default -> throw new BadDocument("no partitioner " + history.partitioner());
         };
     }
