@@ -163,16 +163,25 @@ def number_in(topic, partition, shape, phantoms):
 
 
 @inner
-def number_of_claim(code, shape, phantoms):
-    """The number of a claimed partition; -1 if its topic is not to be assigned.
+def numbers_of_claims(shape, phantoms, codes):
+    """The number of every claimed partition, -1 where its topic is not to be assigned.
 
-    ``UNKNOWN_PHANTOM`` if it is beyond the end of its topic and not among the phantoms.
+    Returns (int64[claims], whether a claim is beyond the end and not among ``phantoms``).
     """
-    topic = code >> 32
-    if shape.base[topic] < 0:
-        return -1
-    x = number_in(topic, code - (topic << 32), shape, phantoms)
-    return x if x >= 0 else UNKNOWN_PHANTOM
+    base, partitions = shape.base, shape.partitions
+    numbers = np.empty(codes.size, dtype=np.int64)
+    unknown = False
+    for k in range(codes.size):
+        topic = codes[k] >> 32
+        partition = codes[k] - (topic << 32)
+        if base[topic] < 0:
+            numbers[k] = -1
+        elif partition < partitions[topic]:
+            numbers[k] = base[topic] + partition
+        else:
+            numbers[k] = number_of_phantom(codes[k], shape, phantoms)
+            unknown = unknown or numbers[k] < 0
+    return numbers, unknown
 
 
 @inner
@@ -247,7 +256,7 @@ def settle_rival(x, m, mine, sub_generation, holder, rivals, owned):
 
 @inner
 def settle_claims_one_by_one(
-    shape, phantoms, offsets, codes, present, generation, sub_generation, cooperative, release
+    by_hash, numbers, total, offsets, present, generation, sub_generation, cooperative, release
 ):
     """:func:`settle_claims` for releases in which a partition may be left with several members.
 
@@ -256,46 +265,51 @@ def settle_claims_one_by_one(
     generation 2 win against B: then both A and C keep it. Before 3.4 only claims of the newest
     generation count: of several for one partition none, before 2.8 all.
 
-    Returns (keeps bool[claims]; rivals bool[partitions + phantoms]: two claims of one generation
-    met here; the newest generation, ``UNKNOWN_PHANTOM`` as in :func:`settle_claims`).
+    ``by_hash``: int64[members]; ``numbers``: int64[claims], which partition each is about, -1 for
+    none that counts; ``total``: how many numbers there are.
+
+    Returns (keeps bool[claims]; rivals bool[total]: two claims of one generation met here; the
+    newest generation).
     """
-    keeps = np.zeros(codes.size, dtype=np.bool_)
-    rivals = np.zeros(shape.codes.size + phantoms.size, dtype=np.bool_)
-    last = np.full(rivals.size, NOBODY, dtype=np.int32)
+    keeps = np.zeros(numbers.size, dtype=np.bool_)
+    rivals = np.zeros(total, dtype=np.bool_)
+    last = np.full(total, NOBODY, dtype=np.int32)
     newest = NO_GENERATION
-    for m in shape.by_hash:
+    for m in by_hash:
         mine = claimed_generation(m, cooperative, present, generation, sub_generation)
         newest = max(newest, mine)
-    for m in shape.by_hash:
+    for m in by_hash:
         mine = claimed_generation(m, cooperative, present, generation, sub_generation)
         if release < GENERATIONS_APART and mine < newest:
             continue
         for k in range(offsets[m], offsets[m + 1]):
-            x = number_of_claim(codes[k], shape, phantoms)
-            if x == UNKNOWN_PHANTOM:
-                return keeps, rivals, UNKNOWN_PHANTOM
+            x = numbers[k]
             if x < 0:
                 continue
             if release < RIVALS_NOTICED:
                 keeps[k] = True
                 continue
             other = last[x]
+            if other == NOBODY:
+                keeps[k] = True
+                last[x] = m
+                continue
             others = mine
-            if other != NOBODY and release >= GENERATIONS_APART:
+            if release >= GENERATIONS_APART:
                 others = max(sub_generation[other], NO_GENERATION)
             if mine >= others or release < OWNERS_REMEMBERED:
                 last[x] = m
-            keeps[k] = other == NOBODY or mine > others
-            if other != NOBODY and mine >= others:
-                drop_first_claim(keeps, codes, offsets[other], offsets[other + 1], codes[k])
+            keeps[k] = mine > others
+            if mine >= others:
+                drop_first_claim(keeps, numbers, offsets[other], offsets[other + 1], x)
                 rivals[x] = rivals[x] or mine == others
     return keeps, rivals, newest
 
 
 @inner
-def drop_first_claim(keeps, codes, start, end, code):
-    """Of the claims from ``start`` to ``end`` the first kept one of that partition is dropped."""
+def drop_first_claim(keeps, numbers, start, end, x):
+    """Of the claims from ``start`` to ``end`` the first kept one of partition ``x`` is dropped."""
     for k in range(start, end):
-        if keeps[k] and codes[k] == code:
+        if keeps[k] and numbers[k] == x:
             keeps[k] = False
             return

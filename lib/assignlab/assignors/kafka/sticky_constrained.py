@@ -22,8 +22,8 @@ from assignlab.assignors.kafka.sticky_claims import (
     NOBODY,
     UNKNOWN_PHANTOM,
     number_in,
-    number_of_claim,
     number_of_phantom,
+    numbers_of_claims,
     settle_claims,
     settle_claims_one_by_one,
     unpack_shape,
@@ -42,6 +42,7 @@ EXACTLY_MIN = 2
 FILLED = 3
 
 FEW = 40
+GONE = -1
 
 
 class Deal(NamedTuple):
@@ -107,23 +108,26 @@ def build(
         length = keep_lists(shape, phantoms, offsets, claimed, holder, owned, kept, rows)
         doubled = total
     else:
-        keeps, rivals, newest = settle_claims_one_by_one(
-            shape, phantoms, offsets, claimed, present, generation, sub_generation, cooperative,
-            release,
-        )  # fmt: skip
-        if newest == UNKNOWN_PHANTOM:
+        numbers, unknown = numbers_of_claims(shape, phantoms, claimed)
+        if unknown:
             return PHANTOMS, offsets, claimed
-        owned = count_claims(shape, phantoms, racks, offsets, claimed, keeps, rivals)
+        keeps, rivals, _ = settle_claims_one_by_one(
+            shape.by_hash, numbers, total + phantoms.size, offsets,
+            present, generation, sub_generation, cooperative, release,
+        )  # fmt: skip
+        owned = count_claims(numbers, racks, offsets, keeps, rivals)
         kept, state, over = assign_owned_partitions(
             shape.by_owned, owned, min_quota, max_quota, expected
         )
         length, holder, doubled = keep_first_claims(
-            shape, phantoms, offsets, claimed, keeps, rivals, kept, rows
+            numbers, offsets, claimed, keeps, rivals, kept, rows
         )
     unassigned = unassigned_partitions(shape, phantoms, holder, doubled)
 
+    in_hand = length.copy() if release < CONSTRAINED_CORRECTED else length
     deal = Deal(
-        shape.codes, holder, rivals, kept, rows, length, cooperative, release,
+        shape.codes, holder, rivals, kept, rows, length,
+        cooperative and release >= CONSTRAINED_CORRECTED, release,
         min_quota, max_quota, expected, np.full(1, over, dtype=np.int64),
         np.empty(members, dtype=np.int64), np.empty(2 * members, dtype=np.int64),
         np.zeros(3, dtype=np.int64),
@@ -135,6 +139,8 @@ def build(
     status = assign_round_robin(unassigned, deal)
     if status == DONE:
         status = verify_unfilled_members(deal)
+    if cooperative and release < CONSTRAINED_CORRECTED:
+        withhold_rivals(shape, rivals, in_hand, rows, length)
     offsets, lists = lists_of_rows(rows, length)
     return status, offsets, lists
 
@@ -237,23 +243,23 @@ def keep_lists(shape, phantoms, offsets, claimed, holder, owned, kept, rows):
 
 
 @inner
-def count_claims(shape, phantoms, racks, offsets, claimed, keeps, rivals):
+def count_claims(numbers, racks, offsets, keeps, rivals):
     """Before 3.7.1: drop rival claims and those of other racks, count the others by member.
 
     That a partition is given up because of its rack is forgotten at once: nobody will wait for it.
     """
-    owned = np.zeros(shape.by_id.size, dtype=np.int64)
+    owned = np.zeros(offsets.size - 1, dtype=np.int64)
     for m in range(owned.size):
         for k in range(offsets[m], offsets[m + 1]):
             if keeps[k]:
-                x = number_of_claim(claimed[k], shape, phantoms)
+                x = numbers[k]
                 keeps[k] = not (rivals[x] or (racks.in_use and racks_mismatch(racks, m, x)))
                 owned[m] += keeps[k]
     return owned
 
 
 @inner
-def keep_first_claims(shape, phantoms, offsets, claimed, keeps, rivals, kept, rows):
+def keep_first_claims(numbers, offsets, claimed, keeps, rivals, kept, rows):
     """Before 3.7.1: write what members keep, which is what they claim first, in that order.
 
     What they lose is added to ``rivals``: whoever gets it must wait, even if it is the same member.
@@ -262,12 +268,12 @@ def keep_first_claims(shape, phantoms, offsets, claimed, keeps, rivals, kept, ro
     width = rows.size // kept.size
     length = np.zeros(kept.size, dtype=np.int64)
     holder = np.full(rivals.size, NOBODY, dtype=np.int32)
-    doubled = shape.codes.size
+    doubled = rivals.size
     for m in range(kept.size):
         for k in range(offsets[m], offsets[m + 1]):
             if not keeps[k]:
                 continue
-            x = number_of_claim(claimed[k], shape, phantoms)
+            x = numbers[k]
             if length[m] == kept[m]:
                 rivals[x] = True
                 continue
@@ -359,20 +365,30 @@ def assign_new_partition(x, m, deal):
         width = deal.rows.size // deal.size.size
         deal.rows[m * width + deal.length[m]] = deal.codes[x]
         deal.length[m] += 1
-    elif was >= 0:
-        put_last(x, m, deal)
 
 
 @inner
-def put_last(x, m, deal):
-    """If ``m`` keeps ``x`` already, the original takes out that copy instead of the new one."""
-    start = m * (deal.rows.size // deal.size.size)
-    end = start + deal.length[m]
-    for i in range(start, end):
-        if deal.rows[i] == deal.codes[x]:
-            deal.rows[i : end - 1] = deal.rows[i + 1 : end].copy()
-            deal.rows[end - 1] = deal.codes[x]
-            return
+def withhold_rivals(shape, rivals, in_hand, rows, length):
+    """Before 3.7.1: of what was dealt after the first ``in_hand`` cards, take out ``rivals`` again.
+
+    Where a member keeps such a partition already (see ``doubled``), it is that copy which goes.
+    """
+    width = rows.size // length.size
+    for m in range(length.size):
+        for dealt in range(in_hand[m], length[m]):
+            code = rows[m * width + dealt]
+            topic = code >> 32
+            if rivals[shape.base[topic] + code - (topic << 32)]:
+                at = m * width
+                while rows[at] != code:
+                    at += 1
+                rows[at] = GONE
+        left = m * width
+        for i in range(m * width, m * width + length[m]):
+            if rows[i] != GONE:
+                rows[left] = rows[i]
+                left += 1
+        length[m] = left - m * width
 
 
 @inner

@@ -15,8 +15,8 @@ import numpy as np
 
 from assignlab.assignors.kafka.sticky_claims import (
     NOBODY,
-    UNKNOWN_PHANTOM,
-    number_of_claim,
+    number_in,
+    numbers_of_claims,
     settle_claims_one_by_one,
     unpack_shape,
 )
@@ -58,11 +58,13 @@ def build(
     ``sticky_releases``.
     """
     shape = unpack_shape(shape)
-    keeps, rivals, newest = settle_claims_one_by_one(
-        shape, phantoms, offsets, claimed, present, generation, sub_generation, cooperative, release
-    )
-    if newest == UNKNOWN_PHANTOM:
+    numbers, unknown = numbers_of_claims(shape, phantoms, claimed)
+    if unknown:
         return PHANTOMS, offsets, claimed
+    keeps, rivals, _ = settle_claims_one_by_one(
+        shape.by_hash, numbers, shape.codes.size + phantoms.size, offsets,
+        present, generation, sub_generation, cooperative, release,
+    )  # fmt: skip
     members = shape.by_id.size
     min_quota = shape.codes.size // members
     max_quota = (shape.codes.size + members - 1) // members
@@ -77,13 +79,13 @@ def build(
     )
     unassigned = np.ones(rivals.size, dtype=np.bool_)
     unfilled = assign_owned_partitions(
-        shape, phantoms, offsets, claimed, keeps, min_quota, max_quota, unassigned, hands
+        shape, numbers, offsets, claimed, keeps, min_quota, max_quota, unassigned, hands
     )
     unassigned = np.flatnonzero(unassigned[: shape.codes.size])
-    unfilled, at = fill_up(shape, unassigned, unfilled, min_quota, hands)
+    unfilled, at = fill_up(shape.codes, unassigned, unfilled, min_quota, hands)
     status = steal(shape, phantoms, unfilled, min_quota, hands)
     if status == DONE:
-        status = hand_out_rest(shape, unassigned[at:], hands)
+        status = hand_out_rest(shape.codes, unassigned[at:], hands)
     if cooperative:
         withhold_transferring(shape, phantoms, hands)
     offsets, lists = lists_of_rows(hands.rows, hands.length)
@@ -92,7 +94,7 @@ def build(
 
 @inner
 def assign_owned_partitions(
-    shape, phantoms, offsets, claimed, keeps, min_quota, max_quota, unassigned, hands
+    shape, numbers, offsets, claimed, keeps, min_quota, max_quota, unassigned, hands
 ):
     """Keep the first claims up to the larger quota; returns the members below the smaller, by id.
 
@@ -106,7 +108,7 @@ def assign_owned_partitions(
         for k in range(offsets[m], offsets[m + 1]):
             if not keeps[k]:
                 continue
-            x = number_of_claim(claimed[k], shape, phantoms)
+            x = numbers[k]
             if rivals[x]:
                 continue
             owned += 1
@@ -132,34 +134,32 @@ def give(hands, m, code):
 
 
 @inner
-def give_new(shape, hands, m, x):
-    """Append what ``m`` did not have; what was revoked must be given up first."""
-    give(hands, m, shape.codes[x])
-    if hands.revoked[x]:
-        hands.heir[x] = m
-
-
-@inner
 def wait_at_min(hands, m):
     hands.min_capacity[hands.ends[0]] = m
     hands.ends[0] += 1
 
 
 @inner
-def fill_up(shape, unassigned, unfilled, min_quota, hands):
-    """Deal round after round to members below the smaller quota.
+def fill_up(codes, unassigned, unfilled, min_quota, hands):
+    """Deal round after round to members below the smaller quota; what was revoked gets an heir.
 
-    Returns (those that still are, how many partitions were dealt).
+    ``codes``: int64[partitions]; ``unassigned``, ``unfilled``: int64[...]. Returns (those that still are, how many partitions were dealt).
     """
+    rows, length, revoked, heir = hands.rows, hands.length, hands.revoked, hands.heir
+    width = rows.size // length.size
     at = 0
     while unfilled.size > 0 and at < unassigned.size:
         stay = 0
         for i in range(unfilled.size):
             m = unfilled[i]
             if at < unassigned.size:
-                give_new(shape, hands, m, unassigned[at])
+                x = unassigned[at]
                 at += 1
-            if hands.length[m] == min_quota:
+                rows[m * width + length[m]] = codes[x]
+                length[m] += 1
+                if revoked[x]:
+                    heir[x] = m
+            if length[m] == min_quota:
                 wait_at_min(hands, m)
             else:
                 unfilled[stay] = m
@@ -185,20 +185,23 @@ def steal(shape, phantoms, unfilled, min_quota, hands):
             for i in range(start, start + hands.length[overloaded]):
                 hands.rows[i] = hands.rows[i + 1]
             give(hands, m, swapped)
-            hands.heir[number_of_claim(swapped, shape, phantoms)] = m
+            hands.heir[number_in(swapped >> 32, swapped & 0xFFFFFFFF, shape, phantoms)] = m
         wait_at_min(hands, m)
     return DONE
 
 
 @inner
-def hand_out_rest(shape, unassigned, hands):
+def hand_out_rest(codes, unassigned, hands):
     """One more for each member at the smaller quota, as long as there are any."""
     poll = 0
     for x in unassigned:
         if poll == hands.ends[0]:
             return ALL_AT_CAPACITY
-        give_new(shape, hands, hands.min_capacity[poll], x)
+        m = hands.min_capacity[poll]
         poll += 1
+        give(hands, m, codes[x])
+        if hands.revoked[x]:
+            hands.heir[x] = m
     return DONE
 
 
@@ -210,7 +213,8 @@ def withhold_transferring(shape, phantoms, hands):
         start = m * width
         left = 0
         for i in range(start, start + hands.length[m]):
-            x = number_of_claim(hands.rows[i], shape, phantoms)
+            code = hands.rows[i]
+            x = number_in(code >> 32, code & 0xFFFFFFFF, shape, phantoms)
             if hands.heir[x] == m:
                 hands.heir[x] = NOBODY
             else:

@@ -27,8 +27,8 @@ from assignlab.assignors.kafka.sticky_claims import (
     NOBODY,
     UNKNOWN_PHANTOM,
     claimed_generation,
-    number_of_claim,
     number_of_phantom,
+    numbers_of_claims,
     settle_claims,
     settle_claims_one_by_one,
     unpack_shape,
@@ -178,13 +178,16 @@ def build(
             present, generation, sub_generation, cooperative, facts,
         )  # fmt: skip
     else:
-        keeps, _, newest = settle_claims_one_by_one(
-            shape, phantoms, offsets, codes, present, generation, sub_generation, cooperative,
-            release,
-        )  # fmt: skip
-        if newest == UNKNOWN_PHANTOM:
+        numbers, unknown = numbers_of_claims(shape, phantoms, codes)
+        if unknown:
             return PHANTOMS, offsets, codes, True
-        held = assign_kept_claims(shape, potential, phantoms, offsets, codes, keeps, facts)
+        keeps, _, newest = settle_claims_one_by_one(
+            shape.by_hash, numbers, shape.codes.size + phantoms.size, offsets,
+            present, generation, sub_generation, cooperative, release,
+        )  # fmt: skip
+        held = assign_kept_claims(
+            shape, potential, phantoms.size, numbers, offsets, codes, keeps, facts
+        )
     fresh = unassigned_partitions(shape, potential, phantoms, held)
     facts[INITIALIZING] = held.size.max() == 0
     maybe_assign(shape, potential, racks, held, fresh)
@@ -279,37 +282,45 @@ def assign_owned_partitions(
 
 
 @inner
-def assign_kept_claims(shape, potential, phantoms, offsets, codes, keeps, facts):
+def assign_kept_claims(shape, potential, phantoms, numbers, offsets, codes, keeps, facts):
     """:func:`assign_owned_partitions` before 3.5: claim by claim, a partition may be kept by two.
 
     Its owner is the last member in hash order that keeps it, even if that one, no longer
-    subscribed, loses it at once while another still holds it.
+    subscribed, loses it at once while another still holds it. ``phantoms``: how many there are;
+    ``numbers``: int64[claims].
     """
-    numbers = shape.codes.size + phantoms.size
-    owner = np.full(numbers, NOBODY, dtype=np.int64)
+    total = shape.codes.size + phantoms
+    owner = np.full(total, NOBODY, dtype=np.int64)
     count = 0
     twice = False
     for m in shape.by_owned:
         for k in range(offsets[m], offsets[m + 1]):
             if keeps[k]:
-                x = number_of_claim(codes[k], shape, phantoms)
-                twice = twice or owner[x] != NOBODY
-                owner[x] = m
+                twice = twice or owner[numbers[k]] != NOBODY
+                owner[numbers[k]] = m
                 count += 1
     room = 2 * shape.codes.size + count + 64
-    held = empty_lists(potential.kind.size, numbers, room, twice or phantoms.size > 0)
+    held = empty_lists(potential.kind.size, total, room, twice or phantoms > 0)
+    where, log, copies = held.where, held.log, held.copies
+    several = copies.size > 0
+    end = 0
     for m in range(held.size.size):
         for k in range(offsets[m], offsets[m + 1]):
             if not keeps[k]:
                 continue
-            if potential.may[potential.kind[m], codes[k] >> 32]:
-                append(held, number_of_claim(codes[k], shape, phantoms), m)
-            else:
+            if not potential.may[potential.kind[m], codes[k] >> 32]:
                 facts[REVOKED] = True
-    if twice:
-        for x in range(numbers):
-            if held.where[x, OWNER] != NOBODY:
-                held.where[x, OWNER] = owner[x]
+                continue
+            x = numbers[k]
+            if several:
+                copies[end] = where[x, ENTRY]
+            log[end, PARTITION] = x
+            log[end, MEMBER] = m
+            where[x, OWNER] = owner[x]
+            where[x, ENTRY] = end
+            held.size[m] += 1
+            end += 1
+    held.used[0] = end
     return held
 
 
@@ -359,14 +370,16 @@ def unassigned_partitions(shape, potential, phantoms, held):
     for i in range(phantoms.size):
         if held.where[shape.codes.size + i, OWNER] >= 0:
             last[phantoms[i] >> 32] = True
-    fresh = np.zeros(shape.codes.size, dtype=np.bool_)
+    fresh = np.empty(shape.codes.size, dtype=np.bool_)
+    where, copies = held.where, held.copies
+    several = copies.size > 0
     for t in potential.topics:
         for x in range(shape.base[t], shape.base[t] + shape.partitions[t]):
-            fresh[x] = stuck or held.where[x, OWNER] < 0
-            if fresh[x]:
-                held.where[x, OWNER] = NOBODY
-            elif held.copies.size > 0 and held.copies[held.where[x, ENTRY]] >= 0:
-                stuck = True
+            if stuck:
+                where[x, OWNER] = NOBODY
+            fresh[x] = where[x, OWNER] < 0
+            if several and not fresh[x]:
+                stuck = copies[where[x, ENTRY]] >= 0
         stuck = stuck or last[t]
     return fresh
 
@@ -613,7 +626,8 @@ def maybe_assign(shape, potential, racks, held, fresh):
 
     First only where racks match, then whatever is left.
     """
-    size, where, log = held.size, held.where, held.log
+    size, where, log, copies = held.size, held.where, held.log, held.copies
+    several = copies.size > 0
     seats = no_seats(size.size, racks)
     tree, seat, rank = seats.tree, seats.seat, potential.rank
     nobody_fixed = np.empty(0, dtype=np.bool_)
@@ -632,8 +646,8 @@ def maybe_assign(shape, potential, racks, held, fresh):
                 m = shape.by_id[key & ((1 << RANK_BITS) - 1)]
                 log[end, PARTITION] = x
                 log[end, MEMBER] = m
-                if held.copies.size > 0:
-                    held.copies[end] = where[x, ENTRY]
+                if several:
+                    copies[end] = where[x, ENTRY]
                 where[x, OWNER] = m
                 where[x, ENTRY] = end
                 size[m] += 1
