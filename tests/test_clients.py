@@ -163,6 +163,20 @@ def test_a_newcomer_takes_half_of_all_from_the_largest_topic_only(ask, name):
     assert [sum(topic == t for topic, _ in given["b"]) for t in topics] == [0, 0, 72]
 
 
+def test_librdkafkas_leader_ends_when_a_partition_goes_back_the_way_it_came(ask):
+    claims = {"C": {"owned": [["t", 1], ["t", 2], ["t", 3], ["u", 1]]}}
+    members = {"A": "t", "B": "tu", "C": "stu"}
+    topics = {"t": 4, "s": 2, "u": 5}
+    reply = ask(group("librdkafka-cooperative-sticky", topics, members, **claims))
+    assert reply["error"].startswith("SIGSEGV")
+
+
+def test_librdkafkas_leader_gives_back_what_does_not_exist(ask):
+    claims = {"a": {"owned": [["t", 0], ["t", 7]]}}
+    given = numbers(ask(group("librdkafka-cooperative-sticky", {"t": 1}, {"a": "t"}, **claims)))
+    assert given == {"a": [0, 7]}
+
+
 def test_every_assignor_of_another_client_is_compared_with_javas():
     compared = {name for kind in clients.KINDS for name in clients.others(kind)}
     assert compared == {name for system in SYSTEMS if system.bridged for name in system.strategies}
