@@ -17,7 +17,7 @@ from contextlib import suppress
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import pyarrow as pa
@@ -42,12 +42,60 @@ MARK = struct.Struct("q")
 SCENARIO_NAMES = [column.name for column in rebalance.SCENARIO_COLUMNS]
 
 
+class Subject(NamedTuple):
+    """What a sweep plays, and which table it makes of it; functions of modules, so that it travels.
+
+    ``columns``: of a record, ``scenario`` first, with the ``key`` among them; ``scenario_of``: a
+    scenario from its JSON; ``records(scenario, strategies)``: records without their first column;
+    ``lost(scenario, strategy, why)``: the error record likewise; ``load(strategy)``: have the code
+    that a strategy needs in this process.
+    """
+
+    columns: tuple[Column, ...]
+    key: tuple[str, ...]
+    scenario_of: Callable[[str], Any]
+    records: Callable[[Any, Sequence[str]], Iterable[tuple]]
+    lost: Callable[[Any, str, str], tuple]
+    load: Callable[[str], None]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns for Arrow."""
+        return pa.schema([(column.name, TYPES[column.type]) for column in self.columns])
+
+
+def scenario_of(fields: str) -> Scenario:
+    """The scenario whose fields were written as JSON."""
+    values = json.loads(fields)
+    return Scenario(**values | {"events": tuple(values["events"])})
+
+
+def records(scenario: Scenario, strategies: Sequence[str]) -> Iterable[tuple]:
+    """One record per rebalance of a scenario and strategy."""
+    return rebalance.records(scenario, strategies)
+
+
+def lost(scenario: Scenario, strategy: str, why: str) -> tuple:
+    """The error record of a simulation that left no records: step 0, no numbers."""
+    values = dict.fromkeys(SCHEMA.names[1:])
+    values |= dict(zip(SCENARIO_NAMES, rebalance.scenario_values(scenario), strict=True))
+    values |= {"strategy": strategy, "step": 0, "event": scenario.events[0], "error": why}
+    return tuple(values.values())
+
+
+REBALANCES = Subject(
+    COLUMNS, ("scenario", "strategy", "step"), scenario_of, records, lost, warm.load
+)
+"""Rebalances, one after the other: what :func:`assignlab.sweep.run` plays."""
+
+
 def write_slice(
     batches: Iterable[pa.RecordBatch],
     strategies: Sequence[str],
     limit: float,
     progress: str,
     table: str,
+    subject: Subject = REBALANCES,
 ) -> Iterator[pa.RecordBatch]:
     """Play one slice and leave its records as one Parquet file: what a sweep hands to ``mapInArrow``.
 
@@ -62,24 +110,18 @@ def write_slice(
         return
     for strategy in strategies:
         # Before the children are forked, so that none of them has to.
-        warm.load(strategy)
+        subject.load(strategy)
     rows.sort(key=lambda row: (-row["cost"], row["scenario"]))
-    jobs = [(row["scenario"], scenario_of(row["fields"])) for row in rows]
+    jobs = [(row["scenario"], subject.scenario_of(row["fields"])) for row in rows]
     number, written = rows[0]["slice"], 0
     part = Path(table) / f".{number}.{uuid4().hex}.part"
-    with pq.ParquetWriter(part, SCHEMA) as file:
-        for done, batch in simulate(jobs, strategies, limit):
+    with pq.ParquetWriter(part, subject.schema) as file:
+        for done, batch in simulate(jobs, strategies, limit, subject):
             report(Path(progress), number, done, sum(row["cost"] for row in rows[:done]))
             file.write_batch(batch)
             written += batch.num_rows
     part.replace(part.with_name(f"slice-{number:05}.parquet"))
     yield pa.RecordBatch.from_pydict({"slice": [number], "rows": [written]}, schema=WRITTEN)
-
-
-def scenario_of(fields: str) -> Scenario:
-    """The scenario whose fields were written as JSON."""
-    values = json.loads(fields)
-    return Scenario(**values | {"events": tuple(values["events"])})
 
 
 def report(folder: Path, slice: int, done: int, cost: float) -> None:
@@ -101,13 +143,16 @@ class Turn(NamedTuple):
     """A scenario to play with these strategies; or, with ``lost``, why the one of them cannot."""
 
     number: int
-    scenario: Scenario
+    scenario: Any
     strategies: tuple[str, ...]
     lost: str | None = None
 
 
 def simulate(
-    jobs: Sequence[tuple[int, Scenario]], strategies: Sequence[str], limit: float
+    jobs: Sequence[tuple[int, Any]],
+    strategies: Sequence[str],
+    limit: float,
+    subject: Subject = REBALANCES,
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Play every scenario with every strategy: (scenarios done, records since the last batch).
 
@@ -116,11 +161,13 @@ def simulate(
     """
     turns = [Turn(number, scenario, tuple(strategies)) for number, scenario in jobs]
     if not hasattr(os, "fork"):
-        yield from play(turns, limit, lambda turn: None, lambda seconds: None)
+        yield from play(turns, limit, subject, lambda turn: None, lambda seconds: None)
         return
     while turns:
         played = 0
-        with Child(lambda mark, timer, turns=turns: play(turns, limit, mark, timer)) as child:
+        with Child(
+            lambda mark, timer, turns=turns: play(turns, limit, subject, mark, timer)
+        ) as child:
             for played, batch in child.messages():
                 yield len(jobs) - len({turn.number for turn in turns[played:]}), batch
         left = turns[played:]
@@ -135,6 +182,7 @@ def simulate(
 def play(
     turns: Sequence[Turn],
     limit: float,
+    subject: Subject,
     mark: Callable[[int], None],
     timer: Callable[[float], None],
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
@@ -146,16 +194,16 @@ def play(
         if turn.lost is None:
             mark(place)
             timer(limit)
-            rows += [start + row for row in rebalance.records(turn.scenario, turn.strategies)]
+            rows += [start + row for row in subject.records(turn.scenario, turn.strategies)]
             timer(0)
         else:
-            rows.append(lost_record(turn))
+            rows.append(start + subject.lost(turn.scenario, turn.strategies[0], turn.lost))
         now = time.monotonic()
         if len(rows) >= ROWS_PER_BATCH or now - sent >= SECONDS_PER_BATCH:
-            yield place + 1, record_batch(rows)
+            yield place + 1, record_batch(rows, subject.schema)
             rows, sent = [], now
     if rows:
-        yield len(turns), record_batch(rows)
+        yield len(turns), record_batch(rows, subject.schema)
 
 
 def again(turn: Turn, code: int, limit: float) -> list[Turn]:
@@ -171,20 +219,11 @@ def again(turn: Turn, code: int, limit: float) -> list[Turn]:
     return [turn._replace(lost=f"ProcessDied: its process ended with {how}")]
 
 
-def lost_record(turn: Turn) -> tuple:
-    """The error record of a simulation that left no records: step 0, no numbers."""
-    values = dict.fromkeys(SCHEMA.names)
-    values |= dict(zip(SCENARIO_NAMES, rebalance.scenario_values(turn.scenario), strict=True))
-    values |= {"scenario": turn.number, "strategy": turn.strategies[0], "step": 0}
-    values |= {"event": turn.scenario.events[0], "error": turn.lost}
-    return tuple(values.values())
-
-
-def record_batch(rows: Sequence[tuple]) -> pa.RecordBatch:
+def record_batch(rows: Sequence[tuple], schema: pa.Schema = SCHEMA) -> pa.RecordBatch:
     """Records as columns."""
-    columns = zip(zip(*rows, strict=True), SCHEMA, strict=True)
+    columns = zip(zip(*rows, strict=True), schema, strict=True)
     return pa.RecordBatch.from_arrays(
-        [pa.array(column, field.type) for column, field in columns], schema=SCHEMA
+        [pa.array(column, field.type) for column, field in columns], schema=schema
     )
 
 

@@ -18,6 +18,7 @@ import heapq
 import json
 import math
 import os
+import pickle
 import re
 import shutil
 import sys
@@ -36,9 +37,10 @@ import pyarrow as pa
 
 from assignlab import assignors
 from assignlab.errors import AssignlabError, UnknownName
+from assignlab.metrics import Column
 from assignlab.rebalance import cost
 from assignlab.scenarios import Scenario
-from assignlab.simulate import COLUMNS, SCENARIO_NAMES, reported
+from assignlab.simulate import REBALANCES, SCENARIO_NAMES, Subject, reported
 from assignlab.spark import cores, is_local, session, unpack_shipped
 from assignlab.study import FOLDER_VARIABLE, project, versions, write_json
 
@@ -53,12 +55,11 @@ PROGRESS_EVERY = 2.0
 FAILURES_SHOWN = 3
 FAILURES_KEPT = 1000
 FRAME_ROWS = 1_000_000
-KEY = ("scenario", "strategy", "step")
+KEY = REBALANCES.key
 FIELDS = {field.name: field.default for field in dataclasses.fields(Scenario)}
 TIME_LIMIT = 300.0
 DESCRIPTION = "_description.json"
 SPARK_TYPES = {"string": "string", "int64": "bigint", "float64": "double", "bool": "boolean"}
-SPARK_SCHEMA = ", ".join(f"{column.name} {SPARK_TYPES[column.type]}" for column in COLUMNS)
 
 
 class SweepError(AssignlabError):
@@ -125,22 +126,36 @@ def run(
     """
     scenarios, strategies = list(scenarios), list(strategies)
     check(scenarios, strategies, name, limit)
+    costs = [cost(scenario, len(strategies)) for scenario in scenarios]
+    name = name or "sweep-" + digest(scenarios, strategies)
+    return spread(scenarios, strategies, costs, name, limit, slices, REBALANCES)
+
+
+def spread(
+    scenarios: Sequence, strategies: Sequence[str], costs: Sequence[float], name: str, limit: float,
+    slices: int | None, subject: Subject,
+) -> "Table":  # fmt: skip
+    """Have Spark play what was asked, whatever its subject; see :func:`run`.
+
+    ``scenarios``: dataclasses that ``subject.scenario_of`` makes again from their fields as JSON;
+    ``costs``: about how many seconds each takes.
+    """
     spark = session()
     began = time.monotonic()
-    costs = [cost(scenario, len(strategies)) for scenario in scenarios]
     dealt = deal(costs, slices or slice_count(spark, sum(costs), len(costs)))
-    path = folder() / f"{name or 'sweep-' + digest(scenarios, strategies)}.parquet"
+    path = folder() / f"{name}.parquet"
     part = path.with_name(f".{path.name}.{uuid4().hex[:8]}.part")
     (part / "progress").mkdir(parents=True)
     try:
         with Progress(part / "progress", costs):
-            write(spark, scenarios, strategies, limit, dealt, costs, part)
-        description = describe(scenarios, strategies, round(time.monotonic() - began, 3))
+            write(spark, scenarios, strategies, limit, dealt, costs, part, subject)
+        seconds = round(time.monotonic() - began, 3)
+        description = describe(scenarios, strategies, seconds, subject.columns)
         write_json(part / "table" / DESCRIPTION, description)
         take_place(part / "table", path)
     finally:
         shutil.rmtree(part, ignore_errors=True)
-    table = Table(path)
+    table = Table(path, subject)
     table.tell_failures()
     return table
 
@@ -159,6 +174,11 @@ def check(scenarios: Sequence[Scenario], strategies: Sequence[str], name, limit:
         if len(set(given)) < len(given):
             twice = Counter(given).most_common(1)[0][0]
             raise SweepError(f"{kind} {twice!r} is given twice")
+    check_table(name, limit)
+
+
+def check_table(name: str | None, limit: float) -> None:
+    """Refuse a name that no table can have, and a limit of time that is none."""
     if name is not None and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name):
         raise SweepError(f"not a name for a table (letters, digits, . _ -): {name!r}")
     if not limit > 0:
@@ -197,7 +217,9 @@ def deal(costs: Sequence[float], slices: int) -> list[int]:
     return dealt
 
 
-def write(spark, scenarios, strategies, limit, dealt, costs, part: Path) -> None:
+def write(
+    spark, scenarios, strategies, limit, dealt, costs, part: Path, subject: Subject
+) -> None:
     """Let Spark play the scenarios; every task writes its slice of the table to ``part/table``."""
     jobs = pa.table(
         {
@@ -211,13 +233,14 @@ def write(spark, scenarios, strategies, limit, dealt, costs, part: Path) -> None
     table.mkdir()
     place = str(table)
     unpack = unpack_shipped()
+    pickled = pickle.dumps(subject)
 
     def play(batches):
         unpack()
         # Imported where it runs: an executor may know the package from the zip only.
         from assignlab.simulate import write_slice
 
-        yield from write_slice(batches, strategies, limit, progress, place)
+        yield from write_slice(batches, strategies, limit, progress, place, pickle.loads(pickled))
 
     done = (
         spark.createDataFrame(jobs.sort_by([("cost", "descending"), ("scenario", "ascending")]))
@@ -240,18 +263,24 @@ def take_place(new: Path, path: Path) -> None:
 
 def digest(scenarios: Sequence[Scenario], strategies: Sequence[str]) -> str:
     """A short name for what was asked: the same question, the same name."""
-    text = json.dumps([[dataclasses.astuple(scenario) for scenario in scenarios], strategies])
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    return digest_of([[dataclasses.astuple(scenario) for scenario in scenarios], strategies])
 
 
-def describe(scenarios: Sequence[Scenario], strategies: Sequence[str], seconds: float) -> dict:
+def digest_of(asked) -> str:
+    """A short name for anything that JSON can hold."""
+    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:12]
+
+
+def describe(
+    scenarios: Sequence, strategies: Sequence[str], seconds: float, columns: Sequence[Column]
+) -> dict:
     """What lies beside a table: how it was made, and its columns."""
     return {
         "scenarios": len(scenarios),
         "strategies": strategies,
         "seconds": seconds,
         "versions": versions(),
-        "columns": [column._asdict() for column in COLUMNS],
+        "columns": [column._asdict() for column in columns],
     }
 
 
@@ -297,19 +326,21 @@ class Table:
     """The records of a sweep: a Parquet folder, one row per simulated rebalance and strategy.
 
     :data:`assignlab.simulate.COLUMNS` says what the columns mean; ``scenario``, ``strategy`` and
-    ``step`` are the key.
+    ``step`` are the key. Sweeps of another ``subject`` have its columns and its key.
     """
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, subject: Subject = REBALANCES):
         self.path = Path(path)
+        self.subject = subject
 
     def __repr__(self):
         return f"Table({str(self.path)!r})"
 
     def records(self):
         """All rows, as a Spark DataFrame."""
-        rows = session().read.schema(SPARK_SCHEMA).parquet(str(self.path))
-        return rows.select(*[column.name for column in COLUMNS])
+        schema = ", ".join(f"{name} {SPARK_TYPES[kind]}" for name, kind, *_ in self.subject.columns)
+        rows = session().read.schema(schema).parquet(str(self.path))
+        return rows.select(*[column.name for column in self.subject.columns])
 
     def summary(
         self,
@@ -357,7 +388,7 @@ class Table:
         rows = self.records()
         if where:
             rows = rows.where(where)
-        rows = rows.orderBy(*KEY).limit(FRAME_ROWS + 1).select(*(columns or "*")).toPandas()
+        rows = rows.orderBy(*self.subject.key).limit(FRAME_ROWS + 1).select(*(columns or "*")).toPandas()
         if len(rows) > FRAME_ROWS:
             raise SweepError(f"more than {FRAME_ROWS} rows: aggregate them with summary()")
         return rows
@@ -365,21 +396,27 @@ class Table:
     @cached_property
     def failures(self) -> "pd.DataFrame":
         """The simulations that gave no records, the first thousand: scenario, strategy, reason."""
-        rows = self.records().where("error is not null").orderBy(*KEY).limit(FAILURES_KEPT)
-        return rows.select(*KEY, "event", "error", *SCENARIO_NAMES).toPandas()
+        key = self.subject.key
+        rows = self.records().where("error is not null").orderBy(*key).limit(FAILURES_KEPT)
+        facts = [name for name in ("event", "error", *SCENARIO_NAMES) if self._known(name)]
+        facts = [name for name in facts if name not in key]
+        return rows.select(*key, *facts).toPandas()
 
     def tell_failures(self):
         """Say on stderr how many simulations failed, and how the first did."""
         if len(self.failures):
             many = "at least " if len(self.failures) == FAILURES_KEPT else ""
             print(f"sweep: {many}{len(self.failures)} simulations failed; the first:", file=sys.stderr)
-            for row in self.failures.head(FAILURES_SHOWN).itertuples():
-                print(f"  {row.strategy}: {row.error}", file=sys.stderr)
+            for row in self.failures.head(FAILURES_SHOWN).to_dict("records"):
+                print(f"  {row.get('strategy', row['scenario'])}: {row['error']}", file=sys.stderr)
+
+    def _known(self, name: str) -> bool:
+        return any(column.name == name for column in self.subject.columns)
 
     def _check(self, *columns: str):
-        known = [column.name for column in COLUMNS]
+        known = [column.name for column in self.subject.columns]
         for column in columns:
-            if column not in known:
+            if not self._known(column):
                 raise UnknownName("column", column, known)
 
 

@@ -33,10 +33,6 @@ UNKNOWN_MEMBER_ID {'passed by: session expired': 539, 'crash': 58}
 offsets went back {'offset set back by slow': 610, 'passed by: session expired': 539, 'crash': 29}
 """
 
-from collections.abc import Sequence
-
-from assignlab import assignors
-from assignlab.strategy import Strategy
 from assignlab.timeline.config import Config, TimelineError, defaults
 from assignlab.timeline.history import History
 from assignlab.timeline.measure import (
@@ -67,35 +63,13 @@ from assignlab.timeline.scenario import (
     stall,
     subscribe,
 )
-from assignlab.timeline.world import World
+from assignlab.timeline.sweeps import sweep
+from assignlab.timeline.world import run, strategies_named
 
 __all__ = [
     "Action", "Config", "History", "Member", "Scenario", "TimelineError", "Topic",
     "add_partitions", "back", "coordinator_moves", "crash", "create_topic", "defaults",
     "deliveries_frame", "freeze", "join", "leave", "losses", "per_event", "repeats", "restart",
-    "rolling_restart", "run", "samples_frame", "stall", "subscribe", "totals", "unowned",
-    "watched_frame",
+    "rolling_restart", "run", "samples_frame", "stall", "strategies_named", "subscribe", "sweep",
+    "totals", "unowned", "watched_frame",
 ]  # fmt: skip
-
-
-def run(
-    scenario: Scenario,
-    config: Config | None = None,
-    strategy: str | Sequence[str] = "range",
-    seed: int = 0,
-) -> History:
-    """Simulate a scenario; returns its history.
-
-    ``strategy``: the name of a strategy, which decides on the protocol, too; several, most wanted
-    first, are what every member proposes. ``seed``: of member ids, topic ids and start moments.
-    Raises :class:`TimelineError` or :class:`~assignlab.errors.UnknownName` for what is wrong.
-    """
-    return World(scenario, config or Config(), strategies_named(strategy), seed).run()
-
-
-def strategies_named(strategy: str | Sequence[str]) -> tuple[Strategy, ...]:
-    """The strategies of one name or several."""
-    names = (strategy,) if isinstance(strategy, str) else tuple(strategy)
-    if not names:
-        raise TimelineError("strategy: expected at least one name")
-    return tuple(assignors.get(name) for name in names)

@@ -4,6 +4,7 @@ import random
 import re
 import uuid
 from base64 import urlsafe_b64encode
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -298,3 +299,26 @@ def protocol_of(world: World):
         return zookeeper.Registry(world), metaq.Client
     names = ", ".join(sorted(strategy.name for strategy in chosen))
     raise TimelineError(f"strategies: no protocol carries {names} together")
+
+
+def run(
+    scenario: Scenario,
+    config: Config | None = None,
+    strategy: str | Sequence[str] = "range",
+    seed: int = 0,
+) -> History:
+    """Simulate a scenario; returns its history.
+
+    ``strategy``: the name of a strategy, which decides on the protocol, too; several, most wanted
+    first, are what every member proposes. ``seed``: of member ids, topic ids and start moments.
+    Raises :class:`TimelineError` or :class:`~assignlab.errors.UnknownName` for what is wrong.
+    """
+    return World(scenario, config or Config(), strategies_named(strategy), seed).run()
+
+
+def strategies_named(strategy: str | Sequence[str]) -> tuple[Strategy, ...]:
+    """The strategies of one name or several."""
+    names = (strategy,) if isinstance(strategy, str) else tuple(strategy)
+    if not names:
+        raise TimelineError("strategy: expected at least one name")
+    return tuple(assignors.get(name) for name in names)
