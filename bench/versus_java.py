@@ -55,6 +55,7 @@ CASES = {
     "rocketmq-machine-room-nearby": ("EQUAL FULL",),
     "server-uniform": ("EQUAL FULL", "EQUAL JOIN", "NEST5 FULL", "NEST5 JOIN"),
     "server-uniform@4.0.0": ("EQUAL JOIN",),
+    "server-uniform@3.7": ("EQUAL FULL", "EQUAL JOIN", "NEST5 JOIN"),
     "server-uniform@3.9": ("NEST5 FULL", "NEST5 JOIN"),
     "server-range": ("EQUAL FULL", "NEST5 FULL"),
     "server-range@3.8": ("EQUAL FULL", "EQUAL JOIN"),

@@ -62,6 +62,7 @@ STRATEGIES = (
     "server-range@3.8",
     "server-simple",
     "server-uniform",
+    "server-uniform@3.7",
     "server-uniform@3.9",
     "server-uniform@4.0.0",
     "franz-go-range",

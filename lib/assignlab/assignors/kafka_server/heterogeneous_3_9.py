@@ -28,11 +28,12 @@ from assignlab.errors import OriginalError
 from assignlab.group import NO_METADATA, Group
 from assignlab.jvm import hash_map_walk, signed
 
-FINE, LEFT_OVER, EMPTY_SET, MOVED_BACK, NO_TAKER = range(5)
+FINE, LEFT_OVER, EMPTY_SET, MOVED_BACK, NO_TAKER, NO_ENTRY = range(6)
 FAILURES = {
     LEFT_OVER: ("PartitionAssignorException", "some partitions were left unassigned"),
     EMPTY_SET: ("NoSuchElementException", "all members have all that they can have"),
     MOVED_BACK: ("PartitionAssignorException", "a partition would move back"),
+    NO_ENTRY: ("NullPointerException", "a member subscribes to nothing that exists"),
     NO_TAKER: ("PartitionAssignorException", "no subscriber can take one more"),
 }
 
@@ -41,8 +42,9 @@ class Shape(NamedTuple):
     """Members are numbered in hash order. ``order``: member indices; ``rank``: places by member id;
     ``most``: how many partitions each can have; ``starts``, ``members``: subscribers of each topic,
     ascending; ``subscribed``: bool[subscriptions, topics], only topics that exist; ``sorted``: codes of
-    all partitions of subscribed topics, in the order in which they are dealt with; ``certain``:
-    whether Java fixes it.
+    all partitions of subscribed topics, in the order in which they are dealt with; ``idle_fail``:
+    whether there is a member without topics, for which the release has no entry; ``certain``:
+    whether Java fixes the order.
     """
 
     order: np.ndarray
@@ -52,6 +54,7 @@ class Shape(NamedTuple):
     members: np.ndarray
     subscribed: np.ndarray
     sorted: np.ndarray
+    idle_fail: bool
     certain: bool
 
 
@@ -59,7 +62,7 @@ def shape(group: Group) -> Shape:
     """What is the same whatever the members hold."""
     topics = group.prepared(sets.topics_subscribed)
     codes, certain = walked_partitions(group, topics)
-    return shape_of(group, codes, certain)
+    return shape_of(group, codes, False, certain)
 
 
 def walked_partitions(group: Group, topics: np.ndarray) -> tuple[np.ndarray, bool]:
@@ -78,7 +81,7 @@ def partition_hashes(group: Group, codes: np.ndarray) -> np.ndarray:
     return signed(31 * (31 + ids[codes >> 32]) + (codes & 0xFFFFFFFF)).astype(np.int32)
 
 
-def shape_of(group: Group, codes: np.ndarray, certain: bool) -> Shape:
+def shape_of(group: Group, codes: np.ndarray, idle_fail: bool, certain: bool) -> Shape:
     """The shape from the partitions as the set of unassigned ones is walked."""
     order = group.prepared(orders.members_by_hash)
     number = np.empty_like(order)
@@ -93,7 +96,9 @@ def shape_of(group: Group, codes: np.ndarray, certain: bool) -> Shape:
     in_turn = np.lexsort((codes & 0xFFFFFFFF, subscribers, -ratio))
     most = (subscribed @ counts)[group.members.subscription[order]]
     rank = group.members.names.rank[order]
-    return Shape(order, rank, most, starts, number[members], subscribed, codes[in_turn], certain)
+    return Shape(
+        order, rank, most, starts, number[members], subscribed, codes[in_turn], idle_fail, certain
+    )
 
 
 def assign(group: Group) -> Assignment:
@@ -146,8 +151,8 @@ def moves(group: Group, the_shape: Shape) -> tuple[sets.Held, np.ndarray, np.nda
 
 @njit
 def build(
-    order, rank, most, starts, members, subscribed, in_turn, partitions, first, subscription,
-    offsets, codes, rivals,
+    order, rank, most, starts, members, subscribed, in_turn, idle_fail, partitions, first,
+    subscription, offsets, codes, rivals,
 ):  # fmt: skip
     """(log, lost, state): see :func:`moves`."""
     log = np.empty((codes.size + 2 * in_turn.size, 3), dtype=np.int64)
@@ -184,6 +189,8 @@ def build(
                 sizes[taker] += 1
     if left_over:
         return log[:n], lost[:n], LEFT_OVER
+    if idle_fail:
+        return log[:n], lost[:n], NO_ENTRY
     n, state = perform_reassignments(
         in_turn, starts, members, partitions, first, owner, entry, sizes, most, rank, rivals,
         claims, log, lost, n,

@@ -1,0 +1,100 @@
+"""``server-uniform@3.7``: the uniform assignor of the first release that had the new protocol.
+
+The rule. Members that name the same topics (of those that exist) keep what the quota allows and take
+turns for the rest (:mod:`~assignlab.assignors.kafka_server.homogeneous_3_7`). With different
+subscriptions partitions are dealt with one by one, as in ``server-uniform@3.9``; but a member that
+subscribes to nothing that exists ends in an exception (KAFKA-16930).
+
+>>> from assignlab.group import group
+>>> g = group({"t": 5}, dict.fromkeys(["C0", "C1"], ["t"]))
+>>> sets.as_sets(g, assign(g))
+{'C0': [['t', 0], ['t', 2], ['t', 4]], 'C1': [['t', 1], ['t', 3]]}
+
+3.7 also knows racks: where partitions and members have some in common it prefers members in a rack of
+the partition. Racks are not given to it here, and none are looked at.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from assignlab.assignment import Assignment
+from assignlab.assignors.kafka import orders
+from assignlab.assignors.kafka.roundrobin import subscriptions_by_topic
+from assignlab.assignors.kafka_server import (
+    heterogeneous_3_9,
+    homogeneous_3_7,
+    sets,
+    targets,
+    uniform,
+)
+from assignlab.group import NO_METADATA, Group
+from assignlab.jvm import collection_capacity, hash_map_order, hash_map_walk
+
+
+def existing(group: Group) -> np.ndarray:
+    """Which topics of the cluster every subscription names: bool[subscriptions, topics]."""
+    return group.prepared(subscriptions_by_topic) & (group.topics.partitions != NO_METADATA)
+
+
+def homogeneous(group: Group) -> bool:
+    """Whether all members name the same topics of those that exist."""
+    named = group.prepared(existing)[np.unique(group.members.subscription)]
+    return bool((named == named[0]).all())
+
+
+def shape(group: Group) -> heterogeneous_3_9.Shape:
+    """The partitions are copied into a set of another size; members without topics have no entry."""
+    members, names, ids = group.members, group.topics.names, group.prepared(sets.topic_ids)
+    met: dict[int, None] = {}
+    for m in group.prepared(orders.members_by_hash).tolist():
+        named = members.topics_of(m)
+        walk = hash_map_order(
+            names.hashes[named], collection_capacity(named.size), names.rank[named]
+        )
+        known = named[walk]
+        known = known[group.topics.partitions[known] != NO_METADATA]
+        met.update(
+            dict.fromkeys(known[hash_map_order(ids.hashes[known], rank=ids.rank[known])].tolist())
+        )
+    topics = np.array(list(met), dtype=np.int64)
+    topics = topics[hash_map_order(ids.hashes[topics], rank=ids.rank[topics])]
+    codes, certain = heterogeneous_3_9.walked_partitions(group, topics)
+    walk, still = hash_map_walk(
+        heterogeneous_3_9.partition_hashes(group, codes), collection_capacity(codes.size)
+    )
+    idle = not group.prepared(existing).any(axis=1)[members.subscription].all()
+    return heterogeneous_3_9.shape_of(group, codes[walk], idle, certain and still)
+
+
+def assign(group: Group) -> Assignment:
+    """By the builder that the subscriptions call for."""
+    if len(group.members) == 0:
+        return sets.nothing(group)
+    if group.prepared(homogeneous):
+        return homogeneous_3_7.assign(group)
+    return heterogeneous_3_9.assign_in(group, group.prepared(shape))
+
+
+def reclaim(group: Group, after: Assignment) -> Assignment:
+    """What the members hold at the next rebalance, as the assignor will walk it."""
+    if len(group.members) == 0:
+        return after
+    if group.prepared(homogeneous):
+        slots = targets.plain_slots(len(group.topics))
+        changes = targets.Changes(after.offsets, after.codes, slots, anew=True)
+    else:
+        changes = heterogeneous_3_9.changes_in(group, group.prepared(shape))
+    return targets.reclaimed(group, changes, np.zeros(len(group.topics), dtype=np.bool_))
+
+
+STRATEGY = replace(
+    uniform.STRATEGY,
+    name="server-uniform@3.7",
+    first="3.7.0",
+    last="3.7.2",
+    source="org.apache.kafka.coordinator.group.assignor.UniformAssignor "
+    "(kafka-group-coordinator 3.7.2)",
+    assign=assign,
+    reclaim=reclaim,
+)
