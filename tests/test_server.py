@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from assignlab import document
+from assignlab import assignors, document
 from assignlab.assignors.kafka_server import sets
 from assignlab.errors import DocumentError
 from assignlab.group import group
@@ -138,3 +138,52 @@ def test_share_groups_give_every_partition_about_as_many_owners(members, partiti
     owners = np.bincount([p for owned in reply.values() for _, p in owned], minlength=partitions)
     assert owners.tolist() == [-(-members // partitions)] * partitions
     assert max(map(len, reply.values())) - min(map(len, reply.values())) <= 1
+
+
+def test_before_4_0_1_a_balanced_group_moves_and_later_it_does_not():
+    topics, held = ["t"], {"C0": [["t", 0]], "C1": [["t", 1], ["t", 2]]}
+    members = {name: (topics, owned) for name, owned in held.items()}
+    assert answer("server-uniform", {"t": 3}, members)["assignment"] == held
+    for earlier in ("3.9", "4.0.0"):
+        reply = answer(f"server-uniform@{earlier}", {"t": 3}, members)["assignment"]
+        assert sizes({"assignment": reply}) == [1, 2]
+        assert moved(held, reply) == 1
+
+
+def test_a_member_without_topics_was_an_error_in_3_7():
+    members = {"a": (["t"], []), "b": ([], [])}
+    assert answer("server-uniform@3.9", {"t": 2}, members)["assignment"]["b"] == []
+    assert answer("server-uniform@3.7", {"t": 2}, members)["error"].startswith(
+        "NullPointerException: "
+    )
+
+
+def test_range_was_sticky_before_3_9():
+    members = {"a": (["t"], [["t", 2], ["t", 3]]), "b": (["t"], [])}
+    later = answer("server-range", {"t": 4}, members)["assignment"]
+    earlier = answer("server-range@3.8", {"t": 4}, members)["assignment"]
+    assert later == {"a": [["t", 0], ["t", 1]], "b": [["t", 2], ["t", 3]]}
+    assert earlier == {"a": [["t", 2], ["t", 3]], "b": [["t", 0], ["t", 1]]}
+
+
+@pytest.mark.parametrize(
+    "name", ["server-uniform", "server-simple", "server-uniform@3.9", "server-uniform@3.7"]
+)
+@pytest.mark.parametrize("seed", range(5))
+def test_the_next_claim_is_what_was_assigned_and_is_read_as_it_stands(name, seed):
+    r = random.Random(seed)
+    topics = {f"topic-{i}": r.randint(1, 40) for i in range(6)}
+    members = {f"member-{i}": r.sample(sorted(topics), r.randint(1, 6)) for i in range(5)}
+    if seed % 2:
+        members = dict.fromkeys(members, list(topics))
+    strategy = assignors.get(name)
+    the_group = group(topics, members)
+    for _ in range(3):
+        after = strategy.assign(the_group)
+        claim = strategy.reclaim(the_group, after)
+        assert strategy.render(the_group, claim) == strategy.render(the_group, after)
+        everybody = np.arange(len(members))
+        assert sets.read(the_group, claim.offsets, claim.codes, everybody).tolist() == (
+            claim.codes.tolist()
+        )
+        the_group = group(topics, members, document.lists(the_group, claim))
