@@ -67,6 +67,14 @@ def claims_of_topics_nobody_reads(state: State) -> bool:
     return any(not state.subscribers.get(topic) for _, (topic, _) in _named(state))
 
 
+def claims_not_to_keep(state: State) -> bool:
+    """A member claims what it does not subscribe to, or what the cluster does not have."""
+    return any(
+        topic not in state.members[member]["topics"] or p not in state.topics.get(topic, ())
+        for member, (topic, p) in _named(state)
+    )
+
+
 def missing_topic(state: State) -> bool:
     """A member names a topic that does not exist or has no partitions."""
     return any(not state.topics.get(t) for m in state.members.values() for t in m["topics"])
@@ -82,6 +90,11 @@ def topics_or_streams_differ(state: State) -> bool:
     topics = {frozenset(member["topics"]) for member in state.members.values()}
     streams = {count for member in state.members.values() for count in _streams(member)}
     return len(topics) > 1 or len(streams) > 1 or topics == {frozenset()}
+
+
+def member_without_topics(state: State) -> bool:
+    """A member subscribes to nothing that exists."""
+    return any(state.topics.keys().isdisjoint(m["topics"]) for m in state.members.values())
 
 
 def topic_not_for_everybody(state: State) -> bool:
@@ -198,7 +211,8 @@ FAULTS = (
           ("existing", "once_each", "one_owner", "complete", "settles", "gives_up_first",
            "eager_less_held_back", *STICKINESS),
           ("IllegalStateException", "NullPointerException")),
-    Fault("claimed twice", claimed_twice.__doc__, _sticky(*SINCE_2_5), claimed_twice, STICKINESS),
+    Fault("claimed twice", claimed_twice.__doc__, _sticky("@2.0", *SINCE_2_5), claimed_twice,
+          ("once_each", "one_owner", *STICKINESS)),
     Fault("rival claims", rival_claims.__doc__,
           lambda strategy: _sticky()(strategy) or strategy.startswith("kafka-python-"), rival_claims,
           ("subscribed", "one_owner", "once_each", "settles", "gives_up_first",
@@ -215,6 +229,13 @@ FAULTS = (
           ("gives_up_first", "settles", "keeps_most", "keeps_before_it_receives")),
     Fault("racks and equal subscriptions (KAFKA-15170)", racks_in_play.__doc__, _sticky("@3.5"),
           racks_in_play, ("gives_up_first", "settles"), ("IllegalStateException",)),
+    Fault("racks and different subscriptions", racks_in_play.__doc__,
+          lambda strategy: strategy in ("cooperative-sticky", "cooperative-sticky@3.5")
+          or strategy.startswith("librdkafka-"),
+          racks_in_play, ("settles", "gives_up_first")),
+    Fault("claims taken over unseen", claims_not_to_keep.__doc__,
+          lambda strategy: strategy.startswith("librdkafka-"), claims_not_to_keep,
+          ("existing", "subscribed", "one_owner", "settles", "gives_up_first", "complete")),
     Fault("missing topic (KAFKA-7962)", missing_topic.__doc__, _these("sticky@2.0"),
           missing_topic, throws=("NullPointerException",)),
     Fault("claim and a topic nobody reads", claim_and_unread_topic.__doc__, _these("sticky@2.0"),
@@ -225,6 +246,8 @@ FAULTS = (
           lambda strategy: strategy.startswith("server-"), rival_claims, ("one_owner", "complete", "even_topics", "fixed_point"),
           ("PartitionAssignorException", "ArrayIndexOutOfBoundsException",
            "NoSuchElementException")),
+    Fault("member without topics (KAFKA-16930)", member_without_topics.__doc__,
+          _these("server-uniform@3.7"), member_without_topics, throws=("NullPointerException",)),
     Fault("topic recreated smaller, on the coordinator", claims_beyond_the_end.__doc__,
           lambda strategy: strategy.startswith("server-"), claims_beyond_the_end,
           ("existing", "complete", "fixed_point", "keeps_most", "floor_and_ceiling", "even_topics",

@@ -13,6 +13,7 @@ cut down by hypothesis to a small group document.
 
 import json
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -35,8 +36,10 @@ from assignlab.promises import (
     promises,
     solve,
 )
+from assignlab.verify import smaller
 
 STEPS = 8
+CUT_SECONDS = 20
 SHRINK_ROUNDS = 6
 EXAMPLES = 300
 
@@ -145,33 +148,55 @@ def _judge(report: Report, seed: int, step: int, event: str, document: Document)
 def fails_alike(failure: Failure) -> Callable[[Document], bool]:
     """Whether a document breaks the same promise, and no known fault explains it."""
 
+    promise = failure.broken.promise
+
     def fails(document: Document) -> bool:
-        found, thrown = breaches(document)
-        if thrown is not None:
-            same = f"throws {thrown}" == failure.broken.promise
-            return same and faults.known(State(document, {}), throws=thrown) is None
-        if all(one.promise != failure.broken.promise for one in found):
+        try:
+            lists = solve(document)
+        except OriginalError as error:
+            same = f"throws {error.original}" == promise
+            return same and faults.known(State(document, {}), throws=error.original) is None
+        if promise not in CHECKS or not broken(State(document, lists), [promise]):
             return False
-        return faults.known(State(document, {}), failure.broken.promise) is None
+        return faults.known(State(document, {}), promise) is None
 
     return fails
 
 
+def cut(document: Document, fails: Callable[[Document], bool]) -> Document:
+    """A large document cut down part by part, as long as it fails and the time is not up."""
+    deadline = time.monotonic() + CUT_SECONDS
+    found = True
+    while found:
+        found = False
+        for candidate in smaller(document):
+            if time.monotonic() > deadline:
+                return document
+            if fails(candidate):
+                document, found = candidate, True
+                break
+    return document
+
+
 def shrunk(document: Document, fails: Callable[[Document], bool]) -> Document:
-    """The smallest group document that hypothesis finds within ``document`` and that fails too."""
+    """The smallest group document that hypothesis finds within ``document`` and that fails too.
+
+    Groups of hundreds of parts are cut first: hypothesis tries one part after the other.
+    """
     from hypothesis import HealthCheck, find, settings
     from hypothesis.errors import NoSuchExample
 
     quiet = settings(max_examples=EXAMPLES, database=None, deadline=None,
                      suppress_health_check=list(HealthCheck))  # fmt: skip
+    document = cut(document, fails)
     for _ in range(SHRINK_ROUNDS):
         try:
-            smaller = find(_within(document), fails, settings=quiet, random=Random(0))
+            found = find(_within(document), fails, settings=quiet, random=Random(0))
         except NoSuchExample:
             break
-        if smaller == document:
+        if found == document:
             break
-        document = smaller
+        document = found
     return document
 
 
@@ -195,25 +220,25 @@ def _within(document: Document):
         members = []
         for member in kept(document["members"]):
             fields = [name for name in member if name not in ("id", "topics")]
-            smaller = {name: member[name] for name in ["id", *kept(fields)]}
-            smaller["topics"] = kept(member["topics"])
-            if "owned" in smaller:
-                smaller["owned"] = kept(member["owned"])
+            less = {name: member[name] for name in ["id", *kept(fields)]}
+            less["topics"] = kept(member["topics"])
+            if "owned" in less:
+                less["owned"] = kept(member["owned"])
             if isinstance(member.get("streams"), list):
                 streams = dict(zip(member["topics"], member["streams"], strict=True))
-                smaller["streams"] = [streams[topic] for topic in smaller["topics"]]
-            members.append(smaller)
+                less["streams"] = [streams[topic] for topic in less["topics"]]
+            members.append(less)
         topics = []
         for topic in kept(document["topics"]):
             fields = [name for name in topic if name not in ("name", "partitions", "brokers")]
-            smaller = {name: topic[name] for name in ["name", *kept(fields)]}
+            less = {name: topic[name] for name in ["name", *kept(fields)]}
             if "brokers" in topic:
-                smaller["brokers"] = [[b, number(n)] for b, n in kept(topic["brokers"])]
+                less["brokers"] = [[b, number(n)] for b, n in kept(topic["brokers"])]
             else:
-                smaller["partitions"] = number(topic["partitions"])
-            if "racks" in smaller:
-                smaller["racks"] = topic["racks"][: smaller["partitions"]]
-            topics.append(smaller)
+                less["partitions"] = number(topic["partitions"])
+            if "racks" in less:
+                less["racks"] = topic["racks"][: less["partitions"]]
+            topics.append(less)
         return {**document, "members": members, "topics": topics}
 
     return documents_within()

@@ -681,8 +681,9 @@ BEFORE_3_0 = ("floor_and_ceiling", "no_better_move", "keeps_most", "keeps_before
 GENERAL = ("fixed_point", "floor_and_ceiling", "no_better_move", "no_exchange")
 COOPERATIVE = ("gives_up_first", "settles")
 BY_NAME: dict[str, tuple[str, ...]] = {
-    "range": ("blocks", "even_topics", "cut_alike"),
-    "roundrobin": ("circle", "floor_and_ceiling"),
+    **dict.fromkeys(("range", "range@2.0", "range@2.3", "range@2.4", "server-range"),
+                    ("blocks", "even_topics", "cut_alike")),
+    **dict.fromkeys(("roundrobin", "roundrobin@2.0"), ("circle", "floor_and_ceiling")),
     "sticky": (*CONSTRAINED, "kept_first"),
     "sticky@3.0": CONSTRAINED,
     "sticky@3.4": CONSTRAINED,
@@ -699,10 +700,10 @@ BY_NAME: dict[str, tuple[str, ...]] = {
     "cooperative-sticky@2.4": GENERAL,
     "cooperative-sticky@2.5": BEFORE_3_0,
     "cooperative-sticky@2.8": BEFORE_3_0,
-    "server-range": ("blocks", "even_topics", "cut_alike"),
     "server-range@3.8": ("even_topics",),
     "server-uniform": ("fixed_point", "floor_and_ceiling", "keeps_most",
                        "keeps_before_it_receives"),
+    "server-uniform@3.9": ("floor_and_ceiling",),
     "server-uniform@4.0.0": ("fixed_point", "floor_and_ceiling"),
     "server-simple": ("nobody_idle",),
     "scala-range": ("thread_blocks",),
@@ -714,7 +715,7 @@ BY_NAME: dict[str, tuple[str, ...]] = {
     "rocketmq-consistent-hash": ("complete_if_equal", "monotone"),
     "rocketmq-machine-room-nearby": ("complete_if_equal",),
 }  # fmt: skip
-"""What strategies promise beyond what follows from their facts; ``name@version`` before ``name``."""
+"""What strategies promise beyond what follows from their facts; each version speaks for itself."""
 
 
 def promises(strategy: Strategy) -> tuple[str, ...]:
@@ -726,8 +727,7 @@ def promises(strategy: Strategy) -> tuple[str, ...]:
         names.append("complete")
     if strategy.protocol == "cooperative":
         names += COOPERATIVE
-    own = BY_NAME.get(strategy.name, BY_NAME.get(strategy.name.partition("@")[0], ()))
-    return tuple(dict.fromkeys([*names, *own]))
+    return tuple(dict.fromkeys([*names, *BY_NAME.get(strategy.name, ())]))
 
 
 def broken(state: State, names: Iterable[str] | None = None) -> list[Broken]:

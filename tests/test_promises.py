@@ -1,0 +1,80 @@
+"""The promises as an independent judge: of random histories, of planted defects, of known faults."""
+
+import itertools
+
+import pytest
+
+from assignlab import assignors, faults, fuzz
+from assignlab.defects import DEFECTS
+from assignlab.promises import BY_NAME, State, broken, common_checker, solve
+
+
+@pytest.mark.parametrize("name", [name for name in assignors.names() if name in BY_NAME])
+def test_promises_are_kept_or_the_fault_is_known(name):
+    (report,) = fuzz.run([name], 40, seed=20)
+    assert report.assignments + report.thrown >= 40
+    assert [(f.command(), f.broken) for f in report.failures] == []
+
+
+def test_a_state_can_be_played_again():
+    for step, event, document in itertools.islice(fuzz.states("sticky", 4), 19):
+        pass
+    assert fuzz.state_at("sticky", 4, step) == (event, document)
+
+
+def test_every_kind_of_defect_is_noticed_and_the_shared_checker_misses_most():
+    table = fuzz.plant(groups=40)
+    assert set(table) == set(DEFECTS) and len(DEFECTS) >= 20
+    assert [name for name, noticed in table.items() if noticed.ours == 0] == []
+    print(fuzz.defects_table(table))
+    planted = sum(noticed.planted for noticed in table.values())
+    assert sum(noticed.ours for noticed in table.values()) > 0.8 * planted
+    assert sum(noticed.common for noticed in table.values()) < 0.5 * planted
+
+
+def test_a_failure_is_cut_down_to_the_smallest_group():
+    # Known of kafka-clients since 2.5: a first member without topics gets what it never asked for.
+    document = {
+        "strategy": "sticky",
+        "members": [{"id": "A", "topics": []}]
+        + [{"id": name, "topics": ["t", "u", "v"], "owned": []} for name in "BCDE"],
+        "topics": [{"name": name, "partitions": 5} for name in "tuv"],
+    }
+
+    def fails(document):
+        lists = document["members"] and solve(document)
+        return bool(lists and broken(State(document, lists), ["subscribed"]))
+
+    assert fails(document)
+    small = fuzz.shrunk(document, fails)
+    assert len(small["members"]) == 2 and len(small["topics"]) == 1
+    assert small["topics"][0]["partitions"] == 1
+    assert faults.known(State(small, {}), "subscribed").name == "empty subscription first"
+
+
+def test_no_fault_excuses_what_nobody_promises():
+    assert faults.unused(assignors.strategies().values()) == []
+
+
+def two(lists, partitions=10):
+    topics = [{"name": "t", "partitions": partitions}, {"name": "u", "partitions": 6}]
+    members = [{"id": "a", "topics": ["t"]}, {"id": "b", "topics": ["t"]}]
+    document = {"strategy": "sticky", "topics": topics, "members": members}
+    return State(document, lists)
+
+
+@pytest.mark.parametrize(
+    ("lists", "caught"),
+    [
+        ({"a": [["t", p] for p in range(10)], "b": []}, False),  # an idle subscriber
+        ({"a": [], "b": []}, False),  # nothing assigned
+        ({"a": [["t", 0], ["t", 1]], "b": [["t", 2], ["t", 3], ["t", 4]]}, False),  # half of it
+        ({"a": [["t", 999]], "b": []}, False),  # invented
+        ({"a": [["t", 0], ["t", 0]], "b": [["t", 1]]}, False),  # twice in one list
+        ({"a": [["t", 0]], "b": [["t", 0]]}, True),  # shared
+        ({"a": [["u", 0]], "b": [["t", 0]]}, True),  # not subscribed
+    ],
+)
+def test_what_the_shared_checker_sees(lists, caught):
+    assert (common_checker(two(lists)) is not None) is caught
+    assert broken(two(lists))
