@@ -49,7 +49,7 @@ def main() -> int:
         slowest = max(slowest, seconds + measured)
         happened = history.calls + history.polls + history.commits
         print(
-            f"{protocol} ({STRATEGIES[protocol]}): {seconds:.2f} s and {measured:.2f} s to measure; "
+            f"{protocol} ({STRATEGIES[protocol]}): {seconds:.2f} s, {measured:.2f} s to measure; "
             f"{happened / seconds:,.0f} events a second ({history.calls:,} calls, "
             f"{history.polls:,} polls, {history.commits:,} commits); "
             f"{asked.minutes * 60 / seconds:,.0f} simulated seconds in one; "

@@ -311,7 +311,7 @@ class Coordinator:
 
     def sync_group(self, client, member_id: str, generation: int, assignment) -> None:
         """A SyncGroup request arrives; the leader's carries everybody's partitions."""
-        error = NOT_COORDINATOR if not self.available else self._validate(member_id, client.instance)
+        error = self._validate(member_id, client.instance) if self.available else NOT_COORDINATOR
         if error is None and generation != self.generation:
             error = ILLEGAL_GENERATION
         if error is None and self.state == PREPARING:
@@ -779,8 +779,8 @@ class Client(Consumer):
         if self.config.commit == "auto":
             self.state[NEXT_COMMIT] = self.clock.now + self.config.auto_commit_interval_ms
         self.claim = claim
-        revoked = self.held[~np.isin(self.held, partitions)]
-        added = partitions[~np.isin(partitions, self.held)]
+        revoked = self.held[~self.log.among(self.held, partitions)]
+        added = partitions[~self.log.among(partitions, self.held)]
         if revoked.size:
             self._revoke(revoked, lambda: self._take_and_rejoin(added))
         else:

@@ -12,8 +12,8 @@ import numpy as np
 from assignlab.timeline import poll_loop
 from assignlab.timeline.config import COMMITS
 from assignlab.timeline.poll_loop import (
-    ABORTED, ACCEPTED, ASKED, BATCH_AT, COMMIT_AFTER, COMMIT_ARRIVED, FAILED, FETCHED_AT, FIRST, FLIGHT_AT,
-    FROZEN, HALTED, LAST_POLL, LONG_BATCH, NEVER, NEXT, NEXT_COMMIT, NONE, PHASE, POLL, PROCESS,
+    ABORTED, ACCEPTED, ASKED, BATCH_AT, COMMIT_AFTER, COMMIT_ARRIVED, FAILED, FETCHED_AT, FIRST,
+    FLIGHT_AT, FROZEN, HALTED, LAST_POLL, LONG_BATCH, NEVER, NEXT, NEXT_COMMIT, PHASE, POLL, PROCESS,
     TRANSACTION, TURN, WAIT_UNTIL,
 )  # fmt: skip
 from assignlab.timeline.scenario import Member
@@ -83,7 +83,8 @@ class Consumer:
             return
         while True:
             why = poll_loop.advance(
-                self.clock.now, self._blocked > 0 or bool(self._waiting), s, self.own, self.position, self.batch, self.flight, self._fresh,
+                self.clock.now, self._blocked > 0 or bool(self._waiting), s, self.own,
+                self.position, self.batch, self.flight, self._fresh,
                 self.log.rate, self.log.created, self.log.committed, self.verdict, self.settings,
             )  # fmt: skip
             if why == COMMIT_ARRIVED:
@@ -283,7 +284,7 @@ class Consumer:
         self._send_flight_off()
         keep = np.zeros(self.own.size, dtype=np.bool_)
         if partitions is not None:
-            keep = ~np.isin(self.own, partitions)
+            keep = ~self.log.among(self.own, partitions)
         go = ~keep
         if go.any():
             done = self.processed()
@@ -296,7 +297,7 @@ class Consumer:
             self._keep(keep)
         held = np.zeros(self.held.size, dtype=np.bool_)
         if partitions is not None:
-            held = ~np.isin(self.held, partitions)
+            held = ~self.log.among(self.held, partitions)
         if not held.all():
             for p in self.held[~held].tolist():
                 self._awaited.pop(p, None)
@@ -391,7 +392,7 @@ class Consumer:
         )
 
     def revoked_how(self, error: str | None = None) -> str:
-        """How partitions are given up in order: the reason of what is delivered again afterwards."""
+        """How partitions are given up in order: why something is delivered again afterwards."""
         config = self.config
         if error:
             return f"revoked, commit refused: {error}"
@@ -474,7 +475,6 @@ class Consumer:
 
     def tell(self, kind: str, partitions: np.ndarray = EMPTY, detail: str = "") -> None:
         """Note something that happened here."""
-        self.world.history.tell(self.clock.now, kind, self.number, self.generation, partitions, detail)
-
-
-assert NONE == COMMITS.index("none")
+        self.world.history.tell(
+            self.clock.now, kind, self.number, self.generation, partitions, detail
+        )

@@ -129,7 +129,7 @@ class Coordinator:
         if epoch < member.epoch and (
             epoch != member.previous_epoch
             or owned is None
-            or not np.isin(owned, member.assigned).all()
+            or not self.world.log.among(owned, member.assigned).all()
         ):
             return FENCED_MEMBER_EPOCH
         return None
@@ -250,20 +250,19 @@ class Coordinator:
         if member.state == STABLE and member.epoch == self.assignment_epoch:
             if not subscription_changed:
                 return
-        if member.state == UNREVOKED and (owned is None or np.isin(member.revoking, owned).any()):
+        if member.state == UNREVOKED and self._still_held(member.revoking, owned):
             return
         self._compute_next_assignment(member, owned)
 
     def _compute_next_assignment(self, member: GroupMember, owned) -> None:
-        stays = np.isin(member.assigned, member.target)
+        stays = self.world.log.among(member.assigned, member.target)
         kept, kept_epochs = member.assigned[stays], member.assigned_epochs[stays]
         revoking = member.assigned[~stays]
-        missing = member.target[~np.isin(member.target, kept)]
+        missing = member.target[~self.world.log.among(member.target, kept)]
         mine = self._numbers[member.id]
         free = (self._holder[missing] == -1) | (self._holder[missing] == mine)
         wait = not free.all()
-        still_held = revoking.size and (owned is None or np.isin(revoking, owned).any())
-        if still_held:
+        if revoking.size and self._still_held(revoking, owned):
             self._set(member, UNREVOKED, member.epoch, kept, kept_epochs, revoking)
             self._revocation_times_out(member)
             return
@@ -276,6 +275,10 @@ class Coordinator:
         if member.revocation_timer is not None:
             member.revocation_timer.cancel()
             member.revocation_timer = None
+
+    def _still_held(self, revoking: np.ndarray, owned: np.ndarray | None) -> bool:
+        """Whether a member has not shown yet that it gave these partitions up."""
+        return owned is None or bool(self.world.log.among(revoking, owned).any())
 
     def _set(self, member: GroupMember, state, epoch, assigned, epochs, revoking) -> None:
         client = member.client
@@ -463,7 +466,7 @@ class Client(Consumer):
             owned = self.held.copy()
         if self.phase == ACKNOWLEDGING:
             reconciled = self.target is None or (
-                self.target.size == self.held.size and np.isin(self.target, self.held).all()
+                self.target.size == self.held.size and self.log.among(self.target, self.held).all()
             )
             self.phase = JOINED if reconciled else RECONCILING
         self._in_flight = True
@@ -534,7 +537,7 @@ class Client(Consumer):
         """Commit, give up what is not in the target, take what is new, acknowledge."""
         if self._reconciling or self.target is None or self.phase != RECONCILING:
             return
-        revoked = self.held[~np.isin(self.held, self.target)]
+        revoked = self.held[~self.log.among(self.held, self.target)]
         self._reconciling = True
         if revoked.size or (self.config.commit == "auto" and self.own.size):
             self.at_poll(self._reconcile_in_poll, self.target)
@@ -555,7 +558,7 @@ class Client(Consumer):
         if self.phase != RECONCILING:
             self._reconciling = False
             return
-        revoked = self.held[~np.isin(self.held, target)]
+        revoked = self.held[~self.log.among(self.held, target)]
 
         def finish(error: str | None = None) -> None:
             if revoked.size:
@@ -569,7 +572,7 @@ class Client(Consumer):
             finish()
 
     def _assign(self, target: np.ndarray) -> None:
-        added = target[~np.isin(target, self.held)]
+        added = target[~self.log.among(target, self.held)]
         if added.size:
             self.take(added)
         self._reconciling = False

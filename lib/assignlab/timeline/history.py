@@ -124,5 +124,7 @@ class History:
 SAMPLE = ("time_ms", "lag", "unowned", "committed_lag", "end_offset")
 """Columns of ``History.samples``: lag in records behind the high watermark, over all partitions."""
 
-WATCHED = ("time_ms", "partition", "committed", "position", "high_watermark", "log_end_offset", "owner")
+WATCHED = (
+    "time_ms", "partition", "committed", "position", "high_watermark", "log_end_offset", "owner",
+)  # fmt: skip
 """Columns of ``History.watched``."""

@@ -81,6 +81,7 @@ class Log:
         self.back_to = np.full(partitions, NO_OFFSET - 1)
         self.back_by = np.zeros(partitions, dtype=np.int64)
         self.reasons: list[str] = ["first delivery"]
+        self._marks = np.zeros(partitions, dtype=np.bool_)
         self.deliveries: list[tuple] = []
         self.skips: list[tuple] = []
 
@@ -92,6 +93,13 @@ class Log:
     def ends(self, partitions: np.ndarray, now: int) -> np.ndarray:
         """Log end offsets at ``now``."""
         return poll_loop.end_offsets(now, partitions, self.rate, self.created)
+
+    def among(self, partitions: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """Which of the partitions are among the others: bool[n]; ``numpy.isin`` for few of many."""
+        self._marks[others] = True
+        found = self._marks[partitions]
+        self._marks[others] = False
+        return found
 
     def reason(self, text: str) -> int:
         """The number of a reason."""

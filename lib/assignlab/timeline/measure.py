@@ -93,12 +93,13 @@ def deliveries_frame(history: History) -> pd.DataFrame:
 def lost_records(history: History) -> pd.DataFrame:
     """What was skipped for good: time_ms, topic, partition, records, reason."""
     _, offsets, lows, highs = _laid(history)
-    columns = list(zip(*history.log.skips, strict=True)) or [[]] * 5
+    columns = list(zip(*history.log.skips, strict=True)) or [()] * 5
     empty = np.empty(0, dtype=np.int64)
     dense, low, high, why = (
         np.concatenate(column) if column else empty for column in columns[:4]
     )
-    at = np.repeat([row[4] for row in history.log.skips], [row[0].size for row in history.log.skips])
+    skips = history.log.skips
+    at = np.repeat([row[4] for row in skips], [row[0].size for row in skips])
     missing = _missing(dense, low, high, history.frontier, offsets, lows, highs)
     codes = history.cluster.codes(dense)
     return pd.DataFrame(

@@ -46,7 +46,7 @@ class Client(zookeeper.Client):
             return
         self._now = self._seen_now()
         mine = self._mine()
-        going = self.held[~np.isin(self.held, mine)]
+        going = self.held[~self.log.among(self.held, mine)]
         if going.size:
             self.tell("revoked", going)
             self.give_up(going, self.revoked_how())
@@ -58,7 +58,7 @@ class Client(zookeeper.Client):
         if not self.alive or self.consumer_id not in self.registry.consumers:
             return
         self.registry.release(self, going)
-        new = mine[~np.isin(mine, self.held)]
+        new = mine[~self.log.among(mine, self.held)]
         if self.registry.claim(self, new):
             self._seen = self._now
             self.clock.after(self._operations(1 + new.size), self.in_time, self._own, mine)

@@ -66,7 +66,7 @@ def available(t, own, position, rate, created):
 
 @inner
 def when_available(t, until, wanted, own, position, rate, created):
-    """The first moment from ``t`` to ``until`` with ``wanted`` records; ``until`` if there is none."""
+    """The first moment from ``t`` to ``until`` with ``wanted`` records, else ``until``."""
     low, high = t, until
     while low < high:
         middle = (low + high) // 2
@@ -157,9 +157,9 @@ def advance(
 
     ``hold``: stop before the next poll instead of making it. ``own`` int64[n]: partitions;
     ``position``, ``batch``, ``flight`` int64[n]: next offset to fetch, where the current batch
-    begins, what the commit under way says; ``fresh`` int64[n]: room to work. ``committed`` int64: of all partitions. ``verdict``:
-    what becomes of commits that arrive: ``FAILS`` tells the client without further effect,
-    ``ASKED`` stops here, for somebody to decide.
+    begins, what the commit under way says; ``fresh`` int64[n]: room to work. ``committed`` int64:
+    of all partitions. ``verdict``: what becomes of commits that arrive: ``FAILS`` tells the client
+    without further effect, ``ASKED`` stops here, for somebody to decide.
     """
     mode, latency = settings[MODE], settings[LATENCY]
     behind = settings[REPLICATION] + latency
@@ -218,7 +218,14 @@ def advance(
                 s[NEXT] = t + 1
                 continue
             s[POLLS] += 1
-            take_batch(s, position, batch, fresh, settings[MAX_RECORDS])
+            if there <= settings[MAX_RECORDS]:
+                for k in range(own.size):
+                    batch[k] = position[k]
+                    position[k] += fresh[k]
+                s[FIRST] = s[TURN] = 0
+                s[BATCH_SIZE] = there
+            else:
+                take_batch(s, position, batch, fresh, settings[MAX_RECORDS])
             size = s[BATCH_SIZE]
             if size == there:
                 s[FETCHED_AT] = t + 2 * latency  # nothing is left here: the next fetch goes out now

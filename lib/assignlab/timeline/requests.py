@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Claim:
-    """What a member says it owns: partition codes as the assignor will read them, and since when."""
+    """What a member says it owns: codes as the assignor will read them, and the generation."""
 
     codes: np.ndarray
     generation: int
@@ -65,7 +65,9 @@ class Groups:
         self._topics: dict[bytes, Topics] = {}
         self._last: tuple | None = None
 
-    def group(self, ids, subscribed, instances, claims: list[Claim | None], counts, fields) -> Group:
+    def group(
+        self, ids, subscribed, instances, claims: list[Claim | None], counts, fields
+    ) -> Group:
         """The group with the members in this order; ``counts``: partitions by topic as known."""
         key = (tuple(ids), tuple(subscribed), tuple(instances), counts.tobytes())
         if self._last is None or self._last[0] != key:
@@ -108,7 +110,9 @@ def _claims(claims: list[Claim | None], fields: tuple[str, ...]) -> Claims:
     )
 
 
-def assign(world: "World", strategy: Strategy, members, counts: np.ndarray, generation: int) -> dict:
+def assign(
+    world: "World", strategy: Strategy, members, counts: np.ndarray, generation: int
+) -> dict:
     """Member id -> (dense partitions in order, what the member will claim from then on)."""
     claims = [m.request.claim if strategy.sticky else None for m in members]
     group = world.groups.group(

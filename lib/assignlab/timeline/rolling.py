@@ -1,6 +1,7 @@
 """Rolling restarts as trials of a sweep: every member goes and is back, one after the other.
 
-    table = timeline.sweep(rolling.grid(["sticky", "cooperative-sticky"], seeds=range(10)), rolling.play)
+    trials = rolling.grid(["sticky", "cooperative-sticky"], seeds=range(10))
+    table = timeline.sweep(trials, rolling.play)
 """
 
 import json

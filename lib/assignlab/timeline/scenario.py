@@ -221,4 +221,4 @@ def _check_action(action: Action, topics: dict[str, int], names: set[str]) -> No
 
 def _whole(name: str, value, least: int = 0, most: int = 2**53) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise TimelineError(f"{name}: expected a whole number from {least} to {most}, got {value!r}")
+        raise TimelineError(f"{name}: expected an integer from {least} to {most}, got {value!r}")

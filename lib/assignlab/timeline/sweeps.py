@@ -112,8 +112,8 @@ def plain(made: dict | list[dict]) -> list[dict]:
     """Records with Python's own numbers."""
     made = [made] if isinstance(made, dict) else made
     return [
-        {name: value.item() if isinstance(value, np.generic) else value for name, value in r.items()}
-        for r in made
+        {k: value.item() if isinstance(value, np.generic) else value for k, value in record.items()}
+        for record in made
     ]
 
 

@@ -234,7 +234,7 @@ class Client(Consumer):
         )
         if self.config.commit == "auto":
             self.state[NEXT_COMMIT] = self.clock.now + self.config.auto_commit_interval_ms
-        added = partitions[~np.isin(partitions, self.held)]
+        added = partitions[~self.log.among(partitions, self.held)]
         if added.size:
             self.take(added)
         else:
