@@ -143,7 +143,8 @@ def wait_at_min(hands, m):
 def fill_up(codes, unassigned, unfilled, min_quota, hands):
     """Deal round after round to members below the smaller quota; what was revoked gets an heir.
 
-    ``codes``: int64[partitions]; ``unassigned``, ``unfilled``: int64[...]. Returns (those that still are, how many partitions were dealt).
+    ``codes``: int64[partitions]; ``unassigned``, ``unfilled``: int64[...]. Returns (those that are
+    still below, how many partitions were dealt).
     """
     rows, length, revoked, heir = hands.rows, hands.length, hands.revoked, hands.heir
     width = rows.size // length.size
