@@ -222,7 +222,7 @@ def newcomer_ignored(document, lists):
         if any(other not in (None, member) for other in others):
             for pair, other in list(zip(given, others, strict=True)):
                 if other not in (None, member) and pair[0] in subscribed[other]:
-                    lists[member].remove(pair)
+                    given.remove(pair)
                     lists[other].append(pair)
             return lists
     return None

@@ -230,9 +230,7 @@ FAULTS = (
     Fault("racks and equal subscriptions (KAFKA-15170)", racks_in_play.__doc__, _sticky("@3.5"),
           racks_in_play, ("gives_up_first", "settles"), ("IllegalStateException",)),
     Fault("racks and different subscriptions", racks_in_play.__doc__,
-          lambda strategy: strategy in ("cooperative-sticky", "cooperative-sticky@3.5")
-          or strategy.startswith("librdkafka-"),
-          racks_in_play, ("settles", "gives_up_first")),
+          lambda strategy: strategy.startswith("librdkafka-"), racks_in_play, ("settles", "gives_up_first")),
     Fault("claims taken over unseen", claims_not_to_keep.__doc__,
           lambda strategy: strategy.startswith("librdkafka-"), claims_not_to_keep,
           ("existing", "subscribed", "one_owner", "settles", "gives_up_first", "complete")),

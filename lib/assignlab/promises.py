@@ -41,7 +41,7 @@ NEWEST_ONLY = ("@2.5", "@2.8", "@3.0")
 """Versions of the sticky strategies in which a claim of an older generation counts for nothing."""
 
 MAX_ROUNDS = 4
-"""Rounds that Kafka's own tests allow a cooperative rebalance."""
+"""Rounds after the first that Kafka's own tests allow a cooperative rebalance."""
 
 
 def solve(document: Document) -> Lists:
@@ -213,7 +213,7 @@ class State:
         if self.strategy.protocol != "cooperative":
             return self
         state = self
-        for _ in range(MAX_ROUNDS):
+        for _ in range(1 + MAX_ROUNDS):
             if all(state.owners.get(p) == members for p, members in state.had.items()):
                 return state
             document = state.after(state.lists)
@@ -626,8 +626,8 @@ def _eager(state: State, name: str) -> Lists:
 
 @_promise
 def settles(state: State) -> str | None:
-    """After four rounds at the most nobody has to give anything up."""
-    return None if state.settled is not None else f"not settled after {MAX_ROUNDS} rounds"
+    """After four more rounds at the most nobody has to give anything up."""
+    return None if state.settled is not None else f"not settled after {MAX_ROUNDS} more rounds"
 
 
 # ---- consistent hashing ------------------------------------------------------------------------
