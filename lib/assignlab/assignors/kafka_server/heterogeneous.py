@@ -17,7 +17,7 @@ from assignlab.assignment import Assignment, by_member
 from assignlab.assignors.kafka import orders
 from assignlab.assignors.kafka.roundrobin import subscriptions_by_topic
 from assignlab.assignors.kafka_server import sets, targets
-from assignlab.compiled import njit
+from assignlab.compiled import inner, njit
 from assignlab.errors import OriginalError
 from assignlab.group import NO_METADATA, Group
 from assignlab.jvm import table_size_for
@@ -136,8 +136,7 @@ def _assigned(group: Group, log: np.ndarray) -> "State":
         group.topics.partitions, group.prepared(sets.dense_starts), starts, members, owner, sizes,
         doubles, log, np.zeros(1, dtype=np.int64),
     )  # fmt: skip
-    give_out(topics, state)
-    balance(topics, state)
+    distribute(topics, state)
     return state
 
 
@@ -186,6 +185,13 @@ def keep(order, subscription, subscribed, first, offsets, codes):
 
 
 @njit
+def distribute(topics, state):
+    """Give out what nobody holds, then balance."""
+    give_out(topics, state)
+    balance(topics, state)
+
+
+@inner
 def give_out(topics, state):
     """Partitions that nobody holds go to the least loaded subscribers of their topic."""
     for t in topics:
@@ -198,7 +204,7 @@ def give_out(topics, state):
                 move(state, t, p, next_least_loaded(balancer, state.sizes))
 
 
-@njit
+@inner
 def balance(topics, state):
     """Turn after turn over the topics that have several subscribers."""
     shared = np.empty(topics.size, dtype=np.int64)
@@ -218,7 +224,7 @@ def balance(topics, state):
                 last = i
 
 
-@njit
+@inner
 def balance_topic(t, state, first, end):
     """Move partitions of one topic from its most to its least loaded subscribers: how many.
 
@@ -249,7 +255,7 @@ def balance_topic(t, state, first, end):
     return moved
 
 
-@njit
+@inner
 def group_by_owner(t, state, subscribers, first, end):
     """A topic's partitions by owner and number; member i owns those from first[i] to end[i]."""
     start = state.first[t]
@@ -270,7 +276,7 @@ def group_by_owner(t, state, subscribers, first, end):
     return by_owner
 
 
-@njit
+@inner
 def move(state, t, partition, member):
     """Give a partition of topic t to a member; whoever owned it loses it."""
     before = state.owner[partition]
@@ -312,7 +318,7 @@ def owned(topics, state):
     return owners[:n], codes[:n]
 
 
-@njit
+@inner
 def twice(doubles, k):
     """Whether an earlier row says the same."""
     for i in range(k):
@@ -336,7 +342,7 @@ LEAST_END, LEAST_COUNT, LEAST_NEXT = 0, 1, 2
 MOST_START, MOST_END, MOST_COUNT, MOST_NEXT = 3, 4, 5, 6
 
 
-@njit
+@inner
 def bounds(members, sizes):
     """(smallest, largest) size of some members."""
     least = most = sizes[members[0]]
@@ -346,7 +352,7 @@ def bounds(members, sizes):
     return least, most
 
 
-@njit
+@inner
 def new_balancer(t, state):
     """The balancer of a topic's subscribers."""
     members = state.members[state.starts[t] : state.starts[t + 1]]
@@ -358,7 +364,7 @@ def new_balancer(t, state):
     return Balancer(by_size(members, state.sizes, least, most), at)
 
 
-@njit
+@inner
 def by_size(members, sizes, least, most):
     """The members sorted by size, equal ones in their order."""
     if most == least:
@@ -377,7 +383,7 @@ def by_size(members, sizes, least, most):
     return ordered
 
 
-@njit
+@inner
 def next_least_loaded(balancer, sizes):
     """The member that gets the next partition."""
     members, at = balancer
@@ -390,7 +396,7 @@ def next_least_loaded(balancer, sizes):
     return members[at[LEAST_NEXT] - 1]
 
 
-@njit
+@inner
 def next_most_loaded(balancer, sizes):
     """The member that may give up the next partition; -1 if nobody can."""
     members, at = balancer
@@ -408,7 +414,7 @@ def next_most_loaded(balancer, sizes):
     return members[at[MOST_NEXT] + 1]
 
 
-@njit
+@inner
 def exclude_most_loaded(balancer):
     """The member just named has nothing to give up and leaves the range."""
     members, at = balancer
@@ -417,7 +423,7 @@ def exclude_most_loaded(balancer):
     at[MOST_END] = last
 
 
-@njit
+@inner
 def is_balanced(balancer):
     """Whether the ranges differ by one at the most."""
     return balancer.at[MOST_COUNT] - balancer.at[LEAST_COUNT] <= 1
