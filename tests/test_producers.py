@@ -119,6 +119,17 @@ def test_a_whole_producer_refuses_explicit_partitions_as_ours_does(java):
             assert raised.value.original == error
 
 
+def test_the_partitioner_of_0_8_2_looks_at_explicit_partitions_itself(java):
+    for partition in (-1, 3):
+        asked = {
+            "partitioner": "default@0.8.2", "seed": "1",
+            "topics": [{"name": "t", "partitions": 3, "available": [0, 1, 2]}],
+            "steps": [["send", 0, None, partition, 0, 0, 0, 0]],
+        }  # fmt: skip
+        answer = originals.class_only(java("0.8.2.2").ask(asked))
+        assert answer == play(asked) == {"error": "IllegalArgumentException"}
+
+
 # ---- published examples ---------------------------------------------------------------------
 
 

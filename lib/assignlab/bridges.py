@@ -34,13 +34,15 @@ def command(client: str, release: str, project: Path) -> list[str]:
     return build(folder, target, release)
 
 
-def build_python(folder: Path, target: Path, release: str) -> list[str]:
-    """A virtual environment with kafka-python and nothing else."""
+def build_python(
+    folder: Path, target: Path, release: str, package: str = "kafka-python"
+) -> list[str]:
+    """A virtual environment with kafka-python, or another package, and nothing else."""
     python = target / f"venv-{release}" / "bin" / "python"
     if not _done(python):
         _run([sys.executable, "-m", "venv", "--clear", str(python.parents[1])])
         pip = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--no-deps"]
-        _run([*pip, f"kafka-python=={release}"])
+        _run([*pip, f"{package}=={release}"])
         _mark(python)
     return [str(python), str(folder / "bridge.py")]
 

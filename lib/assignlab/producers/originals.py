@@ -1,7 +1,7 @@
 """The original partitioners, asked one history at a time, and what they answered, recorded.
 
 Java's run in the modules ``producers...`` of ``oracle/``, one JVM a release; other clients' in the
-programs of ``oracle/producer-clients/``, where their packages are installed. Recorded answers are
+programs of ``oracle/producer-clients/``, which :mod:`~assignlab.bridges` builds. Recorded answers are
 in ``tests/golden/producers/<name>.jsonl.xz``, where keys are numbers into ``keys.json``.
 
     python -m assignlab.producers.originals                   # record all anew
@@ -11,15 +11,13 @@ in ``tests/golden/producers/<name>.jsonl.xz``, where keys are numbers into ``key
 import argparse
 import json
 import lzma
-import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from assignlab import golden
+from assignlab import bridges, golden, producers
 from assignlab.oracle import PROJECT, Original, OriginalsUnavailable, System
 from assignlab.producers.histories import History, history, key_pool, play, same
 
@@ -69,26 +67,28 @@ OTHERS = ("built-in-racks", "accumulator")
 CLIENTS = PROJECT / "producer-clients"
 
 
-def client_command(partitioner: str) -> list[str]:
-    """How the program of a client other than Java's is started; OriginalsUnavailable where not.
+def client_command(name: str) -> list[str]:
+    """How the program of a client other than Java's is started; it is built first where need be.
 
-    ``ASSIGNLAB_CLIENTS`` names a folder that has ``bin/python`` with confluent-kafka and
-    kafka-python, ``node_modules`` with kafkajs, and ``sarama``, the program built with Go;
-    ``oracle/producer-clients/README.md`` says how it is made.
+    The client comes from its registry in the release that the partitioner's facts name. Raises
+    OriginalsUnavailable where it cannot be had.
     """
-    home = os.environ.get("ASSIGNLAB_CLIENTS")
-    if home is None:
-        raise OriginalsUnavailable("ASSIGNLAB_CLIENTS does not say where other clients are")
-    if partitioner.startswith("librdkafka"):
-        return [str(Path(home) / "bin" / "python"), str(CLIENTS / "librdkafka.py")]
-    if partitioner == "kafka-python":
-        return [str(Path(home) / "bin" / "python"), str(CLIENTS / "kafka_python.py")]
-    if partitioner.startswith("kafkajs"):
-        node = shutil.which("node")
-        if node is None:
-            raise OriginalsUnavailable("node is not on the PATH")
-        return [node, str(CLIENTS / "kafkajs.js"), str(Path(home) / "node_modules")]
-    return [str(Path(home) / "sarama")]
+    client = producers.get(name).client
+    folder = CLIENTS / client.lower()
+    target = folder / "target"
+    release = producers.get(name).last
+    try:
+        target.mkdir(exist_ok=True)
+        if client == "librdkafka":
+            return bridges.build_python(folder, target, release, "confluent-kafka")
+        build = {
+            "kafka-python": bridges.build_python,
+            "KafkaJS": bridges.build_node,
+            "sarama": bridges.build_go,
+        }[client]
+        return build(folder, target, release)
+    except (bridges.BridgeFailed, OSError) as why:
+        raise OriginalsUnavailable(str(why)) from None
 
 
 Ask = Callable[[list[History]], list[History]]
@@ -190,8 +190,6 @@ def check(name: str, release: str, seed: int, sends: int) -> tuple[int, list[His
 
 def main(arguments: list[str] | None = None) -> int:
     """Records vectors of all or some partitioners, or checks ours against the live originals."""
-    from assignlab.producers import names
-
     parser = argparse.ArgumentParser(prog="python -m assignlab.producers.originals")
     parser.add_argument("names", nargs="*", metavar="NAME", help="all of them unless told")
     parser.add_argument("--check", action="store_true", help="compare on fresh histories instead")
@@ -199,7 +197,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--records", type=int, default=SENDS)
     options = parser.parse_args(arguments)
     failed = False
-    for name in options.names or [*names(), *OTHERS]:
+    for name in options.names or [*producers.names(), *OTHERS]:
         for release in JAVA[name][1:] if name in JAVA else ("",):
             try:
                 if not options.check:

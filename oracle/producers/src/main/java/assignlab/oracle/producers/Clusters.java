@@ -26,8 +26,9 @@ final class Clusters {
 
     /** @param racks of the leader of each partition, by topic; null: no racks at all */
     static Cluster of(List<Topic> topics, JsonNode racks) throws ReflectiveOperationException {
-        Node[] nodes = {new Node(0, "localhost", 1), new Node(1, "localhost", 1, "a"),
-                new Node(2, "localhost", 1, "b")};
+        Node withoutRack = new Node(0, "localhost", 1);
+        Node[] nodes = racks == null ? new Node[] {withoutRack} // the oldest nodes know no racks
+                : new Node[] {withoutRack, new Node(1, "localhost", 1, "a"), new Node(2, "localhost", 1, "b")};
         List<PartitionInfo> infos = new ArrayList<>();
         for (int i = 0; i < topics.size(); i++) {
             Topic topic = topics.get(i);

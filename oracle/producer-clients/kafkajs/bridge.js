@@ -1,6 +1,5 @@
 // KafkaJS's partitioners. JSON lines as the others. The random start of a topic's counter is taken
 // from Java's ThreadLocalRandom with the history's seed, so that nothing is left to chance.
-const path = require('path')
 const readline = require('readline')
 
 // The golden gamma and twice the number of the first thread, as JDK 17 adds them.
@@ -18,7 +17,7 @@ globalThis.crypto.getRandomValues = bytes => {
   return bytes
 }
 
-const { Partitioners } = require(path.join(process.argv[2], 'kafkajs'))
+const { Partitioners } = require('kafkajs')
 
 readline.createInterface({ input: process.stdin }).on('line', line => {
   const history = JSON.parse(line)
