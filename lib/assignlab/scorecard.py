@@ -234,8 +234,9 @@ def sets(document: Document, answer: Answer, *_) -> str:
 
 
 def short(pair: list) -> str:
-    """``t0p1``; for queues on named brokers ``t0p0-1``."""
-    return f"{pair[0]}p{pair[1]}"
+    """``t0p1``, without the thread of Kafka 0.8; for queues on named brokers ``t0pbroker-1``."""
+    topic, partition, *rest = pair
+    return f"{topic}p{partition}" + "".join(f"-{n}" for n in rest if isinstance(n, int))
 
 
 def threads(document: Document, answer: Answer, *_) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-DARKEST = 0.45
+DARKEST = 0.62
 """Grey of the largest number; black text stays readable on it."""
 
 

@@ -1,0 +1,618 @@
+"""What is wrong with an answer, the smallest group that shows it, and what a correct answer is.
+
+:func:`faults` looks at a group document and an answer, whoever gave it. :func:`smallest` cuts a
+document down until nothing can be left out without losing the fault. :func:`correct` finds the best
+answer by trying all of them, which is possible because the groups are so small.
+
+``published/exhibits.yaml`` holds the groups, ``published/exhibits.jsonl`` what every release of the
+original answered, so that the museum needs no Java:
+
+    python -m assignlab.museum --record    # ask all releases anew, and try every smaller group
+"""
+
+import argparse
+import itertools
+import json
+import math
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from assignlab import assignors
+from assignlab import document as documents
+from assignlab.assignment import Assignment, code
+from assignlab.errors import AssignlabError
+from assignlab.group import Group
+from assignlab.oracle import Original, System
+from assignlab.scorecard import PUBLISHED, described, lists
+from assignlab.verify import Answer, Document, error_class, smaller
+from assignlab.versions import releases
+
+EXHIBITS = PUBLISHED / "exhibits.yaml"
+NOT_ON_SHOW = PUBLISHED / "not_on_show.yaml"
+ANSWERS = PUBLISHED / "exhibits.jsonl"
+MOST_ANSWERS = 100_000
+
+NO_GENERATION = -1
+CLAIMING = ("sticky", "cooperative-sticky", "server-uniform")
+"""Strategies whose claims bind them."""
+
+FAULTS = (
+    "no such partition", "not subscribed", "owned twice", "no owner", "older claim wins",
+    "given too early", "withheld", "needless move", "uneven", "topic on one",
+)  # fmt: skip
+
+
+def faults(document: Document, answer: Answer) -> list[str]:
+    """What is wrong with an answer, in the order of the list; nothing for a sound one.
+
+    - the class of the exception, alone, where there is one;
+    - ``no such partition``, ``not subscribed``: an owner of what does not exist, of what it did not
+      ask for;
+    - ``owned twice``: a partition stands in two lists, or twice in one;
+    - ``no owner``: of a partition that somebody subscribes to, unless a cooperative assignor
+      leaves it out until a member gives it up;
+    - ``older claim wins``: a claimant gets what another one claims with a newer generation;
+    - ``given too early``: a member of a cooperative group gets what another one still holds;
+    - ``withheld``: a cooperative assignor takes a partition from its owner for nobody's good;
+    - ``needless move``: the claims are a sound answer already, and something moves;
+    - ``uneven``: a member has at least two more than another that could take one of them;
+    - ``topic on one``: the same within one topic, all members having the same subscription.
+
+    >>> group = {"strategy": "range", "topics": [{"name": "t", "partitions": 2}],
+    ...          "members": [{"id": "a", "topics": ["t"]}, {"id": "b", "topics": []}]}
+    >>> faults(group, {"assignment": {"a": [["t", 0]], "b": [["t", 0]]}})
+    ['not subscribed', 'owned twice', 'no owner']
+    """
+    if "error" in answer:
+        return [error_class(answer)]
+    strategy = document["strategy"]
+    cooperative = strategy.startswith("cooperative-")
+    found = broken(document, answer, cooperative) | uneven(document, answer)
+    if strategy.partition("@")[0] in CLAIMING:
+        found |= against_claims(document, answer, cooperative)
+    return [fault for fault in FAULTS if fault in found]
+
+
+def broken(document: Document, answer: Answer, cooperative: bool = False) -> set[str]:
+    """Faults that make an answer wrong whatever was before."""
+    partitions = existing(document)
+    subscribed = subscriptions(document)
+    held = owned(document, answer)
+    owners = Counter(pair for pairs in held.values() for pair in pairs)
+    holders = rightful(document) if cooperative else {}
+    wanted = {pair for pair in partitions if any(pair[0] in s for s in subscribed.values())}
+    found = {
+        "no such partition": owners.keys() - partitions,
+        "not subscribed": [
+            pair for id, pairs in held.items() for pair in pairs if pair[0] not in subscribed[id]
+        ],
+        "owned twice": [pair for pair, count in owners.items() if count > 1],
+        "no owner": wanted - owners.keys() - holders.keys(),
+    }
+    return {fault for fault, where in found.items() if where}
+
+
+def uneven(document: Document, answer: Answer) -> set[str]:
+    """Whether a single move would make shares more even, over all or within a topic."""
+    subscribed = subscriptions(document)
+    held = owned(document, answer)
+    improvable = any(
+        len(mine) > len(held[other]) + 1 and any(topic in subscribed[other] for topic, _ in mine)
+        for mine in held.values()
+        for other in held
+    )
+    alike = len(set(map(frozenset, subscribed.values()))) == 1
+    clustered = alike and any(gap(held, topic["name"]) > 1 for topic in document["topics"])
+    found = {"uneven": improvable, "topic on one": clustered}
+    return {fault for fault, there in found.items() if there}
+
+
+def against_claims(document: Document, answer: Answer, cooperative: bool) -> set[str]:
+    """Faults that are seen beside what the members claim."""
+    held = owned(document, answer)
+    owner = {pair: id for id, pairs in held.items() for pair in pairs}
+    claims = {m["id"]: [tuple(p) for p in m.get("owned", [])] for m in document["members"]}
+    lost = {pair: id for pair, id in rightful(document).items() if pair not in held[id]}
+    found = set()
+    if any(pair in claims[owner[pair]] for pair in lost if pair in owner):
+        found.add("older claim wins")
+    if cooperative and any(pair in owner for pair in lost):
+        found.add("given too early")
+    if cooperative and any(
+        all(len(held[id]) <= len(pairs) for pairs in held.values())
+        for pair, id in lost.items()
+        if pair not in owner
+    ):
+        found.add("withheld")
+    before = {"assignment": {id: [list(pair) for pair in pairs] for id, pairs in claims.items()}}
+    if lost and not broken(document, before) and "uneven" not in uneven(document, before):
+        found.add("needless move")
+    return found
+
+
+def subscriptions(document: Document) -> dict[str, set[str]]:
+    """Member -> the topics it wants."""
+    return {member["id"]: set(member["topics"]) for member in document["members"]}
+
+
+def owned(document: Document, answer: Answer) -> dict[str, list[tuple[str, Any]]]:
+    """Member -> (topic, partition) pairs; consumer threads of Kafka 0.8 are left out."""
+    system = document["strategy"].partition("-")[0]
+
+    def partition(pair: list) -> Any:
+        if system == "rocketmq":
+            return pair[1], pair[2]
+        if system == "metaq":
+            broker, _, number = pair[1].rpartition("-")
+            return broker, int(number)
+        return pair[1]
+
+    return {
+        id: [(pair[0], partition(pair)) for pair in pairs]
+        for id, pairs in answer["assignment"].items()
+    }
+
+
+def gap(held: dict[str, list], topic: str) -> int:
+    """Partitions of one topic: the most that a member has minus the least."""
+    counts = [sum(t == topic for t, _ in pairs) for pairs in held.values()]
+    return max(counts) - min(counts)
+
+
+def existing(document: Document) -> set[tuple[str, Any]]:
+    """The partitions of the cluster."""
+    found = set()
+    for topic in document["topics"]:
+        for broker, count in topic.get("brokers", []):
+            found |= {(topic["name"], (broker, number)) for number in range(count)}
+        found |= {(topic["name"], number) for number in range(topic.get("partitions", 0))}
+    return found
+
+
+def rightful(document: Document) -> dict[tuple[str, int], str]:
+    """Who may keep what: partition -> the one member with the newest claim to it.
+
+    A claim counts if the partition exists and the member still subscribes to the topic. Of several
+    the newest generation wins; two of one generation void each other.
+    """
+    partitions = existing(document)
+    claims: dict[tuple[str, int], list[tuple[int, str]]] = {}
+    for member in document["members"]:
+        generation = member.get("sub_generation", member.get("generation", NO_GENERATION))
+        for topic, partition in member.get("owned", []):
+            if (topic, partition) in partitions and topic in member["topics"]:
+                claims.setdefault((topic, partition), []).append((generation, member["id"]))
+    kept = {}
+    for pair, rivals in claims.items():
+        newest = max(generation for generation, _ in rivals)
+        winners = {id for generation, id in rivals if generation == newest}
+        if len(winners) == 1:
+            kept[pair] = winners.pop()
+    return kept
+
+
+# ---- the smallest group --------------------------------------------------------------------------
+
+
+def smallest(document: Document, shows: Callable[[Document], bool]) -> Document:
+    """The document cut down, member by member, topic by topic, partition by partition, claim by
+    claim, until every further cut loses what ``shows`` looks for."""
+    while (cut := first_cut(document, shows)) is not None:
+        document = cut
+    return document
+
+
+def first_cut(document: Document, shows: Callable[[Document], bool]) -> Document | None:
+    """A smaller document that still shows it; None proves that there is nothing to leave out."""
+    return next((cut for cut in smaller(document) if shows(cut)), None)
+
+
+def existing_claims(document: Document) -> bool:
+    """All claims name partitions that exist."""
+    partitions = existing(document)
+    return all(
+        tuple(pair) in partitions for m in document["members"] for pair in m.get("owned", [])
+    )
+
+
+def dated_claims(document: Document) -> bool:
+    """Members that claim say their generation, as clients before 3.4: in the user data."""
+    return all("generation" in member for member in document["members"] if "owned" in member)
+
+
+def current_claims(document: Document) -> bool:
+    """Members that claim say their generation as clients since 3.4: in the subscription too."""
+    both = all(("generation" in m) == ("sub_generation" in m) for m in document["members"])
+    return both and dated_claims(document)
+
+
+KEEPS: dict[str, Callable[[Document], bool]] = {
+    "existing": existing_claims,
+    "dated": dated_claims,
+    "current": current_claims,
+    "subscribing": lambda document: all(member["topics"] for member in document["members"]),
+    "known": lambda document: {t for m in document["members"] for t in m["topics"]}
+    <= {topic for topic, _ in existing(document)},
+    "alike": lambda document: len(set(map(frozenset, subscriptions(document).values()))) == 1,
+    "complete": lambda document: set(rightful(document)) == existing(document),
+    "living": lambda document: bool(document["members"]),
+}
+"""What a smaller group has to keep to count: groups that real clients could send."""
+
+
+# ---- the correct answer --------------------------------------------------------------------------
+
+
+def correct(document: Document) -> Answer:
+    """The best answer, found by trying all: complete and valid; then as even as can be; then with
+    the most partitions left where they rightfully are; then with every topic spread; then the
+    first in order. A cooperative assignor leaves out what another member must give up first.
+
+    Raises ValueError where there are more than ``MOST_ANSWERS`` to try.
+    """
+    readers = subscriptions(document)
+    partitions = [
+        pair for pair in sorted(existing(document)) if any(pair[0] in t for t in readers.values())
+    ]
+    choices = [[id for id, topics in readers.items() if pair[0] in topics] for pair in partitions]
+    if math.prod(map(len, choices)) > MOST_ANSWERS:
+        raise ValueError("a group too large to try all answers")
+    holders = rightful(document)
+
+    def cost(owners: tuple[str, ...]) -> tuple:
+        sizes = Counter(owners)
+        per_topic = Counter((id, t) for id, (t, _) in zip(owners, partitions, strict=True))
+        moved = sum(
+            holders.get(pair, id) != id for id, pair in zip(owners, partitions, strict=True)
+        )
+        return (
+            sum(size * size for size in sizes.values()),
+            moved,
+            sum(size * size for size in per_topic.values()),
+        )
+
+    best = min(itertools.product(*choices), key=cost)
+    held: dict[str, list] = {id: [] for id in readers}
+    cooperative = document["strategy"].startswith("cooperative-")
+    metaq = document["strategy"].startswith("metaq-")
+    for id, (topic, partition) in zip(best, partitions, strict=True):
+        if cooperative and holders.get((topic, partition), id) != id:
+            continue
+        if metaq:
+            held[id].append([topic, "%s-%d" % partition])
+        elif isinstance(partition, tuple):
+            held[id].append([topic, *partition])
+        else:
+            held[id].append([topic, partition])
+    return {"assignment": held}
+
+
+# ---- exhibits ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """One fault: the group that shows it, what it breaks, where it was reported, what happens."""
+
+    name: str
+    number: str
+    strategy: str
+    fault: str
+    keeps: tuple[str, ...]
+    document: Document
+    told: str
+
+    def shows(self, document: Document, ask: Callable[[Document], Answer]) -> bool:
+        """Whether a group shows this fault and is one that counts."""
+        return all(KEEPS[name](document) for name in self.keeps) and self.fault in faults(
+            document, ask(document)
+        )
+
+
+@cache
+def exhibits() -> dict[str, Exhibit]:
+    """All exhibits by name, in the order of the file."""
+    entries = yaml.safe_load(EXHIBITS.read_text(encoding="utf-8"))
+    return {
+        entry["name"]: Exhibit(
+            **{field: entry[field] for field in ("name", "number", "strategy", "fault", "told")},
+            keeps=tuple(entry.get("keeps", ())),
+            document={
+                "strategy": entry["strategy"], **described(entry), **entry.get("options", {})
+            },
+        )
+        for entry in entries
+    }  # fmt: skip
+
+
+@cache
+def recorded() -> dict[str, dict[str, Answer]]:
+    """Exhibit -> release -> what the original answered, oldest release first."""
+    found: dict[str, dict[str, Answer]] = {}
+    for line in ANSWERS.read_text(encoding="utf-8").splitlines():
+        entry = json.loads(line)
+        found.setdefault(entry["exhibit"], {})[entry["release"]] = entry["answer"]
+    return found
+
+
+def record() -> Iterator[dict[str, Any]]:
+    """Asks every release that has the strategy about every exhibit.
+
+    Raises :class:`NotMinimal` where a smaller group shows the fault in the newest release that has
+    it, and ValueError where no release has it.
+    """
+    answers: dict[tuple[str, str], Answer] = {}
+    for system, release, shown in _by_release():
+        with Original(system, release) as original:
+            for exhibit in shown:
+                answers[exhibit.name, release] = settled(original.ask(exhibit.document))
+    for exhibit in exhibits().values():
+        having = [
+            (system, release)
+            for system, release in releases(exhibit.strategy)
+            if exhibit.fault in faults(exhibit.document, answers[exhibit.name, release])
+        ]
+        if not having:
+            raise ValueError(f"{exhibit.name}: no release has this fault")
+        with Original(*having[-1]) as original:
+            cut = first_cut(exhibit.document, lambda d, e=exhibit, o=original: e.shows(d, o.ask))
+        if cut is not None:
+            raise NotMinimal(exhibit, cut)
+        for _, release in releases(exhibit.strategy):
+            yield {
+                "exhibit": exhibit.name,
+                "release": release,
+                "answer": answers[exhibit.name, release],
+            }
+
+
+def _by_release() -> list[tuple[System, str, list[Exhibit]]]:
+    """Every release once, so that one JVM will do, and what it is asked."""
+    found: dict[tuple[str, str], tuple[System, list[Exhibit]]] = {}
+    for exhibit in exhibits().values():
+        for system, release in releases(exhibit.strategy):
+            found.setdefault((system.main, release), (system, []))[1].append(exhibit)
+    return [(system, release, shown) for (_, release), (system, shown) in found.items()]
+
+
+def settled(answer: Answer) -> Answer:
+    """An answer as it is recorded: lists, or the class of the exception."""
+    if "error" in answer:
+        return {"error": error_class(answer)}
+    return {name: answer[name] for name in ("assignment", "hash_ties") if name in answer}
+
+
+class NotMinimal(AssignlabError):
+    """A smaller group shows the fault of an exhibit."""
+
+    def __init__(self, exhibit: Exhibit, cut: Document):
+        super().__init__(f"{exhibit.name}: {json.dumps(cut)} shows {exhibit.fault!r} too")
+
+
+# ---- tables --------------------------------------------------------------------------------------
+
+
+def strategy_of(base: str, release: str) -> str | None:
+    """Our strategy for a release of an original; None where there is none."""
+    for strategy in assignors.strategies().values():
+        if strategy.name.partition("@")[0] == base:
+            if version(strategy.first) <= version(release) <= version(strategy.last):
+                return strategy.name
+    return None
+
+
+def version(release: str) -> tuple[int, ...]:
+    """A release number that sorts.
+
+    >>> version("2.8.2") < version("2.10.0")
+    True
+    """
+    return tuple(map(int, release.split(".")))
+
+
+def ours(exhibit: Exhibit, release: str) -> Answer | None:
+    """What our strategy of that release answers; None where there is none."""
+    name = strategy_of(exhibit.strategy, release)
+    return None if name is None else settled(documents.answer(exhibit.document, name))
+
+
+def table() -> pd.DataFrame:
+    """One row per exhibit and release: the original's answer (recorded), its faults, and ours."""
+    rows = []
+    for name, answers in recorded().items():
+        exhibit = exhibits()[name]
+        for release, answer in answers.items():
+            mine = ours(exhibit, release)
+            found = faults(exhibit.document, answer)
+            rows.append((
+                name, exhibit.strategy, release, text(exhibit, answer), ", ".join(found),
+                exhibit.fault in found, "" if mine is None else text(exhibit, mine),
+            ))  # fmt: skip
+    return pd.DataFrame(
+        rows,
+        columns=["exhibit", "strategy", "release", "original", "faults", "has it", "ours"],
+    )
+
+
+def catalogue() -> pd.DataFrame:
+    """One row per exhibit: the group, the original's answer in the newest release that has the
+    fault, the correct answer, and the releases that have it."""
+    rows = []
+    for name, exhibit in exhibits().items():
+        answers = recorded()[name]
+        having = [r for r, a in answers.items() if exhibit.fault in faults(exhibit.document, a)]
+        rows.append((
+            name, exhibit.number, exhibit.strategy, group_text(exhibit.document),
+            text(exhibit, answers[having[-1]]), exhibit.fault,
+            text(exhibit, correct(exhibit.document)), spans(having, list(answers)), exhibit.told,
+        ))  # fmt: skip
+    return pd.DataFrame(
+        rows,
+        columns=["exhibit", "number", "strategy", "group", "original", "fault", "correct",
+                 "releases", "what happens"],
+    )  # fmt: skip
+
+
+def not_on_show() -> pd.DataFrame:
+    """Reported faults that are no exhibit: number, fault, why."""
+    return pd.DataFrame(yaml.safe_load(NOT_ON_SHOW.read_text(encoding="utf-8")))
+
+
+def text(exhibit: Exhibit, answer: Answer) -> str:
+    """An answer in a line."""
+    return error_class(answer) if "error" in answer else lists(exhibit.document, answer)
+
+
+def group_text(document: Document) -> str:
+    """A group in a line: topics with their partitions, members with topics and claims.
+
+    >>> group_text({"topics": [{"name": "t", "partitions": 2}], "members": [
+    ...     {"id": "A", "topics": ["t"], "owned": [["t", 1]], "generation": 3}]})
+    't x2 | A reads t, claims tp1 (generation 3)'
+    """
+    topics = []
+    for topic in document["topics"]:
+        count = topic.get("partitions", sum(n for _, n in topic.get("brokers", [])))
+        racks = " on " + ", ".join("+".join(r) for r in topic["racks"]) if "racks" in topic else ""
+        topics.append(f"{topic['name']} x{count}{racks}")
+    members = []
+    for member in document["members"]:
+        told = f"{member['id']} reads {', '.join(member['topics']) or 'nothing'}"
+        told += f" on {member['rack']}" if "rack" in member else ""
+        if "owned" in member:
+            claim = " ".join(f"{topic}p{number}" for topic, number in member["owned"])
+            told += f", claims {claim or 'nothing'}"
+            told += f" (generation {member['generation']})" if "generation" in member else ""
+        members.append(told)
+    return " | ".join([", ".join(topics) or "no topics", *members])
+
+
+def spans(having: list[str], axis: list[str]) -> str:
+    """Releases as spans of the axis.
+
+    >>> spans(["2", "3", "5"], ["1", "2", "3", "4", "5"])
+    '2 to 3, 5'
+    """
+    runs: list[list[str]] = []
+    for release in axis:
+        if release in having:
+            if not runs or axis[axis.index(release) - 1] not in having:
+                runs.append([])
+            runs[-1].append(release)
+    return ", ".join(run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs)
+
+
+MARKS = {
+    "no such partition": "gone", "not subscribed": "guest", "owned twice": "twice",
+    "no owner": "lost", "older claim wins": "older", "given too early": "early",
+    "withheld": "held", "needless move": "moved", "uneven": "uneven", "topic on one": "topic",
+}  # fmt: skip
+
+
+def mark(fault: str) -> str:
+    """A fault in a word that fits a tile; exceptions by the capitals of their class.
+
+    >>> mark("NullPointerException"), mark("owned twice")
+    ('NPE', 'twice')
+    """
+    return MARKS.get(fault) or "".join(letter for letter in fault if letter.isupper())
+
+
+def matrix(strategies: Iterable[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Exhibits of these strategies against releases: (shade, text).
+
+    Shade 2 and the mark of the fault where a release has it; shade 1 and the mark in brackets where
+    it does something else that is wrong; "-" where it does not have the strategy; nothing where
+    the answer is sound.
+    """
+    shown = [e for e in exhibits().values() if e.strategy in set(strategies)]
+    axis = sorted({r for e in shown for r in recorded()[e.name]}, key=version)
+    shade = pd.DataFrame(0, index=[e.name for e in shown], columns=axis)
+    words = pd.DataFrame("", index=shade.index, columns=axis)
+    for exhibit in shown:
+        for release in axis:
+            answer = recorded()[exhibit.name].get(release)
+            if answer is None:
+                words.loc[exhibit.name, release] = "-"
+                continue
+            found = faults(exhibit.document, answer)
+            if exhibit.fault in found:
+                shade.loc[exhibit.name, release] = 2
+                words.loc[exhibit.name, release] = mark(exhibit.fault)
+            elif found:
+                shade.loc[exhibit.name, release] = 1
+                words.loc[exhibit.name, release] = f"({mark(found[0])})"
+    return shade, words
+
+
+def drawn(document: Document, answer: Answer) -> tuple[Group, Assignment]:
+    """A group and an answer as the pictures take them; for partitions without named brokers."""
+    group = documents.parse(document)
+    topic = group.topics.names.index
+    held = [
+        [code(topic[name], number) for name, number in answer["assignment"][member]]
+        for member in group.members.names
+    ]
+    offsets = np.cumsum([0] + [len(codes) for codes in held], dtype=np.int64)
+    return group, Assignment(offsets, np.array([c for codes in held for c in codes], np.int64))
+
+
+def panels(names: Iterable[str]) -> dict[str, tuple[Group, Assignment, Assignment]]:
+    """For each exhibit what the original does beside the correct answer, over the claims; for
+    :func:`assignlab.examples.picture`."""
+    found = {}
+    for name in names:
+        exhibit = exhibits()[name]
+        document = exhibit.document
+        claims = {"assignment": {m["id"]: m.get("owned", []) for m in document["members"]}}
+        _, before = drawn(document, claims)
+        answers = recorded()[name]
+        having = [r for r, a in answers.items() if exhibit.fault in faults(document, a)]
+        base = exhibit.strategy
+        found[f"{name}\n{base} {having[-1]}"] = (*drawn(document, answers[having[-1]]), before)
+        found[f"{name}\ncorrect"] = (*drawn(document, correct(document)), before)
+    return found
+
+
+def recheck(strategies: Iterable[str], newest_only: bool = False) -> list[str]:
+    """Asks the live originals again: "exhibit release" of every answer that is not as recorded."""
+    changed = []
+    wanted = set(strategies)
+    for system, release, shown in _by_release():
+        shown = [exhibit for exhibit in shown if exhibit.strategy in wanted]
+        if newest_only:
+            shown = [e for e in shown if release == list(recorded()[e.name])[-1]]
+        if not shown:
+            continue
+        with Original(system, release) as original:
+            for exhibit in shown:
+                if settled(original.ask(exhibit.document)) != recorded()[exhibit.name][release]:
+                    changed.append(f"{exhibit.name} {release}")
+    return changed
+
+
+def main() -> None:
+    """Record what every release answers, or check that it still is what is recorded."""
+    parser = argparse.ArgumentParser(prog="python -m assignlab.museum", description=main.__doc__)
+    parser.add_argument("--record", action="store_true", help="write the recorded answers anew")
+    if not parser.parse_args().record:
+        changed = recheck({exhibit.strategy for exhibit in exhibits().values()})
+        print(f"{sum(map(len, recorded().values()))} answers asked again, changed: {changed}")
+        raise SystemExit(bool(changed))
+    unfinished = f"{ANSWERS}.unfinished"
+    with open(unfinished, "w", encoding="utf-8") as lines:
+        for entry in record():
+            lines.write(json.dumps(entry, ensure_ascii=False, separators=(",", ":")) + "\n")
+    os.replace(unfinished, ANSWERS)
+
+
+if __name__ == "__main__":
+    main()
