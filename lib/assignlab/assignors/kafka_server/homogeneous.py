@@ -27,11 +27,12 @@ from assignlab.jvm import collection_capacity, hash_map_order
 
 class Shape(NamedTuple):
     """``order``: members in hash order; ``topics``: those that exist, in the order of the set of
-    ids; ``subscribed``: bool[topics], whether a topic is one of these."""
+    ids; ``subscribed``: bool[topics], whether a topic is one of these; ``total``: partitions."""
 
     order: np.ndarray
     topics: np.ndarray
     subscribed: np.ndarray
+    total: int
 
 
 def shape(group: Group) -> Shape:
@@ -42,7 +43,7 @@ def shape(group: Group) -> Shape:
     topics = known[hash_map_order(ids.hashes[known], capacity, rank=ids.rank[known])]
     subscribed = np.zeros(len(group.topics), dtype=np.bool_)
     subscribed[topics] = True
-    return Shape(order, topics, subscribed)
+    return Shape(order, topics, subscribed, int(group.topics.partitions[topics].sum()))
 
 
 def assign(group: Group, extras_in_turn: bool = False) -> Assignment:
@@ -50,16 +51,13 @@ def assign(group: Group, extras_in_turn: bool = False) -> Assignment:
 
     ``extras_in_turn``: before 4.0.1 the first members got the extra partitions, whatever they held.
     """
-    order, topics, subscribed = group.prepared(shape)
+    order, topics, subscribed, total = group.prepared(shape)
     if topics.size == 0:
         return sets.nothing(group)
     starts = group.prepared(sets.dense_starts)
     held = sets.held(group)
-    sizes = _subscribed_sizes(held.offsets, held.codes, subscribed)
-    total = int(group.topics.partitions[topics].sum())
-    keep, room = quotas(order, sizes, total, extras_in_turn)
     codes = held.codes
-    exceeding = order[(sizes > keep)[order]]
+    keep, room, exceeding = quotas(order, held.offsets, codes, subscribed, total, extras_in_turn)
     if exceeding.size > 0:
         codes = sets.read(group, held.offsets, codes, exceeding)
     offsets, codes, left = fill(
@@ -78,34 +76,33 @@ def assign(group: Group, extras_in_turn: bool = False) -> Assignment:
 
 
 @njit
-def _subscribed_sizes(offsets, codes, subscribed):
-    """How many partitions of subscribed topics every member holds: int64[members]."""
-    sizes = np.zeros(offsets.size - 1, dtype=np.int64)
-    for m in range(sizes.size):
-        for k in range(offsets[m], offsets[m + 1]):
-            sizes[m] += subscribed[codes[k] >> 32]
-    return sizes
-
-
-@njit
-def quotas(order, sizes, total, extras_in_turn):
-    """How much of ``sizes`` every member keeps, and for how many more it has room."""
+def quotas(order, offsets, codes, subscribed, total, extras_in_turn):
+    """(keep, room, exceeding): how many partitions of subscribed topics every member keeps of what it
+    holds, for how many more it has room, and the members that hold more than they keep."""
     members = order.size
     extras = total % members  # members still to get one more
     keep = np.empty(members, dtype=np.int64)
     room = np.empty(members, dtype=np.int64)
+    exceeding = np.empty(members, dtype=np.int64)
+    n = 0
     for i in range(members):
         m = order[i]
+        size = 0
+        for k in range(offsets[m], offsets[m + 1]):
+            size += subscribed[codes[k] >> 32]
         extra = extras > 0
         quota = total // members + (1 if extra else 0)
-        keep[m] = min(sizes[m], quota)
+        keep[m] = min(size, quota)
         room[m] = quota - keep[m]
+        if size > quota:
+            exceeding[n] = m
+            n += 1
         if not extras_in_turn and room[m] > 0 and extra and members - i > extras:
             room[m] -= 1  # a later member may fill it
             extra = False
         if extra:
             extras -= 1
-    return keep, room
+    return keep, room, exceeding[:n]
 
 
 @njit
