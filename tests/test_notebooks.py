@@ -91,6 +91,17 @@ def test_the_scorecard_finds_ours_and_the_originals_at_one(results):
     assert {"stale text", "misprint", "doubtful", "other version"} == set(off["verdict"])
 
 
+@needs_java
+def test_the_museum_shows_every_fault_and_ours_has_them_too(results):
+    catalogue = pd.read_csv(results / "05_museum_of_faults" / "catalogue.csv")
+    assert len(catalogue) >= 30
+    assert (catalogue["original"] != catalogue["correct"]).all()
+    answers = pd.read_csv(results / "05_museum_of_faults" / "answers.csv")
+    both = answers.dropna(subset=["ours"])
+    assert len(both) >= 350
+    assert both["ours"].tolist() == both["original"].tolist()
+
+
 def test_plain_papermill_runs_a_notebook_from_any_folder(tmp_path):
     name = NOTEBOOKS[0]
     command = [

@@ -1,0 +1,150 @@
+"""The museum: every exhibit shows its fault, in its smallest group, and ours has it too."""
+
+import itertools
+
+import pytest
+
+from assignlab import museum
+from assignlab.document import answer
+from assignlab.histories import History
+from assignlab.oracle import OriginalsUnavailable
+from assignlab.versions import releases
+
+HISTORICAL = (
+    "KAFKA-7026", "KAFKA-7962", "KAFKA-12984", "KAFKA-15170", "KAFKA-15106", "KAFKA-16277",
+    "KAFKA-14639", "KAFKA-8767", "KAFKA-18688", "KAFKA-16930", "KAFKA-1648", "KAFKA-9965",
+    "KAFKA-14303", "librdkafka 4783", "librdkafka 3159", "franz-go 4deed686", "aiokafka 1175",
+)  # fmt: skip
+EXHIBITS = list(museum.exhibits())
+
+
+def ask(exhibit, name):
+    return lambda document: museum.settled(answer(document, name))
+
+
+def newest_of_ours(exhibit):
+    """The newest release with the fault, and our strategy for it."""
+    for _, release in reversed(releases(exhibit.strategy)):
+        if exhibit.fault in museum.faults(
+            exhibit.document, museum.recorded()[exhibit.name][release]
+        ):
+            return museum.strategy_of(exhibit.strategy, release)
+    raise AssertionError(f"{exhibit.name} is in no release")
+
+
+def test_every_historical_fault_is_on_show_or_says_why_not():
+    told = [exhibit.number for exhibit in museum.exhibits().values()]
+    told += list(museum.not_on_show()["number"])
+    assert [number for number in HISTORICAL if not any(number in text for text in told)] == []
+
+
+def test_every_release_was_asked_every_exhibit():
+    assert list(museum.recorded()) == EXHIBITS
+    for name, exhibit in museum.exhibits().items():
+        asked = [release for _, release in releases(exhibit.strategy)]
+        assert list(museum.recorded()[name]) == asked
+
+
+@pytest.mark.parametrize("name", EXHIBITS)
+def test_ours_answers_as_the_original_did(name):
+    exhibit = museum.exhibits()[name]
+    compared = 0
+    for release, original in museum.recorded()[name].items():
+        mine = museum.ours(exhibit, release)
+        if mine is not None:
+            assert mine == original, release
+            compared += 1
+    assert compared
+
+
+@pytest.mark.parametrize("name", EXHIBITS)
+def test_no_smaller_group_shows_the_fault(name):
+    exhibit = museum.exhibits()[name]
+    strategy = newest_of_ours(exhibit)
+    assert strategy is not None
+    assert exhibit.shows(exhibit.document, ask(exhibit, strategy))
+    shows = lambda document: exhibit.shows(document, ask(exhibit, strategy))  # noqa: E731
+    assert museum.first_cut(exhibit.document, shows) is None
+
+
+@pytest.mark.parametrize("name", EXHIBITS)
+def test_the_correct_answer_has_none_of_the_faults(name):
+    exhibit = museum.exhibits()[name]
+    assert museum.faults(exhibit.document, museum.correct(exhibit.document)) == []
+
+
+def test_smallest_finds_the_exhibit_in_a_larger_group():
+    exhibit = museum.exhibits()["two claims"]
+    topics = [{"name": "t", "partitions": 3}, {"name": "u", "partitions": 2}]
+    members = [
+        {"id": id, "topics": ["t", "u"], "owned": [["t", 0]], "generation": g, "sub_generation": g}
+        for id, g in (("A", 1), ("B", 2), ("C", 3))
+    ]
+    large = {"strategy": "sticky", "topics": topics, "members": members}
+    small = museum.smallest(large, lambda d: exhibit.shows(d, ask(exhibit, "sticky@2.0")))
+    assert [topic["partitions"] for topic in small["topics"]] == [1]
+    assert len(small["members"]) == 2
+
+
+PLANTED = {
+    "NullPointerException": {"error": "NullPointerException: x"},
+    "no such partition": {"assignment": {"A": [["t", 0], ["t", 2]], "B": [["t", 1]]}},
+    "not subscribed": {"assignment": {"A": [["t", 0], ["u", 0]], "B": [["t", 1]]}},
+    "owned twice": {"assignment": {"A": [["t", 0], ["t", 1]], "B": [["t", 1]]}},
+    "no owner": {"assignment": {"A": [["t", 0]], "B": []}},
+    "older claim wins": {"assignment": {"A": [["t", 1]], "B": [["t", 0]]}},
+    "uneven": {"assignment": {"A": [["t", 0], ["t", 1]], "B": []}},
+}
+
+
+@pytest.mark.parametrize("fault", PLANTED)
+def test_a_planted_fault_is_seen(fault):
+    group = {
+        "strategy": "sticky",
+        "topics": [{"name": "t", "partitions": 2}, {"name": "u", "partitions": 1}],
+        "members": [
+            {"id": "A", "topics": ["t"], "owned": [["t", 0]], "generation": 2},
+            {"id": "B", "topics": ["t"], "owned": [["t", 0]], "generation": 1},
+        ],
+    }
+    sound = {"assignment": {"A": [["t", 0]], "B": [["t", 1]]}}
+    assert museum.faults(group, sound) == []
+    assert fault in museum.faults(group, PLANTED[fault])
+
+
+def test_a_cooperative_assignor_may_not_give_what_is_still_held():
+    group = {
+        "strategy": "cooperative-sticky",
+        "topics": [{"name": "t", "partitions": 2}],
+        "members": [
+            {"id": "A", "topics": ["t"], "owned": [["t", 0], ["t", 1]], "sub_generation": 1},
+            {"id": "B", "topics": ["t"]},
+        ],
+    }
+    first_round = {"assignment": {"A": [["t", 0]], "B": []}}
+    assert museum.faults(group, first_round) == []
+    assert museum.correct(group) == first_round
+    early = {"assignment": {"A": [["t", 0]], "B": [["t", 1]]}}
+    assert museum.faults(group, early) == ["given too early"]
+    held_back = {"assignment": {"A": [], "B": []}}
+    assert "withheld" in museum.faults(group, held_back)
+
+
+def test_the_newest_range_and_round_robin_have_none_of_the_grave_faults():
+    """Random histories with rival claims and odd topics; these strategies do not read claims."""
+    grave = {"no such partition", "not subscribed", "owned twice", "no owner"}
+    for strategy, number in itertools.product(("range", "roundrobin"), range(10)):
+        history = History(strategy, f"museum {number}")
+        for _ in range(5):
+            _, document = history.step()
+            given = answer(document)
+            assert not grave & museum.broken(document, given)
+            history.learn(given)
+
+
+def test_the_newest_releases_still_answer_as_recorded():
+    """All releases are asked again by ``python -m assignlab.museum``: a JVM for each."""
+    try:
+        assert museum.recheck({"sticky", "cooperative-sticky"}, newest_only=True) == []
+    except OriginalsUnavailable as missing:
+        pytest.skip(f"the originals cannot be run: {missing}")
