@@ -627,11 +627,11 @@ def test_one_seed_gives_one_log_whatever_pythons_own_hashes_are():
 
 
 def test_a_seed_decides_on_ids_and_moments():
-    def heartbeats(seed):
-        history = play([timeline.join(50_000, Member("c"))], seed=seed, start_spread_ms=3_000)
-        return [e.time_ms for e in history.events if e.kind == "rejoin"]
+    def starts(seed):
+        history = play([timeline.restart(50_000, "b")], seed=seed, start_spread_ms=3_000)
+        return [e.time_ms for e in history.events if e.kind == "started"]
 
-    assert heartbeats(1) == heartbeats(1) != heartbeats(2)
+    assert starts(1) == starts(1) != starts(2)
 
 
 # ---- measures ----------------------------------------------------------------------------------

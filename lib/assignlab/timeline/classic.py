@@ -22,7 +22,9 @@ from assignlab.assignment import topic_of
 from assignlab.errors import OriginalError
 from assignlab.jvm import Names, hash_map_order, table_size
 from assignlab.timeline.consumer import EMPTY, Consumer
-from assignlab.timeline.poll_loop import ACCEPTED, ASKED, FAILS, HALTED, NEXT_COMMIT, PHASE
+from assignlab.timeline.poll_loop import (
+    ACCEPTED, ASKED, FAILS, HALTED, NEXT_COMMIT, PHASE, TRANSACTION,
+)  # fmt: skip
 from assignlab.timeline.requests import Claim, JoinRequest, assign
 
 EMPTY_GROUP, PREPARING, COMPLETING, STABLE, DEAD = (
@@ -339,7 +341,8 @@ class Coordinator:
 
     def _persist(self) -> None:
         """Write the group to the offsets topic."""
-        self._persisted = (self.generation, self.protocol, self.leader, dict(self.members))
+        members = {id: replace(member) for id, member in self.members.items()}
+        self._persisted = (self.generation, self.protocol, self.leader, members)
 
     def _answer_sync(self, member: GroupMember) -> None:
         member.awaiting_sync = False
@@ -478,15 +481,18 @@ class Coordinator:
             self._transition(EMPTY_GROUP)
         else:
             self.generation, self.protocol, self.leader, members = self._persisted
-            self.members = dict(members)
+            self.members = {
+                id: replace(member, awaiting_join=False, awaiting_sync=False, deadline=0)
+                for id, member in members.items()
+            }
             self.static = {m.instance: m.id for m in self.members.values() if m.instance}
             self._transition(STABLE)
         self.pending_sync.clear()
-        for member in {id(m): m for m in (*before, *self.members.values())}.values():
-            if member.id in self.members:
-                self._session_lasts(member)
-                if member.client.generation == self.generation and member.client.alive:
-                    member.client.belongs_again()
+        for member in self.members.values():
+            self._session_lasts(member)
+            if member.client.generation == self.generation and member.client.alive:
+                member.client.belongs_again()
+        for member in (*before, *self.members.values()):
             self._judge_commits_of(member.client)
 
     # ---- steps ---------------------------------------------------------------------------------
@@ -537,6 +543,7 @@ class Client(Consumer):
         self.coordinator: Coordinator = world.coordinator
         self.member_id = ""
         self.coordinator_id = ""
+        self.group_metadata = "", NO_GENERATION
         self.phase = UNJOINED
         self.rejoin_needed = True
         self.joining = False
@@ -560,8 +567,7 @@ class Client(Consumer):
 
     def _found_coordinator(self) -> None:
         self._refresh_metadata()
-        age = self.config.metadata_max_age_ms
-        self.clock.after(age - self.world.spread(age), self._metadata_expired)
+        self.clock.after(self.config.metadata_max_age_ms, self._metadata_expired)
         self.request_rejoin("")
 
     def _metadata_expired(self) -> None:
@@ -776,6 +782,10 @@ class Client(Consumer):
             self.request_rejoin("")
             return
         self.joining = False
+        if self.mode == TRANSACTION:
+            self.advance()
+            self.group_metadata = self.member_id, generation
+            self.set_verdict()
         if self.config.commit == "auto":
             self.state[NEXT_COMMIT] = self.clock.now + self.config.auto_commit_interval_ms
         self.claim = claim
@@ -800,11 +810,11 @@ class Client(Consumer):
     # ---- heartbeats ----------------------------------------------------------------------------
 
     def _start_heartbeats(self) -> None:
-        if self._beat is None:
-            first = self.world.spread(self.config.heartbeat_interval_ms)
-            self._beat = self.clock.after(
-                self.config.heartbeat_interval_ms - first + self.config.latency_ms, self._heartbeat
-            )
+        """Heartbeats count from the answer to JoinGroup, so members of one rebalance beat as one."""
+        self._stop_heartbeats()
+        self._beat = self.clock.after(
+            self.config.heartbeat_interval_ms + self.config.latency_ms, self._heartbeat
+        )
 
     def _stop_heartbeats(self) -> None:
         if self._beat is not None:
@@ -912,7 +922,9 @@ class Client(Consumer):
             self._die(error)
 
     def commit_failed(self, error: str) -> None:
-        """The answer to a commit is an error."""
+        """The answer to a commit is an error; of transactions only the producer hears."""
+        if self.mode == TRANSACTION:
+            return
         self._reset_on(error)
         if error == REBALANCE_IN_PROGRESS or self.phase == UNJOINED:
             self.request_rejoin(error)
@@ -930,6 +942,10 @@ class Client(Consumer):
     # ---- commits -------------------------------------------------------------------------------
 
     def identity(self):
+        if self.mode == TRANSACTION:
+            # The producer sends the offsets, with what the consumer's last join gave it: no check
+            # on this side, and a rebalance that is being prepared does not matter (groupMetadata()).
+            return *self.group_metadata, JOINED
         return self.member_id, self.generation, self.phase
 
     def why_refused(self, sent=None) -> str | None:

@@ -46,8 +46,8 @@ class Config:
 
     Not Kafka's: ``latency_ms`` one way between any two machines; ``replication_ms`` until a record
     is below the high watermark; ``coordinator_load_ms`` until a new coordinator has loaded the
-    group; ``assignment_ms`` that the assignor takes; ``start_spread_ms``: periodic work of the
-    members starts at a seeded random moment in so many milliseconds.
+    group; ``assignment_ms`` that the leader's assignor takes; ``start_spread_ms``: how much later than
+    planned processes start and restart, at most, drawn from the seed.
     """
 
     session_timeout_ms: int = 45_000

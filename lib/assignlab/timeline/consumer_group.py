@@ -476,8 +476,6 @@ class Client(Consumer):
             self.generation, subscription, owned,
         )  # fmt: skip
         interval = self.config.group_consumer_heartbeat_interval_ms
-        if self.phase == JOINING:
-            interval -= self.world.spread(interval)
         self._beat = self.clock.after(interval, self._send_heartbeat)
 
     def answered(self, error: str | None, epoch: int, assignment: np.ndarray | None) -> None:

@@ -24,7 +24,7 @@ class Trial:
 
     ``rate``: records a second and partition; ``every_ms``: from one restart to the next;
     ``down_ms``: how long a member is away; ``static``: whether members have instance ids; the seed
-    decides on ids and on when within ``heartbeat_interval_ms`` each member's heartbeats are.
+    decides on ids and on when exactly processes start.
     """
 
     strategy: str

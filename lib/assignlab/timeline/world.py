@@ -90,10 +90,9 @@ class World:
         """A consumer id as Kafka 0.8 and MetaQ form it: group, host, and something random."""
         return f"lab_{name}-{self._random.getrandbits(40)}-{self.uuid()[:8]}"
 
-    def spread(self, period_ms: int) -> int:
-        """How much earlier than a period something starts that is done periodically."""
-        most = min(self.config.start_spread_ms, period_ms - 1)
-        return self._random.randrange(most + 1) if most > 0 else 0
+    def _start_delay(self) -> int:
+        """How much later than planned a process starts."""
+        return self._random.randint(0, self.config.start_spread_ms)
 
     # ---- what members know ---------------------------------------------------------------------
 
@@ -135,7 +134,7 @@ class World:
     def run(self) -> History:
         """Let the scenario happen."""
         for member in self.scenario.members:
-            self.clock.at(member.start_ms, self._start, member)
+            self.clock.at(member.start_ms + self._start_delay(), self._start, member)
         for action in sorted(self.scenario.actions, key=lambda action: action.at_ms):
             self.clock.at(action.at_ms, self._act, action)
         self.clock.at(0, self._sample)
@@ -173,8 +172,7 @@ class World:
             client.crash()
 
     def _return(self, action: Action) -> None:
-        if self._running(action) is None:
-            self._start(self.members[action.member])
+        self._start_anew(action)
 
     def _restart(self, action: Action) -> None:
         if client := self._running(action):
@@ -185,6 +183,10 @@ class World:
         if self._running(action) is not None:
             self.clock.after(100, self._return_when_closed, action)
         else:
+            self.clock.after(self._start_delay(), self._start_anew, action)
+
+    def _start_anew(self, action: Action) -> None:
+        if self._running(action) is None:
             self._start(self.members[action.member])
 
     def _stall(self, action: Action) -> None:
