@@ -1,23 +1,28 @@
 """What is delivered twice, and what never: groups whose members crash, under every guarantee.
 
 A :class:`Trial` is one history to come, as plain values; :func:`scenario` and :func:`config` make of
-it what :func:`assignlab.timeline.run` takes, and :func:`record` the flat record of a sweep.
+it what :func:`assignlab.timeline.run` takes.
+
+    table = timeline.sweep(delivery.grid(["range"], ways, intervals, crashes, seeds), delivery.play)
 """
 
 import json
 import random
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import product
 
 import pandas as pd
 
+from assignlab import assignors
 from assignlab.timeline.config import Config
 from assignlab.timeline.history import History
-from assignlab.timeline.measure import losses, repeats, totals
+from assignlab.timeline.measure import losses, lost_records, repeats, totals
 from assignlab.timeline.scenario import Member, Scenario, Topic, add_partitions, back, crash
+from assignlab.timeline.world import run
 
 SECOND = 1000
+WITH_TRANSACTIONS = ("Kafka consumer", "Kafka coordinator")
 
 WAYS = {
     "auto commit": ({"commit": "auto"}, "at least once"),
@@ -61,8 +66,21 @@ def grid(
     seeds: Sequence[int],
     **size,
 ) -> list[Trial]:
-    """Every combination; ``size``: the other fields of :class:`Trial`."""
-    return [Trial(*point, **size) for point in product(strategies, ways, intervals_s, crashes, seeds)]
+    """Every combination, but for transactions of clients that have none.
+
+    ``size``: the other fields of :class:`Trial`.
+
+    >>> trials = grid(["range", "scala-range"], ["auto commit", "transaction"], [5.0], [1.0], [0])
+    >>> [(trial.strategy, trial.way) for trial in trials]
+    [('range', 'auto commit'), ('range', 'transaction'), ('scala-range', 'auto commit')]
+    """
+    return [
+        Trial(strategy, way, float(interval), float(rate), seed, **size)
+        for strategy, way, interval, rate, seed in product(
+            strategies, ways, intervals_s, crashes, seeds
+        )
+        if way != "transaction" or assignors.get(strategy).system in WITH_TRANSACTIONS
+    ]
 
 
 def scenario(trial: Trial) -> Scenario:
@@ -109,12 +127,10 @@ def config(trial: Trial) -> Config:
     )  # fmt: skip
 
 
-def record(trial: Trial, history: History) -> dict:
-    """A trial and what became of it: the fields, the totals, the reasons as JSON."""
-    return {
-        **asdict(trial),
-        "promise": WAYS[trial.way][1],
-        **totals(history),
+def play(trial: Trial) -> dict:
+    """What became of a trial: the totals of its history, and the reasons as JSON."""
+    history = run(scenario(trial), config(trial), trial.strategy, trial.seed)
+    return totals(history) | {
         "why_repeated": _reasons(repeats(history)),
         "why_lost": _reasons(losses(history)),
     }
@@ -124,26 +140,71 @@ def _reasons(table: pd.DataFrame) -> str:
     return json.dumps(dict(zip(table["reason"], table["records"].tolist(), strict=True)))
 
 
+def spread(
+    frame: pd.DataFrame, by: Sequence[str], measures: Sequence[str], band: float = 0.9
+) -> pd.DataFrame:
+    """Means over the seeds and the middle ``band`` of them: columns ``by``, for each measure ``m``
+    also ``m_low`` and ``m_high``; ``runs``."""
+    grouped = frame.groupby(list(by), sort=False)
+    table = grouped.size().rename("runs").to_frame()
+    for measure in measures:
+        table[measure] = grouped[measure].mean()
+        table[f"{measure}_low"] = grouped[measure].quantile((1 - band) / 2)
+        table[f"{measure}_high"] = grouped[measure].quantile((1 + band) / 2)
+    return table.reset_index()
+
+
 def reasons(records: pd.DataFrame) -> pd.DataFrame:
     """Why records were delivered again or never, added up over histories.
 
-    ``records``: rows of :func:`record`. Columns: ``promise``, ``way``, ``what`` (``repeated`` or
+    ``records``: rows of a sweep's table. Columns: ``promise``, ``way``, ``what`` (``repeated`` or
     ``lost``), ``reason``, ``records``, ``histories`` (in how many it came up); most first.
     """
     rows = []
     for row in records.itertuples():
         for what, text in (("repeated", row.why_repeated), ("lost", row.why_lost)):
             for reason, count in json.loads(text).items():
-                rows.append((row.promise, row.way, what, plain(reason), count, 1))
+                rows.append((WAYS[row.way][1], row.way, what, plain(reason), count, 1))
     columns = ["promise", "way", "what", "reason", "records", "histories"]
     frame = pd.DataFrame(rows, columns=columns)
     summed = frame.groupby(columns[:4], sort=False).sum().reset_index()
     return summed.sort_values(["promise", "way", "records"], ascending=[True, True, False])
 
 
+def promises(frame: pd.DataFrame) -> pd.DataFrame:
+    """What each way of committing promises and what became of it, over all histories of a sweep.
+
+    Columns: ``promise``, ``way``, ``strategy``, ``histories``, ``repeated``, ``lost`` and
+    ``aborted`` (records, added up), ``kept``: whether no history broke the promise.
+    """
+    table = frame.groupby(["way", "strategy"], sort=False)[["repeated", "lost", "aborted"]].sum()
+    table["histories"] = frame.groupby(["way", "strategy"], sort=False).size()
+    table = table.reset_index()
+    table["promise"] = [WAYS[way][1] for way in table["way"]]
+    table["kept"] = [
+        (row.lost == 0 or row.promise == "at most once")
+        and (row.repeated == 0 or row.promise == "at least once")
+        for row in table.itertuples()
+    ]
+    order = ["promise", "way", "strategy", "histories", "repeated", "lost", "aborted", "kept"]
+    return table[order].sort_values(order[:3]).reset_index(drop=True)
+
+
 def plain(reason: str) -> str:
     """A reason without the names of members, so that histories can be added up."""
     return "offset set back by a former owner" if reason.startswith("offset set back") else reason
+
+
+def one_crash(rate: float = 50.0) -> Scenario:
+    """Member ``a`` has the only partition and crashes in the middle of a batch; ``b`` takes over."""
+    return Scenario(
+        topics=[Topic("t", 1, rate=rate)],
+        members=[Member("a", processing_ms=800 / (2 * rate)), Member("b", processing_ms=1.0)],
+        actions=[crash(25 * SECOND, "a")],
+        duration_ms=45 * SECOND,
+        watch=[("t", 0)],
+        sample_ms=50,
+    )
 
 
 def grown_topic(latest_s: float) -> Scenario:
@@ -154,3 +215,19 @@ def grown_topic(latest_s: float) -> Scenario:
         actions=[add_partitions(30 * SECOND, "t", 6)],
         duration_ms=round((45 + latest_s) * SECOND),
     )
+
+
+def lost_after(history: History, time_ms: int) -> pd.DataFrame:
+    """What was skipped for good from a moment on: time_ms, topic, partition, records, reason."""
+    rows = lost_records(history)
+    return rows[(rows["time_ms"] >= time_ms) & (rows["records"] > 0)]
+
+
+def range_of(values: pd.Series) -> str:
+    """Least and most, as words.
+
+    >>> range_of(pd.Series([0.25, 3.0])), range_of(pd.Series([2.0, 2.0]))
+    ('0.2 to 3.0', '2.0')
+    """
+    ends = [f"{values.min():.1f}", f"{values.max():.1f}"]
+    return " to ".join(dict.fromkeys(ends))

@@ -113,6 +113,17 @@ def readings(history: History) -> pd.DataFrame:
     return rows[["member", "from_s", "to_s", "from_offset", "to_offset", "again"]]
 
 
+def skipped(history: History, topic: str, partition: int) -> pd.DataFrame:
+    """What the owners of a partition passed over: ``time_ms``, ``from_offset``, ``to_offset``."""
+    dense = int(history.cluster.first[history.cluster.index[topic]]) + partition
+    rows = [
+        (now, int(low[i]), int(high[i]))
+        for partitions, low, high, _, now in history.log.skips
+        for i in np.flatnonzero(partitions == dense)
+    ]
+    return pd.DataFrame(rows, columns=["time_ms", "from_offset", "to_offset"])
+
+
 def set_back(history: History) -> int:
     """By how much the commits of the first watched partition went back, most, in records."""
     rows = watched_frame(history)

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from assignlab.charts import COLORS, MARKERS
+from assignlab.charts import COLORS, DASHES, MARKERS
 from assignlab.timeline.history import History
-from assignlab.timeline.lifecycle import SECOND, readings
+from assignlab.timeline.lifecycle import SECOND, readings, skipped
 from assignlab.timeline.measure import watched_frame
 
 OFFSETS = {
@@ -94,6 +94,25 @@ def read_twice(history: History, ax: Axes) -> Axes:
     return ax
 
 
+def never_read(history: History, ax: Axes) -> Axes:
+    """Mark what of the first watched partition was never delivered, where it was passed over."""
+    topic, partition = history.scenario.watch[0]
+    left, right = ax.get_xlim()
+    for row in skipped(history, topic, partition).itertuples():
+        start = row.time_ms / SECOND
+        ax.fill_between(
+            [start, start + 0.1 * (right - left)], row.from_offset, row.to_offset,
+            facecolor="none", edgecolor="#222222", hatch="....", lw=1.2,
+        )  # fmt: skip
+        ax.annotate(
+            f"{row.to_offset - row.from_offset:,} never processed",
+            (start + 0.02 * (right - left), row.from_offset), xytext=(0, -4),
+            textcoords="offset points", va="top", fontsize="small",
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
+        )  # fmt: skip
+    return ax
+
+
 def numbered(times_s: Sequence[float], ax: Axes) -> Axes:
     """A numbered line for every step; numbers of steps close together share a place."""
     left, right = ax.get_xlim()
@@ -169,4 +188,25 @@ def repeated_bars(frame: pd.DataFrame, group: str, kind: str, ax: Axes) -> Axes:
     ax.set_xticks(range(len(groups)), groups)
     ax.grid(axis="x", visible=False)
     ax.set_ylabel("records read again (mean; least to most)")
+    return ax
+
+
+def ranged(
+    frame: pd.DataFrame, x: str, y: str, kind: str, ax: Axes, apart: float = 0.0
+) -> Axes:
+    """One line per value of ``kind`` with a bar from ``y``_low to ``y``_high at every point.
+
+    ``apart``: by how much of x the lines are set beside each other, so that the bars can be told.
+    """
+    names = list(dict.fromkeys(frame[kind]))
+    for place, name in enumerate(names):
+        rows = frame[frame[kind] == name].sort_values(x)
+        shift = (place - (len(names) - 1) / 2) * apart
+        ax.errorbar(
+            rows[x] + shift, rows[y],
+            yerr=[(rows[y] - rows[f"{y}_low"]).clip(lower=0), (rows[f"{y}_high"] - rows[y]).clip(lower=0)],
+            label=name, color=COLORS[place % len(COLORS)], marker=MARKERS[place % len(MARKERS)],
+            dashes=DASHES[place % len(DASHES)] or (None, None), markersize=5, capsize=2,
+            elinewidth=0.8,
+        )  # fmt: skip
     return ax
