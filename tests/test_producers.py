@@ -368,6 +368,8 @@ def test_the_model_of_kip_794_tells_the_configurations_apart_as_published():
         assert frame[measure].is_monotonic_decreasing
         assert frame[f"published_{measure}"].is_monotonic_decreasing
     assert frame["mb_s"].iloc[0] < 0.9 < 0.98 < frame["mb_s"].iloc[1:].min()
+    even = frame.loc["built-in, adaptive off"]
+    assert abs(even["at_once_slow_share"] - 1 / 3) < 0.03 < even["slow_share"] - 1 / 3 - 0.05
 
 
 # ---- bad input ------------------------------------------------------------------------------

@@ -110,8 +110,11 @@ def switch(of, state):
 
 
 @inner
-def append(buffer, key, value, batch_size, of, state):
-    """``RecordAccumulator.append`` of a record that any partition may get: the partition."""
+def append(buffer, key, value, batch_size, waits, of, state):
+    """``RecordAccumulator.append`` of a record that any partition may get: the partition.
+
+    ``waits``: whether a switch waits for a full batch, as in all releases (KAFKA-14156).
+    """
     while True:
         if state.turn[0] == NONE:
             switch(of, state)
@@ -128,7 +131,7 @@ def append(buffer, key, value, batch_size, of, state):
                 continue
             added = new_batch(buffer, partition, key, value, batch_size)
         state.noted[0] += added
-        if switch_due(state.noted[0], batch_size, full(buffer, partition)):
+        if switch_due(state.noted[0], batch_size, not waits or full(buffer, partition)):
             switch(of, state)
         return partition
 
@@ -209,7 +212,7 @@ def play(steps, batch_size, availability_timeout, buffer, of, state):
     for i in range(steps.shape[0]):
         kind, number = steps[i, 0], steps[i, 1]
         if kind == APPEND:
-            chosen[appended] = append(buffer, NO_KEY, number, batch_size, of, state)
+            chosen[appended] = append(buffer, NO_KEY, number, batch_size, True, of, state)
             appended += 1
         elif kind == READY:
             ready(buffer, availability_timeout, state)

@@ -47,6 +47,8 @@ class Setting:
     ``linger_ms``, ``in_flight``, ``adaptive``, ``availability_timeout_ms``: the producer's settings
     ``batch.size``, ``linger.ms``, ``max.in.flight.requests.per.connection``,
     ``partitioner.adaptive.partitioning.enable`` and ``partitioner.availability.timeout.ms``.
+    ``waits``: whether the built-in partitioner waits for a full batch before it switches, as in all
+    releases (KAFKA-14156).
     """
 
     partitioner: str
@@ -59,6 +61,7 @@ class Setting:
     in_flight: int = 5
     adaptive: bool = True
     availability_timeout_ms: int = 0
+    waits: bool = True
 
     def __post_init__(self):
         if self.partitioner not in KINDS:
@@ -102,7 +105,7 @@ def deliver(setting: Setting, seed: int = 0) -> Delivery:
     chosen, done, requests = _deliver(
         KINDS[setting.partitioner], sent, setting.value_bytes,
         np.array(setting.response_ms, float), setting.batch_size, float(setting.linger_ms),
-        setting.in_flight, setting.adaptive, setting.availability_timeout_ms,
+        setting.in_flight, setting.adaptive, setting.availability_timeout_ms, setting.waits,
         empty(of.partitions[0]), of,
         fresh(of, generator(seed)), setting.partitioner == "default@2.0",
     )  # fmt: skip
@@ -112,7 +115,7 @@ def deliver(setting: Setting, seed: int = 0) -> Delivery:
 @njit
 def _deliver(
     kind, sent, value, response_ms, batch_size, linger, in_flight, adaptive, availability_timeout,
-    buffer, of, state, random_start,
+    waits, buffer, of, state, random_start,
 ):  # fmt: skip
     n, p = sent.size, response_ms.size
     chosen = np.empty(n, np.int64)
@@ -142,7 +145,7 @@ def _deliver(
                 oldest[broker] = (oldest[broker] + 1) % in_flight
                 under_way[broker] -= 1
         while record < n and sent[record] <= now:
-            part = put(kind, buffer, value, batch_size, of, state)
+            part = put(kind, buffer, value, batch_size, waits, of, state)
             if buffer.records[part] == 1:  # the record opened a batch
                 created[batches] = now
                 if first[part] < 0:
@@ -198,10 +201,10 @@ def is_ready(buffer, broker, first, created, linger, now):
 
 
 @inner
-def put(kind, buffer, value, batch_size, of, state):
+def put(kind, buffer, value, batch_size, waits, of, state):
     """Chooses a partition and appends a record, as the producer does: the partition."""
     if kind == BUILT_IN:
-        return accumulator.append(buffer, NO_KEY, value, batch_size, of, state)
+        return accumulator.append(buffer, NO_KEY, value, batch_size, waits, of, state)
     part = ask(kind, of, state)
     if try_append(buffer, part, NO_KEY, value) >= 0:
         return part

@@ -1,7 +1,7 @@
 """The original partitioners, asked one history at a time, and what they answered, recorded.
 
 Java's run in the modules ``producers...`` of ``oracle/``, one JVM a release; other clients' in the
-programs of ``oracle/producer-clients/``, which :mod:`~assignlab.bridges` builds. Recorded answers are
+programs of ``oracle/producer-clients/``, built by :mod:`~assignlab.bridges`. Recorded answers are
 in ``tests/golden/producers/<name>.jsonl.xz``, where keys are numbers into ``keys.json``.
 
     python -m assignlab.producers.originals                   # record all anew
