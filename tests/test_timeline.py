@@ -290,6 +290,22 @@ def test_without_fencing_the_stale_commit_sets_the_offset_back():
     assert open_["records"].sum() > fenced["records"].sum() + 500
 
 
+@pytest.mark.parametrize("strategy", ("range", "cooperative-sticky", "server-uniform"))
+def test_what_fencing_protects_breaks_without_it(strategy):
+    """The planted fault: the promise of exactly once needs the group's check of its offsets."""
+
+    def repeated(fencing):
+        scenario = Scenario(
+            [Topic("t", 2, rate=2)], [Member("slow", processing_ms=450), Member("quick")],
+            [timeline.freeze(20_200, "slow", 60_000)], duration_ms=150_000,
+        )  # fmt: skip
+        config = Config(auto_offset_reset="earliest", fencing=fencing, commit="transaction")
+        return timeline.totals(timeline.run(scenario, config, strategy, seed=1))["repeated"]
+
+    assert repeated(True) == 0
+    assert repeated(False) > 0
+
+
 def test_a_second_process_fences_the_first_with_its_instance_id():
     members = [Member("a", instance="same"), Member("b")]
     twin = Member("twin", instance="same")
@@ -681,6 +697,8 @@ GOOD = {"topics": [Topic("t", 2)], "members": [Member("a")]}
         ({"actions": [timeline.Action(1, "crush", "a")]}, "did you mean 'crash'"),
         ({"duration_ms": 0}, "duration_ms"),
         ({"watch": [("t", 2)]}, "watch"),
+        ({"members": [Member("a", topics=["u"])]}, "unknown topic of member 'a' 'u'"),
+        ({"actions": [timeline.subscribe(1, "a", ["u"])]}, "unknown topic of action subscribe"),
     ],
 )
 def test_bad_scenarios_are_refused(change, says):

@@ -149,7 +149,8 @@ def per_event(history: History) -> pd.DataFrame:
     of an assignment; ``unowned_s``: partition-seconds without an owner; ``revoked``: partitions
     given up, ``lost_partitions``: taken away; ``repeated``: records whose second delivery began
     here; ``lost``: records; ``lag_built``: most lag beyond that at the beginning; ``catch_up_ms``:
-    from the action until the lag was back, at the samples' resolution, null if it never was.
+    from the action until the lag was back to what is produced in 100 ms at most, or to what it was
+    before, at the samples' resolution; null if it never was.
     """
     deliveries = history.once(deliveries_frame)
     lost = history.once(lost_records)
@@ -164,13 +165,14 @@ def per_event(history: History) -> pd.DataFrame:
     times = np.array([e.time_ms for e in history.events], dtype=np.int64)
     sizes = np.array([e.partitions.size for e in history.events], dtype=np.int64)
     moved = np.isin(kinds, ["assigned", "revoked", "lost", "generation"])
+    usual = int(100 * history.log.rate.sum())
     rows = []
     for (start, event, member), stop in zip(starts, stops, strict=True):
         here = (times >= start) & (times < stop)
         changes = times[here & moved]
         began = deliveries["from_ms"].between(start, stop, inclusive="left")
         gone = lost["time_ms"].between(start, stop, inclusive="left")
-        lag_built, catch_up = _catch_up(samples, start, stop)
+        lag_built, catch_up = _catch_up(samples, start, stop, usual)
         rows.append(
             {
                 "event": event,
@@ -190,7 +192,10 @@ def per_event(history: History) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _catch_up(samples: pd.DataFrame, start: int, stop: int) -> tuple[int, float | None]:
+def _catch_up(
+    samples: pd.DataFrame, start: int, stop: int, usual: int
+) -> tuple[int, float | None]:
+    """(most lag built up, when it was back); ``usual``: lag that a steady group has, too."""
     here = samples[samples["time_ms"].between(start, stop)]
     before = samples[samples["time_ms"] <= start]["lag"]
     if here.empty or before.empty:
@@ -200,9 +205,7 @@ def _catch_up(samples: pd.DataFrame, start: int, stop: int) -> tuple[int, float 
     if built.max() <= 0:
         return 0, 0.0
     peak = int(built.argmax())
-    # A steady group has some lag at any moment; what one sample sees is in that range.
-    usual = max(level, int(samples["lag"].median()))
-    back = np.flatnonzero(here["lag"].to_numpy()[peak:] <= usual)
+    back = np.flatnonzero(here["lag"].to_numpy()[peak:] <= max(level, usual))
     caught = float(here["time_ms"].to_numpy()[peak + back[0]] - start) if back.size else None
     return int(built.max()), caught
 

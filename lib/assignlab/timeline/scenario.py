@@ -167,9 +167,23 @@ def check(scenario: Scenario) -> None:
         _check_member(member, names)
     for action in sorted(scenario.actions, key=lambda action: action.at_ms):
         _check_action(action, topics, names)
+    for what, named in _named(scenario):
+        for name in named:
+            if name not in topics:
+                raise UnknownName(f"topic of {what}", name, topics)
     for topic, partition in scenario.watch:
         if not 0 <= partition < topics.get(topic, 0):
             raise TimelineError(f"watch: there is no partition {partition} of {topic!r}")
+
+
+def _named(scenario: Scenario) -> list[tuple[str, Sequence[str]]]:
+    """Who names topics, and which."""
+    named = [(f"member {m.name!r}", m.topics or ()) for m in scenario.processes.values()]
+    return named + [
+        ("action subscribe", action["topics"])
+        for action in scenario.actions
+        if action.kind == "subscribe"
+    ]
 
 
 def _check_topic(topic: Topic, topics: dict[str, int]) -> None:

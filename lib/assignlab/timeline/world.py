@@ -9,7 +9,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from assignlab import assignors
-from assignlab.errors import UnknownName
 from assignlab.jvm import Names, collection_capacity, hash_map_order
 from assignlab.strategy import Strategy
 from assignlab.timeline import classic, consumer_group, metaq, zookeeper
@@ -198,9 +197,6 @@ class World:
             client.freeze(action["for_ms"])
 
     def _subscribe(self, action: Action) -> None:
-        for name in action["topics"]:
-            if name not in self.cluster.index:
-                raise UnknownName("topic", name, self.cluster.names)
         if client := self._running(action):
             client.subscribe(action["topics"])
 
