@@ -193,6 +193,15 @@ DONE = {
 }  # fmt: skip
 
 
+def owned_twice(history: History) -> int:
+    """How often a partition got an owner before its last one, as the group sees it, was gone."""
+    owned = history.ownership().sort_values(["topic", "partition", "from_ms"])
+    last = owned.groupby(["topic", "partition"])["to_ms"].transform(
+        lambda ends: ends.cummax().shift(fill_value=0)
+    )
+    return int((owned["from_ms"] < last).sum())
+
+
 # ---- who decides -------------------------------------------------------------------------------
 
 
