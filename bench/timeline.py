@@ -2,7 +2,8 @@
 
 A rolling restart of 100 members over 1,000 partitions with 1,000 records a second each, for ten
 simulated minutes on one core: eager, cooperative, and the consumer protocol (KIP-848). Compiled
-code is loaded before the clock runs. To reach: 10 s each.
+code is loaded before the clock runs. To reach: 10 s of processor time each, with the measures; the
+wall time is printed beside it.
 """
 
 import argparse
@@ -41,15 +42,17 @@ def main() -> int:
     for protocol in asked.protocols:
         timeline.run(scenario(4, 40, 100, 2), config, STRATEGIES[protocol])
         what = scenario(asked.members, asked.partitions, asked.rate, asked.minutes)
-        began = time.perf_counter()
+        wall, began = time.perf_counter(), time.process_time()
         history = timeline.run(what, config, STRATEGIES[protocol], seed=1)
-        seconds = time.perf_counter() - began
+        seconds = time.process_time() - began
         totals = timeline.totals(history)
-        measured = time.perf_counter() - began - seconds
+        measured = time.process_time() - began - seconds
+        wall = time.perf_counter() - wall
         slowest = max(slowest, seconds + measured)
         happened = history.calls + history.polls + history.commits
         print(
-            f"{protocol} ({STRATEGIES[protocol]}): {seconds:.2f} s, {measured:.2f} s to measure; "
+            f"{protocol} ({STRATEGIES[protocol]}): {seconds:.2f} s, {measured:.2f} s to measure "
+            f"(wall {wall:.2f} s); "
             f"{happened / seconds:,.0f} events a second ({history.calls:,} calls, "
             f"{history.polls:,} polls, {history.commits:,} commits); "
             f"{asked.minutes * 60 / seconds:,.0f} simulated seconds in one; "
@@ -57,7 +60,7 @@ def main() -> int:
             f"without an owner, {totals['delivered']:,} records delivered, "
             f"{totals['repeated']:,} of them again"
         )
-    print(f"to reach: {MOST_SECONDS:.0f} s each; slowest {slowest:.2f} s")
+    print(f"to reach: {MOST_SECONDS:.0f} s of processor time each; slowest {slowest:.2f} s")
     return 0 if slowest <= MOST_SECONDS else 1
 
 
