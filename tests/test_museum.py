@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from assignlab import museum
+from assignlab import assignors, museum
 from assignlab.document import answer
 from assignlab.histories import History
 from assignlab.oracle import OriginalsUnavailable
@@ -140,6 +140,16 @@ def test_the_newest_range_and_round_robin_have_none_of_the_grave_faults():
             given = answer(document)
             assert not grave & museum.broken(document, given)
             history.learn(given)
+
+
+def test_other_clients_were_asked_and_ours_answer_as_they_do():
+    clients = {entry["client"].split()[0] for entry in museum.recorded_clients()}
+    assert clients == set(museum.CLIENTS)
+    for entry in museum.recorded_clients():
+        if entry["strategy"] in assignors.names() and len(entry["answers"]) == 1:
+            document = museum.exhibits()[entry["exhibit"]].document
+            given = museum.settled(answer(document, entry["strategy"]))
+            assert [given] == entry["answers"], entry
 
 
 def test_the_newest_releases_still_answer_as_recorded():

@@ -30,7 +30,7 @@ from assignlab import document as documents
 from assignlab.assignment import Assignment, code
 from assignlab.errors import AssignlabError
 from assignlab.group import Group
-from assignlab.oracle import Original, System
+from assignlab.oracle import Original, Originals, System, has_original, original_of
 from assignlab.scorecard import PUBLISHED, described, lists
 from assignlab.verify import Answer, Document, error_class, smaller
 from assignlab.versions import releases
@@ -38,6 +38,9 @@ from assignlab.versions import releases
 EXHIBITS = PUBLISHED / "exhibits.yaml"
 NOT_ON_SHOW = PUBLISHED / "not_on_show.yaml"
 ANSWERS = PUBLISHED / "exhibits.jsonl"
+CLIENT_ANSWERS = PUBLISHED / "exhibits_clients.jsonl"
+CLIENTS = ("franz-go", "kafka-python", "librdkafka", "sarama")
+CLIENT_ASKED = 40
 MOST_ANSWERS = 100_000
 
 NO_GENERATION = -1
@@ -374,6 +377,39 @@ def record() -> Iterator[dict[str, Any]]:
             }
 
 
+def record_clients(originals: Originals) -> Iterator[dict[str, Any]]:
+    """Asks the sticky assignors of clients that are not Java about the exhibits of Java's.
+
+    Each is asked ``CLIENT_ASKED`` times, since some walk maps in an order drawn anew every time.
+    """
+    for exhibit in exhibits().values():
+        for client in CLIENTS:
+            strategy = client_strategy(client, exhibit)
+            if strategy is not None:
+                document = {**exhibit.document, "strategy": strategy}
+                given = [settled(originals.ask(document)) for _ in range(CLIENT_ASKED)]
+                yield {
+                    "exhibit": exhibit.name,
+                    "strategy": strategy,
+                    "client": f"{client} {original_of(strategy)[1]}",
+                    "answers": [json.loads(text) for text in sorted(set(map(json.dumps, given)))],
+                }
+
+
+def client_strategy(client: str, exhibit: Exhibit) -> str | None:
+    """The client's assignor of that name; None where it has none, or where the group would be
+    another one to it: its cooperative members send generations in the subscription only."""
+    strategy = f"{client}-{exhibit.strategy}"
+    unread = exhibit.strategy == "cooperative-sticky" and "dated" in exhibit.keeps
+    return strategy if has_original(strategy) and not unread else None
+
+
+@cache
+def recorded_clients() -> tuple[dict[str, Any], ...]:
+    """What other clients' assignors answered: exhibit, strategy, client with release, answers."""
+    return tuple(map(json.loads, CLIENT_ANSWERS.read_text(encoding="utf-8").splitlines()))
+
+
 def _by_release() -> list[tuple[System, str, list[Exhibit]]]:
     """Every release once, so that one JVM will do, and what it is asked."""
     found: dict[tuple[str, str], tuple[System, list[Exhibit]]] = {}
@@ -553,6 +589,22 @@ def matrix(strategies: Iterable[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
     return shade, words
 
 
+def client_matrix() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Exhibits against other clients, as :func:`matrix` has them; any of several answers counts."""
+    names = list(dict.fromkeys(entry["exhibit"] for entry in recorded_clients()))
+    clients = sorted({entry["client"] for entry in recorded_clients()})
+    shade = pd.DataFrame(0, index=names, columns=clients)
+    words = pd.DataFrame("-", index=names, columns=clients)
+    for entry in recorded_clients():
+        exhibit = exhibits()[entry["exhibit"]]
+        found = [f for answer in entry["answers"] for f in faults(exhibit.document, answer)]
+        same = exhibit.fault in found
+        shade.loc[exhibit.name, entry["client"]] = 2 if same else 1 if found else 0
+        told = mark(exhibit.fault if same else found[0]) if found else ""
+        words.loc[exhibit.name, entry["client"]] = told if same or not told else f"({told})"
+    return shade, words
+
+
 def drawn(document: Document, answer: Answer) -> tuple[Group, Assignment]:
     """A group and an answer as the pictures take them; for partitions without named brokers."""
     group = documents.parse(document)
@@ -607,11 +659,18 @@ def main() -> None:
         changed = recheck({exhibit.strategy for exhibit in exhibits().values()})
         print(f"{sum(map(len, recorded().values()))} answers asked again, changed: {changed}")
         raise SystemExit(bool(changed))
-    unfinished = f"{ANSWERS}.unfinished"
+    write(ANSWERS, record())
+    with Originals() as originals:
+        write(CLIENT_ANSWERS, record_clients(originals))
+
+
+def write(path: os.PathLike, entries: Iterable[dict[str, Any]]) -> None:
+    """Writes entries as JSON lines; the file appears whole or not at all."""
+    unfinished = f"{path}.unfinished"
     with open(unfinished, "w", encoding="utf-8") as lines:
-        for entry in record():
+        for entry in entries:
             lines.write(json.dumps(entry, ensure_ascii=False, separators=(",", ":")) + "\n")
-    os.replace(unfinished, ANSWERS)
+    os.replace(unfinished, path)
 
 
 if __name__ == "__main__":
