@@ -1,5 +1,6 @@
 """Partitioners against what the originals answered, published examples, and their own promises."""
 
+import random
 from collections import Counter
 from functools import cache
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from assignlab import hashes, producers
 from assignlab.errors import OriginalError, UnknownName
 from assignlab.oracle import Original, OriginalsUnavailable
-from assignlab.producers import delivery, kafka_built_in, kip_794, load, originals
+from assignlab.producers import accumulator, delivery, kafka_built_in, kip_794, load, originals
 from assignlab.producers.draws import generator
 from assignlab.producers.histories import BUFFER, drawable, history, key_pool, play, same
 from assignlab.producers.partitioner import fresh, topics
@@ -106,6 +107,35 @@ def test_a_whole_producer_of_2_4_skips_every_other_partition_and_newer_ones_do_n
         assert sent == expected
         ours = chosen(name, [None] * 4, 8, available=last_first, new_batch=[True] * 4)
         assert ours == expected
+
+
+@pytest.mark.parametrize(
+    ("release", "kind", "settings"),
+    [
+        ("2.4.1", delivery.STICKY, {}),
+        ("2.4.1", delivery.COUNTER_TWICE, {"partitioner.class": ROUND_ROBIN}),
+        ("4.4.0", delivery.BUILT_IN, {"partitioner.adaptive.partitioning.enable": "false"}),
+        ("4.4.0", delivery.COUNTER, {"partitioner.class": ROUND_ROBIN}),
+    ],
+)
+def test_the_model_fills_its_buffer_as_a_whole_producer_does(java, release, kind, settings):
+    """Records of changing sizes into small batches, of which none is sent."""
+    draws = random.Random(f"{release} {kind}")
+    sizes = [draws.choice([0, 5, 40, 90, 300]) for _ in range(120)]
+    answer = java(release).ask({
+        "producer": {"batch.size": "250", "compression.type": "none", **settings}, "seed": "77",
+        "topics": [{"name": "t", "partitions": 5, "available": [0, 1, 2, 3, 4]}],
+        "steps": [["send", 0, None, None, 0, 0, 0, size] for size in sizes],
+    })  # fmt: skip
+    of = topics([5])
+    state = fresh(of, generator(77))
+    if kind in (delivery.COUNTER, delivery.COUNTER_TWICE):
+        state.turn[0] = 0
+    buffer = accumulator.empty(5)
+    with np.errstate(over="ignore"):  # called from here, the draws run as plain Python
+        ours = [int(delivery.put(kind, buffer, size, 250, True, of, state)) for size in sizes]
+    assert ours == answer["partitions"]
+    assert str(int(state.random[0])) == answer["random"]
 
 
 def test_a_whole_producer_refuses_explicit_partitions_as_ours_does(java):
