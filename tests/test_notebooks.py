@@ -102,6 +102,74 @@ def test_the_museum_shows_every_fault_and_ours_has_them_too(results):
     assert both["ours"].tolist() == both["original"].tolist()
 
 
+@needs_java
+def test_a_stale_commit_is_refused_and_changes_nothing(results):
+    folder = results / "09_lifecycle_and_generations"
+    checked = pd.read_csv(folder / "steps.csv")
+    refused = checked[checked["what"] == "a commits; the answer: UNKNOWN_MEMBER_ID"]
+    assert len(refused) == 1
+    assert (checked["committed_after"] >= checked["committed_before"]).all()
+    for name in ("steps_unchecked", "steps_0_8"):
+        steps = pd.read_csv(folder / f"{name}.csv")
+        taken = steps[steps["what"] == "a commits; accepted, the offset goes back"].iloc[0]
+        assert taken["committed_after"] < taken["committed_before"]
+
+
+@needs_java
+def test_clients_take_every_error_as_the_original_does(results):
+    table = pd.read_csv(results / "09_lifecycle_and_generations" / "reactions.csv")
+    by_error = table.groupby("error")["generation"].agg(set)
+    assert by_error["REBALANCE_IN_PROGRESS"] == {"kept"}
+    assert by_error["UNKNOWN_MEMBER_ID"] == by_error["ILLEGAL_GENERATION"] == {"reset"}
+    assert by_error["FENCED_INSTANCE_ID"] == {"over"}
+    assert table[table["error"] == "STALE_MEMBER_EPOCH"]["answers"].tolist() == ["commit"]
+
+
+@needs_java
+def test_delivery_promises_are_kept_and_crashes_show_what_they_do_not_promise(results):
+    table = pd.read_csv(results / "10_delivery_semantics" / "promises.csv")
+    assert table["kept"].all()
+    of = table.groupby("promise")[["repeated", "lost", "aborted"]].sum()
+    assert of.loc["at least once", "repeated"] > 0 == of.loc["at least once", "lost"]
+    assert of.loc["at most once", "lost"] > 0 == of.loc["at most once", "repeated"]
+    exactly = of.loc["exactly once"]
+    assert exactly["aborted"] > 0 == exactly["repeated"] == exactly["lost"]
+
+
+@needs_java
+def test_an_upgrade_moves_what_the_new_strategy_cannot_know(results):
+    table = pd.read_csv(results / "06_upgrade" / "switches.csv").set_index(["old", "new"])
+    assert table.loc[("sticky@2.0", "sticky"), "moved"] == 0
+    assert table.loc[("sticky", "server-uniform"), "moved"] == 0
+    assert table.loc[("range", "sticky"), "moved"] > table.loc[("range", "server-uniform"), "moved"]
+    totals = pd.read_csv(results / "06_upgrade" / "migration_totals.csv")
+    interrupted = totals.groupby("road")["interrupted"].sum()
+    assert interrupted.idxmin() == "range → server-uniform"
+    assert interrupted.idxmax() == "range, no upgrade"
+
+
+@needs_java
+def test_a_crash_costs_its_session_and_a_moved_coordinator_nothing(results):
+    table = pd.read_csv(results / "07_rebalance_triggers" / "costs.csv")
+    costs = table.set_index(["trigger", "strategy"])
+    for strategy in ("range", "cooperative-sticky", "server-uniform"):
+        assert costs.loc[("crash", strategy), "settled_s"] > 39  # a session of 45 s, half a beat old
+        assert costs.loc[("coordinator moves", strategy), "unowned_s"] == 0
+    assert costs.loc[("join", "cooperative-sticky"), "rounds"] == 2
+    # server-side, a new topic is seen at once; clients wait for their metadata
+    waits = costs.loc["topic matches the pattern", "unowned_s"]
+    assert waits["server-uniform"] < waits["range"] / 10
+
+
+@needs_java
+def test_a_join_interrupts_as_many_partitions_as_on_a_real_broker(results):
+    folder = results / "11_eager_cooperative_kip848"
+    table = pd.read_csv(folder / "real_broker.csv")
+    assert table["interrupted, measured"].tolist() == table["interrupted, model"].tolist() == [21, 5, 5]
+    restarts = pd.read_csv(folder / "rolling_restarts.csv")
+    assert (restarts[restarts["static"]]["repeated"] == 0).all()
+
+
 def test_plain_papermill_runs_a_notebook_from_any_folder(tmp_path):
     name = NOTEBOOKS[0]
     command = [

@@ -1,7 +1,7 @@
 """The pictures of the lab: functions of a frame and an axes, which return the axes.
 
-A strategy looks the same in every chart: its colour and marker follow from its place among the
-strategies of its system, its dashes from its version. No chart relies on colour alone.
+A strategy looks the same in every chart: its colour and marker follow from its system and its place
+in it, its dashes from its version. No chart relies on colour alone.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ from assignlab.assignment import Assignment, partition_of, topic_of
 from assignlab.group import Group
 
 COLORS = ("#0072b2", "#d55e00", "#007a5e", "#aa3377", "#222222", "#8a6d00", "#5566aa", "#994433")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "h")
 DASHES = ("", (4, 1.5), (1, 1), (3, 1, 1, 1), (6, 2), (5, 1, 1, 1, 1, 1))
 """Distinct on white (contrast 3:1 and more), and distinct without colour by marker and dashes."""
 
@@ -47,16 +47,21 @@ def look(strategy: str) -> dict:
     True
     >>> look("range")["dashes"] == look("range@2.0")["dashes"]
     False
+    >>> look("range")["marker"] == look("metaq-default")["marker"]
+    False
     """
     chosen = assignors.get(strategy)
-    peers = [s.name for s in assignors.strategies().values() if s.system == chosen.system]
+    everybody = assignors.strategies().values()
+    system = sorted({s.system for s in everybody}).index(chosen.system)
+    peers = [s.name for s in everybody if s.system == chosen.system]
     bases = sorted({name.partition("@")[0] for name in peers})
     base, _, version = strategy.partition("@")
     place = bases.index(base)
     versions = ["", *sorted(n.partition("@")[2] for n in peers if n.startswith(base + "@"))]
+    # Both steps move on with the system, at different speeds: few pairs of strategies share a look.
     return {
-        "color": COLORS[place % len(COLORS)],
-        "marker": MARKERS[place % len(MARKERS)],
+        "color": COLORS[(place + 3 * system) % len(COLORS)],
+        "marker": MARKERS[(place + system) % len(MARKERS)],
         "dashes": DASHES[versions.index(version) % len(DASHES)],
     }
 
@@ -123,16 +128,17 @@ def small_multiples(
     height: float = 2.6,
     width: float = 3.4,
     share_y: bool = True,
+    share_x: bool = True,
 ) -> tuple[Figure, np.ndarray]:
     """A figure with one axes per pair of row and column: (figure, axes[rows, columns]).
 
-    All share x; those of a row share y, unless ``share_y`` is False.
+    All share x unless ``share_x`` is False; those of a row share y, unless ``share_y`` is.
     """
     return plt.subplots(
         len(rows),
         len(columns),
         figsize=(width * len(columns) + 1.2, height * len(rows) + 0.6),
-        sharex=True,
+        sharex=share_x,
         sharey="row" if share_y else False,
         squeeze=False,
         layout="constrained",

@@ -1,0 +1,99 @@
+"""Who owns what over time: a history and an axes to the axes."""
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from assignlab.charts import COLORS
+from assignlab.timeline.history import History
+
+SECOND = 1000.0
+GAP = 0.14
+"""Of a lane's height, what separates it from the next."""
+
+MARKED = ("crashed", "closed", "removed", "fatal", "lost")
+SIGNS = {"crashed": "✕", "closed": "▽", "removed": "⊘", "fatal": "✕", "lost": "⊘"}
+SIGN_MEANINGS = "✕ crashed   ▽ closed   ⊘ expelled or fenced"
+
+
+def lanes(history: History, ax: Axes, start_s: float, stop_s: float) -> Axes:
+    """Members as lanes, partitions as bars of one colour and one height in every lane.
+
+    A partition is always at the same place inside a lane, so that position tells what colour tells.
+    The lowest lane has the partitions that nobody owns. Dotted lines mark generations (or target
+    assignments), the full one what was done to the group.
+    """
+    labels = _partitions(history)
+    names = list(history.members)
+    height = (1 - GAP) / max(len(labels), 1)
+    for row in history.ownership().itertuples():
+        since, until = max(row.from_ms / SECOND, start_s), min(row.to_ms / SECOND, stop_s)
+        if until > since:
+            place = labels.index((row.topic, row.partition))
+            _bar(ax, names.index(row.member), place, height, since, until, labels[place])
+    for (topic, partition), since, until in gaps(history):
+        since, until = max(since / SECOND, start_s), min(until / SECOND, stop_s)
+        if until > since:
+            place = labels.index((topic, partition))
+            ax.barh(
+                len(names) + (place + 0.5) * height, until - since, height * 0.9, left=since,
+                color="white", edgecolor="#b00020", hatch="////", lw=0.6,
+            )  # fmt: skip
+    _marks(history, ax, names, start_s, stop_s)
+    ax.set_xlim(start_s, stop_s)
+    ax.set_ylim(len(names) + 1, 0)
+    ax.set_yticks([n + (1 - GAP) / 2 for n in range(len(names) + 1)], [*names, "nobody"])
+    ax.set_xlabel("simulated time (s)")
+    ax.grid(axis="y", visible=False)
+    return ax
+
+
+def gaps(history: History) -> list[tuple[tuple[str, int], int, int]]:
+    """When a partition had no owner: ((topic, partition), from_ms, to_ms), since its creation."""
+    owned = history.ownership()
+    stop = history.scenario.duration_ms
+    found = []
+    created = history.log.created
+    for dense, (topic, partition) in enumerate(_partitions(history)):
+        rows = owned[(owned["topic"] == topic) & (owned["partition"] == partition)]
+        since = int(created[dense])
+        for row in rows.sort_values("from_ms").itertuples():
+            if row.from_ms > since:
+                found.append(((topic, partition), since, row.from_ms))
+            since = max(since, row.to_ms)
+        if since < stop:
+            found.append(((topic, partition), since, stop))
+    return found
+
+
+def _partitions(history: History) -> list[tuple[str, int]]:
+    """(topic, partition) of every partition that there is by the end."""
+    codes = history.cluster.codes(np.arange(len(history.log.created)))
+    return [(history.cluster.names[c >> 32], int(c & 0xFFFFFFFF)) for c in codes.tolist()]
+
+
+def _bar(ax: Axes, lane: int, place: int, height: float, since: float, until: float, label) -> None:
+    ax.barh(
+        lane + (place + 0.5) * height, until - since, height * 0.9, left=since,
+        color=COLORS[place % len(COLORS)], hatch="" if place < len(COLORS) else "//", alpha=0.85,
+        lw=0, label=f"{label[0]}-{label[1]}",
+    )  # fmt: skip
+
+
+def _marks(history: History, ax: Axes, names: list[str], start_s: float, stop_s: float) -> None:
+    for event in history.events:
+        at = event.time_ms / SECOND
+        if not start_s <= at <= stop_s:
+            continue
+        if event.kind == "generation":
+            ax.axvline(at, color="#444444", lw=0.9, ls=":", zorder=0)
+            ax.text(
+                at, -0.06, f"{event.generation}", ha="center", va="bottom", fontsize="xx-small",
+                color="#444444",
+            )  # fmt: skip
+        elif event.kind.startswith("action"):
+            ax.axvline(at, color="black", lw=1.2, zorder=0)
+        elif event.kind in MARKED and event.member >= 0:
+            ax.text(
+                at, event.member + (1 - GAP) / 2, SIGNS[event.kind], ha="center", va="center",
+                fontsize="medium", fontweight="bold",
+            )  # fmt: skip
