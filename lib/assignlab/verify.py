@@ -149,7 +149,8 @@ def key_hash(topic: Document, strategy: str) -> int:
     """What a topic adds to a partition's hash code; coordinators before 4.1 know topics by Uuid."""
     if not (strategy.startswith("server-") and "id" in topic):
         return java_hash(topic["name"])
-    first, second, third, fourth = struct.unpack(">4I", base64.urlsafe_b64decode(topic["id"] + "=="))
+    data = base64.urlsafe_b64decode(topic["id"] + "==")
+    first, second, third, fourth = struct.unpack(">4I", data)
     return 31 * (first ^ second ^ third ^ fourth)
 
 

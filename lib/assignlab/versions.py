@@ -1,4 +1,4 @@
-"""Which releases of Kafka assign alike, clients and coordinators: the originals compared with one another.
+"""Which releases of Kafka, clients and coordinators, assign alike: compared with one another.
 
     python -m assignlab.versions [--histories 150] [--seed 1] [range server-uniform ...]
 

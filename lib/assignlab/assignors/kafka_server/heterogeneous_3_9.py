@@ -1,16 +1,16 @@
 """The uniform assignor of 3.8 and 3.9 where members name different topics.
 
-It works partition by partition, as the client's sticky assignor did. Every member keeps what it holds
-of subscribed topics. Then each partition that nobody holds goes to the subscriber that has least, by
-size and member id; a member that has all partitions of its topics takes no more. Partitions come
-by partitions per subscriber (most first), then by subscribers (fewest first), then by number; what
-is still equal stands in the order of a ``HashSet<TopicIdPartition>``.
+It works partition by partition, as the client's sticky assignor did. Every member keeps what it
+holds of subscribed topics. Then each partition that nobody holds goes to the subscriber that has
+least, by size and member id; a member that has all partitions of its topics takes no more.
+Partitions come by partitions per subscriber (most first), then by subscribers (fewest first), then
+by number; what is still equal stands in the order of a ``HashSet<TopicIdPartition>``.
 
-Then all partitions are gone through in the same order, again and again: where some subscriber has at
-least two less than the owner, the partition moves to the subscriber that has least, and is done with.
-That ends when nothing moves or the group is balanced. Movements are recorded so that, instead of a
-move against an earlier one of the same topic, the partition that came can be sent back; but the check of
-these records is the wrong way round, and such a move ends in an exception.
+Then all partitions are gone through in the same order, again and again: where some subscriber has
+at least two less than the owner, the partition moves to the subscriber that has least, and is done
+with. That ends when nothing moves or the group is balanced. Movements are recorded so that, instead
+of a move against an earlier one of the same topic, the partition that came can be sent back; but
+the check of these records is the wrong way round, and such a move ends in an exception.
 """
 
 from typing import NamedTuple
@@ -41,10 +41,10 @@ FAILURES = {
 class Shape(NamedTuple):
     """Members are numbered in hash order. ``order``: member indices; ``rank``: places by member id;
     ``most``: how many partitions each can have; ``starts``, ``members``: subscribers of each topic,
-    ascending; ``subscribed``: bool[subscriptions, topics], only topics that exist; ``sorted``: codes of
-    all partitions of subscribed topics, in the order in which they are dealt with; ``idle_fail``:
-    whether there is a member without topics, for which the release has no entry; ``certain``:
-    whether Java fixes the order.
+    ascending; ``subscribed``: bool[subscriptions, topics], only topics that exist; ``sorted``:
+    codes of all partitions of subscribed topics, in the order in which they are dealt with;
+    ``idle_fail``: whether there is a member without topics, for which the release has no entry;
+    ``certain``: whether Java fixes the order.
     """
 
     order: np.ndarray
@@ -135,8 +135,8 @@ def changes_in(group: Group, the_shape: Shape) -> targets.Changes:
 def moves(group: Group, the_shape: Shape) -> tuple[sets.Held, np.ndarray, np.ndarray]:
     """(what members hold, log, lost).
 
-    ``log``: int64[n, 3], (code, loser or -1, taker) of everything that happened, in turn, members by
-    number; ``lost``: bool[n], whether the taker gave it away later.
+    ``log``: int64[n, 3], (code, loser or -1, taker) of everything that happened, in turn, members
+    by number; ``lost``: bool[n], whether the taker gave it away later.
     """
     held = sets.held(group)
     codes = sets.read(group, held.offsets, held.codes, the_shape.order)

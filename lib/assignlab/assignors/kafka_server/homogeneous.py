@@ -77,8 +77,8 @@ def assign(group: Group, extras_in_turn: bool = False) -> Assignment:
 
 @njit
 def quotas(order, offsets, codes, subscribed, total, extras_in_turn):
-    """(keep, room, exceeding): how many partitions of subscribed topics every member keeps of what it
-    holds, for how many more it has room, and the members that hold more than they keep."""
+    """(keep, room, exceeding): how many partitions of subscribed topics every member keeps of what
+    it holds, for how many more it has room, and the members that hold more than they keep."""
     members = order.size
     extras = total % members  # members still to get one more
     keep = np.empty(members, dtype=np.int64)

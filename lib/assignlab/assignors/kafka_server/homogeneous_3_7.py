@@ -1,10 +1,10 @@
 """The uniform assignor of 3.7 where all members name the same topics that exist.
 
-Members stand in the order of the HashMap of members. With P partitions and C members everybody keeps
-up to P div C of what it holds, as its map is walked; the first P mod C members that hold more keep one
-more. The other partitions, by topic id and number, go in turn to the members that are not full, one
-each; they take turns in the order of a HashMap of their own. Once the extra partitions are given
-out, members that have P div C are passed over.
+Members stand in the order of the HashMap of members. With P partitions and C members everybody
+keeps up to P div C of what it holds, as its map is walked; the first P mod C members that hold more
+keep one more. The other partitions, by topic id and number, go in turn to the members that are not
+full, one each; they take turns in the order of a HashMap of their own. Once the extra partitions
+are given out, members that have P div C are passed over.
 """
 
 import numpy as np
@@ -52,8 +52,8 @@ def assign(group: Group) -> Assignment:
 
 @njit
 def kept_sizes(order, offsets, codes, subscribed, total):
-    """(keep, room, extras): how many every member keeps, how many it lacks of the quota (-1 where it
-    has more than that), and how many extra partitions are left."""
+    """(keep, room, extras): how many every member keeps, how many it lacks of the quota (-1 where
+    it has more than that), and how many extra partitions are left."""
     quota, extras = total // order.size, total % order.size
     keep = np.zeros(order.size, dtype=np.int64)
     room = np.empty(order.size, dtype=np.int64)

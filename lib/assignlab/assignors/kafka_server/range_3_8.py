@@ -1,9 +1,10 @@
 """``server-range@3.8``: the coordinator's range assignor while it was sticky (3.7 and 3.8).
 
-The rule. For each topic by itself: with P partitions and C subscribers everybody keeps up to P div C
-of what it holds of the topic, the lowest numbers first, and the first P mod C members that hold more
-keep one more. The other partitions, in numeric order, fill up the subscribers one after the other, in
-the order of the HashMap of members; the first of them get what is left of the extra partitions.
+The rule. For each topic by itself: with P partitions and C subscribers everybody keeps up to P div
+C of what it holds of the topic, the lowest numbers first, and the first P mod C members that hold
+more keep one more. The other partitions, in numeric order, fill up the subscribers one after the
+other, in the order of the HashMap of members; the first of them get what is left of the extra
+partitions.
 
 What it promises, in order
 1. Every topic is spread within one partition over its subscribers.

@@ -1,7 +1,7 @@
 """``server-uniform@3.7``: the uniform assignor of the first release that had the new protocol.
 
-The rule. Members that name the same topics (of those that exist) keep what the quota allows and take
-turns for the rest (:mod:`~assignlab.assignors.kafka_server.homogeneous_3_7`). With different
+The rule. Members that name the same topics (of those that exist) keep what the quota allows and
+take turns for the rest (:mod:`~assignlab.assignors.kafka_server.homogeneous_3_7`). With different
 subscriptions partitions are dealt with one by one, as in ``server-uniform@3.9``; but a member that
 subscribes to nothing that exists ends in an exception (KAFKA-16930).
 
@@ -10,8 +10,8 @@ subscribes to nothing that exists ends in an exception (KAFKA-16930).
 >>> sets.as_sets(g, assign(g))
 {'C0': [['t', 0], ['t', 2], ['t', 4]], 'C1': [['t', 1], ['t', 3]]}
 
-3.7 also knows racks: where partitions and members have some in common it prefers members in a rack of
-the partition. Racks are not given to it here, and none are looked at.
+3.7 also knows racks: where partitions and members have some in common it prefers members in a rack
+of the partition. Racks are not given to it here, and none are looked at.
 """
 
 from dataclasses import replace
@@ -44,7 +44,7 @@ def homogeneous(group: Group) -> bool:
 
 
 def shape(group: Group) -> heterogeneous_3_9.Shape:
-    """The partitions are copied into a set of another size; members without topics have no entry."""
+    """Partitions are copied into a set of another size; members without topics have no entry."""
     members, names, ids = group.members, group.topics.names, group.prepared(sets.topic_ids)
     met: dict[int, None] = {}
     for m in group.prepared(orders.members_by_hash).tolist():

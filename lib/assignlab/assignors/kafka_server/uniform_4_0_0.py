@@ -1,8 +1,8 @@
 """``server-uniform@4.0.0``: the first release in which KIP-848 is ready for use.
 
-The rule. As ``server-uniform``. But with equal subscriptions the partitions that do not divide evenly
-are promised to the first members in the order of the HashMap, whatever they hold. So a balanced
-group may move partitions for nothing (KAFKA-18688, mended in 4.0.1).
+The rule. As ``server-uniform``. But with equal subscriptions the partitions that do not divide
+evenly are promised to the first members in the order of the HashMap, whatever they hold. So a
+balanced group may move partitions for nothing (KAFKA-18688, mended in 4.0.1).
 
 >>> from assignlab.group import group
 >>> everybody = dict.fromkeys(["C0", "C1"], ["t"])
