@@ -832,7 +832,9 @@ class Client(Consumer):
         error = self.coordinator.heartbeat(self, self.member_id, self.generation)
         if error is not None:
             self.coordinator.answer(self, self._heartbeat_failed, error, self.generation)
-        self._beat = self.clock.after(self.config.heartbeat_interval_ms, self._heartbeat)
+        self._beat = self.clock.after(
+            self.config.heartbeat_interval_ms + self.world.heartbeat_delay(), self._heartbeat
+        )
 
     def _heartbeat_failed(self, error: str, generation: int) -> None:
         if not self.alive or generation != self.generation:

@@ -47,7 +47,8 @@ class Config:
     Not Kafka's: ``latency_ms`` one way between any two machines; ``replication_ms`` until a record
     is below the high watermark; ``coordinator_load_ms`` until a new coordinator has loaded the
     group; ``assignment_ms`` that the leader's assignor takes; ``start_spread_ms``: how much later than
-    planned processes start and restart, at most, drawn from the seed.
+    planned processes start and restart, at most, drawn from the seed; ``heartbeat_drift_ms``:
+    likewise how much later than due every heartbeat is sent, as threads and clocks are not exact.
     """
 
     session_timeout_ms: int = 45_000
@@ -82,6 +83,7 @@ class Config:
     coordinator_load_ms: int = 50
     assignment_ms: int = 0
     start_spread_ms: int = 0
+    heartbeat_drift_ms: int = 0
 
     def __post_init__(self):
         for field in fields(self):

@@ -476,7 +476,9 @@ class Client(Consumer):
             self.generation, subscription, owned,
         )  # fmt: skip
         interval = self.config.group_consumer_heartbeat_interval_ms
-        self._beat = self.clock.after(interval, self._send_heartbeat)
+        self._beat = self.clock.after(
+            interval + self.world.heartbeat_delay(), self._send_heartbeat
+        )
 
     def answered(self, error: str | None, epoch: int, assignment: np.ndarray | None) -> None:
         """The answer to a heartbeat."""

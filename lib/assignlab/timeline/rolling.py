@@ -23,8 +23,9 @@ class Trial:
     """One rolling restart: who assigns, how large the group is, how fast it goes.
 
     ``rate``: records a second and partition; ``every_ms``: from one restart to the next;
-    ``down_ms``: how long a member is away; ``static``: whether members have instance ids; the seed
-    decides on ids and on when exactly processes start.
+    ``down_ms``: how long a member is away; ``static``: whether members have instance ids; ``drift_ms``:
+    by how much heartbeats fall out of step, see ``Config.heartbeat_drift_ms``; the seed decides on
+    ids and on when exactly processes start.
     """
 
     strategy: str
@@ -37,6 +38,7 @@ class Trial:
     down_ms: int = 1_000
     static: bool = False
     commit: str = "auto"
+    drift_ms: int = 0
 
 
 def grid(strategies: Sequence[str], seeds: Sequence[int] = (0,), **axes) -> list[Trial]:
@@ -66,7 +68,10 @@ def scenario(trial: Trial) -> Scenario:
 
 def config(trial: Trial) -> Config:
     """The settings of a trial."""
-    return Config(commit=trial.commit, auto_offset_reset="earliest", start_spread_ms=5_000)
+    return Config(
+        commit=trial.commit, auto_offset_reset="earliest", start_spread_ms=5_000,
+        heartbeat_drift_ms=trial.drift_ms,
+    )  # fmt: skip
 
 
 def play(trial: Trial) -> dict:

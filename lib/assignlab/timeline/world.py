@@ -93,6 +93,11 @@ class World:
         """How much later than planned a process starts."""
         return self._random.randint(0, self.config.start_spread_ms)
 
+    def heartbeat_delay(self) -> int:
+        """How much later than due a heartbeat is sent."""
+        most = self.config.heartbeat_drift_ms
+        return self._random.randint(0, most) if most else 0
+
     # ---- what members know ---------------------------------------------------------------------
 
     def subscription_of(self, member: Member, metadata: np.ndarray) -> tuple[int, ...]:
