@@ -12,7 +12,7 @@ from assignlab.promises import BY_NAME, State, broken, common_checker, solve
 @pytest.mark.parametrize("name", [name for name in assignors.names() if name in BY_NAME])
 def test_promises_are_kept_or_the_fault_is_known(name):
     (report,) = fuzz.run([name], 40, seed=20)
-    assert report.assignments + report.thrown >= 40
+    assert report.assignments >= 40
     assert [(f.command(), f.broken) for f in report.failures] == []
 
 

@@ -75,6 +75,11 @@ def claims_not_to_keep(state: State) -> bool:
     )
 
 
+def claims_and_subscriptions_differ(state: State) -> bool:
+    """Members claim partitions and do not all name the same topics."""
+    return not state.equal and any(member.get("owned") for member in state.members.values())
+
+
 def missing_topic(state: State) -> bool:
     """A member names a topic that does not exist or has no partitions."""
     return any(not state.topics.get(t) for m in state.members.values() for t in m["topics"])
@@ -217,7 +222,7 @@ FAULTS = (
           lambda strategy: _sticky()(strategy) or strategy.startswith("kafka-python-"), rival_claims,
           ("subscribed", "one_owner", "once_each", "settles", "gives_up_first",
            "eager_less_held_back", *STICKINESS),
-          ("NullPointerException", "IllegalStateException")),
+          ("NullPointerException", "IllegalStateException", "KeyError")),
     Fault("stale claim of a topic given up", stale_unsubscribed_claim.__doc__, _sticky(*SINCE_3_4),
           stale_unsubscribed_claim, ("subscribed", "fixed_point", "settles"),
           ("NullPointerException",)),
@@ -234,6 +239,9 @@ FAULTS = (
     Fault("racks in librdkafka", racks_in_play.__doc__,
           lambda strategy: strategy.startswith("librdkafka-"), racks_in_play,
           ("settles", "gives_up_first")),
+    Fault("moves among different subscriptions", claims_and_subscriptions_differ.__doc__,
+          _these("librdkafka-cooperative-sticky"), claims_and_subscriptions_differ,
+          throws=("SIGSEGV",)),
     Fault("claims taken over unseen", claims_not_to_keep.__doc__,
           lambda strategy: strategy.startswith("librdkafka-"), claims_not_to_keep,
           ("existing", "subscribed", "one_owner", "settles", "gives_up_first", "complete")),

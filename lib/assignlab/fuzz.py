@@ -39,6 +39,7 @@ from assignlab.promises import (
 from assignlab.verify import smaller
 
 STEPS = 8
+MOST_THROWN = 10
 CUT_SECONDS = 20
 SHRINK_ROUNDS = 6
 EXAMPLES = 300
@@ -119,7 +120,7 @@ def run(strategies: Iterable[str], assignments: int, seed: int, progress=lambda 
     for name in strategies:
         report = Report(name, promises=len(promises(assignors.get(name))))
         for step, event, document in states(name, seed):
-            if report.assignments + report.thrown >= each:
+            if report.assignments >= each or report.thrown > MOST_THROWN * each:
                 break
             _judge(report, seed, step, event, document)
             progress(report)
