@@ -25,7 +25,7 @@ import java.util.Set;
  * The arguments of one call as a group document.
  *
  * @param claims what the sticky assignors read from each member, in the order of the members
- * @param racks  per topic, per partition the racks of its replicas; empty where none has a rack
+ * @param racks  per topic, per partition the racks of its replicas; empty where no partition or no member has one
  */
 record Question(Map<String, Integer> partitions, Map<String, List<List<String>>> racks,
                 Map<String, Subscription> subscriptions, Map<String, MemberData> claims) {
@@ -44,7 +44,9 @@ record Question(Map<String, Integer> partitions, Map<String, List<List<String>>>
                 partitions.put(topic.getKey(), (Integer) topic.getValue());
             }
         }
-        if (racks.values().stream().flatMap(List::stream).flatMap(List::stream).allMatch(rack -> rack == null))
+        // Without racks on both sides they play no part; a million partitions' racks take seconds to cross.
+        if (subscriptions.values().stream().noneMatch(subscription -> subscription.rackId().isPresent())
+                || racks.values().stream().flatMap(List::stream).flatMap(List::stream).allMatch(rack -> rack == null))
             racks.clear();
         if (Internals.prefersRackAwareLogic(assignor))
             racks.values().forEach(Question::preferRacks);
