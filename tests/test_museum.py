@@ -6,6 +6,7 @@ import pytest
 
 from assignlab import assignors, museum
 from assignlab.document import answer
+from assignlab.errors import UnknownName
 from assignlab.histories import History
 from assignlab.oracle import OriginalsUnavailable
 from assignlab.versions import releases
@@ -140,6 +141,14 @@ def test_the_newest_range_and_round_robin_have_none_of_the_grave_faults():
             given = answer(document)
             assert not grave & museum.broken(document, given)
             history.learn(given)
+
+
+def test_every_exhibit_can_be_drawn():
+    for name in EXHIBITS:
+        (group, given, _), (_, correct, _) = museum.panels([name]).values()
+        assert len(given.offsets) == len(correct.offsets) == len(group.members) + 1
+    with pytest.raises(UnknownName, match="third claimant"):
+        museum.panels(["thirdclaimant"])
 
 
 def test_other_clients_were_asked_and_ours_answer_as_they_do():

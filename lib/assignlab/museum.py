@@ -28,7 +28,7 @@ import yaml
 from assignlab import assignors
 from assignlab import document as documents
 from assignlab.assignment import Assignment, code
-from assignlab.errors import AssignlabError
+from assignlab.errors import AssignlabError, UnknownName
 from assignlab.group import Group
 from assignlab.oracle import Original, Originals, System, has_original, original_of
 from assignlab.scorecard import PUBLISHED, described, lists
@@ -606,30 +606,40 @@ def client_matrix() -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def drawn(document: Document, answer: Answer) -> tuple[Group, Assignment]:
-    """A group and an answer as the pictures take them; for partitions without named brokers."""
+    """A group and an answer as the pictures take them; an exception gives nothing to anybody."""
     group = documents.parse(document)
     topic = group.topics.names.index
-    held = [
-        [code(topic[name], number) for name, number in answer["assignment"][member]]
+    held = owned(document, answer) if "error" not in answer else {}
+
+    def number(name: str, partition: Any) -> int:
+        named = isinstance(partition, tuple)
+        return group.topics.queues[topic[name]].index(partition) if named else partition
+
+    codes = [
+        [code(topic[name], number(name, partition)) for name, partition in held.get(member, ())]
         for member in group.members.names
     ]
-    offsets = np.cumsum([0] + [len(codes) for codes in held], dtype=np.int64)
-    return group, Assignment(offsets, np.array([c for codes in held for c in codes], np.int64))
+    offsets = np.cumsum([0] + [len(each) for each in codes], dtype=np.int64)
+    return group, Assignment(offsets, np.array([c for each in codes for c in each], np.int64))
 
 
 def panels(names: Iterable[str]) -> dict[str, tuple[Group, Assignment, Assignment]]:
     """For each exhibit what the original does beside the correct answer, over the claims; for
-    :func:`assignlab.examples.picture`."""
+    :func:`assignlab.examples.picture`. Raises UnknownName for a name that is no exhibit."""
     found = {}
     for name in names:
+        if name not in exhibits():
+            raise UnknownName("exhibit", name, exhibits())
         exhibit = exhibits()[name]
         document = exhibit.document
         claims = {"assignment": {m["id"]: m.get("owned", []) for m in document["members"]}}
         _, before = drawn(document, claims)
         answers = recorded()[name]
-        having = [r for r, a in answers.items() if exhibit.fault in faults(document, a)]
-        base = exhibit.strategy
-        found[f"{name}\n{base} {having[-1]}"] = (*drawn(document, answers[having[-1]]), before)
+        release = [r for r, a in answers.items() if exhibit.fault in faults(document, a)][-1]
+        given = answers[release]
+        thrown = f": {error_class(given)}" if "error" in given else ""
+        title = f"{name}\n{exhibit.strategy} {release}{thrown}"
+        found[title] = (*drawn(document, given), before)
         found[f"{name}\ncorrect"] = (*drawn(document, correct(document)), before)
     return found
 
