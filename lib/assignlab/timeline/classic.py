@@ -54,7 +54,6 @@ class GroupMember:
     awaiting_sync: bool = False
     assignment: np.ndarray = field(default_factory=lambda: EMPTY)
     claim: Claim | None = None
-    is_new: bool = True
     deadline: int = 0
 
 
@@ -115,7 +114,6 @@ class Coordinator:
 
     def _add_member_then_rebalance(self, client, request: JoinRequest, member_id: str) -> None:
         member = GroupMember(member_id, client, request, client.instance, awaiting_join=True)
-        client.coordinator_id = member_id
         if self.state == PREPARING and self.previous_state == EMPTY_GROUP:
             self.new_member_added = True
         self.leader = self.leader or member_id
@@ -138,9 +136,8 @@ class Coordinator:
         old.client.passed_by("replaced by its instance id")
         member = GroupMember(
             new_id, client, request, old.instance, awaiting_join=True, assignment=old.assignment,
-            claim=old.claim, is_new=False,
+            claim=old.claim,
         )  # fmt: skip
-        client.coordinator_id = new_id
         self.members[new_id] = member
         self.static[old.instance] = new_id
         if self.leader == old_id:
@@ -257,7 +254,6 @@ class Coordinator:
         for member in in_order:
             if member.awaiting_join:
                 member.awaiting_join = False
-                member.is_new = False
                 others = in_order if member.id == self.leader else None
                 self.answer(member.client, member.client.joined, None, member.id,
                             self.generation, self.protocol, others, False)  # fmt: skip
@@ -449,6 +445,9 @@ class Coordinator:
 
     # ---- the coordinator's own broker ----------------------------------------------------------
 
+    def topics_changed(self) -> None:
+        """Clients look at topics by themselves."""
+
     def move(self) -> None:
         """Another broker takes over: what was written to the offsets topic is all it knows."""
         for member in self.members.values():
@@ -456,6 +455,7 @@ class Coordinator:
         waiting = [member for member in self.members.values() if member.awaiting_join]
         syncing = [member for member in self.members.values() if member.awaiting_sync]
         self.available = False
+        self.previous_state, self.state = self.state, DEAD
         for client in self.pending.values():
             self.answer(client, client.joined, NOT_COORDINATOR)
         self.pending.clear()
@@ -542,10 +542,8 @@ class Client(Consumer):
         self.instance = member.instance
         self.coordinator: Coordinator = world.coordinator
         self.member_id = ""
-        self.coordinator_id = ""
         self.group_metadata = "", NO_GENERATION
         self.phase = UNJOINED
-        self.rejoin_needed = True
         self.joining = False
         self.fatal = False
         self.subscription: tuple[int, ...] = ()
@@ -672,7 +670,6 @@ class Client(Consumer):
     def _send_join(self) -> None:
         if not self.alive or self.fatal:
             return
-        self.rejoin_needed = False
         self.advance()
         self.phase = JOINING
         self.set_verdict()
@@ -788,6 +785,9 @@ class Client(Consumer):
             self.set_verdict()
         if self.config.commit == "auto":
             self.state[NEXT_COMMIT] = self.clock.now + self.config.auto_commit_interval_ms
+        if not self._subscribes_to(partitions):
+            self.request_rejoin("received assignment does not match the current subscription")
+            return
         self.claim = claim
         revoked = self.held[~self.log.among(self.held, partitions)]
         added = partitions[~self.log.among(partitions, self.held)]
@@ -796,6 +796,10 @@ class Client(Consumer):
         else:
             self._take_added(added)
             self._check_subscription()
+
+    def _subscribes_to(self, partitions: np.ndarray) -> bool:
+        topics = topic_of(self.world.cluster.codes(partitions))
+        return set(topics.tolist()) <= set(self.subscription)
 
     def _take_and_rejoin(self, added: np.ndarray) -> None:
         self._take_added(added)

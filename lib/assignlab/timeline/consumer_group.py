@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from assignlab.errors import OriginalError
+from assignlab.assignment import topic_of
 from assignlab.timeline.consumer import EMPTY, Consumer
 from assignlab.timeline.poll_loop import ACCEPTED, ASKED, FAILS, HALTED, NEXT_COMMIT, PHASE
 from assignlab.timeline.requests import Claim, JoinRequest, assign
@@ -80,7 +80,6 @@ class Coordinator:
         self._topics_seen = world.cluster.partitions.copy()
         self._topics_changed = False
         self._holder = np.full(world.log.rate.size, -1)
-        self._held_by: dict[int, str] = {}
         self._numbers: dict[str, int] = {}
 
     # ---- heartbeats ----------------------------------------------------------------------------
@@ -160,17 +159,13 @@ class Coordinator:
         """Take over a changed subscription; True if the group epoch has to be bumped."""
         changed = False
         pattern = client.member.pattern
-        if subscription is not None:
-            if member.pattern != pattern:
-                member.pattern = pattern
-                changed = pattern in self.resolved
-                if changed:
-                    member.subscription = self.resolved[pattern]
-            elif pattern is None and member.subscription != subscription:
-                changed = True
-            if pattern is None:
-                changed = changed or member.subscription != subscription
-                member.subscription = subscription
+        if subscription is not None and pattern is None:
+            changed = member.pattern is not None or member.subscription != subscription
+            member.pattern, member.subscription = None, subscription
+        elif subscription is not None and member.pattern != pattern:
+            member.pattern = pattern
+            member.subscription = self.resolved.get(pattern, ())
+            changed = pattern in self.resolved
         self._refresh_patterns()
         return changed
 
@@ -255,10 +250,11 @@ class Coordinator:
         self._compute_next_assignment(member, owned)
 
     def _compute_next_assignment(self, member: GroupMember, owned) -> None:
-        stays = self.world.log.among(member.assigned, member.target)
+        target = self._subscribed(member)
+        stays = self.world.log.among(member.assigned, target)
         kept, kept_epochs = member.assigned[stays], member.assigned_epochs[stays]
         revoking = member.assigned[~stays]
-        missing = member.target[~self.world.log.among(member.target, kept)]
+        missing = target[~self.world.log.among(target, kept)]
         mine = self._numbers[member.id]
         free = (self._holder[missing] == -1) | (self._holder[missing] == mine)
         wait = not free.all()
@@ -275,6 +271,11 @@ class Coordinator:
         if member.revocation_timer is not None:
             member.revocation_timer.cancel()
             member.revocation_timer = None
+
+    def _subscribed(self, member: GroupMember) -> np.ndarray:
+        """The member's target, without topics that it has meanwhile given up."""
+        topics = topic_of(self.world.cluster.codes(member.target))
+        return member.target[np.isin(topics, np.array(member.subscription, dtype=np.int64))]
 
     def _still_held(self, revoking: np.ndarray, owned: np.ndarray | None) -> bool:
         """Whether a member has not shown yet that it gave these partitions up."""
@@ -416,7 +417,6 @@ class Client(Consumer):
         self.target: np.ndarray | None = None
         self._beat = None
         self._in_flight = False
-        self._told: tuple | None = None
         self._told_subscription = None
         self._reconciling = False
 
@@ -470,7 +470,6 @@ class Client(Consumer):
             )
             self.phase = JOINED if reconciled else RECONCILING
         self._in_flight = True
-        self._acknowledge = False
         self.clock.after(
             self.config.latency_ms, self.coordinator.heartbeat, self, self.member_id,
             self.generation, subscription, owned,

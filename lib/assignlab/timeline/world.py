@@ -222,8 +222,7 @@ class World:
         self.log.create(self._range(topic, before, partitions), self.rates[name], self.clock.now)
         self.cluster.partitions[topic] = partitions
         self.cluster.version += 1
-        if hasattr(self.coordinator, "topics_changed"):
-            self.coordinator.topics_changed()
+        self.coordinator.topics_changed()
 
     def _coordinator_moves(self, action: Action) -> None:
         self.coordinator.move()
