@@ -299,6 +299,13 @@ def kept(document: Document, answer: Answer, before: Answer | None, *_) -> str:
     return str(sum(was.get(pair) == id for pair, id in _owners(answer).items()))
 
 
+def taken(document: Document, answer: Answer, *_) -> str:
+    """Partitions that a member claims and another one gets."""
+    owners = _owners(answer)
+    claims = [(m["id"], tuple(pair)) for m in document["members"] for pair in m.get("owned", [])]
+    return str(sum(owners.get(pair, id) != id for id, pair in claims))
+
+
 def withheld(document: Document, answer: Answer, *_) -> str:
     """Partitions that nobody gets in this round of a cooperative rebalance."""
     there = sum(topic["partitions"] for topic in document["topics"])
@@ -359,6 +366,7 @@ MEASURES: dict[str, Callable[..., str]] = {
     "order": order,
     "moved": moved,
     "kept": kept,
+    "taken": taken,
     "withheld": withheld,
     "twice": twice,
     "topic gap": topic_gap,
