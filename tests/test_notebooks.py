@@ -103,6 +103,19 @@ def test_the_museum_shows_every_fault_and_ours_has_them_too(results):
 
 
 @needs_java
+def test_keys_move_by_the_law_and_a_slow_broker_draws_the_old_partitioner(results):
+    folder = results / "08_producers_and_partition_load"
+    moved = pd.read_csv(folder / "added_partitions_numbers.csv")
+    assert (abs(moved["moved_keys"] - moved["law"]) < 0.05).all()
+    slow = pd.read_csv(folder / "kip_794.csv").set_index("configuration")["slow_share"]
+    assert slow["DefaultPartitioner of 2.4"] > 0.8
+    assert slow["built-in"] < 0.5
+    turns = pd.read_csv(folder / "turns_numbers.csv").set_index("partitioner")
+    assert turns.loc["round-robin@2.4"].nunique() == 4  # asked twice for every record, KAFKA-9965
+    assert turns.loc["round-robin"].nunique() == 8
+
+
+@needs_java
 def test_a_stale_commit_is_refused_and_changes_nothing(results):
     folder = results / "09_lifecycle_and_generations"
     checked = pd.read_csv(folder / "steps.csv")
