@@ -725,8 +725,10 @@ def test_bad_runs_are_refused():
     scenario = Scenario(**GOOD)
     with pytest.raises(UnknownName, match="sticky"):
         timeline.run(scenario, strategy="stiky")
-    with pytest.raises(TimelineError, match="no protocol"):
-        timeline.run(scenario, strategy=("range", "server-uniform"))
+    for mixed in (("range", "server-uniform"), "server-simple", "rocketmq-avg",
+                  ("scala-range", "scala-roundrobin"), ("range", "scala-range")):  # fmt: skip
+        with pytest.raises(TimelineError, match="no group can run"):
+            timeline.run(scenario, strategy=mixed)
     with pytest.raises(TimelineError, match="transactions"):
         timeline.run(scenario, Config(commit="transaction"), "scala-range")
     with pytest.raises(UnknownName, match="session_timeout_ms"):

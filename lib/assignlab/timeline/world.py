@@ -288,19 +288,23 @@ class World:
 
 
 def protocol_of(world: World):
-    """(coordinator, class of the clients) for the strategies of a run."""
+    """(coordinator, class of the clients) for the strategies of a run.
+
+    Assignors of other clients than Java's run in a client that otherwise behaves as Java's.
+    """
     chosen = {s for member in world.members.values() for s in world.strategies_of(member)}
-    systems = {strategy.system for strategy in chosen}
-    if systems == {"Kafka consumer"}:
-        return classic.Coordinator(world), classic.Client
-    if systems == {"Kafka coordinator"} and len(chosen) == 1:
+    kinds = {(strategy.system, strategy.protocol) for strategy in chosen}
+    alone = len(chosen) == 1 and not any(strategy.shares for strategy in chosen)
+    if alone and kinds == {("Kafka coordinator", "server")}:
         return consumer_group.Coordinator(world), consumer_group.Client
-    if systems == {"Kafka 0.8 consumer"} and len(chosen) == 1:
+    if alone and kinds == {("Kafka 0.8 consumer", "eager")}:
         return zookeeper.Registry(world), zookeeper.Client
-    if systems == {"MetaQ"} and len(chosen) == 1:
+    if alone and kinds == {("MetaQ", "independent")}:
         return zookeeper.Registry(world), metaq.Client
+    if all(system != "Kafka 0.8 consumer" and kind in CLASSIC for system, kind in kinds):
+        return classic.Coordinator(world), classic.Client
     names = ", ".join(sorted(strategy.name for strategy in chosen))
-    raise TimelineError(f"strategies: no protocol carries {names} together")
+    raise TimelineError(f"strategies: no group can run {names}")
 
 
 def run(
