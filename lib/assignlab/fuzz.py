@@ -264,7 +264,7 @@ class Noticed:
 def plant(
     names: Iterable[str] = defects.DEFECTS,
     strategies: Iterable[str] = PLANTED_IN,
-    groups: int = 200,
+    groups: int = 150,
     seed: int = 1,
 ) -> dict[str, Noticed]:
     """By name of the defect, who noticed it. Only in answers that break nothing by themselves."""
