@@ -7,8 +7,10 @@ from assignlab import timeline
 from assignlab.timeline import delivery, lifecycle
 
 SETTINGS = dict(
-    commit="after", commit_interval_ms=4_000, auto_offset_reset="earliest", session_timeout_ms=10_000
-)
+    commit="after", commit_interval_ms=4_000, auto_offset_reset="earliest",
+    session_timeout_ms=10_000,
+)  # fmt: skip
+PLAIN = timeline.Config(session_timeout_ms=10_000)
 
 
 def told(strategy="range", **settings):
@@ -46,7 +48,7 @@ def test_where_nobody_checks_the_offset_goes_back_and_is_read_from_there(strateg
 
 
 def test_states_follow_one_another_without_gaps():
-    history = timeline.run(lifecycle.life(3_000), timeline.Config(session_timeout_ms=10_000), seed=1)
+    history = timeline.run(lifecycle.life(3_000), PLAIN, seed=1)
     states = lifecycle.states(history)
     assert states["state"].iloc[0] == states["state"].iloc[-1] == "Empty"
     assert (states["from_s"].iloc[1:].to_numpy() == states["to_s"].iloc[:-1].to_numpy()).all()
@@ -61,7 +63,7 @@ def test_states_follow_one_another_without_gaps():
 
 
 def test_a_second_owner_is_noticed():
-    history = timeline.run(lifecycle.life(3_000), timeline.Config(session_timeout_ms=10_000), seed=1)
+    history = timeline.run(lifecycle.life(3_000), PLAIN, seed=1)
     assert lifecycle.owned_twice(history) == 0
     partitions, member, since, until, generation = history.owned[0]
     history.owned.append((partitions[:1], 1 - member, since[:1] + 1, until + 1, generation[:1]))

@@ -1,7 +1,7 @@
 """What is delivered twice, and what never: groups whose members crash, under every guarantee.
 
-A :class:`Trial` is one history to come, as plain values; :func:`scenario` and :func:`config` make of
-it what :func:`assignlab.timeline.run` takes.
+A :class:`Trial` is one history to come, as plain values; :func:`scenario` and :func:`config` make
+of it what :func:`assignlab.timeline.run` takes.
 
     table = timeline.sweep(delivery.grid(["range"], ways, intervals, crashes, seeds), delivery.play)
 """

@@ -311,7 +311,8 @@ def reactions(cases: Iterable[Mishap], run) -> pd.DataFrame:
         history = run(case.scenario, case.config, case.strategy)
         log = history.events_frame()
         told = log[log["kind"].isin(TELLING) & log["detail"].isin(ERRORS)]
-        for (error, member), first in told.groupby(["detail", "member"], sort=False).first().iterrows():
+        firsts = told.groupby(["detail", "member"], sort=False).first()
+        for (error, member), first in firsts.iterrows():
             mine = told[(told["detail"] == error) & (told["member"] == member)]
             rows.append(_reaction(case, error, member, first, mine, log))
     return pd.DataFrame(rows)

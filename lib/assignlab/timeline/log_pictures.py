@@ -87,8 +87,8 @@ def read_twice(history: History, ax: Axes) -> Axes:
             facecolor="none", edgecolor="#aa3377", hatch="xx", lw=1.2,
         )  # fmt: skip
         ax.annotate(
-            f"{row.member} reads {row.again:,} again", (start + 0.02 * (right - left), row.from_offset),
-            xytext=(0, -4), textcoords="offset points", va="top", fontsize="small",
+            f"{row.member} reads {row.again:,} again",
+            (start + 0.02 * (right - left), row.from_offset), xytext=(0, -4), textcoords="offset points", va="top", fontsize="small",
             color="#aa3377", bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
         )  # fmt: skip
     return ax
@@ -202,9 +202,10 @@ def ranged(
     for place, name in enumerate(names):
         rows = frame[frame[kind] == name].sort_values(x)
         shift = (place - (len(names) - 1) / 2) * apart
+        # A mean may lie outside of the quantiles.
+        below, above = rows[y] - rows[f"{y}_low"], rows[f"{y}_high"] - rows[y]
         ax.errorbar(
-            rows[x] + shift, rows[y],
-            yerr=[(rows[y] - rows[f"{y}_low"]).clip(lower=0), (rows[f"{y}_high"] - rows[y]).clip(lower=0)],
+            rows[x] + shift, rows[y], yerr=[below.clip(lower=0), above.clip(lower=0)],
             label=name, color=COLORS[place % len(COLORS)], marker=MARKERS[place % len(MARKERS)],
             dashes=DASHES[place % len(DASHES)] or (None, None), markersize=5, capsize=2,
             elinewidth=0.8,
