@@ -47,6 +47,7 @@ STRATEGIES = (
     "cooperative-sticky@2.8",
     "cooperative-sticky@3.0",
     "cooperative-sticky@3.4",
+    "cooperative-sticky@3.4.0",
     "cooperative-sticky@3.5",
     "scala-range",
     "scala-roundrobin",

@@ -32,7 +32,7 @@ def assign(group: Group) -> Assignment:
 STRATEGY = Strategy(
     name="cooperative-sticky@2.8",
     system="Kafka consumer",
-    first="2.8.2",
+    first="2.8.1",
     last="2.8.2",
     protocol="cooperative",
     sticky=True,

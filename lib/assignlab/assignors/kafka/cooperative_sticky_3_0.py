@@ -32,7 +32,7 @@ def assign(group: Group) -> Assignment:
 STRATEGY = Strategy(
     name="cooperative-sticky@3.0",
     system="Kafka consumer",
-    first="3.0.1",
+    first="3.0.0",
     last="3.3.2",
     protocol="cooperative",
     sticky=True,

@@ -68,7 +68,7 @@ from assignlab.assignors.kafka.sticky_claims import (
     phantoms_of,
     shape_of,
 )
-from assignlab.assignors.kafka.sticky_releases import GENERATIONS_APART, LATEST, RACKS
+from assignlab.assignors.kafka.sticky_releases import GENERATION_SUBSCRIBED, LATEST, RACKS
 from assignlab.compiled import njit
 from assignlab.errors import OriginalError
 from assignlab.group import ABSENT, Group
@@ -107,7 +107,7 @@ def run(
     """One of the two algorithms, told of claims beyond the end of a topic if there are any."""
     claims = group.claims
     sub_generation = claims.sub_generation
-    if release < GENERATIONS_APART:
+    if release < GENERATION_SUBSCRIBED:
         sub_generation = np.full(sub_generation.size, ABSENT)
     read = (claims.offsets, claims.codes, claims.present, claims.generation, sub_generation)
     answer = algorithm.build(*known, NO_PHANTOMS, *read, cooperative, release)

@@ -58,7 +58,7 @@ from assignlab.errors import OriginalError
 from assignlab.group import ABSENT, Claims, Group
 from assignlab.strategy import Strategy
 
-RELEASE = 205
+RELEASE = 20501
 
 
 def assign(group: Group) -> Assignment:
@@ -131,7 +131,7 @@ STRATEGY = Strategy(
     name="sticky@2.5",
     system="Kafka consumer",
     first="2.5.1",
-    last="2.5.1",
+    last="2.8.0",
     protocol="eager",
     sticky=True,
     source="org.apache.kafka.clients.consumer.StickyAssignor (kafka-clients 2.5.1)",

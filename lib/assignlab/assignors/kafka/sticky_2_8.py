@@ -17,7 +17,7 @@ from assignlab.assignors.kafka import sticky_2_3, sticky_2_5
 from assignlab.group import Group
 from assignlab.strategy import Strategy
 
-RELEASE = 208
+RELEASE = 20801
 
 
 def assign(group: Group) -> Assignment:
@@ -32,7 +32,7 @@ def assign(group: Group) -> Assignment:
 STRATEGY = Strategy(
     name="sticky@2.8",
     system="Kafka consumer",
-    first="2.8.2",
+    first="2.8.1",
     last="2.8.2",
     protocol="eager",
     sticky=True,

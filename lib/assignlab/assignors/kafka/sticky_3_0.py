@@ -25,7 +25,7 @@ from assignlab.assignors.kafka import sticky
 from assignlab.group import Group
 from assignlab.strategy import Strategy
 
-RELEASE = 300
+RELEASE = 30000
 
 
 def assign(group: Group) -> Assignment:
@@ -40,8 +40,8 @@ def assign(group: Group) -> Assignment:
 STRATEGY = Strategy(
     name="sticky@3.0",
     system="Kafka consumer",
-    first="3.0.1",
-    last="3.3.2",
+    first="3.0.0",
+    last="3.4.0",
     protocol="eager",
     sticky=True,
     source="org.apache.kafka.clients.consumer.StickyAssignor (kafka-clients 3.0.1)",

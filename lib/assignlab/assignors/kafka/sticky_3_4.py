@@ -25,7 +25,7 @@ from assignlab.assignors.kafka import sticky
 from assignlab.group import Group
 from assignlab.strategy import Strategy
 
-RELEASE = 304
+RELEASE = 30401
 
 
 def assign(group: Group) -> Assignment:

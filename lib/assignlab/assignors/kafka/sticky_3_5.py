@@ -23,7 +23,7 @@ from assignlab.assignors.kafka import sticky
 from assignlab.group import Group
 from assignlab.strategy import Strategy
 
-RELEASE = 305
+RELEASE = 30502
 
 
 def assign(group: Group) -> Assignment:

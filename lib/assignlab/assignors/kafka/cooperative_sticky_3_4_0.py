@@ -1,0 +1,46 @@
+"""``cooperative-sticky@3.4.0``: Kafka's CooperativeStickyAssignor, first with KIP-792.
+
+The rule is that of ``cooperative-sticky@3.0``: only claims of the newest generation count. But the
+generation of a claim is that of the subscription, and that of the user data only where an older
+client sends no other. It stood for one release; 3.4.1 lets older generations claim as well.
+
+>>> from assignlab.document import lists, parse
+>>> g = parse({"topics": [{"name": "t", "partitions": 2}], "members": [
+...     {"id": "A", "topics": ["t"], "owned": [], "sub_generation": 2},
+...     {"id": "B", "topics": ["t"], "owned": [["t", 0]], "sub_generation": 1}]})
+>>> lists(g, assign(g))
+{'A': [['t', 0]], 'B': [['t', 1]]}
+>>> lists(g, cooperative_sticky.assign(g))
+{'A': [['t', 1]], 'B': [['t', 0]]}
+"""
+
+from assignlab.assignment import Assignment
+from assignlab.assignors.kafka import cooperative_sticky
+from assignlab.assignors.kafka.sticky import assign_sticky
+from assignlab.group import Group
+from assignlab.strategy import Strategy
+
+RELEASE = 30400
+
+
+def assign(group: Group) -> Assignment:
+    """As ``cooperative-sticky``, by the rules of 3.4.0.
+
+    Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
+    ``nondeterministic`` where a crowded hash bin, which Java may walk otherwise, decided.
+    """
+    return assign_sticky(group, cooperative=True, release=RELEASE)
+
+
+STRATEGY = Strategy(
+    name="cooperative-sticky@3.4.0",
+    system="Kafka consumer",
+    first="3.4.0",
+    last="3.4.0",
+    protocol="cooperative",
+    sticky=True,
+    source="org.apache.kafka.clients.consumer.CooperativeStickyAssignor (kafka-clients 3.4.0)",
+    assign=assign,
+    reclaim=cooperative_sticky.reclaim,
+    generations=("sub_generation",),
+)
