@@ -637,8 +637,8 @@ def panels(names: Iterable[str]) -> dict[str, tuple[Group, Assignment, Assignmen
         answers = recorded()[name]
         release = [r for r, a in answers.items() if exhibit.fault in faults(document, a)][-1]
         given = answers[release]
-        thrown = f": {error_class(given)}" if "error" in given else ""
-        title = f"{name}\n{exhibit.strategy} {release}{thrown}"
+        thrown = f"\n{error_class(given)}" if "error" in given else ""
+        title = f"{name}\n{exhibit.strategy}\n{release}{thrown}"
         found[title] = (*drawn(document, given), before)
         found[f"{name}\ncorrect"] = (*drawn(document, correct(document)), before)
     return found
