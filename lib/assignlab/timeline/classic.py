@@ -94,11 +94,8 @@ class Coordinator:
             self._join_existing_member(client, request)
 
     def _supports(self, request: JoinRequest) -> bool:
-        others = [member for id, member in self.members.items() if id != request.member_id]
-        common = set(request.protocols)
-        for member in others:
-            common &= set(member.request.protocols)
-        return bool(common)
+        lists = {m.request.protocols for id, m in self.members.items() if id != request.member_id}
+        return bool(set(request.protocols).intersection(*lists))
 
     def _join_new_member(self, client: "Client", request: JoinRequest) -> None:
         member_id = f"{client.instance or client.name}-{self.world.uuid()}"
@@ -350,7 +347,8 @@ class Coordinator:
             self.state in (COMPLETING, STABLE)
         ):
             for member_id in list(self.pending_sync):
-                self._remove(member_id, "did not sync in time")
+                if member_id in self.members:  # not one that a static member left behind
+                    self._remove(member_id, "did not sync in time")
             self._prepare_rebalance()
 
     def heartbeat(self, client, member_id: str, generation: int) -> str | None:

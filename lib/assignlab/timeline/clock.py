@@ -13,9 +13,11 @@ import simpy
 class Timer:
     """A call to come, which can be taken back."""
 
-    __slots__ = ("call", "args")
+    __slots__ = ("clock", "moment", "call", "args")
 
-    def __init__(self, call: Callable, args: tuple):
+    def __init__(self, clock: "Clock", moment: int, call: Callable, args: tuple):
+        self.clock = clock
+        self.moment = moment
         self.call = call
         self.args = args
 
@@ -25,26 +27,24 @@ class Timer:
 
     def _ring(self, event) -> None:
         if self.call is not None:
+            self.clock.now = self.moment
             self.call(*self.args)
 
 
 class Clock:
-    """The moments of one run. ``events`` counts the calls that were made or taken back."""
+    """The moments of one run. ``now``: milliseconds since the start.
+
+    ``events`` counts the calls that were asked for.
+    """
 
     def __init__(self):
         self._environment = simpy.Environment()
+        self.now = 0
         self.events = 0
-        self.end = 0
-        self._over = False
-
-    @property
-    def now(self) -> int:
-        """Milliseconds since the start."""
-        return self.end if self._over else self._environment._now
 
     def after(self, delay: int, call: Callable, *args) -> Timer:
         """Call ``call(*args)`` in ``delay`` milliseconds."""
-        timer = Timer(call, args)
+        timer = Timer(self, self.now + delay, call, args)
         self._environment.timeout(delay).callbacks.append(timer._ring)
         self.events += 1
         return timer
@@ -55,7 +55,6 @@ class Clock:
 
     def run(self, end: int) -> None:
         """Let time pass until ``end``; what is asked for exactly then still happens."""
-        self.end = end
         # SimPy stops before what is due at ``until``.
         self._environment.run(until=end + 0.5)
-        self._over = True
+        self.now = end

@@ -78,12 +78,12 @@ class Consumer:
 
     def advance(self) -> None:
         """Play the poll loop up to now."""
-        s = self.state
-        if s[NEXT] > self.clock.now and (s[FLIGHT_AT] < 0 or s[FLIGHT_AT] > self.clock.now):
+        s, now = self.state, self.clock.now
+        if s[NEXT] > now and not 0 <= s[FLIGHT_AT] <= now:
             return
         while True:
             why = poll_loop.advance(
-                self.clock.now, self._blocked > 0 or bool(self._waiting), s, self.own,
+                now, self._blocked > 0 or bool(self._waiting), s, self.own,
                 self.position, self.batch, self.flight, self._fresh,
                 self.log.rate, self.log.created, self.log.committed, self.verdict, self.settings,
             )  # fmt: skip

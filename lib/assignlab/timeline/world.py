@@ -272,7 +272,7 @@ class World:
     def _finish(self) -> None:
         everything = np.arange(self.log.rate.size)
         history = self.history
-        history.produced = self.log.ends(everything, self.clock.end)
+        history.produced = self.log.ends(everything, self.clock.now)
         history.frontier = np.maximum(self.log.committed, 0)
         for client in self.processes:
             if client.alive:
