@@ -196,7 +196,7 @@ def plain(reason: str) -> str:
 
 
 def one_crash(rate: float = 50.0) -> Scenario:
-    """Member ``a`` has the only partition and crashes in the middle of a batch; ``b`` takes over."""
+    """Member ``a`` has the only partition and crashes in mid-batch; ``b`` takes over."""
     return Scenario(
         topics=[Topic("t", 1, rate=rate)],
         members=[Member("a", processing_ms=800 / (2 * rate)), Member("b", processing_ms=1.0)],

@@ -88,8 +88,9 @@ def read_twice(history: History, ax: Axes) -> Axes:
         )  # fmt: skip
         ax.annotate(
             f"{row.member} reads {row.again:,} again",
-            (start + 0.02 * (right - left), row.from_offset), xytext=(0, -4), textcoords="offset points", va="top", fontsize="small",
-            color="#aa3377", bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
+            (start + 0.02 * (right - left), row.from_offset), xytext=(0, -4),
+            textcoords="offset points", va="top", fontsize="small", color="#aa3377",
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
         )  # fmt: skip
     return ax
 
