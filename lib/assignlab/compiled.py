@@ -58,6 +58,13 @@ def inner(function):
 @cache
 def _digest(module: str) -> str:
     """SHA-256 over the source of a module and of all modules of the library below it."""
+    found = below(module)
+    text = "\0".join(f"{name}\0{found[name]}" for name in sorted(found))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def below(module: str) -> dict[str, str]:
+    """Name -> source of a module and of all modules of the library that it imports."""
     found: dict[str, str] = {}
     waiting = [module]
     while waiting:
@@ -65,8 +72,7 @@ def _digest(module: str) -> str:
         if name not in found and (source := _source(name)) is not None:
             found[name] = source
             waiting += _imported(source)
-    text = "\0".join(f"{name}\0{found[name]}" for name in sorted(found))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return found
 
 
 @cache

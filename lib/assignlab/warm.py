@@ -12,6 +12,7 @@ from functools import cache
 from multiprocessing import get_context
 
 from assignlab import assignors
+from assignlab.compiled import below
 from assignlab.rebalance import records
 from assignlab.scenarios import Scenario
 from assignlab.spark import cores
@@ -76,12 +77,23 @@ def load_timeline() -> None:
 
 
 def houses(names: Iterable[str]) -> list[list[str]]:
-    """The names by the package that their strategies are in, largest package first."""
+    """The names by the package that their strategies are in, largest package first.
+
+    A house that builds on another one comes after those that do not: what it shares is compiled by
+    then.
+    """
     found: dict[str, list[str]] = {}
+    shared: dict[str, set[str]] = {}
     for name in names:
-        package = assignors.get(name).assign.__module__.rpartition(".")[0]
+        module = assignors.get(name).assign.__module__
+        package = module.rpartition(".")[0]
         found.setdefault(package, []).append(name)
-    return sorted(found.values(), key=len, reverse=True)
+        shared.setdefault(package, set()).update(
+            other for other in below(module)
+            if other.startswith("assignlab.assignors.") and not other.startswith(package + ".")
+        )  # fmt: skip
+    order = sorted(found, key=lambda package: (len(shared[package]), -len(found[package])))
+    return [found[package] for package in order]
 
 
 def timed(names: Iterable[str]) -> None:
