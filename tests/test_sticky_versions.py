@@ -14,7 +14,7 @@ from assignlab.document import answer, lists, parse
 from assignlab.oracle import Originals, OriginalsUnavailable
 from assignlab.verify import same
 
-VERSIONS = ("2.0", "2.3", "2.4", "2.5", "2.8", "3.0", "3.4", "3.5", "")
+VERSIONS = ("2.0", "2.3", "2.4", "2.5", "2.8", "3.0", "3.4", "3.5.0", "3.5", "")
 
 
 def named(base, version):
@@ -26,7 +26,7 @@ NAMES = [
     for base in ("sticky", "cooperative-sticky")
     for version in VERSIONS
     if base == "sticky" or version not in ("2.0", "2.3")
-]
+] + ["cooperative-sticky@3.4.0"]
 
 
 def claims(topics, *members):
@@ -89,6 +89,8 @@ ORDER = claims({"t": 6}, ("A", "t", ["t4", "t2", "t3", "t0", "t1"], 1), ("B", "t
          "A: t0 t1 t2, B: t4 t5, C:"),
         (RIVALS, "sticky", "2.5", "2.8", "A: t1 t0, B: t1", "A: t0, B: t1"),
         (RIVALS, "cooperative-sticky", "2.5", "2.8", "A: t1 t0, B: t1", "A: t0, B:"),
+        (STALE, "cooperative-sticky", "3.4.0", "3.4", "A: t0, B: t1", "A: t1, B: t0"),
+        (THREE, "sticky", "3.5.0", "3.5", "A: t0, B: t1 t2, C: t0", "A: t0, B: t1, C: t2"),
         (STALE, "sticky", "3.0", "3.4", "A: t0, B: t1", "A: t1, B: t0"),
         (STALE, "cooperative-sticky", "3.0", "3.4", "A: t0, B: t1", "A: t1, B: t0"),
         (THREE, "sticky", "3.0", "3.4", "A: t0, B: t1, C: t2", "A: t0, B: t1 t2, C: t0"),

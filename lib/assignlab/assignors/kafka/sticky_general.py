@@ -186,7 +186,7 @@ def build(
             present, generation, sub_generation, cooperative, release,
         )  # fmt: skip
         held = assign_kept_claims(
-            shape, potential, phantoms.size, numbers, offsets, codes, keeps, facts
+            shape, potential, racks, phantoms.size, numbers, offsets, codes, keeps, facts
         )
     fresh = unassigned_partitions(shape, potential, phantoms, held)
     facts[INITIALIZING] = held.size.max() == 0
@@ -282,8 +282,8 @@ def assign_owned_partitions(
 
 
 @inner
-def assign_kept_claims(shape, potential, phantoms, numbers, offsets, codes, keeps, facts):
-    """:func:`assign_owned_partitions` before 3.5: claim by claim, a partition may be kept by two.
+def assign_kept_claims(shape, potential, racks, phantoms, numbers, offsets, codes, keeps, facts):
+    """:func:`assign_owned_partitions` before 3.5.2: claim by claim, two may keep a partition.
 
     Its owner is the last member in hash order that keeps it, even if that one, no longer
     subscribed, loses it at once while another still holds it. ``phantoms``: how many there are;
@@ -308,10 +308,11 @@ def assign_kept_claims(shape, potential, phantoms, numbers, offsets, codes, keep
         for k in range(offsets[m], offsets[m + 1]):
             if not keeps[k]:
                 continue
-            if not potential.may[potential.kind[m], codes[k] >> 32]:
+            x = numbers[k]
+            may = potential.may[potential.kind[m], codes[k] >> 32]
+            if not may or (racks.in_use and racks_mismatch(racks, m, x)):
                 facts[REVOKED] = True
                 continue
-            x = numbers[k]
             if several:
                 copies[end] = where[x, ENTRY]
             log[end, PARTITION] = x
@@ -867,7 +868,7 @@ def ask_whether_balanced(shape, potential, held, fixed, witness, release):
     """The original's ``isBalanced``: DONE if not, BALANCED, or NO_ELEMENT if nobody takes part.
 
     ``witness``: (member, partition) that showed imbalance last time; mostly it still does. A
-    difference of one, which counts before 3.5, is no witness: it does not count while no members
+    difference of one, which counts before 3.5.2, is no witness: it does not count while no members
     differ by more.
     """
     harmless = 1 if release >= BALANCE_OF_ONE else 0

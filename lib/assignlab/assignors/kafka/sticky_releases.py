@@ -4,8 +4,8 @@ One core serves all releases since 3.0, and its way of reading claims those sinc
 for which release it works, and where releases differ it asks whether a change was there already:
 ``if release >= CONSTRAINED_CORRECTED``.
 
-Source: ``AbstractStickyAssignor`` of kafka-clients 2.5.1, 2.8.2, 3.0.1, 3.3.2, 3.4.1, 3.5.2, 3.6.2,
-3.7.1 and 4.3.0.
+Source: ``AbstractStickyAssignor`` of kafka-clients 2.5.1, 2.8.2, 3.0.1, 3.3.2, 3.4.1, 3.5.1, 3.5.2,
+3.6.2, 3.7.1 and 4.3.0.
 """
 
 LATEST = 40400
@@ -16,7 +16,7 @@ longer make too many members expect one partition more, or forget who gives up w
 """
 RACKS = 30500
 """Members and partitions have racks (KIP-881)."""
-OWNERS_REMEMBERED = 30500
+OWNERS_REMEMBERED = 30502
 """A claim that loses against a newer one no longer counts as the claim to compare the next with."""
 BALANCE_OF_ONE = 30502
 """A difference of one partition is no imbalance (KAFKA-15106)."""

@@ -1,0 +1,42 @@
+"""``sticky@3.5.0``: Kafka's StickyAssignor with racks, and still with the faults of 3.4.1.
+
+The rule is that of ``sticky@3.5`` with the two faults of ``sticky@3.4``, which 3.5.2 corrects: of
+three claimants two may keep a partition, and a difference of one partition counts as imbalance.
+
+>>> from assignlab.document import lists, parse
+>>> g = parse({"topics": [{"name": "t", "partitions": 3}], "members": [
+...     {"id": id, "topics": ["t"], "owned": [["t", 0]], "generation": n, "sub_generation": n}
+...     for id, n in (("A", 2), ("B", 1), ("C", 2))]})
+>>> lists(g, assign(g))
+{'A': [['t', 0]], 'B': [['t', 1], ['t', 2]], 'C': [['t', 0]]}
+"""
+
+from assignlab.assignment import Assignment
+from assignlab.assignors.kafka import sticky
+from assignlab.group import Group
+from assignlab.strategy import Strategy
+
+RELEASE = 30500
+
+
+def assign(group: Group) -> Assignment:
+    """As ``sticky``, by the rules of 3.5.0.
+
+    Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
+    ``nondeterministic`` where a crowded hash bin, which Java may walk otherwise, decided.
+    """
+    return sticky.assign_sticky(group, cooperative=False, release=RELEASE)
+
+
+STRATEGY = Strategy(
+    name="sticky@3.5.0",
+    system="Kafka consumer",
+    first="3.5.0",
+    last="3.5.1",
+    protocol="eager",
+    sticky=True,
+    source="org.apache.kafka.clients.consumer.StickyAssignor (kafka-clients 3.5.1)",
+    assign=assign,
+    reclaim=sticky.reclaim,
+    generations=("generation", "sub_generation"),
+)
