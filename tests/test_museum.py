@@ -25,10 +25,8 @@ def ask(exhibit, name):
 
 def newest_of_ours(exhibit):
     """The newest release with the fault, and our strategy for it."""
-    for _, release in reversed(releases(exhibit.strategy)):
-        if exhibit.fault in museum.faults(
-            exhibit.document, museum.recorded()[exhibit.name][release]
-        ):
+    for release, given in reversed(museum.recorded()[exhibit.name].items()):
+        if exhibit.fault in museum.faults(exhibit.document, given):
             return museum.strategy_of(exhibit.strategy, release)
     raise AssertionError(f"{exhibit.name} is in no release")
 
@@ -40,10 +38,11 @@ def test_every_historical_fault_is_on_show_or_says_why_not():
 
 
 def test_every_release_was_asked_every_exhibit():
+    """A new release on the axis has to be asked: python -m assignlab.museum --record."""
     assert list(museum.recorded()) == EXHIBITS
     for name, exhibit in museum.exhibits().items():
-        asked = [release for _, release in releases(exhibit.strategy)]
-        assert list(museum.recorded()[name]) == asked
+        axis = [release for _, release in releases(exhibit.strategy)]
+        assert [r for r in museum.recorded()[name] if r in axis] == axis
 
 
 @pytest.mark.parametrize("name", EXHIBITS)
