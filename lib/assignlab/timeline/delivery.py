@@ -112,6 +112,7 @@ def scenario(trial: Trial) -> Scenario:
         members=members,
         actions=actions,
         duration_ms=end,
+        sample_ms=10 * SECOND,  # nothing here looks at lag, and samples take time
     )
 
 
