@@ -271,6 +271,9 @@ def mishaps() -> list[Mishap]:
                "range", play(pair, stalls), hurried),
         Mishap("commits while the group rebalances", classic, "cooperative-sticky",
                play(pair, keeps_waiting, newcomer), settings),
+        Mishap("its transaction is open while a new generation begins", "classic, transaction",
+               "cooperative-sticky", play(pair, keeps_waiting, newcomer),
+               replace(settings, commit="transaction", fetch_min_records=40)),
         Mishap("the coordinator moves before the new generation is written", classic, "range",
                play(pair, newcomer, coordinator_moves(26 * SECOND)), slow_to_assign),
         Mishap("a second process with the same group.instance.id", classic, "range",
@@ -330,6 +333,8 @@ def _reaction(case: Mishap, error: str, member: str, first, mine, log) -> dict:
         generation, reaction = "reset", "loses its partitions (onPartitionsLost), joins again"
     elif reset:
         generation, reaction = "reset", "joins again; it had given everything up before"
+    elif case.config.commit == "transaction":
+        generation, reaction = "kept", "gives the transaction up and reads its batch again"
     elif len(again):
         generation, reaction = "kept", "goes on and joins again"
     else:
