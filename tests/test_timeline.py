@@ -380,6 +380,8 @@ def test_epochs_of_the_consumer_protocol():
     assert coordinator.validate_commit(a.member_id, 3, held) == "STALE_MEMBER_EPOCH"
     assert coordinator.validate_commit(a.member_id, 1, held) is None
     assert coordinator.validate_commit(a.member_id, 1, np.arange(4)) == "STALE_MEMBER_EPOCH"
+    coordinator.config = timeline.defaults("4.2")
+    assert coordinator.validate_commit(a.member_id, 1, held) == "STALE_MEMBER_EPOCH"
     a._fenced("FENCED_MEMBER_EPOCH")
     assert a.held.size == 0 and a.generation == 0 and a.phase == "JOINING"
 
@@ -740,4 +742,5 @@ def test_defaults_of_releases():
     assert timeline.defaults("3.0").session_timeout_ms == 45_000
     assert timeline.defaults("0.10.2").group_initial_rebalance_delay_ms == 0
     assert timeline.defaults("0.8").auto_commit_interval_ms == 60_000
+    assert timeline.defaults("4.1").group_consumer_assignment_interval_ms == 0
     assert timeline.defaults() == Config()

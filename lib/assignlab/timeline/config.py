@@ -37,7 +37,9 @@ class Config:
     ``commit_on_revoke``: the listener commits what is processed in ``onPartitionsRevoked``.
     ``isolation_level``: how the readers of the outputs see aborted transactions.
 
-    Coordinator: ``group_initial_rebalance_delay_ms``; KIP-848: ``group_consumer_*``.
+    Coordinator: ``group_initial_rebalance_delay_ms``; KIP-848: ``group_consumer_*``. No setting of
+    Kafka's but a change of 4.3: ``group_consumer_older_epochs``, whether a commit with an older
+    member epoch counts for partitions that the member has had since then.
     ``fencing``: False switches off every check of membership and generation of a commit, on
     both sides; there is no such switch in Kafka.
 
@@ -72,6 +74,7 @@ class Config:
     group_consumer_session_timeout_ms: int = 45_000
     group_consumer_assignment_interval_ms: int = 1_000
     group_consumer_regex_refresh_interval_ms: int = 600_000
+    group_consumer_older_epochs: bool = True
     fencing: bool = True
 
     zookeeper_session_timeout_ms: int = 6_000
@@ -136,6 +139,14 @@ CHANGES: Mapping[str, Mapping[str, Mapping[str, object]]] = MappingProxyType(
             },
             "0.11": {"group_initial_rebalance_delay_ms": 3_000},
             "3.0": {"session_timeout_ms": 45_000},
+            "4.0": {
+                "group_consumer_assignment_interval_ms": 0,
+                "group_consumer_older_epochs": False,
+            },
+            "4.3": {
+                "group_consumer_assignment_interval_ms": 1_000,
+                "group_consumer_older_epochs": True,
+            },
         },
         "metaq": {
             "1.4": {

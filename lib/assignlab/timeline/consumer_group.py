@@ -368,7 +368,7 @@ class Coordinator:
             return UNKNOWN_MEMBER_ID
         if epoch == member.epoch:
             return None
-        if epoch > member.epoch:
+        if epoch > member.epoch or not self.config.group_consumer_older_epochs:
             return STALE_MEMBER_EPOCH
         # An older epoch counts for partitions that the member has had since then.
         since = dict(zip(member.assigned.tolist(), member.assigned_epochs.tolist(), strict=True))
