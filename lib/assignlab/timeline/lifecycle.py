@@ -16,7 +16,7 @@ from assignlab import assignors
 from assignlab.timeline.classic import NOT_COORDINATOR
 from assignlab.timeline.config import Config
 from assignlab.timeline.history import History
-from assignlab.timeline.measure import deliveries_frame, repeats, totals, watched_frame
+from assignlab.timeline.measure import deliveries_frame, totals, watched_frame
 from assignlab.timeline.scenario import (
     Action,
     Member,
@@ -397,6 +397,9 @@ WAYS = {
 """How what is processed is committed before a rebalance: title -> settings."""
 
 
+COMES_MS = 40 * SECOND
+
+
 def newcomer(rate: float, members: int, partitions: int, seed: int) -> Scenario:
     """A member joins a group that is at work; the others started at seeded moments."""
     draw = random.Random(seed)
@@ -406,7 +409,7 @@ def newcomer(rate: float, members: int, partitions: int, seed: int) -> Scenario:
         members=[
             Member(f"c{i}", processing_ms=1.0, start_ms=start) for i, start in enumerate(starts)
         ],
-        actions=[join(40 * SECOND, Member("newcomer", processing_ms=1.0))],
+        actions=[join(COMES_MS, Member("newcomer", processing_ms=1.0))],
         duration_ms=70 * SECOND,
     )
 
@@ -433,5 +436,7 @@ def commits_before_rebalance(
             )  # fmt: skip
             for seed in seeds:
                 history = run(newcomer(rate, 3, 12, seed), config, strategy, seed)
-                rows.append((strategy, way, seed, int(repeats(history)["records"].sum())))
+                read = deliveries_frame(history)
+                again = read[read["from_ms"] >= COMES_MS]["again"].sum()  # not those of the start
+                rows.append((strategy, way, seed, int(again)))
     return pd.DataFrame(rows, columns=["strategy", "way", "seed", "repeated"])

@@ -183,7 +183,7 @@ def repeated_bars(frame: pd.DataFrame, group: str, kind: str, ax: Axes) -> Axes:
         )  # fmt: skip
         for x, value, above in zip(places, mean, high, strict=True):
             ax.annotate(
-                f"mean {value:,.0f}" if value else "0", (x, value + above), xytext=(0, 3),
+                f"mean {value:,.3g}" if 0 < value < 10 else f"mean {value:,.0f}" if value else "0", (x, value + above), xytext=(0, 3),
                 textcoords="offset points", ha="center", fontsize="x-small",
             )  # fmt: skip
     ax.set_xticks(range(len(groups)), groups)
