@@ -182,8 +182,9 @@ def repeated_bars(frame: pd.DataFrame, group: str, kind: str, ax: Axes) -> Axes:
             hatch=HATCHES[k], edgecolor="white", error_kw={"lw": 1, "capsize": 3},
         )  # fmt: skip
         for x, value, above in zip(places, mean, high, strict=True):
+            digits = ",.2g" if value < 10 else ",.0f"
             ax.annotate(
-                f"mean {value:,.3g}" if 0 < value < 10 else f"mean {value:,.0f}" if value else "0", (x, value + above), xytext=(0, 3),
+                f"mean {value:{digits}}" if value else "0", (x, value + above), xytext=(0, 3),
                 textcoords="offset points", ha="center", fontsize="x-small",
             )  # fmt: skip
     ax.set_xticks(range(len(groups)), groups)
