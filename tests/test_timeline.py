@@ -134,6 +134,19 @@ def test_the_coordinator_looks_at_patterns_at_most_every_ten_seconds():
     assert second - first >= 10_000
 
 
+@pytest.mark.parametrize("at", (12_000, 14_999, 18_000))
+def test_a_target_that_changes_while_the_last_one_is_taken_up(at):
+    """What came while a member was busy with the target before is taken up, too."""
+    members = [Member("a"), Member("b"), Member("c", pattern="t.*")]
+    actions = [
+        timeline.leave(10_001, "b"),
+        timeline.stall(10_001, "c", 9_998),
+        timeline.create_topic(at, Topic("t2", 2)),
+    ]
+    history = play(actions, "server-range", members, latency_ms=0)
+    assert sum(map(len, owners_at_end(history).values())) == 8
+
+
 def test_a_topic_that_is_named_before_it_exists():
     members = [Member("a", topics=["t", "late"])]
     actions = [timeline.create_topic(50_000, Topic("late", 2))]

@@ -71,6 +71,7 @@ class Consumer:
         self.own = self.position = self.batch = self.flight = self._fresh = EMPTY
         self.starts = self.because = self.since = EMPTY
         self._refusals = 0
+        self._deciding = False
         self._awaited: dict[int, int] = {}
         self._takes = 0
 
@@ -465,6 +466,11 @@ class Consumer:
         if error is not None:
             self.tell("commit refused", partitions, error)
             return error
+        if not self.valid:
+            # Somebody else may own these partitions, whose commits so far came before this one.
+            self._deciding = True
+            self.world.advance_all()
+            self._deciding = False
         back = self.log.commit(partitions, offsets)
         if back.size:
             self.log.went_back(back, f"offset set back by {self.name}")

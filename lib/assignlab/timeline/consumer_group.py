@@ -469,6 +469,8 @@ class Client(Consumer):
                 self.target.size == self.held.size and self.log.among(self.target, self.held).all()
             )
             self.phase = JOINED if reconciled else RECONCILING
+            if not reconciled:  # another target came meanwhile
+                self.clock.after(0, self.in_time, self._reconcile)
         self._in_flight = True
         self.clock.after(
             self.config.latency_ms, self.coordinator.heartbeat, self, self.member_id,

@@ -227,6 +227,12 @@ class World:
     def _coordinator_moves(self, action: Action) -> None:
         self.coordinator.move()
 
+    def advance_all(self) -> None:
+        """Play the poll loops of all consumers up to now, but of those that are being asked."""
+        for client in self.running.values():
+            if client.alive and not client._deciding:
+                client.advance()
+
     # ---- samples -------------------------------------------------------------------------------
 
     def existing(self) -> np.ndarray:
