@@ -389,8 +389,9 @@ class Consumer:
             self.state[NEXT_COMMIT] = self.clock.now + self.config.auto_commit_interval_ms
         latency = self.config.latency_ms
         self.clock.after(
-            latency, self._arrive, self.own.copy(), self.processed(), self.identity(), done
-        )
+            latency, self._arrive, self.own.copy(), self.processed(), self.identity(), done,
+            self.valid,
+        )  # fmt: skip
 
     def revoked_how(self, error: str | None = None) -> str:
         """How partitions are given up in order: why something is delivered again afterwards."""
@@ -413,14 +414,14 @@ class Consumer:
                 transaction = self.batch.copy(), self.because, self.since
             self.clock.at(
                 at, self._arrive, self.own.copy(), self.flight.copy(), self.identity(), None,
-                transaction,
+                self.valid, transaction,
             )  # fmt: skip
 
     def _commit_arrived(self) -> None:
         """A commit of the loop that has to be decided on."""
         s = self.state
         s[FLIGHT_AT] = -1
-        error = self._decide(self.own, self.flight, self.identity())
+        error = self._decide(self.own, self.flight, self.identity(), self.valid)
         if error is not None and self.mode in (poll_loop.BEFORE, TRANSACTION):
             if self.mode == TRANSACTION:
                 s[ABORTED] += s[poll_loop.BATCH_SIZE]
@@ -441,12 +442,13 @@ class Consumer:
         self.commit_failed(error)
         self._unblock()
 
-    def _arrive(self, partitions, offsets, sent, done, transaction=None) -> None:
+    def _arrive(self, partitions, offsets, sent, done, valid: bool, transaction=None) -> None:
         """A commit of its own arrives at the coordinator.
 
+        ``valid``: whether the group counted on this consumer when it sent the commit;
         ``transaction``: where its batch began, for deliveries that become good with it.
         """
-        error = self._decide(partitions, offsets, sent)
+        error = self._decide(partitions, offsets, sent, valid)
         if transaction is not None:
             starts, because, since = transaction
             if error is None:
@@ -461,12 +463,14 @@ class Consumer:
         elif error is not None:
             self.clock.after(self.config.latency_ms, self.in_time, self.commit_failed, error)
 
-    def _decide(self, partitions: np.ndarray, offsets: np.ndarray, sent) -> str | None:
+    def _decide(
+        self, partitions: np.ndarray, offsets: np.ndarray, sent, valid: bool
+    ) -> str | None:
         error = self.why_refused(sent)
         if error is not None:
             self.tell("commit refused", partitions, error)
             return error
-        if not self.valid:
+        if not (valid and self.valid):
             # Somebody else may own these partitions, whose commits so far came before this one.
             self._deciding = True
             self.world.advance_all()
