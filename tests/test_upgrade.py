@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from assignlab import assignors, events, upgrade
-from assignlab.rebalance import measure, replay
+from assignlab.rebalance import replay
 from assignlab.scenarios import Scenario
 
 SIZE = dict(members=5, topics=4, partitions=32)

@@ -93,7 +93,7 @@ def replay(
     cooperative: those whose client still has an eager assignor in its list.
     """
     chosen = [strategy] * len(moments) if isinstance(strategy, Strategy) else strategy
-    strategy = None
+    strategy, group = None, None
     held = Assignment(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int64))
     claims = Claims.none(0)
     remembered: list[Claims] = []

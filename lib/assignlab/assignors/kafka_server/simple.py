@@ -30,7 +30,7 @@ from assignlab.assignors.kafka import orders
 from assignlab.assignors.kafka_server import sets, targets
 from assignlab.compiled import njit
 from assignlab.errors import OriginalError
-from assignlab.group import NO_METADATA, Group
+from assignlab.group import Group
 from assignlab.jvm import (
     hash_map_walk,
     signed,
