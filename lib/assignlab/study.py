@@ -172,8 +172,9 @@ class Study:
         if len(frame) > ROWS_SHOWN:
             caption += f" (the first {ROWS_SHOWN} of {len(frame)} rows; all are in {name}.csv)"
         head, tail = shown.split(">", 1)
+        # Jupyter's own layout gives every column the same width, whatever it holds.
         _display({
-            "text/html": f'<div style="overflow-x:auto">{head}>'
+            "text/html": f'<div style="overflow-x:auto">{head} style="table-layout:auto">'
             f"<caption>{html.escape(caption)}</caption>{tail}</div>",
             "text/plain": f"{caption}\n{frame.head(ROWS_SHOWN).to_string(index=False)}",
         })
