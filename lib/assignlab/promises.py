@@ -37,7 +37,7 @@ Solve = Callable[[Document], Lists]
 BROKER = {"MetaQ": "0", "RocketMQ": "broker-a"}
 """Where a topic's partitions lie that no broker is named for."""
 
-NEWEST_ONLY = ("@2.5", "@2.8", "@3.0")
+NEWEST_ONLY = ("@2.5", "@2.8", "@3.0", "@3.4.0")
 """Versions of the sticky strategies in which a claim of an older generation counts for nothing."""
 
 MAX_ROUNDS = 4
