@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from assignlab import document as documents
 from assignlab.assignors.kafka.orders import members_by_hash
-from assignlab.promises import State, promises
+from assignlab.promises import NEWEST_ONLY, State, promises
 
 @dataclass(frozen=True)
 class Fault:
@@ -205,8 +205,8 @@ def _these(*names: str) -> Callable[[str], bool]:
     return lambda strategy: strategy in names
 
 
-SINCE_2_5 = ("@2.5", "@2.8", "@3.0", "@3.4.0", "@3.4", "@3.5.0", "@3.5", "")
 SINCE_3_4 = ("@3.4.0", "@3.4", "@3.5.0", "@3.5", "")
+SINCE_2_5 = ("@2.5", "@2.8", "@3.0", *SINCE_3_4)
 STICKINESS = ("kept_first", "keeps_most", "keeps_before_it_receives", "no_exchange", "older_claims_lose",
               "fixed_point", "no_better_move", "floor_and_ceiling")  # fmt: skip
 
@@ -230,7 +230,7 @@ FAULTS = (
           empty_subscriptions_first,
           ("subscribed", "fixed_point", "no_better_move", "no_exchange", "settles")),
     Fault("older claims count for nothing (KAFKA-14639)", older_generations.__doc__,
-          _sticky("@2.5", "@2.8", "@3.0", "@3.4.0"), older_generations,
+          _sticky(*NEWEST_ONLY), older_generations,
           ("gives_up_first", "settles", "keeps_most", "keeps_before_it_receives")),
     Fault("racks and equal subscriptions (KAFKA-15170)", racks_in_play.__doc__,
           _sticky("@3.5.0", "@3.5"), racks_in_play, ("gives_up_first", "settles"),

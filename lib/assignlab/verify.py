@@ -182,10 +182,7 @@ def run(
     :class:`~assignlab.errors.UnknownName` for an unknown strategy, KeyError for a strategy whose
     original is not known.
     """
-    strategies = list(strategies)
-    for strategy in strategies:
-        assignors.get(strategy)
-        original_of(strategy)
+    strategies = known(strategies)
     with Originals() as originals:
         for strategy in strategies:
             report = Report(strategy)
@@ -196,14 +193,20 @@ def run(
             yield report
 
 
-def run_many(
-    strategies: Iterable[str], histories: int, seed: int, jobs: int
-) -> Iterator[Report]:
-    """The same in ``jobs`` processes, one strategy each; reports come as they are done."""
+def known(strategies: Iterable[str]) -> list[str]:
+    """The names, refused as by :func:`run` where one is no strategy or has no original."""
     strategies = list(strategies)
     for strategy in strategies:
         assignors.get(strategy)
         original_of(strategy)
+    return strategies
+
+
+def run_many(
+    strategies: Iterable[str], histories: int, seed: int, jobs: int
+) -> Iterator[Report]:
+    """The same in ``jobs`` processes, one strategy each; reports come as they are done."""
+    strategies = known(strategies)
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         waiting = [pool.submit(_report_of, name, histories, seed) for name in strategies]
         for done in as_completed(waiting):

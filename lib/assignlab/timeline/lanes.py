@@ -1,10 +1,10 @@
 """Who owns what over time: a history and an axes to the axes."""
 
-import numpy as np
 from matplotlib.axes import Axes
 
 from assignlab.charts import COLORS
 from assignlab.timeline.history import History
+from assignlab.timeline.measure import gaps, partitions_of
 
 SECOND = 1000.0
 GAP = 0.14
@@ -22,7 +22,7 @@ def lanes(history: History, ax: Axes, start_s: float, stop_s: float) -> Axes:
     The lowest lane has the partitions that nobody owns. Dotted lines mark generations (or target
     assignments), the full one what was done to the group.
     """
-    labels = _partitions(history)
+    labels = partitions_of(history)
     names = list(history.members)
     height = (1 - GAP) / max(len(labels), 1)
     for row in history.ownership().itertuples():
@@ -45,30 +45,6 @@ def lanes(history: History, ax: Axes, start_s: float, stop_s: float) -> Axes:
     ax.set_xlabel("simulated time (s)")
     ax.grid(axis="y", visible=False)
     return ax
-
-
-def gaps(history: History) -> list[tuple[tuple[str, int], int, int]]:
-    """When a partition had no owner: ((topic, partition), from_ms, to_ms), since its creation."""
-    owned = history.ownership()
-    stop = history.scenario.duration_ms
-    found = []
-    created = history.log.created
-    for dense, (topic, partition) in enumerate(_partitions(history)):
-        rows = owned[(owned["topic"] == topic) & (owned["partition"] == partition)]
-        since = int(created[dense])
-        for row in rows.sort_values("from_ms").itertuples():
-            if row.from_ms > since:
-                found.append(((topic, partition), since, row.from_ms))
-            since = max(since, row.to_ms)
-        if since < stop:
-            found.append(((topic, partition), since, stop))
-    return found
-
-
-def _partitions(history: History) -> list[tuple[str, int]]:
-    """(topic, partition) of every partition that there is by the end."""
-    codes = history.cluster.codes(np.arange(len(history.log.created)))
-    return [(history.cluster.names[c >> 32], int(c & 0xFFFFFFFF)) for c in codes.tolist()]
 
 
 def _bar(ax: Axes, lane: int, place: int, height: float, since: float, until: float, label) -> None:

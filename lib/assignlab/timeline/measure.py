@@ -133,6 +133,30 @@ def unowned(history: History) -> pd.DataFrame:
     return pd.DataFrame({"time_ms": times, "count": there - taken})
 
 
+def gaps(history: History) -> list[tuple[tuple[str, int], int, int]]:
+    """When a partition had no owner: ((topic, partition), from_ms, to_ms), since its creation."""
+    owned = history.ownership()
+    stop = history.scenario.duration_ms
+    found = []
+    created = history.log.created
+    for dense, (topic, partition) in enumerate(partitions_of(history)):
+        rows = owned[(owned["topic"] == topic) & (owned["partition"] == partition)]
+        since = int(created[dense])
+        for row in rows.sort_values("from_ms").itertuples():
+            if row.from_ms > since:
+                found.append(((topic, partition), since, row.from_ms))
+            since = max(since, row.to_ms)
+        if since < stop:
+            found.append(((topic, partition), since, stop))
+    return found
+
+
+def partitions_of(history: History) -> list[tuple[str, int]]:
+    """(topic, partition) of every partition that there is by the end."""
+    codes = history.cluster.codes(np.arange(len(history.log.created)))
+    return [(history.cluster.names[c >> 32], int(c & 0xFFFFFFFF)) for c in codes.tolist()]
+
+
 def unowned_ms(history: History, start: int, stop: int) -> int:
     """Time without an owner from ``start`` to ``stop``, added up over partitions, in ms."""
     steps = history.once(unowned)

@@ -12,8 +12,7 @@ from itertools import product
 from assignlab import assignors
 from assignlab.timeline.config import Config, defaults
 from assignlab.timeline.history import History
-from assignlab.timeline.lanes import gaps
-from assignlab.timeline.measure import per_event
+from assignlab.timeline.measure import gaps, per_event
 from assignlab.timeline.scenario import (
     Action,
     Member,
@@ -164,22 +163,27 @@ def history(trial: Trial) -> History:
 
 
 def play(trial: Trial) -> dict:
+    """What the trigger of a trial cost, see :func:`cost`."""
+    return cost(history(trial))
+
+
+def cost(played: History) -> dict:
     """What the trigger cost: the row of :func:`~assignlab.timeline.measure.per_event`.
 
     ``rounds``; ``settled_s``: until the last change of an assignment; ``unowned_s``:
     partition-seconds without an owner; ``revoked``; ``lost_partitions``; ``repeated``, ``lost``,
     ``lag_built``: records; ``caught_up_s``: until the lag was back, -1 if it never was.
     """
-    cost = per_event(history(trial)).iloc[-1]
-    caught_up = cost["catch_up_ms"]
+    row = per_event(played).iloc[-1]
+    caught_up = row["catch_up_ms"]
     return {
-        "rounds": int(cost["rounds"]),
-        "settled_s": float(cost["settled_ms"]) / 1000,
-        "unowned_s": float(cost["unowned_s"]),
-        "revoked": int(cost["revoked"]),
-        "lost_partitions": int(cost["lost_partitions"]),
-        "repeated": int(cost["repeated"]),
-        "lost": int(cost["lost"]),
-        "lag_built": int(cost["lag_built"]),
+        "rounds": int(row["rounds"]),
+        "settled_s": float(row["settled_ms"]) / 1000,
+        "unowned_s": float(row["unowned_s"]),
+        "revoked": int(row["revoked"]),
+        "lost_partitions": int(row["lost_partitions"]),
+        "repeated": int(row["repeated"]),
+        "lost": int(row["lost"]),
+        "lag_built": int(row["lag_built"]),
         "caught_up_s": -1.0 if caught_up != caught_up else float(caught_up) / 1000,
     }

@@ -32,12 +32,8 @@ from assignlab.assignors.kafka.holdings import (
     FEWEST,
     GREATEST,
     append,
-    count_down,
-    count_up,
     least_loaded,
     levels_of,
-    replay,
-    unlink,
 )
 from assignlab.assignors.kafka.movements import find_pair, move_partition, no_movements, pair_key
 from assignlab.assignors.kafka.potential import (
@@ -59,6 +55,7 @@ from assignlab.assignors.kafka.sticky_2_0 import (
     is_balanced,
     kept_partitions,
     partition_number,
+    process_partition_movement,
     set_fixed_consumers_aside,
 )
 from assignlab.compiled import inner, njit
@@ -380,10 +377,6 @@ def move(consumers, partitions, entries, winners, levels, movements, t, i, new_c
     """Take partition i out of its owner's list and append it to the new consumer's."""
     old_consumer = partitions[i, OWNER]
     move_partition(movements, i, t, old_consumer, new_consumer)
-    unlink(consumers, entries, old_consumer, partitions[i, ENTRY])
-    count_down(levels, consumers[old_consumer, SIZE])
-    append(consumers, partitions, entries, new_consumer, i, i)
-    count_up(levels, consumers[new_consumer, SIZE])
-    partitions[i, OWNER] = new_consumer
-    replay(consumers, winners, new_consumer)
-    replay(consumers, winners, old_consumer)
+    process_partition_movement(
+        consumers, partitions, entries, winners, levels, i, old_consumer, new_consumer
+    )
