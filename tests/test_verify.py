@@ -78,6 +78,31 @@ def test_an_original_that_changes_its_mind_is_not_compared():
     assert verify.settled(owners_of, {"members": [], "topics": []}) is not None
 
 
+def test_a_rare_second_answer_is_found_before_a_difference_counts(monkeypatch):
+    class Fickle:
+        def __init__(self, period):
+            self.asked = count()
+            self.period = period
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *failure):
+            pass
+
+        def ask(self, document):
+            owner = "b" if next(self.asked) % self.period == self.period - 1 else "a"
+            return {"assignment": {owner: [["t", 0]]}}
+
+    monkeypatch.setattr(verify, "play", lambda *_: iter([("nothing", {"topics": []}, {})]))
+    for period, counted in ((50, (0, 1, 0)), (10**6, (1, 0, 1))):
+        monkeypatch.setattr(verify, "Originals", lambda period=period: Fickle(period))
+        monkeypatch.setattr(verify, "shrink", lambda document, ask, ours: (document, {}, {}))
+        wrong = lambda document: {"assignment": {}}  # noqa: E731
+        [report] = verify.run(["sticky"], 1, 0, ours=wrong)
+        assert (report.states, report.undetermined, len(report.differences)) == counted
+
+
 def test_crowded_hash_tables_are_told_from_their_names():
     def topics(names, partitions):
         return {"topics": [{"name": name, "partitions": partitions} for name in names]}
@@ -86,6 +111,8 @@ def test_crowded_hash_tables_are_told_from_their_names():
     assert verify.colliding_partitions(topics(numbered, 12))
     assert not verify.colliding_partitions(topics(numbered, 1))
     assert not verify.colliding_partitions(topics([f"t{i}-of-many" for i in range(100)], 12))
+    claimed = {"owned": [[name, 2_000_000 + p] for name in numbered for p in range(12)]}
+    assert verify.colliding_partitions({"topics": [], "members": [claimed]})
 
 
 def test_errors_are_equal_by_class_and_never_equal_an_assignment():
