@@ -25,9 +25,9 @@ from assignlab.group import ABSENT, Group
 from assignlab.jvm import hash_map_order
 
 NOBODY = -1
+DISPUTED = -(2**31)
 FEW_FOR_A_TREE = 8
 NO_GENERATION = -1
-UNKNOWN_PHANTOM = -(2**40)
 NO_PHANTOMS = np.empty(0, dtype=np.int64)
 
 
@@ -39,7 +39,8 @@ class Shape(NamedTuple):
     int64[n] by name, those with partitions that somebody subscribes to; ``base``:
     int64[all topics], first number of each, -1 for other topics; ``partitions``:
     int64[all topics]; ``codes``: int64[total], partition code of every number;
-    ``rank``: int64[all topics], position in ``topics``.
+    ``rank``: int64[all topics], position in ``topics``; ``by_partition``: int64[total], the
+    numbers by (partition, topic name).
     """
 
     by_hash: np.ndarray
@@ -50,6 +51,7 @@ class Shape(NamedTuple):
     partitions: np.ndarray
     codes: np.ndarray
     rank: np.ndarray
+    by_partition: np.ndarray
 
 
 def shape_of(group: Group) -> Shape:
@@ -83,7 +85,23 @@ def number_partitions(by_hash, by_owned, by_id, topics, partitions):
     for t in topics:
         for p in range(partitions[t]):
             codes[base[t] + p] = (t << 32) + p
-    return pack((by_hash, by_owned, by_id, topics, base, partitions, codes, rank))
+    by_partition = np.empty(total, dtype=np.int64)
+    waiting = topics.copy()
+    left = topics.size
+    n = 0
+    p = 0
+    while left > 0:
+        longer = 0
+        for i in range(left):
+            t = waiting[i]
+            if p < partitions[t]:
+                by_partition[n] = base[t] + p
+                n += 1
+                waiting[longer] = t
+                longer += 1
+        left = longer
+        p += 1
+    return pack((by_hash, by_owned, by_id, topics, base, partitions, codes, rank, by_partition))
 
 
 @inner
@@ -91,7 +109,7 @@ def unpack_shape(packed):
     """The :class:`Shape` in a packed one."""
     return Shape(
         part(packed, 0), part(packed, 1), part(packed, 2), part(packed, 3),
-        part(packed, 4), part(packed, 5), part(packed, 6), part(packed, 7),
+        part(packed, 4), part(packed, 5), part(packed, 6), part(packed, 7), part(packed, 8),
     )  # fmt: skip
 
 
@@ -146,12 +164,12 @@ def phantoms_of(group: Group, shape: Shape) -> np.ndarray:
 
 
 @inner
-def number_of_phantom(claimed, shape, phantoms):
+def number_of_phantom(claimed, phantoms, total):
     """The number of a claim beyond the end of its topic; -1 if it is not among the phantoms."""
     k = np.searchsorted(phantoms, claimed)
     if k == phantoms.size or phantoms[k] != claimed:
         return -1
-    return shape.codes.size + k
+    return total + k
 
 
 @inner
@@ -159,7 +177,7 @@ def number_in(topic, partition, shape, phantoms):
     """The number of a claimed partition of a subscribed topic; -1 for an unknown phantom."""
     if partition < shape.partitions[topic]:
         return shape.base[topic] + partition
-    return number_of_phantom((topic << 32) + partition, shape, phantoms)
+    return number_of_phantom((topic << 32) + partition, phantoms, shape.codes.size)
 
 
 @inner
@@ -168,7 +186,7 @@ def numbers_of_claims(shape, phantoms, codes):
 
     Returns (int64[claims], whether a claim is beyond the end and not among ``phantoms``).
     """
-    base, partitions = shape.base, shape.partitions
+    base, partitions, total = shape.base, shape.partitions, shape.codes.size
     numbers = np.empty(codes.size, dtype=np.int64)
     unknown = False
     for k in range(codes.size):
@@ -179,46 +197,78 @@ def numbers_of_claims(shape, phantoms, codes):
         elif partition < partitions[topic]:
             numbers[k] = base[topic] + partition
         else:
-            numbers[k] = number_of_phantom(codes[k], shape, phantoms)
+            numbers[k] = number_of_phantom(codes[k], phantoms, total)
             unknown = unknown or numbers[k] < 0
     return numbers, unknown
 
 
 @inner
-def claimed_generation(m, cooperative, present, generation, sub_generation):
-    """The generation that goes with a member's claims (``memberData``).
+def claimed_generations(cooperative, present, generation, sub_generation):
+    """The generation that goes with each member's claims (``memberData``).
 
     Eager: from its user data. Cooperative: the subscription's, else from its user data.
+    Returns (int64[members], the newest of them).
     """
-    if cooperative and sub_generation[m] >= 0:
-        return sub_generation[m]
-    if (cooperative or present[m]) and generation[m] != ABSENT:
-        return generation[m]
-    return NO_GENERATION
+    claimed = np.full(present.size, NO_GENERATION)
+    newest = NO_GENERATION
+    for m in range(claimed.size):
+        if cooperative and sub_generation[m] >= 0:
+            claimed[m] = sub_generation[m]
+        elif (cooperative or present[m]) and generation[m] != ABSENT:
+            claimed[m] = generation[m]
+        newest = max(newest, claimed[m])
+    return claimed, newest
 
 
 @inner
-def settle_claims(
-    shape, phantoms, offsets, codes, present, generation, sub_generation, cooperative
-):
-    """Read all claims, member by member in hash order, and settle rival ones.
+def settle_claims(shape, phantoms, offsets, codes, mine, sub_generation):
+    """Read all claims and settle those to one partition, member by member in hash order.
 
     The newer generation keeps a partition. In the same generation both lose it. The claimant met
-    earlier is judged by ``sub_generation``, the later one by the generation of its claims.
+    earlier is judged by ``sub_generation``, the later one by the generation of its claims, ``mine``
+    (:func:`claimed_generations`).
 
     Returns (holder int32[partitions + phantoms]: the member that keeps a partition, -1 for nobody,
     -2 - m where it was taken from m; rivals bool[same]: two claims of one generation met here;
-    owned int64[members]: how many each keeps; the newest generation, ``UNKNOWN_PHANTOM`` when a
-    claim is beyond the end and not among ``phantoms``).
+    owned int64[members]: how many each keeps; whether a claim is beyond the end and not among
+    ``phantoms``: then nothing else is true).
     """
-    base, partitions = shape.base, shape.partitions
-    holder = np.full(shape.codes.size + phantoms.size, NOBODY, dtype=np.int32)
+    holder, owned, contested, unknown = first_claims(shape, phantoms, offsets, codes)
     rivals = np.zeros(holder.size, dtype=np.bool_)
-    owned = np.zeros(shape.by_hash.size, dtype=np.int64)
-    newest = NO_GENERATION
+    if unknown or not contested:
+        return holder, rivals, owned, unknown
+    disputed = holder == DISPUTED
+    holder[disputed] = NOBODY
+    numbers, _ = numbers_of_claims(shape, phantoms, codes)
     for m in shape.by_hash:
-        mine = claimed_generation(m, cooperative, present, generation, sub_generation)
-        newest = max(newest, mine)
+        for k in range(offsets[m], offsets[m + 1]):
+            x = numbers[k]
+            if x < 0 or not disputed[x]:
+                continue
+            if holder[x] == NOBODY:
+                holder[x] = m
+                owned[m] += 1
+            else:
+                settle_rival(x, m, mine[m], sub_generation, holder, rivals, owned)
+    return holder, rivals, owned, unknown
+
+
+@inner
+def first_claims(shape, phantoms, offsets, codes):
+    """The claims that nobody disputes, which are nearly all.
+
+    Members are read by id: neighbours were dealt neighbouring partitions.
+
+    Returns (holder int32[partitions + phantoms]: the only claimant, ``DISPUTED`` where there are
+    several; owned int64[members]; whether any is disputed, whether a claim is beyond the end and
+    not among ``phantoms``).
+    """
+    base, partitions, total = shape.base, shape.partitions, shape.codes.size
+    holder = np.full(total + phantoms.size, NOBODY, dtype=np.int32)
+    owned = np.zeros(shape.by_id.size, dtype=np.int64)
+    contested = False
+    for m in shape.by_id:
+        first = 0
         for k in range(offsets[m], offsets[m + 1]):
             topic = codes[k] >> 32
             if base[topic] < 0:
@@ -226,15 +276,19 @@ def settle_claims(
             partition = codes[k] - (topic << 32)
             x = base[topic] + partition
             if partition >= partitions[topic]:
-                x = number_of_phantom(codes[k], shape, phantoms)
+                x = number_of_phantom(codes[k], phantoms, total)
                 if x < 0:
-                    return holder, rivals, owned, UNKNOWN_PHANTOM
+                    return holder, owned, contested, True
             if holder[x] == NOBODY:
                 holder[x] = m
-                owned[m] += 1
-            else:
-                settle_rival(x, m, mine, sub_generation, holder, rivals, owned)
-    return holder, rivals, owned, newest
+                first += 1
+                continue
+            contested = True
+            if holder[x] != DISPUTED:
+                owned[holder[x]] -= 1
+                holder[x] = DISPUTED
+        owned[m] += first
+    return holder, owned, contested, False
 
 
 @inner
@@ -256,7 +310,7 @@ def settle_rival(x, m, mine, sub_generation, holder, rivals, owned):
 
 @inner
 def settle_claims_one_by_one(
-    by_hash, numbers, total, offsets, present, generation, sub_generation, cooperative, release
+    by_hash, numbers, total, offsets, mine, newest, sub_generation, release
 ):
     """:func:`settle_claims` for releases in which a partition may be left with several members.
 
@@ -266,21 +320,16 @@ def settle_claims_one_by_one(
     generation count: of several for one partition none, before 2.8 all.
 
     ``by_hash``: int64[members]; ``numbers``: int64[claims], which partition each is about, -1 for
-    none that counts; ``total``: how many numbers there are.
+    none that counts; ``total``: how many numbers there are; ``mine``, ``newest``: as from
+    :func:`claimed_generations`.
 
-    Returns (keeps bool[claims]; rivals bool[total]: two claims of one generation met here; the
-    newest generation).
+    Returns (keeps bool[claims]; rivals bool[total]: two claims of one generation met here).
     """
     keeps = np.zeros(numbers.size, dtype=np.bool_)
     rivals = np.zeros(total, dtype=np.bool_)
     last = np.full(total, NOBODY, dtype=np.int32)
-    newest = NO_GENERATION
     for m in by_hash:
-        mine = claimed_generation(m, cooperative, present, generation, sub_generation)
-        newest = max(newest, mine)
-    for m in by_hash:
-        mine = claimed_generation(m, cooperative, present, generation, sub_generation)
-        if release < GENERATIONS_APART and mine < newest:
+        if release < GENERATIONS_APART and mine[m] < newest:
             continue
         for k in range(offsets[m], offsets[m + 1]):
             x = numbers[k]
@@ -294,16 +343,16 @@ def settle_claims_one_by_one(
                 keeps[k] = True
                 last[x] = m
                 continue
-            others = mine
+            others = mine[m]
             if release >= GENERATIONS_APART:
                 others = max(sub_generation[other], NO_GENERATION)
-            if mine >= others or release < OWNERS_REMEMBERED:
+            if mine[m] >= others or release < OWNERS_REMEMBERED:
                 last[x] = m
-            keeps[k] = mine > others
-            if mine >= others:
+            keeps[k] = mine[m] > others
+            if mine[m] >= others:
                 drop_first_claim(keeps, numbers, offsets[other], offsets[other + 1], x)
-                rivals[x] = rivals[x] or mine == others
-    return keeps, rivals, newest
+                rivals[x] = rivals[x] or mine[m] == others
+    return keeps, rivals
 
 
 @inner

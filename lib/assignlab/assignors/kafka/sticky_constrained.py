@@ -20,9 +20,8 @@ from assignlab.assignors.kafka.racks import (
 )
 from assignlab.assignors.kafka.sticky_claims import (
     NOBODY,
-    UNKNOWN_PHANTOM,
+    claimed_generations,
     number_in,
-    number_of_phantom,
     numbers_of_claims,
     settle_claims,
     settle_claims_one_by_one,
@@ -41,7 +40,6 @@ UNDER_MIN = 1
 EXACTLY_MIN = 2
 FILLED = 3
 
-FEW = 40
 GONE = -1
 
 
@@ -92,28 +90,31 @@ def build(
     min_quota = total // members
     expected = total % members
     max_quota = min_quota + (1 if expected > 0 else 0)
-    rows = np.empty(members * (max_quota + 1), dtype=np.int64)
+    # Claims beyond the end, racks and earlier releases can give a member one more than that.
+    exact = phantoms.size == 0 and not racks.in_use and release >= CONSTRAINED_CORRECTED
+    rows = np.empty(members * (max_quota if exact else max_quota + 1), dtype=np.int64)
+    mine, newest = claimed_generations(cooperative, present, generation, sub_generation)
 
     if release >= CONSTRAINED_CORRECTED:
-        holder, rivals, owned, newest = settle_claims(
-            shape, phantoms, offsets, claimed, present, generation, sub_generation, cooperative
+        holder, rivals, owned, unknown = settle_claims(
+            shape, phantoms, offsets, claimed, mine, sub_generation
         )
-        if newest == UNKNOWN_PHANTOM:
+        if unknown:
             return PHANTOMS, offsets, claimed
         drop_rivals(holder, rivals, owned)
         release_mismatched(holder, owned, racks)
         kept, state, over = assign_owned_partitions(
             shape.by_owned, owned, min_quota, max_quota, expected
         )
-        length = keep_lists(shape, phantoms, offsets, claimed, holder, owned, kept, rows)
+        length = keep_lists(shape, phantoms, holder, kept, rows)
         doubled = total
     else:
         numbers, unknown = numbers_of_claims(shape, phantoms, claimed)
         if unknown:
             return PHANTOMS, offsets, claimed
-        keeps, rivals, _ = settle_claims_one_by_one(
+        keeps, rivals = settle_claims_one_by_one(
             shape.by_hash, numbers, total + phantoms.size, offsets,
-            present, generation, sub_generation, cooperative, release,
+            mine, newest, sub_generation, release,
         )  # fmt: skip
         owned = count_claims(numbers, racks, offsets, keeps, rivals)
         kept, state, over = assign_owned_partitions(
@@ -196,50 +197,45 @@ def assign_owned_partitions(by_owned, owned, min_quota, max_quota, expected):
 
 
 @inner
-def keep_lists(shape, phantoms, offsets, claimed, holder, owned, kept, rows):
+def keep_lists(shape, phantoms, holder, kept, rows):
     """Write what members keep, by (partition, topic name), and take the rest from them.
 
     Afterwards ``holder`` is a member only where a partition is kept. Returns the lengths.
     """
-    members = owned.size
-    width = rows.size // members
-    length = np.zeros(members, dtype=np.int64)
+    begin = np.arange(kept.size) * (rows.size // kept.size)
+    at = begin.copy()
+    end = begin + kept
+    codes = shape.codes
+    for x in numbers_by_partition(shape, phantoms):
+        m = holder[x]
+        if m < 0:
+            continue
+        if at[m] < end[m]:
+            rows[at[m]] = codes[x] if x < codes.size else phantoms[x - codes.size]
+            at[m] += 1
+        else:
+            holder[x] = -2 - m
+    return at - begin
+
+
+@inner
+def numbers_by_partition(shape, phantoms):
+    """All numbers, those of phantoms too, by (partition, topic name)."""
+    if phantoms.size == 0:
+        return shape.by_partition
     bits = 1
     while 1 << bits < shape.topics.size:
         bits += 1
-    longest = 0
-    for m in range(members):
-        longest = max(longest, offsets[m + 1] - offsets[m])
-    keys = np.empty(longest, dtype=np.int64)
-    spare = np.empty(longest, dtype=np.int64)
-    base, partitions, rank = shape.base, shape.partitions, shape.rank
-    for m in range(members):
-        if owned[m] == 0:
-            continue
-        n = 0
-        for k in range(offsets[m], offsets[m + 1]):
-            topic = claimed[k] >> 32
-            if base[topic] < 0:
-                continue
-            partition = claimed[k] - (topic << 32)
-            x = base[topic] + partition
-            if partition >= partitions[topic]:
-                x = number_of_phantom(claimed[k], shape, phantoms)
-            if holder[x] == m:
-                keys[n] = partition << bits | rank[topic]
-                n += 1
-        last = -1
-        for key in sort(keys[:n], spare[:n]):
-            if key == last:
-                continue
-            last = key
-            topic = shape.topics[key & ((1 << bits) - 1)]
-            if length[m] < kept[m]:
-                rows[m * width + length[m]] = (topic << 32) + (key >> bits)
-                length[m] += 1
-            else:
-                holder[number_in(topic, key >> bits, shape, phantoms)] = -2 - m
-    return length
+    total = shape.codes.size
+    keys = np.empty(total + phantoms.size, dtype=np.int64)
+    for x in range(keys.size):
+        code = shape.codes[x] if x < total else phantoms[x - total]
+        keys[x] = (code & 0xFFFFFFFF) << bits | shape.rank[code >> 32]
+    numbers = np.empty(keys.size, dtype=np.int64)
+    for i, key in enumerate(np.sort(keys)):
+        topic = shape.topics[key & ((1 << bits) - 1)]
+        numbers[i] = number_in(topic, key >> bits, shape, phantoms)
+    return numbers
 
 
 @inner
@@ -286,36 +282,6 @@ def keep_first_claims(numbers, offsets, claimed, keeps, rivals, kept, rows):
 
 
 @inner
-def sort(keys, spare):
-    """The keys, none negative, in order: by insertion if few, else by radix, 8 bits at a time."""
-    if keys.size <= FEW:
-        for i in range(1, keys.size):
-            key = keys[i]
-            k = i
-            while k > 0 and keys[k - 1] > key:
-                keys[k] = keys[k - 1]
-                k -= 1
-            keys[k] = key
-        return keys
-    greatest = keys.max()
-    shift = 0
-    start = np.empty(257, dtype=np.int64)
-    while greatest >> shift > 0:
-        start[:] = 0
-        for key in keys:
-            start[(key >> shift & 255) + 1] += 1
-        for digit in range(256):
-            start[digit + 1] += start[digit]
-        for key in keys:
-            digit = key >> shift & 255
-            spare[start[digit]] = key
-            start[digit] += 1
-        keys, spare = spare, keys
-        shift += 8
-    return keys
-
-
-@inner
 def unassigned_partitions(shape, phantoms, holder, doubled):
     """The partitions that nobody keeps, by (topic name, partition).
 
@@ -341,12 +307,18 @@ def unassigned_partitions(shape, phantoms, holder, doubled):
 @inner
 def list_unfilled(by_id, state, deal):
     """Both lists of unfilled members, by member id."""
+    under, exactly = deal.under, deal.exactly
+    below = 0
+    waiting = 0
     for m in by_id:
         if state[m] == UNDER_MIN:
-            deal.under[deal.ends[0]] = m
-            deal.ends[0] += 1
+            under[below] = m
+            below += 1
         elif state[m] == EXACTLY_MIN:
-            await_one_more(m, deal)
+            exactly[waiting] = m
+            waiting += 1
+    deal.ends[0] = below
+    deal.ends[2] = waiting
 
 
 @inner
@@ -502,17 +474,16 @@ def verify_unfilled_members(deal):
 
 @inner
 def lists_of_rows(rows, length):
-    """Close up the rows: (offsets int64[members + 1], codes int64[n])."""
+    """Close up the rows, in place: (offsets int64[members + 1], codes int64[n])."""
     members = length.size
     width = rows.size // members
     offsets = np.zeros(members + 1, dtype=np.int64)
     for m in range(members):
         offsets[m + 1] = offsets[m] + length[m]
-    lists = np.empty(offsets[members], dtype=np.int64)
-    for m in range(members):
-        for k in range(length[m]):
-            lists[offsets[m] + k] = rows[m * width + k]
-    return offsets, lists
+        if offsets[m] < m * width:
+            for k in range(length[m]):
+                rows[offsets[m] + k] = rows[m * width + k]
+    return offsets, rows[: offsets[members]]
 
 
 FAULTS = {

@@ -15,6 +15,7 @@ import numpy as np
 
 from assignlab.assignors.kafka.sticky_claims import (
     NOBODY,
+    claimed_generations,
     number_in,
     numbers_of_claims,
     settle_claims_one_by_one,
@@ -61,9 +62,10 @@ def build(
     numbers, unknown = numbers_of_claims(shape, phantoms, claimed)
     if unknown:
         return PHANTOMS, offsets, claimed
-    keeps, rivals, _ = settle_claims_one_by_one(
+    mine, newest = claimed_generations(cooperative, present, generation, sub_generation)
+    keeps, rivals = settle_claims_one_by_one(
         shape.by_hash, numbers, shape.codes.size + phantoms.size, offsets,
-        present, generation, sub_generation, cooperative, release,
+        mine, newest, sub_generation, release,
     )  # fmt: skip
     members = shape.by_id.size
     min_quota = shape.codes.size // members

@@ -25,8 +25,7 @@ from assignlab.assignors.kafka.roundrobin import subscriptions_by_topic
 from assignlab.assignors.kafka.sticky_claims import (
     NO_GENERATION,
     NOBODY,
-    UNKNOWN_PHANTOM,
-    claimed_generation,
+    claimed_generations,
     number_of_phantom,
     numbers_of_claims,
     settle_claims,
@@ -167,23 +166,23 @@ def build(
     potential = unpack_potential(potential, may)
     racks = unpack_racks(racks)
     facts = np.zeros(3, dtype=np.bool_)
+    mine, newest = claimed_generations(cooperative, present, generation, sub_generation)
     if release >= OWNERS_REMEMBERED:
-        holder, _, _, newest = settle_claims(
-            shape, phantoms, offsets, codes, present, generation, sub_generation, cooperative
+        holder, _, _, unknown = settle_claims(
+            shape, phantoms, offsets, codes, mine, sub_generation
         )
-        if newest == UNKNOWN_PHANTOM:
+        if unknown:
             return PHANTOMS, offsets, codes, True
         held = assign_owned_partitions(
-            shape, potential, racks, phantoms, holder, offsets, codes,
-            present, generation, sub_generation, cooperative, facts,
-        )  # fmt: skip
+            shape, potential, racks, phantoms, holder, offsets, codes, mine, sub_generation, facts
+        )
     else:
         numbers, unknown = numbers_of_claims(shape, phantoms, codes)
         if unknown:
             return PHANTOMS, offsets, codes, True
-        keeps, _, newest = settle_claims_one_by_one(
+        keeps, _ = settle_claims_one_by_one(
             shape.by_hash, numbers, shape.codes.size + phantoms.size, offsets,
-            present, generation, sub_generation, cooperative, release,
+            mine, newest, sub_generation, release,
         )  # fmt: skip
         held = assign_kept_claims(
             shape, potential, racks, phantoms.size, numbers, offsets, codes, keeps, facts
@@ -191,9 +190,7 @@ def build(
     fresh = unassigned_partitions(shape, potential, phantoms, held)
     facts[INITIALIZING] = held.size.max() == 0
     maybe_assign(shape, potential, racks, held, fresh)
-    previous = previous_owners(
-        shape, newest, offsets, codes, present, generation, sub_generation, cooperative
-    )
+    previous = previous_owners(shape, offsets, codes, mine, newest)
     facts[STRANGE] = is_strange(shape, potential, held, previous)
     settled = not facts[STRANGE]
     for t in potential.topics:
@@ -242,9 +239,8 @@ def balance(shape, potential, racks, phantoms, held, fresh, previous, facts, rel
 
 @inner
 def assign_owned_partitions(
-    shape, potential, racks, phantoms, holder, offsets, codes,
-    present, generation, sub_generation, cooperative, facts,
-):  # fmt: skip
+    shape, potential, racks, phantoms, holder, offsets, codes, mine, sub_generation, facts
+):
     """The lists with what members keep. Notes in ``facts`` whether anything had to be revoked."""
     total = shape.codes.size
     count = revoke_unsubscribed(shape, potential, racks, phantoms, holder, facts)
@@ -261,12 +257,11 @@ def assign_owned_partitions(
             partition = codes[k] - (topic << 32)
             x = base[topic] + partition
             if partition >= partitions[topic]:
-                x = number_of_phantom(codes[k], shape, phantoms)
+                x = number_of_phantom(codes[k], phantoms, total)
             if holder[x] != m:
                 continue
             if where[x, OWNER] == m:
-                mine = claimed_generation(m, cooperative, present, generation, sub_generation)
-                if mine <= max(sub_generation[m], NO_GENERATION):
+                if mine[m] <= max(sub_generation[m], NO_GENERATION):
                     continue
                 log[where[x, ENTRY], MEMBER] = DEAD
                 size[m] -= 1
@@ -663,9 +658,7 @@ def maybe_assign(shape, potential, racks, held, fresh):
 
 
 @inner
-def previous_owners(
-    shape, newest, offsets, codes, present, generation, sub_generation, cooperative
-):
+def previous_owners(shape, offsets, codes, mine, newest):
     """``prevAssignment``: who claims a partition in the newest of the older generations.
 
     Returns int32[partitions], -1 for nobody; empty if no claim is older than the newest.
@@ -673,15 +666,13 @@ def previous_owners(
     older = False
     for m in shape.by_hash:
         if offsets[m] < offsets[m + 1]:
-            mine = claimed_generation(m, cooperative, present, generation, sub_generation)
-            older = older or mine < newest
+            older = older or mine[m] < newest
     if not older:
         return np.empty(0, dtype=np.int64)
     previous = np.full(shape.codes.size, NOBODY, dtype=np.int64)
     of_generation = np.empty(shape.codes.size, dtype=np.int64)
     for m in shape.by_hash:
-        mine = claimed_generation(m, cooperative, present, generation, sub_generation)
-        if mine >= newest:
+        if mine[m] >= newest:
             continue
         for k in range(offsets[m], offsets[m + 1]):
             topic = codes[k] >> 32
@@ -689,9 +680,9 @@ def previous_owners(
             if shape.base[topic] < 0 or partition >= shape.partitions[topic]:
                 continue
             x = shape.base[topic] + partition
-            if previous[x] == NOBODY or mine > of_generation[x]:
+            if previous[x] == NOBODY or mine[m] > of_generation[x]:
                 previous[x] = m
-                of_generation[x] = mine
+                of_generation[x] = mine[m]
     return previous
 
 
