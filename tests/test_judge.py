@@ -1,8 +1,11 @@
 """Kafka's own tests judge our assignments; skipped where Java, Maven or the jars are missing."""
 
+import json
+import shlex
+
 import pytest
 
-from assignlab import judge
+from assignlab import judge, kafka_tests, scorecard
 from assignlab.oracle import OriginalsUnavailable
 
 
@@ -13,14 +16,48 @@ def run(*arguments, **options):
         pytest.skip(f"Kafka's tests cannot be run: {missing}")
 
 
-def test_kafkas_tests_accept_our_assignments():
-    cases = run(judge.answering(), without=judge.ASSERT_NOTHING)
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory):
+    """(cases, the group documents that were asked)."""
+    asked = tmp_path_factory.mktemp("judge") / "asked.jsonl"
+    command = f"tee {shlex.quote(str(asked))} | {shlex.join(judge.answering())}"
+    cases = run(["sh", "-c", command], without=judge.ASSERT_NOTHING)
+    return cases, [json.loads(line) for line in asked.read_text().splitlines()]
+
+
+def test_kafkas_tests_accept_our_assignments(judged):
+    cases, _ = judged
     assert [case for case in cases if case.failed] == []
     assert len(cases) == 334 - 12
     assert sum(case.calls > 0 for case in cases) == 309 - 12
     # what is left makes no assignment: the objects' own serialization, sorting, configuration
     inside = judge.without_assignment(cases)
     assert set(inside) == set(judge.CLASSES) - {"RangeAssignorTest", "RoundRobinAssignorTest"}
+
+
+def described(document):
+    """What a group document says, whatever the order of members, topics and replicas."""
+    told = ("id", "topics", "instance", "rack", "generation", "sub_generation")
+    members = [[m.get(name) for name in told] + [m.get("owned", [])] for m in document["members"]]
+    topics = [
+        (t["name"], t["partitions"], [sorted(map(rack, racks)) for racks in t.get("racks", [])])
+        for t in document["topics"]
+    ]
+    return json.dumps([document["strategy"], sorted(members), sorted(topics)])
+
+
+def rack(name):
+    """Kafka's tests name their racks by one letter; the judge puts a replica into a rack more."""
+    return name if len(name) == 1 else kafka_tests.ELSEWHERE
+
+
+def test_the_groups_of_the_scorecard_are_those_that_kafkas_tests_ask_about(judged):
+    _, documents = judged
+    asked = set(map(described, documents))
+    claims = [e for e in scorecard.examples() if e.fixture == kafka_tests.FIXTURE]
+    assert len(claims) == 384
+    for example in claims:
+        assert described({"strategy": example.strategy, **example.group}) in asked, example.case
 
 
 def test_kafkas_tests_can_fail():

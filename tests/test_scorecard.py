@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from assignlab import assignors, scorecard
+from assignlab import assignors, kafka_tests, scorecard
 from assignlab.oracle import Originals, OriginalsUnavailable
 
 FIXTURES = [f"F-{n:02}" for n in range(1, 25)] + ["000", "001", "002", "003", "004"]
@@ -18,13 +18,13 @@ def table():
 
 def test_every_fixture_and_article_has_its_rows(table):
     assert set(FIXTURES) <= set(table["fixture"])
-    assert len(table) >= 190
+    assert len(table) >= 570
     assert table["case"].is_unique
 
 
 def test_ours_is_what_the_original_answered(table):
     both = table[(table["ours"] != "") & (table["the jar's"] != "")]
-    assert len(both) >= 170
+    assert len(both) >= 550
     assert both["ours"].tolist() == both["the jar's"].tolist()
 
 
@@ -71,6 +71,43 @@ def test_the_record_asks_what_the_file_says():
             assert member.items() >= described.items()
 
 
+def test_every_line_of_kafkas_tests_is_transcribed_or_left_out_for_a_reason(table):
+    lines = kafka_tests.lines()
+    assert lines.loc["transcribed", "AbstractStickyAssignorTest"] == 100
+    assert lines["all"].sum() == 393  # assertions in the bytecode of the five test classes
+    rows = table[table["fixture"] == kafka_tests.FIXTURE]
+    assert set(rows["verdict"]) == {scorecard.MATCH}
+    sources = {source.partition(", ")[2].partition(".")[0] for source in rows["source"]}
+    assert sources == set(lines.columns) - {"all"}
+
+
+def test_a_group_of_kafkas_tests_is_asked_in_its_forms():
+    """As RangeAssignorTest builds them: three replicas on three racks, and a switch for racks."""
+    name = "RangeAssignorTest.testTwoConsumersOneTopicTwoPartitions"
+    forms = [e.group for e in scorecard.examples() if e.source.endswith(name)]
+    racks = [[member.get("rack") for member in group["members"]] for group in forms]
+    assert racks == [[None, None], ["a", "b"], ["a", "b"]]
+    topics = [group["topics"] for group in forms]
+    assert topics[0] == topics[1] == [{"name": "topic1", "partitions": 2}]
+    assert topics[2][0]["racks"] == [["a", "b", "c", "z"], ["b", "c", "a"]]
+
+
+def test_only_moved_partitions_are_transfers():
+    group = scorecard.described(
+        {"topics": {"t": 3}, "members": {"a": {"topics": ["t"], "owned": "tp0 tp1"}, "b": ["t"]}}
+    )
+    answer = {"assignment": {"a": [["t", 0]], "b": [["t", 1], ["t", 2]]}}
+    assert scorecard.transfers(group, answer) == "tp1: b"
+    assert scorecard.printed("transfers", group, {"tp1": "b"}) == "tp1: b"
+
+
+def test_a_claim_about_some_members_leaves_the_others_aside():
+    example = next(e for e in scorecard.examples() if e.of)
+    assert example.of == ("consumer1",)
+    answer = {"assignment": {m["id"]: [] for m in example.group["members"]}}
+    assert scorecard.read_off(example, example.group, answer, None) == "consumer1: -"
+
+
 def test_a_claim_that_names_a_stranger_is_refused():
     group = {"topics": [], "members": [{"id": "a", "topics": []}]}
     with pytest.raises(ValueError, match="'b'"):
@@ -80,7 +117,7 @@ def test_a_claim_that_names_a_stranger_is_refused():
 def test_the_newest_release_still_answers_as_recorded():
     """The others are asked again by ``python -m assignlab.scorecard``: a JVM for each release."""
     cases = [c for c, record in scorecard.recorded().items() if record.get("strategy") in NEWEST]
-    assert len(cases) > 50
+    assert len(cases) > 400
     try:
         with Originals() as originals:
             assert scorecard.recheck(originals, cases) == []

@@ -1,7 +1,8 @@
 """The scorecard: what texts claim an assignor gives, what ours gives, what the original gives.
 
 ``published/examples.yaml`` holds the claims: a source, a group, a strategy, and the printed lists
-or numbers. ``published/originals.jsonl`` holds the very group documents that were asked, with what
+or numbers; those of Kafka's own tests come from :mod:`assignlab.kafka_tests`.
+``published/originals.jsonl`` holds the very group documents that were asked, with what
 the original answered, so that the table needs no Java:
 
     python -m assignlab.scorecard --record    # ask the live originals anew
@@ -25,7 +26,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from assignlab import assignors, hashes
+from assignlab import assignors, hashes, kafka_tests
 from assignlab import document as documents
 from assignlab.errors import AssignlabError
 from assignlab.histories import traits
@@ -65,7 +66,9 @@ class Example:
 
     ``case`` is its name, as in the recorded answers; ``before`` the case of the same group one
     rebalance earlier. ``group`` is the group as the text has it, ``rates`` what its partitions
-    carry. A claim without a strategy cannot be checked here.
+    carry; ``of`` the members that the claim is about, where not all. ``stated``: the members'
+    claims stand in the group, and those without one have none. A claim without a strategy cannot
+    be checked here.
     """
 
     fixture: str
@@ -81,6 +84,8 @@ class Example:
     group: Document | None = None
     rates: dict[str, list[int]] | None = None
     before: str | None = None
+    of: tuple[str, ...] = ()
+    stated: bool = False
 
 
 # ---- reading the claims --------------------------------------------------------------------------
@@ -91,7 +96,7 @@ def examples() -> tuple[Example, ...]:
     """All claims, in the order of the file; rebalances of which a text prints nothing included."""
     found: list[Example] = []
     numbers: Counter = Counter()
-    for entry in yaml.safe_load(EXAMPLES.read_text(encoding="utf-8")):
+    for entry in _entries():
         origin = {name: entry[name] for name in ("fixture", "kind", "source", "about")}
         if "beyond" in entry:
             case = _numbered(numbers, entry["fixture"])
@@ -106,8 +111,16 @@ def examples() -> tuple[Example, ...]:
             if groups == [None]:
                 found.append(_sent(origin, asked, case))
             else:
-                found += _history(origin, groups, asked, case)
+                found += _history(origin, groups, asked, case, entry.get("stated", False))
     return tuple(found)
+
+
+def _entries() -> Iterator[dict]:
+    for entry in yaml.safe_load(EXAMPLES.read_text(encoding="utf-8")):
+        if entry == {"include": "kafka_tests"}:
+            yield from kafka_tests.entries()
+        else:
+            yield entry
 
 
 def _numbered(numbers: Counter, fixture: str) -> str:
@@ -115,7 +128,9 @@ def _numbered(numbers: Counter, fixture: str) -> str:
     return f"{fixture}/{numbers[fixture]}"
 
 
-def _history(origin: dict, groups: list, asked: dict, case: str) -> Iterator[Example]:
+def _history(
+    origin: dict, groups: list, asked: dict, case: str, stated: bool
+) -> Iterator[Example]:
     """One example per group; each group is the one before, after something happened to it."""
     single = len(groups) == 1
     before = None
@@ -124,11 +139,12 @@ def _history(origin: dict, groups: list, asked: dict, case: str) -> Iterator[Exa
         told = asked if single else asked.get(i, {})
         document = described(group)
         measure = asked.get("measure", "lists")
+        of = tuple(asked.get("of", ()))
         name = case if single else f"{case}.{i}"
         yield Example(
             **origin,
             case=name,
-            claimed="" if claimed is None else printed(measure, document, claimed),
+            claimed="" if claimed is None else printed(measure, limited(document, of), claimed),
             verdict=told.get("verdict", MATCH),
             why=told.get("why", ""),
             strategy=asked["strategy"],
@@ -136,6 +152,8 @@ def _history(origin: dict, groups: list, asked: dict, case: str) -> Iterator[Exa
             group=document,
             rates=group.get("rates"),
             before=before,
+            of=of,
+            stated=stated,
         )
         before = name
 
@@ -182,7 +200,7 @@ def described(group: dict) -> Document:
     [{'id': 'a', 'topics': ['t0', 't1']}]
     """
     topics = [
-        {"name": name, **(facts if isinstance(facts, dict) else {"partitions": facts})}
+        {"name": name, **_topic(facts)}
         for pattern, facts in group["topics"].items()
         for name in spelled_out(pattern)
     ]
@@ -196,6 +214,15 @@ def described(group: dict) -> Document:
             facts["owned"] = [_pair(text) for text in facts["owned"].split()]
         members += [{"id": name, **facts} for name in spelled_out(pattern)]
     return {"topics": topics, "members": members}
+
+
+def _topic(facts: int | dict) -> dict:
+    """A number of partitions, or all facts; racks may be words, a letter per replica."""
+    if isinstance(facts, int):
+        return {"partitions": facts}
+    if isinstance(facts.get("racks"), str):
+        return {**facts, "racks": [list(replicas) for replicas in facts["racks"].split()]}
+    return facts
 
 
 def spelled_out(pattern: str) -> list[str]:
@@ -306,6 +333,24 @@ def taken(document: Document, answer: Answer, *_) -> str:
     return str(sum(owners.get(pair, id) != id for id, pair in claims))
 
 
+def transfers(document: Document, answer: Answer, *_) -> str:
+    """Every partition that somebody else claims than the member that gets it, and that member."""
+    claims: dict[tuple, set[str]] = {}
+    for member in document["members"]:
+        for pair in member.get("owned", []):
+            claims.setdefault(tuple(pair), set()).add(member["id"])
+    moved = {
+        short(pair): owner
+        for pair, owner in sorted(_owners(answer).items())
+        if claims.get(pair, set()) - {owner}
+    }
+    return _moves(moved)
+
+
+def _moves(owners: dict[str, str]) -> str:
+    return "; ".join(f"{partition}: {member}" for partition, member in owners.items())
+
+
 def withheld(document: Document, answer: Answer, *_) -> str:
     """Partitions that nobody gets in this round of a cooperative rebalance."""
     there = sum(topic["partitions"] for topic in document["topics"])
@@ -367,6 +412,7 @@ MEASURES: dict[str, Callable[..., str]] = {
     "moved": moved,
     "kept": kept,
     "taken": taken,
+    "transfers": transfers,
     "withheld": withheld,
     "twice": twice,
     "topic gap": topic_gap,
@@ -384,13 +430,22 @@ def read_off(example: Example, document: Document, answer: Answer, before: Answe
     """What an answer says about the claim, in the words of the claim."""
     if "error" in answer:
         return error_class(answer)
-    return MEASURES[example.measure](document, answer, before, example.rates)
+    return MEASURES[example.measure](limited(document, example.of), answer, before, example.rates)
+
+
+def limited(document: Document, of: tuple[str, ...]) -> Document:
+    """The document with these members only; with all where none are named."""
+    if not of:
+        return document
+    return {**document, "members": [m for m in document["members"] if m["id"] in of]}
 
 
 def printed(measure: str, document: Document, claimed: Any) -> str:
     """The claim as text; lists come in the order of the members, absent members own nothing."""
     if not isinstance(claimed, dict):
         return str(claimed)
+    if measure == "transfers":
+        return _moves(claimed)
     unknown = claimed.keys() - {member["id"] for member in document["members"]}
     if unknown:
         raise ValueError(f"the claim names {sorted(unknown)}, who are not in the group")
@@ -438,7 +493,7 @@ def record(originals: Originals) -> Iterator[Document]:
             continue
         generation[example.case] = generation.get(example.before, 0) + 1
         document = {"strategy": example.strategy, **example.group}
-        if example.before:
+        if example.before and not example.stated:
             document = claiming(document, answers[example.before], generation[example.before])
         send = document
         if traits(example.strategy).claims:
