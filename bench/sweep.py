@@ -38,10 +38,10 @@ def scenarios(count: int) -> list[Scenario]:
     return sweep.grid(members=10, topics=10, partitions=100, seed=range(count), events=EVENTS)
 
 
-def on_spark(asked, strategies) -> tuple[float, list[Path]]:
-    """(seconds, files) of the sweep."""
+def on_spark(asked, strategies, slices: int | None = None) -> tuple[float, list[Path]]:
+    """(seconds, files) of the sweep, cut as a user's would be where ``slices`` says nothing."""
     began = time.perf_counter()
-    table = sweep.run(asked, strategies, name="bench")
+    table = sweep.run(asked, strategies, name="bench", slices=slices)
     seconds = time.perf_counter() - began
     return seconds, sorted(Path(table.path).glob("*.parquet"))
 
@@ -112,7 +112,7 @@ def compare(asked, folder: Path) -> int:
     strategies = asked.strategies
     began = time.perf_counter()
     session()
-    on_spark(scenarios(2 * cores()), strategies)
+    on_spark(scenarios(2 * cores()), strategies, slices=cores())  # a worker on every core
     print(f"start of Spark, its workers and their code: {time.perf_counter() - began:.1f} s")
     began = time.perf_counter()
     with multiprocessing.get_context("spawn").Pool(cores(), ready, (strategies,)) as pool:

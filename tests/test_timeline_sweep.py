@@ -1,7 +1,5 @@
 """Histories in simulated time on Spark: the same table as without, errors as rows."""
 
-import functools
-import json
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -92,9 +90,3 @@ def test_bad_sweeps_are_refused(asked, says):
 def test_a_bad_name_of_a_table_is_refused():
     with pytest.raises(SweepError, match="not a name"):
         timeline.sweep(trials(), rolling.play, name="a/b")
-
-
-def test_trials_come_back_from_json():
-    for trial in trials():
-        make = functools.partial(sweeps.trial_of, rolling.Trial)
-        assert make(json.dumps(vars(trial))) == trial

@@ -5,15 +5,16 @@ its time, or takes its process down, costs the child, becomes an error record, a
 goes on behind it. Where the system cannot fork, they run in the task, without a limit of time.
 """
 
-import json
 import mmap
 import os
+import pickle
 import signal
 import struct
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import accumulate
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -35,7 +36,7 @@ COLUMNS = (
 
 TYPES = {"string": pa.string(), "int64": pa.int64(), "float64": pa.float64(), "bool": pa.bool_()}
 SCHEMA = pa.schema([(column.name, TYPES[column.type]) for column in COLUMNS])
-WRITTEN = pa.schema([("slice", pa.int32()), ("rows", pa.int64())])
+WRITTEN = pa.schema([("slice", pa.int32()), ("failed", pa.int64())])
 ROWS_PER_BATCH = 4096
 SECONDS_PER_BATCH = 0.5
 MARK = struct.Struct("q")
@@ -45,15 +46,14 @@ SCENARIO_NAMES = [column.name for column in rebalance.SCENARIO_COLUMNS]
 class Subject(NamedTuple):
     """What a sweep plays, and which table it makes of it; functions of modules, so that it travels.
 
-    ``columns``: of a record, ``scenario`` first, with the ``key`` among them; ``scenario_of``: a
-    scenario from its JSON; ``records(scenario, strategies)``: records without their first column;
-    ``lost(scenario, strategy, why)``: the error record likewise; ``load(strategy)``: have the code
-    that a strategy needs in this process.
+    ``columns``: of a record, ``scenario`` first, with the ``key`` and ``error`` among them;
+    ``records(scenario, strategies)``: records without their first column; ``lost(scenario,
+    strategy, why)``: the error record likewise; ``load(strategy)``: have the code that a strategy
+    needs in this process.
     """
 
     columns: tuple[Column, ...]
     key: tuple[str, ...]
-    scenario_of: Callable[[str], Any]
     records: Callable[[Any, Sequence[str]], Iterable[tuple]]
     lost: Callable[[Any, str, str], tuple]
     load: Callable[[str], None]
@@ -62,12 +62,6 @@ class Subject(NamedTuple):
     def schema(self) -> pa.Schema:
         """The columns for Arrow."""
         return pa.schema([(column.name, TYPES[column.type]) for column in self.columns])
-
-
-def scenario_of(fields: str) -> Scenario:
-    """The scenario whose fields were written as JSON."""
-    values = json.loads(fields)
-    return Scenario(**values | {"events": tuple(values["events"])})
 
 
 def records(scenario: Scenario, strategies: Sequence[str]) -> Iterable[tuple]:
@@ -83,9 +77,7 @@ def lost(scenario: Scenario, strategy: str, why: str) -> tuple:
     return tuple(values.values())
 
 
-REBALANCES = Subject(
-    COLUMNS, ("scenario", "strategy", "step"), scenario_of, records, lost, warm.load
-)
+REBALANCES = Subject(COLUMNS, ("scenario", "strategy", "step"), records, lost, warm.load)
 """Rebalances, one after the other: what :func:`assignlab.sweep.run` plays."""
 
 
@@ -99,29 +91,31 @@ def write_slice(
 ) -> Iterator[pa.RecordBatch]:
     """Play one slice and leave its records as one Parquet file: what a sweep hands to ``mapInArrow``.
 
-    ``batches``: the slice's scenarios, columns ``slice``, ``scenario``, ``cost`` and ``fields``;
-    ``limit``: see :func:`simulate`; ``progress``: the folder to :func:`report` to; ``table``: the
-    folder of the table, which driver and executors share. Only the number of rows goes back
-    through Spark: writing here spares the records the way through the JVM, row by row. A task that
-    is run twice writes the same file again, whole.
+    ``batches``: one row, columns ``slice`` and ``jobs``: pickled (number, cost, scenario), the
+    costly ones first; ``limit``: see :func:`simulate`; ``progress``: the folder to :func:`report`
+    to; ``table``: the folder of the table, which driver and executors share. Only the number of
+    error records goes back through Spark: writing here spares the records the way through the JVM,
+    row by row. A task that is run twice writes the same file again, whole.
     """
     rows = [row for batch in batches for row in batch.to_pylist()]
     if not rows:
         return
+    [row] = rows
+    number, jobs = row["slice"], pickle.loads(row["jobs"])
     for strategy in strategies:
         # Before the children are forked, so that none of them has to.
         subject.load(strategy)
-    rows.sort(key=lambda row: (-row["cost"], row["scenario"]))
-    jobs = [(row["scenario"], subject.scenario_of(row["fields"])) for row in rows]
-    number, written = rows[0]["slice"], 0
+    costs = list(accumulate(cost for _, cost, _ in jobs))
+    failed = 0
     part = Path(table) / f".{number}.{uuid4().hex}.part"
     with pq.ParquetWriter(part, subject.schema) as file:
-        for done, batch in simulate(jobs, strategies, limit, subject):
-            report(Path(progress), number, done, sum(row["cost"] for row in rows[:done]))
+        played = [(scenario, what) for scenario, _, what in jobs]
+        for done, batch in simulate(played, strategies, limit, subject):
+            report(Path(progress), number, done, costs[done - 1] if done else 0.0)
             file.write_batch(batch)
-            written += batch.num_rows
+            failed += batch.num_rows - batch.column("error").null_count
     part.replace(part.with_name(f"slice-{number:05}.parquet"))
-    yield pa.RecordBatch.from_pydict({"slice": [number], "rows": [written]}, schema=WRITTEN)
+    yield pa.RecordBatch.from_pydict({"slice": [number], "failed": [failed]}, schema=WRITTEN)
 
 
 def report(folder: Path, slice: int, done: int, cost: float) -> None:

@@ -137,8 +137,8 @@ def spread(
 ) -> "Table":  # fmt: skip
     """Have Spark play what was asked, whatever its subject; see :func:`run`.
 
-    ``scenarios``: dataclasses that ``subject.scenario_of`` makes again from their fields as JSON;
-    ``costs``: about how many seconds each takes.
+    ``scenarios``: what ``subject`` plays, of a class that the executors can import; ``costs``:
+    about how many seconds each takes.
     """
     spark = session()
     began = time.monotonic()
@@ -148,7 +148,7 @@ def spread(
     (part / "progress").mkdir(parents=True)
     try:
         with Progress(part / "progress", costs):
-            write(spark, scenarios, strategies, limit, dealt, costs, part, subject)
+            failed = write(spark, scenarios, strategies, limit, dealt, costs, part, subject)
         seconds = round(time.monotonic() - began, 3)
         description = describe(scenarios, strategies, seconds, subject.columns)
         write_json(part / "table" / DESCRIPTION, description)
@@ -156,7 +156,8 @@ def spread(
     finally:
         shutil.rmtree(part, ignore_errors=True)
     table = Table(path, subject)
-    table.tell_failures()
+    if failed:
+        table.tell_failures()
     return table
 
 
@@ -219,14 +220,18 @@ def deal(costs: Sequence[float], slices: int) -> list[int]:
 
 def write(
     spark, scenarios, strategies, limit, dealt, costs, part: Path, subject: Subject
-) -> None:
-    """Let Spark play the scenarios; every task writes its slice of the table to ``part/table``."""
+) -> int:
+    """Let Spark play the scenarios; every task writes its slice of the table to ``part/table``.
+
+    Returns how many simulations failed.
+    """
+    slices: list[list[tuple]] = [[] for _ in range(max(dealt) + 1)]
+    for i in sorted(range(len(costs)), key=lambda i: (-costs[i], i)):
+        slices[dealt[i]].append((i, costs[i], scenarios[i]))
     jobs = pa.table(
         {
-            "slice": pa.array(dealt, pa.int32()),
-            "scenario": pa.array(range(len(scenarios)), pa.int64()),
-            "cost": pa.array(costs, pa.float64()),
-            "fields": [json.dumps(dataclasses.asdict(scenario)) for scenario in scenarios],
+            "slice": pa.array(range(len(slices)), pa.int32()),
+            "jobs": pa.array([pickle.dumps(slice) for slice in slices], pa.binary()),
         }
     )
     progress, table = str(part / "progress"), part / "table"
@@ -243,14 +248,15 @@ def write(
         yield from write_slice(batches, strategies, limit, progress, place, pickle.loads(pickled))
 
     done = (
-        spark.createDataFrame(jobs.sort_by([("cost", "descending"), ("scenario", "ascending")]))
-        .repartitionById(max(dealt) + 1, "slice")
-        .mapInArrow(play, "slice int, rows long")
+        spark.createDataFrame(jobs)
+        .repartitionById(len(slices), "slice")
+        .mapInArrow(play, "slice int, failed long")
         .collect()
     )
     files = {file.name for file in table.glob("slice-*.parquet")}
-    if len(done) != len(set(dealt)) or len(files) != len(done):
-        raise SweepError(f"{len(set(dealt))} slices were dealt, {len(files)} files are in {table}")
+    if len(done) != len(slices) or len(files) != len(done):
+        raise SweepError(f"{len(slices)} slices were dealt, {len(files)} files are in {table}")
+    return sum(row["failed"] for row in done)
 
 
 def take_place(new: Path, path: Path) -> None:

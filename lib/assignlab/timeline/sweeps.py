@@ -7,7 +7,6 @@ a trial a record, as a dict of numbers and words, or a list of records. What the
 of time, error rows and the table are is told in :mod:`assignlab.sweep`, which does the work.
 """
 
-import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -51,7 +50,6 @@ def sweep(
     subject = Subject(
         columns,
         ("scenario", "record"),
-        partial(trial_of, type(trials[0])),
         partial(records, play, columns),
         partial(lost, columns),
         partial(load, play, trials[0]),
@@ -115,11 +113,6 @@ def plain(made: dict | list[dict]) -> list[dict]:
         {k: value.item() if isinstance(value, np.generic) else value for k, value in record.items()}
         for record in made
     ]
-
-
-def trial_of(kind: type, fields: str) -> Any:
-    """A trial from its fields as JSON."""
-    return kind(**json.loads(fields))
 
 
 def records(
