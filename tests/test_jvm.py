@@ -130,6 +130,20 @@ def histories(seed, count):
         yield {"how": "first", "argument": -1, "hashes": hashes, "rank": None, "steps": steps}
 
 
+def removals(seed, count):
+    """Seeded maps, mostly crowded, from which keys are taken."""
+    random_ = random.Random(seed)
+    for _ in range(count):
+        n = random_.choice((1, 9, 12, 24, 49, 100))
+        if random_.random() < 0.3:
+            case = {"names": colliding(7, n)}
+            random_.shuffle(case["names"])
+        else:
+            case = {"hashes": hash_family(random_, n), "rank": random_.sample(range(n), n)}
+        gone = random_.sample(range(n), random_.randrange(n + 1))
+        yield {"how": "left", "argument": -1, **case, "steps": [~x for x in gone]}
+
+
 def line(case):
     """A case as HashWalks.java reads it."""
     if "names" in case:
@@ -168,16 +182,23 @@ def firsts(case):
     return answer, not sets.tree[0]
 
 
+def left(case):
+    """Our answer to removals: (positions, certain)."""
+    hashes, rank = keys_of(case)
+    gone = np.array([~step for step in case["steps"]], dtype=np.int64)
+    return jvm.hash_map_order_without(hashes, gone, rank).tolist(), True
+
+
 def answer(case):
     """Our answer to any case."""
-    return firsts(case) if case["how"] == "first" else walk(case)
+    return {"first": firsts, "left": left}.get(case["how"], walk)(case)
 
 
 @pytest.fixture(scope="module")
 def fresh():
     """Thousands of cases with Java's answers; every uncertain one is asked a second time."""
     jdk()
-    asked = [*cases(1, 2500), *histories(2, 250)]
+    asked = [*cases(1, 2500), *histories(2, 250), *removals(3, 1500)]
     asked += [case for case in asked if not answer(case)[1]]
     if java_major() >= 19:  # these copy into smaller tables
         asked = [case for case in asked if case["how"] not in COPIED]

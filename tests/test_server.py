@@ -158,6 +158,50 @@ def test_a_member_without_topics_was_an_error_in_3_7():
     )
 
 
+def racked(strategy, topics, members):
+    """``topics``: {name: racks of each partition}; ``members``: {id: (rack, topics, owned)}."""
+    return document.answer(
+        {
+            "strategy": strategy,
+            "topics": [
+                {"name": name, "partitions": len(racks), "racks": racks}
+                for name, racks in topics.items()
+            ],
+            "members": [
+                {"id": name, "rack": rack, "topics": named, "owned": owned}
+                for name, (rack, named, owned) in members.items()
+            ],
+        }
+    )
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_only_3_7_looks_at_racks_and_there_they_go_before_stickiness(seed):
+    r = random.Random(seed)
+    racks = {"t": [[r.choice("ab")] for _ in range(8)]}
+    racks["t"][:4] = [["a"], ["b"], ["a"], ["b"]]
+    held = {"C0": [], "C1": []}
+    for partition in range(8):
+        held[r.choice(("C0", "C1"))].append(["t", partition])
+    members = {"C0": ("a", ["t"], held["C0"]), "C1": ("b", ["t"], held["C1"])}
+    plain = {name: (topics, owned) for name, (_, topics, owned) in members.items()}
+    for later in ("server-uniform@3.9", "server-uniform@4.0.0", "server-uniform"):
+        assert racked(later, racks, members) == answer(later, {"t": 8}, plain)
+    reply = racked("server-uniform@3.7", racks, members)["assignment"]
+    assert sizes({"assignment": reply}) == [4, 4]
+    in_a = sum(rack == ["a"] for rack in racks["t"])
+    matching = sum(racks["t"][p] == [rack] for m, rack in (("C0", "a"), ("C1", "b"))
+                   for _, p in reply[m])  # fmt: skip
+    assert matching == min(in_a, 4) + min(8 - in_a, 4)
+
+
+def test_with_racks_3_7_may_give_a_partition_to_a_member_that_does_not_read_the_topic():
+    racks = {"t": [["a"], ["b"], ["b"]], "u": [["b"]]}
+    members = {"C0": (None, ["t"], []), "C1": ("b", ["t", "u"], []), "C2": ("b", ["u"], [])}
+    reply = racked("server-uniform@3.7", racks, members)["assignment"]
+    assert reply == {"C0": [["t", 0]], "C1": [["t", 2], ["u", 0]], "C2": [["t", 1]]}
+
+
 def test_range_was_sticky_before_3_9():
     members = {"a": (["t"], [["t", 2], ["t", 3]]), "b": (["t"], [])}
     later = answer("server-range", {"t": 4}, members)["assignment"]

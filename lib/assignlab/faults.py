@@ -165,6 +165,11 @@ def racks_in_play(state: State) -> bool:
     return state.racks
 
 
+def racks_and_subscriptions_differ(state: State) -> bool:
+    """Both members and partitions have racks, and members do not all name the same topics."""
+    return state.racks and not state.equal
+
+
 def older_generations(state: State) -> bool:
     """Members claim in different generations, or some in none."""
     return len({_generation(member) for member in state.members.values()}) > 1
@@ -258,6 +263,9 @@ FAULTS = (
            "NoSuchElementException")),
     Fault("member without topics (KAFKA-16930)", member_without_topics.__doc__,
           _these("server-uniform@3.7"), member_without_topics, throws=("NullPointerException",)),
+    Fault("racks and different subscriptions", racks_and_subscriptions_differ.__doc__,
+          _these("server-uniform@3.7"), racks_and_subscriptions_differ, ("subscribed",),
+          ("PartitionAssignorException",)),
     Fault("topic recreated smaller, on the coordinator", claims_beyond_the_end.__doc__,
           lambda strategy: strategy.startswith("server-"), claims_beyond_the_end,
           ("existing", "complete", "fixed_point", "keeps_most", "floor_and_ceiling", "even_topics",

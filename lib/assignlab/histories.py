@@ -46,14 +46,18 @@ ODD_ROOMS = ("plain", "a@b@c", "@x", "x@", "r0@y@")
 
 @dataclass(frozen=True)
 class Traits:
-    """What the clients of a strategy's release send, and what that release endures."""
+    """What the clients of a strategy's release send, and what that release endures.
+
+    ``racks``: how many groups have racks; ``missing_topics``: how many name topics that do not
+    exist; ``big``: how many are large; ``mixed``: how many have clients of several releases.
+    """
 
     claims: bool
     cooperative: bool
     generation: bool
     sub_generation: bool
     static: bool
-    racks: bool
+    racks: float
     missing_topics: float
     big: float = 0.03
     mixed: float = 0.15
@@ -67,10 +71,11 @@ def traits(strategy: str) -> Traits:
         # The originals take seconds: MetaQ builds a ring for every topic and consumer, and every
         # consumer of Kafka 0.8 parses all registrations.
         big = 0 if strategy.startswith(("metaq-consistent-hash", "scala-")) else 0.03
-        return Traits(False, False, False, False, False, False, missing_topics=0.25, big=big)
+        return Traits(False, False, False, False, False, 0, missing_topics=0.25, big=big)
     if strategy.startswith("server-"):
-        static = strategy != "server-simple"
-        return Traits(True, False, False, False, static, False, missing_topics=0.25)
+        static = not strategy.startswith("server-simple")
+        racks = 0.5 if strategy == "server-uniform@3.7" else 0  # the only one that looks at them
+        return Traits(True, False, False, False, static, racks, missing_topics=0.25)
     base, _, version = strategy.partition("@")
     release = tuple(int(part) for part in version.split(".")) if version else (99,)
     claims = base in ("sticky", "cooperative-sticky")
@@ -80,7 +85,7 @@ def traits(strategy: str) -> Traits:
         generation=claims and release >= (2, 3),
         sub_generation=claims and release >= (3, 4),
         static=release >= (2, 4),
-        racks=release >= (3, 4),
+        racks=0.3 if release >= (3, 4) else 0,
         # Before 2.3 the sticky assignor throws on every topic without metadata.
         missing_topics=0.03 if base == "sticky" and release < (2, 3) else 0.25,
     )
@@ -97,7 +102,7 @@ def client_traits(strategy: str) -> Traits:
         generation=claims and not cooperative,
         sub_generation=cooperative,
         static=strategy.startswith(("franz-go-", "kafka-python-", "librdkafka-")),
-        racks=strategy in ("librdkafka-range", "librdkafka-cooperative-sticky"),
+        racks=0.3 if strategy in ("librdkafka-range", "librdkafka-cooperative-sticky") else 0,
         missing_topics=0.25,
         # A step of the general algorithm sorts all members in Python.
         big=0 if python and claims else 0.03,
@@ -149,7 +154,7 @@ class History:
         self.misses_topics = r.random() < self.traits.missing_topics
         self.has_idle_members = r.random() < 0.15
         self.has_static = self.traits.static and r.random() < 0.3
-        self.has_racks = self.traits.racks and r.random() < 0.3
+        self.has_racks = self.traits.racks > 0 and r.random() < self.traits.racks
         self.rack_gaps = r.random() < 0.5
         generations = self.traits.generation or self.traits.sub_generation
         self.mixed_clients = generations and r.random() < self.traits.mixed
@@ -591,10 +596,16 @@ class ServerHistory(History):
         self.seed = seed
         self.ids = self.random.choice(("none", "random", "random", "small", "equal hash codes"))
         self.claims_by_id = self.random.random() < 0.2
+        # As sets, racks are walked by their hash codes: r0, r1, r2; or, where equal, as they came.
+        if self.has_racks:
+            names = self.random.choice((RACKS, ("Aa", "BB", "r2"), ("", "zone-c", "zone-a")))
+            self.rack_names = dict(zip(RACKS, names, strict=True))
 
     def step(self) -> tuple[str, Document]:
         """As for any group; a topic keeps its id, and one that is gone is known by it alone."""
         event, document = super().step()
+        if self.has_racks:
+            self._rename_racks(document)
         if self.ids != "none":
             for topic in document["topics"]:
                 topic["id"] = self._id(topic["name"])
@@ -611,6 +622,17 @@ class ServerHistory(History):
         if "error" in answer and self.random.random() < 0.8:
             for member in self.members:
                 member.owned = None
+
+    def _rename_racks(self, document: Document) -> None:
+        for member in document["members"]:
+            if "rack" in member:
+                member["rack"] = self.rack_names.get(member["rack"], member["rack"])
+        for topic in document["topics"]:
+            if "racks" in topic:
+                topic["racks"] = [
+                    [self.rack_names.get(rack, rack) for rack in replicas]
+                    for replicas in topic["racks"]
+                ]
 
     def _id(self, name: str) -> str:
         r = random.Random(f"{self.seed}/{name}")

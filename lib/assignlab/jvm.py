@@ -367,6 +367,23 @@ def hash_map_order(
     return hash_map_walk(hashes, capacity, rank, newest_first, called_again)[0]
 
 
+def hash_map_order_without(
+    hashes: np.ndarray, removed: np.ndarray, rank: np.ndarray | None = None
+) -> np.ndarray:
+    """The order of a ``HashMap`` of default size whose keys were put and then in part removed.
+
+    ``removed``: int64[n], positions in ``hashes`` in the order in which they were removed; in a
+    tree a removal turns the order of those that stay. Returns the positions of these.
+    """
+    order, crowded = _walk_uncrowded(hashes, 16, False, False)
+    if crowded:
+        gone = tuple(removed.tolist())
+        return tree_bins.walk(spread_all(hashes), rank, 16, False, False, gone)[0]
+    stays = np.ones(order.size, dtype=np.bool_)
+    stays[removed] = False
+    return order[stays[order]]
+
+
 @njit
 def spread_all(hashes):
     """:func:`spread` of every hash code: int64[n]."""

@@ -703,6 +703,7 @@ BY_NAME: dict[str, tuple[str, ...]] = {
     "server-range@3.8": ("even_topics",),
     "server-uniform": ("fixed_point", "floor_and_ceiling", "keeps_most",
                        "keeps_before_it_receives"),
+    "server-uniform@3.7": ("floor_and_ceiling",),
     "server-uniform@3.9": ("floor_and_ceiling",),
     "server-uniform@4.0.0": ("fixed_point", "floor_and_ceiling"),
     "server-simple": ("nobody_idle",),

@@ -44,6 +44,7 @@ def walk(
     capacity: int,
     newest_first: bool,
     called_again: bool,
+    removed: tuple[int, ...] = (),
 ) -> tuple[np.ndarray, bool]:
     """Put keys one by one and walk the map: (order int64[n], whether Java fixes that order).
 
@@ -60,6 +61,8 @@ def walk(
             table = grown(nodes, table, x + 1)
     if called_again:
         table = grown(nodes, table, spreads.size)
+    for x in removed:
+        remove(nodes, table, x)
     return walked(nodes, table), not nodes.tied
 
 
@@ -310,3 +313,136 @@ def balance_insertion(nodes, root, x):
         nodes.red[parent] = False
         nodes.red[above] = True
         root = rotate(nodes, root, above, far, near)
+
+
+def remove(nodes, table, x):
+    """Take a key out of its bin (``removeNode``)."""
+    slot = nodes.hash[x] & (len(table) - 1)
+    if nodes.tree[x]:
+        remove_tree_node(nodes, table, slot, x)
+    elif table[slot] == x:
+        table[slot] = nodes.next[x]
+    else:
+        e = table[slot]
+        while nodes.next[e] != x:
+            e = nodes.next[e]
+        nodes.next[e] = nodes.next[x]
+
+
+def remove_tree_node(nodes, table, slot, x):
+    """Take a key out of a tree bin, from its chain and from the tree.
+
+    A tree that was small before is a list from then on; of others the root comes to the front.
+    """
+    root = table[slot]
+    previous, following = nodes.prev[x], nodes.next[x]
+    if previous == NIL:
+        table[slot] = following
+    else:
+        nodes.next[previous] = following
+    if following != NIL:
+        nodes.prev[following] = previous
+    if table[slot] == NIL:
+        return
+    while nodes.parent[root] != NIL:
+        root = nodes.parent[root]
+    left = nodes.left[root]
+    if nodes.right[root] == NIL or left == NIL or nodes.left[left] == NIL:
+        e = table[slot]
+        while e != NIL:
+            nodes.tree[e] = False
+            e = nodes.next[e]
+        return
+    if nodes.left[x] != NIL and nodes.right[x] != NIL:
+        root = swap_with_successor(nodes, root, x)
+    replacement = nodes.left[x] if nodes.left[x] != NIL else nodes.right[x]
+    if replacement != NIL:
+        root = replace(nodes, root, x, replacement)
+        nodes.parent[x] = NIL
+        nodes.red[replacement] = nodes.red[replacement] and nodes.parent[replacement] != NIL
+        if not nodes.red[x]:
+            root = balance_deletion(nodes, root, replacement)
+    else:
+        if not nodes.red[x]:
+            root = balance_deletion(nodes, root, x)
+        root = replace(nodes, root, x, NIL)
+        nodes.parent[x] = NIL
+    move_root_to_front(nodes, table, root)
+
+
+def replace(nodes, root, x, y):
+    """Hang ``y``, or nothing, below the parent of ``x`` in its place. Returns the root."""
+    above = nodes.parent[x]
+    if y != NIL:
+        nodes.parent[y] = above
+    if above == NIL:
+        return y
+    if nodes.left[above] == x:
+        nodes.left[above] = y
+    else:
+        nodes.right[above] = y
+    return root
+
+
+def swap_with_successor(nodes, root, x):
+    """Let ``x``, which has two children, change places and colours with the next key."""
+    s = nodes.right[x]
+    while nodes.left[s] != NIL:
+        s = nodes.left[s]
+    nodes.red[s], nodes.red[x] = nodes.red[x], nodes.red[s]
+    above, right, below = nodes.parent[s], nodes.right[x], nodes.right[s]
+    root = replace(nodes, root, x, s)
+    if above == x:
+        nodes.parent[x] = s
+        nodes.right[s] = x
+    else:
+        nodes.parent[x] = above
+        nodes.left[above] = x
+        nodes.right[s] = right
+        nodes.parent[right] = s
+    nodes.left[s] = nodes.left[x]
+    nodes.parent[nodes.left[s]] = s
+    nodes.left[x] = NIL
+    nodes.right[x] = below
+    if below != NIL:
+        nodes.parent[below] = x
+    return root
+
+
+def balance_deletion(nodes, root, x):
+    """Restore the red-black rules above ``x``, one black too few. Returns the root."""
+    while x != root:
+        parent = nodes.parent[x]
+        if nodes.red[x]:
+            nodes.red[x] = False
+            return root
+        if nodes.left[parent] == x:
+            near, far = nodes.left, nodes.right
+        else:
+            near, far = nodes.right, nodes.left
+        sibling = far[parent]
+        if sibling != NIL and nodes.red[sibling]:
+            nodes.red[sibling] = False
+            nodes.red[parent] = True
+            root = rotate(nodes, root, parent, near, far)
+            sibling = far[parent]
+        if sibling == NIL:
+            x = parent
+            continue
+        inside, outside = near[sibling], far[sibling]
+        inside_red = inside != NIL and nodes.red[inside]
+        outside_red = outside != NIL and nodes.red[outside]
+        if not inside_red and not outside_red:
+            nodes.red[sibling] = True
+            x = parent
+            continue
+        if not outside_red:
+            nodes.red[inside] = False
+            nodes.red[sibling] = True
+            root = rotate(nodes, root, sibling, far, near)
+            sibling = far[parent]
+        nodes.red[sibling] = nodes.red[parent]
+        nodes.red[far[sibling]] = False
+        nodes.red[parent] = False
+        return rotate(nodes, root, parent, near, far)
+    return root

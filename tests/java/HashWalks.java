@@ -7,10 +7,11 @@ import java.util.stream.Collectors;
 /**
  * Walks real HashMaps and HashSets: one case a line on stdin, one walk a line on stdout.
  *
- * Case: how, constructor argument (-1: none), keys, and for "first" the steps; parted by "|".
+ * Case: how, constructor argument (-1: none), keys, and for "first" and "left" the steps; parted by "|".
  * Keys are parted by blanks: hash:rank (Comparable), hash: (not Comparable), or x and the UTF-16
  * units in hex (String). Walk: slots of the table, then the positions of the keys.
  * For "first": +position adds, -position removes; answer: the first of the iterator after each.
+ * For "left": all keys are put, then removed as the steps say; answer: the walk.
  *
  * java --add-opens java.base/java.util=ALL-UNNAMED HashWalks.java
  */
@@ -114,6 +115,15 @@ public class HashWalks {
         return answer.toString().trim();
     }
 
+    static Map<Object, Object> left(List<Object> keys, String steps) {
+        Map<Object, Object> map = new HashMap<>();
+        for (Object k : keys) map.put(k, k);
+        for (String step : steps.split(" ")) {
+            if (!step.isEmpty()) map.remove(keys.get(Integer.parseInt(step.substring(1))));
+        }
+        return map;
+    }
+
     public static void main(String[] arguments) throws Exception {
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, "UTF-8"));
         StringBuilder out = new StringBuilder();
@@ -129,7 +139,8 @@ public class HashWalks {
                 out.append(first(keys, position, parts[3])).append('\n');
                 continue;
             }
-            Object built = build(parts[0], Integer.parseInt(parts[1]), keys);
+            Object built = parts[0].equals("left") ? left(keys, parts[3])
+                : build(parts[0], Integer.parseInt(parts[1]), keys);
             out.append(slots(built));
             Collection<?> walk = built instanceof Map ? ((Map<?, ?>) built).keySet()
                 : (Collection<?>) built;

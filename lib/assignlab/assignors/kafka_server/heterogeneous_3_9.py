@@ -11,6 +11,12 @@ at least two less than the owner, the partition moves to the subscriber that has
 with. That ends when nothing moves or the group is balanced. Movements are recorded so that, instead
 of a move against an earlier one of the same topic, the partition that came can be sent back; but
 the check of these records is the wrong way round, and such a move ends in an exception.
+
+3.7 did the same with racks (:mod:`~assignlab.assignors.kafka_server.racks_3_7`), where they count:
+what is held by a member in none of its racks is not kept at first. Partitions that nobody keeps go
+to the subscriber in their racks that has least, else back to their holder, else to any. And a
+partition whose owner is in its racks moves, if anywhere, to a member there, but nobody asks whether
+that one subscribes to the topic.
 """
 
 from typing import NamedTuple
@@ -23,6 +29,12 @@ from assignlab.assignors.kafka.roundrobin import subscriptions_by_topic
 from assignlab.assignors.kafka_server import sets, targets
 from assignlab.assignors.kafka_server.heterogeneous import steps_of
 from assignlab.assignors.kafka_server.homogeneous import without_doubles
+from assignlab.assignors.kafka_server.racks_3_7 import (
+    NO_RACKS,
+    Racks,
+    candidates,
+    racks_mismatch,
+)
 from assignlab.compiled import inner, njit
 from assignlab.errors import OriginalError
 from assignlab.group import NO_METADATA, Group
@@ -43,8 +55,8 @@ class Shape(NamedTuple):
     ``most``: how many partitions each can have; ``starts``, ``members``: subscribers of each topic,
     ascending; ``subscribed``: bool[subscriptions, topics], only topics that exist; ``sorted``:
     codes of all partitions of subscribed topics, in the order in which they are dealt with;
-    ``idle_fail``: whether there is a member without topics, for which the release has no entry;
-    ``certain``: whether Java fixes the order.
+    ``no_entry``: bool[members], members without topics of which the release trips over; ``racks``:
+    members by number; ``certain``: whether Java fixes the order.
     """
 
     order: np.ndarray
@@ -54,7 +66,8 @@ class Shape(NamedTuple):
     members: np.ndarray
     subscribed: np.ndarray
     sorted: np.ndarray
-    idle_fail: bool
+    no_entry: np.ndarray
+    racks: Racks
     certain: bool
 
 
@@ -62,7 +75,7 @@ def shape(group: Group) -> Shape:
     """What is the same whatever the members hold."""
     topics = group.prepared(sets.topics_subscribed)
     codes, certain = walked_partitions(group, topics)
-    return shape_of(group, codes, False, certain)
+    return shape_of(group, codes, certain)
 
 
 def walked_partitions(group: Group, topics: np.ndarray) -> tuple[np.ndarray, bool]:
@@ -81,8 +94,8 @@ def partition_hashes(group: Group, codes: np.ndarray) -> np.ndarray:
     return signed(31 * (31 + ids[codes >> 32]) + (codes & 0xFFFFFFFF)).astype(np.int32)
 
 
-def shape_of(group: Group, codes: np.ndarray, idle_fail: bool, certain: bool) -> Shape:
-    """The shape from the partitions as the set of unassigned ones is walked."""
+def shape_of(group: Group, codes: np.ndarray, certain: bool) -> Shape:
+    """The shape from the partitions as the set of unassigned ones is walked, without racks."""
     order = group.prepared(orders.members_by_hash)
     number = np.empty_like(order)
     number[order] = np.arange(order.size)
@@ -96,9 +109,11 @@ def shape_of(group: Group, codes: np.ndarray, idle_fail: bool, certain: bool) ->
     in_turn = np.lexsort((codes & 0xFFFFFFFF, subscribers, -ratio))
     most = (subscribed @ counts)[group.members.subscription[order]]
     rank = group.members.names.rank[order]
+    no_entry = np.zeros(order.size, dtype=np.bool_)
     return Shape(
-        order, rank, most, starts, number[members], subscribed, codes[in_turn], idle_fail, certain
-    )
+        order, rank, most, starts, number[members], subscribed, codes[in_turn], no_entry, NO_RACKS,
+        certain,
+    )  # fmt: skip
 
 
 def assign(group: Group) -> Assignment:
@@ -149,53 +164,113 @@ def moves(group: Group, the_shape: Shape) -> tuple[sets.Held, np.ndarray, np.nda
     return held, log, lost
 
 
+class State(NamedTuple):
+    """The assignment while it is made, members by number, partitions numbered through.
+
+    ``owner``: int64 per partition, -1 for nobody; ``sizes``: int64[members], as the original counts;
+    ``held``: int64[members], how many are in a member's sets (not the same where claims are
+    rivals); ``log``: int64[n, 3] and ``lost``: bool[n], see :func:`moves`; ``entry``: of the log,
+    that made the owner the owner; ``at``: int64[2], length of the log, and of the claims in it.
+    """
+
+    owner: np.ndarray
+    sizes: np.ndarray
+    held: np.ndarray
+    log: np.ndarray
+    lost: np.ndarray
+    entry: np.ndarray
+    at: np.ndarray
+
+
+LENGTH, CLAIMS = 0, 1
+
+
 @njit
 def build(
-    order, rank, most, starts, members, subscribed, in_turn, idle_fail, partitions, first,
+    order, rank, most, starts, members, subscribed, in_turn, no_entry, racks, partitions, first,
     subscription, offsets, codes, rivals,
 ):  # fmt: skip
     """(log, lost, state): see :func:`moves`."""
-    log = np.empty((codes.size + 2 * in_turn.size, 3), dtype=np.int64)
-    lost = np.zeros(log.shape[0], dtype=np.bool_)
-    entry = np.empty(first[-1], dtype=np.int64)  # of the log, that made the owner the owner
-    n = 0
-    owner = np.full(first[-1], -1, dtype=np.int64)
-    sizes = np.zeros(order.size, dtype=np.int64)
+    size = codes.size + 2 * in_turn.size
+    state = State(
+        np.full(first[-1], -1, dtype=np.int64), np.zeros(order.size, dtype=np.int64),
+        np.zeros(order.size, dtype=np.int64), np.empty((size, 3), dtype=np.int64),
+        np.zeros(size, dtype=np.bool_), np.empty(first[-1], dtype=np.int64),
+        np.zeros(2, dtype=np.int64),
+    )  # fmt: skip
+    holder = keep(order, subscribed, racks, partitions, first, subscription, offsets, codes, state)
+    nearby = new_nearby(racks)
+    failure = FINE
+    if racks.in_use:
+        failure = give_out_by_rack(
+            order, most, subscribed, no_entry, racks, first, subscription, nearby, state
+        )
+    if failure == FINE:
+        failure = give_out(rank, most, starts, members, in_turn, first, holder, state)
+    if failure == FINE and no_entry.any():
+        failure = NO_ENTRY
+    if failure == FINE:
+        failure = perform_reassignments(
+            in_turn, starts, members, partitions.size, first, most, rank, rivals, racks, holder,
+            nearby, state,
+        )  # fmt: skip
+    n = state.at[LENGTH]
+    return state.log[:n], state.lost[:n], failure
+
+
+@inner
+def keep(order, subscribed, racks, partitions, first, subscription, offsets, codes, state):
+    """Everybody keeps what it holds of its topics, as far as racks match.
+
+    Returns the last holder of each partition in none of its racks, -1 where there is none; nothing
+    where racks do not count.
+    """
+    holder = np.full(first[-1] if racks.in_use else 0, -1, dtype=np.int64)
     for i in range(order.size):
         m = order[i]
         for code in codes[offsets[m] : offsets[m + 1]]:
             t, p = code >> 32, code & 0xFFFFFFFF
-            if subscribed[subscription[m], t]:
-                if p < partitions[t]:
-                    owner[first[t] + p] = i
-                    entry[first[t] + p] = n
-                log[n, 0], log[n, 1], log[n, 2] = code, -1, i
-                n += 1
-                sizes[i] += 1
-    claims = n
-    left_over = False
+            if not subscribed[subscription[m], t]:
+                continue
+            exists = p < partitions[t]
+            if racks.in_use and racks_mismatch(racks, i, first[t] + p, exists):
+                if exists:
+                    holder[first[t] + p] = i
+            else:
+                take(code, first[t] + p if exists else -1, -1, i, state)
+    state.at[CLAIMS] = state.at[LENGTH]
+    return holder
+
+
+@inner
+def take(code, at, loser, taker, state):
+    """A member takes a partition; ``at``: its number, -1 if it does not exist."""
+    n = state.at[LENGTH]
+    if at != -1:
+        state.owner[at] = taker
+        state.entry[at] = n
+    state.log[n, 0], state.log[n, 1], state.log[n, 2] = code, loser, taker
+    state.at[LENGTH] += 1
+    state.sizes[taker] += 1
+    state.held[taker] += 1
+
+
+@inner
+def give_out(rank, most, starts, members, in_turn, first, holder, state):
+    """Partitions that nobody has go back to who held them, or to the subscriber with least."""
+    failure = FINE
     for code in in_turn:
         t = code >> 32
         at = first[t] + (code & 0xFFFFFFFF)
-        if owner[at] == -1:
-            taker = least(members[starts[t] : starts[t + 1]], sizes, most, rank)
+        if state.owner[at] == -1:
+            taker = holder[at] if holder.size > 0 else -1
+            if taker == -1 or state.sizes[taker] >= most[taker]:
+                taker = least(members[starts[t] : starts[t + 1]], state.sizes, most, rank)
             if taker == -1:
-                left_over = True
+                failure = LEFT_OVER
             else:
-                owner[at] = taker
-                entry[at] = n
-                log[n, 0], log[n, 1], log[n, 2] = code, -1, taker
-                n += 1
-                sizes[taker] += 1
-    if left_over:
-        return log[:n], lost[:n], LEFT_OVER
-    if idle_fail:
-        return log[:n], lost[:n], NO_ENTRY
-    n, state = perform_reassignments(
-        in_turn, starts, members, partitions, first, owner, entry, sizes, most, rank, rivals,
-        claims, log, lost, n,
-    )  # fmt: skip
-    return log[:n], lost[:n], state
+                take(code, at, -1, taker, state)
+    return failure
 
 
 @inner
@@ -212,16 +287,74 @@ def least(some, sizes, most, rank):
     return best
 
 
+class Nearby(NamedTuple):
+    """The candidates of every partition, by how much they have when they are looked at.
+
+    They are sorted in place, so that equal ones stay as they were sorted the time before.
+    ``first``: int64[partitions + 1], where a partition's members begin; ``made``: bool[partitions],
+    whether they have been looked at.
+    """
+
+    first: np.ndarray
+    members: np.ndarray
+    made: np.ndarray
+
+
+@inner
+def new_nearby(racks):
+    """Room for the candidates of every partition; none if racks do not count."""
+    first = np.zeros(racks.kind.size + 1, dtype=np.int64)
+    for at in range(racks.kind.size):
+        first[at + 1] = first[at] + candidates(racks, at).size
+    return Nearby(
+        first, np.empty(first[-1], dtype=np.int32), np.zeros(racks.kind.size, dtype=np.bool_)
+    )
+
+
+@inner
+def by_held(nearby, racks, at, held):
+    """The candidates of a partition, those first that hold least."""
+    members = nearby.members[nearby.first[at] : nearby.first[at + 1]]
+    if not nearby.made[at]:
+        nearby.made[at] = True
+        members[:] = candidates(racks, at)
+    for k in range(1, members.size):
+        if held[members[k - 1]] > held[members[k]]:
+            members[:] = members[np.argsort(held[members], kind="mergesort")]
+            break
+    return members
+
+
+@inner
+def give_out_by_rack(
+    order, most, subscribed, no_entry, racks, first, subscription, nearby, state
+):  # fmt: skip
+    """Partitions that nobody has go to subscribers in their racks."""
+    for code in racks.sorted:
+        t = code >> 32
+        at = first[t] + (code & 0xFFFFFFFF)
+        if state.owner[at] != -1:
+            continue
+        some = by_held(nearby, racks, at, state.held)
+        if some.size > 1 and no_entry[some].any():
+            return NO_ENTRY
+        for i in some:
+            if subscribed[subscription[order[i]], t] and state.sizes[i] < most[i]:
+                take(code, at, -1, i, state)
+                break
+    return FINE
+
+
 @inner
 def perform_reassignments(
-    in_turn, starts, members, partitions, first, owner, entry, sizes, most, rank, rivals, claims,
-    log, lost, n,
-):  # fmt: skip
-    """Moves until nothing moves, or until balanced: (n, state)."""
+    in_turn, starts, members, topics, first, most, rank, rivals, racks, holder, nearby, state
+):
+    """Moves until nothing moves, or until balanced: FINE or what went wrong."""
+    sizes, owner = state.sizes, state.owner
     moved = np.zeros(owner.size, dtype=np.bool_)
     pairs = np.zeros(1, dtype=np.int64)  # made when first needed
-    smallest = np.empty(partitions.size, dtype=np.int64)  # size among a topic's subscribers
-    when = np.full(partitions.size, -1, dtype=np.int64)  # how many moves there were then
+    smallest = np.empty(topics, dtype=np.int64)  # size among a topic's subscribers
+    when = np.full(topics, -1, dtype=np.int64)  # how long the log was then
     modified = True
     occurred = False
     while modified:
@@ -233,44 +366,63 @@ def perform_reassignments(
             if some.size < 2 or moved[at]:  # that is taken off the list
                 continue
             if occurred:
-                balanced, empty = is_balanced(
-                    in_turn, starts, members, first, owner, sizes, most, rivals, claims, log
-                )
+                balanced, empty = is_balanced(in_turn, starts, members, first, most, rivals, state)
                 if empty:
-                    return n, EMPTY_SET
+                    return EMPTY_SET
                 if balanced:
-                    return n, FINE
+                    return FINE
             occurred = False
-            if when[t] != n:
-                when[t] = n
-                smallest[t] = sizes[some[0]]
-                for i in some:
-                    smallest[t] = min(smallest[t], sizes[i])
             loser = owner[at]
-            if sizes[loser] > smallest[t] + 1:
+            taker = -1
+            if racks.in_use:
+                taker = taker_by_rack(at, loser, most, racks, holder, nearby, state)
+            if taker == -1:
+                if when[t] != state.at[LENGTH]:
+                    when[t] = state.at[LENGTH]
+                    smallest[t] = sizes[some[0]]
+                    for i in some:
+                        smallest[t] = min(smallest[t], sizes[i])
+                if sizes[loser] <= smallest[t] + 1:
+                    continue
                 taker = least(some, sizes, most, rank)
                 if taker == -1:
-                    return n, NO_TAKER
-                if pairs.size == 1:
-                    pairs = np.zeros(table_slots(in_turn.size), dtype=np.int64)
-                if pairs[slot_of(pairs, key_of(t, taker, loser, sizes.size))] != 0:
-                    return n, MOVED_BACK
-                key = key_of(t, loser, taker, sizes.size)
-                pairs[slot_of(pairs, key)] = key
-                moved[at] = True
-                sizes[loser] -= 1
-                sizes[taker] += 1
-                owner[at] = taker
-                lost[entry[at]] = True
-                log[n, 0], log[n, 1], log[n, 2] = code, loser, taker
-                n += 1
-                modified = occurred = True
-    return n, FINE
+                    return NO_TAKER
+            if pairs.size == 1:
+                pairs = np.zeros(table_slots(in_turn.size), dtype=np.int64)
+            if pairs[slot_of(pairs, key_of(t, taker, loser, sizes.size))] != 0:
+                return MOVED_BACK
+            key = key_of(t, loser, taker, sizes.size)
+            pairs[slot_of(pairs, key)] = key
+            moved[at] = True
+            has_it = rivals and claims_still(state, code, taker)
+            state.lost[state.entry[at]] = True
+            sizes[loser] -= 1
+            state.held[loser] -= 1
+            take(code, at, loser, taker, state)
+            state.held[taker] -= has_it
+            modified = occurred = True
+    return FINE
 
 
 @inner
-def is_balanced(in_turn, starts, members, first, owner, sizes, most, rivals, claims, log):
+def taker_by_rack(at, owner, most, racks, holder, nearby, state):
+    """Who takes a partition with regard to racks: a member in its racks, if the owner is in them;
+    or else its holder, if it was not kept; -1 if neither has at least two less."""
+    sizes = state.sizes
+    if not racks_mismatch(racks, owner, at, True):
+        for i in by_held(nearby, racks, at, state.held):
+            if sizes[i] < most[i] and sizes[owner] > sizes[i] + 1:
+                return i
+    i = holder[at]
+    if i != -1 and state.entry[at] >= state.at[CLAIMS] and sizes[owner] > sizes[i] + 1:
+        return i
+    return -1
+
+
+@inner
+def is_balanced(in_turn, starts, members, first, most, rivals, state):
     """(balanced, whether no member can have more): among those that can have more."""
+    sizes = state.sizes
     low = high = -1
     for i in range(sizes.size):
         if sizes[i] < most[i]:
@@ -282,21 +434,21 @@ def is_balanced(in_turn, starts, members, first, owner, sizes, most, rivals, cla
         return True, False
     for code in in_turn:
         t = code >> 32
-        holder = owner[first[t] + (code & 0xFFFFFFFF)]
+        holder = state.owner[first[t] + (code & 0xFFFFFFFF)]
         if sizes[holder] > low + 1:
             for i in members[starts[t] : starts[t + 1]]:
                 if sizes[i] < most[i] and sizes[i] + 1 < sizes[holder]:
-                    if not (rivals and claimed(log[:claims], code, i)):
+                    if not (rivals and claims_still(state, code, i)):
                         return False, False
     return True, False
 
 
 @inner
-def claimed(claims, code, i):
-    """Whether a member claimed a partition, which others may own by now."""
-    for k in range(claims.shape[0]):
-        if claims[k, 0] == code and claims[k, 2] == i:
-            return True
+def claims_still(state, code, i):
+    """Whether a partition is still in the sets of a member that claimed it."""
+    for k in range(state.at[CLAIMS]):
+        if state.log[k, 0] == code and state.log[k, 2] == i:
+            return not state.lost[k]
     return False
 
 

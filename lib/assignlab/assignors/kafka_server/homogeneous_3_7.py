@@ -5,6 +5,11 @@ keeps up to P div C of what it holds, as its map is walked; the first P mod C me
 keep one more. The other partitions, by topic id and number, go in turn to the members that are not
 full, one each; they take turns in the order of a HashMap of their own. Once the extra partitions
 are given out, members that have P div C are passed over.
+
+Where racks count (:mod:`~assignlab.assignors.kafka_server.racks_3_7`), what is held by a member in
+none of its racks is not kept. Before the others take turns, every partition goes to the member in
+its racks that has least and is not full; and in the end a partition that found nobody there goes
+back to its holder, if that is not full.
 """
 
 import numpy as np
@@ -13,10 +18,13 @@ from assignlab.assignment import Assignment
 from assignlab.assignors.kafka import orders
 from assignlab.assignors.kafka.roundrobin import subscriptions_by_topic
 from assignlab.assignors.kafka_server import sets
-from assignlab.compiled import njit
+from assignlab.assignors.kafka_server.racks_3_7 import candidates, rack_info, racks_mismatch
+from assignlab.compiled import inner, njit
 from assignlab.errors import OriginalError
 from assignlab.group import NO_METADATA, Group
-from assignlab.jvm import hash_map_order
+from assignlab.jvm import hash_map_order_without
+
+FULL = -1
 
 
 def topics_by_id(group: Group) -> np.ndarray:
@@ -31,107 +39,220 @@ def assign(group: Group) -> Assignment:
     topics = group.prepared(topics_by_id)
     if topics.size == 0:
         return sets.nothing(group)
-    order = group.prepared(orders.members_by_hash)
+    order, starts = group.prepared(orders.members_by_hash), group.prepared(sets.dense_starts)
+    partitions, racks = group.topics.partitions, group.prepared(rack_info)
     held = sets.held(group)
     codes = sets.read(group, held.offsets, held.codes, order)
     subscribed = np.zeros(len(group.topics), dtype=np.bool_)
     subscribed[topics] = True
-    total = int(group.topics.partitions[topics].sum())
-    keep, room, extras = kept_sizes(order, held.offsets, codes, subscribed, total)
-    unfilled = order[room[order] >= 0]
-    names = group.members.names
-    queue = unfilled[hash_map_order(names.hashes[unfilled], rank=names.rank[unfilled])]
-    offsets, codes, left = deal(
-        queue, topics, group.topics.partitions, group.prepared(sets.dense_starts), subscribed,
-        held.offsets, codes, keep, room, extras,
-    )  # fmt: skip
+    valid, holder = valid_claims(order, held.offsets, codes, subscribed, partitions, starts, racks)
+    total = int(partitions[topics].sum())
+    keep, room, extras = kept_sizes(order, held.offsets, codes, valid, total)
+    unfilled = order[room[order] != FULL]
+    taken = kept(held.offsets, codes, valid, keep, partitions, starts)
+    owners, given, filled = deal_by_rack(racks, starts, taken, keep, room, extras)
+    queue = in_turn(group, unfilled, filled)
+    more_owners, more, left = deal(
+        queue, topics, partitions, starts, taken, holder, room, extras
+    )
     if left:
         raise OriginalError("PartitionAssignorException", "partitions were left unassigned")
-    return Assignment(offsets, codes)
+    return Assignment(
+        *lists(
+            held.offsets, codes, valid, keep,
+            np.concatenate((owners, more_owners)), np.concatenate((given, more)),
+        )
+    )  # fmt: skip
+
+
+def in_turn(group: Group, unfilled: np.ndarray, filled: np.ndarray) -> np.ndarray:
+    """The members of a map in its order, without those that were taken out of it in turn."""
+    names = group.members.names
+    place = np.empty(len(names), dtype=np.int64)
+    place[unfilled] = np.arange(unfilled.size)
+    return unfilled[
+        hash_map_order_without(names.hashes[unfilled], place[filled], names.rank[unfilled])
+    ]
 
 
 @njit
-def kept_sizes(order, offsets, codes, subscribed, total):
-    """(keep, room, extras): how many every member keeps, how many it lacks of the quota (-1 where
-    it has more than that), and how many extra partitions are left."""
+def valid_claims(order, offsets, codes, subscribed, partitions, starts, racks):
+    """(valid, holder): which codes may be kept, and who holds a partition in none of whose racks it
+    is (the last one counts), -1 for nobody; empty if racks do not count."""
+    valid = np.empty(codes.size, dtype=np.bool_)
+    holder = np.full(starts[-1] if racks.in_use else 0, -1, dtype=np.int64)
+    for m in order:
+        for k in range(offsets[m], offsets[m + 1]):
+            t, p = codes[k] >> 32, codes[k] & 0xFFFFFFFF
+            valid[k] = subscribed[t]
+            if racks.in_use and subscribed[t]:
+                exists = p < partitions[t]
+                if racks_mismatch(racks, m, starts[t] + p, exists):
+                    valid[k] = False
+                    if exists:
+                        holder[starts[t] + p] = m
+    return valid, holder
+
+
+@njit
+def kept_sizes(order, offsets, codes, valid, total):
+    """(keep, room, extras): how many every member keeps, how many it lacks of the quota (FULL where
+    it has more than that), and, in an array of one, how many extra partitions are left."""
     quota, extras = total // order.size, total % order.size
     keep = np.zeros(order.size, dtype=np.int64)
     room = np.empty(order.size, dtype=np.int64)
     for m in order:
         size = 0
-        for code in codes[offsets[m] : offsets[m + 1]]:
-            size += subscribed[code >> 32]
+        for k in range(offsets[m], offsets[m + 1]):
+            size += valid[k]
         keep[m] = min(size, quota)
-        room[m] = max(quota - size, -1)
+        room[m] = max(quota - size, FULL)
         if size > quota and extras > 0:
             keep[m] += 1
             extras -= 1
-    return keep, room, extras
+    return keep, room, np.full(1, extras)
 
 
 @njit
-def deal(queue, topics, partitions, starts, subscribed, offsets, codes, keep, room, extras):
-    """(offsets, codes, whether partitions are left)."""
+def kept(offsets, codes, valid, keep, partitions, starts):
+    """Which partitions their holders keep: bool[partitions]."""
     taken = np.zeros(starts[-1], dtype=np.bool_)
-    kept = np.zeros(keep.size, dtype=np.int64)
     for m in range(keep.size):
-        for code in codes[offsets[m] : offsets[m + 1]]:
-            t, p = code >> 32, code & 0xFFFFFFFF
-            if subscribed[t] and kept[m] < keep[m]:
-                kept[m] += 1
+        left = keep[m]
+        k = offsets[m]
+        while left > 0:
+            if valid[k]:
+                left -= 1
+                t, p = codes[k] >> 32, codes[k] & 0xFFFFFFFF
                 if p < partitions[t]:
                     taken[starts[t] + p] = True
+            k += 1
+    return taken
+
+
+@inner
+def maybe_assign(m, room, extras):
+    """Whether a member that is not FULL takes one more partition."""
+    if room[m] > 0:
+        room[m] -= 1
+        if room[m] == 0 and extras[0] == 0:
+            room[m] = FULL
+        return True
+    if extras[0] > 0:
+        extras[0] -= 1
+        room[m] = FULL
+        return True
+    return False
+
+
+@njit
+def deal_by_rack(racks, starts, taken, keep, room, extras):
+    """(owners, codes) of what goes to members in the partitions' racks, and who is full then."""
+    owners = np.empty(racks.sorted.size, dtype=np.int64)
+    given = np.empty(racks.sorted.size, dtype=np.int64)
+    n = f = 0
+    sizes = keep.copy()
+    filled = np.empty(room.size, dtype=np.int64)
+    for code in racks.sorted:
+        at = starts[code >> 32] + (code & 0xFFFFFFFF)
+        if taken[at]:
+            continue
+        least = -1
+        for m in candidates(racks, at):
+            if room[m] > 0 or (room[m] == 0 and extras[0] > 0):
+                if least == -1 or sizes[m] < sizes[least]:
+                    least = m
+        if least != -1:
+            maybe_assign(least, room, extras)
+            if room[least] == FULL:
+                filled[f] = least
+                f += 1
+            sizes[least] += 1
+            taken[at] = True
+            owners[n], given[n] = least, code
+            n += 1
+    return owners[:n], given[:n], filled[:f]
+
+
+@njit
+def deal(queue, topics, partitions, starts, taken, holder, room, extras):
+    """(owners, codes) of what is given in turn, and whether partitions are left."""
     most = 0
     for t in topics:
         most += partitions[t]
     owners = np.empty(most, dtype=np.int64)
     given = np.empty(most, dtype=np.int64)
     n = 0
-    ring = queue.copy()  # those in turn: ``waiting`` of them from ``head`` on
-    head, waiting = 0, ring.size
+    none = room.size
+    after = np.full(none + 1, none, dtype=np.int64)  # a ring: entry ``none`` is its start
+    before = np.full(none + 1, none, dtype=np.int64)
+    for m in queue:
+        append(m, after, before)
+    waiting = queue.size
     left = False
     for t in topics:
         for p in range(partitions[t]):
             if taken[starts[t] + p]:
                 continue
             assigned = False
+            m = holder[starts[t] + p] if holder.size > 0 else -1
+            if m != -1 and room[m] != FULL:
+                assigned = maybe_assign(m, room, extras)
+                if room[m] == FULL:
+                    unlink(m, after, before)
+                    waiting -= 1
             i = 0
             while i < waiting and not assigned:
-                m = ring[head]
-                head = (head + 1) % ring.size
-                stays = True
-                if room[m] > 0:
-                    room[m] -= 1
-                    assigned = True
-                    stays = room[m] > 0 or extras > 0
-                elif extras > 0:
-                    extras -= 1
-                    assigned = True
-                    stays = False
-                if stays:
-                    ring[(head + waiting - 1) % ring.size] = m
-                else:
+                m = after[none]
+                unlink(m, after, before)
+                assigned = maybe_assign(m, room, extras)
+                if room[m] == FULL:
                     waiting -= 1
+                else:
+                    append(m, after, before)
                 i += 1
             if assigned:
                 owners[n], given[n] = m, (t << 32) + p
                 n += 1
             left |= not assigned
+    return owners[:n], given[:n], left
+
+
+@inner
+def append(m, after, before):
+    """Put a member at the end of the ring."""
+    none = after.size - 1
+    last = before[none]
+    after[last], before[m] = m, last
+    after[m], before[none] = none, m
+
+
+@inner
+def unlink(m, after, before):
+    """Take a member out of the ring."""
+    after[before[m]], before[after[m]] = after[m], before[m]
+
+
+@njit
+def lists(offsets, codes, valid, keep, owners, given):
+    """(offsets, codes) of the result: what a member keeps, then what it was given."""
     results = np.zeros(keep.size + 1, dtype=np.int64)
     for m in range(keep.size):
         results[m + 1] = keep[m]
-    for m in owners[:n]:
+    for m in owners:
         results[m + 1] += 1
     for m in range(keep.size):
         results[m + 1] += results[m]
-    lists = np.empty(results[-1], dtype=np.int64)
+    listed = np.empty(results[-1], dtype=np.int64)
     fill = results[:-1].copy()
     for m in range(keep.size):
-        for code in codes[offsets[m] : offsets[m + 1]]:
-            if subscribed[code >> 32] and fill[m] < results[m] + keep[m]:
-                lists[fill[m]] = code
+        k = offsets[m]
+        while fill[m] < results[m] + keep[m]:
+            if valid[k]:
+                listed[fill[m]] = codes[k]
                 fill[m] += 1
-    for k in range(n):
-        lists[fill[owners[k]]] = given[k]
+            k += 1
+    for k in range(owners.size):
+        listed[fill[owners[k]]] = given[k]
         fill[owners[k]] += 1
-    return results, lists, left
+    return results, listed

@@ -10,8 +10,18 @@ subscribes to nothing that exists ends in an exception (KAFKA-16930).
 >>> sets.as_sets(g, assign(g))
 {'C0': [['t', 0], ['t', 2], ['t', 4]], 'C1': [['t', 1], ['t', 3]]}
 
-3.7 also knows racks: where partitions and members have some in common it prefers members in a rack
-of the partition. Racks are not given to it here, and none are looked at.
+Only this release looks at racks, of members and of replicas; balance comes first, then racks, then
+stickiness. A partition stays with a member in another rack only if nobody in its own has room.
+
+>>> from assignlab.document import parse
+>>> document = {
+...     "topics": [{"name": "t", "partitions": 4, "racks": [["b"], ["b"], ["a"], ["a"]]}],
+...     "members": [{"id": "C0", "rack": "a", "topics": ["t"]},
+...                 {"id": "C1", "rack": "b", "topics": ["t"]}],
+... }
+>>> g = parse(document)
+>>> sets.as_sets(g, assign(g))
+{'C0': [['t', 2], ['t', 3]], 'C1': [['t', 0], ['t', 1]]}
 """
 
 from dataclasses import replace
@@ -24,6 +34,7 @@ from assignlab.assignors.kafka.roundrobin import subscriptions_by_topic
 from assignlab.assignors.kafka_server import (
     heterogeneous_3_9,
     homogeneous_3_7,
+    racks_3_7,
     sets,
     targets,
     uniform,
@@ -63,8 +74,15 @@ def shape(group: Group) -> heterogeneous_3_9.Shape:
     walk, still = hash_map_walk(
         heterogeneous_3_9.partition_hashes(group, codes), collection_capacity(codes.size)
     )
-    idle = not group.prepared(existing).any(axis=1)[members.subscription].all()
-    return heterogeneous_3_9.shape_of(group, codes[walk], idle, certain and still)
+    the_shape = heterogeneous_3_9.shape_of(group, codes[walk], certain and still)
+    order = the_shape.order
+    racks = group.prepared(racks_3_7.rack_info)
+    if racks.in_use:
+        number = np.empty_like(order)
+        number[order] = np.arange(order.size)
+        racks = racks._replace(of_member=racks.of_member[order], members=number[racks.members])
+    idle = ~group.prepared(existing).any(axis=1)[members.subscription[order]]
+    return the_shape._replace(no_entry=idle, racks=racks)
 
 
 def assign(group: Group) -> Assignment:

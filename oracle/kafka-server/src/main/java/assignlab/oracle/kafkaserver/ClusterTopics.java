@@ -11,17 +11,20 @@ import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 
 /** The topics of a document as the coordinator sees the cluster. */
 final class ClusterTopics implements CoordinatorMetadataImage {
-    private record Known(String name, Uuid id, int partitionCount) implements TopicMetadata {
+    /** @param racks per partition the racks of its replicas, or null */
+    private record Known(String name, Uuid id, int partitionCount, List<List<String>> racks) implements TopicMetadata {
         @Override
         public List<String> partitionRacks(int partition) {
-            return List.of();
+            return racks == null ? List.of() : racks.get(partition).stream().filter(Objects::nonNull).toList();
         }
     }
 
@@ -32,7 +35,7 @@ final class ClusterTopics implements CoordinatorMetadataImage {
         for (Topic topic : topics) {
             String given = topic.json() == null ? null : topic.json().path("id").textValue();
             Uuid id = given == null ? idOf(topic.name()) : Uuid.fromString(given);
-            Known known = new Known(topic.name(), id, topic.partitions());
+            Known known = new Known(topic.name(), id, topic.partitions(), topic.racks());
             byName.put(topic.name(), known);
             if (byId.put(id, known) != null)
                 throw new BadDocument("two topics have the id " + id);
@@ -45,6 +48,22 @@ final class ClusterTopics implements CoordinatorMetadataImage {
         if (known != null)
             return known.id();
         return nameOrId.matches("[A-Za-z0-9_-]{22}") ? Uuid.fromString(nameOrId) : idOf(nameOrId);
+    }
+
+    /** The racks of every partition that has some, as ConsumerGroup of 3.7 puts them into sets. */
+    Map<Uuid, Map<Integer, Set<String>>> rackSets() {
+        Map<Uuid, Map<Integer, Set<String>>> sets = new HashMap<>();
+        byId.forEach((id, topic) -> {
+            Map<Integer, Set<String>> ofTopic = new HashMap<>();
+            for (int partition = 0; partition < topic.partitionCount(); partition++) {
+                Set<String> racks = new HashSet<>();
+                racks.addAll(topic.partitionRacks(partition));
+                if (!racks.isEmpty())
+                    ofTopic.put(partition, racks);
+            }
+            sets.put(id, ofTopic);
+        });
+        return sets;
     }
 
     /** Names stand for topics in the answer; of a topic that is gone only the id is left. */

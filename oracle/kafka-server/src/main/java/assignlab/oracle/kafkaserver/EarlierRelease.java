@@ -81,6 +81,12 @@ public final class EarlierRelease implements Computation {
                 Collectors.toMap(Map.Entry::getKey, entry -> new HashSet<>(new ArrayList<>(entry.getValue()))));
     }
 
+    /** {@code racksForPartition(topic, partition)}: an empty set where nothing is known. */
+    static Set<String> racks(Map<Uuid, Map<Integer, Set<String>>> racks, Object... partition) {
+        return racks.getOrDefault((Uuid) partition[0], Map.of())
+                .getOrDefault((Integer) partition[1], Collections.emptySet());
+    }
+
     @Override
     public HeldTargets held() {
         return held;
@@ -166,6 +172,7 @@ public final class EarlierRelease implements Computation {
         private final Map<String, Subscribed> members = new HashMap<>();
         private final Map<String, MemberAssignment> assignments = new HashMap<>();
         private final SubscriptionType type;
+        private final Map<Uuid, Map<Integer, Set<String>>> racks = held.topics.rackSets();
 
         WithGroupSpec(String assignor) throws ReflectiveOperationException {
             this.assignor = (PartitionAssignor) Class.forName(named(assignor)).getConstructor().newInstance();
@@ -230,7 +237,7 @@ public final class EarlierRelease implements Computation {
 
         @Override
         public Set<String> racksForPartition(Uuid topic, int partition) {
-            return Set.of();
+            return EarlierRelease.racks(racks, topic, partition);
         }
     }
 }

@@ -40,11 +40,12 @@ final class Release37 implements EarlierRelease.Call {
                     Optional.ofNullable(each.rack()), subscribed, current.get(each.id())));
         }
         this.spec = type("AssignmentSpec").getConstructor(Map.class).newInstance(members);
+        Map<Uuid, Map<Integer, Set<String>>> racks = held.topics.rackSets();
         this.topics = Proxy.newProxyInstance(getClass().getClassLoader(),
                 new Class<?>[] {type("SubscribedTopicDescriber")}, (proxy, method, arguments) ->
                         method.getName().equals("numPartitions")
                                 ? held.topics.topicMetadata((Uuid) arguments[0]).map(known -> known.partitionCount()).orElse(-1)
-                                : Set.of());
+                                : EarlierRelease.racks(racks, arguments));
     }
 
     static boolean onClassPath() {
