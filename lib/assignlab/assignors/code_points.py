@@ -2,13 +2,55 @@
 
 Go and C compare UTF-8 byte by byte, Python code point by code point, which is the same; Java (and
 JavaScript) compare UTF-16 units, which differs where characters beyond U+FFFF meet those from
-U+E000 on. Topic names are ASCII, so this is about member and instance ids only.
+U+E000 on. Kafka's topic names are ASCII; a document may name others, and the assignors sort them.
 """
+
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from assignlab.assignors.kafka import orders
 from assignlab.group import Group
+from assignlab.jvm import Names
+
+
+def ranks(names: Sequence[str]) -> np.ndarray:
+    """The place of every name among all: int64[n].
+
+    >>> ranks(["\\uff21", "\\U0001f600", "a"]).tolist()
+    [1, 2, 0]
+    """
+    places = np.empty(len(names), dtype=np.int64)
+    places[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
+    return places
+
+
+def topic_ranks(group: Group) -> np.ndarray:
+    """:func:`ranks` of the topics."""
+    return ranks(group.topics.names.names)
+
+
+def topics_by_name(group: Group) -> np.ndarray:
+    """Subscribed topics that have partitions, by name: int64[n] indices."""
+    there = group.prepared(orders.topics_by_hash)
+    return there[np.argsort(group.prepared(topic_ranks)[there])]
+
+
+def as_java_sorts(group: Group) -> Group:
+    """The same group under names that Java sorts as these clients sort its own."""
+    members, topics = group.members, group.topics
+    return replace(
+        group,
+        members=replace(members, names=_numbered(members.names.names)),
+        topics=replace(topics, names=_numbered(topics.names.names)),
+        _prepared={},
+    )
+
+
+def _numbered(names: Sequence[str]) -> Names:
+    width = len(str(len(names)))
+    return Names([f"{place:0{width}}" for place in ranks(names).tolist()])
 
 
 def members_by_id(group: Group) -> np.ndarray:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from assignlab.assignment import code
-from assignlab.assignors.kafka import orders
+from assignlab.assignors.code_points import topics_by_name
 from assignlab.group import Group
 
 
@@ -17,8 +17,8 @@ def of_topics(group: Group, topics: np.ndarray) -> np.ndarray:
 
 
 def subscribed(group: Group) -> np.ndarray:
-    """The codes of every partition that somebody subscribes to, by topic name and number."""
-    return of_topics(group, group.prepared(orders.topics_by_name))
+    """The codes of every partition that somebody subscribes to, by topic (code points), number."""
+    return of_topics(group, group.prepared(topics_by_name))
 
 
 def ramps(counts: np.ndarray) -> np.ndarray:

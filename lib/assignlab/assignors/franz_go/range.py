@@ -19,8 +19,7 @@ Members read their topics by name.
 """
 
 from assignlab.assignment import Assignment
-from assignlab.assignors.code_points import subscribers_static_first
-from assignlab.assignors.kafka import orders
+from assignlab.assignors.code_points import subscribers_static_first, topics_by_name
 from assignlab.assignors.kafka.range_2_0 import assign_ranges
 from assignlab.group import Group
 from assignlab.strategy import Strategy
@@ -28,7 +27,7 @@ from assignlab.strategy import Strategy
 
 def assign(group: Group) -> Assignment:
     """Cut every topic into one range per subscriber."""
-    topics = group.prepared(orders.topics_by_name)
+    topics = group.prepared(topics_by_name)
     starts, subscribers = group.prepared(subscribers_static_first)
     return Assignment(
         *assign_ranges(topics, group.topics.partitions, starts, subscribers, len(group.members))

@@ -1,8 +1,8 @@
 """``franz-go-roundrobin``: franz-go's RoundRobinBalancer.
 
 The rule is Java's (see ``roundrobin``): all partitions by topic and number around one circle of
-members, static members first, passing over those that do not subscribe to the topic. Only ids with
-characters beyond U+FFFF sort otherwise than in Java.
+members, static members first, passing over those that do not subscribe to the topic. Only names
+with characters beyond U+FFFF sort otherwise than in Java.
 
 What it promises, in order
 1. With equal subscriptions the sizes differ by one at the most.
@@ -18,7 +18,7 @@ It is not sticky.
 """
 
 from assignlab.assignment import Assignment
-from assignlab.assignors.code_points import static_members_first
+from assignlab.assignors.code_points import static_members_first, topics_by_name
 from assignlab.assignors.kafka.roundrobin import deal
 from assignlab.group import Group
 from assignlab.strategy import Strategy
@@ -26,7 +26,7 @@ from assignlab.strategy import Strategy
 
 def assign(group: Group) -> Assignment:
     """Deal the sorted partitions around the circle of members."""
-    return deal(group, group.prepared(static_members_first))
+    return deal(group, group.prepared(topics_by_name), group.prepared(static_members_first))
 
 
 STRATEGY = Strategy(

@@ -8,7 +8,7 @@ goes on behind the member that was served.
 What it promises, in order
 1. With equal subscriptions the sizes differ by one at the most.
 2. With different subscriptions nothing: members passed over are not made up for.
-It is not sticky: one member more or less reshuffles nearly everything.
+It is not sticky: one member more or less reshuffles nearly everything. Without members it throws.
 
 >>> from assignlab.group import group
 >>> from assignlab.document import lists
@@ -26,18 +26,26 @@ import numpy as np
 from assignlab.assignment import Assignment, by_member
 from assignlab.assignors.kafka import orders
 from assignlab.compiled import njit
+from assignlab.errors import OriginalError
 from assignlab.group import Group
 from assignlab.strategy import Strategy
 
 
 def assign(group: Group) -> Assignment:
     """Deal the sorted partitions around the circle of members."""
-    return deal(group, group.prepared(orders.members_by_info))
-
-
-def deal(group: Group, circle: np.ndarray) -> Assignment:
-    """Deal all partitions, by topic name and number, around a circle of member indices."""
+    refuse_empty_circle(group)
     topics = group.prepared(orders.topics_by_name)
+    return deal(group, topics, group.prepared(orders.members_by_info))
+
+
+def refuse_empty_circle(group: Group) -> None:
+    """Without members the original has no circle to begin with: raises :class:`OriginalError`."""
+    if len(group.members) == 0:
+        raise OriginalError("IllegalArgumentException", "the circle of members is empty")
+
+
+def deal(group: Group, topics: np.ndarray, circle: np.ndarray) -> Assignment:
+    """Deal all partitions of these topics, by number, around a circle of member indices."""
     partitions = group.topics.partitions
     if group.members.offsets.size == 2:
         return Assignment(*deal_to_all(topics, partitions, circle))

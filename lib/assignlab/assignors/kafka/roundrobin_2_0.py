@@ -12,14 +12,15 @@ a group.instance.id is not known yet, so after a restart with new ids the circle
 
 from assignlab.assignment import Assignment
 from assignlab.assignors.kafka import orders
-from assignlab.assignors.kafka.roundrobin import deal
+from assignlab.assignors.kafka.roundrobin import deal, refuse_empty_circle
 from assignlab.group import Group
 from assignlab.strategy import Strategy
 
 
 def assign(group: Group) -> Assignment:
     """Deal the sorted partitions around the circle of member ids."""
-    return deal(group, orders.members_by_id(group))
+    refuse_empty_circle(group)
+    return deal(group, group.prepared(orders.topics_by_name), orders.members_by_id(group))
 
 
 STRATEGY = Strategy(

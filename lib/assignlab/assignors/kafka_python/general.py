@@ -20,13 +20,12 @@ comes first, and which of several partitions returns. The answer then carries th
 Source: ``StickyAssignmentExecutor`` and ``PartitionMovements`` of kafka-python 3.0.12.
 """
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from assignlab.assignment import topic_of
-from assignlab.assignors.code_points import members_by_id
+from assignlab.assignors.code_points import as_java_sorts
 from assignlab.assignors.kafka.holdings import (
     COUNTS,
     FEWEST,
@@ -61,7 +60,7 @@ from assignlab.assignors.kafka.sticky_2_0 import (
 from assignlab.compiled import inner, njit
 from assignlab.errors import OriginalError
 from assignlab.group import ABSENT, Group
-from assignlab.jvm import Names, set_first
+from assignlab.jvm import set_first
 
 DEFAULT_GENERATION = -1
 NOBODY = np.empty(0, dtype=np.int64)
@@ -72,28 +71,26 @@ class Known(NamedTuple):
 
     ``may_have``: who may have what, consumers numbered by member id as Python compares strings;
     ``in_order``: int64[partitions], by (potential consumers, topic, partition); ``identical``:
-    whether all subscriptions are; ``number``: int64[members], the number of every member.
+    whether all subscriptions are; ``number``: int64[members], the number of every member;
+    ``topic_rank``: int64[topics], by name.
     """
 
     may_have: Potential
     in_order: np.ndarray
     identical: bool
     number: np.ndarray
+    topic_rank: np.ndarray
 
 
 def known(group: Group) -> Known:
-    """Prepare a group. Members get names that Java sorts as Python sorts theirs."""
-    order = members_by_id(group)
-    number = np.empty(order.size, dtype=np.int64)
-    number[order] = np.arange(order.size)
-    width = len(str(order.size))
-    names = Names([f"{place:0{width}}" for place in number.tolist()])
-    renamed = replace(group, members=replace(group.members, names=names), _prepared={})
+    """Prepare a group. Names are replaced by some that Java sorts as Python sorts them."""
+    renamed = as_java_sorts(group)
     return Known(
         renamed.prepared(potential),
         renamed.prepared(by_potential_consumers),
         are_subscriptions_identical(group),
-        number,
+        renamed.members.names.rank,
+        renamed.topics.names.rank,
     )
 
 
@@ -143,7 +140,7 @@ def final_assignment(group: Group, generation: np.ndarray) -> tuple[np.ndarray, 
         raise OriginalError(
             "KeyError", "a partition is to go back to a consumer that has left the balancing"
         )
-    topics = group.topics.names.rank[topic_of(may_have.codes)]
+    topics = prepared.topic_rank[topic_of(may_have.codes)]
     order = np.lexsort((may_have.codes, topics))
     notes = {} if ordered and certain else {"nondeterministic": True}
     return may_have.by_id[owners[order]], may_have.codes[order], notes

@@ -22,7 +22,7 @@ Members read their topics by name.
 """
 
 from assignlab.assignment import Assignment
-from assignlab.assignors.kafka import orders
+from assignlab.assignors.code_points import topics_by_name
 from assignlab.assignors.kafka.range_2_0 import assign_ranges
 from assignlab.assignors.kafka_python.circles import circles_of_topics
 from assignlab.group import Group
@@ -31,7 +31,7 @@ from assignlab.strategy import Strategy
 
 def assign(group: Group) -> Assignment:
     """Cut every topic into one range per subscriber."""
-    topics = group.prepared(orders.topics_by_name)
+    topics = group.prepared(topics_by_name)
     starts, subscribers = group.prepared(circles_of_topics)
     return Assignment(
         *assign_ranges(topics, group.topics.partitions, starts, subscribers, len(group.members))

@@ -26,12 +26,18 @@ from assignlab.assignment import Assignment, by_member
 from assignlab.assignors.kafka import orders
 from assignlab.assignors.kafka_server import sets
 from assignlab.compiled import njit
+from assignlab.errors import OriginalError
 from assignlab.group import NO_METADATA, Group
 from assignlab.strategy import Strategy
 
 
 def assign(group: Group) -> Assignment:
-    """Topic by topic: keep, then fill up."""
+    """Topic by topic: keep, then fill up.
+
+    Raises :class:`OriginalError` without members: the original looks at the first one's topics.
+    """
+    if len(group.members) == 0:
+        raise OriginalError("NoSuchElementException", "the group has no members")
     topics, starts, subscribers = group.prepared(subscribed_topics)
     if topics.size == 0:
         return sets.nothing(group)

@@ -21,7 +21,12 @@ It is not sticky.
 {'C0': [['t', 0], ['t', 2]], 'C1': []}
 
 A list of topics in JavaScript is an object: names that look like array indices come first, in
-numeric order, then the others in the order of the deal.
+numeric order, then the others in the order of the deal. Partitions of a topic ``__proto__``, a legal
+name, reach no member: setting that key of an object makes no property.
+
+>>> g = group({"__proto__": 1, "t": 1}, {"C0": ["__proto__", "t"]})
+>>> lists(g, assign(g))
+{'C0': [['t', 0]]}
 """
 
 import numpy as np
@@ -34,6 +39,7 @@ from assignlab.group import Group
 from assignlab.strategy import Strategy
 
 MAX_ARRAY_INDEX = 2**32 - 2
+NO_PROPERTY = "__proto__"
 
 
 def assign(group: Group) -> Assignment:
@@ -44,6 +50,7 @@ def assign(group: Group) -> Assignment:
     circle = orders.members_by_id(group)
     owners = circle[np.arange(codes.size) % max(1, len(members))]
     wanted = group.prepared(subscriptions_by_topic)[members.subscription[owners], topic_of(codes)]
+    wanted &= topic_of(codes) != group.topics.names.index.get(NO_PROPERTY, -1)
     listed = np.argsort(object_keys(group, topics)[topic_of(codes)], kind="stable")
     listed = listed[wanted[listed]]
     return Assignment(*by_member(owners[listed], codes[listed], len(members)))
@@ -84,5 +91,8 @@ STRATEGY = Strategy(
     sticky=False,
     source="PartitionAssigners.roundRobin (kafkajs 2.2.4)",
     assign=assign,
-    leaves_out="partitions dealt to members that do not subscribe, topics the leader does not want",
+    leaves_out=(
+        "partitions dealt to members that do not subscribe, topics the leader does not want, "
+        "a topic __proto__"
+    ),
 )

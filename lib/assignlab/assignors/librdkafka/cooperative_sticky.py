@@ -19,6 +19,9 @@ What differs from Java's
   uses a pointer into the list of these after it has taken the first out. If that was the only one,
   it reads freed memory, which mostly ends the leader's process: here a SIGSEGV. Else the second one
   goes back instead, and the record of moves is wrong from then on.
+- The first partition that goes from one member to another lends its record to all that follow, as
+  the key of that pair. When it goes on to a third member, the record is freed; the next question
+  after that pair reads freed memory, again a SIGSEGV.
 
 >>> from assignlab.group import group
 >>> from assignlab.document import answer, lists
@@ -41,16 +44,15 @@ C2 6 5 0
 ...         "members": [{"id": "A", "topics": ["t"]}, {"id": "B", "topics": ["t", "u"]},
 ...                     {"id": "C", "topics": ["s", "t", "u"],
 ...                      "owned": [["t", 1], ["t", 2], ["t", 3], ["u", 1]]}]})
-{'error': 'SIGSEGV: a partition goes back from freed memory'}
+{'error': 'SIGSEGV: the record of moves is read from freed memory'}
 """
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from assignlab.assignment import Assignment, by_member, topic_of
-from assignlab.assignors.code_points import members_by_id
+from assignlab.assignors.code_points import as_java_sorts, topic_ranks
 from assignlab.assignors.kafka.holdings import (
     append,
     balance_score,
@@ -94,7 +96,6 @@ from assignlab.assignors.librdkafka.range import numbered_racks
 from assignlab.compiled import inner, njit
 from assignlab.errors import OriginalError
 from assignlab.group import ABSENT, Group
-from assignlab.jvm import Names
 from assignlab.strategy import Strategy
 
 DEFAULT_GENERATION = -1
@@ -102,7 +103,7 @@ NOBODY = np.empty(0, dtype=np.int64)
 DONE, MISSING, FREED, STALE, LOST = 0, 1, 2, 3, 4
 FAULTS = {
     MISSING: ("SIGSEGV", "a consumer that has left the balancing is asked for its partitions"),
-    FREED: ("SIGSEGV", "a partition goes back from freed memory"),
+    FREED: ("SIGSEGV", "the record of moves is read from freed memory"),
     STALE: ("SIGABRT", "an assertion fails: the record of moves is wrong"),
     LOST: ("SIGSEGV", "a move is on record, but none of its topic"),
 }
@@ -130,18 +131,13 @@ class Known(NamedTuple):
 
 
 def known(group: Group) -> Known:
-    """Prepare a group. Members get names that Java sorts as C sorts theirs."""
-    order = members_by_id(group)
-    number = np.empty(order.size, dtype=np.int64)
-    number[order] = np.arange(order.size)
-    width = len(str(order.size))
-    names = Names([f"{place:0{width}}" for place in number.tolist()])
-    renamed = replace(group, members=replace(group.members, names=names), _prepared={})
-    may_have = renamed.prepared(potential)
-    reads = np.zeros(order.size, dtype=np.bool_)
+    """Prepare a group. Names are replaced by some that Java sorts as C sorts them."""
+    renamed = as_java_sorts(group)
+    may_have, number = renamed.prepared(potential), renamed.members.names.rank
+    reads = np.zeros(number.size, dtype=np.bool_)
     reads[members_that_subscribe(group)] = True
     kinds = np.unique(may_have.consumers[number[reads], KIND])
-    topics = group.topics.names.rank[topic_of(may_have.codes)]
+    topics = renamed.topics.names.rank[topic_of(may_have.codes)]
     return Known(
         may_have,
         renamed.prepared(by_potential_consumers),
@@ -340,7 +336,7 @@ def balance(
     before = balance_score(levels)
     offsets, listed = lists(consumers, entries, codes, by_id)
     movements = no_movements(np.arange(len(partitions)).astype(np.int32), len(consumers))
-    moved = np.full((len(partitions) + 1, 3), NONE)
+    moved = np.full((len(partitions) + 1, 4), NONE)
     witness = np.full(2, NONE)
     performed = False
     for everything in range(1 if revoked else 0, 2):
@@ -367,10 +363,12 @@ def least_loaded_in_rack(consumers, may, suits, t, i):
     return best
 
 
-WHEN, RECORD, SOURCE = 0, 1, 2
-"""Columns of ``moved``, int64[partitions + 1, 3]: the number of a partition's last move on record
+WHEN, RECORD, SOURCE, KEY = 0, 1, 2, 3
+"""Columns of ``moved``, int64[partitions + 1, 4]: the number of a partition's last move on record
 (in the last row: of all); ``ABANDONED`` where only the map of partitions has the move, from
-``SOURCE``; ``ELSEWHERE`` where the partition is not where the record says; else ``NONE``."""
+``SOURCE``; ``ELSEWHERE`` where the partition is not where the record says; else ``NONE``. And by
+number of a pair of consumers: the partition whose record is the key of that pair in the map of
+moves, ``NONE`` once that record is freed."""
 ABANDONED, ELSEWHERE = 1, 2
 
 
@@ -436,15 +434,26 @@ def put_on_record(partitions, movements, moved, t, i, new_consumer):
     back = find_pair(movements, pair_key(movements, t, new_consumer, owner))
     if back == NONE:
         source = owner
+        before = movements.pair[i]
         if moved[i, RECORD] == ABANDONED:
             source = moved[i, SOURCE]
-            if find_pair(movements, pair_key(movements, t, source, owner)) == NONE:
+            before = find_pair(movements, pair_key(movements, t, source, owner))
+            if before == NONE:
                 return i, STALE
+        if before != NONE and moved[before, KEY] == NONE:
+            return i, FREED
         move_partition(movements, i, t, source, new_consumer)
         moved[-1, WHEN] += 1
         moved[i, WHEN] = moved[-1, WHEN]
         moved[i, RECORD] = NONE
-        return i, DONE
+        if before != NONE and moved[before, KEY] == i:
+            moved[before, KEY] = NONE
+        pair = movements.pair[i]
+        if movements.sets.size[pair] == 1:
+            moved[pair, KEY] = i
+        return i, DONE if moved[pair, KEY] != NONE else FREED
+    if moved[back, KEY] == NONE:
+        return i, FREED
     first, second = first_two(movements, moved, back)
     if second == NONE:
         return i, FREED
@@ -526,7 +535,7 @@ def last_of_each(codes: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.
 
 def reclaim(group: Group, assignment: Assignment) -> Assignment:
     """The lists as they come back with the next claims: sorted by topic and partition."""
-    topics = group.topics.names.rank[topic_of(assignment.codes)]
+    topics = group.prepared(topic_ranks)[topic_of(assignment.codes)]
     order = np.lexsort((assignment.codes, topics, assignment.owners))
     return Assignment(assignment.offsets, assignment.codes[order])
 

@@ -23,8 +23,7 @@ A plan is a Go map: topics have no order in it, and stand here by name.
 """
 
 from assignlab.assignment import Assignment
-from assignlab.assignors.code_points import subscribers_by_id
-from assignlab.assignors.kafka import orders
+from assignlab.assignors.code_points import subscribers_by_id, topics_by_name
 from assignlab.assignors.kafka.range_2_0 import assign_ranges
 from assignlab.group import Group
 from assignlab.strategy import Strategy
@@ -32,7 +31,7 @@ from assignlab.strategy import Strategy
 
 def assign(group: Group) -> Assignment:
     """Cut every topic into one range per subscriber."""
-    topics = group.prepared(orders.topics_by_name)
+    topics = group.prepared(topics_by_name)
     starts, subscribers = group.prepared(subscribers_by_id)
     return Assignment(
         *assign_ranges(topics, group.topics.partitions, starts, subscribers, len(group.members))

@@ -25,7 +25,7 @@ import numpy as np
 
 from assignlab.assignment import Assignment, by_member, partition_of, topic_of
 from assignlab.assignors import partitions
-from assignlab.assignors.code_points import members_by_id
+from assignlab.assignors.code_points import members_by_id, topic_ranks
 from assignlab.assignors.kafka.roundrobin import subscriptions_by_topic
 from assignlab.compiled import njit
 from assignlab.errors import OriginalError
@@ -42,7 +42,7 @@ def assign(group: Group) -> Assignment:
         raise OriginalError("errorString", "members and topics are not provided")
     codes = group.prepared(partitions_as_strings)
     owners = deal(codes, group.prepared(members_by_id), members.subscription, subscribed)
-    by_topic = np.argsort(group.topics.names.rank[topic_of(codes)], kind="stable")
+    by_topic = np.argsort(group.prepared(topic_ranks)[topic_of(codes)], kind="stable")
     return Assignment(*by_member(owners[by_topic], codes[by_topic], len(members)))
 
 

@@ -1,0 +1,106 @@
+"""States that our random histories never reach, found with another generator.
+
+Each is asked of ours and of the original, where its tools are there; both must say the same.
+"""
+
+import pytest
+from assignlab.document import answer
+from assignlab.oracle import Originals, OriginalsUnavailable
+
+
+@pytest.fixture(scope="module", params=["ours", "the original"])
+def ask(request):
+    """Answers a group document: our port, or the original."""
+    if request.param == "ours":
+        yield answer
+        return
+    with Originals() as originals:
+
+        def asked(document):
+            try:
+                return originals.ask(document)
+            except OriginalsUnavailable as missing:
+                pytest.skip(str(missing))
+
+        yield asked
+
+
+@pytest.mark.parametrize(
+    ("strategy", "error"),
+    [
+        ("roundrobin", "IllegalArgumentException"),
+        ("roundrobin@2.0", "IllegalArgumentException"),
+        ("server-range@3.8", "NoSuchElementException"),
+        ("range", None),
+        ("server-range", None),
+    ],
+)
+def test_some_originals_throw_without_members(ask, strategy, error):
+    reply = ask({"strategy": strategy, "members": [], "topics": [{"name": "t", "partitions": 1}]})
+    if error is None:
+        assert reply["assignment"] == {}
+    else:
+        assert reply["error"].startswith(error + ":")
+
+
+ONE_ORDER = ["\uff21", "\U0001f600"]
+"""By code points; in Java and JavaScript the second comes first."""
+
+
+@pytest.mark.parametrize(
+    ("strategy", "order"),
+    [
+        ("franz-go-range", ONE_ORDER),
+        ("franz-go-roundrobin", ONE_ORDER),
+        ("kafka-go-range", ONE_ORDER),
+        ("kafka-go-roundrobin", ONE_ORDER),
+        ("kafka-python-range", ONE_ORDER),
+        ("kafka-python-roundrobin", ONE_ORDER),
+        ("kafka-python-sticky", ONE_ORDER),
+        ("librdkafka-roundrobin", ONE_ORDER),
+        ("librdkafka-cooperative-sticky", ONE_ORDER),
+        ("sarama-range", ONE_ORDER),
+        ("sarama-roundrobin", ONE_ORDER),
+        ("roundrobin", ONE_ORDER[::-1]),
+    ],
+)
+def test_topics_beyond_the_basic_plane_sort_as_the_language_sorts(ask, strategy, order):
+    reply = ask(
+        {
+            "strategy": strategy,
+            "members": [{"id": "m", "topics": ONE_ORDER[::-1]}],
+            "topics": [{"name": name, "partitions": 1} for name in ONE_ORDER[::-1]],
+        }
+    )
+    assert [topic for topic, _ in reply["assignment"]["m"]] == order
+
+
+def test_a_topic_called_proto_is_lost_on_its_way_to_kafkajs(ask):
+    reply = ask(
+        {
+            "strategy": "kafkajs-roundrobin",
+            "members": [{"id": "a", "topics": ["__proto__", "t"]}],
+            "topics": [{"name": "__proto__", "partitions": 2}, {"name": "t", "partitions": 1}],
+        }
+    )
+    assert reply["assignment"] == {"a": [["t", 0]]}
+
+
+def test_librdkafkas_leader_ends_when_a_borrowed_record_is_gone(ask):
+    """Later moves of a pair are found under the record of its first one, which is freed."""
+    owned = [["t", 6], ["t", 9], ["t", 12], ["u", 1], ["u", 3], ["u", 6], ["u", 13]]
+    reply = ask(
+        {
+            "strategy": "librdkafka-cooperative-sticky",
+            "members": [
+                {"id": "A", "topics": ["s", "u"]},
+                {"id": "B", "topics": ["t", "s", "u"], "owned": owned},
+                {"id": "C", "topics": ["t", "u"]},
+                {"id": "D", "topics": ["t"]},
+            ],
+            "topics": [
+                {"name": name, "partitions": count} for name, count in (("t", 13), ("s", 28), ("u", 14))
+            ],
+        }
+    )
+    assert reply["error"].startswith("SIGSEGV")
