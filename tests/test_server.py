@@ -9,7 +9,7 @@ from assignlab import assignors, document
 from assignlab.assignors.kafka_server import sets
 from assignlab.errors import DocumentError
 from assignlab.group import group
-from assignlab.jvm import Uuid
+from assignlab.jvm import Uuid, string_hash
 
 
 def answer(strategy, topics, members, ids=None):
@@ -140,6 +140,33 @@ def test_share_groups_give_every_partition_about_as_many_owners(members, partiti
     assert max(map(len, reply.values())) - min(map(len, reply.values())) <= 1
 
 
+def test_share_groups_began_with_everything_for_everybody():
+    members = {"a": (["t", "u"], [["t", 0]]), "b": (["u", "gone"], []), "c": ([], [])}
+    reply = answer("server-simple@4.0", {"t": 2, "u": 1}, members)["assignment"]
+    assert reply == {"a": [["t", 0], ["t", 1], ["u", 0]], "b": [["u", 0]], "c": []}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_in_share_groups_of_4_1_hash_codes_choose_the_first_partition(seed):
+    r = random.Random(seed)
+    names = [f"member-{r.getrandbits(40):x}" for _ in range(r.randint(1, 9))]
+    count = r.randint(1, 9)
+    members = {name: (["t"], []) for name in names}
+    reply = answer("server-simple@4.1", {"t": count}, members)["assignment"]
+    for name in names:
+        assert ["t", abs(string_hash(name)) % count] in reply[name]
+    assert {p for owned in reply.values() for _, p in owned} == set(range(count))
+
+
+def test_in_share_groups_of_4_1_who_gives_up_a_topic_leaves_its_partitions_to_nobody():
+    members = {"a": ([], [["t", 3]]), "b": (["t"], [])}
+    owned = {"a": [], "b": [["t", 0], ["t", 1], ["t", 2]]}
+    assert answer("server-simple@4.1", {"t": 4}, members)["assignment"] == owned
+    owned["b"] = [["t", p] for p in range(4)]
+    for other in ("server-simple@4.0", "server-simple"):
+        assert answer(other, {"t": 4}, members)["assignment"] == owned
+
+
 def test_before_4_0_1_a_balanced_group_moves_and_later_it_does_not():
     topics, held = ["t"], {"C0": [["t", 0]], "C1": [["t", 1], ["t", 2]]}
     members = {name: (topics, owned) for name, owned in held.items()}
@@ -211,8 +238,10 @@ def test_range_was_sticky_before_3_9():
 
 
 @pytest.mark.parametrize(
-    "name", ["server-uniform", "server-simple", "server-uniform@3.9", "server-uniform@3.7"]
-)
+    "name",
+    ["server-uniform", "server-uniform@3.9", "server-uniform@3.7", "server-simple",
+     "server-simple@4.1"],
+)  # fmt: skip
 @pytest.mark.parametrize("seed", range(5))
 def test_the_next_claim_is_what_was_assigned_and_is_read_as_it_stands(name, seed):
     r = random.Random(seed)

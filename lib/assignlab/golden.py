@@ -64,6 +64,8 @@ STRATEGIES = (
     "server-range",
     "server-range@3.8",
     "server-simple",
+    "server-simple@4.0",
+    "server-simple@4.1",
     "server-uniform",
     "server-uniform@3.7",
     "server-uniform@3.9",

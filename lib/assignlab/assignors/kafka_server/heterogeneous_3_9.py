@@ -167,8 +167,8 @@ def moves(group: Group, the_shape: Shape) -> tuple[sets.Held, np.ndarray, np.nda
 class State(NamedTuple):
     """The assignment while it is made, members by number, partitions numbered through.
 
-    ``owner``: int64 per partition, -1 for nobody; ``sizes``: int64[members], as the original counts;
-    ``held``: int64[members], how many are in a member's sets (not the same where claims are
+    ``owner``: int64 per partition, -1 for nobody; ``sizes``: int64[members], by the original's
+    count; ``held``: int64[members], how many are in a member's sets (not the same where claims are
     rivals); ``log``: int64[n, 3] and ``lost``: bool[n], see :func:`moves`; ``entry``: of the log,
     that made the owner the owner; ``at``: int64[2], length of the log, and of the claims in it.
     """

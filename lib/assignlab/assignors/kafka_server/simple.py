@@ -112,7 +112,7 @@ def share_common(pool_codes, hashes, first, mine, holders, codes, walk):
 @njit
 def share_topics(topics, partitions, starts, subscribers, holders, codes, walk):
     """A pool for each topic: (owners, codes, state). Claims of other topics stay."""
-    offsets, entries = _grouped(codes >> 32, partitions.size)
+    offsets, entries = grouped(codes >> 32, partitions.size)
     pooled = np.zeros(partitions.size, dtype=np.bool_)
     size = codes.size
     for t in topics:
@@ -147,12 +147,12 @@ def share_plainly(hashes, keys, holders, subscribers, walk):
     sharing = (subscribers.size + partitions - 1) // partitions if partitions > 0 else 0
     desired = parts(subscribers, sharing * partitions, walk.size)
     removed = np.zeros(keys.size, dtype=np.bool_)
-    offsets, entries = _grouped(keys, partitions)
+    offsets, entries = grouped(keys, partitions)
     if keys.size > 0:
-        of_members, claims = _grouped(holders, walk.size)
+        of_members, claims = grouped(holders, walk.size)
         overfilled = np.flatnonzero(of_members[1:] - of_members[:-1] > desired)
         if overfilled.size > 0:
-            walks, crowded = _walk_sets(of_members, claims, hashes[keys], overfilled)
+            walks, crowded = walk_sets(of_members, claims, hashes[keys], overfilled)
             if crowded.size > 0:
                 return holders, keys, CROWDED
             revoke(of_members, walks, overfilled, desired, removed)
@@ -161,7 +161,7 @@ def share_plainly(hashes, keys, holders, subscribers, walk):
             shared[keys[k]] += not removed[k]
         overshared = np.flatnonzero(shared > sharing)
         if overshared.size > 0:
-            walks, crowded = _walk_sets(offsets, entries, holders.astype(np.int32), overshared)
+            walks, crowded = walk_sets(offsets, entries, holders.astype(np.int32), overshared)
             if crowded.size > 0:
                 return holders, keys, CROWDED
             revoke(offsets, walks, overshared, np.full(partitions, sharing), removed)
@@ -277,21 +277,21 @@ def share(
     partitions, members = pool.partitions, len(group.members)
     sharing = -(-subscribers.size // partitions) if partitions else 0
     desired = parts(subscribers, sharing * partitions, members)
-    members_of = Sets(*_grouped(holders, members))
-    owners_of = Sets(*_grouped(pool.keys, pool.codes.size))
+    members_of = Sets(*grouped(holders, members))
+    owners_of = Sets(*grouped(pool.keys, pool.codes.size))
     ranks = None if pool.ranks is None else pool.ranks[pool.keys]
     sizes, certain = np.diff(members_of.offsets), True
     removed = np.zeros(codes.size, dtype=np.bool_)
     overfilled = np.flatnonzero(sizes > desired)
     if overfilled.size > 0:
-        walks, certain = _walks(members_of, pool.hashes[pool.keys], overfilled, ranks)
-        revoke(members_of.offsets, walks, overfilled, desired, removed)
+        walked, certain = walks(members_of, pool.hashes[pool.keys], overfilled, ranks)
+        revoke(members_of.offsets, walked, overfilled, desired, removed)
     shared = np.bincount(pool.keys[~removed], minlength=pool.codes.size)
     overshared = np.flatnonzero(shared > sharing)
     if overshared.size > 0:
-        walks, _ = _walks(owners_of, holders.astype(np.int32), overshared, holders)
+        walked, _ = walks(owners_of, holders.astype(np.int32), overshared, holders)
         most = np.full(pool.codes.size, sharing, dtype=np.int64)
-        revoke(owners_of.offsets, walks, overshared, most, removed)
+        revoke(owners_of.offsets, walked, overshared, most, removed)
     inserted, called_again = insertions(pool.keys, pool.codes.size, partitions)
     walk, fixed = hash_map_walk(
         pool.hashes[inserted], new_hash_map(partitions),
@@ -341,11 +341,16 @@ def _pool(group: Group, topics: np.ndarray, claims: np.ndarray) -> Pool:
     )
     partition = codes & 0xFFFFFFFF
     if group.prepared(sets.homogeneous):
-        ids = group.prepared(sets.topic_ids).hashes.astype(np.int64)
-        hashes, ranks = signed(31 * ids[codes >> 32] + partition).astype(np.int32), None
+        hashes, ranks = partition_hashes(group, codes), None
     else:
         hashes, ranks = partition.astype(np.int32), partition
     return Pool(codes, hashes, ranks, topic.size, keys)
+
+
+def partition_hashes(group: Group, codes: np.ndarray) -> np.ndarray:
+    """``TopicIdPartition.hashCode`` since 4.1: int32[n]."""
+    ids = group.prepared(sets.topic_ids).hashes.astype(np.int64)
+    return signed(31 * ids[codes >> 32] + (codes & 0xFFFFFFFF)).astype(np.int32)
 
 
 @njit
@@ -365,7 +370,8 @@ class Sets(NamedTuple):
 
 
 @njit
-def _grouped(of, count):
+def grouped(of, count):
+    """(offsets, entries): the positions in ``of`` of every number below ``count``, ascending."""
     offsets = np.zeros(count + 1, dtype=np.int64)
     for s in of:
         offsets[s + 1] += 1
@@ -379,11 +385,11 @@ def _grouped(of, count):
     return offsets, entries
 
 
-def _walks(
+def walks(
     some: Sets, hashes: np.ndarray, which: np.ndarray, ranks: np.ndarray | None
 ) -> tuple[np.ndarray, bool]:
     """The entries of the sets ``which`` in the order of a HashSet, and whether Java fixes it."""
-    entries, crowded = _walk_sets(some.offsets, some.entries, hashes, which)
+    entries, crowded = walk_sets(some.offsets, some.entries, hashes, which)
     certain = True
     for s in crowded.tolist():
         of_set = some.entries[some.offsets[s] : some.offsets[s + 1]]
@@ -396,7 +402,8 @@ def _walks(
 
 
 @njit
-def _walk_sets(offsets, entries, hashes, which):
+def walk_sets(offsets, entries, hashes, which):
+    """(entries, crowded): those of the sets ``which`` in their order, but for crowded sets."""
     walked = entries.copy()
     crowded = np.empty(which.size, dtype=np.int64)
     n = 0

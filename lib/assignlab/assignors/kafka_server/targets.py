@@ -54,7 +54,7 @@ def reclaimed(group: Group, changes: Changes, stays: np.ndarray) -> Assignment:
     everybody = np.arange(len(group.members))
     read = sets.read(group, held.offsets, held.codes, everybody)
     offsets, codes, crowded = _rewrite(
-        held.offsets, read, *changes, _starts(group, held, changes.steps),
+        held.offsets, read, *changes, starts_of(group, held, changes.steps),
         group.prepared(sets.topic_ids).hashes, stays,
     )  # fmt: skip
     for m in crowded.tolist():
@@ -94,7 +94,7 @@ def _in_crowded_order(
     return np.concatenate([codes[codes >> 32 == t] for t in topics.tolist()])
 
 
-def _starts(group: Group, held: sets.Held, steps: np.ndarray) -> np.ndarray:
+def starts_of(group: Group, held: sets.Held, steps: np.ndarray) -> np.ndarray:
     """Where a topic's partitions begin if all are numbered through, also those only claimed."""
     if not held.beyond:
         return group.prepared(sets.dense_starts)
@@ -115,7 +115,7 @@ def changes_of(group: Group, after: Assignment, taken_again: bool) -> Changes:
     if taken_again:
         codes = sets.read(group, held.offsets, codes, np.arange(len(group.members)))
     offsets, steps = _differences(
-        held.offsets, codes, after.offsets, after.codes, _starts(group, held, after.codes),
+        held.offsets, codes, after.offsets, after.codes, starts_of(group, held, after.codes),
         taken_again,
     )  # fmt: skip
     return Changes(offsets, steps, plain_slots(len(group.topics)))

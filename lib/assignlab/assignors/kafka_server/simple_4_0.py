@@ -1,0 +1,79 @@
+"""``server-simple@4.0``: share groups as they began (3.9 and 4.0): everybody gets everything.
+
+The rule. Every member gets all partitions of all topics that it subscribes to. Who holds what does
+not count.
+
+>>> from assignlab.assignors.kafka_server import sets
+>>> from assignlab.group import group
+>>> g = group({"t0": 2, "t1": 1}, {"C0": ["t0"], "C1": ["t0", "t1"]})
+>>> sets.as_sets(g, assign(g))
+{'C0': [['t0', 0], ['t0', 1]], 'C1': [['t0', 0], ['t0', 1], ['t1', 0]]}
+
+The original hands one set of all partitions to every member of a group that subscribes alike; here
+every member has a list of its own, made once per set of topics and members.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from assignlab.assignment import Assignment
+from assignlab.assignors.kafka.roundrobin import subscriptions_by_topic
+from assignlab.assignors.kafka_server import simple
+from assignlab.compiled import njit
+from assignlab.group import Group
+
+
+def assign(group: Group) -> Assignment:
+    """Everything that it subscribes to, for everybody."""
+    return group.prepared(everything)
+
+
+def everything(group: Group) -> Assignment:
+    """The assignment, which depends on topics and subscriptions only."""
+    return Assignment(
+        *all_of_each(
+            group.members.subscription, group.prepared(subscriptions_by_topic),
+            np.maximum(group.topics.partitions, 0),
+        )
+    )  # fmt: skip
+
+
+@njit
+def all_of_each(subscription, subscribed, partitions):
+    """(offsets, codes) of all members; ``subscribed``: bool[subscriptions, topics]."""
+    sizes = np.zeros(subscribed.shape[0], dtype=np.int64)
+    made = np.full(subscribed.shape[0], -1, dtype=np.int64)  # where such a list stands already
+    for s in range(sizes.size):
+        for t in range(partitions.size):
+            if subscribed[s, t]:
+                sizes[s] += partitions[t]
+    offsets = np.zeros(subscription.size + 1, dtype=np.int64)
+    for m in range(subscription.size):
+        offsets[m + 1] = offsets[m] + sizes[subscription[m]]
+    codes = np.empty(offsets[-1], dtype=np.int64)
+    for m in range(subscription.size):
+        s, n = subscription[m], offsets[m]
+        if made[s] != -1:
+            codes[n : offsets[m + 1]] = codes[made[s] : made[s] + sizes[s]]
+            continue
+        made[s] = n
+        for t in range(partitions.size):
+            if subscribed[s, t]:
+                for p in range(partitions[t]):
+                    codes[n] = (t << 32) + p
+                    n += 1
+    return offsets, codes
+
+
+STRATEGY = replace(
+    simple.STRATEGY,
+    name="server-simple@4.0",
+    first="3.9.0",
+    last="4.0.2",
+    sticky=False,
+    source="org.apache.kafka.coordinator.group.assignor.SimpleAssignor "
+    "(kafka-group-coordinator 4.0.2)",
+    assign=assign,
+    reclaim=None,
+)

@@ -1,0 +1,374 @@
+"""``server-simple@4.1``: share groups of 4.1, where hash codes of member ids spread the members.
+
+The rule. Every member gets one partition by its hash code: the one at place abs(hashCode mod P) of
+the P partitions that it subscribes to. A partition that nobody got so stays with those that hold
+it. What still has no owner is dealt in turn.
+
+With equal subscriptions a member keeps what it holds only up to ceil(P / C) partitions, C members
+being there, and the dealing passes over members that have more than that. With different ones there
+is no such bound: every topic is dealt to its subscribers, from the first one on.
+
+>>> from assignlab.group import group
+>>> g = group({"t": 4}, dict.fromkeys(["C1", "C5"], ["t"]))
+>>> sets.as_sets(g, assign(g))
+{'C1': [['t', 1], ['t', 2]], 'C5': [['t', 0], ['t', 2], ['t', 3]]}
+
+So members share a partition although there are enough for one each, and who joins takes a partition
+away from all that hold it.
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from assignlab.assignment import Assignment, by_member
+from assignlab.assignors.kafka import orders
+from assignlab.assignors.kafka.roundrobin import subscriptions_by_topic
+from assignlab.assignors.kafka_server import sets, simple, targets
+from assignlab.compiled import inner, njit
+from assignlab.errors import OriginalError
+from assignlab.group import Group
+from assignlab.jvm import collection_capacity, hash_map_order, hash_map_walk
+
+
+def assign(group: Group) -> Assignment:
+    """One by hash code, then what is held, then the rest; lists in the order of their sets."""
+    members = len(group.members)
+    if members == 0 or not group.prepared(simple.anything_named):
+        return sets.nothing(group)
+    claims, certain = current_assignment(group)
+    if group.prepared(sets.homogeneous):
+        owners, codes = share_common(group, claims)
+    else:
+        owners, codes, fixed = share_topics(group, claims)
+        certain &= fixed
+    offsets, lists = by_member(owners, codes, members)
+    walked, fixed = simple.walks(
+        simple.Sets(offsets, np.arange(lists.size)), simple.partition_hashes(group, lists),
+        np.arange(members), None,
+    )  # fmt: skip
+    notes = {} if certain and fixed else {"nondeterministic": True}
+    return Assignment(offsets, lists[walked], notes=notes)
+
+
+class Claims(NamedTuple):
+    """Who holds what, partition by partition, in the order of the map of them.
+
+    ``codes``: int64[n]; partition k is held by ``holders[offsets[k]:offsets[k + 1]]``, in hash
+    order; ``starts``: where a topic's partitions begin if all are numbered through, those that are
+    held and do not exist included.
+    """
+
+    codes: np.ndarray
+    offsets: np.ndarray
+    holders: np.ndarray
+    starts: np.ndarray
+
+
+def current_assignment(group: Group) -> tuple[Claims, bool]:
+    """The claims by partition, and whether Java fixes their order."""
+    order = group.prepared(orders.members_by_hash)
+    held = sets.held(group)
+    read = held.codes
+    if read.size > 0:
+        read = sets.read(group, held.offsets, read, order)
+    starts = targets.starts_of(group, held, np.empty(0, dtype=np.int64))
+    keys, of, holders, called_again = by_partition(order, held.offsets, read, starts)
+    walk, certain = hash_map_walk(
+        simple.partition_hashes(group, keys), newest_first=True, called_again=called_again
+    )
+    place = np.empty_like(walk)
+    place[walk] = np.arange(walk.size)
+    offsets, entries = simple.grouped(place[of], keys.size)
+    return Claims(keys[walk], offsets, holders[entries], starts), certain
+
+
+@njit
+def by_partition(order, offsets, codes, starts):
+    """(keys, of, holders, called_again): partitions as they are met first, and of every claim which
+    of them it is and whose; whether claims of known ones follow the last new one."""
+    place = np.full(starts[-1], -1, dtype=np.int64)
+    keys = np.empty(codes.size, dtype=np.int64)
+    of = np.empty(codes.size, dtype=np.int64)
+    holders = np.empty(codes.size, dtype=np.int64)
+    n = k = last = 0
+    for m in order:
+        for code in codes[offsets[m] : offsets[m + 1]]:
+            at = starts[code >> 32] + (code & 0xFFFFFFFF)
+            if place[at] == -1:
+                place[at] = n
+                keys[n] = code
+                n += 1
+                last = k
+            of[k], holders[k] = place[at], m
+            k += 1
+    return keys[:n], of, holders, last + 1 < k
+
+
+# All members name the same topics
+
+
+def share_common(group: Group, claims: Claims) -> tuple[np.ndarray, np.ndarray]:
+    """(owners, codes) in the order in which they enter the members' sets."""
+    pool, _, mine = group.prepared(simple.common_pool)
+    order = group.prepared(orders.members_by_hash)
+    owners, codes, failed = spread_common(
+        order, group.members.names.hashes, pool.codes, mine, claims
+    )
+    if failed:
+        raise OriginalError("PartitionAssignorException", "no member has room for a partition")
+    return owners, codes
+
+
+@njit
+def spread_common(order, hashes, pool, mine, claims):
+    """(owners, codes, failed); ``pool``: all partitions; ``mine``: bool[topics], those in it."""
+    starts = claims.starts
+    hashed = np.zeros(starts[-1], dtype=np.bool_)
+    has_owner = np.zeros(starts[-1], dtype=np.bool_)
+    sizes = np.zeros(order.size, dtype=np.int64)
+    owners = np.empty(order.size + claims.holders.size + pool.size, dtype=np.int64)
+    codes = np.empty(owners.size, dtype=np.int64)
+    n = 0
+    if pool.size == 0:
+        return owners[:n], codes[:n], False
+    for m in order:
+        code = pool[abs(np.int64(hashes[m])) % pool.size]
+        at = starts[code >> 32] + (code & 0xFFFFFFFF)
+        hashed[at] = has_owner[at] = True
+        owners[n], codes[n] = m, code
+        n += 1
+        sizes[m] += 1
+    desired = (pool.size + order.size - 1) // order.size
+    for k in range(claims.codes.size):
+        code = claims.codes[k]
+        if not mine[code >> 32]:
+            continue
+        at = starts[code >> 32] + (code & 0xFFFFFFFF)
+        for m in claims.holders[claims.offsets[k] : claims.offsets[k + 1]]:
+            if sizes[m] < desired and not hashed[at]:
+                has_owner[at] = True
+                owners[n], codes[n] = m, code
+                n += 1
+                sizes[m] += 1
+    ring = order.copy()  # those in turn, the first ``waiting`` of them
+    waiting = ring.size
+    turn = stay = 0  # who is next; how many before it stay for the next round
+    for code in pool:
+        if has_owner[starts[code >> 32] + (code & 0xFFFFFFFF)]:
+            continue
+        assigned = False
+        while not assigned:
+            if turn == waiting:
+                waiting = stay
+                turn = stay = 0
+                if waiting == 0:
+                    return owners[:n], codes[:n], True
+            m = ring[turn]
+            turn += 1
+            if sizes[m] <= desired:
+                ring[stay] = m
+                stay += 1
+                owners[n], codes[n] = m, code
+                n += 1
+                sizes[m] += 1
+                assigned = True
+    return owners[:n], codes[:n], False
+
+
+# They name different ones
+
+
+class Shape(NamedTuple):
+    """``order``: members that name a topic, in the order of a map of them; ``subscribed``:
+    bool[subscriptions, topics], topics with partitions; subscription s has
+    ``topics[offsets[s]:offsets[s + 1]]`` in its order; ``met``: topics in the order in which the
+    members' lists have them; topic t is read by ``members[starts[t]:starts[t + 1]]``."""
+
+    order: np.ndarray
+    subscribed: np.ndarray
+    offsets: np.ndarray
+    topics: np.ndarray
+    met: np.ndarray
+    starts: np.ndarray
+    members: np.ndarray
+
+
+def shape(group: Group) -> Shape:
+    """What is the same whatever the members hold."""
+    members, names = group.members, group.members.names
+    by_hash = group.prepared(orders.members_by_hash)
+    naming = by_hash[np.diff(members.offsets)[members.subscription[by_hash]] > 0]
+    order = naming[hash_map_order(names.hashes[naming], rank=names.rank[naming])]
+    there = group.topics.partitions > 0
+    topic_names = group.topics.names
+    lists = []
+    for a, b in zip(members.offsets[:-1].tolist(), members.offsets[1:].tolist(), strict=True):
+        named = members.topics[a:b]
+        walk = hash_map_order(
+            topic_names.hashes[named], collection_capacity(named.size), topic_names.rank[named]
+        )
+        lists.append(named[walk][there[named[walk]]])
+    met = dict.fromkeys(
+        t for s in dict.fromkeys(members.subscription[order].tolist()) for t in lists[s].tolist()
+    )
+    return Shape(
+        order, group.prepared(subscriptions_by_topic) & there,
+        np.cumsum([0] + [named.size for named in lists]), np.concatenate(lists),
+        np.array(list(met), dtype=np.int64), *orders.subscribers(group, order),
+    )  # fmt: skip
+
+
+def share_topics(group: Group, claims: Claims) -> tuple[np.ndarray, np.ndarray, bool]:
+    """(owners, codes, certain): in the order in which they enter the members' sets."""
+    the_shape, ids = group.prepared(shape), group.prepared(sets.topic_ids)
+    keys, of, owners = by_hash_code(
+        the_shape, group.members.subscription, group.members.names.hashes, group.topics.partitions,
+        claims.starts,
+    )  # fmt: skip
+    chosen_again = bool((of == keys.size - 1).sum() > 1 or (of[-1:] != keys.size - 1).any())
+    lacking, met_again = topics_lacking(the_shape.met, group.topics.partitions, keys, claims)
+    topics = lacking[
+        hash_map_order(
+            ids.hashes[lacking], rank=ids.rank[lacking], newest_first=True, called_again=met_again
+        )
+    ]
+    new_keys, new_owners = deal(the_shape, topics, group.topics.partitions, keys, claims)
+    of = np.concatenate((of, keys.size + np.arange(new_keys.size)))
+    keys = np.concatenate((keys, new_keys))
+    owners = np.concatenate((owners, new_owners))
+    walk, certain = hash_map_walk(
+        simple.partition_hashes(group, keys), newest_first=True,
+        called_again=chosen_again and new_keys.size == 0,
+    )  # fmt: skip
+    return *combined(the_shape, group.members.subscription, keys, of, owners, walk, claims), certain
+
+
+@njit
+def by_hash_code(shape, subscription, hashes, partitions, starts):
+    """(keys, of, owners): the partitions that hash codes choose, as they are met first; of every
+    choice which of them it is, and whose."""
+    place = np.full(starts[-1], -1, dtype=np.int64)
+    keys = np.empty(shape.order.size, dtype=np.int64)
+    of = np.empty(shape.order.size, dtype=np.int64)
+    owners = np.empty(shape.order.size, dtype=np.int64)
+    n = k = 0
+    for m in shape.order:
+        s = subscription[m]
+        topics = shape.topics[shape.offsets[s] : shape.offsets[s + 1]]
+        size = 0
+        for t in topics:
+            size += partitions[t]
+        if size == 0:
+            continue
+        at = abs(np.int64(hashes[m])) % size
+        i = 0
+        while at >= partitions[topics[i]]:
+            at -= partitions[topics[i]]
+            i += 1
+        code = (topics[i] << 32) + at
+        at += starts[topics[i]]
+        if place[at] == -1:
+            place[at] = n
+            keys[n] = code
+            n += 1
+        of[k], owners[k] = place[at], m
+        k += 1
+    return keys[:n], of[:k], owners[:k]
+
+
+@inner
+def present(keys, claims):
+    """bool[partitions]: those among the keys, or held."""
+    known = np.zeros(claims.starts[-1], dtype=np.bool_)
+    for code in keys:
+        known[claims.starts[code >> 32] + (code & 0xFFFFFFFF)] = True
+    for code in claims.codes:
+        known[claims.starts[code >> 32] + (code & 0xFFFFFFFF)] = True
+    return known
+
+
+@njit
+def topics_lacking(met, partitions, keys, claims):
+    """The topics with partitions that are neither among the keys nor held; and whether the last of
+    them has several of these."""
+    known = present(keys, claims)
+    lacking = np.empty(met.size, dtype=np.int64)
+    n = 0
+    several = False
+    for t in met:
+        start = claims.starts[t]
+        missing = partitions[t] - known[start : start + partitions[t]].sum()
+        if missing > 0:
+            lacking[n] = t
+            n += 1
+            several = missing > 1
+    return lacking[:n], several
+
+
+@njit
+def deal(shape, topics, partitions, keys, claims):
+    """(codes, owners): what nobody has, dealt in turn to the subscribers of each topic."""
+    known = present(keys, claims)
+    most = 0
+    for t in topics:
+        most += partitions[t]
+    codes = np.empty(most, dtype=np.int64)
+    owners = np.empty(most, dtype=np.int64)
+    n = 0
+    for t in topics:
+        members = shape.members[shape.starts[t] : shape.starts[t + 1]]
+        turn = 0
+        for p in range(partitions[t]):
+            if not known[claims.starts[t] + p]:
+                codes[n], owners[n] = (t << 32) + p, members[turn % members.size]
+                n += 1
+                turn += 1
+    return codes[:n], owners[:n]
+
+
+@njit
+def combined(shape, subscription, keys, of, owners, walk, claims):
+    """(owners, codes): the new ones as their map is walked, then those that are held."""
+    starts = claims.starts
+    size = owners.size + claims.holders.size
+    all_owners = np.empty(size, dtype=np.int64)
+    codes = np.empty(size, dtype=np.int64)
+    n = 0
+    offsets, entries = simple.grouped(of, keys.size)
+    new = np.zeros(starts[-1], dtype=np.bool_)
+    for k in walk:
+        new[starts[keys[k] >> 32] + (keys[k] & 0xFFFFFFFF)] = True
+        for e in entries[offsets[k] : offsets[k + 1]]:
+            all_owners[n], codes[n] = owners[e], keys[k]
+            n += 1
+    for k in range(claims.codes.size):
+        code = claims.codes[k]
+        if not new[starts[code >> 32] + (code & 0xFFFFFFFF)]:
+            for m in claims.holders[claims.offsets[k] : claims.offsets[k + 1]]:
+                if shape.subscribed[subscription[m], code >> 32]:
+                    all_owners[n], codes[n] = m, code
+                    n += 1
+    return all_owners[:n], codes[:n]
+
+
+def reclaim(group: Group, after: Assignment) -> Assignment:
+    """What the members hold at the next rebalance, as the assignor will walk it."""
+    if len(group.members) == 0:
+        return after
+    slots = targets.plain_slots(len(group.topics))
+    changes = targets.Changes(after.offsets, after.codes, slots, anew=True)
+    return targets.reclaimed(group, changes, np.zeros(len(group.topics), dtype=np.bool_))
+
+
+STRATEGY = replace(
+    simple.STRATEGY,
+    name="server-simple@4.1",
+    first="4.1.0",
+    last="4.1.2",
+    source="org.apache.kafka.coordinator.group.assignor.SimpleAssignor "
+    "(kafka-group-coordinator 4.1.2)",
+    assign=assign,
+    reclaim=reclaim,
+)
