@@ -58,6 +58,19 @@ def test_a_claim_may_name_its_topic_by_uuid():
     assert parse(document).claims.codes.tolist() == [1]
 
 
+def test_names_go_before_uuids_and_only_claims_know_uuids():
+    one, other = "AAAAAAAAAAAAAAAAAAAAAQ", "AAAAAAAAAAAAAAAAAAAAAg"
+    document = {
+        "topics": [{"name": "t", "partitions": 2, "id": one}, {"name": one, "partitions": 1}],
+        "members": [{"id": "m", "topics": [one, other], "owned": [[one, 0], ["t", 1]]}],
+    }
+    document["topics"].append({"name": "u", "partitions": 1, "id": other})
+    group = parse(document)
+    assert list(group.topics.names) == ["t", one, "u", other]
+    assert group.members.topics.tolist() == [1, 3]
+    assert group.claims.codes.tolist() == [1 << 32, 1]
+
+
 def member(**fields):
     return {"topics": [{"name": "t", "partitions": 2}], "members": [{"id": "m", **fields}]}
 
@@ -80,6 +93,14 @@ def topic(**fields):
         (topic(partitions=1.5), "topics[0].partitions", "1.5"),
         (topic(partitions=-1), "topics[0].partitions", "-1"),
         (topic(partitions=2**31), "topics[0].partitions", "2147483648"),
+        (topic(partitions=10**400), "topics[0].partitions", "..."),
+        (topic(brokers=[["b", 6_000_000]] * 2), "topics[0].brokers", "12000000"),
+        (
+            {"topics": [{"name": n, "partitions": 6_000_000} for n in "tu"], "members": []},
+            "topics",
+            "more than 10000000 partitions",
+        ),
+        (member(streams=2**31 - 1), "members[0].streams", "1000000"),
         (topic(partitions=2, racks=[["a"]]), "topics[0].racks", "1 entries for 2 partitions"),
         (topic(partitions=1, racks=[[1]]), "topics[0].racks", "rack names"),
         (topic(partitions=1, racks=["a"]), "topics[0].racks", "an array"),

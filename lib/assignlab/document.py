@@ -17,7 +17,10 @@ from assignlab.group import ABSENT, NO_METADATA, Claims, Group, Members, Topics,
 from assignlab.jvm import Names
 
 OPTIONS = ("idcs", "vnodes", "inner", "config")
-MAX_PARTITIONS = 2**31 - 1
+MAX_NUMBER = 2**31 - 1
+MAX_PARTITIONS = 10_000_000
+"""Of all topics together: their lists would fill the memory of most machines."""
+MAX_STREAMS = 1_000_000
 
 
 def parse(document: Mapping[str, Any]) -> Group:
@@ -25,20 +28,25 @@ def parse(document: Mapping[str, Any]) -> Group:
     _expect(document, dict, "document", "a JSON object")
     topic_entries = _field(document, "topics", list, "topics", "an array of topics")
     member_entries = _field(document, "members", list, "members", "an array of members")
-    topics = [_topic(entry, f"topics[{i}]") for i, entry in enumerate(topic_entries)]
+    topics = _topics_within_reach(topic_entries)
     index = _index([topic["name"] for topic in topics], "topics", "topic")
     by_id = {topic["id"]: topic["name"] for topic in topics if topic["id"] is not None}
+    for name in index:
+        by_id[name] = name  # a claim names a topic by name first
     queue_index = {
         topic["name"]: {queue: i for i, queue in enumerate(topic["queues"])}
         for topic in topics
         if topic["queues"] is not None
     }
 
-    def topic_index(name: str) -> int:
-        return index.setdefault(by_id.get(name, name), len(index))
+    def named(name: str) -> int:
+        return index.setdefault(name, len(index))
+
+    def claimed(name_or_id: str) -> int:
+        return named(by_id.get(name_or_id, name_or_id))
 
     members = [
-        _member(entry, f"members[{i}]", topic_index, queue_index)
+        _member(entry, f"members[{i}]", named, claimed, queue_index)
         for i, entry in enumerate(member_entries)
     ]
     _index([member["id"] for member in members], "members", "member id")
@@ -46,21 +54,30 @@ def parse(document: Mapping[str, Any]) -> Group:
     return Group(_topics(topics, index), _members(members), _claims(members), options)
 
 
+def _topics_within_reach(entries: list) -> list[dict[str, Any]]:
+    topics, total = [], 0
+    for i, entry in enumerate(entries):
+        topics.append(_topic(entry, f"topics[{i}]"))
+        total += topics[-1]["partitions"]
+        if total > MAX_PARTITIONS:
+            raise DocumentError("topics", f"have more than {MAX_PARTITIONS} partitions")
+    return topics
+
+
 def _topic(entry: Any, where: str) -> dict[str, Any]:
     _expect(entry, dict, where, "an object")
     name = _field(entry, "name", str, f"{where}.name", "a string")
     queues = None
     if entry.get("brokers") is not None:
-        queues = tuple(
-            (broker, number)
-            for broker, count in _pairs(entry["brokers"], f"{where}.brokers", str, "[broker, count]")
-            for number in range(_count(count, f"{where}.brokers"))
-        )
-        partitions = len(queues)
+        brokers = _pairs(entry["brokers"], f"{where}.brokers", str, "[broker, count]")
+        partitions = sum(_count(count, f"{where}.brokers") for _, count in brokers)
+        _count(partitions, f"{where}.brokers", MAX_PARTITIONS)
+        queues = tuple((broker, number) for broker, count in brokers for number in range(count))
     else:
         partitions = _count(
             _field(entry, "partitions", int, f"{where}.partitions", "a count of 0 or more"),
             f"{where}.partitions",
+            MAX_PARTITIONS,
         )
     racks = entry.get("racks")
     if racks is not None:
@@ -80,7 +97,11 @@ def _topic(entry: Any, where: str) -> dict[str, Any]:
 
 
 def _member(
-    entry: Any, where: str, topic_index: Callable[[str], int], queue_index: Mapping
+    entry: Any,
+    where: str,
+    named: Callable[[str], int],
+    claimed: Callable[[str], int],
+    queue_index: Mapping,
 ) -> dict[str, Any]:
     _expect(entry, dict, where, "an object")
     names = _list(entry.get("topics", []), f"{where}.topics")
@@ -90,7 +111,7 @@ def _member(
         raise DocumentError(f"{where}.topics", "names a topic twice")
     member = {
         "id": _field(entry, "id", str, f"{where}.id", "a string"),
-        "topics": [topic_index(name) for name in names],
+        "topics": [named(name) for name in names],
         "owned": None,
     }
     for name in ("instance", "rack"):
@@ -103,7 +124,7 @@ def _member(
         if value is not None:
             _expect(value, int, f"{where}.{name}", "an integer")
             if not ABSENT < value < 2**31:
-                raise DocumentError(f"{where}.{name}", f"{value} is not a 32-bit generation")
+                raise DocumentError(f"{where}.{name}", f"{_shown(value)} is not a 32-bit generation")
         member[name] = ABSENT if value is None else value
     member["streams"] = _streams(entry.get("streams"), len(names), f"{where}.streams")
     owned = entry.get("owned")
@@ -111,7 +132,7 @@ def _member(
         claim = []
         for topic, partition in _pairs(owned, f"{where}.owned", str, "[topic, partition]"):
             claim.append(
-                (topic_index(topic) << 32)
+                (claimed(topic) << 32)
                 + _partition(partition, queue_index.get(topic), f"{where}.owned")
             )
         member["owned"] = claim
@@ -134,8 +155,8 @@ def _streams(value: Any, topics: int, where: str) -> int | tuple[int, ...] | Non
     if isinstance(value, list):
         if len(value) != topics:
             raise DocumentError(where, f"has {len(value)} entries for {topics} topics")
-        return tuple(_count(number, where) for number in value)
-    return _count(value, where)
+        return tuple(_count(number, where, MAX_STREAMS) for number in value)
+    return _count(value, where, MAX_STREAMS)
 
 
 def _topics(topics: list[dict], index: Mapping[str, int]) -> Topics:
@@ -193,10 +214,10 @@ def _list(value: Any, field: str) -> list:
     return value
 
 
-def _count(value: Any, field: str) -> int:
+def _count(value: Any, field: str, most: int = MAX_NUMBER) -> int:
     _expect(value, int, field, "a whole number of 0 or more")
-    if not 0 <= value <= MAX_PARTITIONS:
-        raise DocumentError(field, f"{value} is not between 0 and {MAX_PARTITIONS}")
+    if not 0 <= value <= most:
+        raise DocumentError(field, f"{_shown(value)} is not between 0 and {most}")
     return value
 
 

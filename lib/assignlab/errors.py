@@ -35,6 +35,7 @@ class UnknownName(AssignlabError):
         allowed = list(allowed)
         near = difflib.get_close_matches(str(name), allowed, n=1, cutoff=0.4)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
-        super().__init__(f"unknown {kind} {name!r}{hint}; allowed: {', '.join(allowed)}")
+        shown = repr(name) if len(str(name)) <= 60 else repr(str(name)[:57] + "...")
+        super().__init__(f"unknown {kind} {shown}{hint}; allowed: {', '.join(allowed)}")
         self.name = name
         self.nearest = near[0] if near else None

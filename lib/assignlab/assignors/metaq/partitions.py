@@ -18,7 +18,8 @@ class Lines(NamedTuple):
     """The partitions of every topic, sorted; topics with equal partitions share a line.
 
     Topic t has line ``l = of_topic[t]`` (int64[topics]): the partition indices
-    ``order[starts[l]:starts[l + 1]]`` (int64), called ``names`` at the same positions.
+    ``order[starts[l]:starts[l + 1]]`` (int64), called ``names`` at the same positions. A broker that
+    is listed twice has its partitions once.
     """
 
     of_topic: np.ndarray
@@ -42,9 +43,11 @@ def lines(group: Group) -> Lines:
     orders, names = [], []
     for line in found:
         plain = len(line) == 1 and isinstance(line[0], int)
-        called = Names([partition_name(None if plain else line, p)
-                        for p in range(line[0] if plain else len(line))])
-        orders.append(called.order)
+        first: dict[str, int] = {}
+        for p in range(line[0] if plain else len(line)):
+            first.setdefault(partition_name(None if plain else line, p), p)
+        called = Names(tuple(first))
+        orders.append(np.array(list(first.values()), dtype=np.int64)[called.order])
         names.extend(called.names[p] for p in called.order.tolist())
     starts = np.cumsum([0] + [order.size for order in orders], dtype=np.int64)
     order = np.concatenate(orders) if orders else np.empty(0, dtype=np.int64)

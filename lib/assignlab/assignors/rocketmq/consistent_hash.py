@@ -31,11 +31,13 @@ import numpy as np
 
 from assignlab.assignment import Assignment
 from assignlab.assignors.rocketmq import queues
-from assignlab.errors import OriginalError
+from assignlab.errors import DocumentError, OriginalError
 from assignlab.group import Group
 from assignlab.strategy import Strategy
 
 VNODES = 10
+MAX_POINTS = 10_000_000
+"""On the ring of all clients: more would take minutes and gigabytes."""
 
 
 def assign(group: Group) -> Assignment:
@@ -77,6 +79,8 @@ def client_points(group: Group) -> np.ndarray:
     vnodes = queues.option(group, "vnodes", int, VNODES)
     if vnodes < 0 and len(group.members):
         raise OriginalError("IllegalArgumentException", f"{vnodes} virtual nodes")
+    if vnodes * len(group.members) > MAX_POINTS:
+        raise DocumentError("vnodes", f"more than {MAX_POINTS} points on the ring")
     hashes = md5(f"{name}-{i}" for name in group.members.names for i in range(vnodes))
     return hashes.reshape(len(group.members), max(vnodes, 0))
 
