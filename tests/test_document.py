@@ -156,6 +156,20 @@ def test_a_conversation_goes_on_after_a_bad_line():
     assert "line 5" in complaints[2] and "range@2.0" in complaints[2]
 
 
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b'{"topics": ' + b"9" * 6000 + b"}", "document: holds a number of too many digits"),
+        (b"[" * 200_000, "document: nested too deeply"),
+        (json.dumps({"strategy": "x" * 5000}).encode(), "unknown strategy 'xxx"),
+    ],
+)
+def test_monstrous_lines_get_one_short_complaint(line, reason):
+    said, complaints = [], []
+    assert converse([line], said.append, complaints.append) == 1
+    assert reason in complaints[0] and len(complaints[0]) < 2000 and "\n" not in complaints[0]
+
+
 def test_every_answer_is_said_before_the_next_line_is_read():
     log = []
 

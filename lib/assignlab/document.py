@@ -382,5 +382,7 @@ def _load(line: bytes) -> Any:
         raise DocumentError("document", f"not UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:
         raise DocumentError("document", f"not JSON: {error.msg} at column {error.colno}") from None
+    except ValueError:  # Python reads no number of more than some thousand digits
+        raise DocumentError("document", "holds a number of too many digits") from None
     except RecursionError:
         raise DocumentError("document", "nested too deeply") from None
