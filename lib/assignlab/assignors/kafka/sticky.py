@@ -67,6 +67,7 @@ from assignlab.assignors.kafka.sticky_claims import (
     packed_shape,
     phantoms_of,
     shape_of,
+    with_phantoms,
 )
 from assignlab.assignors.kafka.sticky_releases import GENERATION_SUBSCRIBED, LATEST, RACKS
 from assignlab.compiled import njit
@@ -113,7 +114,8 @@ def run(
     answer = algorithm.build(*known, NO_PHANTOMS, *read, cooperative, release)
     if answer[0] == algorithm.PHANTOMS:
         phantoms = phantoms_of(group, group.prepared(shape_of))
-        answer = algorithm.build(*known, phantoms, *read, cooperative, release)
+        shape = with_phantoms(known[0], phantoms)
+        answer = algorithm.build(shape, *known[1:], phantoms, *read, cooperative, release)
     if answer[0] != algorithm.DONE:
         raise OriginalError(*algorithm.FAULTS[answer[0]])
     return answer

@@ -40,7 +40,7 @@ class Shape(NamedTuple):
     int64[all topics], first number of each, -1 for other topics; ``partitions``:
     int64[all topics]; ``codes``: int64[total], partition code of every number;
     ``rank``: int64[all topics], position in ``topics``; ``by_partition``: int64[total], the
-    numbers by (partition, topic name).
+    numbers by (partition, topic name), those of phantoms too where they are known.
     """
 
     by_hash: np.ndarray
@@ -163,13 +163,25 @@ def phantoms_of(group: Group, shape: Shape) -> np.ndarray:
     return np.unique(claimed[beyond])
 
 
+def with_phantoms(packed: np.ndarray, phantoms: np.ndarray) -> np.ndarray:
+    """The packed shape that knows the place of the phantoms among the partitions."""
+    shape = unpack_shape(packed)
+    codes = np.concatenate((shape.codes, phantoms))
+    by_partition = np.lexsort((shape.rank[topic_of(codes)], partition_of(codes)))
+    return pack((*shape[:-1], by_partition))
+
+
 @inner
 def number_of_phantom(claimed, phantoms, total):
     """The number of a claim beyond the end of its topic; -1 if it is not among the phantoms."""
-    k = np.searchsorted(phantoms, claimed)
-    if k == phantoms.size or phantoms[k] != claimed:
-        return -1
-    return total + k
+    low, high = 0, phantoms.size
+    while low < high:
+        middle = (low + high) // 2
+        if phantoms[middle] < claimed:
+            low = middle + 1
+        else:
+            high = middle
+    return total + low if low < phantoms.size and phantoms[low] == claimed else -1
 
 
 @inner

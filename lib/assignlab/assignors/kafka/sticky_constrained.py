@@ -21,7 +21,6 @@ from assignlab.assignors.kafka.racks import (
 from assignlab.assignors.kafka.sticky_claims import (
     NOBODY,
     claimed_generations,
-    number_in,
     numbers_of_claims,
     settle_claims,
     settle_claims_one_by_one,
@@ -206,7 +205,7 @@ def keep_lists(shape, phantoms, holder, kept, rows):
     at = begin.copy()
     end = begin + kept
     codes = shape.codes
-    for x in numbers_by_partition(shape, phantoms):
+    for x in shape.by_partition:
         m = holder[x]
         if m < 0:
             continue
@@ -216,26 +215,6 @@ def keep_lists(shape, phantoms, holder, kept, rows):
         else:
             holder[x] = -2 - m
     return at - begin
-
-
-@inner
-def numbers_by_partition(shape, phantoms):
-    """All numbers, those of phantoms too, by (partition, topic name)."""
-    if phantoms.size == 0:
-        return shape.by_partition
-    bits = 1
-    while 1 << bits < shape.topics.size:
-        bits += 1
-    total = shape.codes.size
-    keys = np.empty(total + phantoms.size, dtype=np.int64)
-    for x in range(keys.size):
-        code = shape.codes[x] if x < total else phantoms[x - total]
-        keys[x] = (code & 0xFFFFFFFF) << bits | shape.rank[code >> 32]
-    numbers = np.empty(keys.size, dtype=np.int64)
-    for i, key in enumerate(np.sort(keys)):
-        topic = shape.topics[key & ((1 << bits) - 1)]
-        numbers[i] = number_in(topic, key >> bits, shape, phantoms)
-    return numbers
 
 
 @inner
