@@ -4,11 +4,13 @@ import itertools
 
 import pytest
 
-from assignlab import assignors, museum
+from assignlab import assignors, faults, museum
 from assignlab.document import answer
 from assignlab.errors import UnknownName
 from assignlab.histories import History
 from assignlab.oracle import OriginalsUnavailable
+from assignlab.promises import State
+from assignlab.promises import broken as broken_promises
 from assignlab.versions import releases
 
 HISTORICAL = (
@@ -71,6 +73,28 @@ def test_no_smaller_group_shows_the_fault(name):
 def test_the_correct_answer_has_none_of_the_faults(name):
     exhibit = museum.exhibits()[name]
     assert museum.faults(exhibit.document, museum.correct(exhibit.document)) == []
+
+
+@pytest.mark.parametrize("name", EXHIBITS)
+def test_the_fuzz_knows_the_fault_by_the_same_name(name):
+    """What an exhibit breaks in any release is known; what is not known breaks no promise."""
+    exhibit = museum.exhibits()[name]
+    newest = newest_of_ours(exhibit)
+    if exhibit.known:
+        fault = faults.named(exhibit.known)
+        assert fault.strategies(newest)
+        assert fault.holds(State({**exhibit.document, "strategy": newest}, {}))
+    for release, original in museum.recorded()[name].items():
+        strategy = museum.strategy_of(exhibit.strategy, release)
+        if strategy is None:
+            continue
+        state = State({**exhibit.document, "strategy": strategy}, original.get("assignment", {}))
+        if "error" in original:
+            assert faults.known(state, throws=original["error"]) is not None, strategy
+            continue
+        for one in broken_promises(state):
+            assert exhibit.known or strategy != newest, one
+            assert faults.known(state, one.promise) is not None, (strategy, one)
 
 
 def test_smallest_finds_the_exhibit_in_a_larger_group():
@@ -138,7 +162,7 @@ def test_the_newest_range_and_round_robin_have_none_of_the_grave_faults():
         for _ in range(5):
             _, document = history.step()
             given = answer(document)
-            assert not grave & museum.broken(document, given)
+            assert not grave & museum.broken(State(document, given["assignment"]))
             history.learn(given)
 
 

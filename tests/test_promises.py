@@ -49,11 +49,55 @@ def test_a_failure_is_cut_down_to_the_smallest_group():
     small = fuzz.shrunk(document, fails)
     assert len(small["members"]) == 2 and len(small["topics"]) == 1
     assert small["topics"][0]["partitions"] == 1
-    assert faults.known(State(small, {}), "subscribed").name == "empty subscription first"
+    assert faults.known(State(small, solve(small)), "subscribed").name == "empty subscription first"
 
 
 def test_no_fault_excuses_what_nobody_promises():
     assert faults.unused(assignors.strategies().values()) == []
+
+
+def claiming(strategy, *owned):
+    """Members a, b, ... with equal subscriptions to t with 4 partitions; all claim at once."""
+    members = [
+        {"id": id, "topics": ["t"], "owned": [["t", p] for p in claimed]}
+        for id, claimed in zip("abcd", owned, strict=False)
+    ]
+    topics = [{"name": "t", "partitions": 4}]
+    return {"strategy": strategy, "topics": topics, "members": members}
+
+
+def test_a_fault_excuses_only_the_partitions_it_is_about():
+    beyond = claiming("sticky", [0, 4], [1])
+    kept = State(beyond, {"a": [["t", 0], ["t", 4]], "b": [["t", 1], ["t", 2]]})
+    assert faults.known(kept, "existing").name == "partition beyond the end is kept"
+    invented = State(beyond, {"a": [["t", 0], ["t", 7]], "b": [["t", 1], ["t", 2]]})
+    assert not existing_kept(invented) and faults.known(invented, "existing") is None
+    both = State(beyond, {"a": [["t", 4], ["t", 7]], "b": [["t", 1], ["t", 2]]})
+    assert faults.known(both, "existing") is None
+
+    rivals = claiming("sticky@2.0", [0, 1], [0, 2])
+    shared = State(rivals, {"a": [["t", 0], ["t", 1]], "b": [["t", 0], ["t", 2], ["t", 3]]})
+    assert faults.known(shared, "one_owner").name == "claims without generations"
+    other = State(rivals, {"a": [["t", 0], ["t", 1]], "b": [["t", 2], ["t", 3], ["t", 1]]})
+    assert faults.known(other, "one_owner") is None
+    newest = State({**rivals, "strategy": "sticky"}, shared.lists)
+    assert faults.known(newest, "one_owner") is None
+
+
+def existing_kept(state):
+    return not broken(state, ["existing"])
+
+
+def test_what_is_dealt_once_more_lies_behind_the_end():
+    topics = [{"name": name, "partitions": 2} for name in "tuv"]
+    members = [{"id": id, "topics": ["t", "u", "v"]} for id in "ab"]
+    members[0]["owned"] = [["u", 2]]
+    state = State({"strategy": "sticky", "topics": topics, "members": members}, {})
+    assert faults.behind_a_stop(state) == {("v", 0), ("v", 1)}
+    twice = State(state.document, {"a": [["t", 0], ["t", 1]], "b": [["t", 0], ["u", 0]]})
+    assert faults.known(twice, "one_owner") is None
+    twice = State(state.document, {"a": [["v", 0], ["t", 1]], "b": [["v", 0], ["u", 0]]})
+    assert faults.known(twice, "one_owner").name == "dealt once more"
 
 
 def two(lists, partitions=10):

@@ -104,13 +104,12 @@ def state_at(strategy: str, seed: int, step: int) -> tuple[str, Document]:
     return event, document
 
 
-def breaches(document: Document) -> tuple[list[Broken], str | None]:
-    """(the promises that our answer breaks, the exception that it is instead)."""
+def answered(document: Document) -> tuple[State, str | None]:
+    """(the group with our answer, the exception that it is instead)."""
     try:
-        lists = solve(document)
+        return State(document, solve(document)), None
     except OriginalError as error:
-        return [], error.original
-    return broken(State(document, lists)), None
+        return State(document, {}), error.original
 
 
 def run(strategies: Iterable[str], assignments: int, seed: int, progress=lambda report: None):
@@ -129,13 +128,14 @@ def run(strategies: Iterable[str], assignments: int, seed: int, progress=lambda 
 
 def _judge(report: Report, seed: int, step: int, event: str, document: Document) -> None:
     report.events[event] += 1
-    found, thrown = breaches(document)
+    state, thrown = answered(document)
     if thrown is None:
         report.assignments += 1
+        found = broken(state)
     else:
         report.thrown += 1
-    state = State(document, {})
-    for one in found if thrown is None else [Broken(f"throws {thrown}", "it throws")]:
+        found = [Broken(f"throws {thrown}", "it throws")]
+    for one in found:
         fault = faults.known(state, one.promise if thrown is None else "", thrown or "")
         if fault is not None:
             report.known[fault.name] += 1
@@ -152,14 +152,12 @@ def fails_alike(failure: Failure) -> Callable[[Document], bool]:
     promise = failure.broken.promise
 
     def fails(document: Document) -> bool:
-        try:
-            lists = solve(document)
-        except OriginalError as error:
-            same = f"throws {error.original}" == promise
-            return same and faults.known(State(document, {}), throws=error.original) is None
-        if promise not in CHECKS or not broken(State(document, lists), [promise]):
+        state, thrown = answered(document)
+        if thrown is not None:
+            return f"throws {thrown}" == promise and faults.known(state, throws=thrown) is None
+        if promise not in CHECKS or not broken(state, [promise]):
             return False
-        return faults.known(State(document, {}), promise) is None
+        return faults.known(state, promise) is None
 
     return fails
 
@@ -295,10 +293,10 @@ def _sound(strategy: str, groups: int, seed: int) -> Iterator[tuple[Document, Li
     for _, _, document in states(strategy, seed):
         if found == groups:
             return
-        broken_here, thrown = breaches(document)
-        if thrown is None and not broken_here:
+        state, thrown = answered(document)
+        if thrown is None and not broken(state):
             found += 1
-            yield document, solve(document)
+            yield document, state.lists
 
 
 def _flawed(name: str, document: Document, lists: Lists) -> Lists | None:

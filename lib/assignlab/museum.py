@@ -4,8 +4,9 @@
 document down until nothing can be left out without losing the fault. :func:`correct` finds the best
 answer by trying all of them, which is possible because the groups are so small.
 
-``published/exhibits.yaml`` holds the groups, ``published/exhibits.jsonl`` what every release of the
-original answered, so that the museum needs no Java:
+``published/exhibits.yaml`` holds the groups, each with the name of its fault in
+:mod:`assignlab.faults`; ``published/exhibits.jsonl`` what every release of the original answered,
+so that the museum needs no Java:
 
     python -m assignlab.museum --record    # ask all releases anew, and try every smaller group
 """
@@ -29,8 +30,10 @@ from assignlab import assignors
 from assignlab import document as documents
 from assignlab.assignment import Assignment, code
 from assignlab.errors import AssignlabError, UnknownName
+from assignlab.faults import named
 from assignlab.group import Group
 from assignlab.oracle import Original, Originals, System, has_original, original_of
+from assignlab.promises import CHECKS, Partition, State
 from assignlab.scorecard import PUBLISHED, described, lists
 from assignlab.verify import Answer, Document, error_class, smaller
 from assignlab.versions import releases
@@ -43,7 +46,6 @@ CLIENTS = ("franz-go", "kafka-python", "librdkafka", "sarama")
 CLIENT_ASKED = 40
 MOST_ANSWERS = 100_000
 
-NO_GENERATION = -1
 CLAIMING = ("sticky", "cooperative-sticky", "server-uniform")
 """Strategies whose claims bind them."""
 
@@ -76,92 +78,65 @@ def faults(document: Document, answer: Answer) -> list[str]:
     """
     if "error" in answer:
         return [error_class(answer)]
-    strategy = document["strategy"]
-    cooperative = strategy.startswith("cooperative-")
-    found = broken(document, answer, cooperative) | uneven(document, answer)
-    if strategy.partition("@")[0] in CLAIMING:
-        found |= against_claims(document, answer, cooperative)
+    state = State(document, answer["assignment"])
+    found = broken(state) | uneven(state)
+    if document["strategy"].partition("@")[0] in CLAIMING:
+        found |= against_claims(state)
     return [fault for fault in FAULTS if fault in found]
 
 
-def broken(document: Document, answer: Answer, cooperative: bool = False) -> set[str]:
+PROMISED = {
+    "no such partition": ("existing",),
+    "not subscribed": ("subscribed",),
+    "owned twice": ("once_each", "one_owner"),
+    "no owner": ("complete",),
+}
+"""Faults that make an answer wrong whatever was before -> the promises broken."""
+
+
+def broken(state: State) -> set[str]:
     """Faults that make an answer wrong whatever was before."""
-    partitions = existing(document)
-    subscribed = subscriptions(document)
-    held = owned(document, answer)
-    owners = Counter(pair for pairs in held.values() for pair in pairs)
-    holders = rightful(document) if cooperative else {}
-    wanted = {pair for pair in partitions if any(pair[0] in s for s in subscribed.values())}
-    found = {
-        "no such partition": owners.keys() - partitions,
-        "not subscribed": [
-            pair for id, pairs in held.items() for pair in pairs if pair[0] not in subscribed[id]
-        ],
-        "owned twice": [pair for pair, count in owners.items() if count > 1],
-        "no owner": wanted - owners.keys() - holders.keys(),
+    return {
+        fault
+        for fault, promised in PROMISED.items()
+        if any(CHECKS[promise](state) for promise in promised)
     }
-    return {fault for fault, where in found.items() if where}
 
 
-def uneven(document: Document, answer: Answer) -> set[str]:
+def uneven(state: State) -> set[str]:
     """Whether a single move would make shares more even, over all or within a topic."""
-    subscribed = subscriptions(document)
-    held = owned(document, answer)
+    subscribed = {id: member["topics"] for id, member in state.members.items()}
     improvable = any(
-        len(mine) > len(held[other]) + 1 and any(topic in subscribed[other] for topic, _ in mine)
-        for mine in held.values()
-        for other in held
+        len(mine) > len(state.given[other]) + 1 and any(t in subscribed[other] for t, _ in mine)
+        for mine in state.given.values()
+        for other in state.given
     )
     alike = len(set(map(frozenset, subscribed.values()))) == 1
-    clustered = alike and any(gap(held, topic["name"]) > 1 for topic in document["topics"])
+    clustered = alike and any(gap(state.given, topic) > 1 for topic in state.topics)
     found = {"uneven": improvable, "topic on one": clustered}
     return {fault for fault, there in found.items() if there}
 
 
-def against_claims(document: Document, answer: Answer, cooperative: bool) -> set[str]:
+def against_claims(state: State) -> set[str]:
     """Faults that are seen beside what the members claim."""
-    held = owned(document, answer)
-    owner = {pair: id for id, pairs in held.items() for pair in pairs}
-    claims = {m["id"]: [tuple(p) for p in m.get("owned", [])] for m in document["members"]}
-    lost = {pair: id for pair, id in rightful(document).items() if pair not in held[id]}
+    cooperative = state.strategy.protocol == "cooperative"
+    lost = {pair: id for pair, id in state.holders.items() if pair not in state.given[id]}
     found = set()
-    if any(pair in claims[owner[pair]] for pair in lost if pair in owner):
+    if any(owner in state.had[pair] for pair in lost for owner in state.owners.get(pair, ())):
         found.add("older claim wins")
-    if cooperative and any(pair in owner for pair in lost):
+    if cooperative and any(pair in state.owners for pair in lost):
         found.add("given too early")
     if cooperative and any(
-        all(len(held[id]) <= len(pairs) for pairs in held.values())
+        all(len(state.given[id]) <= len(given) for given in state.given.values())
         for pair, id in lost.items()
-        if pair not in owner
+        if pair not in state.owners
     ):
         found.add("withheld")
-    before = {"assignment": {id: [list(pair) for pair in pairs] for id, pairs in claims.items()}}
-    if lost and not broken(document, before) and "uneven" not in uneven(document, before):
+    claims = {id: member.get("owned", []) for id, member in state.members.items()}
+    before = State(state.document, claims)
+    if lost and not broken(before) and "uneven" not in uneven(before):
         found.add("needless move")
     return found
-
-
-def subscriptions(document: Document) -> dict[str, set[str]]:
-    """Member -> the topics it wants."""
-    return {member["id"]: set(member["topics"]) for member in document["members"]}
-
-
-def owned(document: Document, answer: Answer) -> dict[str, list[tuple[str, Any]]]:
-    """Member -> (topic, partition) pairs; consumer threads of Kafka 0.8 are left out."""
-    system = document["strategy"].partition("-")[0]
-
-    def partition(pair: list) -> Any:
-        if system == "rocketmq":
-            return pair[1], pair[2]
-        if system == "metaq":
-            broker, _, number = pair[1].rpartition("-")
-            return broker, int(number)
-        return pair[1]
-
-    return {
-        id: [(pair[0], partition(pair)) for pair in pairs]
-        for id, pairs in answer["assignment"].items()
-    }
 
 
 def gap(held: dict[str, list], topic: str) -> int:
@@ -170,36 +145,10 @@ def gap(held: dict[str, list], topic: str) -> int:
     return max(counts) - min(counts)
 
 
-def existing(document: Document) -> set[tuple[str, Any]]:
+def existing(document: Document) -> set[Partition]:
     """The partitions of the cluster."""
-    found = set()
-    for topic in document["topics"]:
-        for broker, count in topic.get("brokers", []):
-            found |= {(topic["name"], (broker, number)) for number in range(count)}
-        found |= {(topic["name"], number) for number in range(topic.get("partitions", 0))}
-    return found
-
-
-def rightful(document: Document) -> dict[tuple[str, int], str]:
-    """Who may keep what: partition -> the one member with the newest claim to it.
-
-    A claim counts if the partition exists and the member still subscribes to the topic. Of several
-    the newest generation wins; two of one generation void each other.
-    """
-    partitions = existing(document)
-    claims: dict[tuple[str, int], list[tuple[int, str]]] = {}
-    for member in document["members"]:
-        generation = member.get("sub_generation", member.get("generation", NO_GENERATION))
-        for topic, partition in member.get("owned", []):
-            if (topic, partition) in partitions and topic in member["topics"]:
-                claims.setdefault((topic, partition), []).append((generation, member["id"]))
-    kept = {}
-    for pair, rivals in claims.items():
-        newest = max(generation for generation, _ in rivals)
-        winners = {id for generation, id in rivals if generation == newest}
-        if len(winners) == 1:
-            kept[pair] = winners.pop()
-    return kept
+    topics = State(document, {}).topics
+    return {(topic, name) for topic, names in topics.items() for name in names}
 
 
 # ---- the smallest group --------------------------------------------------------------------------
@@ -244,8 +193,8 @@ KEEPS: dict[str, Callable[[Document], bool]] = {
     "subscribing": lambda document: all(member["topics"] for member in document["members"]),
     "known": lambda document: {t for m in document["members"] for t in m["topics"]}
     <= {topic for topic, _ in existing(document)},
-    "alike": lambda document: len(set(map(frozenset, subscriptions(document).values()))) == 1,
-    "complete": lambda document: set(rightful(document)) == existing(document),
+    "alike": lambda document: len({frozenset(m["topics"]) for m in document["members"]}) == 1,
+    "complete": lambda document: set(State(document, {}).holders) == existing(document),
     "living": lambda document: bool(document["members"]),
 }
 """What a smaller group has to keep to count: groups that real clients could send."""
@@ -261,14 +210,15 @@ def correct(document: Document) -> Answer:
 
     Raises ValueError where there are more than ``MOST_ANSWERS`` to try.
     """
-    readers = subscriptions(document)
+    state = State(document, {})
+    readers = {id: set(member["topics"]) for id, member in state.members.items()}
     partitions = [
         pair for pair in sorted(existing(document)) if any(pair[0] in t for t in readers.values())
     ]
     choices = [[id for id, topics in readers.items() if pair[0] in topics] for pair in partitions]
     if math.prod(map(len, choices)) > MOST_ANSWERS:
         raise ValueError("a group too large to try all answers")
-    holders = rightful(document)
+    holders = state.holders
 
     def cost(owners: tuple[str, ...]) -> tuple:
         sizes = Counter(owners)
@@ -284,17 +234,12 @@ def correct(document: Document) -> Answer:
 
     best = min(itertools.product(*choices), key=cost)
     held: dict[str, list] = {id: [] for id in readers}
-    cooperative = document["strategy"].startswith("cooperative-")
-    metaq = document["strategy"].startswith("metaq-")
+    cooperative = state.strategy.protocol == "cooperative"
     for id, (topic, partition) in zip(best, partitions, strict=True):
         if cooperative and holders.get((topic, partition), id) != id:
             continue
-        if metaq:
-            held[id].append([topic, "%s-%d" % partition])
-        elif isinstance(partition, tuple):
-            held[id].append([topic, *partition])
-        else:
-            held[id].append([topic, partition])
+        named = partition if isinstance(partition, tuple) else (partition,)
+        held[id].append([topic, *named])
     return {"assignment": held}
 
 
@@ -303,9 +248,11 @@ def correct(document: Document) -> Answer:
 
 @dataclass(frozen=True)
 class Exhibit:
-    """One fault: the group that shows it, what it breaks, where it was reported, what happens."""
+    """One fault: the group that shows it, what it breaks, where it was reported, what happens.
+    ``known``: its name in :mod:`assignlab.faults`, "" for what the strategy never promised."""
 
     name: str
+    known: str
     number: str
     strategy: str
     fault: str
@@ -326,7 +273,9 @@ def exhibits() -> dict[str, Exhibit]:
     entries = yaml.safe_load(EXHIBITS.read_text(encoding="utf-8"))
     return {
         entry["name"]: Exhibit(
-            **{field: entry[field] for field in ("name", "number", "strategy", "fault", "told")},
+            **{field: entry[field] for field in ("name", "strategy", "fault", "told")},
+            known=entry.get("known", ""),
+            number=named(entry["known"]).number if "known" in entry else entry["number"],
             keeps=tuple(entry.get("keeps", ())),
             document={
                 "strategy": entry["strategy"], **described(entry), **entry.get("options", {})
@@ -486,14 +435,14 @@ def catalogue() -> pd.DataFrame:
         answers = recorded()[name]
         having = [r for r, a in answers.items() if exhibit.fault in faults(exhibit.document, a)]
         rows.append((
-            name, exhibit.number, exhibit.strategy, group_text(exhibit.document),
+            name, exhibit.known, exhibit.number, exhibit.strategy, group_text(exhibit.document),
             text(exhibit, answers[having[-1]]), exhibit.fault,
             text(exhibit, correct(exhibit.document)), spans(having, list(answers)), exhibit.told,
         ))  # fmt: skip
     return pd.DataFrame(
         rows,
-        columns=["exhibit", "number", "strategy", "group", "original", "fault", "correct",
-                 "releases", "what happens"],
+        columns=["exhibit", "known as", "number", "strategy", "group", "original", "fault",
+                 "correct", "releases", "what happens"],
     )  # fmt: skip
 
 
@@ -603,6 +552,24 @@ def client_matrix() -> tuple[pd.DataFrame, pd.DataFrame]:
         told = mark(exhibit.fault if same else found[0]) if found else ""
         words.loc[exhibit.name, entry["client"]] = told if same or not told else f"({told})"
     return shade, words
+
+
+def owned(document: Document, answer: Answer) -> dict[str, list[tuple[str, Any]]]:
+    """Member -> (topic, partition) pairs; consumer threads of Kafka 0.8 are left out."""
+    system = document["strategy"].partition("-")[0]
+
+    def partition(pair: list) -> Any:
+        if system == "rocketmq":
+            return pair[1], pair[2]
+        if system == "metaq":
+            broker, _, number = pair[1].rpartition("-")
+            return broker, int(number)
+        return pair[1]
+
+    return {
+        id: [(pair[0], partition(pair)) for pair in pairs]
+        for id, pairs in answer["assignment"].items()
+    }
 
 
 def drawn(document: Document, answer: Answer) -> tuple[Group, Assignment]:

@@ -61,13 +61,21 @@ class State:
     """One group document, the lists answered, and ``solve``, which would answer again.
 
     A partition is a pair of its topic and whatever names it there: a number, MetaQ's
-    ``broker-number``, RocketMQ's ``(broker, number)``.
+    ``broker-number``, RocketMQ's ``(broker, number)``. ``aside``: partitions that are left out of
+    account, whoever claims, wants or gets them.
     """
 
-    def __init__(self, document: Document, lists: Lists, solve: Solve = solve):
+    def __init__(
+        self,
+        document: Document,
+        lists: Lists,
+        solve: Solve = solve,
+        aside: frozenset[Partition] = frozenset(),
+    ):
         self.document = document
         self.lists = lists
         self.solve = solve
+        self.aside = aside
         self.strategy: Strategy = assignors.get(document["strategy"])
         self.rocketmq = self.strategy.system == "RocketMQ"
 
@@ -106,7 +114,10 @@ class State:
     @cached_property
     def given(self) -> dict[str, list[Partition]]:
         """Every member's list as partitions."""
-        return {member: [self._partition(p) for p in given] for member, given in self.lists.items()}
+        return {
+            member: [p for p in map(self._partition, given) if p not in self.aside]
+            for member, given in self.lists.items()
+        }
 
     def _partition(self, pair: list) -> Partition:
         return (pair[0], (pair[1], pair[2]) if self.rocketmq else pair[1])
@@ -128,6 +139,7 @@ class State:
             for topic, names in self.topics.items()
             if self.subscribers[topic]
             for name in names
+            if (topic, name) not in self.aside
         ]
 
     @cached_property
@@ -151,7 +163,11 @@ class State:
         for id, member in self.members.items():
             named = [(by_id.get(t, t), p) for t, p in member.get("owned") or []]
             claims[id] = [
-                (t, p) for t, p in named if t in member["topics"] and p in self.topics.get(t, ())
+                (t, p)
+                for t, p in named
+                if t in member["topics"]
+                and p in self.topics.get(t, ())
+                and (t, p) not in self.aside
             ]
         return claims
 
@@ -170,8 +186,10 @@ class State:
         had: dict[Partition, list[str]] = defaultdict(list)
         for id, member in self.members.items():
             for topic, partition in member.get("owned") or []:
-                if partition in self.topics.get(topic, ()) and id not in had[topic, partition]:
-                    had[topic, partition].append(id)
+                pair = topic, partition
+                exists = partition in self.topics.get(topic, ()) and pair not in self.aside
+                if exists and id not in had[pair]:
+                    had[pair].append(id)
         return dict(had)
 
     @cached_property
@@ -189,6 +207,10 @@ class State:
             if len(generations) == 1 or generations[0][0] > generations[1][0]:
                 holders[partition] = generations[0][1]
         return holders
+
+    def leaving_out(self, partitions: Iterable[Partition]) -> "State":
+        """The same state, with these partitions left out of account."""
+        return State(self.document, self.lists, self.solve, self.aside | frozenset(partitions))
 
     def generation(self, member: str) -> int:
         """The generation of a member's claim, -1 for none."""
@@ -565,6 +587,8 @@ def no_exchange(state: State) -> str | None:
 @_promise
 def older_claims_lose(state: State) -> str | None:
     """A partition claimed in two generations goes to the older claim only from a full holder."""
+    if state.racks:
+        return None
     for partition, holder in state.holders.items():
         for owner in state.owners.get(partition, ()):
             if owner == holder or owner not in state.claimants.get(partition, ()):
