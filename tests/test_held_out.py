@@ -75,6 +75,49 @@ def test_topics_beyond_the_basic_plane_sort_as_the_language_sorts(ask, strategy,
     assert [topic for topic, _ in reply["assignment"]["m"]] == order
 
 
+@pytest.mark.parametrize("strategy", ["server-uniform", "server-range", "server-simple"])
+def test_topics_that_are_missing_may_be_called_like_uuids(ask, strategy):
+    """The two names decode to the same sixteen bytes, but a subscription knows names only."""
+    missing = ["payments-orders-eu_00A", "payments-orders-eu_00B"]
+    reply = ask(
+        {
+            "strategy": strategy,
+            "members": [{"id": "m", "topics": [*missing, "t"]}],
+            "topics": [{"name": "t", "partitions": 1}],
+        }
+    )
+    assert reply["assignment"] == {"m": [["t", 0]]}
+
+
+@pytest.mark.parametrize(
+    ("racks", "expected"),
+    [
+        ({"a": "x", "b": ""}, {"a": [], "b": [["t", 0], ["t", 1]]}),
+        ({"a": "x"}, {"a": [], "b": [["t", 1], ["t", 0]]}),
+        ({"b": ""}, {"a": [], "b": [["t", 1], ["t", 0]]}),
+    ],
+)
+def test_librdkafka_takes_an_empty_rack_for_one_that_holds_nothing(ask, racks, expected):
+    """What does not lie in the rack is given up; who reads a topic without partitions counts."""
+    members = [
+        {"id": "a", "topics": ["u"]},
+        {"id": "b", "topics": ["t"], "owned": [["t", 0], ["t", 1]]},
+    ]
+    reply = ask(
+        {
+            "strategy": "librdkafka-cooperative-sticky",
+            "members": [
+                m | ({"rack": racks[m["id"]]} if m["id"] in racks else {}) for m in members
+            ],
+            "topics": [
+                {"name": "u", "partitions": 0},
+                {"name": "t", "partitions": 2, "racks": [["x"], ["y"]]},
+            ],
+        }
+    )
+    assert reply["assignment"] == expected
+
+
 def test_a_topic_called_proto_is_lost_on_its_way_to_kafkajs(ask):
     reply = ask(
         {
@@ -84,6 +127,37 @@ def test_a_topic_called_proto_is_lost_on_its_way_to_kafkajs(ask):
         }
     )
     assert reply["assignment"] == {"a": [["t", 0]]}
+
+
+def test_librdkafka_subtracts_generations_as_ints(ask):
+    """The greatest generation is older than none at all (-1)."""
+    claims = {"a": {"sub_generation": 2**31 - 1}, "b": {}}
+    reply = ask(
+        {
+            "strategy": "librdkafka-cooperative-sticky",
+            "members": [
+                {"id": m, "topics": ["t"], "owned": [["t", 1]]} | claim
+                for m, claim in claims.items()
+            ],
+            "topics": [{"name": "t", "partitions": 2}],
+        }
+    )
+    assert reply["assignment"] == {"a": [["t", 0]], "b": [["t", 1]]}
+
+
+def test_librdkafka_takes_members_of_one_instance_for_one(ask):
+    both = [["t", 0], ["t", 1]]
+    reply = ask(
+        {
+            "strategy": "librdkafka-cooperative-sticky",
+            "members": [
+                {"id": "a", "topics": ["t"], "instance": "1"},
+                {"id": "b", "topics": ["t"], "instance": "1", "owned": both},
+            ],
+            "topics": [{"name": "t", "partitions": 2}],
+        }
+    )
+    assert reply["assignment"] == {"a": [], "b": both}
 
 
 def test_librdkafkas_leader_ends_when_a_borrowed_record_is_gone(ask):
@@ -99,7 +173,8 @@ def test_librdkafkas_leader_ends_when_a_borrowed_record_is_gone(ask):
                 {"id": "D", "topics": ["t"]},
             ],
             "topics": [
-                {"name": name, "partitions": count} for name, count in (("t", 13), ("s", 28), ("u", 14))
+                {"name": name, "partitions": count}
+                for name, count in (("t", 13), ("s", 28), ("u", 14))
             ],
         }
     )

@@ -124,7 +124,8 @@ def _member(
         if value is not None:
             _expect(value, int, f"{where}.{name}", "an integer")
             if not ABSENT < value < 2**31:
-                raise DocumentError(f"{where}.{name}", f"{_shown(value)} is not a 32-bit generation")
+                reason = f"{_shown(value)} is not a 32-bit generation"
+                raise DocumentError(f"{where}.{name}", reason)
         member[name] = ABSENT if value is None else value
     member["streams"] = _streams(entry.get("streams"), len(names), f"{where}.streams")
     owned = entry.get("owned")

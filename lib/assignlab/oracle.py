@@ -355,7 +355,8 @@ class Original:
             view = memoryview(line)
             while view:
                 view = view[self._process.stdin.write(view) :]
-            return json.loads(self._line(time.monotonic() + seconds))
+            # A reason that C cuts off may end in the middle of a character.
+            return json.loads(self._line(time.monotonic() + seconds).decode(errors="replace"))
         except BrokenPipeError:
             raise self._died() from None
 

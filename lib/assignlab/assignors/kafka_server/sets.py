@@ -12,6 +12,7 @@ A topic whose document has no ``id`` gets the first half of SHA-256 of its name 
 import hashlib
 import re
 from functools import lru_cache
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -42,7 +43,10 @@ class TopicIds(NamedTuple):
 
 
 def topic_ids(group: Group) -> TopicIds:
-    """The ids of all topics that the group speaks of; DocumentError where one is malformed."""
+    """The ids of all topics that the group speaks of.
+
+    DocumentError where one is malformed or two topics of the cluster share one.
+    """
     given = group.topics.ids or (None,) * len(group.topics)
     ids = [
         _parsed(given[t]) if given[t] is not None
@@ -52,7 +56,8 @@ def topic_ids(group: Group) -> TopicIds:
             zip(group.topics.names, group.topics.partitions.tolist(), strict=True)
         )
     ]  # fmt: skip
-    if len(set(ids)) != len(ids):
+    exists = (group.topics.partitions != NO_METADATA).tolist()
+    if len(set(compress(ids, exists))) != sum(exists):
         raise DocumentError("topics", "two topics have one id")
     rank = np.empty(len(ids), dtype=np.int64)
     rank[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids))

@@ -79,7 +79,8 @@ from assignlab.assignors.kafka.potential import (
     Potential,
     potential,
 )
-from assignlab.assignors.kafka.racks import NO_RACK, use_rack_aware_assignment
+from assignlab.assignors.kafka.racks import use_rack_aware_assignment
+from assignlab.assignors.kafka.roundrobin import subscriptions_by_topic
 from assignlab.assignors.kafka.sticky_2_0 import (
     SEVERAL,
     assign_partition,
@@ -95,7 +96,8 @@ from assignlab.assignors.librdkafka.orders import members_that_subscribe
 from assignlab.assignors.librdkafka.range import numbered_racks
 from assignlab.compiled import inner, njit
 from assignlab.errors import OriginalError
-from assignlab.group import ABSENT, Group
+from assignlab.group import ABSENT, NO_METADATA, Group
+from assignlab.jvm import signed
 from assignlab.strategy import Strategy
 
 DEFAULT_GENERATION = -1
@@ -153,17 +155,22 @@ def known(group: Group) -> Known:
 def suiting_racks(group: Group, may_have: Potential) -> np.ndarray:
     """Whether no rack speaks against a partition with a consumer: bool[consumers, partitions].
 
-    Empty where racks do not count for the group.
+    Empty where racks do not count for the group. That is asked of members that read any topic of
+    the cluster, be it one without partitions; an empty rack name does not make racks count, but
+    suits no partition then.
     """
     nothing = np.empty((0, 0), dtype=np.bool_)
     topics = list(dict.fromkeys(topic_of(may_have.codes).tolist()))
-    of_member, of_partition = numbered_racks(group, topics)
+    of_member, of_partition = numbered_racks(group, topics, no_rack=(None,))
     if not of_member:
         return nothing
-    takes_part = may_have.may.any(axis=1)[may_have.consumers[:, KIND]]
-    racks = np.array(of_member, dtype=np.int64)[may_have.by_id]
-    if not use_rack_aware_assignment(set(racks[takes_part].tolist()) - {NO_RACK}, of_partition):
+    members = group.members
+    exists = group.topics.partitions != NO_METADATA
+    reads = subscriptions_by_topic(group)[:, exists].any(axis=1)[members.subscription]
+    counting = {of_member[m] for m in np.flatnonzero(reads).tolist() if members.racks[m]}
+    if not use_rack_aware_assignment(counting, of_partition):
         return nothing
+    racks = np.array(of_member, dtype=np.int64)[may_have.by_id]
     suits = np.ones((racks.max() + 2, len(of_partition)), dtype=np.bool_)
     for rack in range(racks.max() + 1):
         suits[rack] = [rack in there for there in of_partition]
@@ -251,9 +258,9 @@ def settle_claims(total, topics, number, reads, offsets, codes, generation):
             while j != NONE:
                 rivals |= generation[claimant[j]] == mine
                 j = before[j]
-            if newest == NONE or mine > generation[claimant[newest]]:
+            if newest == NONE or is_newer(mine, generation[claimant[newest]]):
                 newest, older = k, newest
-            elif older == NONE or mine > generation[claimant[older]]:
+            elif older == NONE or is_newer(mine, generation[claimant[older]]):
                 older = k
             k = before[k]
         if rivals:
@@ -263,6 +270,12 @@ def settle_claims(total, topics, number, reads, offsets, codes, generation):
             if older != NONE:
                 previous[x] = number[claimant[older]]
     return first[:met], current, previous, last
+
+
+@inner
+def is_newer(generation, other):
+    """By the sign of the difference of two ints, which wraps: 2**31 - 1 is older than none (-1)."""
+    return signed(generation - other) > 0
 
 
 def sorted_partitions(prepared, first, current, previous) -> tuple[np.ndarray, np.ndarray]:
@@ -501,15 +514,25 @@ def adjusted(group: Group, owners: np.ndarray, codes: np.ndarray) -> Assignment:
     claims, claimants = last_of_each(claims, claimants)
     holder = dict(zip(claims.tolist(), claimants.tolist(), strict=True))
     holders = np.array([holder.get(c, NONE) for c in codes.tolist()], dtype=np.int64)
-    kept, free = holders == owners, holders == NONE
+    same = identities(group)
+    free = holders == NONE
+    kept = ~free & (same[holders] == same[owners])
     gone = ~np.isin(claims, codes)
     return Assignment(
         *by_member(
-            np.concatenate((owners[kept], owners[free], claimants[gone])),
+            np.concatenate((holders[kept], owners[free], claimants[gone])),
             np.concatenate((codes[kept], codes[free], claims[gone])),
             len(group.members),
         )
     )
+
+
+def identities(group: Group) -> np.ndarray:
+    """A number for every member, the same for those of one instance id: int64[members]."""
+    instances = group.members.instances or (None,) * len(group.members)
+    first: dict[str, int] = {}
+    numbers = [m if i is None else first.setdefault(i, m) for m, i in enumerate(instances)]
+    return np.array(numbers, dtype=np.int64)
 
 
 def claims_read(group: Group) -> tuple[np.ndarray, np.ndarray]:

@@ -126,17 +126,21 @@ def crowds_by_id(group: Group, crowds: set[tuple[int, ...]]) -> dict[tuple[int, 
     return {crowd: place for place, crowd in enumerate(ordered)}
 
 
-def numbered_racks(group: Group, topics: list[int]) -> tuple[list[int], list[tuple[int, ...]]]:
+def numbered_racks(
+    group: Group, topics: list[int], no_rack: tuple[str | None, ...] = (None, "")
+) -> tuple[list[int], list[tuple[int, ...]]]:
     """Racks as numbers: of every member, and of every partition of these topics.
 
-    Both are empty where no member has a rack: then the leader does not ask for the cluster's. An
-    empty name is no rack for a member.
+    Both are empty where no member has a rack: then the leader does not ask for the cluster's.
+    ``no_rack``: which names of a member's rack stand for none.
     """
     racks = group.members.racks
     if racks is None or not any(racks) or group.topics.racks is None:
         return [], []
     index: dict[str, int] = {}
-    of_member = [index.setdefault(rack, len(index)) if rack else NO_RACK for rack in racks]
+    of_member = [
+        NO_RACK if rack in no_rack else index.setdefault(rack, len(index)) for rack in racks
+    ]
     of_partition = [
         tuple({index.setdefault(rack, len(index)): None for rack in replicas if rack is not None})
         for topic in topics
