@@ -391,7 +391,7 @@ FAULTS = (
           ("settles", "gives_up_first")),
     Fault("moves among different subscriptions", claims_and_subscriptions_differ.__doc__,
           _these("librdkafka-cooperative-sticky"), claims_and_subscriptions_differ,
-          throws=("SIGSEGV",)),
+          throws=("SIGSEGV", "SIGABRT")),
     Fault("claims taken over unseen", claims_not_to_keep.__doc__,
           lambda strategy: strategy.startswith("librdkafka-"), claims_not_to_keep,
           ("settles", "complete"), there=("existing", "subscribed", "one_owner", "gives_up_first")),
