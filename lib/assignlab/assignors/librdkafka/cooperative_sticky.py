@@ -247,34 +247,34 @@ def settle_claims(total, topics, number, reads, offsets, codes, generation):
             head[x] = k
             claimant[k] = member
             last[x] = number[member]
+    ranked = np.empty(codes.size, dtype=np.int64)  # claimants of a partition, the newest first
     for x in first[:met]:
-        newest = NONE
-        older = NONE
+        claimants = 0
         rivals = False
         k = head[x]
         while k != NONE:
             mine = generation[claimant[k]]
-            j = before[k]
-            while j != NONE:
-                rivals |= generation[claimant[j]] == mine
-                j = before[j]
-            if newest == NONE or is_newer(mine, generation[claimant[newest]]):
-                newest, older = k, newest
-            elif older == NONE or is_newer(mine, generation[claimant[older]]):
-                older = k
+            at = claimants
+            while at > 0 and is_newer(mine, generation[ranked[at - 1]]):
+                ranked[at] = ranked[at - 1]
+                at -= 1
+            ranked[at] = claimant[k]
+            claimants += 1
             k = before[k]
+        for i in range(1, claimants):
+            rivals |= generation[ranked[i - 1]] == generation[ranked[i]]
         if rivals:
             last[x] = NONE
         else:
-            current[x] = number[claimant[newest]]
-            if older != NONE:
-                previous[x] = number[claimant[older]]
+            current[x] = number[ranked[0]]
+            if claimants > 1:
+                previous[x] = number[ranked[1]]
     return first[:met], current, previous, last
 
 
 @inner
 def is_newer(generation, other):
-    """By the sign of the difference of two ints, which wraps: 2**31 - 1 is older than none (-1)."""
+    """By the sign of the difference of two ints, which wraps; so this may go round in circles."""
     return signed(generation - other) > 0
 
 
