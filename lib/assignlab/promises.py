@@ -695,6 +695,16 @@ def nobody_idle(state: State) -> str | None:
     return None
 
 
+@_promise
+def everything(state: State) -> str | None:
+    """A member shares all partitions of the topics that it subscribes to."""
+    for id, member in state.members.items():
+        wanted = {(t, p) for t in member["topics"] for p in state.topics.get(t, ())}
+        if set(state.given.get(id, ())) != wanted:
+            return f"{id} does not have exactly all partitions of its topics"
+    return None
+
+
 # ---- who promises what -------------------------------------------------------------------------
 
 EVERY = ("every_member", "existing", "subscribed", "once_each", "repeatable")
@@ -730,7 +740,8 @@ BY_NAME: dict[str, tuple[str, ...]] = {
     "server-uniform@3.7": ("floor_and_ceiling",),
     "server-uniform@3.9": ("floor_and_ceiling",),
     "server-uniform@4.0.0": ("fixed_point", "floor_and_ceiling"),
-    "server-simple": ("nobody_idle",),
+    **dict.fromkeys(("server-simple", "server-simple@4.1"), ("nobody_idle",)),
+    "server-simple@4.0": ("everything",),
     "scala-range": ("thread_blocks",),
     "scala-roundrobin": ("even_threads",),
     "metaq-default": ("blocks", "even_topics"),
