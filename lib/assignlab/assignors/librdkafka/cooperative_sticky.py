@@ -247,35 +247,50 @@ def settle_claims(total, topics, number, reads, offsets, codes, generation):
             head[x] = k
             claimant[k] = member
             last[x] = number[member]
-    ranked = np.empty(codes.size, dtype=np.int64)  # claimants of a partition, the newest first
+    ranked = np.empty(codes.size, dtype=np.int64)  # claimants of a partition, the newest last
+    merged = np.empty(codes.size, dtype=np.int64)
     for x in first[:met]:
-        claimants = 0
-        rivals = False
+        start = codes.size
         k = head[x]
         while k != NONE:
-            mine = generation[claimant[k]]
-            at = claimants
-            while at > 0 and is_newer(mine, generation[ranked[at - 1]]):
-                ranked[at] = ranked[at - 1]
-                at -= 1
-            ranked[at] = claimant[k]
-            claimants += 1
+            start -= 1
+            ranked[start] = claimant[k]
             k = before[k]
-        for i in range(1, claimants):
+        sort_by_generation(ranked, generation, merged, start, codes.size)
+        rivals = False
+        for i in range(start + 1, codes.size):
             rivals |= generation[ranked[i - 1]] == generation[ranked[i]]
         if rivals:
             last[x] = NONE
         else:
-            current[x] = number[ranked[0]]
-            if claimants > 1:
-                previous[x] = number[ranked[1]]
+            current[x] = number[ranked[-1]]
+            if start < codes.size - 1:
+                previous[x] = number[ranked[-2]]
     return first[:met], current, previous, last
 
 
-@inner
-def is_newer(generation, other):
-    """By the sign of the difference of two ints, which wraps; so this may go round in circles."""
-    return signed(generation - other) > 0
+@njit
+def sort_by_generation(claimants, generation, merged, start, end):
+    """The C library's merge sort of ``claimants[start:end]``, in place; ``merged`` is scratch.
+
+    Generations compare by the sign of their difference as ints, which wraps: with some that lie far
+    apart this goes round in circles, and the steps of the sort decide.
+    """
+    if end - start < 2:
+        return
+    middle = start + (end - start) // 2
+    sort_by_generation(claimants, generation, merged, start, middle)
+    sort_by_generation(claimants, generation, merged, middle, end)
+    left, right = start, middle
+    for at in range(start, end):
+        take_right = left == middle or (
+            right < end
+            and signed(generation[claimants[left]] - generation[claimants[right]]) > 0
+        )
+        merged[at] = claimants[right if take_right else left]
+        right += take_right
+        left += not take_right
+    claimants[start:end] = merged[start:end]
 
 
 def sorted_partitions(prepared, first, current, previous) -> tuple[np.ndarray, np.ndarray]:
