@@ -470,7 +470,7 @@ def key_of(t, source, destination, members):
 @inner
 def slot_of(table, key):
     """Where a key stands in an open hash table, or the empty slot where it would."""
-    slot = (key * 0x9E3779B97F4A7C1 >> 20) & (table.size - 1)
+    slot = (key * 0x9E3779 >> 12) & (table.size - 1)
     while table[slot] != 0 and table[slot] != key:
         slot = (slot + 1) & (table.size - 1)
     return slot
