@@ -94,8 +94,8 @@ def newest_claims_of_two(state: State) -> set[Partition]:
         return set()
     if state.strategy.protocol == "cooperative":
         return rival_claims(state)
-    newest = max(map(_generation, state.members.values()))
-    return _claimed_by(state, 2, lambda member: _generation(member) == newest)
+    newest = max(_generation_read(state, member) for member in state.members.values())
+    return _claimed_by(state, 2, lambda member: _generation_read(state, member) == newest)
 
 
 def claims_dated_apart(state: State) -> set[Partition]:
@@ -292,10 +292,11 @@ def _generation(member: dict) -> int:
 
 
 def _generation_read(state: State, member: dict) -> int:
-    """The generation of a claim as the assignor reads it: the eager ones from the user data."""
+    """The generation of a claim as the assignor reads it: the eager ones from the user data, which
+    a member without claims does not send."""
     if state.strategy.protocol == "cooperative":
         return _generation(member)
-    return max(-1, member.get("generation", -1))
+    return max(-1, member.get("generation", -1)) if member.get("owned") is not None else -1
 
 
 def _streams(member: dict) -> list[int]:
