@@ -13,7 +13,6 @@ import sys
 import time
 
 import numpy as np
-
 from assignlab import hashes
 from assignlab.oracle import Original
 from assignlab.producers.originals import JAVA_OPTIONS, KAFKA

@@ -19,7 +19,6 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-
 from assignlab import assignors, rebalance, simulate, sweep, warm
 from assignlab.scenarios import Scenario
 from assignlab.spark import cores, session

@@ -16,7 +16,6 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
-
 from assignlab import assignors
 from assignlab.assignment import partition_of, topic_of
 from assignlab.assignors.kafka_server import sets
@@ -39,7 +38,13 @@ CASES = {
     "roundrobin": ("EQUAL FULL", "NEST5 FULL"),
     "roundrobin@2.0": ("EQUAL FULL",),
     "sticky": (
-        "EQUAL FULL", "EQUAL JOIN", "HET1 FULL", "HET1 JOIN", "NEST5 FULL", "NEST5 JOIN", "DOWN5 JOIN",
+        "EQUAL FULL",
+        "EQUAL JOIN",
+        "HET1 FULL",
+        "HET1 JOIN",
+        "NEST5 FULL",
+        "NEST5 JOIN",
+        "DOWN5 JOIN",
     ),
     "cooperative-sticky": ("EQUAL FULL", "EQUAL JOIN", "NEST5 FULL", "NEST5 JOIN", "DOWN5 JOIN"),
     "sticky@2.0": ("EQUAL FULL", "EQUAL JOIN", "NEST5 FULL"),

@@ -1,7 +1,6 @@
 """One Spark session for all tests that need one; tables go to a folder of the test."""
 
 import pytest
-
 from assignlab.java import NoJava, java_home
 
 

@@ -13,11 +13,10 @@ from pathlib import Path
 
 import pyspark
 import pytest
-from conftest import java_missing
-from test_sweep import digest, plain
-
 from assignlab import sweep
 from assignlab.java import java_home
+from conftest import java_missing
+from test_sweep import digest, plain
 
 pytestmark = pytest.mark.skipif(java_missing(), reason="needs Java 17 or later")
 

@@ -10,17 +10,16 @@ import zipfile
 from functools import cache
 from pathlib import Path
 
+import assignlab
 import numpy as np
 import pytest
-from homes import history_at_home, promises_completeness
-
-import assignlab
 from assignlab import assignors, events
 from assignlab.assignment import partition_of, topic_of
 from assignlab.document import dump, parse
 from assignlab.rebalance import replay
 from assignlab.scenarios import SUBSCRIPTIONS, Scenario
 from assignlab.strategy import Strategy
+from homes import history_at_home, promises_completeness
 
 PROTOCOLS = {"eager", "cooperative", "server", "independent"}
 WORDS = ("FULL", "JOIN_MANY", "LEAVE_ONE", "PARTITIONS_ADDED", "TOPIC_CREATED", "CRASH")
@@ -198,5 +197,3 @@ def test_works_from_a_zip_and_compiled(zipped, tmp_path):
     _, answers = from_zip(zipped, documents, NUMBA_CACHE_DIR=str(tmp_path))
     step = states("range@2.0")[1][-1]
     assert answers["range@2.0"] == described("range@2.0", step.group, step.after)
-
-

@@ -8,10 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
-
 from assignlab import doctor, java
 from assignlab.cli import main
+from click.testing import CliRunner
 
 LIBRARY = Path(java.__file__).parent
 BEFORE_ENVIRONMENT = [LIBRARY / "__init__.py", LIBRARY / "doctor.py", LIBRARY / "java.py"]
@@ -22,9 +21,7 @@ def fake_java(home: Path, version: str) -> Path:
     launcher = home / "bin" / "java"
     launcher.parent.mkdir(parents=True)
     launcher.write_text(
-        "#!/bin/sh\n"
-        f"echo '    java.home = {home}' >&2\n"
-        f"echo '    java.version = {version}' >&2\n"
+        f"#!/bin/sh\necho '    java.home = {home}' >&2\necho '    java.version = {version}' >&2\n"
     )
     launcher.chmod(0o755)
     return home
@@ -66,7 +63,9 @@ def test_without_java_the_wheel_is_used_through_the_wrapper(tmp_path, monkeypatc
     assert found["JAVA_HOME"] == home
     said = subprocess.run(
         [f"{home}/bin/java", "-Da=b c", "--add-modules=jdk.incubator.vector", "", "Main"],
-        capture_output=True, text=True, check=True,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert said.stdout.splitlines() == ["<-Da=b c>", "<>", "<Main>"]
 
@@ -148,8 +147,15 @@ def test_the_doctor_is_quick_and_loads_nothing_heavy():
 
 def test_the_files_that_run_before_set_up_have_syntax_that_every_python_reads():
     newer = (
-        ast.JoinedStr, ast.NamedExpr, ast.AnnAssign, ast.Match, ast.AsyncFunctionDef, ast.Nonlocal,
-        ast.YieldFrom, ast.Await, ast.Starred,
+        ast.JoinedStr,
+        ast.NamedExpr,
+        ast.AnnAssign,
+        ast.Match,
+        ast.AsyncFunctionDef,
+        ast.Nonlocal,
+        ast.YieldFrom,
+        ast.Await,
+        ast.Starred,
     )
     for path in BEFORE_ENVIRONMENT:
         tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -170,7 +176,9 @@ def test_an_old_python_says_what_to_install(old, tmp_path):
         pytest.skip(f"no {old} here")
     said = subprocess.run(
         [found, "-m", "assignlab.doctor", "--before-setup", "--quiet"],
-        capture_output=True, text=True, cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(LIBRARY.parent), "PYTHONDONTWRITEBYTECODE": "1"},
     )
     assert said.returncode == 1

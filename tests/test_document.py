@@ -4,13 +4,17 @@ import json
 
 import numpy as np
 import pytest
-
 from assignlab.document import answer, converse, dump, parse
 from assignlab.errors import DocumentError
 
 GROUP = {
     "topics": [
-        {"name": "t", "partitions": 2, "racks": [["a", None], ["b"]], "id": "AAAAAAAAAAAAAAAAAAAAAQ"},
+        {
+            "name": "t",
+            "partitions": 2,
+            "racks": [["a", None], ["b"]],
+            "id": "AAAAAAAAAAAAAAAAAAAAAQ",
+        },
         {"name": "empty", "partitions": 0},
         {"name": "q", "brokers": [["b1", 2], ["b0", 1]]},
     ],

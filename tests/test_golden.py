@@ -3,7 +3,6 @@
 from collections import Counter
 
 import pytest
-
 from assignlab import assignors, document, golden
 from assignlab.verify import same
 

@@ -4,12 +4,11 @@ import zlib
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from assignlab import hashes
 from assignlab.producers import draws
 from assignlab.producers.drawn import drawn_below
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 UTILS_TEST = {  # Kafka's UtilsTest
     "21": -973932308,

@@ -4,7 +4,6 @@ import json
 import shlex
 
 import pytest
-
 from assignlab import judge, kafka_tests, scorecard
 from assignlab.oracle import OriginalsUnavailable
 

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from assignlab import jvm
 from assignlab.java import NoJava, java_home, probe
 
@@ -25,8 +24,12 @@ KAFKA_KEYS = HERE / "data" / "jvm" / "kafka_keys.json"
 APPENDING = ("put", "putIfAbsent", "add")
 IN_FRONT = ("computeIfAbsent", "compute", "merge", "mergeAgain")
 COLLECTED = ("groupingBy", "groupingByAgain", "toMap", "toMapMerging", "toSet")
-COPIED = {"copySet": jvm.collection_capacity, "copyMap": jvm.copy_capacity,
-          "putAll": jvm.copy_capacity, "addAll": lambda n: 16}
+COPIED = {
+    "copySet": jvm.collection_capacity,
+    "copyMap": jvm.copy_capacity,
+    "putAll": jvm.copy_capacity,
+    "addAll": lambda n: 16,
+}
 
 
 def walk(case):
@@ -294,8 +297,10 @@ def kafka_keys():
     ]
     longs = (0, 1, -1, 2**63 - 1, -(2**63))
     pairs = [
-        [random_.choice(longs) if random_.random() < 0.3 else random_.randrange(-(2**63), 2**63)
-         for _ in range(4)]
+        [
+            random_.choice(longs) if random_.random() < 0.3 else random_.randrange(-(2**63), 2**63)
+            for _ in range(4)
+        ]
         for _ in range(60)
     ]
     pairs += [[5, -7, 5, 7], [5, 7, 5, 7]]
@@ -306,8 +311,13 @@ def ask_kafka(jar):
     """The real classes' answers to :func:`kafka_keys`."""
     partitions, pairs = kafka_keys()
     done = subprocess.run(
-        [str(jdk() / "bin" / "java"), "-Dfile.encoding=UTF-8", "-cp", str(jar),
-         str(HERE / "java" / "KafkaKeys.java")],
+        [
+            str(jdk() / "bin" / "java"),
+            "-Dfile.encoding=UTF-8",
+            "-cp",
+            str(jar),
+            str(HERE / "java" / "KafkaKeys.java"),
+        ],
         input="\n".join([*partitions, *pairs]) + "\n",
         capture_output=True,
         encoding="utf-8",
@@ -357,8 +367,15 @@ def test_kafka_keys_against_its_classes():
 
 
 @pytest.mark.parametrize(
-    "text", ["", "AAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAA=", "AAAAAAAAAA+AAAAAAAAAAA",
-             "AAAAAAAAAAAAAAAAAAAAAA==\n", "A" * 24]
+    "text",
+    [
+        "",
+        "AAAAAAAAAAAAAAAAAAAAA",
+        "AAAAAAAAAAAAAAAAAAAAAA=",
+        "AAAAAAAAAA+AAAAAAAAAAA",
+        "AAAAAAAAAAAAAAAAAAAAAA==\n",
+        "A" * 24,
+    ],
 )
 def test_what_is_no_uuid_is_refused(text):
     with pytest.raises(ValueError, match="is not a Kafka Uuid"):
@@ -373,9 +390,7 @@ def odd_names(seed, n):
     random_ = random.Random(seed)
     letters = ["a", "b", "-", "\0", "\u00e9", "\u4e2d", "\uff21", "\U0001f600", "\ud800", "\udc00"]
     begin = random_.choice(["", "consumer-group-1-", "\U0001f600" * 5])
-    words = {
-        begin + "".join(random_.choices(letters, k=random_.randrange(12))) for _ in range(n)
-    }
+    words = {begin + "".join(random_.choices(letters, k=random_.randrange(12))) for _ in range(n)}
     words = sorted(words)
     random_.shuffle(words)
     return words

@@ -2,7 +2,6 @@
 
 import pandas as pd
 import pytest
-
 from assignlab import timeline
 from assignlab.timeline import delivery, lifecycle
 

@@ -4,7 +4,6 @@ import random
 
 import numpy as np
 import pytest
-
 from assignlab import assignors, verify
 from assignlab.histories import play
 from assignlab.oracle import (

@@ -3,7 +3,6 @@
 import random
 
 import pytest
-
 from assignlab.document import answer
 from assignlab.histories import COLLIDING
 

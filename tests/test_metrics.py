@@ -5,14 +5,13 @@ from math import ceil, isnan, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from assignlab import metrics
 from assignlab.assignment import Assignment, code
 from assignlab.assignors.kafka import range_2_0
 from assignlab.group import Claims, Group, Members, Topics, group, subscriptions
 from assignlab.jvm import Names
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 SIZES = st.lists(st.integers(0, 40), min_size=1, max_size=12).map(np.array)
 
@@ -109,9 +108,7 @@ def rebalances(draw):
     members = draw(st.integers(1, 5))
     after = draw(st.lists(st.lists(pairs, max_size=6), min_size=members, max_size=members))
     topics_of = draw(
-        st.lists(
-            st.lists(st.sampled_from(topics), unique=True), min_size=members, max_size=members
-        )
+        st.lists(st.lists(st.sampled_from(topics), unique=True), min_size=members, max_size=members)
     )
     places = draw(st.permutations([*range(len(before)), *[-1] * members]))
     return partitions, topics_of, before, after, places[:members]
@@ -144,8 +141,9 @@ def test_moves_and_faults(case, eager):
     not_subscribed = sum(pair[0] not in topics_of[m] for m, pair in given_now)
     all_held = [pair for _, pair in held]
     sizes = [len(pairs) for pairs in after]
-    got = measured(a_group(partitions, topics_of), assignment(after), assignment(before), origin,
-                   eager, 0)
+    got = measured(
+        a_group(partitions, topics_of), assignment(after), assignment(before), origin, eager, 0
+    )
     assert {name: got[name] for name in kinds} == kinds
     assert got["held"] == len(held)
     assert got["forced"] == kinds["owner_left"] + kinds["unsubscribed"]
@@ -168,9 +166,7 @@ def test_spread_inside_topics(case):
     partitions, topics_of, _, after, _ = case
     subscribers = [sum(t in topics for topics in topics_of) for t in range(len(partitions))]
     # owners that subscribe, as valid assignments have them
-    after = [
-        [pair for pair in pairs if pair[0] in topics_of[m]] for m, pairs in enumerate(after)
-    ]
+    after = [[pair for pair in pairs if pair[0] in topics_of[m]] for m, pairs in enumerate(after)]
     gaps = {}
     uneven = 0
     for t, count in enumerate(partitions):
@@ -246,5 +242,3 @@ def test_a_million_partitions():
     got = measured(the_group, after, before, range(members), eager=True)
     assert (got["by_choice"], got["stayed"]) == (500_000, 500_000)
     assert (got["fewest"], got["avoidable"], got["balance_score"]) == (0, 500_000, 0)
-
-

@@ -3,7 +3,6 @@
 import itertools
 
 import pytest
-
 from assignlab import assignors, faults, museum
 from assignlab.document import answer
 from assignlab.errors import UnknownName

@@ -9,7 +9,6 @@ from pathlib import Path
 import nbformat
 import pandas as pd
 import pytest
-
 from assignlab.study import project
 from conftest import java_missing
 
@@ -167,7 +166,9 @@ def test_a_crash_costs_its_session_and_a_moved_coordinator_nothing(results):
     table = pd.read_csv(results / "07_rebalance_triggers" / "costs.csv")
     costs = table.set_index(["trigger", "strategy"])
     for strategy in ("range", "cooperative-sticky", "server-uniform"):
-        assert costs.loc[("crash", strategy), "settled_s"] > 39  # a session of 45 s, half a beat old
+        assert (
+            costs.loc[("crash", strategy), "settled_s"] > 39
+        )  # a session of 45 s, half a beat old
         assert costs.loc[("coordinator moves", strategy), "unowned_s"] == 0
     assert costs.loc[("join", "cooperative-sticky"), "rounds"] == 2
     # server-side, a new topic is seen at once; clients wait for their metadata
@@ -179,7 +180,11 @@ def test_a_crash_costs_its_session_and_a_moved_coordinator_nothing(results):
 def test_a_join_interrupts_as_many_partitions_as_on_a_real_broker(results):
     folder = results / "11_eager_cooperative_kip848"
     table = pd.read_csv(folder / "real_broker.csv")
-    assert table["interrupted, measured"].tolist() == table["interrupted, model"].tolist() == [21, 5, 5]
+    assert (
+        table["interrupted, measured"].tolist()
+        == table["interrupted, model"].tolist()
+        == [21, 5, 5]
+    )
     restarts = pd.read_csv(folder / "rolling_restarts.csv")
     assert (restarts[restarts["static"]]["repeated"] == 0).all()
 

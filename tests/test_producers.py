@@ -6,9 +6,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from assignlab import hashes, producers
 from assignlab.errors import OriginalError, UnknownName
 from assignlab.oracle import Original, OriginalsUnavailable
@@ -16,6 +13,8 @@ from assignlab.producers import accumulator, delivery, kafka_built_in, kip_794, 
 from assignlab.producers.draws import generator
 from assignlab.producers.histories import BUFFER, drawable, history, key_pool, play, same
 from assignlab.producers.partitioner import fresh, topics
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 ROUND_ROBIN = "org.apache.kafka.clients.producer.RoundRobinPartitioner"
 some_keys = st.lists(st.none() | st.text(max_size=12).map(str.encode), min_size=1, max_size=30)
@@ -250,8 +249,19 @@ def test_sending_in_two_parts_is_sending_at_once(name, keys, partitions, cut):
     assert [*one, *two] == whole.tolist()
 
 
-@pytest.mark.parametrize("name", ["default@2.0", "default@0.8.2", "round-robin", "default@2.4",
-                                  "uniform-sticky", "built-in", "kafka-python", "kafkajs"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "default@2.0",
+        "default@0.8.2",
+        "round-robin",
+        "default@2.4",
+        "uniform-sticky",
+        "built-in",
+        "kafka-python",
+        "kafkajs",
+    ],
+)
 def test_records_without_a_key_go_to_partitions_with_a_leader(name):
     flags = [True] * 60
     sent = chosen(name, [None] * 60, 9, available=[7, 2, 4], new_batch=flags)

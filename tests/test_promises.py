@@ -3,7 +3,6 @@
 import itertools
 
 import pytest
-
 from assignlab import assignors, faults, fuzz
 from assignlab.defects import DEFECTS
 from assignlab.promises import BY_NAME, State, broken, common_checker, solve

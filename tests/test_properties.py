@@ -4,14 +4,13 @@ from collections import defaultdict
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import strategies as st
-from homes import history_at_home, promises_completeness
-
 from assignlab import assignors, events, metrics
 from assignlab.assignment import partition_of, topic_of
 from assignlab.rebalance import measure, replay
 from assignlab.scenarios import DISTRIBUTIONS, SUBSCRIPTIONS, Scenario
+from homes import history_at_home, promises_completeness
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
 
 # RETURN brings stale claims, UNSUBSCRIBE may leave a member without topics, TOPIC_RECREATED leaves
 # claims of partitions that are gone: with these some originals are known to fail

@@ -6,7 +6,6 @@ Expected lists are answers of kafka-clients 4.4.0.
 import random
 
 import numpy as np
-
 from assignlab.assignment import partition_of, topic_of
 from assignlab.assignors.kafka import range as strategy
 from assignlab.document import lists, parse

@@ -5,7 +5,6 @@ import re
 from pathlib import Path
 
 import pytest
-
 from assignlab import assignors
 from assignlab.document import answer
 

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
 from assignlab import assignors, events, rebalance
 from assignlab.assignment import Assignment, code
 from assignlab.assignors.kafka import range_2_0, roundrobin, roundrobin_2_0
@@ -149,8 +148,13 @@ def cooperative_range(the_group):
 
 def test_cooperative_rounds_until_nobody_gives_anything_up():
     strategy = a_strategy(cooperative_range, sticky=True, protocol="cooperative")
-    scenario = Scenario(members=3, topics=4, partitions=28, seed=3,
-                        events=("FULL", "STABLE", "JOIN_ONE", "PARTITIONS_ADDED"))
+    scenario = Scenario(
+        members=3,
+        topics=4,
+        partitions=28,
+        seed=3,
+        events=("FULL", "STABLE", "JOIN_ONE", "PARTITIONS_ADDED"),
+    )
     history = events.history(scenario)
     cooperative = list(replay(history, strategy))
     eager = list(replay(history, range_2_0.STRATEGY))
@@ -210,8 +214,13 @@ def fails_at(size, error):
 
 def test_after_an_originals_exception_the_history_goes_on():
     strategy = fails_at(5, OriginalError("NullPointerException", "made for a test"))
-    scenario = Scenario(members=4, topics=2, partitions=8, seed=2,
-                        events=("FULL", "JOIN_ONE", "LEAVE_ONE", "STABLE"))
+    scenario = Scenario(
+        members=4,
+        topics=2,
+        partitions=8,
+        seed=2,
+        events=("FULL", "JOIN_ONE", "LEAVE_ONE", "STABLE"),
+    )
     steps = list(replay(events.history(scenario), strategy))
     first, failed, after, _ = steps
     assert failed.error == "NullPointerException: made for a test"
@@ -282,8 +291,14 @@ def test_records_have_the_documented_columns(subscription):
 
 
 def test_pairs_before_and_after_add_up():
-    scenario = Scenario(members=7, topics=5, partitions=40, subscription="RANDOM", seed=9,
-                        events=("FULL", "LEAVE_MANY", "UNSUBSCRIBE", "TOPIC_RECREATED", "JOIN_ONE"))
+    scenario = Scenario(
+        members=7,
+        topics=5,
+        partitions=40,
+        subscription="RANDOM",
+        seed=9,
+        events=("FULL", "LEAVE_MANY", "UNSUBSCRIBE", "TOPIC_RECREATED", "JOIN_ONE"),
+    )
     for name in ("range@2.0", "roundrobin@2.0"):
         rows = numbers(replay(events.history(scenario), assignors.get(name)))
         for before, row in zip(rows, rows[1:], strict=False):

@@ -3,7 +3,6 @@
 import random
 
 import pytest
-
 from assignlab.document import answer
 
 ALL_BUT_CONFIG = [

@@ -13,8 +13,6 @@ from pathlib import Path
 
 import psutil
 import pytest
-from click.testing import CliRunner
-
 from assignlab import assignors
 from assignlab.cli import main
 from assignlab.runner import Place, batch, plan
@@ -31,6 +29,7 @@ from assignlab.runner.progress import Progress
 from assignlab.runner.records import run_record
 from assignlab.runner.verdict import reason_of_failure
 from assignlab.study import FOLDER_VARIABLE, RUN_ID_VARIABLE, project
+from click.testing import CliRunner
 
 COMMAND = [sys.executable, "-c", "from assignlab.cli import main; main()"]
 
@@ -58,9 +57,17 @@ RESULT = (
 FINISH = "study.answer('The seed is %d.' % seed)\nstudy.finish()"
 
 
-def notebook(root: Path, name: str, *cells: str, parameters="seed = 7  # int 0..: seed",
-             results=("numbers",), tag="parameters", scales=("smoke",)) -> Path:
+def notebook(
+    root: Path,
+    name: str,
+    *cells: str,
+    parameters="seed = 7  # int 0..: seed",
+    results=("numbers",),
+    tag="parameters",
+    scales=("smoke",),
+) -> Path:
     """Write a notebook with a parameters cell and these code cells, and its parameter files."""
+
     def cell(kind, source, tags=()):
         code = {"execution_count": None, "outputs": []} if kind == "code" else {}
         return {"cell_type": kind, "id": os.urandom(4).hex(), "source": source,
@@ -345,7 +352,8 @@ def ran(tmp_path_factory):
     # Long enough for a kernel to start on a busy machine.
     hanging = subprocess.Popen(
         [*COMMAND, "run", "--project", str(hung), "--scale", "smoke", "--timeout", "25"],
-        stdout=subprocess.PIPE, text=True,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     root = tmp_path_factory.mktemp("batch")
     notebook(root, "01_good", *GOOD, results=["numbers", "curve"])
@@ -403,7 +411,8 @@ def test_exit_code_and_last_words_tell_of_failures(ran):
     assert said.exit_code == 1
     assert f"did not complete: {', '.join(FAILURES)}" in said.stderr
     assert said.stdout.splitlines()[-2:] == [
-        "1 of 7 notebooks complete at scale smoke", str(root / "outputs" / "index.html"),
+        "1 of 7 notebooks complete at scale smoke",
+        str(root / "outputs" / "index.html"),
     ]
 
 
@@ -427,8 +436,15 @@ def test_a_complete_run_leaves_tables_pictures_notebook_and_page(ran):
     root, *_ = ran
     folder = root / "outputs" / "smoke" / "01_good"
     assert {path.name for path in folder.iterdir()} == {
-        "01_good.ipynb", "01_good.html", "numbers.csv", "numbers.parquet", "curve.png", "curve.svg",
-        "record.json", "run.json", "run.log",
+        "01_good.ipynb",
+        "01_good.html",
+        "numbers.csv",
+        "numbers.parquet",
+        "curve.png",
+        "curve.svg",
+        "record.json",
+        "run.json",
+        "run.log",
     }
     assert pd.read_csv(folder / "numbers.csv").equals(pd.read_parquet(folder / "numbers.parquet"))
     assert (folder / "curve.png").read_bytes().startswith(b"\x89PNG")
@@ -537,7 +553,8 @@ def test_papermills_own_time_limit_and_a_missing_kernel_are_no_success(tmp_path)
         with (folder / "run.log").open("w") as log:
             running[name] = subprocess.Popen(
                 [sys.executable, "-m", "papermill", path, folder / f"{name}.ipynb", *options],
-                stdout=log, stderr=log,
+                stdout=log,
+                stderr=log,
                 env={**os.environ, FOLDER_VARIABLE: str(folder), RUN_ID_VARIABLE: "this"},
             )
     for name, process in running.items():
@@ -565,7 +582,9 @@ def test_an_interrupt_ends_everything_and_keeps_what_is_done(tmp_path):
     kept.mkdir(parents=True)
     process = subprocess.Popen(
         [*COMMAND, "run", "--project", str(tmp_path), "--scale", "smoke"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     log = tmp_path / "outputs" / "smoke" / ".running" / "02_hangs" / "run.log"
     until = time.monotonic() + 60
@@ -611,8 +630,10 @@ def test_time_left_is_told_from_earlier_runs(capsys):
     progress = Progress({"a": 3, "b": 3}, {"a": 100.0, "b": 30.0}, jobs=1)
     progress.start("a")
     progress.said("a", "Executing Cell 2-------")
-    assert capsys.readouterr().out.splitlines()[-1].startswith(
-        "[1/2] a  cell 2 of 3  0:00 so far, about 2:"
+    assert (
+        capsys.readouterr()
+        .out.splitlines()[-1]
+        .startswith("[1/2] a  cell 2 of 3  0:00 so far, about 2:")
     )
 
 

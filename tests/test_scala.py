@@ -1,7 +1,6 @@
 """Kafka 0.8's Scala consumer: published examples, threads by name, and what the original refuses."""
 
 import pytest
-
 from assignlab.document import answer
 
 

@@ -8,14 +8,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from assignlab import events, scenarios
 from assignlab.document import dump, parse
 from assignlab.errors import UnknownName
 from assignlab.group import NO_METADATA, group
 from assignlab.scenarios import Scenario, group_of, partition_counts
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 KAFKAS_ID = re.compile(
     r"consumer-lab-\d+-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
@@ -83,8 +82,9 @@ def test_partitions_are_all_given_largest_topics_first(topics, more, distributio
 
 def test_skewed_tiers():
     # 54 + 18 + 6 + 2 + 1 topics: the first tier single, then twice the partitions per tier
-    counts = partition_counts(Scenario(topics=81, partitions=54 + 18 * 10 + 6 * 20 + 2 * 40 + 80,
-                                       distribution="SKEWED"))
+    counts = partition_counts(
+        Scenario(topics=81, partitions=54 + 18 * 10 + 6 * 20 + 2 * 40 + 80, distribution="SKEWED")
+    )
     assert counts == [80] + [40] * 2 + [20] * 6 + [10] * 18 + [1] * 54
 
 
@@ -155,7 +155,7 @@ def test_newcomers_take_the_bucket_of_their_number():
 
 def test_a_crashed_member_returns_with_its_old_place():
     full, crash, join, back = told("CRASH", "JOIN_ONE", "RETURN")
-    (member, then, was), = back.returning
+    ((member, then, was),) = back.returning
     names = back.group.members.names
     assert names[member] == full.group.members.names[was] and then == 0
     assert names[member] not in crash.group.members.names.names
@@ -214,8 +214,16 @@ def test_the_last_member_stays():
     st.sampled_from([0, 2]),
 )
 def test_any_history_is_a_row_of_sound_groups(words, subscription, seed, static, racks):
-    scenario = Scenario(members=6, topics=4, partitions=12, subscription=subscription, seed=seed,
-                        static=static, racks=racks, events=("FULL", *words))
+    scenario = Scenario(
+        members=6,
+        topics=4,
+        partitions=12,
+        subscription=subscription,
+        seed=seed,
+        static=static,
+        racks=racks,
+        events=("FULL", *words),
+    )
     try:
         history = events.history(scenario)
     except ValueError as error:

@@ -3,7 +3,6 @@
 import dataclasses
 
 import pytest
-
 from assignlab import assignors, kafka_tests, scorecard
 from assignlab.oracle import Originals, OriginalsUnavailable
 

@@ -4,7 +4,6 @@ import random
 
 import numpy as np
 import pytest
-
 from assignlab import assignors, document
 from assignlab.assignors.kafka_server import sets
 from assignlab.errors import DocumentError

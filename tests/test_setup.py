@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from packaging.requirements import Requirement
-
 from assignlab import doctor
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -77,9 +76,7 @@ def test_ci_calls_the_test_command():
 
 
 def make(folder: Path, *words: str) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        ["make", *words], cwd=folder, capture_output=True, text=True
-    )
+    return subprocess.run(["make", *words], cwd=folder, capture_output=True, text=True)
 
 
 @pytest.fixture
@@ -113,7 +110,9 @@ def test_study_sets_up_warms_and_runs_and_a_second_call_only_runs(copy):
     assert first.returncode == 0, first.stderr
     told = [call for call in calls(copy) if " -c import" not in call]
     assert told == [
-        INSTALL, "python -m assignlab.java constraints.txt", "assignlab warm",
+        INSTALL,
+        "python -m assignlab.java constraints.txt",
+        "assignlab warm",
         "assignlab run --scale study",
     ]
     make(copy, "study")

@@ -10,7 +10,6 @@ import sys
 
 import numpy as np
 import pytest
-
 from assignlab.assignment import Assignment
 from assignlab.assignors.kafka import (
     cooperative_sticky,
@@ -159,9 +158,7 @@ def claiming(g: Group, rng: random.Random, share: float) -> Group:
 def kept(g: Group, assignment: Assignment) -> int:
     claims = g.claims
     return sum(
-        np.isin(
-            claims.codes[claims.offsets[m] : claims.offsets[m + 1]], assignment.of(m)
-        ).sum()
+        np.isin(claims.codes[claims.offsets[m] : claims.offsets[m + 1]], assignment.of(m)).sum()
         for m in range(len(g.members))
     )
 
@@ -331,9 +328,7 @@ def test_moves_are_remembered_as_in_maps_of_maps():
         topic = x // partitions
         new = rng.choice([m for m in range(members) if m != owner[x]])
         actual = plain.actual(x, topic, owner[x], new)
-        assert movements.the_actual_partition_to_be_moved(
-            moves, x, topic, owner[x], new
-        ) == actual
+        assert movements.the_actual_partition_to_be_moved(moves, x, topic, owner[x], new) == actual
         returns += actual != x
         if owner[actual] == new:
             continue

@@ -7,7 +7,6 @@ import random
 
 import numpy as np
 import pytest
-
 from assignlab.assignment import Assignment
 from assignlab.assignors.kafka import holdings, sticky_2_0
 from assignlab.assignors.kafka.potential import SIZE
@@ -161,9 +160,10 @@ def test_claims_come_back_in_the_order_of_two_hash_maps():
     came_back = lists(g, sticky_2_0.reclaim(g, held))["a"]
     assert came_back == FEW_CAME_BACK
     names = Names(few)
-    assert sticky_2_0.regroup_crowded(names, held.codes, False).tolist() == sticky_2_0.reclaim(
-        g, held
-    ).codes.tolist()
+    assert (
+        sticky_2_0.regroup_crowded(names, held.codes, False).tolist()
+        == sticky_2_0.reclaim(g, held).codes.tolist()
+    )
 
     blocks = ("Aa", "BB")
     many = [a + b + c + d for a in blocks for b in blocks for c in blocks for d in blocks]

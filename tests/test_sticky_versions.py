@@ -7,7 +7,6 @@ import random
 
 import numpy as np
 import pytest
-
 from assignlab import assignors
 from assignlab.assignors.kafka import sticky_2_0
 from assignlab.document import answer, lists, parse

@@ -5,7 +5,6 @@ import json
 import matplotlib
 import pandas as pd
 import pytest
-
 from assignlab import study
 
 matplotlib.use("agg")
@@ -50,7 +49,11 @@ def test_without_a_runner_the_results_go_to_the_projects_adhoc_folder(project, s
     made.finish()
     folder = project / "outputs" / "adhoc" / "01_first"
     assert names(folder) == [
-        "curve.png", "curve.svg", "numbers.csv", "numbers.parquet", "record.json",
+        "curve.png",
+        "curve.svg",
+        "numbers.csv",
+        "numbers.parquet",
+        "record.json",
     ]
     record = json.loads((folder / "record.json").read_text())
     assert record["answer"] == "It rises." and record["seed"] == 7 and record["run_id"] is None

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-
 from assignlab import rebalance, simulate, sweep
 from assignlab.errors import UnknownName
 from assignlab.scenarios import Scenario

@@ -5,13 +5,12 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from assignlab import timeline
 from assignlab.errors import UnknownName
 from assignlab.timeline import Config, Member, Scenario, TimelineError, Topic, measure
 from assignlab.timeline.world import World
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 EAGER, COOPERATIVE, SERVER = "sticky", "cooperative-sticky", "server-uniform"
 PROTOCOLS = (EAGER, COOPERATIVE, SERVER)
@@ -84,9 +83,7 @@ def test_leave_is_noticed_at_once_and_a_crash_when_the_session_is_over(strategy)
 
 @pytest.mark.parametrize("strategy", PROTOCOLS)
 def test_slow_processing_leaves_the_group_and_comes_back(strategy):
-    history = play(
-        [timeline.stall(50_000, "b", 30_000)], strategy, max_poll_interval_ms=10_000
-    )
+    history = play([timeline.stall(50_000, "b", 30_000)], strategy, max_poll_interval_ms=10_000)
     [exceeded] = [e.time_ms for e in history.events if e.kind == "poll interval exceeded"]
     assert 59_000 < exceeded <= 60_000
     assert told(history, "lost") == ["max.poll.interval.ms exceeded"]
@@ -157,9 +154,7 @@ def test_a_topic_that_is_named_before_it_exists():
 
 @pytest.mark.parametrize("strategy", PROTOCOLS + INDEPENDENT)
 def test_added_partitions(strategy):
-    history = play(
-        [timeline.add_partitions(50_000, "t", 9)], strategy, metadata_max_age_ms=20_000
-    )
+    history = play([timeline.add_partitions(50_000, "t", 9)], strategy, metadata_max_age_ms=20_000)
     assert sum(map(len, owners_at_end(history).values())) == 9
     if strategy in (EAGER, COOPERATIVE):
         assert told(history, "rejoin", after=50_000)[0] == "cached metadata has changed"
@@ -465,11 +460,7 @@ def test_poll_waits_for_enough_data_or_its_time():
     assert patient.polls == pytest.approx(147 / 5, abs=2)
 
 
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 2), st.integers(0, 30), st.integers(0, 12)), max_size=12
-    )
-)
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 30), st.integers(0, 12)), max_size=12))
 @settings(max_examples=60, deadline=None)
 def test_laying_deliveries_over_each_other_counts_every_record(deliveries):
     dense = np.array(sorted(p for p, _, _ in deliveries), dtype=np.int64)

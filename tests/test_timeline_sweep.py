@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 import pytest
-
 from assignlab import timeline
 from assignlab.sweep import SweepError
 from assignlab.timeline import TimelineError, rolling, sweeps

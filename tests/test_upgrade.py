@@ -2,7 +2,6 @@
 
 import pandas as pd
 import pytest
-
 from assignlab import assignors, events, upgrade
 from assignlab.rebalance import replay
 from assignlab.scenarios import Scenario
@@ -23,7 +22,8 @@ def test_no_pair_fails_and_staying_moves_nothing():
 
 
 @pytest.mark.parametrize(
-    ("old", "new"), [("sticky@2.0", "sticky"), ("sticky", "sticky@2.0"), ("sticky", "server-uniform")]
+    ("old", "new"),
+    [("sticky@2.0", "sticky"), ("sticky", "sticky@2.0"), ("sticky", "server-uniform")],
 )
 def test_who_can_read_the_old_assignment_moves_nothing(old, new):
     assert MOVED.loc[(old, new), "max"] == 0
@@ -41,7 +41,9 @@ def test_a_strategy_of_another_name_reads_nothing():
 
 
 def test_the_coordinator_evens_out_what_range_left_and_no_more():
-    moments = events.history(Scenario(events=("FULL", "STABLE"), members=3, topics=4, partitions=16))
+    moments = events.history(
+        Scenario(events=("FULL", "STABLE"), members=3, topics=4, partitions=16)
+    )
     chosen = [assignors.get("range"), assignors.get("server-uniform")]
     before, after = replay(moments, chosen)
     surplus = sorted(before.after.sizes.tolist())
@@ -56,7 +58,9 @@ def test_the_coordinator_evens_out_what_range_left_and_no_more():
 def test_interrupted_is_everything_under_an_eager_strategy():
     eager = PAIRS[PAIRS["new"].isin(["range", "roundrobin", "sticky", "sticky@2.0"])]
     assert (eager["interrupted"] == SIZE["partitions"]).all()
-    cooperative = PAIRS[(PAIRS["old"] == "cooperative-sticky") & (PAIRS["new"] == "cooperative-sticky")]
+    cooperative = PAIRS[
+        (PAIRS["old"] == "cooperative-sticky") & (PAIRS["new"] == "cooperative-sticky")
+    ]
     assert (cooperative["interrupted"] == 0).all()
 
 
@@ -72,7 +76,9 @@ def test_the_first_bounce_is_a_plain_restart_until_the_last_member():
     two_bounces, none = road("range → cooperative-sticky"), road("range, no upgrade")
     last = 2 * SIZE["members"] - 2
     assert two_bounces.loc[:last].equals(none.loc[:last])
-    assigned = ROADS[ROADS["road"] == "range → cooperative-sticky"].groupby("step")["strategy"].first()
+    assigned = (
+        ROADS[ROADS["road"] == "range → cooperative-sticky"].groupby("step")["strategy"].first()
+    )
     assert set(assigned.loc[:last]) == {"range"}
     assert set(assigned.loc[last + 1 :]) == {"cooperative-sticky"}
 

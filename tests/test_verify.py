@@ -4,7 +4,6 @@ from collections import Counter
 from itertools import count
 
 import pytest
-
 from assignlab import document as documents
 from assignlab import errors, histories, oracle, verify
 

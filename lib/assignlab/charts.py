@@ -85,7 +85,9 @@ def curves(
     shift = dict(zip(names, _shifts(frame[y], len(names)), strict=True))
     for name, rows in frame.groupby("strategy") if low is not None else ():
         rows = rows.sort_values(x)
-        ax.fill_between(rows[x], rows[low], rows[high], color=looks[name]["color"], alpha=0.15, lw=0)
+        ax.fill_between(
+            rows[x], rows[low], rows[high], color=looks[name]["color"], alpha=0.15, lw=0
+        )
     every = 1 if markers else max(frame[x].nunique() // 8, 1)
     return sns.lineplot(
         frame.assign(**{y: frame[y] + frame["strategy"].map(shift)}),
@@ -231,9 +233,7 @@ def ownership(group: Group, after: Assignment, ax: Axes, before: Assignment | No
     (hatched, "+") and lost (outlined, "-"). A partition without owner is marked in grey.
     """
     topics = np.argsort(group.topics.names.rank, kind="stable")
-    columns = [
-        (int(t), p) for t in topics for p in range(max(int(group.topics.partitions[t]), 0))
-    ]
+    columns = [(int(t), p) for t in topics for p in range(max(int(group.topics.partitions[t]), 0))]
     column = {pair: i for i, pair in enumerate(columns)}
     now, then = _cells(after, column), _cells(before, column) if before is not None else None
     palette = sns.color_palette("colorblind", max(len(group.members), 1))

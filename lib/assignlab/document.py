@@ -311,9 +311,7 @@ def lists(group: Group, assignment: Assignment) -> dict[str, list[list]]:
             for pair, m, thread in zip(pairs, owners, assignment.threads.tolist(), strict=True)
         ]
     bounds = assignment.offsets.tolist()
-    return {
-        name: pairs[bounds[m] : bounds[m + 1]] for m, name in enumerate(group.members.names)
-    }
+    return {name: pairs[bounds[m] : bounds[m + 1]] for m, name in enumerate(group.members.names)}
 
 
 def solve(document: Any, strategy: str | None = None) -> dict[str, Any]:

@@ -517,9 +517,7 @@ class _Teller:
         topic = self._some_topic()
         partitions = -(-int(self.group.topics.partitions[topic]) // 2)
         id = topic_id(self.scenario, topic, len(self.moments))
-        self._then(
-            recreate_topic(self.group, topic, partitions, id, self._racks(partitions))
-        )
+        self._then(recreate_topic(self.group, topic, partitions, id, self._racks(partitions)))
 
     def _some_topic(self) -> int:
         there = np.flatnonzero(self.group.topics.partitions > 0)

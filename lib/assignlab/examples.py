@@ -51,9 +51,7 @@ def assignment(group: Group, owned: Mapping[str, str]) -> Assignment:
     return Assignment(offsets, np.array([c for codes in lists for c in codes], dtype=np.int64))
 
 
-def compare(
-    group: Group, printed: Mapping[str, Mapping[str, str]], source: str
-) -> pd.DataFrame:
+def compare(group: Group, printed: Mapping[str, Mapping[str, str]], source: str) -> pd.DataFrame:
     """Strategy by strategy and member by member: printed, given, and whether they agree.
 
     ``printed``: strategy -> member -> short form, as the text ``source`` has it. Columns: source,

@@ -182,9 +182,14 @@ def group(
                     "id": member,
                     "topics": list(names),
                     **({"owned": owned[member]} if owned and member in owned else {}),
-                    **({"generation": generation, "sub_generation": generation}
-                       if generation is not None else {}),
-                    **({"instance": instances[member]} if instances and member in instances else {}),
+                    **(
+                        {"generation": generation, "sub_generation": generation}
+                        if generation is not None
+                        else {}
+                    ),
+                    **(
+                        {"instance": instances[member]} if instances and member in instances else {}
+                    ),
                     **({"rack": racks[member]} if racks and member in racks else {}),
                     **({"streams": streams} if streams is not None else {}),
                 }

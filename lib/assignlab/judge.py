@@ -141,7 +141,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for name, methods in without_assignment(cases).items():
             print(f"- {name}: {', '.join(methods)}")
         if given.faults:
-            print("\n| planted defect | what it does | red cases | of |\n| --- | --- | ---: | ---: |")
+            print(
+                "\n| planted defect | what it does | red cases | of |\n| --- | --- | ---: | ---: |"
+            )
             for defect, failed, of in faults(given.defect or DEFECTS):
                 print(f"| {defect.name} | {defect.meaning} | {failed} | {of} |", flush=True)
     except oracle.OriginalsUnavailable as missing:

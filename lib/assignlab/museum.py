@@ -191,8 +191,10 @@ KEEPS: dict[str, Callable[[Document], bool]] = {
     "dated": dated_claims,
     "current": current_claims,
     "subscribing": lambda document: all(member["topics"] for member in document["members"]),
-    "known": lambda document: {t for m in document["members"] for t in m["topics"]}
-    <= {topic for topic, _ in existing(document)},
+    "known": lambda document: (
+        {t for m in document["members"] for t in m["topics"]}
+        <= {topic for topic, _ in existing(document)}
+    ),
     "alike": lambda document: len({frozenset(m["topics"]) for m in document["members"]}) == 1,
     "complete": lambda document: set(State(document, {}).holders) == existing(document),
     "living": lambda document: bool(document["members"]),

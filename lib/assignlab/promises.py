@@ -710,8 +710,13 @@ def everything(state: State) -> str | None:
 EVERY = ("every_member", "existing", "subscribed", "once_each", "repeatable")
 CONSTRAINED = ("fixed_point", "floor_and_ceiling", "no_better_move", "keeps_most",
                "keeps_before_it_receives", "no_exchange", "older_claims_lose")  # fmt: skip
-BEFORE_3_0 = ("floor_and_ceiling", "no_better_move", "keeps_most", "keeps_before_it_receives",
-              "older_claims_lose")
+BEFORE_3_0 = (
+    "floor_and_ceiling",
+    "no_better_move",
+    "keeps_most",
+    "keeps_before_it_receives",
+    "older_claims_lose",
+)
 GENERAL = ("fixed_point", "floor_and_ceiling", "no_better_move", "no_exchange")
 COOPERATIVE = ("gives_up_first", "settles")
 BY_NAME: dict[str, tuple[str, ...]] = {

@@ -128,9 +128,7 @@ def _numbered(numbers: Counter, fixture: str) -> str:
     return f"{fixture}/{numbers[fixture]}"
 
 
-def _history(
-    origin: dict, groups: list, asked: dict, case: str, stated: bool
-) -> Iterator[Example]:
+def _history(origin: dict, groups: list, asked: dict, case: str, stated: bool) -> Iterator[Example]:
     """One example per group; each group is the one before, after something happened to it."""
     single = len(groups) == 1
     before = None

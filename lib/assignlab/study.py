@@ -173,11 +173,13 @@ class Study:
             caption += f" (the first {ROWS_SHOWN} of {len(frame)} rows; all are in {name}.csv)"
         head, tail = shown.split(">", 1)
         # Jupyter's own layout gives every column the same width, whatever it holds.
-        _display({
-            "text/html": f'<div style="overflow-x:auto">{head} style="table-layout:auto">'
-            f"<caption>{html.escape(caption)}</caption>{tail}</div>",
-            "text/plain": f"{caption}\n{frame.head(ROWS_SHOWN).to_string(index=False)}",
-        })
+        _display(
+            {
+                "text/html": f'<div style="overflow-x:auto">{head} style="table-layout:auto">'
+                f"<caption>{html.escape(caption)}</caption>{tail}</div>",
+                "text/plain": f"{caption}\n{frame.head(ROWS_SHOWN).to_string(index=False)}",
+            }
+        )
 
     def figure(self, name: str, figure, alt: str):
         """Show a matplotlib figure (or a seaborn grid) and keep it as PNG and SVG, then close it.
@@ -206,11 +208,13 @@ class Study:
         if not sentence.strip():
             raise ValueError("the answer is empty")
         self._answer = sentence.strip()
-        _display({
-            "text/html": f'<p class="answer" style="{ANSWER_STYLE}">'
-            f"<strong>{html.escape(self._answer)}</strong></p>",
-            "text/plain": self._answer,
-        })
+        _display(
+            {
+                "text/html": f'<p class="answer" style="{ANSWER_STYLE}">'
+                f"<strong>{html.escape(self._answer)}</strong></p>",
+                "text/plain": self._answer,
+            }
+        )
 
     def failures(self, frame):
         """Say that simulations failed: `frame` has one row for each. An empty frame says nothing.
@@ -243,10 +247,12 @@ class Study:
             "results": list(self._results.values()),
         }
         line = provenance(record)
-        _display({
-            "text/html": f'<p class="provenance"><small>{html.escape(line)}</small></p>',
-            "text/plain": line,
-        })
+        _display(
+            {
+                "text/html": f'<p class="provenance"><small>{html.escape(line)}</small></p>',
+                "text/plain": line,
+            }
+        )
         write_json(self.folder / RECORD, record)
 
     def _claim(self, name: str, kind: str, suffixes: list[str], text: str) -> list[Path]:

@@ -218,9 +218,7 @@ def deal(costs: Sequence[float], slices: int) -> list[int]:
     return dealt
 
 
-def write(
-    spark, scenarios, strategies, limit, dealt, costs, part: Path, subject: Subject
-) -> int:
+def write(spark, scenarios, strategies, limit, dealt, costs, part: Path, subject: Subject) -> int:
     """Let Spark play the scenarios; every task writes its slice of the table to ``part/table``.
 
     Returns how many simulations failed.
@@ -394,7 +392,12 @@ class Table:
         rows = self.records()
         if where:
             rows = rows.where(where)
-        rows = rows.orderBy(*self.subject.key).limit(FRAME_ROWS + 1).select(*(columns or "*")).toPandas()
+        rows = (
+            rows.orderBy(*self.subject.key)
+            .limit(FRAME_ROWS + 1)
+            .select(*(columns or "*"))
+            .toPandas()
+        )
         if len(rows) > FRAME_ROWS:
             raise SweepError(f"more than {FRAME_ROWS} rows: aggregate them with summary()")
         return rows
@@ -412,7 +415,9 @@ class Table:
         """Say on stderr how many simulations failed, and how the first did."""
         if len(self.failures):
             many = "at least " if len(self.failures) == FAILURES_KEPT else ""
-            print(f"sweep: {many}{len(self.failures)} simulations failed; the first:", file=sys.stderr)
+            print(
+                f"sweep: {many}{len(self.failures)} simulations failed; the first:", file=sys.stderr
+            )
             for row in self.failures.head(FAILURES_SHOWN).to_dict("records"):
                 print(f"  {row.get('strategy', row['scenario'])}: {row['error']}", file=sys.stderr)
 

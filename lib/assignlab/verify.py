@@ -215,9 +215,7 @@ def known(strategies: Iterable[str]) -> list[str]:
     return strategies
 
 
-def run_many(
-    strategies: Iterable[str], histories: int, seed: int, jobs: int
-) -> Iterator[Report]:
+def run_many(strategies: Iterable[str], histories: int, seed: int, jobs: int) -> Iterator[Report]:
     """The same in ``jobs`` processes, one strategy each; reports come as they are done."""
     strategies = known(strategies)
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:

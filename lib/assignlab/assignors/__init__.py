@@ -48,14 +48,23 @@ def table(form: str = "text") -> str:
     """The strategies and their facts as ``text``, ``markdown`` or ``json``."""
     head = ("name", "system", "versions", "protocol", "sticky", "source")
     rows = [
-        (s.name, s.system, f"{s.first} to {s.last}", s.protocol, "yes" if s.sticky else "no", s.source)
+        (
+            s.name,
+            s.system,
+            f"{s.first} to {s.last}",
+            s.protocol,
+            "yes" if s.sticky else "no",
+            s.source,
+        )
         for s in strategies().values()
     ]
     if form == "json":
         return json.dumps([dict(zip(head, row, strict=True)) for row in rows], indent=2)
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    lines = [[cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-             for row in (head, *rows)]
+    lines = [
+        [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        for row in (head, *rows)
+    ]
     if form == "text":
         return "\n".join("  ".join(line).rstrip() for line in lines)
     lines.insert(1, ["-" * width for width in widths])

@@ -117,15 +117,22 @@ def partitions_of(
 def table(form: str = "markdown") -> str:
     """The partitioners and their facts as ``markdown`` or ``json``."""
     head = ("name", "client", "versions", "rule", "source")
-    rows = [
-        (p.name, p.client, p.versions, p.rule, p.source)
-        for p in partitioners().values()
-    ]
+    rows = [(p.name, p.client, p.versions, p.rule, p.source) for p in partitioners().values()]
     if form == "json":
         return json.dumps([dict(zip(head, row, strict=True)) for row in rows], indent=2)
     lines = [head, tuple("---" for _ in head), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-__all__ = ["Partitioner", "Records", "Topics", "get", "names", "partitioners", "partitions_of",
-           "records", "table", "topics"]
+__all__ = [
+    "Partitioner",
+    "Records",
+    "Topics",
+    "get",
+    "names",
+    "partitioners",
+    "partitions_of",
+    "records",
+    "table",
+    "topics",
+]

@@ -136,9 +136,7 @@ def _deliver(
             state.turn[0] = thread_local_int(state.random)
     record, now = 0, 0.0
     while record < n or (first >= 0).any():
-        now = next_event(
-            record, sent, first, created, linger, oldest, due, under_way, in_flight
-        )
+        now = next_event(record, sent, first, created, linger, oldest, due, under_way, in_flight)
         for broker in range(p):
             while under_way[broker] > 0 and due[broker, oldest[broker]] <= now:
                 due[broker, oldest[broker]] = np.inf

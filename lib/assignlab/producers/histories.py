@@ -44,7 +44,7 @@ def key_pool(count: int, seed: int) -> list[bytes]:
     while len(pool) < count:
         kind = made.random()
         if kind < 0.3:
-            pool.append(str(made.randrange(10**made.randint(1, 12))).encode())
+            pool.append(str(made.randrange(10 ** made.randint(1, 12))).encode())
         elif kind < 0.5:
             pool.append(f"{made.getrandbits(32):08x}-{made.getrandbits(16):04x}".encode())
         elif kind < 0.9:
@@ -259,5 +259,3 @@ def drawable(of: History) -> list[list[int]]:
             by_availability = of["partitioner"] == "kafka-python" and available[step[1]]
             found.append(available[step[1]] if by_availability else everything)
     return found
-
-

@@ -24,9 +24,7 @@ CONFIGURATIONS = {
     "DefaultPartitioner of 2.4": dict(partitioner="default@2.4"),
     "built-in, adaptive off": dict(partitioner="built-in", adaptive=False),
     "built-in": dict(partitioner="built-in"),
-    "built-in, availability timeout 5 ms": dict(
-        partitioner="built-in", availability_timeout_ms=5
-    ),
+    "built-in, availability timeout 5 ms": dict(partitioner="built-in", availability_timeout_ms=5),
 }
 """The page leaves out what the last row sets; that it is the timeout, and its value, are ours."""
 
@@ -97,11 +95,13 @@ def latencies(response_ms: float, records: int = RECORDS, seed: int = 0) -> pd.D
     """Latency quantiles of each configuration: ``configuration``, ``share`` (0 to 1), ``ms``."""
     shares = np.concatenate((np.linspace(0.01, 0.99, 99), [0.995, 0.999]))
     frames = [
-        pd.DataFrame({
-            "configuration": name,
-            "share": shares,
-            "ms": np.quantile(run(name, response_ms, records, seed).latency_ms, shares),
-        })  # fmt: skip
+        pd.DataFrame(
+            {
+                "configuration": name,
+                "share": shares,
+                "ms": np.quantile(run(name, response_ms, records, seed).latency_ms, shares),
+            }
+        )  # fmt: skip
         for name in CONFIGURATIONS
     ]
     return pd.concat(frames, ignore_index=True)

@@ -110,8 +110,13 @@ def consumer_load(strategy: str, loads: Sequence[np.ndarray], members: int) -> n
 
 
 def balance(
-    partitioners: Iterable[str], skews: Iterable[float], partitions: int, *,
-    kind: str = "words", key_count: int = 10_000, records: int = 1_000_000,
+    partitioners: Iterable[str],
+    skews: Iterable[float],
+    partitions: int,
+    *,
+    kind: str = "words",
+    key_count: int = 10_000,
+    records: int = 1_000_000,
     seeds: Sequence[int] = (0,),
 ) -> pd.DataFrame:
     """One row per partitioner, skew and seed: the partitions' loads.
@@ -137,9 +142,17 @@ def balance(
 
 
 def end_to_end(
-    partitioner: str, strategies: Iterable[str], skews: Iterable[float], *,
-    topics: int, partitions: int, members: int, kind: str = "words", key_count: int = 10_000,
-    records: int = 1_000_000, seeds: Sequence[int] = (0,),
+    partitioner: str,
+    strategies: Iterable[str],
+    skews: Iterable[float],
+    *,
+    topics: int,
+    partitions: int,
+    members: int,
+    kind: str = "words",
+    key_count: int = 10_000,
+    records: int = 1_000_000,
+    seeds: Sequence[int] = (0,),
 ) -> pd.DataFrame:
     """One row per strategy, skew and seed: consumers' loads, all topics together.
 
@@ -215,9 +228,15 @@ def moved_law(before: int, after: int) -> float:
 
 
 def reordering(
-    partitioners: Iterable[str], growths: Iterable[tuple[int, int]], *,
-    kind: str = "words", key_count: int = 10_000, records: int = 100_000, unread: int = 10_000,
-    skew: float = 1.0, seeds: Sequence[int] = (0,),
+    partitioners: Iterable[str],
+    growths: Iterable[tuple[int, int]],
+    *,
+    kind: str = "words",
+    key_count: int = 10_000,
+    records: int = 100_000,
+    unread: int = 10_000,
+    skew: float = 1.0,
+    seeds: Sequence[int] = (0,),
 ) -> pd.DataFrame:
     """One row per partitioner, growth (partitions before and after) and seed.
 

@@ -113,24 +113,27 @@ def run_one(
     write_page(folder, plan.notebook)
     record = read_record(folder, run_id) or {}
     status = "failed" if reason else "completed"
-    write_json(folder / RUN_RECORD, {
-        "notebook": plan.name,
-        "title": plan.notebook.title,
-        "scale": place.scale,
-        "status": status,
-        "reason": reason,
-        "answer": record.get("answer"),
-        "run_id": run_id,
-        "key": plan.key,
-        "parameters": plan.values,
-        "seed": plan.values.get("seed"),
-        "started": started.isoformat(timespec="seconds"),
-        "seconds": round(time.monotonic() - began, 3),
-        "versions": record.get("versions") or versions(),
-        "git": record.get("git"),
-        "results": [describe(folder, result) for result in record.get("results", [])],
-        "files": sorted(path.name for path in folder.iterdir() if path.is_file()),
-    })
+    write_json(
+        folder / RUN_RECORD,
+        {
+            "notebook": plan.name,
+            "title": plan.notebook.title,
+            "scale": place.scale,
+            "status": status,
+            "reason": reason,
+            "answer": record.get("answer"),
+            "run_id": run_id,
+            "key": plan.key,
+            "parameters": plan.values,
+            "seed": plan.values.get("seed"),
+            "started": started.isoformat(timespec="seconds"),
+            "seconds": round(time.monotonic() - began, 3),
+            "versions": record.get("versions") or versions(),
+            "git": record.get("git"),
+            "results": [describe(folder, result) for result in record.get("results", [])],
+            "files": sorted(path.name for path in folder.iterdir() if path.is_file()),
+        },
+    )
     publish(folder, place.folder / plan.name)
     outcome = f"FAILED: {reason}" if reason else f"complete. {record['answer']}"
     progress.end(plan.name, outcome, status == "completed")

@@ -107,9 +107,11 @@ def _selected(place: Place, wanted) -> list[Path]:
     chosen, mistakes = set(), []
     for word in wanted:
         stem = Path(word).name.removesuffix(".ipynb")
-        found = [stem] if stem in notebooks else [
-            name for name in notebooks if name.startswith(f"{stem}_")
-        ]
+        found = (
+            [stem]
+            if stem in notebooks
+            else [name for name in notebooks if name.startswith(f"{stem}_")]
+        )
         if len(found) == 1:
             chosen.add(found[0])
         else:

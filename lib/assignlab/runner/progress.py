@@ -121,8 +121,7 @@ class Progress:
         cell = self._at[name]
         parts.append(f"cell {cell} of {self._cells[name]}" if cell else "starts")
         parts.append(
-            f"{clock(now - self._began)} so far"
-            + (f", about {clock(left)} left" if left else "")
+            f"{clock(now - self._began)} so far" + (f", about {clock(left)} left" if left else "")
         )
         return "  ".join([*parts, *filter(None, [self._sweep.get(name)])])
 

@@ -22,14 +22,18 @@ def write_report(place: Place) -> Path:
     runner made it.
     """
     records = run_records(place)
-    write_json(place.folder / MANIFEST, {
-        "scale": place.scale,
-        "written": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": versions(),
-        "notebooks": [
-            records.get(name, {"notebook": name, "status": "not run"}) for name in place.notebooks()
-        ],
-    })
+    write_json(
+        place.folder / MANIFEST,
+        {
+            "scale": place.scale,
+            "written": datetime.now(UTC).isoformat(timespec="seconds"),
+            "versions": versions(),
+            "notebooks": [
+                records.get(name, {"notebook": name, "status": "not run"})
+                for name in place.notebooks()
+            ],
+        },
+    )
     _write_index(place, records, place.folder / "index.html", "")
     index = place.outputs / "index.html"
     _write_index(place, records, index, f"{place.scale}/")
@@ -38,7 +42,9 @@ def write_report(place: Place) -> Path:
 
 def _write_index(place: Place, records: dict[str, dict], path: Path, prefix: str) -> None:
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True,
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        trim_blocks=True,
         lstrip_blocks=True,
     )
     up = "" if prefix else "../"
@@ -80,13 +86,20 @@ def card(folder: Path, name: str, record: dict | None, prefix: str) -> dict:
         "pages": [
             (text, prefix + file)
             for text, file in (
-                ("page", f"{name}{PAGE_SUFFIX}"), ("notebook", f"{name}.ipynb"), ("log", "run.log")
+                ("page", f"{name}{PAGE_SUFFIX}"),
+                ("notebook", f"{name}.ipynb"),
+                ("log", "run.log"),
             )
             if file in record["files"]
         ],
         "results": [
-            (result["name"], [(Path(file["file"]).suffix[1:], prefix + file["file"])
-                              for file in result["files"]])
+            (
+                result["name"],
+                [
+                    (Path(file["file"]).suffix[1:], prefix + file["file"])
+                    for file in result["files"]
+                ],
+            )
             for result in tables + figures
         ],
     }

@@ -23,7 +23,13 @@ from assignlab.errors import OriginalError
 from assignlab.jvm import Names, hash_map_order, table_size
 from assignlab.timeline.consumer import EMPTY, Consumer
 from assignlab.timeline.poll_loop import (
-    ACCEPTED, ASKED, FAILS, HALTED, NEXT_COMMIT, PHASE, TRANSACTION,
+    ACCEPTED,
+    ASKED,
+    FAILS,
+    HALTED,
+    NEXT_COMMIT,
+    PHASE,
+    TRANSACTION,
 )  # fmt: skip
 from assignlab.timeline.requests import Claim, JoinRequest, assign
 
@@ -343,8 +349,10 @@ class Coordinator:
         self.answer(client, client.synced, None, member.assignment, member.claim)
 
     def _expire_pending_sync(self, generation: int) -> None:
-        if generation == self.generation and self.pending_sync and (
-            self.state in (COMPLETING, STABLE)
+        if (
+            generation == self.generation
+            and self.pending_sync
+            and (self.state in (COMPLETING, STABLE))
         ):
             for member_id in list(self.pending_sync):
                 if member_id in self.members:  # not one that a static member left behind

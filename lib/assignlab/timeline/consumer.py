@@ -12,9 +12,29 @@ import numpy as np
 from assignlab.timeline import poll_loop
 from assignlab.timeline.config import COMMITS
 from assignlab.timeline.poll_loop import (
-    ABORTED, ACCEPTED, ASKED, BATCH_AT, COMMIT_AFTER, COMMIT_ARRIVED, FAILED, FETCHED_AT, FIRST,
-    FLIGHT_AT, FROZEN, HALTED, LAST_POLL, LONG_BATCH, NEVER, NEXT, NEXT_COMMIT, PHASE, POLL, PROCESS,
-    TRANSACTION, TURN, WAIT_UNTIL,
+    ABORTED,
+    ACCEPTED,
+    ASKED,
+    BATCH_AT,
+    COMMIT_AFTER,
+    COMMIT_ARRIVED,
+    FAILED,
+    FETCHED_AT,
+    FIRST,
+    FLIGHT_AT,
+    FROZEN,
+    HALTED,
+    LAST_POLL,
+    LONG_BATCH,
+    NEVER,
+    NEXT,
+    NEXT_COMMIT,
+    PHASE,
+    POLL,
+    PROCESS,
+    TRANSACTION,
+    TURN,
+    WAIT_UNTIL,
 )  # fmt: skip
 from assignlab.timeline.scenario import Member
 
@@ -463,9 +483,7 @@ class Consumer:
         elif error is not None:
             self.clock.after(self.config.latency_ms, self.in_time, self.commit_failed, error)
 
-    def _decide(
-        self, partitions: np.ndarray, offsets: np.ndarray, sent, valid: bool
-    ) -> str | None:
+    def _decide(self, partitions: np.ndarray, offsets: np.ndarray, sent, valid: bool) -> str | None:
         error = self.why_refused(sent)
         if error is not None:
             self.tell("commit refused", partitions, error)

@@ -215,9 +215,7 @@ class Coordinator:
 
     def _bump(self, why: str) -> None:
         self.group_epoch += 1
-        self.world.history.tell(
-            self.clock.now, "group epoch", -1, self.group_epoch, EMPTY, why
-        )
+        self.world.history.tell(self.clock.now, "group epoch", -1, self.group_epoch, EMPTY, why)
 
     def _update_target_assignment(self) -> None:
         if self.assignment_epoch >= self.group_epoch:
@@ -477,9 +475,7 @@ class Client(Consumer):
             self.generation, subscription, owned,
         )  # fmt: skip
         interval = self.config.group_consumer_heartbeat_interval_ms
-        self._beat = self.clock.after(
-            interval + self.world.heartbeat_delay(), self._send_heartbeat
-        )
+        self._beat = self.clock.after(interval + self.world.heartbeat_delay(), self._send_heartbeat)
 
     def answered(self, error: str | None, epoch: int, assignment: np.ndarray | None) -> None:
         """The answer to a heartbeat."""

@@ -27,9 +27,7 @@ from assignlab.timeline.scenario import (
     freeze,
     join,
     leave,
-
     stall,
-
 )
 
 SECOND = 1000

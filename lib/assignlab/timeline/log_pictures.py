@@ -193,9 +193,7 @@ def repeated_bars(frame: pd.DataFrame, group: str, kind: str, ax: Axes) -> Axes:
     return ax
 
 
-def ranged(
-    frame: pd.DataFrame, x: str, y: str, kind: str, ax: Axes, apart: float = 0.0
-) -> Axes:
+def ranged(frame: pd.DataFrame, x: str, y: str, kind: str, ax: Axes, apart: float = 0.0) -> Axes:
     """One line per value of ``kind`` with a bar from ``y``_low to ``y``_high at every point.
 
     ``apart``: by how much of x the lines are set beside each other, so that the bars can be told.

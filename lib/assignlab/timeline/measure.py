@@ -95,9 +95,7 @@ def lost_records(history: History) -> pd.DataFrame:
     _, offsets, lows, highs = _laid(history)
     columns = list(zip(*history.log.skips, strict=True)) or [()] * 5
     empty = np.empty(0, dtype=np.int64)
-    dense, low, high, why = (
-        np.concatenate(column) if column else empty for column in columns[:4]
-    )
+    dense, low, high, why = (np.concatenate(column) if column else empty for column in columns[:4])
     skips = history.log.skips
     at = np.repeat([row[4] for row in skips], [row[0].size for row in skips])
     missing = _missing(dense, low, high, history.frontier, offsets, lows, highs)
@@ -216,9 +214,7 @@ def per_event(history: History) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _catch_up(
-    samples: pd.DataFrame, start: int, stop: int, usual: int
-) -> tuple[int, float | None]:
+def _catch_up(samples: pd.DataFrame, start: int, stop: int, usual: int) -> tuple[int, float | None]:
     """(most lag built up, when it was back); ``usual``: lag that a steady group has, too."""
     here = samples[samples["time_ms"].between(start, stop)]
     before = samples[samples["time_ms"] <= start]["lag"]

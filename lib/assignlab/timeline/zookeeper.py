@@ -22,8 +22,17 @@ from assignlab.errors import OriginalError
 from assignlab.timeline import poll_loop
 from assignlab.timeline.config import TimelineError
 from assignlab.timeline.consumer import EMPTY, Consumer
-from assignlab.timeline.poll_loop import ACCEPTED, ASKED, HALTED, NEVER, NEXT, NEXT_COMMIT, PHASE
-from assignlab.timeline.poll_loop import POLL, PROCESS
+from assignlab.timeline.poll_loop import (
+    ACCEPTED,
+    ASKED,
+    HALTED,
+    NEVER,
+    NEXT,
+    NEXT_COMMIT,
+    PHASE,
+    POLL,
+    PROCESS,
+)
 from assignlab.timeline.requests import JoinRequest, assign
 
 FREE = -1

@@ -34,9 +34,7 @@ def adjust_assignment(group: Group, assignment: Assignment) -> Assignment:
     """Take out what a member would get while another, which will not keep it, still claims it."""
     claims, members = group.claims, len(group.members)
     given = assignment.codes.size
-    codes, number = np.unique(
-        np.concatenate((assignment.codes, claims.codes)), return_inverse=True
-    )
+    codes, number = np.unique(np.concatenate((assignment.codes, claims.codes)), return_inverse=True)
     claimants = np.repeat(np.arange(members), np.diff(claims.offsets))
     claimed = np.isin(number[:given], number[given:])
     own = np.isin(

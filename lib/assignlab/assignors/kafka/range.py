@@ -192,9 +192,7 @@ def on_assigned(i, c, count, starts, first, got, extra):
 
 
 @inner
-def assign_co_partitioned(
-    topics, starts, first, consumers, of_member, matches, owners, got, extra
-):
+def assign_co_partitioned(topics, starts, first, consumers, of_member, matches, owners, got, extra):
     """Partition by partition of all topics at once, to the first subscriber that suits them all.
 
     The topics are alike and filled alike, so the first speaks for all.
@@ -224,9 +222,7 @@ def assign_co_partitioned(
 
 
 @inner
-def assign_matching_ranges(
-    i, starts, first, consumers, of_member, matches, owners, got, extra
-):
+def assign_matching_ranges(i, starts, first, consumers, of_member, matches, owners, got, extra):
     """Subscriber after subscriber takes the next partitions that suit its rack, up to its quota."""
     for c in range(consumers.size):
         room = max_assignable(i, c, starts, first, got, extra)

@@ -50,9 +50,7 @@ def assign_ranges(topics, partitions, starts, subscribers, members):
         consumers = starts[t + 1] - starts[t]
         if partitions[t] > 0 and consumers > 0:
             for i in range(min(consumers, partitions[t])):
-                offsets[subscribers[starts[t] + i] + 1] += range_length(
-                    i, partitions[t], consumers
-                )
+                offsets[subscribers[starts[t] + i] + 1] += range_length(i, partitions[t], consumers)
     for m in range(members):
         offsets[m + 1] += offsets[m]
     fill = offsets[:-1].copy()

@@ -116,7 +116,6 @@ from assignlab.jvm import (
 )
 from assignlab.strategy import Strategy
 
-
 NOBODY = np.empty(0, dtype=np.int64)
 NOTHING = np.empty(0, dtype=np.bool_)
 SEVERAL = -2
@@ -601,9 +600,7 @@ def is_balanced_by_lists(consumers, partitions, entries, fixed, may, doubled):
 
 
 @inner
-def reassign_partition(
-    consumers, partitions, entries, winners, levels, movements, i, new_consumer
-):
+def reassign_partition(consumers, partitions, entries, winners, levels, movements, i, new_consumer):
     """Move partition i, or the one whose earlier move this would undo, to the new consumer."""
     t, owner = partitions[i, TOPIC], partitions[i, OWNER]
     actual = the_actual_partition_to_be_moved(movements, i, t, owner, new_consumer)
@@ -645,9 +642,7 @@ def reclaim(group: Group, assignment: Assignment) -> Assignment:
     return regroup(group, assignment, newest_first=False)
 
 
-def regroup(
-    group: Group, assignment: Assignment, newest_first: bool, times: int = 2
-) -> Assignment:
+def regroup(group: Group, assignment: Assignment, newest_first: bool, times: int = 2) -> Assignment:
     """The lists after the leader's assignment has crossed the wire and come back as user data.
 
     Both times a list is grouped by topic in a HashMap, which a release fills by ``put`` or by

@@ -168,9 +168,7 @@ def build(
     facts = np.zeros(3, dtype=np.bool_)
     mine, newest = claimed_generations(cooperative, present, generation, sub_generation)
     if release >= OWNERS_REMEMBERED:
-        holder, _, _, unknown = settle_claims(
-            shape, phantoms, offsets, codes, mine, sub_generation
-        )
+        holder, _, _, unknown = settle_claims(shape, phantoms, offsets, codes, mine, sub_generation)
         if unknown:
             return PHANTOMS, offsets, codes, True
         held = assign_owned_partitions(
@@ -791,9 +789,7 @@ def perform_reassignments(
                 if plain and size[where[x, OWNER]] <= (tree[1] >> RANK_BITS) + 1:
                     continue  # as better_member would say, but a call costs more than all else
                 if strange:
-                    status = ask_whether_balanced(
-                        shape, potential, held, fixed, witness, release
-                    )
+                    status = ask_whether_balanced(shape, potential, held, fixed, witness, release)
                     if status != DONE:
                         break
                 new, status = better_member(
@@ -815,9 +811,7 @@ def perform_reassignments(
 
 
 @inner
-def better_member(
-    shape, potential, racks, held, fixed, seats, previous, strange, topic, x
-):
+def better_member(shape, potential, racks, held, fixed, seats, previous, strange, topic, x):
     """Who should have partition ``x`` instead of its owner: (member or ``NOBODY``, status).
 
     Its previous owner comes first, then the least loaded subscriber.
@@ -930,9 +924,7 @@ def find_better(shape, potential, racks, held, fixed, topic, x):
         for m in shape.by_hash:
             if not potential.may[potential.kind[m], topic]:
                 continue
-            if everybody == 0 and (
-                racks.of_member[m] == NO_RACK or racks_mismatch(racks, m, x)
-            ):
+            if everybody == 0 and (racks.of_member[m] == NO_RACK or racks_mismatch(racks, m, x)):
                 continue
             if fixed[m]:
                 return NULL_POINTER

@@ -52,9 +52,7 @@ def assign(group: Group) -> Assignment:
     taken = kept(held.offsets, codes, valid, keep, partitions, starts)
     owners, given, filled = deal_by_rack(racks, starts, taken, keep, room, extras)
     queue = in_turn(group, unfilled, filled)
-    more_owners, more, left = deal(
-        queue, topics, partitions, starts, taken, holder, room, extras
-    )
+    more_owners, more, left = deal(queue, topics, partitions, starts, taken, holder, room, extras)
     if left:
         raise OriginalError("PartitionAssignorException", "partitions were left unassigned")
     return Assignment(

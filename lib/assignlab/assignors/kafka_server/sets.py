@@ -270,9 +270,7 @@ def _read_all(offsets, codes, which, hashes):
 
 def nothing(group: Group) -> Assignment:
     """Nobody has anything."""
-    return Assignment(
-        np.zeros(len(group.members) + 1, dtype=np.int64), np.empty(0, dtype=np.int64)
-    )
+    return Assignment(np.zeros(len(group.members) + 1, dtype=np.int64), np.empty(0, dtype=np.int64))
 
 
 def as_sets(group: Group, assignment: Assignment) -> dict[str, list[list]]:

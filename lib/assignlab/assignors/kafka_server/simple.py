@@ -41,7 +41,6 @@ from assignlab.jvm import (
 )
 from assignlab.strategy import Strategy
 
-
 FINE, CROWDED, EMPTY = 0, 1, 2
 
 
@@ -77,9 +76,7 @@ def _share_plain(group: Group, holders: np.ndarray, codes: np.ndarray):
         return share_common(pool.codes, pool.hashes, first, mine, holders, codes, walk)
     starts, subscribers = group.prepared(numbered_subscribers)
     topics = group.prepared(sets.topics_subscribed)
-    return share_topics(
-        topics, group.topics.partitions, starts, subscribers, holders, codes, walk
-    )
+    return share_topics(topics, group.topics.partitions, starts, subscribers, holders, codes, walk)
 
 
 def common_pool(group: Group) -> tuple["Pool", np.ndarray, np.ndarray]:
@@ -393,9 +390,7 @@ def walks(
     certain = True
     for s in crowded.tolist():
         of_set = some.entries[some.offsets[s] : some.offsets[s + 1]]
-        walk, fixed = hash_map_walk(
-            hashes[of_set], rank=None if ranks is None else ranks[of_set]
-        )
+        walk, fixed = hash_map_walk(hashes[of_set], rank=None if ranks is None else ranks[of_set])
         entries[some.offsets[s] : some.offsets[s + 1]] = of_set[walk]
         certain &= fixed
     return entries, certain

@@ -284,8 +284,7 @@ def sort_by_generation(claimants, generation, merged, start, end):
     left, right = start, middle
     for at in range(start, end):
         take_right = left == middle or (
-            right < end
-            and signed(generation[claimants[left]] - generation[claimants[right]]) > 0
+            right < end and signed(generation[claimants[left]] - generation[claimants[right]]) > 0
         )
         merged[at] = claimants[right if take_right else left]
         right += take_right

@@ -20,7 +20,6 @@ It is not sticky.
 {'a': [['t', 0]], 'b': [['t', 1]], 'c': [['t', 2]]}
 """
 
-
 from assignlab.assignment import Assignment, by_member
 from assignlab.assignors import partitions
 from assignlab.assignors.kafka.roundrobin import subscriptions_by_topic

@@ -71,7 +71,9 @@ def lists(group: Group, assignment: Assignment) -> dict[str, list[list[Any]]]:
     pairs = [
         [topics.names[t], partition_name(queues[t], p)]
         for t, p in zip(
-            topic_of(assignment.codes).tolist(), partition_of(assignment.codes).tolist(), strict=True
+            topic_of(assignment.codes).tolist(),
+            partition_of(assignment.codes).tolist(),
+            strict=True,
         )
     ]
     bounds = assignment.offsets.tolist()

@@ -96,7 +96,9 @@ def queue_orders(group: Group) -> dict[tuple[Queue, ...], np.ndarray]:
         queues = queues_of(group, topic)
         if queues not in orders:
             keys = [(utf16(broker), number) for broker, number in queues]
-            orders[queues] = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
+            orders[queues] = np.array(
+                sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64
+            )
     return orders
 
 
@@ -194,7 +196,9 @@ def lists(group: Group, assignment: Assignment) -> dict[str, list[list[Any]]]:
     entries = [
         [names[t], *queues[t][p]]
         for t, p in zip(
-            topic_of(assignment.codes).tolist(), partition_of(assignment.codes).tolist(), strict=True
+            topic_of(assignment.codes).tolist(),
+            partition_of(assignment.codes).tolist(),
+            strict=True,
         )
     ]
     bounds = assignment.offsets.tolist()
