@@ -58,10 +58,7 @@ def assign(group: Group) -> Assignment:
         owners, _ = assign_with_rack_matching(*matching)
         return Assignment(*by_member(owners, shape.codes, len(group.members)))
     topics = group.prepared(orders.topics_by_hash)
-    starts, subscribers = orders.subscribers_by_info(group)
-    return Assignment(
-        *assign_ranges(topics, group.topics.partitions, starts, subscribers, len(group.members))
-    )
+    return assign_ranges(group, topics, *orders.subscribers_by_info(group))
 
 
 class RackMatching(NamedTuple):

@@ -32,19 +32,24 @@ from assignlab.strategy import Strategy
 def assign(group: Group) -> Assignment:
     """Cut every topic into one range per subscriber."""
     topics = group.prepared(orders.subscribed_by_hash)
-    starts, subscribers = group.prepared(orders.subscribers_by_id)
-    return Assignment(
-        *assign_ranges(topics, group.topics.partitions, starts, subscribers, len(group.members))
-    )
+    return assign_ranges(group, topics, *group.prepared(orders.subscribers_by_id))
+
+
+def assign_ranges(
+    group: Group, topics: np.ndarray, starts: np.ndarray, subscribers: np.ndarray
+) -> Assignment:
+    """Range after range, topic after topic.
+
+    ``topics``: int64[n] topic indices in the order of the walk; ``starts``, ``subscribers``: per
+    topic its members, sorted (:func:`orders.subscribers`).
+    """
+    partitions = group.topics.partitions
+    return Assignment(*lists_of_ranges(topics, partitions, starts, subscribers, len(group.members)))
 
 
 @njit
-def assign_ranges(topics, partitions, starts, subscribers, members):
-    """Range after range, topic after topic.
-
-    ``topics``: int64[n] topic indices in the order of the walk; ``partitions``: int64[topics];
-    ``starts``, ``subscribers``: per topic its members, sorted. Returns (offsets, codes).
-    """
+def lists_of_ranges(topics, partitions, starts, subscribers, members):
+    """(offsets int64[members + 1], codes int64[n]) of :func:`assign_ranges`."""
     offsets = np.zeros(members + 1, dtype=np.int64)
     for t in topics:
         consumers = starts[t + 1] - starts[t]

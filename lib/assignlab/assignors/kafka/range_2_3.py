@@ -31,9 +31,7 @@ def assign_in_newest_first_order(
 ) -> Assignment:
     """Topic t goes to ``subscribers[starts[t]:starts[t + 1]]``, in that order."""
     topics = group.prepared(topics_newest_first)
-    return Assignment(
-        *assign_ranges(topics, group.topics.partitions, starts, subscribers, len(group.members))
-    )
+    return assign_ranges(group, topics, starts, subscribers)
 
 
 def topics_newest_first(group: Group) -> np.ndarray:

@@ -32,10 +32,7 @@ from assignlab.strategy import Strategy
 def assign(group: Group) -> Assignment:
     """Cut every topic into one range per subscriber."""
     topics = group.prepared(topics_by_name)
-    starts, subscribers = group.prepared(circles_of_topics)
-    return Assignment(
-        *assign_ranges(topics, group.topics.partitions, starts, subscribers, len(group.members))
-    )
+    return assign_ranges(group, topics, *group.prepared(circles_of_topics))
 
 
 STRATEGY = Strategy(

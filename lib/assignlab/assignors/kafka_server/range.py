@@ -18,8 +18,6 @@ It is computed anew each time: what members held before does not count.
 The result is a set; it is given by topic name and partition.
 """
 
-import numpy as np
-
 from assignlab.assignment import Assignment
 from assignlab.assignors.kafka import orders
 from assignlab.assignors.kafka.range_2_0 import assign_ranges
@@ -30,18 +28,9 @@ from assignlab.strategy import Strategy
 
 def assign(group: Group) -> Assignment:
     """Cut every topic into one range per subscriber."""
-    starts, subscribers = group.prepared(orders.subscribers_by_info)
-    return Assignment(
-        *assign_ranges(
-            group.prepared(topics_by_name), group.topics.partitions, starts, subscribers,
-            len(group.members),
-        )
-    )  # fmt: skip
-
-
-def topics_by_name(group: Group) -> np.ndarray:
-    """All topic indices by name; those without partitions or subscribers give nothing."""
-    return group.topics.names.order
+    # Topics without partitions or subscribers give nothing.
+    topics = group.topics.names.order
+    return assign_ranges(group, topics, *group.prepared(orders.subscribers_by_info))
 
 
 STRATEGY = Strategy(

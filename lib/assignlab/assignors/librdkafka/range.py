@@ -41,12 +41,7 @@ def assign(group: Group) -> Assignment:
     """Along racks where there are any, then one range per subscriber."""
     known = group.prepared(states)
     if known.of_member.size == 0 or known.topics.size == 0:
-        return Assignment(
-            *assign_ranges(
-                known.topics, group.topics.partitions, known.starts_of_all, known.members_of_all,
-                len(group.members),
-            )
-        )  # fmt: skip
+        return assign_ranges(group, known.topics, known.starts_of_all, known.members_of_all)
     owners, along_racks = assign_with_rack_matching(
         known.starts, known.members, known.first, known.bucket, known.needed,
         known.of_member, known.in_buckets, known.rack_starts, known.racks,
