@@ -585,6 +585,8 @@ def test_an_interrupt_ends_everything_and_keeps_what_is_done(tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # Where the tests run in the background of a shell, interrupts are ignored from birth.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     log = tmp_path / "outputs" / "smoke" / ".running" / "02_hangs" / "run.log"
     until = time.monotonic() + 60
