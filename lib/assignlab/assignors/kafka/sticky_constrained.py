@@ -105,7 +105,9 @@ def build(
         kept, state, over = assign_owned_partitions(
             shape.by_owned, owned, min_quota, max_quota, expected
         )
-        length = keep_lists(shape, phantoms, holder, kept, rows)
+        length = np.zeros(members, dtype=np.int64)
+        if claimed.size > 0:
+            keep_lists(shape, phantoms, holder, kept, rows, length)
         doubled = total
     else:
         numbers, unknown = numbers_of_claims(shape, phantoms, claimed)
@@ -196,10 +198,10 @@ def assign_owned_partitions(by_owned, owned, min_quota, max_quota, expected):
 
 
 @inner
-def keep_lists(shape, phantoms, holder, kept, rows):
+def keep_lists(shape, phantoms, holder, kept, rows, length):
     """Write what members keep, by (partition, topic name), and take the rest from them.
 
-    Afterwards ``holder`` is a member only where a partition is kept. Returns the lengths.
+    Afterwards ``holder`` is a member only where a partition is kept, and ``length`` how many are.
     """
     begin = np.arange(kept.size) * (rows.size // kept.size)
     at = begin.copy()
@@ -214,7 +216,7 @@ def keep_lists(shape, phantoms, holder, kept, rows):
             at[m] += 1
         else:
             holder[x] = -2 - m
-    return at - begin
+    length[:] = at - begin
 
 
 @inner
