@@ -203,6 +203,22 @@ class Study:
         encoded = base64.b64encode(png.getvalue()).decode("ascii")
         _display({"image/png": encoded, "text/plain": alt}, {"image/png": {"alt": alt}})
 
+    @staticmethod
+    def told(of_each: dict[str, object], word: str) -> str:
+        """What holds for each name, for an answer: names of which the same holds stand together.
+
+        >>> Study.told({"range": 2, "roundrobin": 1, "sticky": 1, "server-uniform": 1}, "under")
+        '2 under range, 1 under roundrobin, sticky and server-uniform'
+        """
+        names: dict[str, list[str]] = {}
+        for name, what in of_each.items():
+            names.setdefault(str(what), []).append(name)
+        lists = {
+            what: " and ".join(filter(None, (", ".join(some[:-1]), some[-1])))
+            for what, some in names.items()
+        }
+        return ", ".join(f"{what} {word} {some}" for what, some in lists.items())
+
     def answer(self, sentence: str):
         """Show the one sentence that answers the notebook's question, computed and not typed."""
         if not sentence.strip():
