@@ -1,7 +1,9 @@
-"""One Spark session for all tests that need one; tables go to a folder of the test."""
+"""What several tests ask for: one Spark session, a folder for tables, ours beside an original."""
 
 import pytest
+from assignlab.document import answer
 from assignlab.java import NoJava, java_home
+from assignlab.oracle import Originals, OriginalsUnavailable
 
 
 def java_missing() -> bool:
@@ -33,3 +35,20 @@ def tables(tmp_path, monkeypatch):
     """The folder where the sweeps of one test leave their tables."""
     monkeypatch.setenv("ASSIGNLAB_RUN_FOLDER", str(tmp_path))
     return tmp_path
+
+
+@pytest.fixture(scope="module", params=["ours", "the original"])
+def ask(request):
+    """Answers a group document: our port, or the original, where its tools are there."""
+    if request.param == "ours":
+        yield answer
+        return
+    with Originals() as originals:
+
+        def asked(document):
+            try:
+                return originals.ask(document)
+            except OriginalsUnavailable as missing:
+                pytest.skip(str(missing))
+
+        yield asked

@@ -3,24 +3,7 @@
 import pytest
 from assignlab import assignors, clients
 from assignlab.document import answer
-from assignlab.oracle import SYSTEMS, Originals, OriginalsUnavailable
-
-
-@pytest.fixture(scope="module", params=["ours", "the client"])
-def ask(request):
-    """Answers a group document: our port, or the client, where its tools are there."""
-    if request.param == "ours":
-        yield answer
-        return
-    with Originals() as originals:
-
-        def asked(document):
-            try:
-                return originals.ask(document)
-            except OriginalsUnavailable as missing:
-                pytest.skip(str(missing))
-
-        yield asked
+from assignlab.oracle import SYSTEMS
 
 
 def group(strategy, topics, members, **fields):

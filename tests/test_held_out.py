@@ -4,25 +4,6 @@ Each is asked of ours and of the original, where its tools are there; both must 
 """
 
 import pytest
-from assignlab.document import answer
-from assignlab.oracle import Originals, OriginalsUnavailable
-
-
-@pytest.fixture(scope="module", params=["ours", "the original"])
-def ask(request):
-    """Answers a group document: our port, or the original."""
-    if request.param == "ours":
-        yield answer
-        return
-    with Originals() as originals:
-
-        def asked(document):
-            try:
-                return originals.ask(document)
-            except OriginalsUnavailable as missing:
-                pytest.skip(str(missing))
-
-        yield asked
 
 
 @pytest.mark.parametrize(

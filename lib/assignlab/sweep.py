@@ -413,13 +413,10 @@ class Table:
 
     def tell_failures(self):
         """Say on stderr how many simulations failed, and how the first did."""
-        if len(self.failures):
-            many = "at least " if len(self.failures) == FAILURES_KEPT else ""
-            print(
-                f"sweep: {many}{len(self.failures)} simulations failed; the first:", file=sys.stderr
-            )
-            for row in self.failures.head(FAILURES_SHOWN).to_dict("records"):
-                print(f"  {row.get('strategy', row['scenario'])}: {row['error']}", file=sys.stderr)
+        many = "at least " if len(self.failures) == FAILURES_KEPT else ""
+        print(f"sweep: {many}{len(self.failures)} simulations failed; the first:", file=sys.stderr)
+        for row in self.failures.head(FAILURES_SHOWN).to_dict("records"):
+            print(f"  {row.get('strategy', row['scenario'])}: {row['error']}", file=sys.stderr)
 
     def _known(self, name: str) -> bool:
         return any(column.name == name for column in self.subject.columns)

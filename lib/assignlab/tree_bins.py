@@ -269,18 +269,19 @@ def rotate(nodes, root, p, down, up):
     up[p] = moved
     if moved != NIL:
         nodes.parent[moved] = p
-    above = nodes.parent[p]
-    nodes.parent[r] = above
-    if above == NIL:
-        root = r
+    root = replace(nodes, root, p, r)
+    if root == r:
         nodes.red[r] = False
-    elif nodes.left[above] == p:
-        nodes.left[above] = r
-    else:
-        nodes.right[above] = r
     down[r] = p
     nodes.parent[p] = r
     return root
+
+
+def sides(nodes, above, x):
+    """The links of the side on which ``x`` hangs below ``above``, and those of the other side."""
+    if nodes.left[above] == x:
+        return nodes.left, nodes.right
+    return nodes.right, nodes.left
 
 
 def balance_insertion(nodes, root, x):
@@ -294,10 +295,7 @@ def balance_insertion(nodes, root, x):
         above = nodes.parent[parent]
         if not nodes.red[parent] or above == NIL:
             return root
-        if parent == nodes.left[above]:
-            near, far = nodes.left, nodes.right
-        else:
-            near, far = nodes.right, nodes.left
+        near, far = sides(nodes, above, parent)
         uncle = far[above]
         if uncle != NIL and nodes.red[uncle]:
             nodes.red[uncle] = False
@@ -416,10 +414,7 @@ def balance_deletion(nodes, root, x):
         if nodes.red[x]:
             nodes.red[x] = False
             return root
-        if nodes.left[parent] == x:
-            near, far = nodes.left, nodes.right
-        else:
-            near, far = nodes.right, nodes.left
+        near, far = sides(nodes, parent, x)
         sibling = far[parent]
         if sibling != NIL and nodes.red[sibling]:
             nodes.red[sibling] = False

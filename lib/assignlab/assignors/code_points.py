@@ -22,8 +22,13 @@ def ranks(names: Sequence[str]) -> np.ndarray:
     [1, 2, 0]
     """
     places = np.empty(len(names), dtype=np.int64)
-    places[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
+    places[order(names)] = np.arange(len(names))
     return places
+
+
+def order(names: Sequence[str]) -> np.ndarray:
+    """Which name comes first, which second: int64[n] indices."""
+    return np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
 
 
 def topic_ranks(group: Group) -> np.ndarray:
@@ -55,8 +60,7 @@ def _numbered(names: Sequence[str]) -> Names:
 
 def members_by_id(group: Group) -> np.ndarray:
     """Member indices by member id: int64[members]."""
-    names = group.members.names.names
-    return np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
+    return order(group.members.names.names)
 
 
 def static_members_first(group: Group) -> np.ndarray:

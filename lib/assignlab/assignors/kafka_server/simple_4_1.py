@@ -26,7 +26,7 @@ from assignlab.assignment import Assignment, by_member
 from assignlab.assignors.kafka import orders
 from assignlab.assignors.kafka.roundrobin import subscriptions_by_topic
 from assignlab.assignors.kafka_server import sets, simple, targets
-from assignlab.compiled import inner, njit
+from assignlab.compiled import njit
 from assignlab.errors import OriginalError
 from assignlab.group import Group
 from assignlab.jvm import collection_capacity, hash_map_order, hash_map_walk
@@ -228,13 +228,15 @@ def share_topics(group: Group, claims: Claims) -> tuple[np.ndarray, np.ndarray, 
         claims.starts,
     )  # fmt: skip
     chosen_again = bool((of == keys.size - 1).sum() > 1 or (of[-1:] != keys.size - 1).any())
-    lacking, met_again = topics_lacking(the_shape.met, group.topics.partitions, keys, claims)
+    known = present(keys, claims)
+    partitions, starts = group.topics.partitions, claims.starts
+    lacking, met_again = topics_lacking(the_shape.met, partitions, starts, known)
     topics = lacking[
         hash_map_order(
             ids.hashes[lacking], rank=ids.rank[lacking], newest_first=True, called_again=met_again
         )
     ]
-    new_keys, new_owners = deal(the_shape, topics, group.topics.partitions, keys, claims)
+    new_keys, new_owners = deal(the_shape, topics, partitions, starts, known)
     of = np.concatenate((of, keys.size + np.arange(new_keys.size)))
     keys = np.concatenate((keys, new_keys))
     owners = np.concatenate((owners, new_owners))
@@ -278,7 +280,7 @@ def by_hash_code(shape, subscription, hashes, partitions, starts):
     return keys[:n], of[:k], owners[:k]
 
 
-@inner
+@njit
 def present(keys, claims):
     """bool[partitions]: those among the keys, or held."""
     known = np.zeros(claims.starts[-1], dtype=np.bool_)
@@ -290,15 +292,14 @@ def present(keys, claims):
 
 
 @njit
-def topics_lacking(met, partitions, keys, claims):
+def topics_lacking(met, partitions, starts, known):
     """The topics with partitions that are neither among the keys nor held; and whether the last of
     them has several of these."""
-    known = present(keys, claims)
     lacking = np.empty(met.size, dtype=np.int64)
     n = 0
     several = False
     for t in met:
-        start = claims.starts[t]
+        start = starts[t]
         missing = partitions[t] - known[start : start + partitions[t]].sum()
         if missing > 0:
             lacking[n] = t
@@ -308,9 +309,8 @@ def topics_lacking(met, partitions, keys, claims):
 
 
 @njit
-def deal(shape, topics, partitions, keys, claims):
+def deal(shape, topics, partitions, starts, known):
     """(codes, owners): what nobody has, dealt in turn to the subscribers of each topic."""
-    known = present(keys, claims)
     most = 0
     for t in topics:
         most += partitions[t]
@@ -321,7 +321,7 @@ def deal(shape, topics, partitions, keys, claims):
         members = shape.members[shape.starts[t] : shape.starts[t + 1]]
         turn = 0
         for p in range(partitions[t]):
-            if not known[claims.starts[t] + p]:
+            if not known[starts[t] + p]:
                 codes[n], owners[n] = (t << 32) + p, members[turn % members.size]
                 n += 1
                 turn += 1
