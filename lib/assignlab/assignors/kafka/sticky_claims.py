@@ -241,14 +241,14 @@ def settle_claims(shape, phantoms, offsets, codes, mine, sub_generation):
     (:func:`claimed_generations`).
 
     Returns (holder int32[partitions + phantoms]: the member that keeps a partition, -1 for nobody,
-    -2 - m where it was taken from m; rivals bool[same]: two claims of one generation met here;
-    owned int64[members]: how many each keeps; whether a claim is beyond the end and not among
-    ``phantoms``: then nothing else is true).
+    -2 - m where it was taken from m; rivals bool[same]: two claims of one generation met here,
+    bool[0] if no partition is claimed twice; owned int64[members]: how many each keeps; whether a
+    claim is beyond the end and not among ``phantoms``: then nothing else is true).
     """
     holder, owned, contested, unknown = first_claims(shape, phantoms, offsets, codes)
-    rivals = np.zeros(holder.size, dtype=np.bool_)
     if unknown or not contested:
-        return holder, rivals, owned, unknown
+        return holder, np.zeros(0, dtype=np.bool_), owned, unknown
+    rivals = np.zeros(holder.size, dtype=np.bool_)
     disputed = holder == DISPUTED
     holder[disputed] = NOBODY
     numbers, _ = numbers_of_claims(shape, phantoms, codes)

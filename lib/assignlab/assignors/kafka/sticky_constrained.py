@@ -19,6 +19,7 @@ from assignlab.assignors.kafka.racks import (
     unpack_racks,
 )
 from assignlab.assignors.kafka.sticky_claims import (
+    DISPUTED,
     NOBODY,
     claimed_generations,
     numbers_of_claims,
@@ -45,18 +46,17 @@ GONE = -1
 class Deal(NamedTuple):
     """The cards on the table.
 
-    ``codes``: int64[partitions]; ``holder``: as ``settle_claims`` and keeping left it; ``rivals``:
-    bool[partitions], what waits for the next round whoever gets it (``cooperative``); ``size``:
-    int64[members], partitions counted against the quota; ``rows``: int64[members * width], the
-    lists; ``length``: int64[members], their lengths, without what must first be revoked elsewhere;
-    ``release``: whose rules count. ``min_quota``, ``max_quota``; ``expected``: how many members
-    shall have more than ``min_quota``, ``over`` int64[1]: how many do. The unfilled members:
-    ``under[:ends[0]]`` below ``min_quota``, ``exactly[ends[1]:ends[2]]`` waiting for one more.
+    ``codes``: int64[partitions]; ``holder``: as ``settle_claims``, ``drop_rivals`` and keeping left
+    it; ``size``: int64[members], partitions counted against the quota; ``rows``:
+    int64[members * width], the lists; ``length``: int64[members], their lengths, without what must
+    first be revoked elsewhere (``cooperative``); ``release``: whose rules count. ``min_quota``,
+    ``max_quota``; ``expected``: how many members shall have more than ``min_quota``, ``over``
+    int64[1]: how many do. The unfilled members: ``under[:ends[0]]`` below ``min_quota``,
+    ``exactly[ends[1]:ends[2]]`` waiting for one more.
     """
 
     codes: np.ndarray
     holder: np.ndarray
-    rivals: np.ndarray
     size: np.ndarray
     rows: np.ndarray
     length: np.ndarray
@@ -124,21 +124,22 @@ def build(
         length, holder, doubled = keep_first_claims(
             numbers, offsets, claimed, keeps, rivals, kept, rows
         )
-    unassigned = unassigned_partitions(shape, phantoms, holder, doubled)
+    last = last_in_step(shape, phantoms, holder, doubled)
 
     in_hand = length.copy() if release < CONSTRAINED_CORRECTED else length
     deal = Deal(
-        shape.codes, holder, rivals, kept, rows, length,
+        shape.codes, holder, kept, rows, length,
         cooperative and release >= CONSTRAINED_CORRECTED, release,
         min_quota, max_quota, expected, np.full(1, over, dtype=np.int64),
         np.empty(members, dtype=np.int64), np.empty(2 * members, dtype=np.int64),
         np.zeros(3, dtype=np.int64),
     )  # fmt: skip
     list_unfilled(shape.by_id, state, deal)
+    left = np.empty(0, dtype=np.int64)
     if racks.in_use:
-        unassigned = sorted_by_rack_consumers(racks, unassigned)
-        unassigned = assign_rack_aware_round_robin(racks, unassigned, deal)
-    status = assign_round_robin(unassigned, deal)
+        left = sorted_by_rack_consumers(racks, unassigned_partitions(holder, total, last))
+        left = assign_rack_aware_round_robin(racks, left, deal)
+    status = assign_round_robin(racks.in_use, left, last, deal)
     if status == DONE:
         status = verify_unfilled_members(deal)
     if cooperative and release < CONSTRAINED_CORRECTED:
@@ -149,11 +150,15 @@ def build(
 
 @inner
 def drop_rivals(holder, rivals, owned):
-    """Who claims a partition that two others claim in one generation does not keep it either."""
-    for x in range(holder.size):
-        if rivals[x] and holder[x] >= 0:
-            owned[holder[x]] -= 1
-            holder[x] = -2 - holder[x]
+    """Who claims a partition that two others claim in one generation does not keep it either.
+
+    Afterwards it is ``DISPUTED``, and waits for the next round whoever gets it.
+    """
+    for x in range(rivals.size):
+        if rivals[x]:
+            if holder[x] >= 0:
+                owned[holder[x]] -= 1
+            holder[x] = DISPUTED
 
 
 @inner
@@ -263,25 +268,30 @@ def keep_first_claims(numbers, offsets, claimed, keeps, rivals, kept, rows):
 
 
 @inner
-def unassigned_partitions(shape, phantoms, holder, doubled):
-    """The partitions that nobody keeps, by (topic name, partition).
+def last_in_step(shape, phantoms, holder, doubled):
+    """The last partition that counts as assigned because somebody keeps it.
 
     The original walks along all partitions and the kept ones in step. A kept phantom never turns
     up among all partitions, so behind its topic everything counts as unassigned; and so does
     everything behind a partition that is kept by two (``doubled``: the first such number).
     """
-    last = shape.topics.size
+    last = doubled
     for i in range(phantoms.size):
         if holder[shape.codes.size + i] >= 0:
-            last = min(last, shape.rank[phantoms[i] >> 32])
-    unassigned = np.empty(shape.codes.size, dtype=np.int64)
+            topic = phantoms[i] >> 32
+            last = min(last, shape.base[topic] + shape.partitions[topic] - 1)
+    return last
+
+
+@inner
+def unassigned_partitions(holder, total, last):
+    """The partitions that nobody keeps, by (topic name, partition): int64[n]."""
+    unassigned = np.empty(total, dtype=np.int64)
     n = 0
-    for rank in range(shape.topics.size):
-        t = shape.topics[rank]
-        for x in range(shape.base[t], shape.base[t] + shape.partitions[t]):
-            if holder[x] < 0 or rank > last or x > doubled:
-                unassigned[n] = x
-                n += 1
+    for x in range(total):
+        if holder[x] < 0 or x > last:
+            unassigned[n] = x
+            n += 1
     return unassigned[:n]
 
 
@@ -313,7 +323,7 @@ def assign_new_partition(x, m, deal):
     """Give partition ``x`` to member ``m``; cooperatively not before its owner has given it up."""
     deal.size[m] += 1
     was = deal.holder[x]
-    transferring = deal.rivals[x] or (was < -1 and was != -2 - m)
+    transferring = was < NOBODY and was != -2 - m
     if not (deal.cooperative and transferring):
         width = deal.rows.size // deal.size.size
         deal.rows[m * width + deal.length[m]] = deal.codes[x]
@@ -401,11 +411,18 @@ def remove_at(members, i, end):
 
 
 @inner
-def assign_round_robin(unassigned, deal):
-    """Deal round after round to the members below ``min_quota``, then one each to the others."""
+def assign_round_robin(listed, left, last, deal):
+    """Deal round after round to the members below ``min_quota``, then one each to the others.
+
+    What is dealt: ``left`` if it is ``listed``, otherwise all that ``unassigned_partitions`` would
+    list, without the list (a million of them take longer to write down than to deal).
+    """
     turn = 0
     stay = 0
-    for x in unassigned:
+    for i in range(left.size if listed else deal.codes.size):
+        x = left[i] if listed else i
+        if not listed and deal.holder[x] >= 0 and x <= last:
+            continue
         if turn == deal.ends[0]:
             deal.ends[0] = stay
             turn = 0
