@@ -482,12 +482,13 @@ def put_on_record(partitions, movements, moved, t, i, new_consumer):
     if moved[back, KEY] == NONE:
         return i, FREED
     first, second = first_two(movements, moved, back)
-    if second == NONE:
-        return i, FREED
-    if moved[first, RECORD] == ELSEWHERE or moved[second, RECORD] == ELSEWHERE:
+    elsewhere = moved[first, RECORD] == ELSEWHERE
+    if second != NONE and (elsewhere or moved[second, RECORD] == ELSEWHERE):
         return i, STALE
     moved[first, SOURCE] = movements.source[first]
     forget_movement(movements, first)
+    if second == NONE:  # whose name is needed again at once if nothing of the topic is left
+        return i, STALE if elsewhere and is_any_listed(partitions, movements, t) else FREED
     moved[first, RECORD] = ABANDONED
     moved[second, RECORD] = ELSEWHERE
     return second, DONE
