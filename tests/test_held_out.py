@@ -168,3 +168,27 @@ def test_librdkafkas_leader_ends_when_a_borrowed_record_is_gone(ask):
         }
     )
     assert reply["error"].startswith("SIGSEGV")
+
+
+def test_librdkafkas_leader_aborts_where_the_last_move_of_a_pair_was_of_another_owner(ask):
+    """The check of the owner comes before the freed name, as long as the topic has other moves."""
+    racks = ["r1", "r2", "r1", "r1", "r0", "r0", "r0", "r1", "r2", "r0", "r1", "r2"]
+    reply = ask(
+        {
+            "strategy": "librdkafka-cooperative-sticky",
+            "members": [
+                {"id": "A", "topics": ["K", "N"]},
+                {"id": "B", "topics": ["C", "J"]},
+                {"id": "E", "topics": ["C", "K", "N"], "rack": "r0"},
+                {"id": "D", "topics": ["C", "K", "N"], "rack": "r0"},
+                {"id": "F", "topics": ["K"], "rack": "r0"},
+            ],
+            "topics": [
+                {"name": "K", "partitions": 6},
+                {"name": "N", "partitions": 4},
+                {"name": "C", "partitions": 12, "racks": [[rack] for rack in racks]},
+                {"name": "J", "partitions": 4},
+            ],
+        }
+    )
+    assert reply["error"].startswith("SIGABRT")
