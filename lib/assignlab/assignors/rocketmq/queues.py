@@ -86,7 +86,10 @@ def queues_of(group: Group, topic: int) -> tuple[Queue, ...]:
 
 def sorted_queues(group: Group, topic: int) -> np.ndarray:
     """Partition indices of a topic in the order of ``MessageQueue``: int64[n]."""
-    return group.prepared(queue_orders)[queues_of(group, topic)]
+    queues = group.topics.queues
+    if queues is None or queues[topic] is None:  # on one broker they are in order
+        return np.arange(group.topics.partitions[topic])
+    return group.prepared(queue_orders)[queues[topic]]
 
 
 def queue_orders(group: Group) -> dict[tuple[Queue, ...], np.ndarray]:
