@@ -192,3 +192,17 @@ def test_librdkafkas_leader_aborts_where_the_last_move_of_a_pair_was_of_another_
         }
     )
     assert reply["error"].startswith("SIGABRT")
+
+
+@pytest.mark.parametrize("strategy", ["metaq-default", "metaq-consistent-hash"])
+def test_metaq_counts_a_broker_that_is_listed_twice_once(ask, strategy):
+    reply = ask(
+        {
+            "strategy": strategy,
+            "members": [{"id": "A", "topics": ["t"]}, {"id": "B", "topics": ["t"]}],
+            "topics": [{"name": "t", "brokers": [["0", 2], ["1", 1], ["0", 3]]}],
+        }
+    )
+    assert sorted(pair for pairs in reply["assignment"].values() for pair in pairs) == [
+        ["t", name] for name in ("0-0", "0-1", "0-2", "1-0")
+    ]
