@@ -346,8 +346,17 @@ def _pool(group: Group, topics: np.ndarray, claims: np.ndarray) -> Pool:
 
 def partition_hashes(group: Group, codes: np.ndarray) -> np.ndarray:
     """``TopicIdPartition.hashCode`` since 4.1: int32[n]."""
-    ids = group.prepared(sets.topic_ids).hashes.astype(np.int64)
-    return signed(31 * ids[codes >> 32] + (codes & 0xFFFFFFFF)).astype(np.int32)
+    return hash_codes(group.prepared(sets.topic_ids).hashes, codes)
+
+
+@njit
+def hash_codes(of_topics, codes):
+    """31 times the id's hash code, plus the partition: int32[n] of ``codes``."""
+    hashes = np.empty(codes.size, dtype=np.int32)
+    for k in range(codes.size):
+        of_topic = np.int64(of_topics[codes[k] >> 32])
+        hashes[k] = signed(31 * of_topic + (codes[k] & 0xFFFFFFFF))
+    return hashes
 
 
 @njit
