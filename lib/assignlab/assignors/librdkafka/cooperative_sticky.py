@@ -17,8 +17,9 @@ What differs from Java's
 - A claimed partition that does not exist any more is given back to its claimant.
 - When a partition should go back the way that it or another one of its topic has come, librdkafka
   uses a pointer into the list of these after it has taken the first out. If that was the only one,
-  it reads freed memory, which mostly ends the leader's process: here a SIGSEGV. Else the second one
-  goes back instead, and the record of moves is wrong from then on.
+  it reads freed memory. What comes of that is up to the C library, which mostly ends the leader's
+  process: here always, with a SIGSEGV. Else the second one goes back instead, and the record of
+  moves is wrong from then on.
 - The first partition that goes from one member to another lends its record to all that follow, as
   the key of that pair. When it goes on to a third member, the record is freed; the next question
   after that pair reads freed memory, again a SIGSEGV.
