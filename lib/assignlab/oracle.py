@@ -52,8 +52,8 @@ class System:
     ``strategies`` are base names (before an ``@``). ``releases`` maps the version of a strategy's
     name (``2.0`` in ``sticky@2.0``; "" for a name without one) to the release that is run.
     ``artifact`` is fetched in that release and put on the classpath; where it is None, the
-    module's own pom brings all that it needs; ``beside`` are others of that release. ``bridged``: no JVM, but the client's bridge in
-    ``oracle/clients/``.
+    module's own pom brings all that it needs; ``beside`` are others of that release. ``bridged``:
+    no JVM, but the client's bridge in ``oracle/clients/``.
     """
 
     module: str
