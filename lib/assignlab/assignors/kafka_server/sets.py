@@ -208,14 +208,28 @@ def _read(codes, hashes):
     n = 0
     for i in walk_lists(spreads, table_size(topics, 16), False):
         claim = codes[firsts[i] : firsts[i + 1]]
-        partitions = spread_all((claim & 0xFFFFFFFF).astype(np.int32))
         slots = set_slots(claim.size)
+        if in_slots(claim, slots):
+            walked[n : n + claim.size] = claim
+            n += claim.size
+            continue
+        partitions = spread_all((claim & 0xFFFFFFFF).astype(np.int32))
         if was_crowded(partitions, slots, 8):
             return codes, False
         for k in walk_lists(partitions, slots, False):
             walked[n] = claim[k]
             n += 1
     return walked, True
+
+
+@njit
+def in_slots(codes, slots):
+    """Whether partitions of one topic ascend and each is the number of its own slot: their set is
+    walked as they stand."""
+    for k in range(1, codes.size):
+        if codes[k] <= codes[k - 1]:
+            return False
+    return (codes[-1] & 0xFFFFFFFF) < min(slots, 1 << 16)
 
 
 @njit
