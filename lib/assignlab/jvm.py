@@ -563,8 +563,8 @@ class Uuid(NamedTuple):
     """``org.apache.kafka.common.Uuid``: two signed 64-bit halves; compares as ``compareTo``.
 
     >>> u = Uuid.parse("AAAAAAAAAAEAAAAAAAAAAg")
-    >>> u, u.hash_code(), str(u)
-    (Uuid(most=1, least=2), 3, 'AAAAAAAAAAEAAAAAAAAAAg')
+    >>> u, str(u)
+    (Uuid(most=1, least=2), 'AAAAAAAAAAEAAAAAAAAAAg')
     """
 
     most: int
@@ -578,14 +578,20 @@ class Uuid(NamedTuple):
         data = base64.urlsafe_b64decode(text[:22] + "==")
         return cls(int.from_bytes(data[:8], signed=True), int.from_bytes(data[8:], signed=True))
 
-    def hash_code(self) -> int:
-        """``hashCode``: the four 32-bit quarters xored, signed."""
-        both = self.most ^ self.least
-        return int(signed((both >> 32) ^ both))
-
     def __str__(self) -> str:
         data = self.most.to_bytes(8, signed=True) + self.least.to_bytes(8, signed=True)
         return base64.urlsafe_b64encode(data).decode()[:22]
+
+
+def uuid_hashes(uuids: Sequence[Uuid]) -> np.ndarray:
+    """``Uuid.hashCode`` of each, the four 32-bit quarters xored: int32[n].
+
+    >>> uuid_hashes([Uuid(1, 2), Uuid(-1, 2)]).tolist()
+    [3, 2]
+    """
+    most, least = np.array(uuids, dtype=np.int64).reshape(-1, 2).T
+    both = most ^ least
+    return ((both >> 32) ^ both).astype(np.int32)
 
 
 # Names

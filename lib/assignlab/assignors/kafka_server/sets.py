@@ -30,6 +30,7 @@ from assignlab.jvm import (
     spread_all,
     table_size,
     utf16,
+    uuid_hashes,
     walk_lists,
     was_crowded,
 )
@@ -61,10 +62,10 @@ def topic_ids(group: Group) -> TopicIds:
         raise DocumentError("topics", "two topics have one id")
     rank = np.empty(len(ids), dtype=np.int64)
     rank[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids))
-    hashes = np.array([uuid.hash_code() for uuid in ids], dtype=np.int32)
-    return TopicIds(hashes, rank)
+    return TopicIds(uuid_hashes(ids), rank)
 
 
+@lru_cache(maxsize=1 << 16)
 def _parsed(text: str) -> Uuid:
     try:
         return Uuid.parse(text)
