@@ -4,6 +4,7 @@ Each is asked of ours and of the original, where its tools are there; both must 
 """
 
 import pytest
+from assignlab import verify
 
 
 @pytest.mark.parametrize(
@@ -206,3 +207,23 @@ def test_metaq_counts_a_broker_that_is_listed_twice_once(ask, strategy):
     assert sorted(pair for pairs in reply["assignment"].values() for pair in pairs) == [
         ["t", name] for name in ("0-0", "0-1", "0-2", "1-0")
     ]
+
+
+def test_kafka_python_has_a_second_answer_that_one_hash_seed_in_twelve_gives(ask, request):
+    """The first sixteen seeds agree; ours says that the answer is not the only one."""
+    owned = [["J", 0], ["J", 1]]
+    document = {
+        "strategy": "kafka-python-cooperative-sticky",
+        "members": [
+            {"id": "A", "topics": ["B", "H", "J"], "owned": owned},
+            {"id": "C", "topics": ["B", "H", "J"]},
+            {"id": "D", "topics": ["B", "H", "J"], "owned": [["B", 0], *owned],
+             "sub_generation": 19},
+        ],
+        "topics": [{"name": name, "partitions": count} for name, count in zip("BHJ", (1, 2, 2))],
+    }  # fmt: skip
+    if request.node.callspec.params["ask"] == "ours":
+        assert ask(document)["nondeterministic"]
+    else:
+        assert verify.settled(ask, document) is not None
+        assert verify.settled(ask, document, verify.DOUBTED) is None

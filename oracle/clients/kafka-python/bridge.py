@@ -3,7 +3,8 @@
 Runs in a Python of its own that has kafka-python and nothing else. The sticky assignors take
 partitions out of sets whose order follows Python's hash seed, so one process always gives the same
 answer and another process may give another. Documents therefore go round a ring of processes with
-seeds 1 to 16: whoever asks twice asks two of them.
+seeds 1 to 16: whoever asks twice asks two of them. Whoever has asked all of them and asks once more
+is answered by a new process, with the next seed.
 
     python bridge.py           the ring
     python bridge.py --one     one process, with the hash seed that it was started with
@@ -23,19 +24,36 @@ def ring():
     """Pass every line to a process, the sticky ones to the next each time."""
     started = {}
     turn = itertools.cycle(SEEDS)
+    before, repeated = None, 0
     for line in sys.stdin.buffer:
-        seed = next(turn) if json.loads(line).get("strategy") in STICKY else SEEDS[0]
+        sticky = json.loads(line).get("strategy") in STICKY
+        repeated = repeated + 1 if line == before else 0
+        before = line
+        if sticky and repeated >= len(SEEDS):
+            with process(SEEDS.start + repeated) as newcomer:
+                ask(newcomer, line)
+            continue
+        seed = next(turn) if sticky else SEEDS.start
         if seed not in started:
-            started[seed] = subprocess.Popen(
-                [sys.executable, __file__, "--one"],
-                env=os.environ | {"PYTHONHASHSEED": str(seed)},
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-            )
-        process = started[seed]
-        process.stdin.write(line)
-        process.stdin.flush()
-        say(process.stdout.readline())
+            started[seed] = process(seed)
+        ask(started[seed], line)
+
+
+def process(seed):
+    """A process of its own, with that hash seed."""
+    return subprocess.Popen(
+        [sys.executable, __file__, "--one"],
+        env=os.environ | {"PYTHONHASHSEED": str(seed)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+
+
+def ask(asked, line):
+    """Pass a line to a process, and its answer on."""
+    asked.stdin.write(line)
+    asked.stdin.flush()
+    say(asked.stdout.readline())
 
 
 def one():
