@@ -227,3 +227,27 @@ def test_kafka_python_has_a_second_answer_that_one_hash_seed_in_twelve_gives(ask
     else:
         assert verify.settled(ask, document) is not None
         assert verify.settled(ask, document, verify.DOUBTED) is None
+
+
+@pytest.mark.parametrize("strategy", ["server-uniform@3.9", "server-uniform@3.7"])
+def test_a_set_that_is_emptied_and_filled_again_keeps_its_slots(ask, strategy):
+    """Nine topic ids with one hash code double a table of 16 slots; when the set is filled again,
+    they double that one. So _ is the first partition to move, which was behind the others before.
+    """
+    ids = {
+        "_": "aQcSvK3tbSdpBxK8re1tJA", "s": "mgqq-zZDlEeaCqr7NkOURg", "A": "YJwn6or39PlgnCfqivf0-A",
+        "B": "25fjSfEVSE3bl-NJ8RVITA", "C": "-YwA88Q_jiv5jADzxD-OKg", "D": "JEamDvpzhawkRqYO-nOFrQ",
+        "E": "bd-94RG5PA1t373hEbk8DA", "F": "T8HQFSh_WCRPwdAVKH9YJQ", "G": "yQ3S3jdWY27JDdLeN1Zjbw",
+        "H": "ogHg-24kFYGiAeD7biQVgA",
+    }  # fmt: skip
+    reply = ask(
+        {
+            "strategy": strategy,
+            "members": [
+                {"id": "m1", "topics": ["A", "B", "C", "D", "_", "s"], "owned": [["_", 0], ["s", 0]]},
+                {"id": "m2", "topics": ["E", "F", "G", "H", "_", "s"]},
+            ],
+            "topics": [{"name": name, "partitions": 1, "id": id} for name, id in ids.items()],
+        }
+    )
+    assert ["_", 0] in reply["assignment"]["m2"]

@@ -372,6 +372,30 @@ def test_what_a_client_does_with_a_lost_generation(group, error):
     assert told(group.history, "lost") == [error]
 
 
+def test_a_heartbeat_may_fail_while_the_client_asks_to_join():
+    """After the freeze metadata and heartbeat come due at once: the join is under way when the
+    heartbeat's answer takes the member id away. The client must ask again."""
+    history = timeline.run(
+        Scenario(
+            [Topic("t0", 1, rate=1), Topic("t1", 3, rate=10)],
+            [Member("a"), Member("b"), Member("c", pattern="t.*")],
+            [
+                timeline.create_topic(120_001, Topic("t9", 2, rate=5)),
+                timeline.freeze(130_002, "c", for_ms=19_999),
+            ],
+            duration_ms=300_000,
+        ),
+        Config(
+            session_timeout_ms=10_000, max_poll_interval_ms=20_000, max_poll_records=10,
+            metadata_max_age_ms=30_000, latency_ms=0, commit="after",
+        ),
+        EAGER,
+        seed=5,
+    )  # fmt: skip
+    assert told(history, "error", 140_000) == ["UNKNOWN_MEMBER_ID"] * 2
+    assert sum(map(len, owners_at_end(history).values())) == 6
+
+
 def test_epochs_of_the_consumer_protocol():
     scenario = Scenario([Topic("t", 4, rate=10)], [Member("a"), Member("b", start_ms=7_000)])
     world = World(scenario, Config(), timeline.strategies_named(SERVER), 0)

@@ -51,19 +51,30 @@ def walk(
     Arguments as in :func:`assignlab.jvm.hash_map_walk`, ``spreads`` already spread.
     """
     nodes = Nodes(spreads, rank)
+    table = filled(nodes, capacity, newest_first)
+    if called_again:
+        table = grown(nodes, table, spreads.size)
+    for x in removed:
+        remove(nodes, table, x)
+    return walked(nodes, table), not nodes.tied
+
+
+def slots(spreads: np.ndarray, capacity: int) -> int:
+    """Slots of the table after all keys were put, see :func:`assignlab.jvm.hash_map_slots`."""
+    return len(filled(Nodes(spreads, None), capacity, False))
+
+
+def filled(nodes, capacity, newest_first):
+    """The table with all keys, by order of their numbers."""
     table = [NIL] * capacity
-    for x in range(spreads.size):
+    for x in range(len(nodes.hash)):
         if newest_first:
             table = grown(nodes, table, x)
             table = compute_if_absent(nodes, table, x)
         else:
             table = put(nodes, table, x)
             table = grown(nodes, table, x + 1)
-    if called_again:
-        table = grown(nodes, table, spreads.size)
-    for x in removed:
-        remove(nodes, table, x)
-    return walked(nodes, table), not nodes.tied
+    return table
 
 
 def walked(nodes, table):

@@ -706,6 +706,8 @@ class Client(Consumer):
             if self.generation == self._sent_generation:
                 self._reset(error)
             self._rejoin_again()
+        elif self.generation != self._sent_generation:
+            self._rejoin_again()  # a heartbeat failed meanwhile (UnjoinedGroupException)
         else:
             self.advance()
             self.generation, self.member_id, self.protocol = generation, member_id, protocol
@@ -906,9 +908,12 @@ class Client(Consumer):
         self.end("crash")
 
     def _reset_and_rejoin(self, reason: str) -> None:
-        waits = self.phase == SYNCING
+        before = self.phase
         self._reset(reason)
-        if waits:
+        if before == JOINING:
+            self.phase = JOINING  # the answer to JoinGroup will find another generation
+            self.set_verdict()
+        elif before == SYNCING:
             self._rejoin_again()  # the answer to SyncGroup would find another generation
         elif not self.joining:
             self.request_rejoin(reason)

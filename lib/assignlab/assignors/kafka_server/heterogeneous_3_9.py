@@ -6,7 +6,8 @@ least, by size and member id; a member that has all partitions of its topics tak
 Partitions come by partitions per subscriber (most first), then by subscribers (fewest first), then
 by number; what is still equal stands in the order of a ``HashSet<TopicIdPartition>``.
 
-Then all partitions are gone through in the same order, again and again: where some subscriber has
+Then all partitions are put into that set again, which may have grown, and gone through in the same
+order, again and again: where some subscriber has
 at least two less than the owner, the partition moves to the subscriber that has least, and is done
 with. That ends when nothing moves or the group is balanced. Movements are recorded so that, instead
 of a move against an earlier one of the same topic, the partition that came can be sent back; but
@@ -38,7 +39,7 @@ from assignlab.assignors.kafka_server.racks_3_7 import (
 from assignlab.compiled import inner, njit
 from assignlab.errors import OriginalError
 from assignlab.group import NO_METADATA, Group
-from assignlab.jvm import hash_map_walk, signed
+from assignlab.jvm import hash_map_slots, hash_map_walk, signed
 
 FINE, LEFT_OVER, EMPTY_SET, MOVED_BACK, NO_TAKER, NO_ENTRY = range(6)
 FAILURES = {
@@ -54,8 +55,8 @@ class Shape(NamedTuple):
     """Members are numbered in hash order. ``order``: member indices; ``rank``: places by member id;
     ``most``: how many partitions each can have; ``starts``, ``members``: subscribers of each topic,
     ascending; ``subscribed``: bool[subscriptions, topics], only topics that exist; ``sorted``:
-    codes of all partitions of subscribed topics, in the order in which they are dealt with;
-    ``no_entry``: bool[members], members without topics of which the release trips over; ``racks``:
+    codes of all partitions of subscribed topics, in the order in which they are given out, and
+    ``again`` in that in which they are moved; ``no_entry``: bool[members], members without topics of which the release trips over; ``racks``:
     members by number; ``certain``: whether Java fixes the order.
     """
 
@@ -66,6 +67,7 @@ class Shape(NamedTuple):
     members: np.ndarray
     subscribed: np.ndarray
     sorted: np.ndarray
+    again: np.ndarray
     no_entry: np.ndarray
     racks: Racks
     certain: bool
@@ -74,18 +76,29 @@ class Shape(NamedTuple):
 def shape(group: Group) -> Shape:
     """What is the same whatever the members hold."""
     topics = group.prepared(sets.topics_subscribed)
-    codes, certain = walked_partitions(group, topics)
-    return shape_of(group, codes, certain)
+    codes, slots, certain = walked_partitions(group, topics)
+    return shape_of(group, codes, *refilled(group, codes, slots, certain))
 
 
-def walked_partitions(group: Group, topics: np.ndarray) -> tuple[np.ndarray, bool]:
-    """All partitions of some topics as their ``HashSet`` is walked, and whether that is certain."""
+def walked_partitions(group: Group, topics: np.ndarray) -> tuple[np.ndarray, int, bool]:
+    """All partitions of some topics as their ``HashSet`` is walked, its slots, and whether Java
+    fixes the walk."""
     counts = group.topics.partitions[topics]
     topic = np.repeat(topics, counts)
     partition = np.arange(topic.size) - np.repeat(np.cumsum(counts) - counts, counts)
     codes = (topic << 32) + partition
-    walk, certain = hash_map_walk(partition_hashes(group, codes))
-    return codes[walk], certain
+    hashes = partition_hashes(group, codes)
+    walk, certain = hash_map_walk(hashes)
+    return codes[walk], hash_map_slots(hashes), certain
+
+
+def refilled(
+    group: Group, codes: np.ndarray, slots: int, certain: bool
+) -> tuple[np.ndarray, bool]:
+    """The walk of a set with so many slots into which all partitions are put as a new set of them
+    is walked (``codes``), and whether both are certain."""
+    walk, still = hash_map_walk(partition_hashes(group, codes), slots)
+    return codes[walk], certain and still
 
 
 def partition_hashes(group: Group, codes: np.ndarray) -> np.ndarray:
@@ -94,8 +107,9 @@ def partition_hashes(group: Group, codes: np.ndarray) -> np.ndarray:
     return signed(31 * (31 + ids[codes >> 32]) + (codes & 0xFFFFFFFF)).astype(np.int32)
 
 
-def shape_of(group: Group, codes: np.ndarray, certain: bool) -> Shape:
-    """The shape from the partitions as the set of unassigned ones is walked, without racks."""
+def shape_of(group: Group, codes: np.ndarray, again: np.ndarray, certain: bool) -> Shape:
+    """The shape from the partitions as the set of unassigned ones is walked, the first time and when
+    it is filled again; without racks."""
     order = group.prepared(orders.members_by_hash)
     number = np.empty_like(order)
     number[order] = np.arange(order.size)
@@ -103,17 +117,25 @@ def shape_of(group: Group, codes: np.ndarray, certain: bool) -> Shape:
     exists = group.topics.partitions != NO_METADATA
     subscribed = group.prepared(subscriptions_by_topic) & exists
     counts = np.maximum(group.topics.partitions, 0)
-    topic = codes >> 32
-    subscribers = np.diff(starts)[topic]
-    ratio = counts[topic] / subscribers
-    in_turn = np.lexsort((codes & 0xFFFFFFFF, subscribers, -ratio))
+    subscribers = np.diff(starts)
     most = (subscribed @ counts)[group.members.subscription[order]]
     rank = group.members.names.rank[order]
     no_entry = np.zeros(order.size, dtype=np.bool_)
     return Shape(
-        order, rank, most, starts, number[members], subscribed, codes[in_turn], no_entry, NO_RACKS,
-        certain,
+        order, rank, most, starts, number[members], subscribed,
+        sort_partitions(codes, counts, subscribers), sort_partitions(again, counts, subscribers),
+        no_entry, NO_RACKS, certain,
     )  # fmt: skip
+
+
+def sort_partitions(codes: np.ndarray, counts: np.ndarray, subscribers: np.ndarray) -> np.ndarray:
+    """The codes sorted (``sortTopicIdPartitions``), equal ones as they stand.
+
+    ``counts``, ``subscribers``: partitions and subscribers of each topic.
+    """
+    topic = codes >> 32
+    ratio = counts[topic] / subscribers[topic]
+    return codes[np.lexsort((codes & 0xFFFFFFFF, subscribers[topic], -ratio))]
 
 
 def assign(group: Group) -> Assignment:
@@ -187,8 +209,8 @@ LENGTH, CLAIMS = 0, 1
 
 @njit
 def build(
-    order, rank, most, starts, members, subscribed, in_turn, no_entry, racks, partitions, first,
-    subscription, offsets, codes, rivals,
+    order, rank, most, starts, members, subscribed, in_turn, again, no_entry, racks, partitions,
+    first, subscription, offsets, codes, rivals,
 ):  # fmt: skip
     """(log, lost, state): see :func:`moves`."""
     size = codes.size + 2 * in_turn.size
@@ -211,7 +233,7 @@ def build(
         failure = NO_ENTRY
     if failure == FINE:
         failure = perform_reassignments(
-            in_turn, starts, members, partitions.size, first, most, rank, rivals, racks, holder,
+            again, starts, members, partitions.size, first, most, rank, rivals, racks, holder,
             nearby, state,
         )  # fmt: skip
     n = state.at[LENGTH]

@@ -40,7 +40,7 @@ from assignlab.assignors.kafka_server import (
     uniform,
 )
 from assignlab.group import NO_METADATA, Group
-from assignlab.jvm import collection_capacity, hash_map_order, hash_map_walk
+from assignlab.jvm import collection_capacity, hash_map_order, hash_map_slots
 
 
 def existing(group: Group) -> np.ndarray:
@@ -70,11 +70,16 @@ def shape(group: Group) -> heterogeneous_3_9.Shape:
         )
     topics = np.array(list(met), dtype=np.int64)
     topics = topics[hash_map_order(ids.hashes[topics], rank=ids.rank[topics])]
-    codes, certain = heterogeneous_3_9.walked_partitions(group, topics)
-    walk, still = hash_map_walk(
+    codes, _, certain = heterogeneous_3_9.walked_partitions(group, topics)
+    copied, certain = heterogeneous_3_9.refilled(
+        group, codes, collection_capacity(codes.size), certain
+    )
+    slots = hash_map_slots(
         heterogeneous_3_9.partition_hashes(group, codes), collection_capacity(codes.size)
     )
-    the_shape = heterogeneous_3_9.shape_of(group, codes[walk], certain and still)
+    the_shape = heterogeneous_3_9.shape_of(
+        group, copied, *heterogeneous_3_9.refilled(group, codes, slots, certain)
+    )
     order = the_shape.order
     racks = group.prepared(racks_3_7.rack_info)
     if racks.in_use:
