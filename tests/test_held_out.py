@@ -244,7 +244,11 @@ def test_a_set_that_is_emptied_and_filled_again_keeps_its_slots(ask, strategy):
         {
             "strategy": strategy,
             "members": [
-                {"id": "m1", "topics": ["A", "B", "C", "D", "_", "s"], "owned": [["_", 0], ["s", 0]]},
+                {
+                    "id": "m1",
+                    "topics": ["A", "B", "C", "D", "_", "s"],
+                    "owned": [["_", 0], ["s", 0]],
+                },
                 {"id": "m2", "topics": ["E", "F", "G", "H", "_", "s"]},
             ],
             "topics": [{"name": name, "partitions": 1, "id": id} for name, id in ids.items()],

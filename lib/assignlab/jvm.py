@@ -388,8 +388,8 @@ def hash_map_slots(hashes: np.ndarray, capacity: int = 16) -> int:
     """Slots of a ``HashMap`` or ``HashSet`` into which these keys were put, which it keeps when they
     are removed. A slot that gets crowded doubles a small table before it is full.
 
-    >>> hash_map_slots(np.arange(10)), hash_map_slots(np.arange(10) % 2), hash_map_slots(np.ones(10))
-    (16, 16, 64)
+    >>> [hash_map_slots(hashes) for hashes in (np.arange(10), np.arange(10) % 2, np.ones(10))]
+    [16, 16, 64]
     """
     spreads = spread_all(hashes)
     if was_crowded(spreads, capacity, 8):

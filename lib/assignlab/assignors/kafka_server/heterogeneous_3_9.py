@@ -92,9 +92,7 @@ def walked_partitions(group: Group, topics: np.ndarray) -> tuple[np.ndarray, int
     return codes[walk], hash_map_slots(hashes), certain
 
 
-def refilled(
-    group: Group, codes: np.ndarray, slots: int, certain: bool
-) -> tuple[np.ndarray, bool]:
+def refilled(group: Group, codes: np.ndarray, slots: int, certain: bool) -> tuple[np.ndarray, bool]:
     """The walk of a set with so many slots into which all partitions are put as a new set of them
     is walked (``codes``), and whether both are certain."""
     walk, still = hash_map_walk(partition_hashes(group, codes), slots)
