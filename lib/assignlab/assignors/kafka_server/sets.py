@@ -225,12 +225,16 @@ def _read(codes, hashes):
 
 @njit
 def in_slots(codes, slots):
-    """Whether partitions of one topic ascend and each is the number of its own slot: their set is
+    """Whether each partition of a claim has a slot behind that of the one before: then their set is
     walked as they stand."""
-    for k in range(1, codes.size):
-        if codes[k] <= codes[k - 1]:
+    before = -1
+    for code in codes:
+        partition = code & 0xFFFFFFFF
+        slot = (partition ^ (partition >> 16)) & (slots - 1)
+        if slot <= before:
             return False
-    return (codes[-1] & 0xFFFFFFFF) < min(slots, 1 << 16)
+        before = slot
+    return True
 
 
 @njit

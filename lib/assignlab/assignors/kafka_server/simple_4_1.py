@@ -223,42 +223,44 @@ def shape(group: Group) -> Shape:
 def share_topics(group: Group, claims: Claims) -> tuple[np.ndarray, np.ndarray, bool]:
     """(owners, codes, certain): in the order in which they enter the members' sets."""
     the_shape, ids = group.prepared(shape), group.prepared(sets.topic_ids)
-    keys, of, owners = by_hash_code(
-        the_shape, group.members.subscription, group.members.names.hashes, group.topics.partitions,
-        claims.starts,
-    )  # fmt: skip
-    chosen_again = bool((of == keys.size - 1).sum() > 1 or (of[-1:] != keys.size - 1).any())
-    known = present(keys, claims)
     partitions, starts = group.topics.partitions, claims.starts
-    lacking, met_again = topics_lacking(the_shape.met, partitions, starts, known)
-    topics = lacking[
-        hash_map_order(
-            ids.hashes[lacking], rank=ids.rank[lacking], newest_first=True, called_again=met_again
-        )
-    ]
-    new_keys, new_owners = deal(the_shape, topics, partitions, starts, known)
-    of = np.concatenate((of, keys.size + np.arange(new_keys.size)))
-    keys = np.concatenate((keys, new_keys))
-    owners = np.concatenate((owners, new_owners))
-    walk, certain = hash_map_walk(
-        simple.partition_hashes(group, keys), newest_first=True,
-        called_again=chosen_again and new_keys.size == 0,
+    subscription = group.members.subscription
+    keys, of, owners, called_again = by_hash_code(
+        the_shape.order, the_shape.offsets, the_shape.topics, subscription,
+        group.members.names.hashes, partitions, starts,
     )  # fmt: skip
-    return *combined(the_shape, group.members.subscription, keys, of, owners, walk, claims), certain
+    known = present(keys, claims.codes, starts)
+    lacking, met_again = topics_lacking(the_shape.met, partitions, starts, known)
+    if lacking.size > 0:
+        topics = lacking[
+            hash_map_order(
+                ids.hashes[lacking], rank=ids.rank[lacking], newest_first=True,
+                called_again=met_again,
+            )
+        ]  # fmt: skip
+        keys, of, owners = deal(
+            the_shape.starts, the_shape.members, topics, partitions, starts, known, keys, of, owners
+        )
+        called_again = False
+    walk, certain = hash_map_walk(
+        simple.partition_hashes(group, keys), newest_first=True, called_again=called_again
+    )
+    return *combined(the_shape.subscribed, subscription, keys, of, owners, walk, claims), certain
 
 
 @njit
-def by_hash_code(shape, subscription, hashes, partitions, starts):
-    """(keys, of, owners): the partitions that hash codes choose, as they are met first; of every
-    choice which of them it is, and whose."""
+def by_hash_code(order, offsets, named, subscription, hashes, partitions, starts):
+    """(keys, of, owners, called_again): the partitions that hash codes choose, as they are met
+    first; of every choice which of them it is, and whose; whether choices of known ones follow the
+    last new one. ``order``, ``offsets``, ``named``: of the :class:`Shape`."""
     place = np.full(starts[-1], -1, dtype=np.int64)
-    keys = np.empty(shape.order.size, dtype=np.int64)
-    of = np.empty(shape.order.size, dtype=np.int64)
-    owners = np.empty(shape.order.size, dtype=np.int64)
-    n = k = 0
-    for m in shape.order:
+    keys = np.empty(order.size, dtype=np.int64)
+    of = np.empty(order.size, dtype=np.int64)
+    owners = np.empty(order.size, dtype=np.int64)
+    n = k = last = 0
+    for m in order:
         s = subscription[m]
-        topics = shape.topics[shape.offsets[s] : shape.offsets[s + 1]]
+        topics = named[offsets[s] : offsets[s + 1]]
         size = 0
         for t in topics:
             size += partitions[t]
@@ -275,19 +277,20 @@ def by_hash_code(shape, subscription, hashes, partitions, starts):
             place[at] = n
             keys[n] = code
             n += 1
+            last = k
         of[k], owners[k] = place[at], m
         k += 1
-    return keys[:n], of[:k], owners[:k]
+    return keys[:n], of[:k], owners[:k], last + 1 < k
 
 
 @njit
-def present(keys, claims):
+def present(keys, held, starts):
     """bool[partitions]: those among the keys, or held."""
-    known = np.zeros(claims.starts[-1], dtype=np.bool_)
+    known = np.zeros(starts[-1], dtype=np.bool_)
     for code in keys:
-        known[claims.starts[code >> 32] + (code & 0xFFFFFFFF)] = True
-    for code in claims.codes:
-        known[claims.starts[code >> 32] + (code & 0xFFFFFFFF)] = True
+        known[starts[code >> 32] + (code & 0xFFFFFFFF)] = True
+    for code in held:
+        known[starts[code >> 32] + (code & 0xFFFFFFFF)] = True
     return known
 
 
@@ -309,27 +312,32 @@ def topics_lacking(met, partitions, starts, known):
 
 
 @njit
-def deal(shape, topics, partitions, starts, known):
-    """(codes, owners): what nobody has, dealt in turn to the subscribers of each topic."""
+def deal(first, members, topics, partitions, starts, known, keys, of, owners):
+    """(keys, of, owners) with what nobody has, dealt in turn to the subscribers of each topic,
+    ``members[first[t]:first[t + 1]]``."""
     most = 0
     for t in topics:
         most += partitions[t]
-    codes = np.empty(most, dtype=np.int64)
-    owners = np.empty(most, dtype=np.int64)
+    new_keys = np.empty(most, dtype=np.int64)
+    new_owners = np.empty(most, dtype=np.int64)
     n = 0
     for t in topics:
-        members = shape.members[shape.starts[t] : shape.starts[t + 1]]
+        readers = members[first[t] : first[t + 1]]
         turn = 0
         for p in range(partitions[t]):
             if not known[starts[t] + p]:
-                codes[n], owners[n] = (t << 32) + p, members[turn % members.size]
+                new_keys[n], new_owners[n] = (t << 32) + p, readers[turn % readers.size]
                 n += 1
                 turn += 1
-    return codes[:n], owners[:n]
+    return (
+        np.concatenate((keys, new_keys[:n])),
+        np.concatenate((of, keys.size + np.arange(n))),
+        np.concatenate((owners, new_owners[:n])),
+    )
 
 
 @njit
-def combined(shape, subscription, keys, of, owners, walk, claims):
+def combined(subscribed, subscription, keys, of, owners, walk, claims):
     """(owners, codes): the new ones as their map is walked, then those that are held."""
     starts = claims.starts
     size = owners.size + claims.holders.size
@@ -347,7 +355,7 @@ def combined(shape, subscription, keys, of, owners, walk, claims):
         code = claims.codes[k]
         if not new[starts[code >> 32] + (code & 0xFFFFFFFF)]:
             for m in claims.holders[claims.offsets[k] : claims.offsets[k + 1]]:
-                if shape.subscribed[subscription[m], code >> 32]:
+                if subscribed[subscription[m], code >> 32]:
                     all_owners[n], codes[n] = m, code
                     n += 1
     return all_owners[:n], codes[:n]
