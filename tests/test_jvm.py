@@ -189,7 +189,7 @@ def left(case):
     """Our answer to removals: (positions, certain)."""
     hashes, rank = keys_of(case)
     gone = np.array([~step for step in case["steps"]], dtype=np.int64)
-    return jvm.hash_map_order_without(hashes, gone, rank).tolist(), True
+    return jvm.hash_map_walk_without(hashes, gone, rank=rank)[0].tolist(), True
 
 
 def answer(case):

@@ -367,26 +367,26 @@ def hash_map_order(
     return hash_map_walk(hashes, capacity, rank, newest_first, called_again)[0]
 
 
-def hash_map_order_without(
-    hashes: np.ndarray, removed: np.ndarray, rank: np.ndarray | None = None
-) -> np.ndarray:
-    """The order of a ``HashMap`` of default size whose keys were put and then in part removed.
+def hash_map_walk_without(
+    hashes: np.ndarray, removed: np.ndarray, capacity: int = 16, rank: np.ndarray | None = None
+) -> tuple[np.ndarray, bool]:
+    """:func:`hash_map_walk` of a map whose keys were put and then in part removed.
 
     ``removed``: int64[n], positions in ``hashes`` in the order in which they were removed; in a
-    tree a removal turns the order of those that stay. Returns the positions of these.
+    tree a removal turns the order of those that stay. The order has only the positions of these.
     """
-    order, crowded = _walk_uncrowded(hashes, 16, False, False)
+    order, crowded = _walk_uncrowded(hashes, capacity, False, False)
     if crowded:
         gone = tuple(removed.tolist())
-        return tree_bins.walk(spread_all(hashes), rank, 16, False, False, gone)[0]
+        return tree_bins.walk(spread_all(hashes), rank, capacity, False, False, gone)
     stays = np.ones(order.size, dtype=np.bool_)
     stays[removed] = False
-    return order[stays[order]]
+    return order[stays[order]], True
 
 
 def hash_map_slots(hashes: np.ndarray, capacity: int = 16) -> int:
-    """Slots of a ``HashMap`` or ``HashSet`` into which these keys were put, which it keeps when they
-    are removed. A slot that gets crowded doubles a small table before it is full.
+    """Slots of a ``HashMap`` or ``HashSet`` into which these keys were put; it keeps them when the
+    keys are removed. A slot that gets crowded doubles a small table before it is full.
 
     >>> [hash_map_slots(hashes) for hashes in (np.arange(10), np.arange(10) % 2, np.ones(10))]
     [16, 16, 64]

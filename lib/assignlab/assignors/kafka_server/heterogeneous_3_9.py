@@ -39,7 +39,14 @@ from assignlab.assignors.kafka_server.racks_3_7 import (
 from assignlab.compiled import inner, njit
 from assignlab.errors import OriginalError
 from assignlab.group import NO_METADATA, Group
-from assignlab.jvm import hash_map_slots, hash_map_walk, signed
+from assignlab.jvm import (
+    collection_capacity,
+    hash_map_slots,
+    hash_map_walk_without,
+    signed,
+    spread_all,
+    was_crowded,
+)
 
 FINE, LEFT_OVER, EMPTY_SET, MOVED_BACK, NO_TAKER, NO_ENTRY = range(6)
 FAILURES = {
@@ -51,12 +58,17 @@ FAILURES = {
 }
 
 
+EMPTY = np.empty(0, dtype=np.int64)
+
+
 class Shape(NamedTuple):
     """Members are numbered in hash order. ``order``: member indices; ``rank``: places by member id;
     ``most``: how many partitions each can have; ``starts``, ``members``: subscribers of each topic,
     ascending; ``subscribed``: bool[subscriptions, topics], only topics that exist; ``sorted``:
     codes of all partitions of subscribed topics, in the order in which they are given out, and
-    ``again`` in that in which they are moved; ``no_entry``: bool[members], members without topics of which the release trips over; ``racks``:
+    ``again`` in that in which they are moved, those of one subscriber left out; ``unassigned``: the
+    set of the former, whose order may turn when something is removed from it if it is ``crowded``;
+    ``no_entry``: bool[members], members without topics of which the release trips over; ``racks``:
     members by number; ``certain``: whether Java fixes the order.
     """
 
@@ -68,35 +80,42 @@ class Shape(NamedTuple):
     subscribed: np.ndarray
     sorted: np.ndarray
     again: np.ndarray
+    unassigned: "Filling"
+    crowded: bool
     no_entry: np.ndarray
     racks: Racks
     certain: bool
 
 
+class Filling(NamedTuple):
+    """A ``HashSet`` is filled with ``codes``, int64[n], in this order; it has ``capacity`` slots
+    when that begins."""
+
+    codes: np.ndarray
+    capacity: int = 16
+
+
 def shape(group: Group) -> Shape:
     """What is the same whatever the members hold."""
-    topics = group.prepared(sets.topics_subscribed)
-    codes, slots, certain = walked_partitions(group, topics)
-    return shape_of(group, codes, *refilled(group, codes, slots, certain))
+    return shape_of(group, partitions_of(group, group.prepared(sets.topics_subscribed)))
 
 
-def walked_partitions(group: Group, topics: np.ndarray) -> tuple[np.ndarray, int, bool]:
-    """All partitions of some topics as their ``HashSet`` is walked, its slots, and whether Java
-    fixes the walk."""
+def partitions_of(group: Group, topics: np.ndarray) -> np.ndarray:
+    """The codes of all partitions of some topics, topic by topic: int64[n]."""
     counts = group.topics.partitions[topics]
     topic = np.repeat(topics, counts)
     partition = np.arange(topic.size) - np.repeat(np.cumsum(counts) - counts, counts)
-    codes = (topic << 32) + partition
-    hashes = partition_hashes(group, codes)
-    walk, certain = hash_map_walk(hashes)
-    return codes[walk], hash_map_slots(hashes), certain
+    return (topic << 32) + partition
 
 
-def refilled(group: Group, codes: np.ndarray, slots: int, certain: bool) -> tuple[np.ndarray, bool]:
-    """The walk of a set with so many slots into which all partitions are put as a new set of them
-    is walked (``codes``), and whether both are certain."""
-    walk, still = hash_map_walk(partition_hashes(group, codes), slots)
-    return codes[walk], certain and still
+def walked(group: Group, filled: Filling, removed: np.ndarray = EMPTY) -> tuple[np.ndarray, bool]:
+    """The codes as the set is walked once some (codes, in turn) are removed from it, and whether
+    Java fixes that."""
+    by_code = np.argsort(filled.codes)
+    gone = by_code[np.searchsorted(filled.codes, removed, sorter=by_code)]
+    hashes = partition_hashes(group, filled.codes)
+    walk, certain = hash_map_walk_without(hashes, gone, filled.capacity)
+    return filled.codes[walk], certain
 
 
 def partition_hashes(group: Group, codes: np.ndarray) -> np.ndarray:
@@ -105,9 +124,12 @@ def partition_hashes(group: Group, codes: np.ndarray) -> np.ndarray:
     return signed(31 * (31 + ids[codes >> 32]) + (codes & 0xFFFFFFFF)).astype(np.int32)
 
 
-def shape_of(group: Group, codes: np.ndarray, again: np.ndarray, certain: bool) -> Shape:
-    """The shape from the partitions as the set of unassigned ones is walked, the first time and when
-    it is filled again; without racks."""
+def shape_of(group: Group, codes: np.ndarray, copied: bool = False) -> Shape:
+    """The shape from all partitions of subscribed topics as they enter a set, without racks.
+
+    That set, or a copy of it, is the one of the unassigned partitions. It is empty when all have
+    owners, and filled again with the partitions of a new set; then those of one subscriber go.
+    """
     order = group.prepared(orders.members_by_hash)
     number = np.empty_like(order)
     number[order] = np.arange(order.size)
@@ -116,13 +138,20 @@ def shape_of(group: Group, codes: np.ndarray, again: np.ndarray, certain: bool) 
     subscribed = group.prepared(subscriptions_by_topic) & exists
     counts = np.maximum(group.topics.partitions, 0)
     subscribers = np.diff(starts)
-    most = (subscribed @ counts)[group.members.subscription[order]]
-    rank = group.members.names.rank[order]
-    no_entry = np.zeros(order.size, dtype=np.bool_)
+    new, certain = walked(group, Filling(codes))
+    unassigned = Filling(new, collection_capacity(new.size)) if copied else Filling(codes)
+    first, still = walked(group, unassigned)
+    hashes = partition_hashes(group, unassigned.codes)
+    fixed, _ = walked(group, Filling(codes[subscribers[codes >> 32] < 2]))
+    slots = hash_map_slots(hashes, unassigned.capacity)
+    again, fine = walked(group, Filling(new, slots), fixed)
     return Shape(
-        order, rank, most, starts, number[members], subscribed,
-        sort_partitions(codes, counts, subscribers), sort_partitions(again, counts, subscribers),
-        no_entry, NO_RACKS, certain,
+        order, group.members.names.rank[order],
+        (subscribed @ counts)[group.members.subscription[order]], starts, number[members],
+        subscribed, sort_partitions(first, counts, subscribers),
+        sort_partitions(again, counts, subscribers), unassigned,
+        was_crowded(spread_all(hashes), unassigned.capacity, 8),
+        np.zeros(order.size, dtype=np.bool_), NO_RACKS, certain and still and fine,
     )  # fmt: skip
 
 
@@ -175,13 +204,32 @@ def moves(group: Group, the_shape: Shape) -> tuple[sets.Held, np.ndarray, np.nda
     """
     held = sets.held(group)
     codes = sets.read(group, held.offsets, held.codes, the_shape.order)
+    in_turn = the_shape.sorted
+    if the_shape.crowded and codes.size > 0 and not the_shape.racks.in_use:
+        in_turn = without_kept(group, the_shape, held.offsets, codes)
     log, lost, state = build(
-        *the_shape[:-1], group.topics.partitions, group.prepared(sets.dense_starts),
-        group.members.subscription, held.offsets, codes, held.rivals,
+        *the_shape[:6], in_turn, the_shape.again, the_shape.no_entry, the_shape.racks,
+        group.topics.partitions, group.prepared(sets.dense_starts), group.members.subscription,
+        held.offsets, codes, held.rivals,
     )  # fmt: skip
     if state != FINE:
         raise OriginalError(*FAILURES[state])
     return held, log, lost
+
+
+def without_kept(
+    group: Group, the_shape: Shape, offsets: np.ndarray, codes: np.ndarray
+) -> np.ndarray:
+    """``sorted`` of the :class:`Shape`, without what members keep, which was removed before."""
+    there = np.isin(codes, the_shape.unassigned.codes)
+    kept: dict[int, None] = {}
+    for m in the_shape.order.tolist():
+        claim = slice(offsets[m], offsets[m + 1])
+        reads = the_shape.subscribed[group.members.subscription[m], codes[claim] >> 32]
+        kept.update(dict.fromkeys(codes[claim][there[claim] & reads].tolist()))
+    left, _ = walked(group, the_shape.unassigned, np.array(list(kept), dtype=np.int64))
+    subscribers = np.diff(the_shape.starts)
+    return sort_partitions(left, np.maximum(group.topics.partitions, 0), subscribers)
 
 
 class State(NamedTuple):
@@ -211,7 +259,7 @@ def build(
     first, subscription, offsets, codes, rivals,
 ):  # fmt: skip
     """(log, lost, state): see :func:`moves`."""
-    size = codes.size + 2 * in_turn.size
+    size = codes.size + in_turn.size + again.size
     state = State(
         np.full(first[-1], -1, dtype=np.int64), np.zeros(order.size, dtype=np.int64),
         np.zeros(order.size, dtype=np.int64), np.empty((size, 3), dtype=np.int64),

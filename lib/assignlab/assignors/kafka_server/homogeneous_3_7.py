@@ -22,7 +22,7 @@ from assignlab.assignors.kafka_server.racks_3_7 import candidates, rack_info, ra
 from assignlab.compiled import inner, njit
 from assignlab.errors import OriginalError
 from assignlab.group import NO_METADATA, Group
-from assignlab.jvm import hash_map_order_without
+from assignlab.jvm import hash_map_walk_without
 
 FULL = -1
 
@@ -68,9 +68,10 @@ def in_turn(group: Group, unfilled: np.ndarray, filled: np.ndarray) -> np.ndarra
     names = group.members.names
     place = np.empty(len(names), dtype=np.int64)
     place[unfilled] = np.arange(unfilled.size)
-    return unfilled[
-        hash_map_order_without(names.hashes[unfilled], place[filled], names.rank[unfilled])
-    ]
+    walk, _ = hash_map_walk_without(
+        names.hashes[unfilled], place[filled], rank=names.rank[unfilled]
+    )
+    return unfilled[walk]
 
 
 @njit

@@ -40,7 +40,7 @@ from assignlab.assignors.kafka_server import (
     uniform,
 )
 from assignlab.group import NO_METADATA, Group
-from assignlab.jvm import collection_capacity, hash_map_order, hash_map_slots
+from assignlab.jvm import collection_capacity, hash_map_order
 
 
 def existing(group: Group) -> np.ndarray:
@@ -70,16 +70,8 @@ def shape(group: Group) -> heterogeneous_3_9.Shape:
         )
     topics = np.array(list(met), dtype=np.int64)
     topics = topics[hash_map_order(ids.hashes[topics], rank=ids.rank[topics])]
-    codes, _, certain = heterogeneous_3_9.walked_partitions(group, topics)
-    copied, certain = heterogeneous_3_9.refilled(
-        group, codes, collection_capacity(codes.size), certain
-    )
-    slots = hash_map_slots(
-        heterogeneous_3_9.partition_hashes(group, codes), collection_capacity(codes.size)
-    )
-    the_shape = heterogeneous_3_9.shape_of(
-        group, copied, *heterogeneous_3_9.refilled(group, codes, slots, certain)
-    )
+    codes = heterogeneous_3_9.partitions_of(group, topics)
+    the_shape = heterogeneous_3_9.shape_of(group, codes, copied=True)
     order = the_shape.order
     racks = group.prepared(racks_3_7.rack_info)
     if racks.in_use:
