@@ -20,6 +20,7 @@ died: the runner believes it and not the notebook's metadata.
 import base64
 import html
 import io
+import itertools
 import json
 import math
 import os
@@ -168,7 +169,7 @@ class Study:
             frame.to_csv(part, index=False)
         with whole(files[1]) as part:
             frame.to_parquet(part, index=False)
-        shown = frame.head(ROWS_SHOWN).to_html(index=False, border=0, na_rep="-")
+        shown = _texts_left(frame.head(ROWS_SHOWN))
         if len(frame) > ROWS_SHOWN:
             caption += f" (the first {ROWS_SHOWN} of {len(frame)} rows; all are in {name}.csv)"
         head, tail = shown.split(">", 1)
@@ -290,6 +291,26 @@ def provenance(record: dict) -> str:
     if record["seed"] is not None:
         parts.append(f"seed {record['seed']}")
     return ", ".join([*parts, f"{record['seconds']:.1f} s"])
+
+
+def _texts_left(frame) -> str:
+    """The frame as HTML, numbers to the right and everything else to the left.
+
+    >>> import pandas as pd
+    >>> cells = re.findall("<t[hd][> ].*", _texts_left(pd.DataFrame({"n": [1], "of": ["a"]})))
+    >>> print(*cells, sep=chr(10))
+    <th>n</th>
+    <th style="text-align:left">of</th>
+    <td>1</td>
+    <td style="text-align:left">a</td>
+    """
+    numbers = frame.select_dtypes("number").columns
+    left = itertools.cycle([column not in numbers for column in frame.columns])
+    return re.sub(
+        "<(t[hd])>",
+        lambda tag: f'<{tag[1]} style="text-align:left">' if next(left) else tag[0],
+        frame.to_html(index=False, border=0, na_rep="-"),
+    )
 
 
 def _display(data: dict, details: dict | None = None):
