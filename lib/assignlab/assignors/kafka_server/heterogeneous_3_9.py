@@ -7,11 +7,11 @@ Partitions come by partitions per subscriber (most first), then by subscribers (
 by number; what is still equal stands in the order of a ``HashSet<TopicIdPartition>``.
 
 Then all partitions are put into that set again, which may have grown, and gone through in the same
-order, again and again: where some subscriber has
-at least two less than the owner, the partition moves to the subscriber that has least, and is done
-with. That ends when nothing moves or the group is balanced. Movements are recorded so that, instead
-of a move against an earlier one of the same topic, the partition that came can be sent back; but
-the check of these records is the wrong way round, and such a move ends in an exception.
+order, again and again: where some subscriber has at least two less than the owner, the partition
+moves to the subscriber that has least, and is done with. That ends when nothing moves or the group
+is balanced. Movements are recorded so that, instead of a move against an earlier one of the same
+topic, the partition that came can be sent back; but the check of these records is the wrong way
+round, and such a move ends in an exception.
 
 3.7 did the same with racks (:mod:`~assignlab.assignors.kafka_server.racks_3_7`), where they count:
 what is held by a member in none of its racks is not kept at first. Partitions that nobody keeps go
@@ -66,8 +66,8 @@ class Shape(NamedTuple):
     ``most``: how many partitions each can have; ``starts``, ``members``: subscribers of each topic,
     ascending; ``subscribed``: bool[subscriptions, topics], only topics that exist; ``sorted``:
     codes of all partitions of subscribed topics, in the order in which they are given out, and
-    ``again`` in that in which they are moved, those of one subscriber left out; ``unassigned``: the
-    set of the former, whose order may turn when something is removed from it if it is ``crowded``;
+    ``again`` in that in which they are moved; ``unassigned``: the set of the former, which grows
+    when it is filled again, and turns when something is removed, only if it is ``crowded``;
     ``no_entry``: bool[members], members without topics of which the release trips over; ``racks``:
     members by number; ``certain``: whether Java fixes the order.
     """
@@ -138,19 +138,23 @@ def shape_of(group: Group, codes: np.ndarray, copied: bool = False) -> Shape:
     subscribed = group.prepared(subscriptions_by_topic) & exists
     counts = np.maximum(group.topics.partitions, 0)
     subscribers = np.diff(starts)
-    new, certain = walked(group, Filling(codes))
-    unassigned = Filling(new, collection_capacity(new.size)) if copied else Filling(codes)
-    first, still = walked(group, unassigned)
+    unassigned = Filling(codes)
+    new, certain = first, still = walked(group, unassigned)
+    if copied:
+        unassigned = Filling(new, collection_capacity(new.size))
+        first, still = walked(group, unassigned)
+    again, fine = first, True
     hashes = partition_hashes(group, unassigned.codes)
-    fixed, _ = walked(group, Filling(codes[subscribers[codes >> 32] < 2]))
-    slots = hash_map_slots(hashes, unassigned.capacity)
-    again, fine = walked(group, Filling(new, slots), fixed)
+    crowded = was_crowded(spread_all(hashes), unassigned.capacity, 8)
+    if crowded:
+        fixed, _ = walked(group, Filling(codes[subscribers[codes >> 32] < 2]))
+        slots = hash_map_slots(hashes, unassigned.capacity)
+        again, fine = walked(group, Filling(new, slots), fixed)
     return Shape(
         order, group.members.names.rank[order],
         (subscribed @ counts)[group.members.subscription[order]], starts, number[members],
         subscribed, sort_partitions(first, counts, subscribers),
-        sort_partitions(again, counts, subscribers), unassigned,
-        was_crowded(spread_all(hashes), unassigned.capacity, 8),
+        sort_partitions(again, counts, subscribers), unassigned, crowded,
         np.zeros(order.size, dtype=np.bool_), NO_RACKS, certain and still and fine,
     )  # fmt: skip
 

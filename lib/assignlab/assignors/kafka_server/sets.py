@@ -27,6 +27,7 @@ from assignlab.jvm import (
     Uuid,
     collection_capacity,
     hash_map_order,
+    spread,
     spread_all,
     table_size,
     utf16,
@@ -229,8 +230,7 @@ def in_slots(codes, slots):
     walked as they stand."""
     before = -1
     for code in codes:
-        partition = code & 0xFFFFFFFF
-        slot = (partition ^ (partition >> 16)) & (slots - 1)
+        slot = spread(code & 0xFFFFFFFF) & (slots - 1)
         if slot <= before:
             return False
         before = slot
