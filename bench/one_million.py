@@ -10,12 +10,15 @@ import resource
 import sys
 import time
 
-from assignlab import assignors, metrics, warm
-from assignlab.assignment import Assignment
-from assignlab.events import history, join
-from assignlab.examples import claiming
-from assignlab.group import Group
-from assignlab.scenarios import Scenario, member_id, topics_of_bucket
+from assignlab import assignors
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import Group
+from assignlab.published.examples import claiming
+from assignlab.replay import metrics
+from assignlab.replay.events import join
+from assignlab.replay.history import history
+from assignlab.replay.scenarios import Scenario, member_id, topics_of_bucket
+from assignlab.sweep import load
 
 EVENTS = (
     "JOIN_ONE", "LEAVE_ONE", "CRASH", "JOIN_MANY", "LEAVE_MANY", "TOPIC_CREATED", "TOPIC_DELETED",
@@ -60,7 +63,7 @@ def rebalance(strategy: str, group: Group) -> tuple[Assignment, float]:
 
 def main() -> None:
     for strategy in sys.argv[1:] or STRATEGIES:
-        warm.load(strategy)
+        load.load(strategy)
         for subscription in SHAPES:
             for event, before, after in after_events(subscription):
                 held, fresh = rebalance(strategy, before)

@@ -19,10 +19,13 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from assignlab import assignors, rebalance, simulate, sweep, warm
-from assignlab.scenarios import Scenario
-from assignlab.spark import cores, session
-from assignlab.study import FOLDER_VARIABLE
+
+from assignlab import assignors, sweep
+from assignlab.local.project import FOLDER_VARIABLE, cores
+from assignlab.replay.records import cost, records
+from assignlab.replay.scenarios import Scenario
+from assignlab.sweep import load, slices
+from assignlab.sweep.spark import session
 
 EVENTS = (
     "FULL", "STABLE", "JOIN_ONE", "LEAVE_ONE", "JOIN_MANY", "LEAVE_MANY", "CRASH", "RETURN",
@@ -48,7 +51,7 @@ def on_spark(asked, strategies, slices: int | None = None) -> tuple[float, list[
 def in_processes(pool, asked, strategies, folder: Path) -> tuple[float, list[Path]]:
     """(seconds, files) of the same work in plain processes, each with a file of its own."""
     began = time.perf_counter()
-    costs = [rebalance.cost(scenario, len(strategies)) for scenario in asked]
+    costs = [cost(scenario, len(strategies)) for scenario in asked]
     dealt = sweep.deal(costs, 3 * cores())
     slices = [[] for _ in range(3 * cores())]
     for number, scenario in enumerate(asked):
@@ -60,22 +63,22 @@ def in_processes(pool, asked, strategies, folder: Path) -> tuple[float, list[Pat
 
 def play_slice(jobs, strategies, file: Path) -> Path:
     """Play one slice without Spark and without children; runs in a process of the pool."""
-    with pq.ParquetWriter(file, simulate.SCHEMA) as writer:
+    with pq.ParquetWriter(file, slices.SCHEMA) as writer:
         rows = []
         for number, scenario in jobs:
-            rows += [(number, *row) for row in rebalance.records(scenario, strategies)]
-            if len(rows) >= simulate.ROWS_PER_BATCH:
-                writer.write_batch(simulate.record_batch(rows))
+            rows += [(number, *row) for row in records(scenario, strategies)]
+            if len(rows) >= slices.ROWS_PER_BATCH:
+                writer.write_batch(slices.record_batch(rows))
                 rows = []
         if rows:
-            writer.write_batch(simulate.record_batch(rows))
+            writer.write_batch(slices.record_batch(rows))
     return file
 
 
 def ready(strategies) -> None:
     """Load the compiled code into a process of the pool."""
     for strategy in strategies:
-        warm.load(strategy)
+        load.load(strategy)
 
 
 def content(files) -> tuple[int, int]:
@@ -86,8 +89,8 @@ def content(files) -> tuple[int, int]:
     """
     count, digest = 0, 0
     for file in files:
-        for batch in pq.ParquetFile(file).iter_batches(columns=simulate.SCHEMA.names):
-            frame = pa.Table.from_batches([batch]).cast(simulate.SCHEMA).to_pandas()
+        for batch in pq.ParquetFile(file).iter_batches(columns=slices.SCHEMA.names):
+            frame = pa.Table.from_batches([batch]).cast(slices.SCHEMA).to_pandas()
             hashes = pd.util.hash_pandas_object(frame, index=False, categorize=True)
             count += len(frame)
             digest = (digest + int(hashes.sum())) % 2**64

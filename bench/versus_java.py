@@ -16,14 +16,16 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
+
 from assignlab import assignors
-from assignlab.assignment import partition_of, topic_of
-from assignlab.assignors.kafka_server import sets
-from assignlab.document import parse
-from assignlab.examples import claiming
-from assignlab.group import Claims, Group
-from assignlab.jvm import Names
-from assignlab.oracle import Original, OriginalTimedOut, digest, original_of, spec_document
+from assignlab.assignors.kafka_server.parts import sets
+from assignlab.group.assignment import partition_of, topic_of
+from assignlab.group.document import parse
+from assignlab.group.model import Claims, Group
+from assignlab.jvm.names import Names
+from assignlab.proof.bench_groups import digest, spec_document
+from assignlab.proof.originals import Original, OriginalTimedOut, original_of
+from assignlab.published.examples import claiming
 
 SIZES = {  # topics, partitions of each, members
     "S": (10, 10, 10),
@@ -89,7 +91,7 @@ def built(strategy: str, spec: dict) -> Group:
 
 def renewed(group: Group) -> Group:
     """The same group as a new object that has prepared nothing yet."""
-    topics, members = group.topics, group.members
+    topics, members = group.topics, group.sent
     return Group(
         replace(topics, names=Names(topics.names.names)),
         replace(members, names=Names(members.names.names)),

@@ -1,9 +1,10 @@
 """What several tests ask for: one Spark session, a folder for tables, ours beside an original."""
 
 import pytest
-from assignlab.document import answer
-from assignlab.java import NoJava, java_home
-from assignlab.oracle import Originals, OriginalsUnavailable
+
+from assignlab.assignors.answer import answer
+from assignlab.local.java import NoJava, java_home
+from assignlab.proof.originals import Originals, OriginalsUnavailable
 
 
 def java_missing() -> bool:
@@ -23,7 +24,7 @@ def spark():
     with pytest.MonkeyPatch.context() as environment:
         environment.delenv("SPARK_REMOTE", raising=False)
         environment.setenv("SPARK_MASTER", "local[2]")
-        from assignlab.spark import session
+        from assignlab.sweep.spark import session
 
         running = session()
     yield running

@@ -5,7 +5,9 @@ import json
 import matplotlib
 import pandas as pd
 import pytest
+
 from assignlab import study
+from assignlab.local.project import FOLDER_VARIABLE, OUTPUTS_VARIABLE, RUN_ID_VARIABLE
 
 matplotlib.use("agg")
 
@@ -13,9 +15,9 @@ matplotlib.use("agg")
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     """A project folder, and no runner around."""
-    monkeypatch.setattr(study, "project", lambda: tmp_path)
-    monkeypatch.delenv(study.FOLDER_VARIABLE, raising=False)
-    monkeypatch.delenv(study.RUN_ID_VARIABLE, raising=False)
+    monkeypatch.setenv(OUTPUTS_VARIABLE, str(tmp_path / "outputs"))
+    monkeypatch.delenv(FOLDER_VARIABLE, raising=False)
+    monkeypatch.delenv(RUN_ID_VARIABLE, raising=False)
     return tmp_path
 
 
@@ -65,8 +67,8 @@ def test_without_a_runner_the_results_go_to_the_projects_adhoc_folder(project, s
 
 
 def test_the_runner_names_folder_and_run(project, monkeypatch, shown):
-    monkeypatch.setenv(study.FOLDER_VARIABLE, str(project / "there"))
-    monkeypatch.setenv(study.RUN_ID_VARIABLE, "abc")
+    monkeypatch.setenv(FOLDER_VARIABLE, str(project / "there"))
+    monkeypatch.setenv(RUN_ID_VARIABLE, "abc")
     made = study.begin("01_first", {})
     made.answer("Yes.")
     made.finish()

@@ -4,15 +4,54 @@ Every command imports what it needs when it is called: help, a check of the set-
 parameter does not wait for numba or Spark.
 """
 
+import shlex
 import sys
 from pathlib import Path
 
 import click
 
 import assignlab
+from assignlab.errors import AssignlabError
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class Commands(click.Group):
+    """Commands of which a refusal is told in one line, with exit code 2."""
+
+    def invoke(self, context):
+        try:
+            return super().invoke(context)
+        except AssignlabError as refusal:
+            complain(refusal)
+            sys.exit(2)
+
+
+def complain(text):
+    click.echo(f"assignlab: {text}", err=True)
+
+
+def count(name, default, text=None, least=1):
+    """An option that takes a whole number from ``least`` on."""
+    return click.option(
+        name, type=click.IntRange(least), default=default, show_default=True, help=text
+    )
+
+
+def seed(default=0):
+    return count("--seed", default, least=0)
+
+
+def chosen(default):
+    """Options that name strategies."""
+    return click.option(
+        "--strategy",
+        "chosen",
+        multiple=True,
+        metavar="NAME",
+        help=f"Only this one; may be given several times [default: {default}].",
+    )
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(assignlab.__version__)
 def main():
     """Partition-assignment strategies of message queues, exact, swept and studied."""
@@ -21,18 +60,21 @@ def main():
 @main.command()
 def doctor():
     """Check what is needed to run here; one line per problem, with its remedy."""
-    from assignlab.doctor import report
-    from assignlab.study import project
+    from assignlab.local.doctor import report
+    from assignlab.local.project import project
 
     sys.exit(report(str(project())))
 
 
 @main.command()
-def warm():
-    """Compile the strategies once, so that no run waits for it."""
-    from assignlab.warm import main as warm_all
+@click.argument("strategies", nargs=-1, metavar="[STRATEGY]...")
+def warm(strategies):
+    """Compile strategies once, so that no run waits for it; all of them where none is named."""
+    from assignlab import warm
 
-    warm_all()
+    for strategy in strategies:
+        _refuse_unknown(strategy)
+    warm.main(strategies)
 
 
 @main.command()
@@ -53,18 +95,12 @@ def warm():
     metavar="NAME VALUE",
     help="Set a parameter of the named notebooks; lists as YAML: -p members '[2, 4]'.",
 )
-@click.option(
-    "--jobs",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Notebooks at a time; each sweep uses all cores by itself.",
-)
+@count("--jobs", 1, "Notebooks at a time; each sweep uses all cores by itself.")
 @click.option(
     "--timeout",
     type=click.FloatRange(0, min_open=True),
     metavar="SECONDS",
-    help="Longest time for one notebook.",
+    help="Longest time for one notebook, at most 1e9.",
 )
 @click.option(
     "--resume/--force",
@@ -72,12 +108,18 @@ def warm():
     show_default=True,
     help="Skip notebooks whose results are complete and unchanged, or run them again.",
 )
+@click.option(
+    "--compile-ahead",
+    is_flag=True,
+    help="Have what notebooks need compiled while the first one runs, as make study does.",
+)
 @click.option("--list", "listing", is_flag=True, help="List notebooks, parameters and state only.")
 @click.option(
     "--outputs",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=click.Path(file_okay=False),
+    envvar="ASSIGNLAB_OUTPUTS",
     metavar="DIR",
-    help="Where the results go [default: outputs of the project].",
+    help="Where the results go [default: $ASSIGNLAB_OUTPUTS, or outputs of the project].",
 )
 @click.option(
     "--project",
@@ -86,36 +128,61 @@ def warm():
     metavar="DIR",
     help="The folder that has notebooks/ and params/.",
 )
-def run(notebooks, scale, passed, jobs, timeout, resume, listing, outputs, root):
+def run(notebooks, scale, passed, jobs, timeout, resume, compile_ahead, listing, outputs, root):
     """Run notebooks through Papermill; all of them where none is named.
 
     Exit code: 0 if every notebook completed and left its results, 1 if not, 2 if a parameter or a
     name was refused before anything started.
     """
     from assignlab import runner
-    from assignlab.doctor import folder_problem
-    from assignlab.study import project
+    from assignlab.local.doctor import folder_problem
+    from assignlab.local.project import folder_named, project
 
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that lacks a character shows its code.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
     root = (root or project()).resolve()
-    place = runner.Place(root, (outputs or root / "outputs").resolve(), scale)
     try:
+        if timeout is not None and not timeout <= 1e9:
+            raise runner.Refused([f"--timeout: expected at most 1e9 seconds, got {timeout:g}"])
+        place = runner.Place(root, folder_named(outputs or str(root / "outputs")), scale)
         plans = runner.plan(place, notebooks, passed)
-    except runner.Refused as refusal:
-        for line in refusal.lines:
+    except ValueError as refusal:
+        for line in getattr(refusal, "lines", [str(refusal)]):
             click.echo(f"assignlab: {line}", err=True)
         sys.exit(2)
     if listing:
         runner.print_list(place, plans)
         return
-    if problem := folder_problem(str(place.outputs)):
+    if problem := folder_problem(str(place.folder)):
         click.echo(f"assignlab: {problem}", err=True)
         sys.exit(2)
-    sys.exit(runner.run(place, plans, jobs=jobs, timeout=timeout, resume=resume))
+    try:
+        sys.exit(runner.run(place, plans, jobs, timeout, resume, compile_ahead))
+    except OSError as error:
+        click.echo(f"assignlab: {error}", err=True)
+        sys.exit(1)
 
 
 @main.command()
-@click.option("--strategy", metavar="NAME", help="Answer every document with this strategy.")
-@click.option(
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path), metavar="COPY_TO")
+def notebooks(folder):
+    """Copy the notebooks and their parameter files to a folder of yours.
+
+    Exit code: 0 if they are there, 2 if a file of that name was there before.
+    """
+    from assignlab.runner.collection import copy_to
+
+    try:
+        count = copy_to(folder)
+    except (ValueError, OSError) as error:
+        click.echo(f"assignlab: {error}", err=True)
+        sys.exit(2)
+    click.echo(f"{count} files copied; now: cd {shlex.quote(str(folder))} && assignlab run")
+
+
+documents = click.option(
     "--input",
     "source",
     type=click.File("rb"),
@@ -123,29 +190,56 @@ def run(notebooks, scale, passed, jobs, timeout, resume, listing, outputs, root)
     metavar="FILE",
     help="JSON lines to read [default: standard input].",
 )
+
+
+@main.command()
+@click.option("--strategy", metavar="NAME", help="Answer every document with this strategy.")
+@documents
 def assign(strategy, source):
     """Read one group document per line, write one assignment per line.
 
     Exit code: 0 if every document was understood, 1 if not (the other lines are answered), 2 if
     the strategy does not exist.
     """
+    from assignlab.assignors.answer import solve
+
+    _refuse_unknown(strategy)
+    sys.exit(_converse(source, lambda document: solve(document, strategy)))
+
+
+@main.command()
+@click.option("--strategy", metavar="NAME", help="Add what this strategy gives, and its regrets.")
+@documents
+def optimum(strategy, source):
+    """Read one group document per line, write its optimum per line, proven.
+
+    Least sum of squares of partitions per member, then fewest moves against the claims (owned);
+    and the front, every pair of the two that no assignment beats in both. Exit codes as assign's.
+    """
+    from assignlab.replay.beside import solve
+
+    _refuse_unknown(strategy)
+    sys.exit(_converse(source, lambda document: solve(document, strategy)))
+
+
+def _refuse_unknown(strategy):
     from assignlab import assignors
-    from assignlab.document import converse
-    from assignlab.errors import UnknownName
 
     if strategy is not None:
-        try:
-            assignors.get(strategy)
-        except UnknownName as error:
-            click.echo(f"assignlab: {error}", err=True)
-            sys.exit(2)
+        assignors.get(strategy)
+
+
+def _converse(source, reply_to):
+    """Answer the lines of a file; the exit code."""
+    from assignlab.assignors.answer import converse
+
     failures = converse(
         iter(source.readline, b""),
         lambda text: print(text, flush=True),
         lambda text: print(f"assignlab: {text}", file=sys.stderr, flush=True),
-        strategy,
+        reply_to,
     )
-    sys.exit(1 if failures else 0)
+    return 1 if failures else 0
 
 
 @main.command()
@@ -164,38 +258,18 @@ def strategies(form):
 
 
 @main.command()
-@click.option(
-    "--histories",
-    type=click.IntRange(1),
-    default=100,
-    show_default=True,
-    help="Random histories per strategy; each has several states.",
-)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@click.option(
-    "--strategy",
-    "chosen",
-    multiple=True,
-    metavar="NAME",
-    help="Only this one; may be given several times [default: all that have an original].",
-)
-@click.option(
-    "--jobs",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="So many strategies at a time, each with originals of its own.",
-)
+@count("--histories", 100, "Random histories per strategy; each has several states.")
+@seed()
+@chosen("all that have an original")
+@count("--jobs", 1, "So many strategies at a time, each with originals of its own.")
 def verify(histories, seed, chosen, jobs):
     """Play fresh random histories through our strategies and the live originals, and compare.
 
     Needs Java 17 and Maven, which fetches the originals' jars. Exit code: 0 without a difference,
     1 with one, 2 if a name is unknown or the originals cannot be run.
     """
-    from assignlab import assignors
-    from assignlab import verify as comparison
-    from assignlab.errors import UnknownName
-    from assignlab.oracle import OriginalsUnavailable, has_original
+    from assignlab.proof import verify as comparison
+    from assignlab.proof.originals import known
 
     def progress(strategy, done):
         if sys.stderr.isatty() or done % 100 == 0:
@@ -203,41 +277,24 @@ def verify(histories, seed, chosen, jobs):
                 f"\r{strategy}: {done}/{histories} histories", end="", file=sys.stderr, flush=True
             )
 
-    names = chosen or [name for name in assignors.names() if has_original(name)]
     different = False
-    try:
-        if jobs > 1:
-            reports = comparison.run_many(names, histories, seed, jobs)
-        else:
-            reports = comparison.run(names, histories, seed, progress)
-        for report in reports:
-            print(file=sys.stderr)
-            click.echo(report.line())
-            for difference in report.differences:
-                different = True
-                click.echo(comparison.show(difference))
-    except (UnknownName, OriginalsUnavailable, KeyError) as error:
-        click.echo(f"assignlab: {error.args[0]}", err=True)
-        sys.exit(2)
+    if jobs > 1:
+        reports = comparison.run_many(chosen or known(), histories, seed, jobs)
+    else:
+        reports = comparison.run(chosen or known(), histories, seed, progress)
+    for report in reports:
+        print(file=sys.stderr)
+        click.echo(report.line())
+        for difference in report.differences:
+            different = True
+            click.echo(comparison.show(difference))
     sys.exit(1 if different else 0)
 
 
 @main.command()
-@click.option(
-    "--assignments",
-    type=click.IntRange(1),
-    default=10_000,
-    show_default=True,
-    help="Assignments over all strategies together.",
-)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@click.option(
-    "--strategy",
-    "chosen",
-    multiple=True,
-    metavar="NAME",
-    help="Only this one; may be given several times [default: all].",
-)
+@count("--assignments", 10_000, "Assignments over all strategies together.")
+@seed()
+@chosen("all")
 @click.option("--step", type=click.IntRange(0), help="Play one state of one strategy again.")
 @click.option(
     "--defects",
@@ -252,14 +309,9 @@ def fuzz(assignments, seed, chosen, step, plant):
     1 if not, 2 if a name is unknown.
     """
     from assignlab import assignors
-    from assignlab import fuzz as fuzzing
-    from assignlab.errors import UnknownName
+    from assignlab.proof import fuzz as fuzzing
 
-    try:
-        names = [assignors.get(name).name for name in chosen] or assignors.names()
-    except UnknownName as error:
-        click.echo(f"assignlab: {error}", err=True)
-        sys.exit(2)
+    names = [assignors.get(name).name for name in chosen] or assignors.names()
     if plant:
         click.echo(fuzzing.defects_table(fuzzing.plant(seed=seed)))
         return
@@ -268,3 +320,131 @@ def fuzz(assignments, seed, chosen, step, plant):
             raise click.UsageError("--step needs one --strategy")
         sys.exit(fuzzing.show_step(names[0], seed, step, click.echo))
     sys.exit(fuzzing.show(names, assignments, seed, click.echo))
+
+
+@main.group()
+def proof():
+    """How we know: ask the originals, record their answers, put ours before Kafka's tests.
+
+    Most need Java 17 and Maven; exit code 2 where the originals cannot be run. See also verify and
+    fuzz.
+    """
+
+
+@proof.command()
+@click.option("--quick", is_flag=True, help="Leave out what asserts nothing.")
+@click.option("--defects", "all_defects", is_flag=True, help="Plant defects too, a run for each.")
+@click.option("--defect", "planted", multiple=True, metavar="NAME", help="Plant only this one.")
+def judge(quick, all_defects, planted):
+    """Let Kafka's own tests judge our assignments; exit code 1 if a case fails."""
+    from assignlab.proof import judge as kafkas_tests
+
+    sys.exit(kafkas_tests.main(quick, list(kafkas_tests.DEFECTS) if all_defects else planted))
+
+
+@proof.command()
+@click.argument("strategies", nargs=-1, metavar="[STRATEGY]...")
+@count("--states", 2400, "States per strategy; histories are played to their ends.")
+@seed(20261120)
+@click.option("--folder", type=click.Path(path_type=Path), help="[default: tests/golden]")
+def golden(strategies, states, seed, folder):
+    """Record the originals' answers anew, for some strategies or all."""
+    from assignlab.proof import golden as vectors
+    from assignlab.proof.originals import known
+
+    vectors.main(strategies or known(), states, seed, folder or vectors.FOLDER)
+
+
+@proof.command()
+@click.option("--record", is_flag=True, help="Record the answers anew.")
+def museum(record):
+    """Ask every release about the museum's exhibits; exit code 1 if an answer has changed."""
+    from assignlab.published import museum as exhibits
+
+    sys.exit(exhibits.main(record))
+
+
+@proof.command()
+@click.option("--record", is_flag=True, help="Record the answers anew.")
+def scorecard(record):
+    """Ask the originals about the scorecard's claims; exit code 1 if an answer has changed."""
+    from assignlab.published import scorecard as claims
+
+    sys.exit(claims.main(record))
+
+
+@proof.command()
+@click.argument("strategies", nargs=-1, metavar="[STRATEGY]...")
+@count("--histories", 150)
+@seed(1)
+def versions(strategies, histories, seed):
+    """Compare every release with the one before."""
+    from assignlab.proof import versions as releases
+
+    releases.main(strategies or releases.compared(), histories, seed)
+
+
+@proof.command()
+@click.argument("kinds", nargs=-1, metavar="[range|roundrobin|sticky|cooperative-sticky]...")
+@count("--histories", 40)
+@seed(1)
+def clients(kinds, histories, seed):
+    """Compare assignors of one name in several clients with Java's."""
+    from assignlab.proof import clients as others
+
+    others.main(kinds or others.KINDS, histories, seed)
+
+
+@proof.command()
+@click.argument("name")
+def defects(name):
+    """Answer group documents as assign does, with a planted defect."""
+    from assignlab.proof import defects as planted
+
+    planted.main(name)
+
+
+@proof.command()
+@click.argument("names", nargs=-1, metavar="[PARTITIONER]...")
+@click.option("--check", is_flag=True, help="Compare ours on fresh histories instead.")
+@seed(1)
+@count("--records", 3000, "Records per partitioner.")
+def partitioners(names, check, seed, records):
+    """Record the answers of the original partitioners anew, or check ours."""
+    from assignlab.proof import partitioner_originals
+
+    sys.exit(partitioner_originals.main(names, check, seed, records))
+
+
+@main.group()
+def group():
+    """Your own group: read what tools print about it, see it.
+
+    SOURCE is a file or - for standard input; several add to each other. docs/your-group.md says
+    which commands give which text.
+    """
+
+
+@group.command("document")
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+def group_document(sources):
+    """Print the groups that the sources tell of as group documents, one per line.
+
+    Exit code: 1 if a text is not understood, 2 if it cannot be opened.
+    """
+    from assignlab.groups import commands
+
+    sys.exit(commands.documents(sources, click.echo, complain))
+
+
+@group.command("show")
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@click.option("--json", "as_json", is_flag=True, help="As JSON, one array of groups.")
+def group_show(sources, as_json):
+    """Show the groups that the sources tell of: sizes, gap, idle members, topics.
+
+    Exit code: 1 if a text is not understood, 2 if it cannot be opened.
+    """
+    from assignlab.groups import commands
+
+    sys.exit(commands.show(sources, as_json, click.echo, complain))

@@ -3,7 +3,8 @@
 A strategy is sequential code over integer arrays. ``njit`` compiles it on first use and keeps the
 machine code on disk; with ``NUMBA_DISABLE_JIT=1`` the same source runs as plain Python.
 The cache lies beside the source. Where that folder cannot be written (a read-only installation, a
-zip on a Spark executor) it lies in a folder of the user's temporary directory instead.
+zip on a Spark executor) it lies in the user's cache folder instead, closed to others: numba unpickles
+what it finds there.
 
 Machine code holds what a function calls, too. Numba looks only at the function's own file to tell
 whether the code on disk is still right; here a change in any file of the library that this one
@@ -13,10 +14,11 @@ imports makes it compile anew.
 import hashlib
 import os
 import re
-import tempfile
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+
+from assignlab.local.private import cache_folder
 
 
 def _writable(folder: Path) -> bool:
@@ -24,11 +26,10 @@ def _writable(folder: Path) -> bool:
 
 
 if "NUMBA_CACHE_DIR" not in os.environ and not _writable(Path(__file__).parent):
-    user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
-    os.environ["NUMBA_CACHE_DIR"] = str(Path(tempfile.gettempdir()) / f"assignlab-numba-{user}")
+    os.environ["NUMBA_CACHE_DIR"] = os.path.join(cache_folder(), "numba")
 
-import numba  # noqa: E402  (reads NUMBA_CACHE_DIR when it is imported)
-from numba.extending import register_jitable  # noqa: E402
+import numba
+from numba.extending import register_jitable
 
 IMPORT = re.compile(
     r"^from (assignlab[\w.]*) import (\([^)]*\)|[^\n]*)|^import (assignlab[\w.]*)", re.MULTILINE
@@ -37,7 +38,7 @@ IMPORT = re.compile(
 
 def njit(function):
     """Compile ``function`` with numba, cached on disk, without the interpreter lock."""
-    compiled = numba.njit(cache=True, nogil=True)(function)
+    compiled = numba.njit(cache=True, nogil=True, _nrt=True)(function)
     file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     if file is not None:  # not there under NUMBA_DISABLE_JIT
         # The version is compared before anything is unpickled, which an older source may prevent.
@@ -52,7 +53,16 @@ def inner(function):
     and none from Python, which takes a quarter off the time that compiling takes. Called from
     Python it runs as plain Python.
     """
-    return register_jitable(no_cfunc_wrapper=True)(function)
+    return register_jitable(no_cfunc_wrapper=True, _nrt=True)(function)
+
+
+def leaf(function):
+    """:func:`inner` for steps that make no arrays and return none, neither parts of arrays.
+
+    Numba counts the references to every array that a step takes out of a tuple; in a short step
+    that costs more than the step. Here nothing is counted.
+    """
+    return register_jitable(no_cfunc_wrapper=True, _nrt=False)(function)
 
 
 @cache

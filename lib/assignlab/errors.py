@@ -16,6 +16,20 @@ class DocumentError(AssignlabError):
         self.reason = reason
 
 
+class TextError(AssignlabError):
+    """A pasted text is not understood: where, and what was expected there.
+
+    ``line`` and ``column`` count from 1, characters and not bytes.
+    """
+
+    def __init__(self, source: str, line: int, column: int, reason: str):
+        super().__init__(f"{source}:{line}:{column}: {reason}")
+        self.source = source
+        self.line = line
+        self.column = column
+        self.reason = reason
+
+
 class OriginalError(AssignlabError):
     """The original throws (or never ends) on this group; ``original`` is its exception's class."""
 

@@ -21,76 +21,21 @@ import base64
 import html
 import io
 import itertools
-import json
 import math
 import os
-import platform
 import re
-import subprocess
 import time
-from contextlib import contextmanager
 from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
-from uuid import uuid4
 
-import assignlab
+from assignlab.local.files import whole, write_json
+from assignlab.local.project import RUN_ID_VARIABLE, git_state, outputs, run_folder, versions
 
-FOLDER_VARIABLE = "ASSIGNLAB_RUN_FOLDER"
-RUN_ID_VARIABLE = "ASSIGNLAB_RUN_ID"
 RECORD = "record.json"
-
-PACKAGES = ("pyspark", "numba", "numpy", "pandas", "pyarrow", "seaborn", "matplotlib", "papermill")
 ROWS_SHOWN = 60
 ANSWER_STYLE = (
     "border-left:.3em solid #0173b2;padding:.6em 1em;margin:1em 0;font-size:1.2em;line-height:1.4"
 )
-
-
-def project() -> Path:
-    """The project's folder: that of the editable installation, or else the working directory."""
-    root = Path(assignlab.__file__).resolve().parents[2]
-    return root if (root / "pyproject.toml").is_file() else Path.cwd()
-
-
-def versions() -> dict[str, str]:
-    """Name -> version of what the numbers depend on: assignlab, Python and the packages used."""
-    found = {"assignlab": assignlab.__version__, "python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
-
-
-def git_state() -> str | None:
-    """The project's commit, with ``-dirty`` where files differ from it; None without git."""
-    command = ["git", "-C", str(project()), "describe", "--always", "--dirty", "--exclude=*"]
-    try:
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=10)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return answer.stdout.strip() or None
-
-
-@contextmanager
-def whole(path: Path):
-    """A temporary path beside `path` that takes its place at the end: whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{uuid4().hex[:8]}.part")
-    try:
-        yield part
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def write_json(path: Path, document) -> None:
-    """Write a JSON document, whole or not at all. Raises ValueError on NaN and infinities."""
-    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
-    with whole(path) as part:
-        part.write_text(text + "\n", encoding="utf-8")
 
 
 def plain(value) -> bool:
@@ -131,8 +76,7 @@ def begin(notebook: str, variables) -> "Study":
     """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", notebook):
         raise ValueError(f"not a notebook's name: {notebook!r}")
-    folder = os.environ.get(FOLDER_VARIABLE)
-    folder = Path(folder) if folder else project() / "outputs" / "adhoc" / notebook
+    folder = run_folder() or outputs() / "adhoc" / notebook
     return Study(notebook, folder, parameters_among(variables), os.environ.get(RUN_ID_VARIABLE))
 
 
@@ -147,9 +91,9 @@ class Study:
         self.folder = folder
         self.parameters = parameters
         self._run_id = run_id
-        self._results = {}
+        self._results: dict[str, dict] = {}
         self._failures = 0
-        self._answer = None
+        self._answer = ""
         self._started = datetime.now(UTC)
         self._clock = time.monotonic()
         folder.mkdir(parents=True, exist_ok=True)
@@ -247,7 +191,7 @@ class Study:
 
         Raises ValueError where the notebook gave no answer.
         """
-        if self._answer is None:
+        if not self._answer:
             raise ValueError("the notebook gave no answer: call answer(...) before finish()")
         seconds = round(time.monotonic() - self._clock, 3)
         record = {

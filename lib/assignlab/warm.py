@@ -6,78 +6,65 @@ small histories through every strategy calls all of them.
 
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from concurrent.futures import ProcessPoolExecutor
-from functools import cache
 from multiprocessing import get_context
 
 from assignlab import assignors
 from assignlab.compiled import below
-from assignlab.events import history
-from assignlab.rebalance import records
-from assignlab.scenarios import Scenario
-from assignlab.spark import cores
+from assignlab.group import group
+from assignlab.local.project import cores
+from assignlab.optimum import front, least, optimum, regret
+from assignlab.replay.history import history
+from assignlab.sweep.load import SCENARIOS, load
 
-SCENARIOS = (
-    Scenario(
-        members=3, topics=3, partitions=7, ids="plain",
-        events=("FULL", "JOIN_ONE", "CRASH", "RETURN", "TOPIC_CREATED", "PARTITIONS_ADDED"),
-    ),
-    Scenario(
-        members=6, topics=6, partitions=12, subscription="HETEROGENEOUS_NESTED",
-        events=("FULL", "JOIN_ONE", "UNSUBSCRIBE", "LEAVE_ONE"),
-    ),
-    Scenario(
-        members=3, topics=2, partitions=8, static=True, racks=2,
-        events=("FULL", "LEAVE_ONE", "JOIN_ONE"),
-    ),
-)  # fmt: skip
-"""Small histories that lead through every compiled function: equal and different subscriptions,
-claims old and new, static members, racks."""
+LONGEST = "cooperative-sticky"
+"""The strategy that takes longest to compile."""
 
 
-LARGEST = "cooperative-sticky"
-"""Takes longest to compile, and shares little with those of other houses."""
+def main(names: Collection[str] = ()) -> None:
+    """Load strategies, with a line for each on stderr, on all cores; all, where none is named.
 
-
-@cache
-def load(strategy: str) -> None:
-    """Have everything that the strategy needs in this process, compiled or from the cache."""
-    for scenario in SCENARIOS:
-        for _ in records(scenario, [strategy]):
-            pass
-
-
-def main() -> None:
-    """Load every strategy, with a line for each on stderr, on all cores.
-
-    Strategies of one house share compiled functions, so one process takes them one after the
+    Strategies of one system share compiled functions, so one process takes them one after the
     other; two at once would compile the same functions twice.
     """
     began = time.monotonic()
-    names = assignors.names()
-    first, *others = names
-    tell(f"{len(names)} strategies on {cores()} cores; what is compiled already takes no time")
+    everything = not names
+    first, *others = names or assignors.names()
+    tell(f"{len(others) + 1} strategies on {cores()} cores; what is compiled already takes no time")
     with ProcessPoolExecutor(cores(), mp_context=get_context("spawn")) as pool:
-        # The house of the largest begins with what needs nothing of the others. Meanwhile the first
-        # goes before the rest: what all share, measures above all, is compiled once then.
-        *rest, large = sorted(houses(others), key=lambda house: LARGEST in house)
-        jobs = [pool.submit(load_house, large, LARGEST)]
+        # Everything waits for the longest, so it starts at once, with its assignments alone. What
+        # all strategies share, above all the measures, is compiled beside it by the first strategy;
+        # the others come when that is done, and find it.
+        systems = by_system(others)
+        jobs = [pool.submit(load_longest_first, s) for s in systems if LONGEST in s]
         pool.submit(timed, [first]).result()
-        jobs += [pool.submit(load_timeline), *(pool.submit(timed, house) for house in rest)]
+        jobs += [pool.submit(load_timeline), pool.submit(load_optimum)] if everything else []
+        jobs += [pool.submit(timed, system) for system in systems if LONGEST not in system]
         for job in jobs:
             job.result()
     tell(f"done in {time.monotonic() - began:.1f} s")
 
 
-def load_house(names: Iterable[str], largest: str) -> None:
-    """Load strategies, the assignments of one of them first, which nobody measures yet."""
+def load_longest_first(names: Iterable[str]) -> None:
+    """Load strategies, and before them the assignments of the longest, without measuring them."""
     began = time.monotonic()
     for scenario in SCENARIOS:
         for moment in history(scenario):
-            assignors.get(largest).assign(moment.group)
-    tell(f"{largest}, its assignments {time.monotonic() - began:.1f} s")
+            assignors.get(LONGEST).assign(moment.group)
+    tell(f"{LONGEST}, its assignments {time.monotonic() - began:.1f} s")
     timed(names)
+
+
+def load_optimum() -> None:
+    """Have the optimum's code compiled, with a line for it."""
+    began = time.monotonic()
+    claims = [("t", 0), ("t", 1), ("u", 0)]
+    both = group({"t": 2, "u": 1}, {"a": ["t", "u"], "b": ["t"]}, {"a": claims, "b": claims[:1]})
+    regret(both, optimum(both).assignment)
+    front(both)
+    least(both)
+    tell(f"optimum {time.monotonic() - began:.1f} s")
 
 
 def load_timeline() -> None:
@@ -95,11 +82,11 @@ def load_timeline() -> None:
     tell(f"timeline {time.monotonic() - began:.1f} s")
 
 
-def houses(names: Iterable[str]) -> list[list[str]]:
-    """The names by the package that their strategies are in, largest package first.
+def by_system(names: Iterable[str]) -> list[list[str]]:
+    """The names by the package of their system.
 
-    A house that builds on another one comes after those that do not: what it shares is compiled by
-    then.
+    First come those that use the fewest modules outside their package, so that what others share is
+    compiled by the time they need it; among these the one with the most strategies.
     """
     found: dict[str, list[str]] = {}
     shared: dict[str, set[str]] = {}

@@ -1,4 +1,4 @@
-"""The strategies, discovered: one module each, in the house of the system it comes from.
+"""The strategies, discovered: one module each, in the folder of the system it comes from.
 
 A module is a strategy if it has an attribute ``STRATEGY``. Nothing lists them by hand, so adding
 one touches its own file only. Discovery works from a zip, as on a Spark executor.
@@ -8,16 +8,13 @@ import json
 import pkgutil
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+from assignlab.assignors.strategy import Strategy
 from assignlab.errors import UnknownName
-
-if TYPE_CHECKING:
-    from assignlab.strategy import Strategy
 
 
 @cache
-def strategies() -> dict[str, "Strategy"]:
+def strategies() -> dict[str, Strategy]:
     """All strategies by name, sorted by system and name."""
     found = []
     for module in pkgutil.walk_packages(__path__, __name__ + "."):
@@ -36,7 +33,7 @@ def names() -> list[str]:
     return list(strategies())
 
 
-def get(name: str) -> "Strategy":
+def get(name: str) -> Strategy:
     """The strategy of that name; :class:`~assignlab.errors.UnknownName` says the nearest one."""
     try:
         return strategies()[name]
@@ -54,7 +51,7 @@ def table(form: str = "text") -> str:
             f"{s.first} to {s.last}",
             s.protocol,
             "yes" if s.sticky else "no",
-            s.source,
+            f"{s.source} ({s.original.replace(':', ' ')})" if s.original else s.source,
         )
         for s in strategies().values()
     ]

@@ -14,9 +14,9 @@ from importlib import import_module
 
 import numpy as np
 
-from assignlab import hashes
 from assignlab.errors import UnknownName
-from assignlab.hashes import Keys
+from assignlab.producers import hashes
+from assignlab.producers.hashes import Keys
 from assignlab.producers.partitioner import NONE, Partitioner, Records, Topics, topics
 
 
@@ -94,7 +94,7 @@ def partitions_of(
 ) -> np.ndarray:
     """The partition of every record that a new producer sends to one topic: int64[n].
 
-    ``keys``: bytes, texts and None, or :class:`~assignlab.hashes.Keys`. ``available``: the
+    ``keys``: bytes, texts and None, or :class:`~assignlab.producers.hashes.Keys`. ``available``: the
     partitions that have a leader (all). ``seed`` decides the draws. ``explicit``: partitions that
     records name, None for those that do not. ``new_batch`` bool[n]: where the buffer has no batch
     with room at the partition chosen first. State over several calls, several topics, bytes and

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from assignlab.compiled import inner, njit
-from assignlab.hashes import no_keys
 from assignlab.producers.draws import next_positive
+from assignlab.producers.hashes import no_keys
 from assignlab.producers.kafka_hash import JAVA_EXPLICIT, by_murmur2
 from assignlab.producers.partitioner import NONE, Partitioner, Records, State, Topics, topics
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from assignlab.compiled import inner
-from assignlab.hashes import Keys, murmur2
+from assignlab.producers.hashes import Keys, murmur2
 
 JAVA_EXPLICIT = ("IllegalArgumentException", "TimeoutException")
 """A record refuses a negative partition; for one that the topic lacks the producer waits for other

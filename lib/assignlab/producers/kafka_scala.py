@@ -12,8 +12,8 @@ import numpy as np
 
 from assignlab.compiled import njit
 from assignlab.errors import OriginalError
-from assignlab.hashes import java_strings
 from assignlab.producers.draws import random_int, scrambled
+from assignlab.producers.hashes import java_strings
 from assignlab.producers.kafka_hash import to_positive
 from assignlab.producers.partitioner import NONE, Partitioner, Records, State, Topics
 

@@ -9,8 +9,8 @@ number when it gets its first record, with a key or without, and is counted up b
 import numpy as np
 
 from assignlab.compiled import inner, njit
-from assignlab.hashes import MASK, MURMUR2_SEED, Keys, M, murmur2
 from assignlab.producers.draws import thread_local_int
+from assignlab.producers.hashes import MASK, MURMUR2_SEED, Keys, M, murmur2
 from assignlab.producers.kafka_hash import in_turn, to_positive
 from assignlab.producers.partitioner import NONE, Partitioner, Records, State, Topics
 

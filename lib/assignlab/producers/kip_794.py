@@ -14,8 +14,8 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
+from assignlab.local.project import cores
 from assignlab.producers.delivery import Delivery, Setting, deliver
-from assignlab.spark import cores
 
 RECORDS, RATE, VALUE_BYTES, SLEEP_MS = 122_880, 2048.0, 512, 20.0
 MEGABYTE = 1024 * 1024
@@ -101,7 +101,7 @@ def latencies(response_ms: float, records: int = RECORDS, seed: int = 0) -> pd.D
                 "share": shares,
                 "ms": np.quantile(run(name, response_ms, records, seed).latency_ms, shares),
             }
-        )  # fmt: skip
+        )
         for name in CONFIGURATIONS
     ]
     return pd.concat(frames, ignore_index=True)

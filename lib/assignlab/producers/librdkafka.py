@@ -9,8 +9,8 @@ is left out here.
 
 import numpy as np
 
-from assignlab.hashes import crc32, fnv1a
 from assignlab.producers.drawn import empty_keys, hashed_or_drawn
+from assignlab.producers.hashes import crc32, fnv1a
 from assignlab.producers.kafka_hash import by_murmur2
 from assignlab.producers.partitioner import Partitioner, Records, State, Topics
 

@@ -16,15 +16,59 @@ import numpy as np
 import pandas as pd
 
 from assignlab import assignors, producers
-from assignlab.assignment import partition_of, topic_of
 from assignlab.errors import UnknownName
-from assignlab.group import group
-from assignlab.hashes import Keys, keys, numbered
+from assignlab.group.assignment import partition_of, topic_of
+from assignlab.group.plain import group
+from assignlab.producers.hashes import Keys, keys, numbered
 
-SYLLABLES = (
-    "an ar be da de el en er ga he in ka la le li ma me mi na ne no on or pa ra re ri ro sa se si "
-    "so sta ta te ti to tu un ur va ve vi wa ya za"
-).split()
+SYLLABLES = [
+    "an",
+    "ar",
+    "be",
+    "da",
+    "de",
+    "el",
+    "en",
+    "er",
+    "ga",
+    "he",
+    "in",
+    "ka",
+    "la",
+    "le",
+    "li",
+    "ma",
+    "me",
+    "mi",
+    "na",
+    "ne",
+    "no",
+    "on",
+    "or",
+    "pa",
+    "ra",
+    "re",
+    "ri",
+    "ro",
+    "sa",
+    "se",
+    "si",
+    "so",
+    "sta",
+    "ta",
+    "te",
+    "ti",
+    "to",
+    "tu",
+    "un",
+    "ur",
+    "va",
+    "ve",
+    "vi",
+    "wa",
+    "ya",
+    "za",
+]
 KINDS = ("words", "numbers", "uuids")
 
 

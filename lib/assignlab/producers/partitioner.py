@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.errors import OriginalError
-from assignlab.hashes import Keys
 from assignlab.producers.draws import generator
+from assignlab.producers.hashes import Keys
 
 NONE = 1 << 40
 """No number yet: a counter that has not started, a topic without a sticky partition."""

@@ -7,9 +7,9 @@ The argument is a text here (its ``String.hashCode``); the remainder's sign is d
 import numpy as np
 
 from assignlab.errors import OriginalError
-from assignlab.hashes import java_strings
 from assignlab.producers.drawn import drawn_below
 from assignlab.producers.draws import scrambled
+from assignlab.producers.hashes import java_strings
 from assignlab.producers.partitioner import Partitioner, Records, State, Topics
 
 

@@ -8,8 +8,8 @@ key get a draw of Go's generator, seeded with the time, which is not reproduced.
 import numpy as np
 
 from assignlab.compiled import njit
-from assignlab.hashes import fnv1a
 from assignlab.producers.drawn import hashed_or_drawn
+from assignlab.producers.hashes import fnv1a
 from assignlab.producers.kafka_hash import by_murmur2, to_positive
 from assignlab.producers.librdkafka import by_crc32, by_fnv1a
 from assignlab.producers.partitioner import Partitioner, Records, State, Topics

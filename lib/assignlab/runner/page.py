@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from assignlab.local.files import whole
 from assignlab.runner.plan import Notebook
-from assignlab.study import whole
 
 TEMPLATES = Path(__file__).parent / "templates"
 PAGE_SUFFIX = ".html"

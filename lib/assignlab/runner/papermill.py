@@ -4,16 +4,15 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
-import psutil
 import yaml
 
+from assignlab.local.project import FOLDER_VARIABLE, OUTPUTS_VARIABLE, RUN_ID_VARIABLE
+from assignlab.runner import guard
 from assignlab.runner.plan import Plan
-from assignlab.study import FOLDER_VARIABLE, RUN_ID_VARIABLE
 
 CELL = re.compile(r"Executing Cell (\d+)-+")
 # Later kernels warn at every start that they listen on TCP; here they do so on the loopback only.
@@ -21,65 +20,51 @@ KERNEL_CONFIG = "c.IPKernelApp.log_level = 40\n"
 
 
 class Processes:
-    """The Papermill processes that run now, so that an interrupt can end them all."""
+    """The runs that go on now, so that an interrupt can end them all.
 
-    def __init__(self):
+    lock: descriptor of the runner's lock, which each run holds to its end. outputs: the folder for
+    what no run owns, such as Spark's files.
+    """
+
+    def __init__(self, lock: int, outputs: Path):
+        self._held = lock
+        self._shared = {OUTPUTS_VARIABLE: str(outputs)}
         self._lock = threading.Lock()
-        self._running = set()
+        self._running: set[str] = set()
         self.stopped = False
 
     def start(self, command: list[str], environment: dict) -> subprocess.Popen | None:
-        """Start one; None once `stop` was called."""
+        """Start one, with a guard; None once `stop` was called."""
         with self._lock:
             if self.stopped:
                 return None
-            # A session of its own: Ctrl-C reaches the runner alone, which then ends the others.
-            process = subprocess.Popen(
-                command,
-                env=environment,
-                stdin=subprocess.DEVNULL,
+            self._running.add(environment[RUN_ID_VARIABLE])
+            return subprocess.Popen(
+                guard.guarded(command),
+                env=environment | self._shared,
+                stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
                 errors="replace",
+                # A session of its own: Ctrl-C reaches the runner alone, which then ends the others.
                 start_new_session=True,
+                pass_fds=(self._held,),
             )
-            self._running.add(process)
-            return process
 
-    def ended(self, process: subprocess.Popen) -> None:
+    def end(self, run_id: str) -> None:
+        """End all processes of one run, whichever are left."""
+        guard.end({run_id})
         with self._lock:
-            self._running.discard(process)
+            self._running.discard(run_id)
 
     def stop(self) -> None:
         """End all and let no other start."""
         with self._lock:
             self.stopped = True
-            running = list(self._running)
-        for process in running:
-            end_tree(process.pid)
-
-
-def end_tree(pid: int) -> None:
-    """End a process and all that it started: the kernel, its Java machine, the Python workers.
-
-    The kernel has a session of its own, so a signal to the process group would miss it.
-    """
-    try:
-        root = psutil.Process(pid)
-        tree = [*root.children(recursive=True), root]
-    except psutil.NoSuchProcess:
-        return
-    for process in tree:
-        try:
-            process.terminate()
-        except psutil.NoSuchProcess:
-            continue
-    for process in psutil.wait_procs(tree, timeout=5)[1]:
-        try:
-            process.kill()
-        except psutil.NoSuchProcess:
-            continue
+            running = set(self._running)
+        if running:
+            guard.end(running)
 
 
 def command(plan: Plan, folder: Path, scratch: Path) -> list[str]:
@@ -87,11 +72,20 @@ def command(plan: Plan, folder: Path, scratch: Path) -> list[str]:
     values = scratch / "parameters.yaml"
     values.write_text(yaml.safe_dump(plan.values, allow_unicode=True), encoding="utf-8")
     return [
-        sys.executable, "-m", "papermill",
-        str(plan.notebook.path), str(folder / f"{plan.name}.ipynb"),
+        sys.executable, "-P", "-m", "papermill",
+        literal(plan.notebook.path), literal(folder / f"{plan.name}.ipynb"),
         "--kernel", "python3", "--cwd", str(scratch), "--parameters_file", str(values),
         "--log-output", "--no-progress-bar",
     ]  # fmt: skip
+
+
+def literal(path: Path) -> str:
+    """The path for Papermill, which fills parameters into what stands in braces.
+
+    >>> literal(Path("a{seed}")).format(seed=7)
+    'a{seed}'
+    """
+    return str(path).replace("{", "{{").replace("}", "}}")
 
 
 def environment(folder: Path, run_id: str, scratch: Path) -> dict[str, str]:
@@ -105,6 +99,8 @@ def environment(folder: Path, run_id: str, scratch: Path) -> dict[str, str]:
         FOLDER_VARIABLE: str(folder),
         RUN_ID_VARIABLE: run_id,
         "IPYTHONDIR": str(profile.parent),
+        # Not in the home folder, which may be read-only.
+        "JUPYTER_RUNTIME_DIR": str(scratch / "jupyter"),
         # python3 is the kernel of this environment, whatever the user has registered by that name.
         "JUPYTER_PATH": os.pathsep.join(filter(None, [kernels, os.environ.get("JUPYTER_PATH")])),
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
@@ -119,35 +115,37 @@ def execute(
     processes: Processes,
     timeout: float | None,
     said: Callable[[str], None],
-) -> tuple[int | None, bool]:
-    """Run the notebook. Returns (exit code, or None if stopped before it began; timed out).
+) -> tuple[int | None, str | None]:
+    """Run the notebook; its working directory is the folder ``.scratch`` beside `folder`.
 
-    said: called with every line that the process prints; all of them are kept in ``run.log``.
+    Returns its exit code (None if stopped before it began), and why it was ended before its time
+    (None if it was not). said: called with every line that the process prints; all of them are kept
+    in ``run.log``.
     """
-    with tempfile.TemporaryDirectory(prefix="assignlab-") as temporary:
-        scratch = Path(temporary)
-        process = processes.start(
-            command(plan, folder, scratch), environment(folder, run_id, scratch)
-        )
-        if process is None:
-            return None, False
-        expired = threading.Event()
+    scratch = folder.with_name(".scratch")
+    scratch.mkdir()
+    process = processes.start(command(plan, folder, scratch), environment(folder, run_id, scratch))
+    if process is None or process.stdout is None:
+        return None, None
+    reason = None
 
-        def expire():
-            expired.set()
-            end_tree(process.pid)
+    def expire():
+        nonlocal reason
+        reason = f"took longer than {timeout:g} s"
+        processes.end(run_id)
 
-        timer = threading.Timer(timeout, expire) if timeout else None
-        if timer:
-            timer.start()
-        try:
-            with (folder / "run.log").open("w", encoding="utf-8") as log:
-                for line in process.stdout:
-                    log.write(line)
-                    log.flush()
-                    said(line.rstrip())
-            return process.wait(), expired.is_set()
-        finally:
-            if timer:
-                timer.cancel()
-            processes.ended(process)
+    timer = threading.Timer(timeout or 0, expire)
+    if timeout:
+        timer.start()
+    try:
+        with (folder / "run.log").open("w", encoding="utf-8") as log:
+            for line in process.stdout:
+                log.write(line)
+                log.flush()
+                said(line.rstrip())
+    except OSError as error:
+        reason = f"run.log could not be written: {error.strerror}"
+    finally:
+        timer.cancel()
+        processes.end(run_id)
+    return process.wait(), reason

@@ -1,7 +1,8 @@
 """What a notebook's parameters may be, read from the notebook itself.
 
-The cell tagged ``parameters`` holds one commented literal per line. The comment begins with what is
-allowed, then a colon, then the meaning::
+The cell tagged ``parameters`` holds one literal per line, commented at its end or, where that makes
+the line too long, on the lines above it. The comment begins with what is allowed, then a colon, then
+the meaning::
 
     members = [2, 4]        # list of int 1..10000: consumers in the group
     racks = None            # int 1.. or None: racks to spread the members over
@@ -23,10 +24,12 @@ import tokenize
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import yaml
 
 from assignlab.errors import UnknownName
+from assignlab.runner.strict_yaml import DIGITS, shown
 
 NUMBER = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
 GRAMMAR = re.compile(
@@ -108,11 +111,11 @@ def check(kind: Kind, value):
     if not kind.listed:
         return _check_item(kind, value)
     if not isinstance(value, list) or not value:
-        raise _not_allowed(kind, f"{value!r} is not a list with at least one value")
+        raise _not_allowed(kind, f"{shown(value)} is not a list with at least one value")
     items = [_check_item(kind, item) for item in value]
     repeated = [item for item in items if items.count(item) > 1]
     if kind.distinct and repeated:
-        raise _not_allowed(kind, f"{repeated[0]!r} is there more than once")
+        raise _not_allowed(kind, f"{shown(repeated[0])} is there more than once")
     return items
 
 
@@ -123,23 +126,34 @@ def _not_allowed(kind: Kind, what: str) -> Mistake:
 def _check_item(kind: Kind, value):
     # bool is a kind of int for Python, not for people.
     if kind.base == "int" and type(value) is not int:
-        raise _not_allowed(kind, f"{value!r} is not a whole number")
+        raise _not_allowed(kind, f"{shown(value)} is not a whole number")
     if kind.base == "float":
         if type(value) not in (int, float) or not math.isfinite(value):
-            raise _not_allowed(kind, f"{value!r} is not a number{_yaml_reads_as_text(value)}")
+            raise _not_allowed(kind, f"{shown(value)} is not a number{_yaml_reads_as_text(value)}")
         value = float(value)
     if kind.base == "bool" and type(value) is not bool:
-        raise _not_allowed(kind, f"{value!r} is neither true nor false")
+        raise _not_allowed(kind, f"{shown(value)} is neither true nor false")
     if kind.base in ("str", "choice", "strategy") and not isinstance(value, str):
-        raise _not_allowed(kind, f"{value!r} is not a text (quote it in YAML)")
-    if kind.base in ("int", "float"):
-        if not (kind.low <= value <= kind.high and value > kind.above):
-            raise _not_allowed(kind, f"{value!r} is out of range")
+        raise _not_allowed(kind, f"{shown(value)} is not a text (quote it in YAML)")
+    if kind.base == "str" and not _is_unicode(value):
+        raise _not_allowed(kind, f"{shown(value)} has bytes that are not UTF-8")
+    if kind.base in ("int", "float") and not (
+        kind.above < value and kind.low <= value <= kind.high
+    ):
+        raise _not_allowed(kind, f"{shown(value)} is out of range")
     if kind.base == "choice":
         known("value", value, kind.choices)
     if kind.base == "strategy":
         known("strategy", value, strategy_names())
     return value
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def known(what: str, name: str, allowed) -> None:
@@ -150,7 +164,7 @@ def known(what: str, name: str, allowed) -> None:
 
 def _yaml_reads_as_text(value) -> str:
     """Why 1e3 in a parameter file is no number: Papermill's YAML wants a dot before the e."""
-    if isinstance(value, str) and re.fullmatch(r"[+-]?\d+e[+-]?\d+", value):
+    if isinstance(value, str) and re.fullmatch(r"[+-]?\d+(\.\d*)?e[+-]?\d{1,2}", value):
         return f" for YAML (write {float(value)!r})"
     return ""
 
@@ -165,13 +179,13 @@ def from_text(kind: Kind, text: str):
         return check(kind, _typed(kind, text))
     try:
         document = yaml.load(text, yaml.BaseLoader)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, RecursionError):
         document = None
     if isinstance(document, list):
         return check(kind, [_typed(kind, item) for item in document])
     if kind.optional and text in ("None", "null"):
         return None
-    raise _not_allowed(kind, f"{text!r} is not a YAML list such as [2, 4]")
+    raise _not_allowed(kind, f"{shown(text)} is not a YAML list such as [2, 4]")
 
 
 def _typed(kind: Kind, text):
@@ -180,6 +194,8 @@ def _typed(kind: Kind, text):
     if kind.optional and not kind.listed and text in ("None", "null"):
         return None
     if kind.base == "int" and re.fullmatch(r"[+-]?\d+", text):
+        if len(text) > DIGITS:
+            raise _not_allowed(kind, f"{shown(text)} has more than {DIGITS} digits")
         return int(text)
     if kind.base == "float":
         try:
@@ -201,22 +217,21 @@ def strategy_names() -> list[str]:
     names = []
     for path in sorted((Path(__file__).parents[1] / "assignors").rglob("*.py")):
         for statement in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(statement, ast.Assign) and _assigns_strategy(statement):
-                names += [
-                    ast.literal_eval(keyword.value)
-                    for keyword in statement.value.keywords
-                    if keyword.arg == "name"
-                ]
+            names += [
+                ast.literal_eval(keyword.value)
+                for keyword in _facts(statement)
+                if keyword.arg == "name"
+            ]
     return sorted(names)
 
 
-def _assigns_strategy(statement: ast.Assign) -> bool:
+def _facts(statement: ast.stmt) -> list[ast.keyword]:
+    """The keywords of ``STRATEGY = ...(...)``; none of any other statement."""
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
+        return []
     target = statement.targets[0]
-    return (
-        isinstance(target, ast.Name)
-        and target.id == "STRATEGY"
-        and isinstance(statement.value, ast.Call)
-    )
+    is_strategy = isinstance(target, ast.Name) and target.id == "STRATEGY"
+    return statement.value.keywords if is_strategy else []
 
 
 def declared(source: str) -> dict[str, Parameter]:
@@ -226,17 +241,13 @@ def declared(source: str) -> dict[str, Parameter]:
     """
     try:
         statements = ast.parse(source).body
-    except SyntaxError as error:
-        raise Mistake(f"the parameters cell is not Python: {error.msg}") from None
-    comments = {
-        token.start[0]: token.string.lstrip("# ").strip()
-        for token in tokenize.generate_tokens(io.StringIO(source).readline)
-        if token.type == tokenize.COMMENT
-    }
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise Mistake(f"the parameters cell is not Python: {error}") from None
+    comments = _comments(source)
     found = {}
     for statement in statements:
         name, default = _literal(statement, source)
-        allowed, colon, meaning = comments.get(statement.end_lineno, "").partition(":")
+        allowed, colon, meaning = _comment_of(statement, comments).partition(":")
         if not colon:
             raise Mistake(f"{name} needs a comment such as '# int 1..10: what it means'")
         try:
@@ -246,6 +257,35 @@ def declared(source: str) -> dict[str, Parameter]:
             raise Mistake(f"{name}, as declared in the notebook: {mistake}") from None
         found[name] = Parameter(name, kind, default, meaning.strip())
     return found
+
+
+class _Comment(NamedTuple):
+    text: str
+    alone: bool  # nothing else stands on its line
+
+
+def _comments(source: str) -> dict[int, _Comment]:
+    """The comments of a cell, by line."""
+    return {
+        token.start[0]: _Comment(
+            token.string.lstrip("# ").strip(), token.line.lstrip().startswith("#")
+        )
+        for token in tokenize.generate_tokens(io.StringIO(source).readline)
+        if token.type == tokenize.COMMENT
+    }
+
+
+def _comment_of(statement: ast.stmt, comments: dict[int, _Comment]) -> str:
+    """What is said of a statement: the last comment within it, else those right above it."""
+    # The last one: a formatter puts that of a long line into parentheses with the value.
+    within = range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
+    for line in reversed(within):
+        if line in comments:
+            return comments[line].text
+    first = statement.lineno
+    while first - 1 in comments and comments[first - 1].alone:
+        first -= 1
+    return " ".join(comments[line].text for line in range(first, statement.lineno))
 
 
 def _literal(statement: ast.stmt, source: str) -> tuple[str, object]:

@@ -1,17 +1,26 @@
 """Which notebooks run, with which parameters: all of it checked before anything starts."""
 
 import hashlib
-import json
+import re
 from dataclasses import dataclass
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 
 import yaml
 
 from assignlab.errors import UnknownName
+from assignlab.local.project import versions
 from assignlab.runner import parameters
 from assignlab.runner.parameters import Mistake, Parameter, known
-from assignlab.study import versions
+from assignlab.runner.shapes import read_shaped, shaped
+from assignlab.runner.strict_yaml import Misread, StrictLoader
+
+NOTEBOOK_SHAPE = {
+    "cells": [{"cell_type": str, "source": str | list, "metadata": dict}],
+    "metadata": dict,
+}
+DECLARED_SHAPE = {"assignlab": {"results": [str]}}
 
 
 class Refused(ValueError):
@@ -35,6 +44,11 @@ class Place:
         """Where the results at this scale lie, one folder per notebook."""
         return self.outputs / self.scale
 
+    @property
+    def running(self) -> Path:
+        """Where runs work, each in a folder that is called by its id."""
+        return self.folder / ".running"
+
     def notebooks(self) -> dict[str, Path]:
         """Name -> file of every notebook of the collection, in the order of their names."""
         return {path.stem: path for path in sorted((self.root / "notebooks").glob("*.ipynb"))}
@@ -57,11 +71,11 @@ class Notebook:
 
 @dataclass(frozen=True)
 class Plan:
-    """One run: a notebook with checked values. ``key`` changes when the results could."""
+    """One run: a notebook with checked values. ``inputs``: what else the results depend on."""
 
     notebook: Notebook
     values: dict
-    key: str
+    inputs: dict
 
     @property
     def name(self) -> str:
@@ -82,28 +96,33 @@ def plan(place: Place, wanted=(), passed=()) -> list[Plan]:
             notebooks.append(read_notebook(path))
         except Mistake as mistake:
             mistakes.append(f"{path.stem}: {mistake}")
-    anywhere = sorted({name for notebook in notebooks for name in notebook.parameters})
-    if not mistakes:
-        mistakes = [
-            str(UnknownName("parameter", name, anywhere))
-            for name, _ in passed
-            if name not in anywhere
-        ]
+    mistakes = mistakes or _wrong_names(notebooks, [name for name, _ in passed])
     plans = []
     for notebook in notebooks:
         values, wrong = _values(place, notebook, passed)
         mistakes += [f"{notebook.name}: {line}" for line in wrong]
         if not wrong:
-            plans.append(Plan(notebook, values, _key(notebook, values)))
+            plans.append(Plan(notebook, values, _inputs(place, notebook)))
     if mistakes:
         raise Refused(mistakes)
     return plans
 
 
+def _wrong_names(notebooks: list[Notebook], passed: list[str]) -> list[str]:
+    """What is wrong with the names of the parameters that were passed."""
+    anywhere = sorted({name for notebook in notebooks for name in notebook.parameters})
+    unknown = [
+        str(UnknownName("parameter", name, anywhere)) for name in passed if name not in anywhere
+    ]
+    twice = [name for name in anywhere if passed.count(name) > 1]
+    return unknown + [f"-p {name} is given twice" for name in twice]
+
+
 def _selected(place: Place, wanted) -> list[Path]:
     notebooks = place.notebooks()
     if not notebooks:
-        raise Refused([f"no notebooks in {place.root / 'notebooks'}"])
+        hint = "'assignlab notebooks COPY_TO' copies those of assignlab to a folder to run in"
+        raise Refused([f"no notebooks in {place.root / 'notebooks'}: {hint}"])
     chosen, mistakes = set(), []
     for word in wanted:
         stem = Path(word).name.removesuffix(".ipynb")
@@ -123,16 +142,14 @@ def _selected(place: Place, wanted) -> list[Path]:
 
 def read_notebook(path: Path) -> Notebook:
     """A notebook's declarations. Raises `Mistake` where it does not keep the conventions."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-        cells, metadata = document["cells"], document["metadata"]
-    except (ValueError, KeyError, TypeError):
-        raise Mistake("this file is not a notebook (format 4)") from None
-    tagged = [cell for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
+    document = read_shaped(path, NOTEBOOK_SHAPE)
+    if document is None:
+        raise Mistake("this file is not a notebook (format 4)")
+    cells, metadata = document["cells"], document["metadata"]
+    tagged = [cell for cell in cells if _is_tagged(cell, "parameters")]
     if len(tagged) != 1:
         raise Mistake(f"one cell must have the tag 'parameters', {len(tagged)} have it")
-    results = metadata.get("assignlab", {}).get("results")
-    if not isinstance(results, list) or not results:
+    if not shaped(metadata, DECLARED_SHAPE) or not metadata["assignlab"]["results"]:
         raise Mistake('its metadata must declare its results: "assignlab": {"results": [names]}')
     headings = [
         line.lstrip("# ").strip()
@@ -147,31 +164,30 @@ def read_notebook(path: Path) -> Notebook:
         title=headings[0] if headings else path.stem,
         cells=len(cells),
         parameters=parameters.declared("".join(tagged[0]["source"])),
-        results=results,
+        results=metadata["assignlab"]["results"],
     )
+
+
+def _is_tagged(cell: dict, tag: str) -> bool:
+    return shaped(cell["metadata"], {"tags": [str]}) and tag in cell["metadata"]["tags"]
 
 
 def _values(place: Place, notebook: Notebook, passed) -> tuple[dict, list[str]]:
     """(parameter -> value: the notebook's own, the scale's file, the command line; mistakes)."""
     values = {name: parameter.default for name, parameter in notebook.parameters.items()}
     path = place.parameter_file(notebook.name)
-    shown = f"params/{place.scale}/{path.name}"
+    file = f"params/{place.scale}/{path.name}"
     try:
-        # Papermill's reading of YAML: the file means the same under plain Papermill.
-        from_file = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    except FileNotFoundError:
-        return values, [f"{shown} is missing (an empty file means the notebook's own values)"]
-    except yaml.YAMLError as error:
-        return values, [f"{shown} is not YAML: {' '.join(str(error).split())}"]
-    if not isinstance(from_file, dict):
-        return values, [f"{shown} must hold 'name: value' lines"]
+        from_file = read_parameters(path)
+    except Mistake as mistake:
+        return values, [f"{file} {mistake}"]
     mistakes = []
     for name, value in from_file.items():
         try:
             known("parameter", name, notebook.parameters)
             values[name] = parameters.check(notebook.parameters[name].kind, value)
         except Mistake as mistake:
-            mistakes.append(f"{shown}: {name}: {mistake}")
+            mistakes.append(f"{file}: {name}: {mistake}")
     for name, text in passed:
         if name in notebook.parameters:
             try:
@@ -181,19 +197,83 @@ def _values(place: Place, notebook: Notebook, passed) -> tuple[dict, list[str]]:
     return values, mistakes
 
 
-def _key(notebook: Notebook, values: dict) -> str:
-    """A fingerprint of all that the results depend on."""
-    digest = hashlib.sha256(notebook.path.read_bytes())
-    digest.update(json.dumps([values, versions()], sort_keys=True).encode())
-    digest.update(_library().encode())
-    return digest.hexdigest()
+def read_parameters(path: Path) -> dict:
+    """What a parameter file holds. Raises `Mistake` where it is no YAML of ``name: value`` lines.
+
+    The file means the same under plain Papermill.
+    """
+    try:
+        document = yaml.load(path.read_text(encoding="utf-8"), StrictLoader)
+    except FileNotFoundError:
+        raise Mistake("is missing (an empty file means the notebook's own values)") from None
+    except OSError as error:
+        raise Mistake(f"cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise Mistake(f"is not UTF-8: byte {error.start + 1} is {error.reason}") from None
+    except Misread as error:
+        raise Mistake(str(error)) from None
+    except yaml.YAMLError as error:
+        raise Mistake(f"is not YAML: {' '.join(str(error).split())}") from None
+    except RecursionError:
+        raise Mistake("is nested too deep") from None
+    if document is None:
+        return {}
+    if not isinstance(document, dict):
+        raise Mistake("must hold 'name: value' lines")
+    return document
+
+
+def _inputs(place: Place, notebook: Notebook) -> dict:
+    """All that the results depend on beside the values, as JSON."""
+    constraints = place.root / "constraints.txt"
+    return {
+        "notebook": _digest([notebook.path]),
+        "constraints": _digest([constraints] if constraints.is_file() else []),
+        "library": _library(),
+        "packages": _packages(),
+    }
+
+
+def _digest(files: list[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        content = path.read_bytes()
+        digest.update(f"{path.name}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()[:16]
 
 
 @cache
-def _library() -> str:
-    """A fingerprint of the library's source."""
-    digest = hashlib.sha256()
-    package = Path(parameters.__file__).parents[1]
-    for path in sorted(package.rglob("*.py")):
-        digest.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()
+def _library() -> dict[str, str]:
+    return rooms(Path(parameters.__file__).parents[1])
+
+
+def rooms(package: Path) -> dict[str, str]:
+    """Room of the library -> digest of its files: sources, data and templates."""
+    files = [path for path in package.rglob("*") if path.is_file() and not _is_compiled(path)]
+    found: dict[str, list[Path]] = {}
+    for path in files:
+        found.setdefault(path.relative_to(package).parts[0], []).append(path)
+    return {room: _digest(found[room]) for room in sorted(found)}
+
+
+def _is_compiled(path: Path) -> bool:
+    return path.parent.name == "__pycache__" or path.suffix in (".nbi", ".nbc")
+
+
+@cache
+def _packages() -> dict[str, str]:
+    """Name -> version of Python and of every package that the library asks for."""
+    try:
+        lines = metadata.requires("assignlab") or []
+    except metadata.PackageNotFoundError:
+        lines = []
+    names = {re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in lines if "extra ==" not in line}
+    found = {name: _version(name) for name in sorted(names)}
+    return {**versions(), **{name: version for name, version in found.items() if version}}
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None

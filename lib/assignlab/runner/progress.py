@@ -9,6 +9,7 @@ import shutil
 import sys
 import threading
 import time
+from contextlib import suppress
 
 from assignlab.runner.papermill import CELL
 
@@ -55,10 +56,10 @@ class Progress:
         self._live = self._out.isatty()
         self._lock = threading.Lock()
         self._began = time.monotonic()
-        self._started = {}
+        self._started: dict[str, float] = {}
         self._waiting = list(cells)
-        self._at = {}
-        self._sweep = {}
+        self._at: dict[str, int] = {}
+        self._sweep: dict[str, str] = {}
         self._printed = 0.0
         self._width = 0
 
@@ -96,14 +97,14 @@ class Progress:
             if completed:
                 self._earlier[name] = seconds
             self._clear()
-            print(f"{self._place(name)}  {text}  ({clock(seconds)})", file=self._out, flush=True)
+            self._write(f"{self._place(name)}  {text}  ({clock(seconds)})\n")
 
     def note(self, name: str, text: str) -> None:
         """One lasting line about a notebook that does not run."""
         with self._lock:
             self._waiting.remove(name)
             self._clear()
-            print(f"{self._place(name)}  {text}", file=self._out, flush=True)
+            self._write(f"{self._place(name)}  {text}\n")
 
     def clear(self) -> None:
         with self._lock:
@@ -130,15 +131,19 @@ class Progress:
         if self._live:
             # One column less than the terminal has: a full line would wrap and not be overwritten.
             line = self._line(name)[: shutil.get_terminal_size().columns - 1]
-            self._out.write("\r" + line.ljust(self._width))
-            self._out.flush()
+            self._write("\r" + line.ljust(self._width))
             self._width = len(line)
         elif now - self._printed >= every:
             self._printed = now
-            print(self._line(name), file=self._out, flush=True)
+            self._write(self._line(name) + "\n")
 
     def _clear(self) -> None:
         if self._live and self._width:
-            self._out.write("\r" + " " * self._width + "\r")
-            self._out.flush()
+            self._write("\r" + " " * self._width + "\r")
             self._width = 0
+
+    def _write(self, text: str) -> None:
+        # Where the terminal is gone, nobody is there to read it.
+        with suppress(OSError):
+            self._out.write(text)
+            self._out.flush()

@@ -1,21 +1,36 @@
 """The record of a notebook's last run: ``run.json`` in its folder, written at the very end."""
 
 import hashlib
-import json
+from collections.abc import Iterator
 from pathlib import Path
 
 from assignlab.runner.plan import Place, Plan
+from assignlab.runner.shapes import read_shaped
+from assignlab.runner.strict_yaml import shown
 
 RUN_RECORD = "run.json"
+
+RESULT = {"name": str, "kind": str, "files": [str], "text": str}
+FILE = {"file": str, "bytes": int, "sha256": str}
+RUN_SHAPE = {
+    "title": str,
+    "status": str,
+    "reason": str | None,
+    "answer": str | None,
+    "inputs": {"notebook": str, "constraints": str, "library": dict, "packages": dict},
+    "parameters": dict,
+    "seed": object,
+    "seconds": int | float,
+    "versions": dict,
+    "git": str | None,
+    "results": [{**RESULT, "files": [FILE]}],
+    "files": [str],
+}
 
 
 def run_record(place: Place, notebook: str) -> dict | None:
     """The record of a notebook's last run at this scale, or None."""
-    try:
-        text = (place.folder / notebook / RUN_RECORD).read_text(encoding="utf-8")
-        return json.loads(text)
-    except (OSError, ValueError):
-        return None
+    return read_shaped(place.folder / notebook / RUN_RECORD, RUN_SHAPE)
 
 
 def run_records(place: Place) -> dict[str, dict]:
@@ -24,18 +39,43 @@ def run_records(place: Place) -> dict[str, dict]:
     return {name: record for name, record in records.items() if record}
 
 
-def is_complete(place: Place, plan: Plan) -> bool:
-    """Whether the last run completed with this notebook, values and library, its files in place."""
+def reason_to_run(place: Place, plan: Plan) -> str | None:
+    """Why the notebook has to run, in one line; None if its last run is complete and as it would be.
+
+    That is: it completed, with these values, notebook, library and packages, and its files are as
+    it left them.
+    """
     record = run_record(place, plan.name)
-    if not record or record["status"] != "completed" or record["key"] != plan.key:
-        return False
+    if record is None:
+        return "not run yet"
+    if record["status"] != "completed":
+        return f"failed: {record['reason']}"
+    reasons = list(_changes(record, plan))
     folder = place.folder / plan.name
-    files = {
-        folder / file["file"]: file["bytes"]
-        for result in record["results"]
-        for file in result["files"]
-    }
-    return all(path.is_file() and path.stat().st_size == size for path, size in files.items())
+    for result in record["results"]:
+        names = [file["file"] for file in result["files"]]
+        if describe(folder, {**result, "files": names}) != result:
+            reasons.append(f"{' or '.join(names)} is not as the run left it")
+    return "; ".join(reasons) or None
+
+
+def _changes(record: dict, plan: Plan) -> Iterator[str]:
+    """What has changed since the run of this record."""
+    before, now = record["inputs"], plan.inputs
+    for name in _different(record["parameters"], plan.values):
+        was = shown(record["parameters"].get(name))
+        yield f"{name} was {was}, is {shown(plan.values.get(name))}"
+    for part in ("notebook", "constraints"):
+        if before[part] != now[part]:
+            yield f"the {part} changed" if part == "notebook" else f"{part}.txt changed"
+    if rooms := _different(before["library"], now["library"]):
+        yield f"the library changed: {', '.join(rooms)}"
+    for name in _different(before["packages"], now["packages"]):
+        yield f"{name} was {before['packages'].get(name)}, is {now['packages'].get(name)}"
+
+
+def _different(before: dict, now: dict) -> list[str]:
+    return sorted(key for key in before.keys() | now.keys() if before.get(key) != now.get(key))
 
 
 def describe(folder: Path, result: dict) -> dict:

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import jinja2
 
+from assignlab.local.files import whole, write_json
+from assignlab.local.project import versions
 from assignlab.runner.page import PAGE_SUFFIX, TEMPLATES, style
 from assignlab.runner.plan import Place
 from assignlab.runner.progress import clock
 from assignlab.runner.records import run_records
-from assignlab.study import provenance, versions, whole, write_json
+from assignlab.study import provenance
 
 MANIFEST = "manifest.json"
 

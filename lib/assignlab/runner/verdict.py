@@ -6,35 +6,39 @@ run counts only if all of this holds: exit code 0, every code cell run to its en
 the record that the notebook writes last, with this run's id, and every declared result in place.
 """
 
-import json
 from pathlib import Path
 
 from assignlab.runner.plan import Notebook
+from assignlab.runner.records import RESULT
+from assignlab.runner.shapes import read_shaped, shaped
 from assignlab.study import RECORD
 
+RECORD_SHAPE = {
+    "run_id": str,
+    "answer": str,
+    "failures": int,
+    "versions": dict,
+    "git": str | None,
+    "results": [RESULT],
+}
+EXECUTED_SHAPE = {"cells": [{"cell_type": str, "source": str | list, "metadata": dict}]}
+CELL_SHAPE = {"outputs": [{"output_type": str}], "execution_count": int | None}
 # What Papermill ends with when the kernel died under it.
 KERNEL_DIED = 138
 
 
 def read_record(folder: Path, run_id: str) -> dict | None:
     """The completion record of this very run, or None."""
-    try:
-        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return record if record.get("run_id") == run_id else None
+    record = read_shaped(folder / RECORD, RECORD_SHAPE)
+    return record if record and record["run_id"] == run_id else None
 
 
 def reason_of_failure(
-    notebook: Notebook, folder: Path, run_id: str, exit_code: int, expired: float | None = None
+    notebook: Notebook, folder: Path, run_id: str, exit_code: int | None
 ) -> str | None:
-    """Why the run did not complete, in one line; None if it did.
-
-    expired: the time limit in seconds, if the runner ended the process because of it.
-    """
-    if expired is not None:
-        return f"took longer than {expired:g} s"
-    cells = _code_cells(folder / f"{notebook.name}.ipynb")
+    """Why the run did not complete, in one line; None if it did."""
+    executed = folder / f"{notebook.name}.ipynb"
+    cells = _code_cells(executed)
     error = next(filter(None, map(_error, cells)), None)
     if error:
         return error
@@ -42,11 +46,15 @@ def reason_of_failure(
         return "the kernel died (out of memory, or ended from inside)"
     if exit_code != 0:
         return f"papermill ended with exit code {exit_code}: {_last_line(folder / 'run.log')}"
+    if not cells:
+        return f"{executed.name}, the executed notebook, cannot be read: not whole, or no notebook"
     unfinished = [number for number, cell in enumerate(cells, 1) if not _ran(cell)]
-    if unfinished or not cells:
-        return f"stopped before the end: code cell {unfinished[0] if unfinished else 1} did not run"
+    if unfinished:
+        return f"stopped before the end: code cell {unfinished[0]} did not run"
     record = read_record(folder, run_id)
     if record is None:
+        if (folder / RECORD).exists():
+            return f"{RECORD} is not one that study.finish() wrote in this run"
         return "left no completion record: the last cell must call study.finish()"
     missing = missing_results(notebook, folder, record)
     if missing:
@@ -67,25 +75,30 @@ def missing_results(notebook: Notebook, folder: Path, record: dict) -> list[str]
 
 
 def _code_cells(executed: Path) -> list[dict]:
-    try:
-        cells = json.loads(executed.read_text(encoding="utf-8"))["cells"]
-    except (OSError, ValueError, KeyError):
-        return []
-    return [
-        cell for cell in cells if cell["cell_type"] == "code" and "".join(cell["source"]).strip()
+    """The cells with code of an executed notebook; none where it cannot be read."""
+    document = read_shaped(executed, EXECUTED_SHAPE) or {"cells": []}
+    cells = [
+        cell
+        for cell in document["cells"]
+        if cell["cell_type"] == "code" and "".join(cell["source"]).strip()
     ]
+    return cells if shaped(cells, [CELL_SHAPE]) else []
 
 
 def _error(cell: dict) -> str | None:
     for output in cell["outputs"]:
         if output["output_type"] == "error":
-            return ": ".join(filter(None, [output["ename"], output["evalue"]]))
+            return ": ".join(filter(None, [output.get("ename"), output.get("evalue")]))
     return None
 
 
 def _ran(cell: dict) -> bool:
-    status = cell["metadata"].get("papermill", {}).get("status")
-    return status == "completed" and cell["execution_count"] is not None
+    ran = shaped(cell["metadata"], {"papermill": {"status": str}})
+    return (
+        ran
+        and cell["metadata"]["papermill"]["status"] == "completed"
+        and cell["execution_count"] is not None
+    )
 
 
 def _last_line(log: Path) -> str:

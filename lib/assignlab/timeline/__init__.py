@@ -34,7 +34,7 @@ offsets went back {'offset set back by slow': 610, 'passed by: session expired':
 """
 
 from assignlab.timeline.config import Config, TimelineError, defaults
-from assignlab.timeline.history import History
+from assignlab.timeline.engine.history import History
 from assignlab.timeline.measure import (
     deliveries_frame,
     losses,
@@ -63,8 +63,8 @@ from assignlab.timeline.scenario import (
     stall,
     subscribe,
 )
-from assignlab.timeline.sweeps import sweep
-from assignlab.timeline.world import run, strategies_named
+from assignlab.timeline.simulation import run, strategies_named
+from assignlab.timeline.trials.sweep import sweep
 
 __all__ = [
     "Action", "Config", "History", "Member", "Scenario", "TimelineError", "Topic",

@@ -6,12 +6,16 @@ has gone on beyond it, for good.
 """
 
 from collections import Counter
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from assignlab.compiled import njit
-from assignlab.timeline.history import SAMPLE, WATCHED, History
+from assignlab.group.assignment import partition_of, topic_of
+from assignlab.timeline.engine.history import History, Sample, Watched
+from assignlab.timeline.engine.log import Delivery, Skip, joined
+from assignlab.timeline.scenario import SECOND
 
 
 def totals(history: History) -> dict:
@@ -31,7 +35,7 @@ def totals(history: History) -> dict:
     repeated = int(deliveries["again"].sum())
     distinct = delivered - repeated
     seen_aborted = history.aborted if history.config.isolation_level == "read_uncommitted" else 0
-    lags = [row[SAMPLE.index("lag")] for row in history.samples]
+    lags = [sample.lag for sample in history.samples]
     kinds = Counter(event.kind for event in history.events)
     return {
         "produced": produced,
@@ -72,48 +76,43 @@ def deliveries_frame(history: History) -> pd.DataFrame:
     """Every delivery: member, topic, partition, from_offset, to_offset, from_ms, to_ms, again,
     because. ``again``: how many of its records had been delivered before; one row per owner and
     partition."""
-    dense, starts, stops, because, member, since, until = _arrays(history)
-    again, _, _, _ = _laid(history)
-    codes = history.cluster.codes(dense)
+    rows = _deliveries(history)
+    codes = history.cluster.codes(rows.partitions)
     return pd.DataFrame(
         {
-            "member": np.array(history.members, dtype=object)[member],
-            "topic": np.array(history.cluster.names, dtype=object)[codes >> 32],
-            "partition": codes & 0xFFFFFFFF,
-            "from_offset": starts,
-            "to_offset": stops,
-            "from_ms": since,
-            "to_ms": until,
-            "again": again,
-            "because": np.array(history.log.reasons, dtype=object)[because],
+            "member": np.array(history.members, dtype=object)[rows.member],
+            "topic": np.array(history.cluster.names, dtype=object)[topic_of(codes)],
+            "partition": partition_of(codes),
+            "from_offset": rows.starts,
+            "to_offset": rows.stops,
+            "from_ms": rows.since,
+            "to_ms": rows.until,
+            "again": _laid(history).again,
+            "because": np.array(history.log.reasons, dtype=object)[rows.because],
         }
     )
 
 
 def lost_records(history: History) -> pd.DataFrame:
     """What was skipped for good: time_ms, topic, partition, records, reason."""
-    _, offsets, lows, highs = _laid(history)
-    columns = list(zip(*history.log.skips, strict=True)) or [()] * 5
-    empty = np.empty(0, dtype=np.int64)
-    dense, low, high, why = (np.concatenate(column) if column else empty for column in columns[:4])
-    skips = history.log.skips
-    at = np.repeat([row[4] for row in skips], [row[0].size for row in skips])
-    missing = _missing(dense, low, high, history.frontier, offsets, lows, highs)
-    codes = history.cluster.codes(dense)
+    laid = _laid(history)
+    rows = joined(history.log.skips, Skip)
+    codes = history.cluster.codes(rows.partitions)
     return pd.DataFrame(
         {
-            "time_ms": at.astype(np.int64),
-            "topic": np.array(history.cluster.names, dtype=object)[codes >> 32],
-            "partition": codes & 0xFFFFFFFF,
-            "records": missing,
-            "reason": np.array(history.log.reasons, dtype=object)[why],
+            "time_ms": rows.now,
+            "topic": np.array(history.cluster.names, dtype=object)[topic_of(codes)],
+            "partition": partition_of(codes),
+            "records": _missing(rows.partitions, rows.low, rows.high, history.frontier, laid),
+            "reason": np.array(history.log.reasons, dtype=object)[rows.reason],
         }
     )
 
 
 def owners(history: History) -> tuple[np.ndarray, np.ndarray]:
     """How many partitions have an owner, as steps: (moments ms, count from then on)."""
-    _, _, since, until, _ = history.owned_arrays()
+    owned = history.owned_arrays()
+    since, until = owned.since, owned.until
     moments, place = np.unique(np.concatenate((since, until, [0])), return_inverse=True)
     change = np.zeros(moments.size, dtype=np.int64)
     np.add.at(change, place[: since.size], 1)
@@ -152,7 +151,8 @@ def gaps(history: History) -> list[tuple[tuple[str, int], int, int]]:
 def partitions_of(history: History) -> list[tuple[str, int]]:
     """(topic, partition) of every partition that there is by the end."""
     codes = history.cluster.codes(np.arange(len(history.log.created)))
-    return [(history.cluster.names[c >> 32], int(c & 0xFFFFFFFF)) for c in codes.tolist()]
+    names = history.cluster.names
+    return [(names[topic_of(c)], partition_of(c)) for c in codes.tolist()]
 
 
 def unowned_ms(history: History, start: int, stop: int) -> int:
@@ -232,55 +232,131 @@ def _catch_up(samples: pd.DataFrame, start: int, stop: int, usual: int) -> tuple
 
 def samples_frame(history: History) -> pd.DataFrame:
     """The samples: time_ms, lag, unowned, committed_lag, end_offset."""
-    return pd.DataFrame(history.samples, columns=list(SAMPLE))
+    return pd.DataFrame(history.samples, columns=Sample._fields)
 
 
 def watched_frame(history: History) -> pd.DataFrame:
     """The four offsets of the watched partitions at every sample, and who owns them."""
-    frame = pd.DataFrame(history.watched, columns=list(WATCHED))
+    frame = pd.DataFrame(history.watched, columns=Watched._fields)
     frame["owner"] = [history.members[n] if n >= 0 else "" for n in frame["owner"]]
     frame["partition"] = history.cluster.labels(frame["partition"].to_numpy())
     return frame
 
 
+# ---- stories, in seconds --------------------------------------------------------------------------
+
+
+def readings(history: History) -> pd.DataFrame:
+    """Who read what of the first watched partition, and how much of it again.
+
+    Columns: ``member``, ``from_s``, ``to_s``, ``from_offset``, ``to_offset``, ``again`` (records).
+    """
+    topic, partition = history.scenario.watch[0]
+    rows = deliveries_frame(history)
+    rows = rows[(rows["topic"] == topic) & (rows["partition"] == partition)]
+    rows = rows.assign(from_s=rows["from_ms"] / SECOND, to_s=rows["to_ms"] / SECOND)
+    return rows[["member", "from_s", "to_s", "from_offset", "to_offset", "again"]]
+
+
+def skipped(history: History, topic: str, partition: int) -> pd.DataFrame:
+    """What the owners of a partition passed over: ``time_ms``, ``from_offset``, ``to_offset``."""
+    dense = int(history.cluster.first[history.cluster.index[topic]]) + partition
+    rows = [
+        (skip.now, int(skip.low[i]), int(skip.high[i]))
+        for skip in history.log.skips
+        for i in np.flatnonzero(skip.partitions == dense)
+    ]
+    return pd.DataFrame(rows, columns=["time_ms", "from_offset", "to_offset"])
+
+
+def set_back(history: History) -> int:
+    """By how much the commits of the first watched partition went back, most, in records."""
+    rows = watched_frame(history)
+    committed = rows[rows["partition"] == rows["partition"].iloc[0]]["committed"].to_numpy()
+    return int(max((np.maximum.accumulate(committed) - committed).max(), 0))
+
+
+def states(history: History) -> pd.DataFrame:
+    """The states of a classic group: ``state``, ``from_s``, ``to_s``, ``generation``.
+
+    A group begins Empty. What the coordinator knew is Dead on a broker that is the coordinator no
+    longer; the next one reads the group from the offsets topic.
+    """
+    rows = [(0, "Empty", 0)]
+    for event in history.events:
+        state = event.detail
+        if event.kind == "action: coordinator_moves":
+            state = "Dead"
+        elif event.kind != "state":
+            continue
+        if state != rows[-1][1]:
+            rows.append((event.time_ms, state, max(event.generation, rows[-1][2])))
+    frame = pd.DataFrame(rows, columns=["time_ms", "state", "generation"])
+    ends = [*frame["time_ms"].iloc[1:], history.scenario.duration_ms]
+    return pd.DataFrame(
+        {
+            "state": frame["state"],
+            "from_s": frame["time_ms"] / SECOND,
+            "to_s": np.array(ends) / SECOND,
+            "generation": frame["generation"],
+        }
+    )
+
+
+def happened(history: History) -> pd.DataFrame:
+    """What the scenario did to the group: ``time_s``, ``what``."""
+    starts = [(m.start_ms / SECOND, f"{m.name} starts") for m in history.scenario.members]
+    actions = sorted(history.scenario.actions, key=lambda action: action.at_ms)
+    rows = [(a.at_ms / SECOND, f"{a.member or ''} {DONE[a.kind]}".strip()) for a in actions]
+    return pd.DataFrame(starts + rows, columns=["time_s", "what"])
+
+
+DONE = {
+    "join": "joins", "leave": "leaves", "crash": "crashes", "return": "returns",
+    "restart": "restarts", "stall": "stalls", "freeze": "freezes", "subscribe": "resubscribes",
+    "create_topic": "topic created", "add_partitions": "partitions added",
+    "coordinator_moves": "coordinator moves",
+}  # fmt: skip
+
+
 # ---- intervals ---------------------------------------------------------------------------------
 
 
-def _arrays(history: History) -> tuple[np.ndarray, ...]:
-    """(partition, from, to, because, member, since, until) of all deliveries, in order."""
-    rows = history.log.deliveries
-    if not rows:
-        return (np.empty(0, dtype=np.int64),) * 7
-    sizes = [row[0].size for row in rows]
-    columns = [np.concatenate([row[i] for row in rows]) for i in (0, 1, 2, 3, 5)]
-    member = np.repeat([row[4] for row in rows], sizes)
-    until = np.repeat([row[6] for row in rows], sizes)
-    dense, starts, stops, because, since = columns
-    order = np.lexsort((since, dense))
-    return tuple(a[order] for a in (dense, starts, stops, because, member, since, until))
+class Laid(NamedTuple):
+    """Deliveries laid over each other: ``again`` int64[n]: records of each that were delivered
+    before; the disjoint intervals that were delivered, partition p's from ``lows[i]`` to
+    ``highs[i]`` for i from ``offsets[p]`` to ``offsets[p + 1]``, int64."""
+
+    again: np.ndarray
+    offsets: np.ndarray
+    lows: np.ndarray
+    highs: np.ndarray
 
 
-def _laid(history: History):
+def _deliveries(history: History) -> Delivery:
+    """All deliveries in one: by partition, and then in the order in which they began."""
+    rows = joined(history.log.deliveries, Delivery)
+    order = np.lexsort((rows.since, rows.partitions))
+    return Delivery(*(column[order] for column in rows))
+
+
+def _laid(history: History) -> Laid:
     return history.once(_lay_out)
 
 
-def _lay_out(history: History):
-    dense, starts, stops, *_ = _arrays(history)
-    return lay(dense, starts, stops, history.log.rate.size)
+def _lay_out(history: History) -> Laid:
+    rows = _deliveries(history)
+    return lay(rows.partitions, rows.starts, rows.stops, history.log.rate.size)
 
 
 def _once(history: History) -> int:
-    dense, starts, stops, *_ = _arrays(history)
-    return int(exactly_once(dense, starts, stops))
+    rows = _deliveries(history)
+    return int(exactly_once(rows.partitions, rows.starts, rows.stops))
 
 
 @njit
 def lay(dense, starts, stops, partitions):
-    """Lay deliveries over each other, partition by partition, in order.
-
-    Returns (again int64[n]: records of each that were delivered before; offsets, lows, highs: the
-    disjoint intervals that were delivered, partition p's in ``lows[offsets[p]:offsets[p + 1]]``).
-    """
+    """Lay deliveries over each other, partition by partition, in order."""
     n = dense.size
     again = np.zeros(n, dtype=np.int64)
     offsets = np.zeros(partitions + 1, dtype=np.int64)
@@ -305,11 +381,11 @@ def lay(dense, starts, stops, partitions):
                 used = kept + 1
             i += 1
         offsets[p + 1] = used
-    return again, offsets, lows[:used], highs[:used]
+    return Laid(again, offsets, lows[:used], highs[:used])
 
 
 @njit
-def _missing(dense, low, high, frontier, offsets, lows, highs):
+def _missing(dense, low, high, frontier, laid):
     """Of every skipped interval, how many records below the frontier were never delivered."""
     missing = np.zeros(dense.size, dtype=np.int64)
     for i in range(dense.size):
@@ -318,8 +394,8 @@ def _missing(dense, low, high, frontier, offsets, lows, highs):
         if top <= bottom:
             continue
         missing[i] = top - bottom
-        for j in range(offsets[p], offsets[p + 1]):
-            missing[i] -= max(min(highs[j], top) - max(lows[j], bottom), 0)
+        for j in range(laid.offsets[p], laid.offsets[p + 1]):
+            missing[i] -= max(min(laid.highs[j], top) - max(laid.lows[j], bottom), 0)
         for other in range(i):
             # What an earlier skip accounts for is not counted again.
             if dense[other] == p and missing[other] > 0:

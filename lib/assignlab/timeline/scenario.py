@@ -1,5 +1,7 @@
 """What happens to a group in time, as plain data: topics, members, and timed actions.
 
+Two minutes in which one member crashes and another one joins::
+
     Scenario(
         topics=[Topic("orders", 6, rate=100)],
         members=[Member("a"), Member("b")],
@@ -15,6 +17,9 @@ from typing import Any
 
 from assignlab.errors import UnknownName
 from assignlab.timeline.config import TimelineError
+
+SECOND = 1000
+"""In milliseconds."""
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ What it promises, in order
 2. Topics with the same subscribers and the same number of partitions are cut alike.
 It does not promise balance over topics.
 
->>> from assignlab.group import group
->>> from assignlab.document import lists
+>>> from assignlab.group.plain import group
+>>> from assignlab.group.document import lists
 >>> g = group({"t0": 3, "t1": 3}, {"C0": ["t0", "t1"], "C1": ["t0", "t1"]})
 >>> lists(g, assign(g))
 {'C0': [['t0', 0], ['t0', 1], ['t1', 0], ['t1', 1]], 'C1': [['t0', 2], ['t1', 2]]}
@@ -18,26 +18,29 @@ It does not promise balance over topics.
 Members read their topics by name.
 """
 
-from assignlab.assignment import Assignment
-from assignlab.assignors.code_points import subscribers_static_first, topics_by_name
-from assignlab.assignors.kafka.range_2_0 import assign_ranges
-from assignlab.group import Group
-from assignlab.strategy import Strategy
+from assignlab.assignors.parts.code_points import subscribers_static_first, topics_by_name
+from assignlab.assignors.parts.orders import as_often_as_named
+from assignlab.assignors.parts.ranges import assign_ranges
+from assignlab.assignors.strategy import Strategy
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
     """Cut every topic into one range per subscriber."""
     topics = group.prepared(topics_by_name)
-    return assign_ranges(group, topics, *group.prepared(subscribers_static_first))
+    subscribers = as_often_as_named(group, *group.prepared(subscribers_static_first))
+    return assign_ranges(group, topics, *subscribers)
 
 
 STRATEGY = Strategy(
     name="franz-go-range",
     system="franz-go",
-    first="1.22.2",
-    last="1.22.2",
     protocol="eager",
-    sticky=False,
-    source="kgo.RangeBalancer (github.com/twmb/franz-go v1.22.2)",
+    source="github.com/twmb/franz-go/pkg/kgo.RangeBalancer",
+    original="franz-go:1.22.2",
+    look=("black", "o", "dash dot dot"),
+    member_fields=("instance",),
+    promises=("contiguous", "even_topics", "cut_alike"),
     assign=assign,
 )

@@ -9,19 +9,19 @@ What it promises, in order
 2. With different subscriptions nothing: members passed over are not made up for.
 It is not sticky.
 
->>> from assignlab.group import group
->>> from assignlab.document import lists
+>>> from assignlab.group.plain import group
+>>> from assignlab.group.document import lists
 >>> g = group({"t0": 1, "t1": 2, "t2": 3},
 ...           {"C0": ["t0"], "C1": ["t0", "t1"], "C2": ["t0", "t1", "t2"]})
 >>> lists(g, assign(g))
 {'C0': [['t0', 0]], 'C1': [['t1', 0]], 'C2': [['t1', 1], ['t2', 0], ['t2', 1], ['t2', 2]]}
 """
 
-from assignlab.assignment import Assignment
-from assignlab.assignors.code_points import static_members_first, topics_by_name
-from assignlab.assignors.kafka.roundrobin import deal
-from assignlab.group import Group
-from assignlab.strategy import Strategy
+from assignlab.assignors.parts.code_points import static_members_first, topics_by_name
+from assignlab.assignors.parts.dealing import deal
+from assignlab.assignors.strategy import Strategy
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
@@ -32,10 +32,11 @@ def assign(group: Group) -> Assignment:
 STRATEGY = Strategy(
     name="franz-go-roundrobin",
     system="franz-go",
-    first="1.22.2",
-    last="1.22.2",
     protocol="eager",
-    sticky=False,
-    source="kgo.RoundRobinBalancer (github.com/twmb/franz-go v1.22.2)",
+    source="github.com/twmb/franz-go/pkg/kgo.RoundRobinBalancer",
+    original="franz-go:1.22.2",
+    look=("olive", "s", "dash dot dot"),
+    member_fields=("instance",),
+    promises=("floor_and_ceiling", "goes_round"),
     assign=assign,
 )

@@ -13,8 +13,8 @@ subscription's generation, or one from the user data of older clients.
 A third member joins: in the first round C1 gives up one partition, which nobody has until C2 gets
 it in the second.
 
->>> from assignlab.group import group
->>> from assignlab.document import lists
+>>> from assignlab.group.plain import group
+>>> from assignlab.group.document import lists
 >>> g = group({"t0": 4}, {"C0": ["t0"], "C1": ["t0"], "C2": ["t0"]}, generation=1,
 ...           owned={"C0": [("t0", 0), ("t0", 2)], "C1": [("t0", 1), ("t0", 3)]})
 >>> first = lists(g, assign(g))
@@ -25,14 +25,16 @@ it in the second.
 {'C0': [['t0', 0], ['t0', 2]], 'C1': [['t0', 1]], 'C2': [['t0', 3]]}
 """
 
+from dataclasses import replace
+
 import numpy as np
 
-from assignlab.assignment import Assignment
+from assignlab.assignors.kafka import sticky
+from assignlab.assignors.kafka.parts.claims import shape_of
 from assignlab.assignors.kafka.sticky import assign_sticky
-from assignlab.assignors.kafka.sticky_claims import shape_of
 from assignlab.compiled import njit
-from assignlab.group import Group
-from assignlab.strategy import Strategy
+from assignlab.group.assignment import Assignment, partition_of, topic_of
+from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
@@ -51,8 +53,8 @@ def reclaim(group: Group, assignment: Assignment) -> Assignment:
         assignment.offsets, assignment.codes, shape.base, shape.partitions, shape.codes.size
     )
     if owners.size == 0 and assignment.codes.size > 0:
-        rank = group.topics.names.rank[assignment.codes >> 32]
-        order = np.lexsort((assignment.codes & 0xFFFFFFFF, rank, assignment.owners))
+        rank = group.topics.names.rank[topic_of(assignment.codes)]
+        order = np.lexsort((partition_of(assignment.codes), rank, assignment.owners))
         return Assignment(assignment.offsets, assignment.codes[order])
     return Assignment(assignment.offsets, lists_by_number(assignment.offsets, owners, shape.codes))
 
@@ -63,8 +65,8 @@ def owner_by_number(offsets, codes, base, partitions, total):
     owners = np.full(total, -1, dtype=np.int64)
     for m in range(offsets.size - 1):
         for k in range(offsets[m], offsets[m + 1]):
-            topic = codes[k] >> 32
-            partition = codes[k] - (topic << 32)
+            topic = topic_of(codes[k])
+            partition = partition_of(codes[k])
             if base[topic] < 0 or partition >= partitions[topic]:
                 return owners[:0]
             x = base[topic] + partition
@@ -87,15 +89,14 @@ def lists_by_number(offsets, owners, codes):
     return lists
 
 
-STRATEGY = Strategy(
+STRATEGY = replace(
+    sticky.STRATEGY,
     name="cooperative-sticky",
-    system="Kafka consumer",
-    first="3.7.1",
-    last="4.4.0",
     protocol="cooperative",
-    sticky=True,
-    source="org.apache.kafka.clients.consumer.CooperativeStickyAssignor (kafka-clients 4.4.0)",
+    source="org.apache.kafka.clients.consumer.CooperativeStickyAssignor",
+    look=("purple", "s", "solid"),
+    generations=("sub_generation",),
+    promises=(*sticky.STRATEGY.promises, "eager_less_held_back"),
     assign=assign,
     reclaim=reclaim,
-    generations=("sub_generation",),
 )

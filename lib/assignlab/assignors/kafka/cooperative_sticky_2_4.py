@@ -5,8 +5,8 @@ one partition, the one that is read last keeps it. Then every partition that wou
 while another still claims it is taken out: its old owner gives it up first, and the next rebalance
 hands it out.
 
->>> from assignlab.group import group
->>> from assignlab.document import lists
+>>> from assignlab.group.plain import group
+>>> from assignlab.group.document import lists
 >>> g = group({"t": 4}, {"A": ["t"], "B": ["t"]}, owned={"A": [("t", p) for p in range(4)]})
 >>> lists(g, assign(g))
 {'A': [['t', 1], ['t', 0]], 'B': []}
@@ -16,11 +16,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from assignlab.assignment import Assignment
 from assignlab.assignors.kafka import sticky_2_4
-from assignlab.assignors.kafka.sticky_2_0 import regroup
-from assignlab.group import ABSENT, Group
-from assignlab.strategy import Strategy
+from assignlab.assignors.kafka.parts.way_back import regroup
+from assignlab.group.assignment import Assignment, partition_of, topic_of
+from assignlab.group.model import ABSENT, Group
 
 
 def assign(group: Group) -> Assignment:
@@ -32,13 +31,13 @@ def assign(group: Group) -> Assignment:
 
 def adjust_assignment(group: Group, assignment: Assignment) -> Assignment:
     """Take out what a member would get while another, which will not keep it, still claims it."""
-    claims, members = group.claims, len(group.members)
+    claims = group.claims
     given = assignment.codes.size
     codes, number = np.unique(np.concatenate((assignment.codes, claims.codes)), return_inverse=True)
-    claimants = np.repeat(np.arange(members), np.diff(claims.offsets))
     claimed = np.isin(number[:given], number[given:])
     own = np.isin(
-        assignment.owners * codes.size + number[:given], claimants * codes.size + number[given:]
+        assignment.owners * codes.size + number[:given],
+        claims.claimants * codes.size + number[given:],
     )
     stays = own | ~claimed
     offsets = np.concatenate(([0], np.cumsum(stays)))[assignment.offsets]
@@ -48,19 +47,21 @@ def adjust_assignment(group: Group, assignment: Assignment) -> Assignment:
 def reclaim(group: Group, assignment: Assignment) -> Assignment:
     """The lists as they come back: sorted by the client, then grouped by topic on the wire."""
     codes, rank = assignment.codes, group.topics.names.rank
-    by_partition = np.lexsort((codes & 0xFFFFFFFF, rank[codes >> 32], assignment.owners))
+    by_partition = np.lexsort((partition_of(codes), rank[topic_of(codes)], assignment.owners))
     by_partition = Assignment(assignment.offsets, codes[by_partition])
     return regroup(group, by_partition, newest_first=True, times=1)
 
 
-STRATEGY = Strategy(
+STRATEGY = replace(
+    sticky_2_4.STRATEGY,
     name="cooperative-sticky@2.4",
-    system="Kafka consumer",
     first="2.4.0",
     last="2.5.0",
+    original="kafka-clients:2.4.1",
+    look=("purple", "^", "dashed"),
     protocol="cooperative",
-    sticky=True,
-    source="org.apache.kafka.clients.consumer.CooperativeStickyAssignor (kafka-clients 2.4.1)",
-    assign=assign,
+    source="org.apache.kafka.clients.consumer.CooperativeStickyAssignor",
+    generations=(),
     reclaim=reclaim,
+    assign=assign,
 )

@@ -5,7 +5,7 @@ other. What another member must give up first is left out, as in ``cooperative-s
 
 Both A and B keep what both claim:
 
->>> from assignlab.document import lists, parse
+>>> from assignlab.group.document import lists, parse
 >>> g = parse({"topics": [{"name": "t", "partitions": 2}], "members": [
 ...     {"id": id, "topics": ["t"], "owned": [["t", 1]]} for id in "AB"]})
 >>> lists(g, assign(g))
@@ -16,11 +16,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from assignlab.assignment import Assignment
-from assignlab.assignors.kafka import cooperative_sticky_2_4
+from assignlab.assignors.kafka import cooperative_sticky_2_4, sticky_2_5
 from assignlab.assignors.kafka.sticky_2_5 import RELEASE, assign_sticky
-from assignlab.group import ABSENT, Group
-from assignlab.strategy import Strategy
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import ABSENT, Group
 
 
 def assign(group: Group) -> Assignment:
@@ -34,14 +33,13 @@ def assign(group: Group) -> Assignment:
     return assign_sticky(group.with_claims(ungenerated), cooperative=True, release=RELEASE)
 
 
-STRATEGY = Strategy(
+STRATEGY = replace(
+    cooperative_sticky_2_4.STRATEGY,
     name="cooperative-sticky@2.5",
-    system="Kafka consumer",
     first="2.5.1",
     last="2.8.0",
-    protocol="cooperative",
-    sticky=True,
-    source="org.apache.kafka.clients.consumer.CooperativeStickyAssignor (kafka-clients 2.5.1)",
+    original="kafka-clients:2.5.1",
+    look=("purple", "D", "dashed"),
+    promises=sticky_2_5.STRATEGY.promises,
     assign=assign,
-    reclaim=cooperative_sticky_2_4.reclaim,
 )

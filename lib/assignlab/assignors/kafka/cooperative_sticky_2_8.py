@@ -5,19 +5,20 @@ give up first is left out. Claims carry the generation of the user data, which i
 different subscriptions it is read twice, and where the first reading has used it up it counts as
 older than all others.
 
->>> from assignlab.document import lists, parse
+>>> from assignlab.group.document import lists, parse
 >>> g = parse({"topics": [{"name": "t", "partitions": 2}], "members": [
 ...     {"id": id, "topics": ["t"], "owned": [["t", 1]], "generation": 1} for id in "AB"]})
 >>> lists(g, assign(g))
 {'A': [['t', 0]], 'B': []}
 """
 
-from assignlab.assignment import Assignment
-from assignlab.assignors.kafka import cooperative_sticky
+from dataclasses import replace
+
+from assignlab.assignors.kafka import cooperative_sticky, sticky_2_5
 from assignlab.assignors.kafka.sticky_2_5 import assign_sticky
 from assignlab.assignors.kafka.sticky_2_8 import RELEASE
-from assignlab.group import Group
-from assignlab.strategy import Strategy
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
@@ -29,15 +30,15 @@ def assign(group: Group) -> Assignment:
     return assign_sticky(group, cooperative=True, release=RELEASE)
 
 
-STRATEGY = Strategy(
+STRATEGY = replace(
+    cooperative_sticky.STRATEGY,
     name="cooperative-sticky@2.8",
-    system="Kafka consumer",
     first="2.8.1",
     last="2.8.2",
-    protocol="cooperative",
-    sticky=True,
-    source="org.apache.kafka.clients.consumer.CooperativeStickyAssignor (kafka-clients 2.8.2)",
-    assign=assign,
-    reclaim=cooperative_sticky.reclaim,
+    original="kafka-clients:2.8.2",
+    look=("purple", "v", "dashed"),
+    member_fields=("owned", "generation", "instance"),
     generations=("generation",),
+    promises=sticky_2_5.STRATEGY.promises,
+    assign=assign,
 )

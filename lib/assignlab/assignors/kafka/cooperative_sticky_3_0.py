@@ -4,7 +4,7 @@ The rule is that of ``sticky@3.0``, in rounds as in ``cooperative-sticky``. The 
 claims comes from the user data, which hold nothing else. A partition that two members claim
 in the newest generation stays without an owner for one round.
 
->>> from assignlab.document import lists, parse
+>>> from assignlab.group.document import lists, parse
 >>> g = parse({"topics": [{"name": "t", "partitions": 3}], "members": [
 ...     {"id": id, "topics": ["t"], "owned": [["t", 0]], "generation": n}
 ...     for id, n in (("A", 2), ("B", 1), ("C", 2))]})
@@ -12,12 +12,13 @@ in the newest generation stays without an owner for one round.
 {'A': [], 'B': [['t', 1]], 'C': [['t', 2]]}
 """
 
-from assignlab.assignment import Assignment
+from dataclasses import replace
+
 from assignlab.assignors.kafka import cooperative_sticky
-from assignlab.assignors.kafka.sticky import assign_sticky
+from assignlab.assignors.kafka.sticky import PROMISES, assign_sticky
 from assignlab.assignors.kafka.sticky_3_0 import RELEASE
-from assignlab.group import Group
-from assignlab.strategy import Strategy
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
@@ -29,15 +30,15 @@ def assign(group: Group) -> Assignment:
     return assign_sticky(group, cooperative=True, release=RELEASE)
 
 
-STRATEGY = Strategy(
+STRATEGY = replace(
+    cooperative_sticky.STRATEGY,
     name="cooperative-sticky@3.0",
-    system="Kafka consumer",
     first="3.0.0",
     last="3.3.2",
-    protocol="cooperative",
-    sticky=True,
-    source="org.apache.kafka.clients.consumer.CooperativeStickyAssignor (kafka-clients 3.0.1)",
-    assign=assign,
-    reclaim=cooperative_sticky.reclaim,
+    original="kafka-clients:3.0.1",
+    look=("purple", "P", "dashed"),
+    member_fields=("owned", "generation", "instance"),
     generations=("generation",),
+    promises=PROMISES,
+    assign=assign,
 )

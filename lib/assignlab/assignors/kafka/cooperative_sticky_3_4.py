@@ -4,7 +4,7 @@ The rule is that of ``sticky@3.4``, in rounds as in ``cooperative-sticky``. Sinc
 generation of a claim is that of the subscription, and that of the user data only where an older
 client sends no other. Of three claimants two may keep a partition, as in ``sticky@3.4``.
 
->>> from assignlab.document import lists, parse
+>>> from assignlab.group.document import lists, parse
 >>> g = parse({"topics": [{"name": "t", "partitions": 3}], "members": [
 ...     {"id": id, "topics": ["t"], "owned": [["t", 0]], "sub_generation": n}
 ...     for id, n in (("A", 2), ("B", 1), ("C", 2))]})
@@ -14,12 +14,13 @@ client sends no other. Of three claimants two may keep a partition, as in ``stic
 {'A': [], 'B': [['t', 1]], 'C': [['t', 2]]}
 """
 
-from assignlab.assignment import Assignment
+from dataclasses import replace
+
 from assignlab.assignors.kafka import cooperative_sticky
-from assignlab.assignors.kafka.sticky import assign_sticky
+from assignlab.assignors.kafka.sticky import PROMISES, assign_sticky
 from assignlab.assignors.kafka.sticky_3_4 import RELEASE
-from assignlab.group import Group
-from assignlab.strategy import Strategy
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
@@ -31,15 +32,13 @@ def assign(group: Group) -> Assignment:
     return assign_sticky(group, cooperative=True, release=RELEASE)
 
 
-STRATEGY = Strategy(
+STRATEGY = replace(
+    cooperative_sticky.STRATEGY,
     name="cooperative-sticky@3.4",
-    system="Kafka consumer",
     first="3.4.1",
     last="3.4.1",
-    protocol="cooperative",
-    sticky=True,
-    source="org.apache.kafka.clients.consumer.CooperativeStickyAssignor (kafka-clients 3.4.1)",
+    original="kafka-clients:3.4.1",
+    look=("purple", "X", "dashed"),
+    promises=(*PROMISES, "eager_less_held_back"),
     assign=assign,
-    reclaim=cooperative_sticky.reclaim,
-    generations=("sub_generation",),
 )

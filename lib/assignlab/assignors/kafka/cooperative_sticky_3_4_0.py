@@ -4,7 +4,7 @@ The rule is that of ``cooperative-sticky@3.0``: only claims of the newest genera
 generation of a claim is that of the subscription, and that of the user data only where an older
 client sends no other. It stood for one release; 3.4.1 lets older generations claim as well.
 
->>> from assignlab.document import lists, parse
+>>> from assignlab.group.document import lists, parse
 >>> g = parse({"topics": [{"name": "t", "partitions": 2}], "members": [
 ...     {"id": "A", "topics": ["t"], "owned": [], "sub_generation": 2},
 ...     {"id": "B", "topics": ["t"], "owned": [["t", 0]], "sub_generation": 1}]})
@@ -14,11 +14,12 @@ client sends no other. It stood for one release; 3.4.1 lets older generations cl
 {'A': [['t', 1]], 'B': [['t', 0]]}
 """
 
-from assignlab.assignment import Assignment
+from dataclasses import replace
+
 from assignlab.assignors.kafka import cooperative_sticky
-from assignlab.assignors.kafka.sticky import assign_sticky
-from assignlab.group import Group
-from assignlab.strategy import Strategy
+from assignlab.assignors.kafka.sticky import PROMISES, assign_sticky
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import Group
 
 RELEASE = 30400
 
@@ -32,15 +33,13 @@ def assign(group: Group) -> Assignment:
     return assign_sticky(group, cooperative=True, release=RELEASE)
 
 
-STRATEGY = Strategy(
+STRATEGY = replace(
+    cooperative_sticky.STRATEGY,
     name="cooperative-sticky@3.4.0",
-    system="Kafka consumer",
     first="3.4.0",
     last="3.4.0",
-    protocol="cooperative",
-    sticky=True,
-    source="org.apache.kafka.clients.consumer.CooperativeStickyAssignor (kafka-clients 3.4.0)",
+    original="kafka-clients:3.4.0",
+    look=("purple", "<", "dashed"),
+    promises=PROMISES,
     assign=assign,
-    reclaim=cooperative_sticky.reclaim,
-    generations=("sub_generation",),
 )

@@ -6,7 +6,7 @@ wait where it is given up because of its rack: two members may consume it for a 
 
 A must give up t-2, which has no replica in its rack, and B is given it in the same round:
 
->>> from assignlab.document import lists, parse
+>>> from assignlab.group.document import lists, parse
 >>> g = parse({"topics": [{"name": "t", "partitions": 3, "racks": [["r0"], ["r0"], ["r2"]]}],
 ...     "members": [{"id": "A", "topics": ["t"], "rack": "r0", "owned": [["t", 2]],
 ...                  "sub_generation": 1},
@@ -17,12 +17,13 @@ A must give up t-2, which has no replica in its rack, and B is given it in the s
 {'A': [['t', 0], ['t', 1]], 'B': []}
 """
 
-from assignlab.assignment import Assignment
+from dataclasses import replace
+
 from assignlab.assignors.kafka import cooperative_sticky
-from assignlab.assignors.kafka.sticky import assign_sticky
+from assignlab.assignors.kafka.sticky import PROMISES, assign_sticky
 from assignlab.assignors.kafka.sticky_3_5 import RELEASE
-from assignlab.group import Group
-from assignlab.strategy import Strategy
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
@@ -34,15 +35,13 @@ def assign(group: Group) -> Assignment:
     return assign_sticky(group, cooperative=True, release=RELEASE)
 
 
-STRATEGY = Strategy(
+STRATEGY = replace(
+    cooperative_sticky.STRATEGY,
     name="cooperative-sticky@3.5",
-    system="Kafka consumer",
     first="3.5.2",
     last="3.7.0",
-    protocol="cooperative",
-    sticky=True,
-    source="org.apache.kafka.clients.consumer.CooperativeStickyAssignor (kafka-clients 3.5.2)",
+    original="kafka-clients:3.5.2",
+    look=("purple", "h", "dashed"),
+    promises=(*PROMISES, "eager_less_held_back"),
     assign=assign,
-    reclaim=cooperative_sticky.reclaim,
-    generations=("sub_generation",),
 )

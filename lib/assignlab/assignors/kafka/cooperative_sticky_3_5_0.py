@@ -2,7 +2,7 @@
 
 The rule is that of ``sticky@3.5.0``, in rounds as in ``cooperative-sticky``.
 
->>> from assignlab.document import lists, parse
+>>> from assignlab.group.document import lists, parse
 >>> g = parse({"topics": [{"name": "t", "partitions": 3}], "members": [
 ...     {"id": id, "topics": ["t"], "owned": [["t", 0]], "sub_generation": n}
 ...     for id, n in (("A", 2), ("B", 1), ("C", 2))]})
@@ -10,12 +10,13 @@ The rule is that of ``sticky@3.5.0``, in rounds as in ``cooperative-sticky``.
 {'A': [['t', 0]], 'B': [['t', 1], ['t', 2]], 'C': [['t', 0]]}
 """
 
-from assignlab.assignment import Assignment
+from dataclasses import replace
+
 from assignlab.assignors.kafka import cooperative_sticky
-from assignlab.assignors.kafka.sticky import assign_sticky
+from assignlab.assignors.kafka.sticky import PROMISES, assign_sticky
 from assignlab.assignors.kafka.sticky_3_5_0 import RELEASE
-from assignlab.group import Group
-from assignlab.strategy import Strategy
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
@@ -27,15 +28,13 @@ def assign(group: Group) -> Assignment:
     return assign_sticky(group, cooperative=True, release=RELEASE)
 
 
-STRATEGY = Strategy(
+STRATEGY = replace(
+    cooperative_sticky.STRATEGY,
     name="cooperative-sticky@3.5.0",
-    system="Kafka consumer",
     first="3.5.0",
     last="3.5.1",
-    protocol="cooperative",
-    sticky=True,
-    source="org.apache.kafka.clients.consumer.CooperativeStickyAssignor (kafka-clients 3.5.1)",
+    original="kafka-clients:3.5.1",
+    look=("purple", "*", "dashed"),
+    promises=(*PROMISES, "eager_less_held_back"),
     assign=assign,
-    reclaim=cooperative_sticky.reclaim,
-    generations=("sub_generation",),
 )

@@ -4,21 +4,23 @@ Every member gets the same partitions as under ``range@2.0``. Only the order of 
 list is another one where two topics share a slot of the HashMap: ``put`` appends to a slot,
 ``computeIfAbsent`` puts a new key in front.
 
->>> from assignlab.group import group
->>> from assignlab.document import lists
+>>> from assignlab.group.plain import group
+>>> from assignlab.group.document import lists
 >>> g = group({"Aa": 1, "BB": 1}, {"C0": ["Aa", "BB"]})
 >>> lists(g, assign(g))
 {'C0': [['BB', 0], ['Aa', 0]]}
 """
 
+from dataclasses import replace
+
 import numpy as np
 
-from assignlab.assignment import Assignment
-from assignlab.assignors.kafka import orders
-from assignlab.assignors.kafka.range_2_0 import assign_ranges
-from assignlab.group import Group
-from assignlab.jvm import hash_map_order
-from assignlab.strategy import Strategy
+from assignlab.assignors.kafka import range as newest
+from assignlab.assignors.parts import orders
+from assignlab.assignors.parts.ranges import assign_ranges
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import Group
+from assignlab.jvm.hash_map import hash_map_order
 
 
 def assign(group: Group) -> Assignment:
@@ -31,7 +33,7 @@ def assign_in_newest_first_order(
 ) -> Assignment:
     """Topic t goes to ``subscribers[starts[t]:starts[t + 1]]``, in that order."""
     topics = group.prepared(topics_newest_first)
-    return assign_ranges(group, topics, starts, subscribers)
+    return assign_ranges(group, topics, *orders.as_often_as_named(group, starts, subscribers))
 
 
 def topics_newest_first(group: Group) -> np.ndarray:
@@ -57,13 +59,13 @@ def topics_newest_first(group: Group) -> np.ndarray:
     return met[hash_map_order(names.hashes[met], 16, names.rank[met], True, called_again)]
 
 
-STRATEGY = Strategy(
+STRATEGY = replace(
+    newest.STRATEGY,
     name="range@2.3",
-    system="Kafka consumer",
     first="2.1.1",
     last="2.3.1",
-    protocol="eager",
-    sticky=False,
-    source="org.apache.kafka.clients.consumer.RangeAssignor (kafka-clients 2.3.1)",
+    original="kafka-clients:2.3.1",
+    look=("black", "s", "dashdot"),
+    member_fields=(),
     assign=assign,
 )

@@ -4,18 +4,20 @@ The rule is that of ``range@2.0``, with static members first, by group.instance.
 by member id. The order of topics inside a list is that of ``range@2.3``. Racks do not count yet,
 and topics are cut one by one.
 
->>> from assignlab.group import group
->>> from assignlab.document import lists
+>>> from assignlab.group.plain import group
+>>> from assignlab.group.document import lists
 >>> g = group({"t0": 3}, {"C2": ["t0"], "C1": ["t0"]}, instances={"C2": "I0", "C1": "I1"})
 >>> lists(g, assign(g))
 {'C2': [['t0', 0], ['t0', 1]], 'C1': [['t0', 2]]}
 """
 
-from assignlab.assignment import Assignment
-from assignlab.assignors.kafka import orders
+from dataclasses import replace
+
+from assignlab.assignors.kafka import range as newest
 from assignlab.assignors.kafka.range_2_3 import assign_in_newest_first_order
-from assignlab.group import Group
-from assignlab.strategy import Strategy
+from assignlab.assignors.parts import orders
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
@@ -23,13 +25,13 @@ def assign(group: Group) -> Assignment:
     return assign_in_newest_first_order(group, *orders.subscribers_by_info(group))
 
 
-STRATEGY = Strategy(
+STRATEGY = replace(
+    newest.STRATEGY,
     name="range@2.4",
-    system="Kafka consumer",
     first="2.4.0",
     last="3.4.1",
-    protocol="eager",
-    sticky=False,
-    source="org.apache.kafka.clients.consumer.RangeAssignor (kafka-clients 2.4.1)",
+    original="kafka-clients:2.4.1",
+    look=("black", "^", "dashdot"),
+    member_fields=("instance",),
     assign=assign,
 )

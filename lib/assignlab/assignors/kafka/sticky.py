@@ -3,9 +3,9 @@
 The rule. Everybody keeps what it claims, as far as it still subscribes to it and balance allows;
 what is left goes to those who have least. With equal subscriptions each member has a quota, P // C
 partitions or one more: members keep up to their quota (see
-:mod:`assignlab.assignors.kafka.sticky_constrained`). With different subscriptions, partitions are
+:mod:`assignlab.assignors.kafka.parts.constrained`). With different subscriptions, partitions are
 assigned one by one and then moved until no subscriber of a partition has at least two fewer than
-its owner (:mod:`assignlab.assignors.kafka.sticky_general`).
+its owner (:mod:`assignlab.assignors.kafka.parts.general`).
 
 What it promises, in order
 1. Balance: with equal subscriptions the sizes differ by one at the most; otherwise no single move
@@ -15,7 +15,7 @@ What it promises, in order
 Racks come between the two: a partition without a replica in its owner's rack is given up.
 
 Claims of several members for one partition: the newest generation wins, within one generation
-nobody (:mod:`assignlab.assignors.kafka.sticky_claims`).
+nobody (:mod:`assignlab.assignors.kafka.parts.claims`).
 
 What it does not promise: anything to a group in which a topic was created again with fewer
 partitions. Claims beyond its end may be kept, take the place of real partitions, or make the
@@ -23,8 +23,8 @@ original throw; and a member without topics may get partitions if the hash order
 
 Equal subscriptions; then C1 leaves:
 
->>> from assignlab.group import group
->>> from assignlab.document import lists
+>>> from assignlab.group.plain import group
+>>> from assignlab.group.document import lists
 >>> topics = {"t0": 2, "t1": 2, "t2": 2, "t3": 2}
 >>> g = group(topics, {c: list(topics) for c in ("C0", "C1", "C2")})
 >>> first = lists(g, assign(g))
@@ -56,12 +56,8 @@ from types import ModuleType
 
 import numpy as np
 
-from assignlab.assignment import Assignment
-from assignlab.assignors.kafka import sticky_constrained as constrained
-from assignlab.assignors.kafka import sticky_general as general
-from assignlab.assignors.kafka.racks import NO_RACKS, rack_info
-from assignlab.assignors.kafka.sticky_2_0 import group_data_by_topic, regroup_crowded
-from assignlab.assignors.kafka.sticky_claims import (
+from assignlab.assignors.kafka.parts import constrained, eligible, general
+from assignlab.assignors.kafka.parts.claims import (
     NO_PHANTOMS,
     all_subscriptions_equal,
     packed_shape,
@@ -69,11 +65,14 @@ from assignlab.assignors.kafka.sticky_claims import (
     shape_of,
     with_phantoms,
 )
-from assignlab.assignors.kafka.sticky_releases import GENERATION_SUBSCRIBED, LATEST, RACKS
+from assignlab.assignors.kafka.parts.releases import GENERATION_SUBSCRIBED, LATEST, RACKS
+from assignlab.assignors.kafka.parts.way_back import group_data_by_topic, regroup_crowded
+from assignlab.assignors.parts.racks import NO_RACKS, rack_info
+from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import njit
 from assignlab.errors import OriginalError
-from assignlab.group import ABSENT, Group
-from assignlab.strategy import Strategy
+from assignlab.group.assignment import Assignment, topic_of
+from assignlab.group.model import ABSENT, Group
 
 
 def assign(group: Group) -> Assignment:
@@ -88,7 +87,7 @@ def assign(group: Group) -> Assignment:
 def assign_sticky(group: Group, cooperative: bool, release: int = LATEST) -> Assignment:
     """The assignment of both sticky assignors since 3.0; ``cooperative``: as adjusted for that.
 
-    ``release``: whose behaviour, see :mod:`assignlab.assignors.kafka.sticky_releases`.
+    ``release``: whose behaviour, see :mod:`assignlab.assignors.kafka.parts.releases`.
     """
     if len(group.members) == 0:
         raise OriginalError("ArithmeticException", "partitions are divided by no members")
@@ -97,7 +96,7 @@ def assign_sticky(group: Group, cooperative: bool, release: int = LATEST) -> Ass
     if group.prepared(all_subscriptions_equal):
         _, offsets, codes = run(constrained, group, (shape, racks), cooperative, release)
         return Assignment(offsets, codes)
-    known = shape, *group.prepared(general.potential_of), racks
+    known = shape, *group.prepared(eligible.potential_of), racks
     _, offsets, codes, certain = run(general, group, known, cooperative, release)
     return Assignment(offsets, codes, notes={} if certain else {"nondeterministic": True})
 
@@ -146,10 +145,10 @@ def group_by_first_appearance(offsets, codes, topics):
     at = np.empty(topics, dtype=np.int64)
     for m in range(offsets.size - 1):
         for k in range(offsets[m], offsets[m + 1]):
-            count[codes[k] >> 32] += 1
+            count[topic_of(codes[k])] += 1
         end = offsets[m]
         for k in range(offsets[m], offsets[m + 1]):
-            t = codes[k] >> 32
+            t = topic_of(codes[k])
             if count[t] > 0:
                 at[t] = end
                 end += count[t]
@@ -159,6 +158,17 @@ def group_by_first_appearance(offsets, codes, topics):
     return grouped
 
 
+PROMISES = (
+    "fixed_point",
+    "floor_and_ceiling",
+    "no_better_move",
+    "keeps_most",
+    "keeps_before_it_receives",
+    "no_exchange",
+    "older_claims_lose",
+)
+"""What both sticky assignors promise since 3.0."""
+
 STRATEGY = Strategy(
     name="sticky",
     system="Kafka consumer",
@@ -166,8 +176,12 @@ STRATEGY = Strategy(
     last="4.4.0",
     protocol="eager",
     sticky=True,
-    source="org.apache.kafka.clients.consumer.StickyAssignor (kafka-clients 4.4.0)",
+    source="org.apache.kafka.clients.consumer.StickyAssignor",
+    original="kafka-clients:4.4.0",
+    look=("slate", "v", "solid"),
+    member_fields=("owned", "generation", "sub_generation", "instance", "rack"),
+    generations=("generation", "sub_generation"),
+    promises=(*PROMISES, "kept_first"),
     assign=assign,
     reclaim=reclaim,
-    generations=("generation", "sub_generation"),
 )

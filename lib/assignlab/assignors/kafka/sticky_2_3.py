@@ -14,7 +14,7 @@ partitions or more in one slot on the identity of objects (noted as ``nondetermi
 What it does not promise. The previous consumer need not subscribe to the topic any more: it then
 gets a partition that it does not want. If it has nothing to take part with, the original throws.
 
->>> from assignlab.document import lists, parse
+>>> from assignlab.group.document import lists, parse
 >>> g = parse({"topics": [{"name": "t", "partitions": 3}], "members": [
 ...     {"id": "A", "topics": ["t"], "owned": [["t", 0], ["t", 1]], "generation": 1},
 ...     {"id": "B", "topics": ["t"], "owned": [["t", 0], ["t", 2]], "generation": 2}]})
@@ -22,27 +22,30 @@ gets a partition that it does not want. If it has nothing to take part with, the
 {'A': [['t', 1]], 'B': [['t', 2], ['t', 0]]}
 """
 
+from dataclasses import replace
+from typing import NamedTuple
+
 import numpy as np
 
-from assignlab.assignment import Assignment
-from assignlab.assignors.kafka.holdings import append
-from assignlab.assignors.kafka.potential import KIND, NONE, OWNER, SIZE, TOPIC, Potential, potential
-from assignlab.assignors.kafka.sticky_2_0 import (
+from assignlab.assignors.kafka import sticky
+from assignlab.assignors.kafka.parts.way_back import regroup
+from assignlab.assignors.parts import orders
+from assignlab.assignors.parts.hash_codes import TOPIC_PARTITION, partition_hashes
+from assignlab.assignors.parts.holdings import Current
+from assignlab.assignors.parts.potential import NONE, Potential, potential
+from assignlab.assignors.parts.reassignment import (
     NOBODY,
-    Current,
     are_subscriptions_identical,
     balance,
-    by_potential_consumers,
+    by_partition_comparator,
     from_most_loaded,
-    kept_partitions,
     key_set,
-    partition_number,
-    regroup,
 )
+from assignlab.assignors.parts.rival_claims import keep_claimed, partition_numbers, settle_claims
 from assignlab.compiled import njit
-from assignlab.group import ABSENT, Group
-from assignlab.jvm import hash_map_walk, topic_partition_hashes
-from assignlab.strategy import Strategy
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import ABSENT, Group
+from assignlab.jvm.hash_map import hash_map_walk
 
 DEFAULT_GENERATION = -1
 
@@ -53,50 +56,66 @@ def assign(group: Group) -> Assignment:
     Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
     ``nondeterministic`` where it orders partitions by identity hash codes.
     """
+    return assign_sticky(group)
+
+
+def assign_sticky(group: Group, new_first: bool = False) -> Assignment:
+    """``new_first``: since 2.4, new partitions are tried first where nothing had to be revoked."""
     known = group.prepared(potential)
-    current, previous, in_key_order, _, read = prepopulate_current_assignments(group, known)
-    sorted_partitions, ordered = sort_partitions(group, known, current, previous, in_key_order)
-    offsets, codes = balance(group, known, current, sorted_partitions, previous)
-    return Assignment(offsets, codes, notes={} if read and ordered else {"nondeterministic": True})
+    read = prepopulate_current_assignments(group, known)
+    sorted_partitions, certain = sort_partitions(group, known, read)
+    new_first = new_first and not read.revoked
+    offsets, codes = balance(group, known, read.current, sorted_partitions, new_first)
+    certain = certain and read.certain
+    return Assignment(offsets, codes, notes={} if certain else {"nondeterministic": True})
 
 
-def prepopulate_current_assignments(
-    group: Group, known: Potential
-) -> tuple[Current, np.ndarray, np.ndarray, bool, bool]:
-    """Give every claimed partition to its newest claimant, if that still subscribes to it.
+class Read(NamedTuple):
+    """What the claims say.
 
-    Returns the lists, the previous consumer of every partition (int64[partitions], or empty if none
-    has one), the partitions that have one in the order of their HashMap, whether one was taken from
-    a claimant that no longer subscribes to it, and whether Java fixes these orders.
+    ``in_key_order``: the partitions with a previous consumer in the order of their HashMap;
+    ``revoked``: whether one was taken from a claimant that no longer subscribes to it; ``certain``:
+    whether Java fixes the order of the lists.
     """
-    claims = group.claims
-    consumers, partitions = known.consumers.copy(), known.partitions.copy()
-    entries = np.empty((len(partitions), 3), dtype=np.int64)
-    previous = in_key_order = doubled = NOBODY
-    kept, revoked, certain = 0, False, True
+
+    current: Current
+    in_key_order: np.ndarray
+    revoked: bool
+    certain: bool
+
+
+def prepopulate_current_assignments(group: Group, known: Potential) -> Read:
+    """Give every claimed partition to its newest claimant, if that still subscribes to it."""
+    claims, total = group.claims, len(known.codes)
+    walked = claimant = before = previous = in_key_order = NOBODY
+    certain = True
     if claims.codes.size:
-        numbers, total = claimed_numbers(group, known)
-        first, current, before = settle_claims(
-            numbers, total, known.by_hash, known.by_id, claims.offsets, claims.generation
+        numbers, all_numbers = claimed_numbers(group, known)
+        absent = claims.generation == ABSENT
+        first, claimant, before = settle_claims(
+            group.prepared(orders.members_by_hash),
+            group.members.names.rank,
+            claims.offsets,
+            numbers,
+            all_numbers,
+            np.where(absent, DEFAULT_GENERATION, claims.generation),
+            absent,
         )
-        hashes = topic_partition_hashes(group.topics.names.hashes, claims.codes[first])
+        hashes = partition_hashes(group.topics.names.hashes, claims.codes[first], TOPIC_PARTITION)
         walk, certain = hash_map_walk(hashes)
         walked = numbers[first[walk]]
-        kept = keep_newest(consumers, partitions, entries, known.may, walked, current)
-        revoked = kept < np.count_nonzero(walked < len(partitions))
         moved = before[walked] != NONE
         if moved.any():
             keys, also = hash_map_walk(hashes[walk[moved]])
             in_key_order, certain = walked[moved][keys], certain and also
-            in_key_order = in_key_order[in_key_order < len(partitions)]
-            previous = before[: len(partitions)]
-            back = in_key_order[:, None]
-            kind = consumers[previous[back], KIND]
-            if not known.may[kind, partitions[back, TOPIC]].all():
-                doubled = known.by_hash
-    winners = known.winners.copy()
-    current = Current(consumers, partitions, entries, winners, kept, 0, doubled)
-    return current, previous, in_key_order, revoked, certain
+            in_key_order = in_key_order[in_key_order < total]
+            previous = before[:total]
+    offsets, listed, owner, revoked, strange = keep_claimed(
+        known.kind, known.topic, known.may, walked, claimant, before
+    )
+    doubled = known.by_hash if strange else NOBODY
+    current = Current(offsets, listed, owner, doubled, previous)
+    return Read(current, in_key_order, revoked > 0, certain)
 
 
 def claimed_numbers(group: Group, known: Potential) -> tuple[np.ndarray, int]:
@@ -104,8 +123,8 @@ def claimed_numbers(group: Group, known: Potential) -> tuple[np.ndarray, int]:
 
     They count, because they take room in the HashMap. Returns also how many numbers there are.
     """
-    codes, total = group.claims.codes, len(known.partitions)
-    numbers = partition_numbers(known.topics, codes)
+    codes, total = group.claims.codes, len(known.codes)
+    numbers = partition_numbers(known.first, known.count, codes)
     gone = numbers == NONE
     if gone.any():
         which, numbers[gone] = np.unique(codes[gone], return_inverse=True)
@@ -114,109 +133,39 @@ def claimed_numbers(group: Group, known: Potential) -> tuple[np.ndarray, int]:
     return numbers, total
 
 
-@njit
-def partition_numbers(topics, codes):
-    """:func:`partition_number` of every code."""
-    numbers = np.empty(codes.size, dtype=np.int64)
-    for k in range(codes.size):
-        numbers[k] = partition_number(topics, codes[k])
-    return numbers
-
-
-@njit
-def settle_claims(numbers, total, by_hash, by_id, offsets, generation):
-    """Who claims every partition in the newest generation, and who in the one before.
-
-    Members are read in the order of their HashMap. In one generation the first claimant counts; of
-    claims without generation, which stand for -1, the last.
-
-    Returns (first int64[...]: where each claimed partition is claimed first, in that order; current
-    and previous consumer int64[total], ``NONE`` where there is none).
-    """
-    current = np.full(total, NONE)
-    previous = np.full(total, NONE)
-    newest = np.empty(total, dtype=np.int64)
-    older = np.empty(total, dtype=np.int64)
-    first = np.empty(numbers.size, dtype=np.int64)
-    met = 0
-    for m in by_hash:
-        given = generation[by_id[m]] != ABSENT
-        claimed_in = generation[by_id[m]] if given else DEFAULT_GENERATION
-        for k in range(offsets[by_id[m]], offsets[by_id[m] + 1]):
-            x = numbers[k]
-            if current[x] == NONE:
-                first[met] = k
-                met += 1
-                current[x] = m
-                newest[x] = claimed_in
-            elif claimed_in == newest[x]:
-                current[x] = current[x] if given else m
-            elif claimed_in > newest[x]:
-                previous[x] = current[x]
-                older[x] = newest[x]
-                current[x] = m
-                newest[x] = claimed_in
-            elif previous[x] == NONE or claimed_in > older[x]:
-                previous[x] = m
-                older[x] = claimed_in
-            elif claimed_in == older[x] and not given:
-                previous[x] = m
-    return first[:met], current, previous
-
-
-@njit
-def keep_newest(consumers, partitions, entries, may, walked, current):
-    """Fill the lists in the order of the walk; returns how many partitions are kept."""
-    kept = 0
-    for x in walked:
-        if x < len(partitions):
-            m = current[x]
-            partitions[x, OWNER] = m
-            if may[consumers[m, KIND], partitions[x, TOPIC]]:
-                append(consumers, partitions, entries, m, x, x)
-                kept += 1
-    return kept
-
-
-def sort_partitions(
-    group: Group, known: Potential, current: Current, previous: np.ndarray, in_key_order: np.ndarray
-) -> tuple[np.ndarray, bool]:
+def sort_partitions(group: Group, known: Potential, read: Read) -> tuple[np.ndarray, bool]:
     """As in ``sticky@2.0``, but partitions with a previous consumer come first in each list."""
-    fresh = group.claims.codes.size == 0
-    if fresh or not are_subscriptions_identical(known):
-        return group.prepared(by_potential_consumers), True
-    kept = kept_partitions(current.consumers, current.entries, current.kept)
-    if in_key_order.size:
-        put_forward(current.consumers, current.partitions, kept, previous, in_key_order)
-    listed = from_most_loaded(current.consumers, kept)
-    if current.kept == len(known.codes):
+    is_fresh_assignment = group.claims.codes.size == 0
+    if is_fresh_assignment or not are_subscriptions_identical(known):
+        return group.prepared(by_partition_comparator), True
+    offsets, listed, owner, _, previous = read.current
+    if read.in_key_order.size:
+        listed = put_forward(offsets, listed, owner, previous, read.in_key_order)
+    listed = from_most_loaded(offsets, listed)
+    if listed.size == len(known.codes):
         return listed, True
     keys, certain = group.prepared(key_set)
-    rest = keys[current.partitions[keys, OWNER] == NONE]
+    rest = keys[owner[keys] == NONE]
     return np.concatenate((listed, rest)), certain or rest.size < 2
 
 
 @njit
-def put_forward(consumers, partitions, listed, previous, in_key_order):
+def put_forward(offsets, listed, owner, previous, in_key_order):
     """In every list, put the partitions with a previous consumer in front, in the order of keys."""
-    front = np.empty(len(consumers), dtype=np.int64)
-    start = 0
-    others = np.empty(listed.size, dtype=np.int64)
-    for m in range(len(consumers)):
-        front[m] = start
-        at = start + consumers[m, SIZE]
-        left = 0
-        for k in range(start, at):
-            if previous[listed[k]] == NONE:
-                others[left] = listed[k]
-                left += 1
-        start = at
-        for k in range(left):
-            listed[at - left + k] = others[k]
+    front = offsets[:-1].copy()
     for x in in_key_order:
-        m = partitions[x, OWNER]
-        listed[front[m]] = x
-        front[m] += 1
+        front[owner[x]] += 1
+    forward = np.empty_like(listed)
+    for m in range(front.size):
+        for x in listed[offsets[m] : offsets[m + 1]]:
+            if previous[x] == NONE:
+                forward[front[m]] = x
+                front[m] += 1
+    front = offsets[:-1].copy()
+    for x in in_key_order:
+        forward[front[owner[x]]] = x
+        front[owner[x]] += 1
+    return forward
 
 
 def reclaim(group: Group, assignment: Assignment) -> Assignment:
@@ -224,15 +173,16 @@ def reclaim(group: Group, assignment: Assignment) -> Assignment:
     return regroup(group, assignment, newest_first=True)
 
 
-STRATEGY = Strategy(
+STRATEGY = replace(
+    sticky.STRATEGY,
     name="sticky@2.3",
-    system="Kafka consumer",
     first="2.3.0",
     last="2.3.1",
-    protocol="eager",
-    sticky=True,
-    source="org.apache.kafka.clients.consumer.StickyAssignor (kafka-clients 2.3.1)",
-    assign=assign,
-    reclaim=reclaim,
+    original="kafka-clients:2.3.1",
+    look=("slate", "s", "dotted"),
+    member_fields=("owned", "generation"),
     generations=("generation",),
+    promises=("fixed_point", "floor_and_ceiling", "no_better_move", "no_exchange"),
+    reclaim=reclaim,
+    assign=assign,
 )

@@ -9,7 +9,7 @@ is left out.
 It seldom makes a difference, as new partitions go to the members that have least in the first
 place. Here C keeps "a", because "b", which is new, can go from A to B; ``sticky@2.3`` moves "a":
 
->>> from assignlab.document import lists, parse
+>>> from assignlab.group.document import lists, parse
 >>> g = parse({
 ...     "topics": [{"name": "a", "partitions": 1}, {"name": "b", "partitions": 1},
 ...                {"name": "c", "partitions": 2}],
@@ -24,13 +24,11 @@ What it does not promise: moves of the first walk count for nothing when the ori
 moving was in vain.
 """
 
-from assignlab.assignment import Assignment
+from dataclasses import replace
+
 from assignlab.assignors.kafka import sticky_2_3
-from assignlab.assignors.kafka.potential import potential
-from assignlab.assignors.kafka.sticky_2_0 import balance
-from assignlab.assignors.kafka.sticky_2_3 import prepopulate_current_assignments, sort_partitions
-from assignlab.group import Group
-from assignlab.strategy import Strategy
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
@@ -39,24 +37,16 @@ def assign(group: Group) -> Assignment:
     Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
     ``nondeterministic`` where it orders partitions by identity hash codes.
     """
-    known = group.prepared(potential)
-    current, previous, in_key_order, revoked, read = prepopulate_current_assignments(group, known)
-    sorted_partitions, ordered = sort_partitions(group, known, current, previous, in_key_order)
-    offsets, codes = balance(
-        group, known, current, sorted_partitions, previous, new_first=not revoked
-    )
-    return Assignment(offsets, codes, notes={} if read and ordered else {"nondeterministic": True})
+    return sticky_2_3.assign_sticky(group, new_first=True)
 
 
-STRATEGY = Strategy(
+STRATEGY = replace(
+    sticky_2_3.STRATEGY,
     name="sticky@2.4",
-    system="Kafka consumer",
     first="2.4.0",
     last="2.5.0",
-    protocol="eager",
-    sticky=True,
-    source="org.apache.kafka.clients.consumer.StickyAssignor (kafka-clients 2.4.1)",
+    original="kafka-clients:2.4.1",
+    look=("slate", "^", "dotted"),
+    member_fields=("owned", "generation", "instance"),
     assign=assign,
-    reclaim=sticky_2_3.reclaim,
-    generations=("generation",),
 )

@@ -2,7 +2,7 @@
 
 The rule. With equal subscriptions (KAFKA-9987) members of the newest generation keep what they
 claim up to their quota, those that are short are filled up, and take from the others if nothing is
-left (:mod:`assignlab.assignors.kafka.sticky_constrained_2_5`). With different subscriptions it is
+left (:mod:`assignlab.assignors.kafka.parts.constrained_2_5`). With different subscriptions it is
 that of ``sticky@2.4``, and partitions are always considered by (number of subscribers, topic,
 partition).
 
@@ -17,8 +17,8 @@ member loses what it had for coming early in a HashMap.
 C joins A and B, which have four and three partitions. Both may keep three; C gets what A must give
 up, and then the first partition of A, which comes first in the HashMap:
 
->>> from assignlab.document import lists
->>> from assignlab.group import group
+>>> from assignlab.group.document import lists
+>>> from assignlab.group.plain import group
 >>> owned = {"A": [("t", p) for p in range(4)], "B": [("t", p) for p in range(4, 7)]}
 >>> g = group({"t": 7}, {"A": ["t"], "B": ["t"], "C": ["t"]}, owned=owned, generation=1)
 >>> lists(g, assign(g))
@@ -36,17 +36,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from assignlab.assignment import Assignment
-from assignlab.assignors.kafka import orders, sticky_2_3
-from assignlab.assignors.kafka import sticky_constrained_2_5 as constrained
+from assignlab.assignors.kafka import sticky_2_4
 from assignlab.assignors.kafka.cooperative_sticky_2_4 import adjust_assignment
-from assignlab.assignors.kafka.potential import potential
-from assignlab.assignors.kafka.sticky_2_0 import balance, by_potential_consumers
-from assignlab.assignors.kafka.sticky_2_3 import (
-    DEFAULT_GENERATION,
-    prepopulate_current_assignments,
-)
-from assignlab.assignors.kafka.sticky_claims import (
+from assignlab.assignors.kafka.parts import constrained_2_5 as constrained
+from assignlab.assignors.kafka.parts.claims import (
     NO_PHANTOMS,
     all_subscriptions_equal,
     members_alike,
@@ -54,9 +47,16 @@ from assignlab.assignors.kafka.sticky_claims import (
     phantoms_of,
     shape_of,
 )
+from assignlab.assignors.kafka.sticky_2_3 import DEFAULT_GENERATION, prepopulate_current_assignments
+from assignlab.assignors.parts import orders
+from assignlab.assignors.parts.potential import potential
+from assignlab.assignors.parts.reassignment import (
+    balance,
+    by_partition_comparator,
+)
 from assignlab.errors import OriginalError
-from assignlab.group import ABSENT, Claims, Group
-from assignlab.strategy import Strategy
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import ABSENT, Claims, Group
 
 RELEASE = 20501
 
@@ -73,7 +73,7 @@ def assign(group: Group) -> Assignment:
 def assign_sticky(group: Group, cooperative: bool, release: int) -> Assignment:
     """The assignment of both sticky assignors from 2.5 to 2.8; ``cooperative``: adjusted for that.
 
-    ``release``: whose behaviour, see :mod:`assignlab.assignors.kafka.sticky_releases`.
+    ``release``: whose behaviour, see :mod:`assignlab.assignors.kafka.parts.releases`.
     """
     if len(group.members) == 0:
         return Assignment(group.claims.offsets, group.claims.codes)
@@ -119,23 +119,27 @@ def claims_left_to_read(group: Group, cooperative: bool) -> Claims:
 def general_assign(group: Group) -> Assignment:
     """For different subscriptions: settle rival claims, sort the partitions, balance."""
     known = group.prepared(potential)
-    current, previous, _, revoked, certain = prepopulate_current_assignments(group, known)
-    sorted_partitions = group.prepared(by_potential_consumers)
+    read = prepopulate_current_assignments(group, known)
+    sorted_partitions = group.prepared(by_partition_comparator)
     offsets, codes = balance(
-        group, known, current, sorted_partitions, previous, new_first=not revoked
+        group, known, read.current, sorted_partitions, new_first=not read.revoked
     )
-    return Assignment(offsets, codes, notes={} if certain else {"nondeterministic": True})
+    return Assignment(offsets, codes, notes={} if read.certain else {"nondeterministic": True})
 
 
-STRATEGY = Strategy(
+STRATEGY = replace(
+    sticky_2_4.STRATEGY,
     name="sticky@2.5",
-    system="Kafka consumer",
     first="2.5.1",
     last="2.8.0",
-    protocol="eager",
-    sticky=True,
-    source="org.apache.kafka.clients.consumer.StickyAssignor (kafka-clients 2.5.1)",
+    original="kafka-clients:2.5.1",
+    look=("slate", "D", "dotted"),
+    promises=(
+        "floor_and_ceiling",
+        "no_better_move",
+        "keeps_most",
+        "keeps_before_it_receives",
+        "older_claims_lose",
+    ),
     assign=assign,
-    reclaim=sticky_2_3.reclaim,
-    generations=("generation",),
 )

@@ -3,7 +3,7 @@
 The rule is that of ``sticky@2.5`` but for one thing: with equal subscriptions, a partition that
 several members of the newest generation claim is taken from all of them and given out anew.
 
->>> from assignlab.document import lists, parse
+>>> from assignlab.group.document import lists, parse
 >>> g = parse({"topics": [{"name": "t", "partitions": 2}], "members": [
 ...     {"id": id, "topics": ["t"], "owned": [["t", 1]], "generation": 1} for id in "AB"]})
 >>> lists(g, assign(g))
@@ -12,10 +12,11 @@ several members of the newest generation claim is taken from all of them and giv
 {'A': [['t', 1], ['t', 0]], 'B': [['t', 1]]}
 """
 
-from assignlab.assignment import Assignment
-from assignlab.assignors.kafka import sticky_2_3, sticky_2_5
-from assignlab.group import Group
-from assignlab.strategy import Strategy
+from dataclasses import replace
+
+from assignlab.assignors.kafka import sticky_2_5
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import Group
 
 RELEASE = 20801
 
@@ -29,15 +30,12 @@ def assign(group: Group) -> Assignment:
     return sticky_2_5.assign_sticky(group, cooperative=False, release=RELEASE)
 
 
-STRATEGY = Strategy(
+STRATEGY = replace(
+    sticky_2_5.STRATEGY,
     name="sticky@2.8",
-    system="Kafka consumer",
     first="2.8.1",
     last="2.8.2",
-    protocol="eager",
-    sticky=True,
-    source="org.apache.kafka.clients.consumer.StickyAssignor (kafka-clients 2.8.2)",
+    original="kafka-clients:2.8.2",
+    look=("slate", "v", "dotted"),
     assign=assign,
-    reclaim=sticky_2_3.reclaim,
-    generations=("generation",),
 )

@@ -10,7 +10,7 @@ may get its partition back when the group is balanced.
 
 A has been in generation 2 and got nothing there, B was last in generation 1:
 
->>> from assignlab.document import lists, parse
+>>> from assignlab.group.document import lists, parse
 >>> g = parse({"topics": [{"name": "t", "partitions": 2}], "members": [
 ...     {"id": "A", "topics": ["t"], "owned": [], "generation": 2},
 ...     {"id": "B", "topics": ["t"], "owned": [["t", 0]], "generation": 1}]})
@@ -20,10 +20,11 @@ A has been in generation 2 and got nothing there, B was last in generation 1:
 {'A': [['t', 1]], 'B': [['t', 0]]}
 """
 
-from assignlab.assignment import Assignment
+from dataclasses import replace
+
 from assignlab.assignors.kafka import sticky
-from assignlab.group import Group
-from assignlab.strategy import Strategy
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import Group
 
 RELEASE = 30000
 
@@ -37,15 +38,15 @@ def assign(group: Group) -> Assignment:
     return sticky.assign_sticky(group, cooperative=False, release=RELEASE)
 
 
-STRATEGY = Strategy(
+STRATEGY = replace(
+    sticky.STRATEGY,
     name="sticky@3.0",
-    system="Kafka consumer",
     first="3.0.0",
     last="3.4.0",
-    protocol="eager",
-    sticky=True,
-    source="org.apache.kafka.clients.consumer.StickyAssignor (kafka-clients 3.0.1)",
-    assign=assign,
-    reclaim=sticky.reclaim,
+    original="kafka-clients:3.0.1",
+    look=("slate", "P", "dotted"),
+    member_fields=("owned", "generation", "instance"),
     generations=("generation",),
+    promises=sticky.PROMISES,
+    assign=assign,
 )

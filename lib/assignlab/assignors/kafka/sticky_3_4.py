@@ -10,7 +10,7 @@ over all partitions; a move still takes a difference of two.
 Both A and C claim t-0 in generation 2, which neither should keep. B comes between them, of
 generation 1: it loses against A, and C wins against it.
 
->>> from assignlab.document import lists, parse
+>>> from assignlab.group.document import lists, parse
 >>> g = parse({"topics": [{"name": "t", "partitions": 3}], "members": [
 ...     {"id": id, "topics": ["t"], "owned": [["t", 0]], "generation": n, "sub_generation": n}
 ...     for id, n in (("A", 2), ("B", 1), ("C", 2))]})
@@ -20,10 +20,11 @@ generation 1: it loses against A, and C wins against it.
 {'A': [['t', 0]], 'B': [['t', 1]], 'C': [['t', 2]]}
 """
 
-from assignlab.assignment import Assignment
+from dataclasses import replace
+
 from assignlab.assignors.kafka import sticky
-from assignlab.group import Group
-from assignlab.strategy import Strategy
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import Group
 
 RELEASE = 30401
 
@@ -37,15 +38,13 @@ def assign(group: Group) -> Assignment:
     return sticky.assign_sticky(group, cooperative=False, release=RELEASE)
 
 
-STRATEGY = Strategy(
+STRATEGY = replace(
+    sticky.STRATEGY,
     name="sticky@3.4",
-    system="Kafka consumer",
     first="3.4.1",
     last="3.4.1",
-    protocol="eager",
-    sticky=True,
-    source="org.apache.kafka.clients.consumer.StickyAssignor (kafka-clients 3.4.1)",
+    original="kafka-clients:3.4.1",
+    look=("slate", "X", "dotted"),
+    promises=sticky.PROMISES,
     assign=assign,
-    reclaim=sticky.reclaim,
-    generations=("generation", "sub_generation"),
 )

@@ -8,7 +8,7 @@ exception (KAFKA-15170).
 
 A has five partitions of six and must give up two: the last two that it claims.
 
->>> from assignlab.document import lists, parse
+>>> from assignlab.group.document import lists, parse
 >>> g = parse({"topics": [{"name": "t", "partitions": 6}], "members": [
 ...     {"id": "A", "topics": ["t"], "owned": [["t", p] for p in (4, 2, 3, 0, 1)], "generation": 1},
 ...     {"id": "B", "topics": ["t"]}]})
@@ -18,10 +18,11 @@ A has five partitions of six and must give up two: the last two that it claims.
 {'A': [['t', 0], ['t', 1], ['t', 2]], 'B': [['t', 3], ['t', 4], ['t', 5]]}
 """
 
-from assignlab.assignment import Assignment
+from dataclasses import replace
+
 from assignlab.assignors.kafka import sticky
-from assignlab.group import Group
-from assignlab.strategy import Strategy
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import Group
 
 RELEASE = 30502
 
@@ -35,15 +36,13 @@ def assign(group: Group) -> Assignment:
     return sticky.assign_sticky(group, cooperative=False, release=RELEASE)
 
 
-STRATEGY = Strategy(
+STRATEGY = replace(
+    sticky.STRATEGY,
     name="sticky@3.5",
-    system="Kafka consumer",
     first="3.5.2",
     last="3.7.0",
-    protocol="eager",
-    sticky=True,
-    source="org.apache.kafka.clients.consumer.StickyAssignor (kafka-clients 3.5.2)",
+    original="kafka-clients:3.5.2",
+    look=("slate", "h", "dotted"),
+    promises=sticky.PROMISES,
     assign=assign,
-    reclaim=sticky.reclaim,
-    generations=("generation", "sub_generation"),
 )

@@ -3,7 +3,7 @@
 The rule is that of ``sticky@3.5`` with the two faults of ``sticky@3.4``, which 3.5.2 corrects: of
 three claimants two may keep a partition, and a difference of one partition counts as imbalance.
 
->>> from assignlab.document import lists, parse
+>>> from assignlab.group.document import lists, parse
 >>> g = parse({"topics": [{"name": "t", "partitions": 3}], "members": [
 ...     {"id": id, "topics": ["t"], "owned": [["t", 0]], "generation": n, "sub_generation": n}
 ...     for id, n in (("A", 2), ("B", 1), ("C", 2))]})
@@ -11,10 +11,11 @@ three claimants two may keep a partition, and a difference of one partition coun
 {'A': [['t', 0]], 'B': [['t', 1], ['t', 2]], 'C': [['t', 0]]}
 """
 
-from assignlab.assignment import Assignment
+from dataclasses import replace
+
 from assignlab.assignors.kafka import sticky
-from assignlab.group import Group
-from assignlab.strategy import Strategy
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import Group
 
 RELEASE = 30500
 
@@ -28,15 +29,13 @@ def assign(group: Group) -> Assignment:
     return sticky.assign_sticky(group, cooperative=False, release=RELEASE)
 
 
-STRATEGY = Strategy(
+STRATEGY = replace(
+    sticky.STRATEGY,
     name="sticky@3.5.0",
-    system="Kafka consumer",
     first="3.5.0",
     last="3.5.1",
-    protocol="eager",
-    sticky=True,
-    source="org.apache.kafka.clients.consumer.StickyAssignor (kafka-clients 3.5.1)",
+    original="kafka-clients:3.5.1",
+    look=("slate", "*", "dotted"),
+    promises=sticky.PROMISES,
     assign=assign,
-    reclaim=sticky.reclaim,
-    generations=("generation", "sub_generation"),
 )

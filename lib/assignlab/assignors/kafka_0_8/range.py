@@ -14,12 +14,12 @@ every topic, and names sort as strings (``c-10`` before ``c-2``).
 
 Two consumers with two streams each and five partitions, then three consumers with one:
 
->>> from assignlab.document import answer
+>>> from assignlab.assignors.answer import answer
 >>> answer({"strategy": "scala-range", "topics": [{"name": "p", "partitions": 5}], "members": [
 ...     {"id": "C1", "topics": ["p"], "streams": 2}, {"id": "C2", "topics": ["p"], "streams": 2}]})
 {'assignment': {'C1': [['p', 0, 'C1-0'], ['p', 1, 'C1-0'], ['p', 2, 'C1-1']], \
 'C2': [['p', 3, 'C2-0'], ['p', 4, 'C2-1']]}}
->>> from assignlab.group import group
+>>> from assignlab.group.plain import group
 >>> g = group({"t": 10}, {"a": ["t"], "b": ["t"], "c": ["t"]})
 >>> [assign(g).of(m).tolist() for m in range(3)]
 [[0, 1, 2, 3], [4, 5, 6], [7, 8, 9]]
@@ -27,12 +27,13 @@ Two consumers with two streams each and five partitions, then three consumers wi
 
 import numpy as np
 
-from assignlab.assignment import Assignment
-from assignlab.assignors.kafka.orders import topics_by_name
-from assignlab.assignors.kafka_0_8 import threads
+from assignlab.assignors.kafka_0_8.parts import threads
+from assignlab.assignors.parts.orders import topics_by_name
+from assignlab.assignors.parts.ranges import range_of, shares_of
+from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import njit
-from assignlab.group import Group
-from assignlab.strategy import Strategy
+from assignlab.group.assignment import Assignment, code
+from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
@@ -60,8 +61,10 @@ def assign_ranges(topics, partitions, starts, member, number, members):
     offsets = np.zeros(members + 1, dtype=np.int64)
     for t in topics:
         consumers = starts[t + 1] - starts[t]
+        shares = shares_of(partitions[t], max(consumers, 1))
         for i in range(min(consumers, partitions[t])):
-            offsets[member[starts[t] + i] + 1] += range_length(i, partitions[t], consumers)
+            _, n_parts = range_of(i, shares)
+            offsets[member[starts[t] + i] + 1] += n_parts
     for m in range(members):
         offsets[m + 1] += offsets[m]
     fill = offsets[:-1].copy()
@@ -69,22 +72,15 @@ def assign_ranges(topics, partitions, starts, member, number, members):
     threads = np.empty(offsets[members], dtype=np.int32)
     for t in topics:
         consumers = starts[t + 1] - starts[t]
-        first = t << 32
+        shares = shares_of(partitions[t], max(consumers, 1))
         for i in range(min(consumers, partitions[t])):
             m = member[starts[t] + i]
-            length = range_length(i, partitions[t], consumers)
-            for k in range(fill[m], fill[m] + length):
-                codes[k] = first
-                threads[k] = number[starts[t] + i]
-                first += 1
-            fill[m] += length
+            start_part, n_parts = range_of(i, shares)
+            for k in range(n_parts):
+                codes[fill[m] + k] = code(t, start_part + k)
+                threads[fill[m] + k] = number[starts[t] + i]
+            fill[m] += n_parts
     return offsets, codes, threads
-
-
-@njit
-def range_length(position, partitions, consumers):
-    """Partitions of the thread at this position: nPartsPerConsumer, and one more for the first."""
-    return partitions // consumers + (1 if position < partitions % consumers else 0)
 
 
 STRATEGY = Strategy(
@@ -93,7 +89,11 @@ STRATEGY = Strategy(
     first="0.8.2.0",
     last="0.8.2.2",
     protocol="eager",
-    sticky=False,
-    source="kafka.consumer.RangeAssignor (kafka_2.11 0.8.2.2)",
+    source="kafka.consumer.RangeAssignor",
+    original="kafka_2.11:0.8.2.2",
+    look=("blue", "o", "solid"),
+    member_fields=("streams",),
+    promises=("thread_blocks",),
+    exceptions={"large_groups": "every consumer of the original parses all registrations"},
     assign=assign,
 )

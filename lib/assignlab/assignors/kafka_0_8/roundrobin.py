@@ -12,7 +12,7 @@ What it promises, in order
 It is not sticky. The hash code is there to scatter the partitions of a topic but does not: those of
 single-digit partitions ascend by 31, so a topic stays one block, or a few, by number of digits.
 
->>> from assignlab.document import answer
+>>> from assignlab.assignors.answer import answer
 >>> def deal(topics, members):
 ...     return answer({"strategy": "scala-roundrobin",
 ...         "topics": [{"name": name, "partitions": n} for name, n in topics.items()],
@@ -21,7 +21,7 @@ single-digit partitions ascend by 31, so a topic stays one block, or a few, by n
 ...     print(member, *partitions)
 C0 ['topic0', 0, 'C0-0'] ['topic0', 1, 'C0-1'] ['topic1', 1, 'C0-0'] ['topic1', 2, 'C0-1']
 C1 ['topic0', 2, 'C1-0'] ['topic1', 0, 'C1-1']
->>> from assignlab.jvm import string_hash
+>>> from assignlab.jvm.names import string_hash
 >>> order = "0 1 2 3 4 5 6 7 8 9 10 11".split()
 >>> [" ".join(sorted(order, key=lambda p: string_hash(f"[{topic},{p}]"))) for topic in ("t0", "orders")]
 ['10 11 0 1 2 3 4 5 6 7 8 9', '0 1 2 3 4 5 6 7 8 9 10 11']
@@ -41,14 +41,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assignlab.assignment import Assignment, code
-from assignlab.assignors.kafka.orders import topics_by_name
-from assignlab.assignors.kafka_0_8 import scala_maps, threads
+from assignlab.assignors.kafka_0_8.parts import scala_maps, threads
+from assignlab.assignors.parts.orders import topics_by_name
+from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import njit
 from assignlab.errors import OriginalError
-from assignlab.group import Group
-from assignlab.jvm import string_hashes
-from assignlab.strategy import Strategy
+from assignlab.group.assignment import Assignment, code
+from assignlab.group.model import Group
+from assignlab.jvm.names import string_hashes
 
 MASK = (1 << 32) - 1
 SIGN = 1 << 31
@@ -208,8 +208,14 @@ STRATEGY = Strategy(
     first="0.8.2.0",
     last="0.8.2.2",
     protocol="eager",
-    sticky=False,
-    source="kafka.consumer.RoundRobinAssignor (kafka_2.11 0.8.2.2)",
+    source="kafka.consumer.RoundRobinAssignor",
+    original="kafka_2.11:0.8.2.2",
+    look=("brown", "h", "solid"),
+    member_fields=("streams",),
+    promises=("even_threads",),
+    exceptions={
+        "complete": "where hash codes tie, every consumer sees its own order, and some partition none takes",
+        "large_groups": "every consumer of the original parses all registrations",
+    },
     assign=assign,
-    leaves_out="partitions that another consumer sees in their place where hash codes tie",
 )

@@ -12,8 +12,8 @@ It does not promise balance over topics: the same subscribers get the extra part
 
 The comment above the original says C0: [0, 1, 2] and C1: [3, 4] for this group:
 
->>> from assignlab.group import group
->>> from assignlab.document import lists
+>>> from assignlab.group.plain import group
+>>> from assignlab.group.document import lists
 >>> g = group({"t": 5}, {"C0": ["t"], "C1": ["t"]})
 >>> lists(g, assign(g))
 {'C0': [['t', 0], ['t', 1]], 'C1': [['t', 2], ['t', 3], ['t', 4]]}
@@ -21,10 +21,10 @@ The comment above the original says C0: [0, 1, 2] and C1: [3, 4] for this group:
 An assignment is a Go map: topics have no order in it, and stand here by name.
 """
 
-from assignlab.assignment import Assignment
-from assignlab.assignors.kafka_go.by_topic import hand_out, partitions
-from assignlab.group import Group
-from assignlab.strategy import Strategy
+from assignlab.assignors.kafka_go.parts.by_topic import hand_out, partitions
+from assignlab.assignors.strategy import Strategy
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
@@ -37,10 +37,10 @@ def assign(group: Group) -> Assignment:
 STRATEGY = Strategy(
     name="kafka-go-range",
     system="kafka-go",
-    first="0.4.51",
-    last="0.4.51",
     protocol="eager",
-    sticky=False,
-    source="kafka.RangeGroupBalancer (github.com/segmentio/kafka-go v0.4.51)",
+    source="github.com/segmentio/kafka-go.RangeGroupBalancer",
+    original="kafka-go:0.4.51",
+    look=("black", "^", "dash dot dot"),
+    promises=("contiguous", "even_topics", "cut_alike"),
     assign=assign,
 )

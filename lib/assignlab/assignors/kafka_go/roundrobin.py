@@ -9,8 +9,8 @@ What it promises, in order
    topics have. It does not promise balance over topics: with one-partition topics the first
    subscriber gets them all.
 
->>> from assignlab.group import group
->>> from assignlab.document import lists
+>>> from assignlab.group.plain import group
+>>> from assignlab.group.document import lists
 >>> topics = {"t0": 1, "t1": 1, "t2": 1, "t3": 3}
 >>> g = group(topics, {"C0": list(topics), "C1": list(topics)})
 >>> lists(g, assign(g))
@@ -19,10 +19,10 @@ What it promises, in order
 An assignment is a Go map: topics have no order in it, and stand here by name.
 """
 
-from assignlab.assignment import Assignment
-from assignlab.assignors.kafka_go.by_topic import hand_out, partitions
-from assignlab.group import Group
-from assignlab.strategy import Strategy
+from assignlab.assignors.kafka_go.parts.by_topic import hand_out, partitions
+from assignlab.assignors.strategy import Strategy
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
@@ -34,10 +34,10 @@ def assign(group: Group) -> Assignment:
 STRATEGY = Strategy(
     name="kafka-go-roundrobin",
     system="kafka-go",
-    first="0.4.51",
-    last="0.4.51",
     protocol="eager",
-    sticky=False,
-    source="kafka.RoundRobinGroupBalancer (github.com/segmentio/kafka-go v0.4.51)",
+    source="github.com/segmentio/kafka-go.RoundRobinGroupBalancer",
+    original="kafka-go:0.4.51",
+    look=("olive", "D", "dash dot dot"),
+    promises=("even_topics", "goes_round", "one_place_for_all_topics"),
     assign=assign,
 )

@@ -11,8 +11,8 @@ stale claims counts as much as the present owner: whoever stands first keeps the
 balancing, and who stands last is taken for its owner. Where these two differ, nobody gets it in
 this round.
 
->>> from assignlab.group import group
->>> from assignlab.document import lists
+>>> from assignlab.group.plain import group
+>>> from assignlab.group.document import lists
 >>> owned = {"C0": [("t", 0), ("t", 1), ("t", 2), ("t", 3)]}
 >>> members = {"C0": ["t"], "C1": ["t"]}
 >>> first = lists(g := group({"t": 4}, members, owned=owned), assign(g))
@@ -25,47 +25,35 @@ this round.
 {'C0': [], 'C1': []}
 """
 
-import numpy as np
-
-from assignlab.assignment import Assignment, by_member
-from assignlab.assignors.kafka_python.general import final_assignment
-from assignlab.group import Group
-from assignlab.strategy import Strategy
-
-UNCLAIMED = -1
+from assignlab.assignors.kafka_python.parts.general import final_assignment
+from assignlab.assignors.parts.potential import NONE
+from assignlab.assignors.parts.rival_claims import last_claimants
+from assignlab.assignors.strategy import Strategy
+from assignlab.group.assignment import Assignment, by_member
+from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
     """The sticky assignment without what has to be given up first."""
     owners, codes, notes = final_assignment(group, group.claims.sub_generation)
-    holder = currently_owned(group, codes)
-    kept = (holder == UNCLAIMED) | (holder == owners)
+    holder = last_claimants(codes, group.claims.codes, group.claims.claimants)
+    kept = (holder == NONE) | (holder == owners)
     return Assignment(*by_member(owners[kept], codes[kept], len(group.members)), notes=notes)
-
-
-def currently_owned(group: Group, codes: np.ndarray) -> np.ndarray:
-    """The last member that claims each of these partitions: int64[n], ``UNCLAIMED`` for none."""
-    claims = group.claims
-    holder = np.full(codes.size, UNCLAIMED)
-    by_code = np.argsort(codes)
-    claimants = np.repeat(np.arange(len(group.members)), np.diff(claims.offsets))
-    place = np.searchsorted(codes, claims.codes, sorter=by_code)
-    there = place < codes.size
-    there[there] = codes[by_code[place[there]]] == claims.codes[there]
-    np.maximum.at(holder, by_code[place[there]], claimants[there])
-    return holder
 
 
 STRATEGY = Strategy(
     name="kafka-python-cooperative-sticky",
     system="kafka-python",
-    first="3.0.12",
-    last="3.0.12",
     protocol="cooperative",
     sticky=True,
-    source=(
-        "kafka.coordinator.assignors.cooperative_sticky.CooperativeStickyAssignor "
-        "(kafka-python 3.0.12)"
-    ),
+    source="kafka.coordinator.assignors.cooperative_sticky.CooperativeStickyAssignor",
+    original="kafka-python:3.0.12",
+    look=("purple", "*", "dash dot dot"),
+    member_fields=("owned", "sub_generation", "instance"),
+    promises=("fixed_point", "floor_and_ceiling", "no_better_move", "no_exchange"),
+    exceptions={
+        "one_answer": "it walks sets in the order of a hash seed that a process draws",
+        "large_groups": "the original sorts all members at every step",
+    },
     assign=assign,
 )

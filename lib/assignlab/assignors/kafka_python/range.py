@@ -7,10 +7,11 @@ What it promises, in order
 1. Every topic is spread within one partition over the subscribers that it sees.
 2. Topics with the same subscribers and the same number of partitions are cut alike. It does not
 promise balance over topics. Nor that every member gets something: where static and other members
-mix, some are lost (see :mod:`assignlab.assignors.kafka_python.circles`), as ``a`` here:
+mix, some are lost (see :mod:`assignlab.assignors.kafka_python.parts.circles`), as ``a`` here. A
+member that names a topic twice counts twice and keeps the second of its ranges.
 
->>> from assignlab.group import group
->>> from assignlab.document import lists
+>>> from assignlab.group.plain import group
+>>> from assignlab.group.document import lists
 >>> g = group({"t0": 3, "t1": 3}, {"C0": ["t0", "t1"], "C1": ["t0", "t1"]})
 >>> lists(g, assign(g))
 {'C0': [['t0', 0], ['t0', 1], ['t1', 0], ['t1', 1]], 'C1': [['t0', 2], ['t1', 2]]}
@@ -21,27 +22,43 @@ mix, some are lost (see :mod:`assignlab.assignors.kafka_python.circles`), as ``a
 Members read their topics by name.
 """
 
-from assignlab.assignment import Assignment
-from assignlab.assignors.code_points import topics_by_name
-from assignlab.assignors.kafka.range_2_0 import assign_ranges
-from assignlab.assignors.kafka_python.circles import circles_of_topics
-from assignlab.group import Group
-from assignlab.strategy import Strategy
+import numpy as np
+
+from assignlab.assignors.kafka_python.parts.circles import circles_of_topics
+from assignlab.assignors.parts.code_points import topics_by_name
+from assignlab.assignors.parts.orders import as_often_as_named, place_of_same_member
+from assignlab.assignors.parts.ranges import lists_of_ranges
+from assignlab.assignors.strategy import Strategy
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
     """Cut every topic into one range per subscriber."""
-    topics = group.prepared(topics_by_name)
-    return assign_ranges(group, topics, *group.prepared(circles_of_topics))
+    topics, nobody = group.prepared(topics_by_name), len(group.members)
+    offsets, codes = lists_of_ranges(
+        topics, group.topics.partitions, *last_places(group, nobody), nobody + 1
+    )
+    return Assignment(offsets[:-1], codes[: offsets[-2]])
+
+
+def last_places(group: Group, nobody: int) -> tuple[np.ndarray, np.ndarray]:
+    """Per topic its circle; of a member's ranges the last replaces those before, now nobody's."""
+    once = group.prepared(circles_of_topics)
+    starts, members = as_often_as_named(group, *once)
+    if members is not once[1]:
+        members[:-1][place_of_same_member(starts, members)] = nobody
+    return starts, members
 
 
 STRATEGY = Strategy(
     name="kafka-python-range",
     system="kafka-python",
-    first="3.0.12",
-    last="3.0.12",
     protocol="eager",
-    sticky=False,
-    source="kafka.coordinator.assignors.range.RangePartitionAssignor (kafka-python 3.0.12)",
+    source="kafka.coordinator.assignors.range.RangePartitionAssignor",
+    original="kafka-python:3.0.12",
+    look=("black", "v", "dash dot dot"),
+    member_fields=("instance",),
+    promises=("contiguous", "even_topics", "cut_alike"),
     assign=assign,
 )

@@ -7,10 +7,11 @@ What it promises, in order
 2. With different subscriptions nothing. Java passes over a member that does not subscribe to the
    topic; this release takes the wrong thing for the next member's id there and throws a KeyError.
 It is not sticky. Where static and other members mix, some are lost (see
-:mod:`assignlab.assignors.kafka_python.circles`).
+:mod:`assignlab.assignors.kafka_python.parts.circles`).
 
->>> from assignlab.group import group
->>> from assignlab.document import answer, lists
+>>> from assignlab.group.plain import group
+>>> from assignlab.assignors.answer import answer
+>>> from assignlab.group.document import lists
 >>> g = group({"t0": 3, "t1": 3}, {"C0": ["t0", "t1"], "C1": ["t0", "t1"]})
 >>> lists(g, assign(g))
 {'C0': [['t0', 0], ['t0', 2], ['t1', 1]], 'C1': [['t0', 1], ['t1', 0], ['t1', 2]]}
@@ -21,13 +22,13 @@ It is not sticky. Where static and other members mix, some are lost (see
 
 import numpy as np
 
-from assignlab.assignment import Assignment, by_member, topic_of
-from assignlab.assignors.kafka.roundrobin import subscriptions_by_topic
-from assignlab.assignors.kafka_python.circles import circle_of_all
-from assignlab.assignors.partitions import subscribed
+from assignlab.assignors.kafka_python.parts.circles import circle_of_all
+from assignlab.assignors.parts.orders import subscriptions_by_topic
+from assignlab.assignors.parts.partitions import subscribed
+from assignlab.assignors.strategy import Strategy
 from assignlab.errors import OriginalError
-from assignlab.group import Group
-from assignlab.strategy import Strategy
+from assignlab.group.assignment import Assignment, by_member, topic_of
+from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
@@ -54,12 +55,11 @@ def refuse_to_pass_over(group: Group, owners: np.ndarray, topics: np.ndarray) ->
 STRATEGY = Strategy(
     name="kafka-python-roundrobin",
     system="kafka-python",
-    first="3.0.12",
-    last="3.0.12",
     protocol="eager",
-    sticky=False,
-    source=(
-        "kafka.coordinator.assignors.roundrobin.RoundRobinPartitionAssignor (kafka-python 3.0.12)"
-    ),
+    source="kafka.coordinator.assignors.roundrobin.RoundRobinPartitionAssignor",
+    original="kafka-python:3.0.12",
+    look=("olive", "P", "dash dot dot"),
+    member_fields=("instance",),
+    promises=("floor_and_ceiling", "goes_round"),
     assign=assign,
 )

@@ -3,7 +3,7 @@
 The rule. Every member sends the partitions that it had, and in which generation. What is still
 valid stays where it is; each partition without an owner goes to the subscribed member with the
 fewest; then partitions are moved, new ones first, from members with two or more too many, until no
-move helps. See :mod:`assignlab.assignors.kafka_python.general` for what differs from Java's first
+move helps. See :mod:`assignlab.assignors.kafka_python.parts.general` for what differs from Java's first
 sticky assignors; Java's present one (``sticky``) is another algorithm where subscriptions are
 equal.
 
@@ -16,8 +16,8 @@ part in the balancing at all, the original throws a KeyError.
 
 Two members of ten partitions are joined by a third: three of them move, as few as possible.
 
->>> from assignlab.group import group
->>> from assignlab.document import lists
+>>> from assignlab.group.plain import group
+>>> from assignlab.group.document import lists
 >>> members = {"C0": ["t"], "C1": ["t"]}
 >>> before = lists(g := group({"t": 10}, members), assign(g))
 >>> g = group({"t": 10}, members | {"C2": ["t"]}, owned=before, generation=1)
@@ -28,10 +28,10 @@ C1 1 3 5
 C2 7 8 9
 """
 
-from assignlab.assignment import Assignment, by_member
-from assignlab.assignors.kafka_python.general import final_assignment
-from assignlab.group import Group
-from assignlab.strategy import Strategy
+from assignlab.assignors.kafka_python.parts.general import final_assignment
+from assignlab.assignors.strategy import Strategy
+from assignlab.group.assignment import Assignment, by_member
+from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
@@ -46,14 +46,17 @@ def assign(group: Group) -> Assignment:
 STRATEGY = Strategy(
     name="kafka-python-sticky",
     system="kafka-python",
-    first="3.0.12",
-    last="3.0.12",
     protocol="eager",
     sticky=True,
-    source=(
-        "kafka.coordinator.assignors.sticky.sticky_assignor.StickyPartitionAssignor "
-        "(kafka-python 3.0.12)"
-    ),
-    assign=assign,
+    source="kafka.coordinator.assignors.sticky.sticky_assignor.StickyPartitionAssignor",
+    original="kafka-python:3.0.12",
+    look=("slate", "X", "dash dot dot"),
+    member_fields=("owned", "generation", "instance"),
     generations=("generation",),
+    promises=("fixed_point", "floor_and_ceiling", "no_better_move", "no_exchange"),
+    exceptions={
+        "one_answer": "it walks sets in the order of a hash seed that a process draws",
+        "large_groups": "the original sorts all members at every step",
+    },
+    assign=assign,
 )

@@ -10,7 +10,7 @@ What it promises, in order
 2. Topics with the same subscribers and the same number of partitions are cut alike.
 It is computed anew each time: what members held before does not count.
 
->>> from assignlab.group import group
+>>> from assignlab.group.plain import group
 >>> g = group({"t0": 3, "t1": 3}, {"C1": ["t0", "t1"], "C0": ["t0", "t1"]})
 >>> sets.as_sets(g, assign(g))
 {'C1': [['t0', 2], ['t1', 2]], 'C0': [['t0', 0], ['t0', 1], ['t1', 0], ['t1', 1]]}
@@ -18,16 +18,17 @@ It is computed anew each time: what members held before does not count.
 The result is a set; it is given by topic name and partition.
 """
 
-from assignlab.assignment import Assignment
-from assignlab.assignors.kafka import orders
-from assignlab.assignors.kafka.range_2_0 import assign_ranges
-from assignlab.assignors.kafka_server import sets
-from assignlab.group import Group
-from assignlab.strategy import Strategy
+from assignlab.assignors.kafka_server.parts import sets
+from assignlab.assignors.parts import orders
+from assignlab.assignors.parts.ranges import assign_ranges
+from assignlab.assignors.strategy import Strategy
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
     """Cut every topic into one range per subscriber."""
+    group = sets.as_told(group, orders.members_by_info)
     # Topics without partitions or subscribers give nothing.
     topics = group.topics.names.order
     return assign_ranges(group, topics, *group.prepared(orders.subscribers_by_info))
@@ -39,9 +40,11 @@ STRATEGY = Strategy(
     first="3.9.0",
     last="4.4.0",
     protocol="server",
-    sticky=False,
-    source="org.apache.kafka.coordinator.group.assignor.RangeAssignor "
-    "(kafka-group-coordinator 4.4.0)",
+    source="org.apache.kafka.coordinator.group.assignor.RangeAssignor",
+    original="kafka-group-coordinator:4.4.0",
+    look=("blue", "P", "solid"),
+    member_fields=("owned", "instance"),
+    promises=("blocks", "even_topics", "cut_alike"),
     assign=assign,
     render=sets.as_sets,
 )

@@ -11,7 +11,7 @@ What it promises, in order
 2. Partitions stay with their owner as far as that allows.
 Ranges are contiguous only where nobody holds anything, and topics are then cut alike.
 
->>> from assignlab.group import group
+>>> from assignlab.group.plain import group
 >>> everybody = dict.fromkeys(["C0", "C1", "C2"], ["t"])
 >>> g = group({"t": 6}, everybody, {"C0": [("t", p) for p in (0, 2, 4)], "C1": [("t", 5)]})
 >>> sets.as_sets(g, assign(g))
@@ -20,15 +20,17 @@ Ranges are contiguous only where nobody holds anything, and topics are then cut 
 A partition that two members claim may stay with both. The result is a set.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
-from assignlab.assignment import Assignment, by_member
-from assignlab.assignors.kafka import orders
-from assignlab.assignors.kafka_server import sets
+from assignlab.assignors.kafka_server import range as newest
+from assignlab.assignors.kafka_server.parts import sets
+from assignlab.assignors.parts import orders
 from assignlab.compiled import njit
 from assignlab.errors import OriginalError
-from assignlab.group import NO_METADATA, Group
-from assignlab.strategy import Strategy
+from assignlab.group.assignment import Assignment, by_member, code, partition_of, topic_of
+from assignlab.group.model import NO_METADATA, Group
 
 
 def assign(group: Group) -> Assignment:
@@ -38,6 +40,7 @@ def assign(group: Group) -> Assignment:
     """
     if len(group.members) == 0:
         raise OriginalError("NoSuchElementException", "the group has no members")
+    group = sets.as_told(group, orders.members_by_hash)
     topics, starts, subscribers = group.prepared(subscribed_topics)
     if topics.size == 0:
         return sets.nothing(group)
@@ -77,10 +80,10 @@ def assign_topics(topics, partitions, starts, subscribers, offsets, codes):
         for i in range(members.size):
             m = members[i]
             k = cursor[m]
-            while k < offsets[m + 1] and codes[k] < t << 32:
+            while k < offsets[m + 1] and topic_of(codes[k]) < t:
                 k += 1
             first = k
-            while k < offsets[m + 1] and codes[k] >> 32 == t:
+            while k < offsets[m + 1] and topic_of(codes[k]) == t:
                 k += 1
             cursor[m] = k
             keep = min(k - first, quota)
@@ -90,11 +93,11 @@ def assign_topics(topics, partitions, starts, subscribers, offsets, codes):
                 if extras > 0:
                     extras -= 1
                     keep += 1
-            for code in codes[first : first + keep]:
-                owners[n], given[n] = m, code
+            for own in codes[first : first + keep]:
+                owners[n], given[n] = m, own
                 n += 1
-                if code & 0xFFFFFFFF < partitions[t]:
-                    kept[code & 0xFFFFFFFF] = t
+                if partition_of(own) < partitions[t]:
+                    kept[partition_of(own)] = t
         p = 0
         for i in range(members.size):
             missing = remaining[i]
@@ -103,22 +106,21 @@ def assign_topics(topics, partitions, starts, subscribers, offsets, codes):
                 missing += 1
             while missing > 0:
                 if kept[p] != t:
-                    owners[n], given[n] = members[i], (t << 32) + p
+                    owners[n], given[n] = members[i], code(t, p)
                     n += 1
                     missing -= 1
                 p += 1
     return owners[:n], given[:n]
 
 
-STRATEGY = Strategy(
+STRATEGY = replace(
+    newest.STRATEGY,
     name="server-range@3.8",
-    system="Kafka coordinator",
     first="3.7.0",
     last="3.8.1",
-    protocol="server",
     sticky=True,
-    source="org.apache.kafka.coordinator.group.assignor.RangeAssignor "
-    "(kafka-group-coordinator 3.8.1)",
+    original="kafka-group-coordinator:3.8.1",
+    look=("blue", "P", "dashdot"),
+    promises=("even_topics",),
     assign=assign,
-    render=sets.as_sets,
 )

@@ -12,7 +12,7 @@ What it promises, in order
 2. The owners of a partition, and the partitions of a member, are nearly equal in number.
 3. What fits stays where it is.
 
->>> from assignlab.group import group
+>>> from assignlab.group.plain import group
 >>> g = group({"t0": 2}, dict.fromkeys(["C0", "C1", "C2"], ["t0"]))
 >>> sets.as_sets(g, assign(g))
 {'C0': [['t0', 0], ['t0', 1]], 'C1': [['t0', 1]], 'C2': [['t0', 0]]}
@@ -25,21 +25,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assignlab.assignment import Assignment, by_member
-from assignlab.assignors.kafka import orders
-from assignlab.assignors.kafka_server import sets, targets
+from assignlab.assignors.kafka_server.parts import sets, targets
+from assignlab.assignors.parts import hash_codes, orders
+from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import njit
 from assignlab.errors import OriginalError
-from assignlab.group import Group
-from assignlab.jvm import (
-    hash_map_walk,
-    signed,
-    spread_all,
-    table_size,
-    walk_lists,
-    was_crowded,
+from assignlab.group.assignment import (
+    Assignment,
+    by_member,
+    code,
+    number_of,
+    partition_of,
+    topic_of,
 )
-from assignlab.strategy import Strategy
+from assignlab.group.model import Group
+from assignlab.jvm.hash_map import hash_map_walk, spread_all, table_size, walk_lists, was_crowded
 
 FINE, CROWDED, EMPTY = 0, 1, 2
 
@@ -97,8 +97,8 @@ def share_common(pool_codes, hashes, first, mine, holders, codes, walk):
     keys = np.empty(codes.size, dtype=np.int64)
     owners = np.empty(codes.size, dtype=np.int64)
     for k in range(codes.size):
-        if mine[codes[k] >> 32]:
-            keys[n] = first[codes[k] >> 32] + (codes[k] & 0xFFFFFFFF)
+        if mine[topic_of(codes[k])]:
+            keys[n] = number_of(codes[k], first)
             owners[n] = holders[k]
             n += 1
     everybody = np.arange(walk.size)
@@ -109,7 +109,7 @@ def share_common(pool_codes, hashes, first, mine, holders, codes, walk):
 @njit
 def share_topics(topics, partitions, starts, subscribers, holders, codes, walk):
     """A pool for each topic: (owners, codes, state). Claims of other topics stay."""
-    offsets, entries = grouped(codes >> 32, partitions.size)
+    offsets, entries = grouped(topic_of(codes), partitions.size)
     pooled = np.zeros(partitions.size, dtype=np.bool_)
     size = codes.size
     for t in topics:
@@ -119,20 +119,20 @@ def share_topics(topics, partitions, starts, subscribers, holders, codes, walk):
     given = np.empty(size, dtype=np.int64)
     n = 0
     for k in range(codes.size):
-        if not pooled[codes[k] >> 32]:
+        if not pooled[topic_of(codes[k])]:
             owners[n], given[n] = holders[k], codes[k]
             n += 1
     for t in topics:
         claims = entries[offsets[t] : offsets[t + 1]]
         hashes = np.arange(partitions[t]).astype(np.int32)
         some, keys, state = share_plainly(
-            hashes, codes[claims] & 0xFFFFFFFF, holders[claims],
+            hashes, partition_of(codes[claims]), holders[claims],
             subscribers[starts[t] : starts[t + 1]], walk,
         )  # fmt: skip
         if state != FINE:
             return owners[:n], given[:n], state
         for k in range(keys.size):
-            owners[n], given[n] = some[k], (t << 32) + keys[k]
+            owners[n], given[n] = some[k], code(t, keys[k])
             n += 1
     return owners[:n], given[:n], FINE
 
@@ -196,11 +196,11 @@ def _share_crowded(group: Group, holders: np.ndarray, codes: np.ndarray):
     owners, given = [], []
     if group.prepared(sets.homogeneous):
         topics = group.prepared(sets.topics_named)
-        mine = np.isin(codes >> 32, topics)
+        mine = np.isin(topic_of(codes), topics)
         pools = [(topics, np.arange(len(group.members)), holders[mine], codes[mine])]
     else:
         topics = group.prepared(sets.topics_subscribed)
-        left = ~np.isin(codes >> 32, topics)
+        left = ~np.isin(topic_of(codes), topics)
         owners.append(holders[left])
         given.append(codes[left])
         pools = _pools(group, topics, holders, codes)
@@ -254,9 +254,9 @@ def _in_order(walk, order, offsets, codes):
 def _pools(group: Group, topics: np.ndarray, holders: np.ndarray, codes: np.ndarray):
     """A pool for each topic, with the claims of it."""
     starts, subscribers = group.prepared(numbered_subscribers)
-    by_topic = np.argsort(codes >> 32, kind="stable")
+    by_topic = np.argsort(topic_of(codes), kind="stable")
     holders, codes = holders[by_topic], codes[by_topic]
-    bounds = np.searchsorted(codes >> 32, np.column_stack((topics, topics + 1)))
+    bounds = np.searchsorted(topic_of(codes), np.column_stack((topics, topics + 1)))
     for t, (a, b) in zip(topics.tolist(), bounds.tolist(), strict=True):
         yield np.array([t]), subscribers[starts[t] : starts[t + 1]], holders[a:b], codes[a:b]
 
@@ -328,15 +328,15 @@ def _pool(group: Group, topics: np.ndarray, claims: np.ndarray) -> Pool:
     partition = np.arange(topic.size) - np.repeat(ends - counts, counts)
     first = np.zeros(len(group.topics), dtype=np.int64)
     first[topics] = ends - counts
-    exists = (claims & 0xFFFFFFFF) < group.topics.partitions[claims >> 32]
+    exists = partition_of(claims) < group.topics.partitions[topic_of(claims)]
     beyond = np.unique(claims[~exists])
-    codes = np.concatenate(((topic << 32) + partition, beyond))
+    codes = np.concatenate((code(topic, partition), beyond))
     keys = np.where(
         exists,
-        first[claims >> 32] + (claims & 0xFFFFFFFF),
+        number_of(claims, first),
         topic.size + np.searchsorted(beyond, claims),
     )
-    partition = codes & 0xFFFFFFFF
+    partition = partition_of(codes)
     if group.prepared(sets.homogeneous):
         hashes, ranks = partition_hashes(group, codes), None
     else:
@@ -346,17 +346,8 @@ def _pool(group: Group, topics: np.ndarray, claims: np.ndarray) -> Pool:
 
 def partition_hashes(group: Group, codes: np.ndarray) -> np.ndarray:
     """``TopicIdPartition.hashCode`` since 4.1: int32[n]."""
-    return hash_codes(group.prepared(sets.topic_ids).hashes, codes)
-
-
-@njit
-def hash_codes(of_topics, codes):
-    """31 times the id's hash code, plus the partition: int32[n] of ``codes``."""
-    hashes = np.empty(codes.size, dtype=np.int32)
-    for k in range(codes.size):
-        of_topic = np.int64(of_topics[codes[k] >> 32])
-        hashes[k] = signed(31 * of_topic + (codes[k] & 0xFFFFFFFF))
-    return hashes
+    ids = group.prepared(sets.topic_ids)
+    return hash_codes.partition_hashes(ids.hashes, codes, hash_codes.TOPIC_ID_PARTITION)
 
 
 @njit
@@ -531,9 +522,12 @@ STRATEGY = Strategy(
     last="4.4.0",
     protocol="server",
     sticky=True,
-    shares=True,
-    source="org.apache.kafka.coordinator.group.assignor.SimpleAssignor "
-    "(kafka-group-coordinator 4.4.0)",
+    source="org.apache.kafka.coordinator.group.assignor.SimpleAssignor",
+    original="kafka-group-coordinator:4.4.0",
+    look=("green", "X", "solid"),
+    member_fields=("owned",),
+    promises=("nobody_idle",),
+    exceptions={"one_owner": "the members of a share group read a partition together"},
     assign=assign,
     reclaim=reclaim,
     render=sets.as_sets,

@@ -3,8 +3,8 @@
 The rule. Every member gets all partitions of all topics that it subscribes to. Who holds what does
 not count.
 
->>> from assignlab.assignors.kafka_server import sets
->>> from assignlab.group import group
+>>> from assignlab.assignors.kafka_server.parts import sets
+>>> from assignlab.group.plain import group
 >>> g = group({"t0": 2, "t1": 1}, {"C0": ["t0"], "C1": ["t0", "t1"]})
 >>> sets.as_sets(g, assign(g))
 {'C0': [['t0', 0], ['t0', 1]], 'C1': [['t0', 0], ['t0', 1], ['t1', 0]]}
@@ -17,11 +17,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from assignlab.assignment import Assignment
-from assignlab.assignors.kafka.roundrobin import subscriptions_by_topic
 from assignlab.assignors.kafka_server import simple
+from assignlab.assignors.kafka_server.parts import sets
+from assignlab.assignors.parts import orders
+from assignlab.assignors.parts.orders import subscriptions_by_topic
 from assignlab.compiled import njit
-from assignlab.group import Group
+from assignlab.group.assignment import Assignment, code
+from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
@@ -31,6 +33,7 @@ def assign(group: Group) -> Assignment:
 
 def everything(group: Group) -> Assignment:
     """The assignment, which depends on topics and subscriptions only."""
+    group = sets.as_told(group, orders.members_by_hash)
     return Assignment(
         *all_of_each(
             group.members.subscription, group.prepared(subscriptions_by_topic),
@@ -61,7 +64,7 @@ def all_of_each(subscription, subscribed, partitions):
         for t in range(partitions.size):
             if subscribed[s, t]:
                 for p in range(partitions[t]):
-                    codes[n] = (t << 32) + p
+                    codes[n] = code(t, p)
                     n += 1
     return offsets, codes
 
@@ -72,8 +75,9 @@ STRATEGY = replace(
     first="3.9.0",
     last="4.0.2",
     sticky=False,
-    source="org.apache.kafka.coordinator.group.assignor.SimpleAssignor "
-    "(kafka-group-coordinator 4.0.2)",
+    original="kafka-group-coordinator:4.0.2",
+    look=("green", "X", "dashdot"),
+    promises=("everything",),
     assign=assign,
     reclaim=None,
 )

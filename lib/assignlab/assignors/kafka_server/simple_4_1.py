@@ -8,7 +8,7 @@ With equal subscriptions a member keeps what it holds only up to ceil(P / C) par
 being there, and the dealing passes over members that have more than that. With different ones there
 is no such bound: every topic is dealt to its subscribers, from the first one on.
 
->>> from assignlab.group import group
+>>> from assignlab.group.plain import group
 >>> g = group({"t": 4}, dict.fromkeys(["C1", "C5"], ["t"]))
 >>> sets.as_sets(g, assign(g))
 {'C1': [['t', 1], ['t', 2]], 'C5': [['t', 0], ['t', 2], ['t', 3]]}
@@ -22,14 +22,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assignlab.assignment import Assignment, by_member
-from assignlab.assignors.kafka import orders
-from assignlab.assignors.kafka.roundrobin import subscriptions_by_topic
-from assignlab.assignors.kafka_server import sets, simple, targets
+from assignlab.assignors.kafka_server import simple
+from assignlab.assignors.kafka_server.parts import sets, targets
+from assignlab.assignors.parts import orders
+from assignlab.assignors.parts.orders import subscriptions_by_topic
 from assignlab.compiled import njit
 from assignlab.errors import OriginalError
-from assignlab.group import Group
-from assignlab.jvm import collection_capacity, hash_map_order, hash_map_walk
+from assignlab.group.assignment import Assignment, by_member, code, number_of, topic_of
+from assignlab.group.model import Group
+from assignlab.jvm.hash_map import hash_map_order, hash_map_walk
 
 
 def assign(group: Group) -> Assignment:
@@ -94,11 +95,11 @@ def by_partition(order, offsets, codes, starts):
     holders = np.empty(codes.size, dtype=np.int64)
     n = k = last = 0
     for m in order:
-        for code in codes[offsets[m] : offsets[m + 1]]:
-            at = starts[code >> 32] + (code & 0xFFFFFFFF)
+        for c in codes[offsets[m] : offsets[m + 1]]:
+            at = number_of(c, starts)
             if place[at] == -1:
                 place[at] = n
-                keys[n] = code
+                keys[n] = c
                 n += 1
                 last = k
             of[k], holders[k] = place[at], m
@@ -134,29 +135,29 @@ def spread_common(order, hashes, pool, mine, claims):
     if pool.size == 0:
         return owners[:n], codes[:n], False
     for m in order:
-        code = pool[abs(np.int64(hashes[m])) % pool.size]
-        at = starts[code >> 32] + (code & 0xFFFFFFFF)
+        c = pool[abs(np.int64(hashes[m])) % pool.size]
+        at = number_of(c, starts)
         hashed[at] = has_owner[at] = True
-        owners[n], codes[n] = m, code
+        owners[n], codes[n] = m, c
         n += 1
         sizes[m] += 1
     desired = (pool.size + order.size - 1) // order.size
     for k in range(claims.codes.size):
-        code = claims.codes[k]
-        if not mine[code >> 32]:
+        c = claims.codes[k]
+        if not mine[topic_of(c)]:
             continue
-        at = starts[code >> 32] + (code & 0xFFFFFFFF)
+        at = number_of(c, starts)
         for m in claims.holders[claims.offsets[k] : claims.offsets[k + 1]]:
             if sizes[m] < desired and not hashed[at]:
                 has_owner[at] = True
-                owners[n], codes[n] = m, code
+                owners[n], codes[n] = m, c
                 n += 1
                 sizes[m] += 1
     ring = order.copy()  # those in turn, the first ``waiting`` of them
     waiting = ring.size
     turn = stay = 0  # who is next; how many before it stay for the next round
-    for code in pool:
-        if has_owner[starts[code >> 32] + (code & 0xFFFFFFFF)]:
+    for c in pool:
+        if has_owner[number_of(c, starts)]:
             continue
         assigned = False
         while not assigned:
@@ -170,7 +171,7 @@ def spread_common(order, hashes, pool, mine, claims):
             if sizes[m] <= desired:
                 ring[stay] = m
                 stay += 1
-                owners[n], codes[n] = m, code
+                owners[n], codes[n] = m, c
                 n += 1
                 sizes[m] += 1
                 assigned = True
@@ -202,17 +203,11 @@ def shape(group: Group) -> Shape:
     naming = by_hash[np.diff(members.offsets)[members.subscription[by_hash]] > 0]
     order = naming[hash_map_order(names.hashes[naming], rank=names.rank[naming])]
     there = group.topics.partitions > 0
-    topic_names = group.topics.names
-    lists = []
-    for a, b in zip(members.offsets[:-1].tolist(), members.offsets[1:].tolist(), strict=True):
-        named = members.topics[a:b]
-        walk = hash_map_order(
-            topic_names.hashes[named], collection_capacity(named.size), topic_names.rank[named]
-        )
-        lists.append(named[walk][there[named[walk]]])
-    met = dict.fromkeys(
-        t for s in dict.fromkeys(members.subscription[order].tolist()) for t in lists[s].tolist()
-    )
+    _, first = np.unique(group.sent.subscription, return_index=True)
+    walks = [sets.walked_topics(group, m) for m in first.tolist()]
+    lists = [walk[there[walk]] for walk in walks]
+    sent = dict.fromkeys(group.sent.subscription[order].tolist())
+    met = dict.fromkeys(t for s in sent for t in lists[s].tolist())
     return Shape(
         order, group.prepared(subscriptions_by_topic) & there,
         np.cumsum([0] + [named.size for named in lists]), np.concatenate(lists),
@@ -226,7 +221,7 @@ def share_topics(group: Group, claims: Claims) -> tuple[np.ndarray, np.ndarray, 
     partitions, starts = group.topics.partitions, claims.starts
     subscription = group.members.subscription
     keys, of, owners, called_again = by_hash_code(
-        the_shape.order, the_shape.offsets, the_shape.topics, subscription,
+        the_shape.order, the_shape.offsets, the_shape.topics, group.sent.subscription,
         group.members.names.hashes, partitions, starts,
     )  # fmt: skip
     known = present(keys, claims.codes, starts)
@@ -271,11 +266,11 @@ def by_hash_code(order, offsets, named, subscription, hashes, partitions, starts
         while at >= partitions[topics[i]]:
             at -= partitions[topics[i]]
             i += 1
-        code = (topics[i] << 32) + at
+        chosen = code(topics[i], at)
         at += starts[topics[i]]
         if place[at] == -1:
             place[at] = n
-            keys[n] = code
+            keys[n] = chosen
             n += 1
             last = k
         of[k], owners[k] = place[at], m
@@ -287,10 +282,10 @@ def by_hash_code(order, offsets, named, subscription, hashes, partitions, starts
 def present(keys, held, starts):
     """bool[partitions]: those among the keys, or held."""
     known = np.zeros(starts[-1], dtype=np.bool_)
-    for code in keys:
-        known[starts[code >> 32] + (code & 0xFFFFFFFF)] = True
-    for code in held:
-        known[starts[code >> 32] + (code & 0xFFFFFFFF)] = True
+    for c in keys:
+        known[number_of(c, starts)] = True
+    for c in held:
+        known[number_of(c, starts)] = True
     return known
 
 
@@ -326,7 +321,7 @@ def deal(first, members, topics, partitions, starts, known, keys, of, owners):
         turn = 0
         for p in range(partitions[t]):
             if not known[starts[t] + p]:
-                new_keys[n], new_owners[n] = (t << 32) + p, readers[turn % readers.size]
+                new_keys[n], new_owners[n] = code(t, p), readers[turn % readers.size]
                 n += 1
                 turn += 1
     return (
@@ -347,16 +342,16 @@ def combined(subscribed, subscription, keys, of, owners, walk, claims):
     offsets, entries = simple.grouped(of, keys.size)
     new = np.zeros(starts[-1], dtype=np.bool_)
     for k in walk:
-        new[starts[keys[k] >> 32] + (keys[k] & 0xFFFFFFFF)] = True
+        new[number_of(keys[k], starts)] = True
         for e in entries[offsets[k] : offsets[k + 1]]:
             all_owners[n], codes[n] = owners[e], keys[k]
             n += 1
     for k in range(claims.codes.size):
-        code = claims.codes[k]
-        if not new[starts[code >> 32] + (code & 0xFFFFFFFF)]:
+        c = claims.codes[k]
+        if not new[number_of(c, starts)]:
             for m in claims.holders[claims.offsets[k] : claims.offsets[k + 1]]:
-                if subscribed[subscription[m], code >> 32]:
-                    all_owners[n], codes[n] = m, code
+                if subscribed[subscription[m], topic_of(c)]:
+                    all_owners[n], codes[n] = m, c
                     n += 1
     return all_owners[:n], codes[:n]
 
@@ -375,8 +370,8 @@ STRATEGY = replace(
     name="server-simple@4.1",
     first="4.1.0",
     last="4.1.2",
-    source="org.apache.kafka.coordinator.group.assignor.SimpleAssignor "
-    "(kafka-group-coordinator 4.1.2)",
+    original="kafka-group-coordinator:4.1.2",
+    look=("green", "v", "dashdot"),
     assign=assign,
     reclaim=reclaim,
 )

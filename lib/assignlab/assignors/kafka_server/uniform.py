@@ -2,8 +2,8 @@
 
 The rule. Everybody keeps what it holds as far as balance allows; partitions without an owner go
 to the members that have least. If all members name the same topics, quotas are worked out first
-(:mod:`~assignlab.assignors.kafka_server.homogeneous`); otherwise partitions move topic by topic
-from the most to the least loaded (:mod:`~assignlab.assignors.kafka_server.heterogeneous`).
+(:mod:`~assignlab.assignors.kafka_server.parts.homogeneous`); otherwise partitions move topic by topic
+from the most to the least loaded (:mod:`~assignlab.assignors.kafka_server.parts.heterogeneous`).
 
 What it promises, in order
 1. With equal subscriptions the sizes differ by one at the most.
@@ -12,7 +12,7 @@ What it promises, in order
 2. Partitions stay with their owner. With equal subscriptions as many as balance allows; a group
    that is balanced does not move at all.
 
->>> from assignlab.group import group
+>>> from assignlab.group.plain import group
 >>> topics = {"t0": 3, "t1": 3}
 >>> g = group(topics, {"C0": ["t0", "t1"], "C1": ["t0", "t1"]})
 >>> before = sets.as_sets(g, assign(g)); before
@@ -26,10 +26,10 @@ The result is a set; it is given by topic name and partition.
 
 import numpy as np
 
-from assignlab.assignment import Assignment
-from assignlab.assignors.kafka_server import heterogeneous, homogeneous, sets, targets
-from assignlab.group import Group
-from assignlab.strategy import Strategy
+from assignlab.assignors.kafka_server.parts import heterogeneous, homogeneous, sets, targets
+from assignlab.assignors.strategy import Strategy
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
@@ -59,8 +59,11 @@ STRATEGY = Strategy(
     last="4.4.0",
     protocol="server",
     sticky=True,
-    source="org.apache.kafka.coordinator.group.assignor.UniformAssignor "
-    "(kafka-group-coordinator 4.4.0)",
+    source="org.apache.kafka.coordinator.group.assignor.UniformAssignor",
+    original="kafka-group-coordinator:4.4.0",
+    look=("orange", "*", "solid"),
+    member_fields=("owned", "instance"),
+    promises=("fixed_point", "floor_and_ceiling", "keeps_most", "keeps_before_it_receives"),
     assign=assign,
     reclaim=reclaim,
     render=sets.as_sets,

@@ -1,11 +1,11 @@
 """``server-uniform@3.7``: the uniform assignor of the first release that had the new protocol.
 
 The rule. Members that name the same topics (of those that exist) keep what the quota allows and
-take turns for the rest (:mod:`~assignlab.assignors.kafka_server.homogeneous_3_7`). With different
+take turns for the rest (:mod:`~assignlab.assignors.kafka_server.parts.homogeneous_3_7`). With different
 subscriptions partitions are dealt with one by one, as in ``server-uniform@3.9``; but a member that
 subscribes to nothing that exists ends in an exception (KAFKA-16930).
 
->>> from assignlab.group import group
+>>> from assignlab.group.plain import group
 >>> g = group({"t": 5}, dict.fromkeys(["C0", "C1"], ["t"]))
 >>> sets.as_sets(g, assign(g))
 {'C0': [['t', 0], ['t', 2], ['t', 4]], 'C1': [['t', 1], ['t', 3]]}
@@ -13,7 +13,7 @@ subscribes to nothing that exists ends in an exception (KAFKA-16930).
 Only this release looks at racks, of members and of replicas; balance comes first, then racks, then
 stickiness. A partition stays with a member in another rack only if nobody in its own has room.
 
->>> from assignlab.document import parse
+>>> from assignlab.group.document import parse
 >>> document = {
 ...     "topics": [{"name": "t", "partitions": 4, "racks": [["b"], ["b"], ["a"], ["a"]]}],
 ...     "members": [{"id": "C0", "rack": "a", "topics": ["t"]},
@@ -28,19 +28,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from assignlab.assignment import Assignment
-from assignlab.assignors.kafka import orders
-from assignlab.assignors.kafka.roundrobin import subscriptions_by_topic
-from assignlab.assignors.kafka_server import (
+from assignlab.assignors.kafka_server import uniform
+from assignlab.assignors.kafka_server.parts import (
     heterogeneous_3_9,
     homogeneous_3_7,
     racks_3_7,
     sets,
     targets,
-    uniform,
 )
-from assignlab.group import NO_METADATA, Group
-from assignlab.jvm import collection_capacity, hash_map_order
+from assignlab.assignors.parts import orders
+from assignlab.assignors.parts.orders import subscriptions_by_topic
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import NO_METADATA, Group
+from assignlab.jvm.hash_map import hash_map_order
 
 
 def existing(group: Group) -> np.ndarray:
@@ -56,15 +56,10 @@ def homogeneous(group: Group) -> bool:
 
 def shape(group: Group) -> heterogeneous_3_9.Shape:
     """Partitions are copied into a set of another size; members without topics have no entry."""
-    members, names, ids = group.members, group.topics.names, group.prepared(sets.topic_ids)
+    ids = group.prepared(sets.topic_ids)
     met: dict[int, None] = {}
     for m in group.prepared(orders.members_by_hash).tolist():
-        named = members.topics_of(m)
-        walk = hash_map_order(
-            names.hashes[named], collection_capacity(named.size), names.rank[named]
-        )
-        known = named[walk]
-        known = known[group.topics.partitions[known] != NO_METADATA]
+        known = sets.walked_topics(group, m)
         met.update(
             dict.fromkeys(known[hash_map_order(ids.hashes[known], rank=ids.rank[known])].tolist())
         )
@@ -78,7 +73,7 @@ def shape(group: Group) -> heterogeneous_3_9.Shape:
         number = np.empty_like(order)
         number[order] = np.arange(order.size)
         racks = racks._replace(of_member=racks.of_member[order], members=number[racks.members])
-    idle = ~group.prepared(existing).any(axis=1)[members.subscription[order]]
+    idle = ~group.prepared(existing).any(axis=1)[group.members.subscription[order]]
     return the_shape._replace(no_entry=idle, racks=racks)
 
 
@@ -108,8 +103,10 @@ STRATEGY = replace(
     name="server-uniform@3.7",
     first="3.7.0",
     last="3.7.2",
-    source="org.apache.kafka.coordinator.group.assignor.UniformAssignor "
-    "(kafka-group-coordinator 3.7.2)",
+    original="kafka-group-coordinator:3.7.2",
+    look=("orange", "p", "dashdot"),
+    member_fields=("owned", "instance", "rack"),
+    promises=("floor_and_ceiling",),
     assign=assign,
     reclaim=reclaim,
 )

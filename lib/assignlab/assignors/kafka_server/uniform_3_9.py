@@ -1,10 +1,10 @@
 """``server-uniform@3.9``: the uniform assignor of 3.8 and 3.9, when KIP-848 was a preview.
 
 The rule. With equal subscriptions as ``server-uniform@4.0.0``. With different ones partitions are
-dealt with one by one (:mod:`~assignlab.assignors.kafka_server.heterogeneous_3_9`); rewritten in 4.0
+dealt with one by one (:mod:`~assignlab.assignors.kafka_server.parts.heterogeneous_3_9`); rewritten in 4.0
 (KAFKA-17710). Some groups end in an exception, so that the coordinator has no new assignment.
 
->>> from assignlab.group import group
+>>> from assignlab.group.plain import group
 >>> g = group({"t": 2, "u": 2}, {"C0": ["t", "u"], "C1": ["t"]}, {"C0": [("t", 0), ("t", 1)]})
 >>> sets.as_sets(g, assign(g))
 {'C0': [['u', 0], ['u', 1]], 'C1': [['t', 0], ['t', 1]]}
@@ -14,15 +14,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from assignlab.assignment import Assignment
-from assignlab.assignors.kafka_server import (
-    heterogeneous_3_9,
-    homogeneous,
-    sets,
-    targets,
-    uniform,
-)
-from assignlab.group import Group
+from assignlab.assignors.kafka_server import uniform
+from assignlab.assignors.kafka_server.parts import heterogeneous_3_9, homogeneous, sets, targets
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
@@ -47,8 +42,9 @@ STRATEGY = replace(
     name="server-uniform@3.9",
     first="3.8.0",
     last="3.9.2",
-    source="org.apache.kafka.coordinator.group.assignor.UniformAssignor "
-    "(kafka-group-coordinator 3.9.2)",
+    original="kafka-group-coordinator:3.9.2",
+    look=("orange", "h", "dashdot"),
+    promises=("floor_and_ceiling",),
     assign=assign,
     reclaim=reclaim,
 )

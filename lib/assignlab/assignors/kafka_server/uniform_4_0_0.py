@@ -4,7 +4,7 @@ The rule. As ``server-uniform``. But with equal subscriptions the partitions tha
 evenly are promised to the first members in the order of the HashMap, whatever they hold. So a
 balanced group may move partitions for nothing (KAFKA-18688, mended in 4.0.1).
 
->>> from assignlab.group import group
+>>> from assignlab.group.plain import group
 >>> everybody = dict.fromkeys(["C0", "C1"], ["t"])
 >>> g = group({"t": 3}, everybody, {"C0": [("t", 0)], "C1": [("t", 1), ("t", 2)]})
 >>> sets.as_sets(g, assign(g))
@@ -15,9 +15,10 @@ balanced group may move partitions for nothing (KAFKA-18688, mended in 4.0.1).
 
 from dataclasses import replace
 
-from assignlab.assignment import Assignment
-from assignlab.assignors.kafka_server import heterogeneous, homogeneous, sets, uniform
-from assignlab.group import Group
+from assignlab.assignors.kafka_server import uniform
+from assignlab.assignors.kafka_server.parts import heterogeneous, homogeneous, sets
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
@@ -34,7 +35,8 @@ STRATEGY = replace(
     name="server-uniform@4.0.0",
     first="4.0.0",
     last="4.0.0",
-    source="org.apache.kafka.coordinator.group.assignor.UniformAssignor "
-    "(kafka-group-coordinator 4.0.0)",
+    original="kafka-group-coordinator:4.0.0",
+    look=("orange", "<", "dashdot"),
+    promises=("fixed_point", "floor_and_ceiling"),
     assign=assign,
 )

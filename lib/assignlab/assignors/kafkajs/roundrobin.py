@@ -3,7 +3,7 @@
 The rule. Take the topics to which the *leader* subscribes, in the order of its subscription, and
 all their partitions; partition k goes to member ``k % n`` by member id, whatever that member
 subscribes to. A member drops what it did not subscribe to, and nobody reads that then. The leader
-is taken to be the first member of the group.
+is taken to be the first member of the group. A topic that it names twice is dealt twice.
 
 What it promises, in order
 1. With equal subscriptions the sizes differ by one at the most.
@@ -11,8 +11,8 @@ What it promises, in order
    the leader does not subscribe are not assigned, and members are dealt partitions they drop.
 It is not sticky.
 
->>> from assignlab.group import group
->>> from assignlab.document import lists
+>>> from assignlab.group.plain import group
+>>> from assignlab.group.document import lists
 >>> g = group({"t0": 3, "t1": 3}, {"C0": ["t0", "t1"], "C1": ["t1", "t0"]})
 >>> lists(g, assign(g))
 {'C0': [['t0', 0], ['t0', 2], ['t1', 1]], 'C1': [['t0', 1], ['t1', 0], ['t1', 2]]}
@@ -31,12 +31,12 @@ name, reach no member: setting that key of an object makes no property.
 
 import numpy as np
 
-from assignlab.assignment import Assignment, by_member, topic_of
-from assignlab.assignors.kafka import orders
-from assignlab.assignors.kafka.roundrobin import subscriptions_by_topic
-from assignlab.assignors.partitions import of_topics
-from assignlab.group import Group
-from assignlab.strategy import Strategy
+from assignlab.assignors.parts import orders
+from assignlab.assignors.parts.orders import subscriptions_by_topic
+from assignlab.assignors.parts.partitions import of_topics
+from assignlab.assignors.strategy import Strategy
+from assignlab.group.assignment import Assignment, by_member, topic_of
+from assignlab.group.model import Group
 
 MAX_ARRAY_INDEX = 2**32 - 2
 NO_PROPERTY = "__proto__"
@@ -45,31 +45,36 @@ NO_PROPERTY = "__proto__"
 def assign(group: Group) -> Assignment:
     """Deal the leader's topics to everybody, then let everybody drop what it does not want."""
     members = group.members
-    topics = members.topics_of(0) if len(members) else np.empty(0, dtype=np.int64)
-    codes = of_topics(group, topics)
+    if len(members) == 0:
+        return Assignment(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int64))
+    codes = of_topics(group, group.sent.topics_of(0))
     circle = orders.members_by_id(group)
-    owners = circle[np.arange(codes.size) % max(1, len(members))]
+    owners = circle[np.arange(codes.size) % len(members)]
     wanted = group.prepared(subscriptions_by_topic)[members.subscription[owners], topic_of(codes)]
     wanted &= topic_of(codes) != group.topics.names.index.get(NO_PROPERTY, -1)
-    listed = np.argsort(object_keys(group, topics)[topic_of(codes)], kind="stable")
+    listed = np.argsort(object_keys(group, owners, codes), kind="stable")
     listed = listed[wanted[listed]]
     return Assignment(*by_member(owners[listed], codes[listed], len(members)))
 
 
-def object_keys(group: Group, topics: np.ndarray) -> np.ndarray:
-    """The place of these topics among the keys of an object into which they are put in this order.
+def object_keys(group: Group, owners: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """By what the partitions dealt to a member sort as its object keeps them: int64[n].
 
-    Returns int64[all topics]; it says nothing about others.
+    Array indices are below 0; of another topic it is the place of its first partition in the deal
+    that the member gets.
     """
+    first = np.arange(codes.size)
+    topics = topic_of(codes)
+    if group.sent is not group.members:
+        pairs = owners * len(group.topics) + topics
+        _, met, pair = np.unique(pairs, return_index=True, return_inverse=True)
+        first = met[pair]
     names = group.topics.names
-
-    def key(place: int) -> tuple[int, int]:
-        name = names[topics[place]]
-        return (0, int(name)) if is_array_index(name) else (1, place)
-
-    places = np.zeros(len(names), dtype=np.int64)
-    places[topics[sorted(range(topics.size), key=key)]] = np.arange(topics.size)
-    return places
+    index = np.zeros(len(names), dtype=np.int64)
+    for t in group.members.topics_of(0).tolist():
+        if is_array_index(names[t]):
+            index[t] = int(names[t]) - MAX_ARRAY_INDEX - 1
+    return np.where(index[topics] < 0, index[topics], first)
 
 
 def is_array_index(name: str) -> bool:
@@ -85,14 +90,13 @@ def is_array_index(name: str) -> bool:
 STRATEGY = Strategy(
     name="kafkajs-roundrobin",
     system="kafkajs",
-    first="2.2.4",
-    last="2.2.4",
     protocol="eager",
-    sticky=False,
-    source="PartitionAssigners.roundRobin (kafkajs 2.2.4)",
+    source="PartitionAssigners.roundRobin",
+    original="kafkajs:2.2.4",
+    look=("olive", "p", "solid"),
+    promises=("complete_if_equal", "floor_and_ceiling", "goes_round"),
+    exceptions={
+        "complete": "members are dealt what they do not subscribe to; topics are the leader's alone"
+    },
     assign=assign,
-    leaves_out=(
-        "partitions dealt to members that do not subscribe, topics the leader does not want, "
-        "a topic __proto__"
-    ),
 )

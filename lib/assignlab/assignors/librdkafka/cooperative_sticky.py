@@ -24,8 +24,9 @@ What differs from Java's
   the key of that pair. When it goes on to a third member, the record is freed; the next question
   after that pair reads freed memory, again a SIGSEGV.
 
->>> from assignlab.group import group
->>> from assignlab.document import answer, lists
+>>> from assignlab.group.plain import group
+>>> from assignlab.assignors.answer import answer
+>>> from assignlab.group.document import lists
 >>> owned = {"C0": [("t", p) for p in range(5)], "C1": [("t", p) for p in range(5, 10)]}
 >>> members = {"C0": ["t"], "C1": ["t"], "C2": ["t"]}
 >>> first = lists(g := group({"t": 10}, members, owned=owned, generation=1), assign(g))
@@ -48,62 +49,62 @@ C2 6 5 0
 {'error': 'SIGSEGV: the record of moves is read from freed memory'}
 """
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from assignlab.assignment import Assignment, by_member, topic_of
-from assignlab.assignors.code_points import as_java_sorts, topic_ranks
-from assignlab.assignors.kafka.holdings import (
-    append,
+from assignlab.assignors.librdkafka.parts.orders import members_that_subscribe
+from assignlab.assignors.librdkafka.range import numbered_racks
+from assignlab.assignors.parts.code_points import as_java_sorts, topic_ranks
+from assignlab.assignors.parts.holdings import (
+    Current,
     balance_score,
-    least_loaded,
+    holdings,
     levels_of,
     lists,
+    record,
     seat_everybody,
+    subscription_comparator,
 )
-from assignlab.assignors.kafka.movements import (
+from assignlab.assignors.parts.movements import (
+    Movements,
     find_pair,
     forget_movement,
     move_partition,
     no_movements,
     pair_key,
 )
-from assignlab.assignors.kafka.potential import (
-    ENTRY,
-    KIND,
-    NONE,
-    OWNER,
-    SIZE,
-    SUBSCRIBERS,
-    TOPIC,
-    Potential,
-    potential,
-)
-from assignlab.assignors.kafka.racks import use_rack_aware_assignment
-from assignlab.assignors.kafka.roundrobin import subscriptions_by_topic
-from assignlab.assignors.kafka.sticky_2_0 import (
-    SEVERAL,
+from assignlab.assignors.parts.orders import subscriptions_by_topic
+from assignlab.assignors.parts.potential import NONE, Potential, potential
+from assignlab.assignors.parts.racks import use_rack_aware_assignment
+from assignlab.assignors.parts.reassignment import (
+    DONE,
+    MISSING,
+    NOBODY,
     assign_partition,
-    by_potential_consumers,
+    assign_unassigned,
+    by_partition_comparator,
     from_most_loaded,
     has_two_fewer,
     is_balanced,
-    partition_number,
+    least_loaded_with_two_fewer,
+    move_new_first,
     process_partition_movement,
     set_fixed_consumers_aside,
+    state_of,
+    unassigned_partitions,
 )
-from assignlab.assignors.librdkafka.orders import members_that_subscribe
-from assignlab.assignors.librdkafka.range import numbered_racks
-from assignlab.compiled import inner, njit
+from assignlab.assignors.parts.rival_claims import keep_claimed, last_claimants, partition_number
+from assignlab.assignors.strategy import Strategy
+from assignlab.compiled import leaf, njit
 from assignlab.errors import OriginalError
-from assignlab.group import ABSENT, NO_METADATA, Group
-from assignlab.jvm import signed
-from assignlab.strategy import Strategy
+from assignlab.group.assignment import Assignment, by_member, topic_of
+from assignlab.group.model import ABSENT, NO_METADATA, Group
+from assignlab.jvm.names import signed
 
 DEFAULT_GENERATION = -1
-NOBODY = np.empty(0, dtype=np.int64)
-DONE, MISSING, FREED, STALE, LOST = 0, 1, 2, 3, 4
+FREED, STALE, LOST = 2, 3, 4
 FAULTS = {
     MISSING: ("SIGSEGV", "a consumer that has left the balancing is asked for its partitions"),
     FREED: ("SIGSEGV", "the record of moves is read from freed memory"),
@@ -135,15 +136,16 @@ class Known(NamedTuple):
 
 def known(group: Group) -> Known:
     """Prepare a group. Names are replaced by some that Java sorts as C sorts them."""
-    renamed = as_java_sorts(group)
+    # Who may have a topic is looked up member by member, however often one names it.
+    renamed = as_java_sorts(replace(group, sent=group.members, _prepared={}))
     may_have, number = renamed.prepared(potential), renamed.members.names.rank
     reads = np.zeros(number.size, dtype=np.bool_)
     reads[members_that_subscribe(group)] = True
-    kinds = np.unique(may_have.consumers[number[reads], KIND])
+    kinds = np.unique(may_have.kind[number[reads]])
     topics = renamed.topics.names.rank[topic_of(may_have.codes)]
     return Known(
         may_have,
-        renamed.prepared(by_potential_consumers),
+        renamed.prepared(by_partition_comparator),
         kinds.size < 2,
         np.lexsort((may_have.codes, topics)),
         np.argsort(-may_have.codes),
@@ -196,35 +198,37 @@ def balanced(group: Group) -> tuple[np.ndarray, np.ndarray]:
     generation = np.where(
         claims.sub_generation == ABSENT, DEFAULT_GENERATION, claims.sub_generation
     )
-    first, current, previous, last = settle_claims(
-        len(may_have.partitions), may_have.topics, prepared.number, prepared.reads,
+    claimed_by = settle_claims(
+        may_have.first, may_have.count, len(may_have.topic), prepared.number, prepared.reads,
         claims.offsets, claims.codes, generation,
     )  # fmt: skip
-    walk, claimed = sorted_partitions(prepared, first, current, previous)
-    consumers, partitions = may_have.consumers.copy(), may_have.partitions.copy()
-    entries = np.empty((2 * len(partitions), 3), dtype=np.int64)
-    partitions[:, OWNER] = last
-    revoked, strange = keep_current(
-        consumers, partitions, entries, may_have.may, prepared.suits, claimed, current, previous
-    )
-    doubled = prepared.number[::-1].copy() if strange else NOBODY
-    offsets, codes, status = balance(
-        consumers, partitions, entries, may_have.winners.copy(), may_have.topics, may_have.roots,
-        may_have.may, may_have.codes, may_have.by_id, prepared.suits, walk, previous, revoked,
-        doubled,
-    )  # fmt: skip
+    walk, claimed = sorted_partitions(prepared, claimed_by)
+    current = current_assignment(prepared, claimed, claimed_by)
+    revoked = current.listed.size < claimed.size
+    offsets, codes, status = balance(may_have, current, prepared.suits, walk, revoked)
     if status != DONE:
         raise OriginalError(*FAULTS[status])
     return np.repeat(np.arange(offsets.size - 1), np.diff(offsets)), codes
 
 
-@njit
-def settle_claims(total, topics, number, reads, offsets, codes, generation):
-    """Who claims every partition in the newest generation, in the one before, and last of all.
+class Claimants(NamedTuple):
+    """Who claims a partition in the newest generation, in the one before, and last of all.
 
-    Two claims in one generation, be it an old one, make the partition nobody's. Returns (partitions
-    in the order of their first claim; current, previous and last consumer int64[total], ``NONE``
-    where there is none).
+    ``first``: partitions in the order of their first claim; ``current``, ``previous``, ``last``:
+    int64[partitions], consumers, ``NONE`` where there is none.
+    """
+
+    first: np.ndarray
+    current: np.ndarray
+    previous: np.ndarray
+    last: np.ndarray
+
+
+@njit
+def settle_claims(first_number, count, total, number, reads, offsets, codes, generation):
+    """The :class:`Claimants` of all partitions.
+
+    Two claims in one generation, be it an old one, make the partition nobody's.
     """
     current = np.full(total, NONE)
     previous = np.full(total, NONE)
@@ -238,7 +242,7 @@ def settle_claims(total, topics, number, reads, offsets, codes, generation):
         if not reads[member]:
             continue
         for k in range(offsets[member], offsets[member + 1]):
-            x = partition_number(topics, codes[k])
+            x = partition_number(first_number, count, codes[k])
             if x == NONE:
                 continue
             if head[x] == NONE:
@@ -267,7 +271,7 @@ def settle_claims(total, topics, number, reads, offsets, codes, generation):
             current[x] = number[ranked[-1]]
             if start < codes.size - 1:
                 previous[x] = number[ranked[-2]]
-    return first[:met], current, previous, last
+    return Claimants(first[:met], current, previous, last)
 
 
 @njit
@@ -293,227 +297,208 @@ def sort_by_generation(claimants, generation, merged, start, end):
     claimants[start:end] = merged[start:end]
 
 
-def sorted_partitions(prepared, first, current, previous) -> tuple[np.ndarray, np.ndarray]:
+def sorted_partitions(prepared: Known, claimed_by: Claimants) -> tuple[np.ndarray, np.ndarray]:
     """The order in which partitions are handed out and considered for a move.
 
     Returns (int64[partitions]; the claimed partitions in the order in which they stand in the
     lists).
     """
+    first, current, previous, _ = claimed_by
     claimed = first[::-1][current[first[::-1]] != NONE]
     if not prepared.identical:
         return prepared.in_order, claimed
     if claimed.size == 0:
         return prepared.by_name, claimed
     by_name = prepared.by_name[current[prepared.by_name] != NONE]
-    consumers = prepared.may_have.consumers.copy()
-    consumers[:, SIZE] = np.bincount(current[by_name], minlength=len(consumers))
+    counts = np.bincount(current[by_name], minlength=len(prepared.number))
     listed = by_name[np.lexsort((previous[by_name] == NONE, current[by_name]))]
-    listed = from_most_loaded(consumers, listed)
+    listed = from_most_loaded(np.concatenate(([0], np.cumsum(counts))), listed)
     rest = prepared.backwards[current[prepared.backwards] == NONE]
     return np.concatenate((listed, rest)), by_name
 
 
-@njit
-def keep_current(consumers, partitions, entries, may, suits, claimed, current, previous):
-    """Fill the lists with what stays.
-
-    Returns (whether something was taken from its claimant; whether the map of owners and the lists
-    disagree, or a previous consumer does not subscribe).
-    """
-    revoked = False
-    strange = False
-    for x in claimed:
-        m, t = current[x], partitions[x, TOPIC]
-        if may[consumers[m, KIND], t] and (suits.size == 0 or suits[m, x]):
-            append(consumers, partitions, entries, m, x, x)
-            if partitions[x, OWNER] != m:
-                partitions[x, ENTRY] = SEVERAL
-                strange = True
-        else:
-            revoked = True
-        if previous[x] != NONE and not may[consumers[previous[x], KIND], t]:
-            strange = True
-    return revoked, strange
+def current_assignment(prepared: Known, claimed: np.ndarray, claimed_by: Claimants) -> Current:
+    """Fill the lists with what stays."""
+    may_have, suits, claimant = prepared.may_have, prepared.suits, claimed_by.current
+    known, previous = (may_have.kind, may_have.topic, may_have.may), claimed_by.previous
+    offsets, listed, owner, _, strange = keep_claimed(*known, claimed, claimant, previous)
+    if suits.size:
+        suited = claimed[suits[claimant[claimed], claimed]]
+        offsets, listed, owner, *_ = keep_claimed(*known, suited, claimant, previous)
+    if strange or (claimed_by.last[listed] != owner[listed]).any():
+        return Current(offsets, listed, claimed_by.last, prepared.number[::-1].copy(), previous)
+    return Current(offsets, listed, owner, NOBODY, previous)
 
 
 @njit
-def balance(
-    consumers, partitions, entries, winners, topics, roots, may, codes, by_id, suits, walk,
-    previous, revoked, doubled,
-):  # fmt: skip
+def balance(may_have, current, suits, walk, revoked):
     """Hand out what has no owner, move it where that helps, then move anything, unless in vain.
 
     Returns the lists as (offsets, codes), and a status.
     """
-    initializing = True
-    for m in range(len(consumers)):
-        initializing = initializing and consumers[m, SIZE] == 0
-    new = partitions[:, ENTRY] == NONE
-    seat_everybody(consumers, winners)
-    for along_racks in range(0 if suits.size > 0 else 1, 2):
-        for i in walk:
-            if partitions[i, ENTRY] != NONE:
-                continue
-            m = least_loaded(consumers, winners, topics, roots, partitions[i, TOPIC])
-            if along_racks == 0:
-                m = least_loaded_in_rack(consumers, may, suits, partitions[i, TOPIC], i)
-            if m != NONE:
-                assign_partition(consumers, partitions, entries, winners, m, i, i)
-    fixed = set_fixed_consumers_aside(consumers, partitions, entries, winners, topics)
-    levels = levels_of(consumers, fixed)
-    before = balance_score(levels)
-    offsets, listed = lists(consumers, entries, codes, by_id)
-    movements = no_movements(np.arange(len(partitions)).astype(np.int32), len(consumers))
-    moved = np.full((len(partitions) + 1, 4), NONE)
-    witness = np.full(2, NONE)
-    performed = False
-    for everything in range(1 if revoked else 0, 2):
-        performed, status = perform_reassignments(
-            consumers, partitions, entries, winners, topics, roots, may, levels, fixed, previous,
-            doubled, movements, moved, witness, walk if everything else walk[new[walk]],
-        )  # fmt: skip
-        if status != DONE:
-            return offsets, listed, status
-    if performed and not initializing and balance_score(levels) >= before:
-        return offsets, listed, DONE
-    offsets, listed = lists(consumers, entries, codes, by_id)
-    return offsets, listed, DONE
+    initializing = current.listed.size == 0
+    held = holdings(may_have, current)
+    unassigned = unassigned_partitions(held, walk)
+    seat_everybody(held)
+    if suits.size > 0:
+        assign_along_racks(held, suits, unassigned)
+    assign_unassigned(held, unassigned_partitions(held, unassigned))
+    fixed = set_fixed_consumers_aside(held)
+    levels = levels_of(held, fixed)
+    before = balance_score(levels.counts)
+    offsets, codes = lists(held, may_have.codes, may_have.by_id)
+    state = state_of(held, levels, fixed, current, may_have.by_hash)
+    if is_balanced(state):
+        return offsets, codes, DONE
+    partitions = may_have.topic.size
+    movements = PartitionMovements(
+        no_movements(np.arange(partitions).astype(np.int32), fixed.size),
+        np.zeros(1, dtype=np.int64),
+        np.zeros(partitions, RECORD),
+        np.full(partitions, NONE),
+    )
+    performed, status = move_new_first(
+        state,
+        movements,
+        unassigned[: 0 if revoked else unassigned.size],
+        walk,
+        better_consumer,
+        reassign_partition,
+    )
+    if not performed or initializing or balance_score(levels.counts) < before:
+        offsets, codes = lists(held, may_have.codes, may_have.by_id)
+    return offsets, codes, status
 
 
-@inner
-def least_loaded_in_rack(consumers, may, suits, t, i):
-    """The first consumer by (size, id) that may have partition i of topic t and suits by rack."""
+@leaf
+def assign_along_racks(held, suits, unassigned):
+    """Assign every one of these partitions to the first consumer that it suits by rack, if any."""
+    for i in unassigned:
+        m = least_loaded_in_rack(held, suits, i)
+        if m != NONE:
+            assign_partition(held, m, i)
+
+
+@leaf
+def least_loaded_in_rack(held, suits, i):
+    """The first consumer by (size, id) that may have partition i and suits by rack."""
     best = NONE
-    for m in range(len(consumers)):
-        suited = may[consumers[m, KIND], t] and suits[m, i]
-        if suited and (best == NONE or consumers[m, SIZE] < consumers[best, SIZE]):
-            best = m
+    for m in range(len(held.consumers)):
+        may = held.may[held.consumers[m].kind, held.partitions[i].topic]
+        if may and suits[m, i]:
+            best = subscription_comparator(held.consumers, best, m)
     return best
 
 
-WHEN, RECORD, SOURCE, KEY = 0, 1, 2, 3
-"""Columns of ``moved``, int64[partitions + 1, 4]: the number of a partition's last move on record
-(in the last row: of all); ``ABANDONED`` where only the map of partitions has the move, from
-``SOURCE``; ``ELSEWHERE`` where the partition is not where the record says; else ``NONE``. And by
-number of a pair of consumers: the partition whose record is the key of that pair in the map of
-moves, ``NONE`` once that record is freed."""
-ABANDONED, ELSEWHERE = 1, 2
+RECORD = record("when", "state", "source")
+ON_RECORD, ABANDONED, ELSEWHERE = 0, 1, 2
 
 
-@inner
-def perform_reassignments(
-    consumers, partitions, entries, winners, topics, roots, may, levels, fixed, previous, doubled,
-    movements, moved, witness, walk,
-):  # fmt: skip
-    """Walk the partitions and move what helps, until balanced or until a walk changes nothing.
+class PartitionMovements(NamedTuple):
+    """The two maps of moves, which come to disagree: by partition, and by (topic, pair).
 
-    Racks play no part here: whoever is found by rack is found without it, too. Returns (whether
-    anything moved, status).
+    ``moves``: the second; ``last``: int64[1], number of the last move. ``records``
+    RECORD[partitions]: the number of a partition's last move on record, and whether only the map of
+    partitions has the move, ``ABANDONED``, from ``source``, or the partition is not where the
+    record says, ``ELSEWHERE``. ``keys``: int64[pairs], the partition whose record is the key of a
+    pair in the map of moves, ``NONE`` once that record is freed.
     """
-    performed = False
-    modified = True
-    while modified:
-        modified = False
-        looked = False
-        for i in walk:
-            t = partitions[i, TOPIC]
-            if topics[t, SUBSCRIBERS] < 2:
-                continue
-            if not looked and is_balanced(
-                consumers, partitions, entries, winners, topics, roots, levels, witness, fixed, may,
-                doubled,
-            ):  # fmt: skip
-                break
-            looked = True
-            if fixed[partitions[i, OWNER]]:
-                return performed, MISSING
-            new_consumer = previous[i]
-            if new_consumer != NONE and fixed[new_consumer]:
-                return performed, MISSING
-            if new_consumer == NONE or not has_two_fewer(consumers, partitions, new_consumer, i):
-                new_consumer = least_loaded(consumers, winners, topics, roots, t)
-                if not has_two_fewer(consumers, partitions, new_consumer, i):
-                    continue
-            actual, status = put_on_record(partitions, movements, moved, t, i, new_consumer)
-            if status != DONE:
-                return performed, status
-            process_partition_movement(
-                consumers, partitions, entries, winners, levels, actual, partitions[actual, OWNER],
-                new_consumer,
-            )  # fmt: skip
-            performed = True
-            modified = True
-            looked = False
-    return performed, DONE
+
+    moves: Movements
+    last: np.ndarray
+    records: np.ndarray
+    keys: np.ndarray
 
 
-@inner
-def put_on_record(partitions, movements, moved, t, i, new_consumer):
-    """Which partition goes to the new consumer, and what is noted of it: (partition, status).
+@leaf
+def better_consumer(state, _, i):
+    """The previous consumer of partition i, then the first of the sorted set.
 
-    The original finds moves in two maps, by partition and by (topic, pair of consumers), which come
-    to disagree.
+    Racks play no part here: whoever is found by rack is found without it, too.
     """
-    owner = partitions[i, OWNER]
-    if moved[i, RECORD] == ABANDONED and not is_any_listed(partitions, movements, t):
+    new_consumer = state.previous[i]
+    if state.fixed[state.held.partitions[i].owner]:
+        return NONE, MISSING
+    if new_consumer != NONE and state.fixed[new_consumer]:
+        return NONE, MISSING
+    if new_consumer != NONE and has_two_fewer(state.held, new_consumer, i):
+        return new_consumer, DONE
+    return least_loaded_with_two_fewer(state.held, i), DONE
+
+
+@leaf
+def reassign_partition(state, movements, i, new_consumer):
+    """Move partition i, or the one that returns in its place, to the new consumer."""
+    actual, status = put_on_record(state.held.partitions, movements, i, new_consumer)
+    if status == DONE:
+        process_partition_movement(state, actual, new_consumer)
+    return status
+
+
+@leaf
+def put_on_record(partitions, movements, i, new_consumer):
+    """Which partition goes to the new consumer, and what is noted of it: (partition, status)."""
+    moves, records, keys = movements.moves, movements.records, movements.keys
+    owner, t = partitions[i].owner, partitions[i].topic
+    if records[i].state == ABANDONED and not is_any_listed(partitions, moves, t):
         return i, LOST
-    if moved[i, RECORD] == ELSEWHERE:
+    if records[i].state == ELSEWHERE:
         return i, STALE
-    back = find_pair(movements, pair_key(movements, t, new_consumer, owner))
+    back = find_pair(moves, pair_key(moves, t, new_consumer, owner))
     if back == NONE:
         source = owner
-        before = movements.pair[i]
-        if moved[i, RECORD] == ABANDONED:
-            source = moved[i, SOURCE]
-            before = find_pair(movements, pair_key(movements, t, source, owner))
+        before = moves.pair[i]
+        if records[i].state == ABANDONED:
+            source = records[i].source
+            before = find_pair(moves, pair_key(moves, t, source, owner))
             if before == NONE:
                 return i, STALE
-        if before != NONE and moved[before, KEY] == NONE:
+        if before != NONE and keys[before] == NONE:
             return i, FREED
-        move_partition(movements, i, t, source, new_consumer)
-        moved[-1, WHEN] += 1
-        moved[i, WHEN] = moved[-1, WHEN]
-        moved[i, RECORD] = NONE
-        if before != NONE and moved[before, KEY] == i:
-            moved[before, KEY] = NONE
-        pair = movements.pair[i]
-        if movements.sets.size[pair] == 1:
-            moved[pair, KEY] = i
-        return i, DONE if moved[pair, KEY] != NONE else FREED
-    if moved[back, KEY] == NONE:
+        move_partition(moves, i, t, source, new_consumer)
+        movements.last[0] += 1
+        records[i].when = movements.last[0]
+        records[i].state = ON_RECORD
+        if before != NONE and keys[before] == i:
+            keys[before] = NONE
+        pair = moves.pair[i]
+        if moves.sets.size[pair] == 1:
+            keys[pair] = i
+        return i, DONE if keys[pair] != NONE else FREED
+    if keys[back] == NONE:
         return i, FREED
-    first, second = first_two(movements, moved, back)
-    elsewhere = moved[first, RECORD] == ELSEWHERE
-    if second != NONE and (elsewhere or moved[second, RECORD] == ELSEWHERE):
+    first, second = first_two(moves, records, back)
+    elsewhere = records[first].state == ELSEWHERE
+    if second != NONE and (elsewhere or records[second].state == ELSEWHERE):
         return i, STALE
-    moved[first, SOURCE] = movements.source[first]
-    forget_movement(movements, first)
+    records[first].source = moves.source[first]
+    forget_movement(moves, first)
     if second == NONE:  # whose name is needed again at once if nothing of the topic is left
-        return i, STALE if elsewhere and is_any_listed(partitions, movements, t) else FREED
-    moved[first, RECORD] = ABANDONED
-    moved[second, RECORD] = ELSEWHERE
+        return i, STALE if elsewhere and is_any_listed(partitions, moves, t) else FREED
+    records[first].state = ABANDONED
+    records[second].state = ELSEWHERE
     return second, DONE
 
 
-@inner
-def is_any_listed(partitions, movements, t):
+@leaf
+def is_any_listed(partitions, moves, t):
     """Whether a move of any partition of the topic is on record by pair of consumers."""
     for x in range(len(partitions)):
-        if partitions[x, TOPIC] == t and movements.pair[x] != NONE:
+        if partitions[x].topic == t and moves.pair[x] != NONE:
             return True
     return False
 
 
-@inner
-def first_two(movements, moved, pair):
+@leaf
+def first_two(moves, records, pair):
     """The two partitions that were put on record first for a pair of consumers; or ``NONE``."""
     first = NONE
     second = NONE
-    for x in range(movements.pair.size):
-        if movements.pair[x] == pair:
-            if first == NONE or moved[x, WHEN] < moved[first, WHEN]:
+    for x in range(moves.pair.size):
+        if moves.pair[x] == pair:
+            if first == NONE or records[x].when < records[first].when:
                 first, second = x, first
-            elif second == NONE or moved[x, WHEN] < moved[second, WHEN]:
+            elif second == NONE or records[x].when < records[second].when:
                 second = x
     return first, second
 
@@ -528,8 +513,7 @@ def adjusted(group: Group, owners: np.ndarray, codes: np.ndarray) -> Assignment:
     claimants, claims = claims_read(group)
     codes, owners = last_of_each(codes, owners)
     claims, claimants = last_of_each(claims, claimants)
-    holder = dict(zip(claims.tolist(), claimants.tolist(), strict=True))
-    holders = np.array([holder.get(c, NONE) for c in codes.tolist()], dtype=np.int64)
+    holders = last_claimants(codes, claims, claimants)
     same = identities(group)
     free = holders == NONE
     kept = ~free & (same[holders] == same[owners])
@@ -554,9 +538,8 @@ def identities(group: Group) -> np.ndarray:
 def claims_read(group: Group) -> tuple[np.ndarray, np.ndarray]:
     """(claimant int64[n], code int64[n]) of the members that the leader can read."""
     claims = group.claims
-    claimants = np.repeat(np.arange(len(group.members)), np.diff(claims.offsets))
-    read = group.prepared(known).reads[claimants]
-    return claimants[read], claims.codes[read]
+    read = group.prepared(known).reads[claims.claimants]
+    return claims.claimants[read], claims.codes[read]
 
 
 def last_of_each(codes: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -582,12 +565,14 @@ def reclaim(group: Group, assignment: Assignment) -> Assignment:
 STRATEGY = Strategy(
     name="librdkafka-cooperative-sticky",
     system="librdkafka",
-    first="2.15.1",
-    last="2.15.1",
     protocol="cooperative",
     sticky=True,
-    source="rd_kafka_sticky_assignor_assign_cb (librdkafka 2.15.1)",
-    assign=assign,
-    reclaim=reclaim,
+    source="rd_kafka_sticky_assignor_assign_cb",
+    original="librdkafka:2.15.1",
+    look=("purple", "h", "long dashes"),
+    member_fields=("owned", "sub_generation", "instance", "rack"),
     generations=("sub_generation",),
+    promises=("fixed_point", "floor_and_ceiling", "no_better_move", "no_exchange"),
+    reclaim=reclaim,
+    assign=assign,
 )

@@ -3,7 +3,7 @@
 The rule is Java's since 3.5 (see ``range``), with racks: topic by topic the same quotas, filled
 along racks first and in contiguous ranges then. What differs:
 
-- Members stand in the order of :mod:`assignlab.assignors.librdkafka.orders`.
+- Members stand in the order of :mod:`assignlab.assignors.librdkafka.parts.orders`.
 - Topics with the same subscribers and the same number of partitions go together even where racks
   count for none of them, and then a member without a rack suits none of their partitions until the
   others have had their turn; in Java it suits all.
@@ -16,8 +16,8 @@ What it promises, in order
 3. As many partitions as possible, one subscriber after the other, stay in their owner's rack.
 It does not promise balance over topics.
 
->>> from assignlab.group import group
->>> from assignlab.document import lists
+>>> from assignlab.group.plain import group
+>>> from assignlab.group.document import lists
 >>> g = group({"t0": 3, "t1": 3}, {"C0": ["t0", "t1"], "C1": ["t0", "t1"]})
 >>> lists(g, assign(g))
 {'C0': [['t0', 0], ['t0', 1], ['t1', 0], ['t1', 1]], 'C1': [['t0', 2], ['t1', 2]]}
@@ -27,14 +27,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assignlab.assignment import Assignment, by_member
-from assignlab.assignors.kafka.racks import NO_RACK, use_rack_aware_assignment
-from assignlab.assignors.kafka.range import assign_with_rack_matching
-from assignlab.assignors.kafka.range_2_0 import assign_ranges
-from assignlab.assignors.librdkafka.orders import subscribers
-from assignlab.assignors.partitions import of_topics
-from assignlab.group import Group
-from assignlab.strategy import Strategy
+from assignlab.assignors.librdkafka.parts.orders import subscribers
+from assignlab.assignors.parts.partitions import of_topics
+from assignlab.assignors.parts.rack_ranges import assign_with_rack_matching
+from assignlab.assignors.parts.racks import NO_RACK, use_rack_aware_assignment
+from assignlab.assignors.parts.ranges import assign_ranges
+from assignlab.assignors.strategy import Strategy
+from assignlab.group.assignment import Assignment, by_member
+from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
@@ -166,10 +166,11 @@ def order_of_work(known: States, along_racks: np.ndarray) -> np.ndarray:
 STRATEGY = Strategy(
     name="librdkafka-range",
     system="librdkafka",
-    first="2.15.1",
-    last="2.15.1",
     protocol="eager",
-    sticky=False,
-    source="rd_kafka_range_assignor_assign_cb (librdkafka 2.15.1)",
+    source="rd_kafka_range_assignor_assign_cb",
+    original="librdkafka:2.15.1",
+    look=("black", "X", "long dashes"),
+    member_fields=("instance", "rack"),
+    promises=("contiguous", "even_topics", "cut_alike"),
     assign=assign,
 )

@@ -2,7 +2,7 @@
 
 The rule is Java's (see ``roundrobin``): all partitions by topic and number around one circle of
 members, passing over those that do not subscribe to the topic. The circle is in the order of
-:mod:`assignlab.assignors.librdkafka.orders`: static members do not come first, they mix with the
+:mod:`assignlab.assignors.librdkafka.parts.orders`: static members do not come first, they mix with the
 others.
 
 What it promises, in order
@@ -10,8 +10,8 @@ What it promises, in order
 2. With different subscriptions nothing: members passed over are not made up for.
 It is not sticky.
 
->>> from assignlab.group import group
->>> from assignlab.document import lists
+>>> from assignlab.group.plain import group
+>>> from assignlab.group.document import lists
 >>> g = group({"t0": 3, "t1": 3}, {"C0": ["t0", "t1"], "C1": ["t0", "t1"]})
 >>> lists(g, assign(g))
 {'C0': [['t0', 0], ['t0', 2], ['t1', 1]], 'C1': [['t0', 1], ['t1', 0], ['t1', 2]]}
@@ -20,13 +20,13 @@ It is not sticky.
 {'a': [['t', 0]], 'b': [['t', 1]], 'c': [['t', 2]]}
 """
 
-from assignlab.assignment import Assignment, by_member
-from assignlab.assignors import partitions
-from assignlab.assignors.kafka.roundrobin import subscriptions_by_topic
-from assignlab.assignors.librdkafka.orders import circle_of_all
-from assignlab.assignors.sarama.roundrobin import deal
-from assignlab.group import Group
-from assignlab.strategy import Strategy
+from assignlab.assignors.librdkafka.parts.orders import circle_of_all
+from assignlab.assignors.parts import partitions
+from assignlab.assignors.parts.dealing_onwards import deal
+from assignlab.assignors.parts.orders import subscriptions_by_topic
+from assignlab.assignors.strategy import Strategy
+from assignlab.group.assignment import Assignment, by_member
+from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
@@ -41,10 +41,11 @@ def assign(group: Group) -> Assignment:
 STRATEGY = Strategy(
     name="librdkafka-roundrobin",
     system="librdkafka",
-    first="2.15.1",
-    last="2.15.1",
     protocol="eager",
-    sticky=False,
-    source="rd_kafka_roundrobin_assignor_assign_cb (librdkafka 2.15.1)",
+    source="rd_kafka_roundrobin_assignor_assign_cb",
+    original="librdkafka:2.15.1",
+    look=("olive", "*", "long dashes"),
+    member_fields=("instance",),
+    promises=("floor_and_ceiling", "goes_round"),
     assign=assign,
 )

@@ -11,7 +11,7 @@ The topic is not hashed: partition ``0-1`` of every topic lands on the same cons
 alike the imbalance is n times that of one, and a consumer without a partition of one topic gets none
 of any.
 
->>> from assignlab.document import answer
+>>> from assignlab.assignors.answer import answer
 >>> def sizes(topics, *consumers):
 ...     names = [f"t{i}" for i in range(topics)]
 ...     given = answer({"strategy": "metaq-consistent-hash",
@@ -30,22 +30,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assignlab.assignment import Assignment
-from assignlab.assignors.kafka.orders import members_by_id, topics_by_name
-from assignlab.assignors.kafka.roundrobin import subscriptions_by_topic
-from assignlab.assignors.metaq.partitions import lines, lists
+from assignlab.assignors.metaq.parts.partitions import BROKER, lines, lists
+from assignlab.assignors.parts.orders import members_by_id, subscriptions_by_topic, topics_by_name
+from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import njit
-from assignlab.group import Group
-from assignlab.jvm import (
-    hash_map_order,
-    spread_all,
-    string_hashes,
-    table_size,
-    walk_lists,
-    was_crowded,
-)
-from assignlab.strategy import Strategy
-from assignlab.tree_bins import TREEIFY_THRESHOLD
+from assignlab.group.assignment import Assignment, code
+from assignlab.group.model import Group
+from assignlab.jvm.hash_map import hash_map_order, spread_all, table_size, walk_lists, was_crowded
+from assignlab.jvm.names import string_hashes
+from assignlab.jvm.tree_bins import TREEIFY_THRESHOLD
 
 DIGESTS = 40
 POINTS = 4 * DIGESTS
@@ -80,7 +73,7 @@ class Kinds(NamedTuple):
     """Topics that are dealt alike: same partitions, same consumers.
 
     ``of_topic``: int64[topics]; ``line``: int64[kinds], see
-    :class:`~assignlab.assignors.metaq.partitions.Lines`; ``subscribed``: bool[kinds, subscriptions].
+    :class:`~assignlab.assignors.metaq.parts.partitions.Lines`; ``subscribed``: bool[kinds, subscriptions].
     """
 
     of_topic: np.ndarray
@@ -129,7 +122,7 @@ def md5(names: Iterable[str]) -> bytes:
 
 
 class HashedPartitions(NamedTuple):
-    """For each name in :class:`~assignlab.assignors.metaq.partitions.Lines`: ``place`` int64[n],
+    """For each name in :class:`~assignlab.assignors.metaq.parts.partitions.Lines`: ``place`` int64[n],
     where its search on the ring begins, and ``hashes`` int32[n], its ``String.hashCode``.
     """
 
@@ -229,7 +222,7 @@ def hand_out(topics, kind, bounds, partitions):
     for m in range(members):
         for t in topics:
             for i in range(bounds[kind[t], m], bounds[kind[t], m + 1]):
-                codes[filled] = (t << 32) + partitions[i]
+                codes[filled] = code(t, partitions[i])
                 filled += 1
         offsets[m + 1] = filled
     return offsets, codes
@@ -238,13 +231,13 @@ def hand_out(topics, kind, bounds, partitions):
 STRATEGY = Strategy(
     name="metaq-consistent-hash",
     system="MetaQ",
-    first="1.4.6.2",
-    last="1.4.6.2",
     protocol="independent",
-    sticky=False,
-    source=(
-        "com.taobao.metamorphosis.client.consumer.ConsisHashStrategy (metamorphosis-client 1.4.6.2)"
-    ),
+    source="com.taobao.metamorphosis.client.consumer.ConsisHashStrategy",
+    original="metamorphosis-client:1.4.6.2",
+    look=("brown", ">", "solid"),
+    broker=BROKER,
+    promises=("monotone", "one_place_for_all_topics"),
+    exceptions={"large_groups": "the original builds a ring for every topic and consumer"},
     assign=assign,
     render=lists,
 )

@@ -9,11 +9,12 @@ What it promises, in order
 2. Of n partitions and m consumers, n mod m consumers carry one more than the others; with fewer
    partitions than consumers, the last consumers stay idle.
 It does not promise balance over topics: the extra partitions of all topics go to the consumers that
-sort first. Partitions sort as ``broker-partition``, so ``0-10`` comes before ``0-2``.
+sort first. Partitions sort as ``broker-partition``, so ``0-10`` comes before ``0-2``. A consumer that
+names a topic twice counts twice, and what its second place gives hangs on nobody.
 
 Five partitions on two brokers and three consumers, then one partition more than ten and two:
 
->>> from assignlab.document import answer
+>>> from assignlab.assignors.answer import answer
 >>> def balance(brokers, *consumers):
 ...     return answer({"strategy": "metaq-default", "topics": [{"name": "t", "brokers": brokers}],
 ...                    "members": [{"id": c, "topics": ["t"]} for c in consumers]})["assignment"]
@@ -32,27 +33,42 @@ b 0-5 0-6 0-7 0-8 0-9
 
 import numpy as np
 
-from assignlab.assignment import Assignment
-from assignlab.assignors.kafka.orders import subscribers_by_id, topics_by_name
-from assignlab.assignors.metaq.partitions import lines, lists
+from assignlab.assignors.metaq.parts.partitions import BROKER, lines, lists
+from assignlab.assignors.parts.orders import (
+    as_often_as_named,
+    place_of_same_member,
+    subscribers_by_id,
+    topics_by_name,
+)
+from assignlab.assignors.parts.ranges import range_of, shares_of
+from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import njit
-from assignlab.group import Group
-from assignlab.strategy import Strategy
+from assignlab.group.assignment import Assignment, code
+from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
     """Cut every topic into one range per consumer."""
     sorted_partitions = group.prepared(lines)
-    return Assignment(
-        *assign_ranges(
-            group.prepared(topics_by_name),
-            sorted_partitions.of_topic,
-            sorted_partitions.starts,
-            sorted_partitions.order,
-            *group.prepared(subscribers_by_id),
-            len(group.members),
-        )
+    nobody = len(group.members)
+    offsets, codes = assign_ranges(
+        group.prepared(topics_by_name),
+        sorted_partitions.of_topic,
+        sorted_partitions.starts,
+        sorted_partitions.order,
+        *first_places(group, nobody),
+        nobody + 1,
     )
+    return Assignment(offsets[:-1], codes[: offsets[-2]])
+
+
+def first_places(group: Group, nobody: int) -> tuple[np.ndarray, np.ndarray]:
+    """Per topic its consumers by id; each looks for its first place, other places are nobody's."""
+    once = group.prepared(subscribers_by_id)
+    starts, consumers = as_often_as_named(group, *once)
+    if consumers is not once[1]:
+        consumers[1:][place_of_same_member(starts, consumers)] = nobody
+    return starts, consumers
 
 
 @njit
@@ -60,50 +76,44 @@ def assign_ranges(topics, line, begins, partitions, starts, consumers, members):
     """Range after range, topic after topic.
 
     ``topics``: int64[n] topic indices in the order of the walk; ``line``, ``begins``,
-    ``partitions``: see :class:`~assignlab.assignors.metaq.partitions.Lines`; ``starts``,
+    ``partitions``: see :class:`~assignlab.assignors.metaq.parts.partitions.Lines`; ``starts``,
     ``consumers``: per topic its consumers, sorted. Returns (offsets, codes).
     """
     offsets = np.zeros(members + 1, dtype=np.int64)
     for t in topics:
         count = begins[line[t] + 1] - begins[line[t]]
         sharing = starts[t + 1] - starts[t]
+        shares = shares_of(count, max(sharing, 1))
         for i in range(min(sharing, count)):
-            offsets[consumers[starts[t] + i] + 1] += parts_of(i, count, sharing)
+            _, n_parts = range_of(i, shares)
+            offsets[consumers[starts[t] + i] + 1] += n_parts
     for m in range(members):
         offsets[m + 1] += offsets[m]
     fill = offsets[:-1].copy()
     codes = np.empty(offsets[members], dtype=np.int64)
     for t in topics:
-        start_part = begins[line[t]]
-        count = begins[line[t] + 1] - start_part
+        begin = begins[line[t]]
+        count = begins[line[t] + 1] - begin
         sharing = starts[t + 1] - starts[t]
+        shares = shares_of(count, max(sharing, 1))
         for i in range(min(sharing, count)):
             m = consumers[starts[t] + i]
-            parts = parts_of(i, count, sharing)
-            for k in range(parts):
-                codes[fill[m] + k] = (t << 32) + partitions[start_part + k]
-            fill[m] += parts
-            start_part += parts
+            start_part, n_parts = range_of(i, shares)
+            for k in range(n_parts):
+                codes[fill[m] + k] = code(t, partitions[begin + start_part + k])
+            fill[m] += n_parts
     return offsets, codes
-
-
-@njit
-def parts_of(position, partitions, consumers):
-    """nParts: how many partitions the consumer at this position gets."""
-    return partitions // consumers + (1 if position < partitions % consumers else 0)
 
 
 STRATEGY = Strategy(
     name="metaq-default",
     system="MetaQ",
-    first="1.4.6.2",
-    last="1.4.6.2",
     protocol="independent",
-    sticky=False,
-    source=(
-        "com.taobao.metamorphosis.client.consumer.DefaultLoadBalanceStrategy "
-        "(metamorphosis-client 1.4.6.2)"
-    ),
+    source="com.taobao.metamorphosis.client.consumer.DefaultLoadBalanceStrategy",
+    original="metamorphosis-client:1.4.6.2",
+    look=("green", "<", "solid"),
+    broker=BROKER,
+    promises=("blocks", "even_topics"),
     assign=assign,
     render=lists,
 )

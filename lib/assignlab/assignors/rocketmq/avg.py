@@ -10,7 +10,7 @@ It does not promise balance over topics: the first clients get the extra queue o
 that all queues are consumed: clients that do not subscribe to a topic count all the same, and their
 queues are read by nobody.
 
->>> from assignlab.document import answer
+>>> from assignlab.assignors.answer import answer
 >>> def allocate(topics, **clients):
 ...     return answer({"strategy": "rocketmq-avg",
 ...         "topics": [{"name": t, "brokers": [["broker-a", 5]]} for t in topics],
@@ -27,11 +27,11 @@ c2 ['t', 'broker-a', 3] ['t', 'broker-a', 4]
 
 import numpy as np
 
-from assignlab.assignment import Assignment
-from assignlab.assignors.rocketmq import queues
+from assignlab.assignors.rocketmq.parts import queues
+from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import njit
-from assignlab.group import Group
-from assignlab.strategy import Strategy
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
@@ -47,7 +47,7 @@ def allocate(group: Group, calls: queues.Calls) -> np.ndarray:
 
 @njit
 def averagely(starts, crowd, crowd_starts, clients):
-    """Block after block; see :class:`~assignlab.assignors.rocketmq.queues.Calls`."""
+    """Block after block; see :class:`~assignlab.assignors.rocketmq.parts.queues.Calls`."""
     owners = np.empty(starts[-1], dtype=np.int64)
     for call in range(crowd.size):
         first = crowd_starts[crowd[call]]
@@ -65,15 +65,13 @@ def averagely(starts, crowd, crowd_starts, clients):
 STRATEGY = Strategy(
     name="rocketmq-avg",
     system="RocketMQ",
-    first="5.3.3",
-    last="5.3.3",
     protocol="independent",
-    sticky=False,
-    source=(
-        "org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueAveragely "
-        "(rocketmq-client 5.3.3)"
-    ),
+    source="org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueAveragely",
+    original="rocketmq-client:5.3.3",
+    look=("blue", "o", "long dashes"),
+    broker=queues.BROKER,
+    promises=("complete_if_equal", "client_blocks"),
+    exceptions={"complete": "queues of clients that do not subscribe to the topic"},
     assign=assign,
-    leaves_out="queues of clients that do not subscribe to the topic",
     render=queues.lists,
 )

@@ -9,7 +9,7 @@ What it promises, in order
 It does not promise balance over topics, nor that all queues are consumed: clients that do not
 subscribe to a topic count all the same.
 
->>> from assignlab.document import answer
+>>> from assignlab.assignors.answer import answer
 >>> for client, queues_ in answer({"strategy": "rocketmq-avg-by-circle",
 ...         "topics": [{"name": "t", "brokers": [["a", 2], ["b", 3]]}],
 ...         "members": [{"id": "c1", "topics": ["t"]}, {"id": "c2", "topics": ["t"]}]}
@@ -21,11 +21,11 @@ c2 ['t', 'a', 1] ['t', 'b', 1]
 
 import numpy as np
 
-from assignlab.assignment import Assignment
-from assignlab.assignors.rocketmq import queues
+from assignlab.assignors.rocketmq.parts import queues
+from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import njit
-from assignlab.group import Group
-from assignlab.strategy import Strategy
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
@@ -55,15 +55,13 @@ def by_circle(starts, crowd, crowd_starts, clients):
 STRATEGY = Strategy(
     name="rocketmq-avg-by-circle",
     system="RocketMQ",
-    first="5.3.3",
-    last="5.3.3",
     protocol="independent",
-    sticky=False,
-    source=(
-        "org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueAveragelyByCircle "
-        "(rocketmq-client 5.3.3)"
-    ),
+    source="org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueAveragelyByCircle",
+    original="rocketmq-client:5.3.3",
+    look=("orange", "s", "long dashes"),
+    broker=queues.BROKER,
+    promises=("complete_if_equal", "round_the_clients"),
+    exceptions={"complete": "queues of clients that do not subscribe to the topic"},
     assign=assign,
-    leaves_out="queues of clients that do not subscribe to the topic",
     render=queues.lists,
 )

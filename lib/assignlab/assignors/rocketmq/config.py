@@ -8,7 +8,7 @@ What it promises: nothing. Two clients may own one queue, and a queue that nobod
 nobody. The strategy gives the whole list for every topic; a client keeps, once, the queues of the
 topics that it subscribes to, as far as they exist.
 
->>> from assignlab.document import answer
+>>> from assignlab.assignors.answer import answer
 >>> for client, queues_ in answer({"strategy": "rocketmq-config",
 ...         "topics": [{"name": "t", "brokers": [["broker-a", 3]]}],
 ...         "config": {"c1": [["t", "broker-a", 2], ["t", "broker-a", 0]],
@@ -23,11 +23,11 @@ c3
 
 import numpy as np
 
-from assignlab.assignment import Assignment, code
-from assignlab.assignors.rocketmq import queues, rooms
+from assignlab.assignors.rocketmq.parts import queues, rooms
+from assignlab.assignors.strategy import Strategy
 from assignlab.errors import DocumentError
-from assignlab.group import Group
-from assignlab.strategy import Strategy
+from assignlab.group.assignment import Assignment, code
+from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
@@ -48,7 +48,8 @@ def configured(group: Group) -> Assignment:
             kept += [code(topic, index[queue]) for queue in dict.fromkeys(listed) if queue in index]
         lists.append(kept)
     offsets = np.cumsum([0] + [len(kept) for kept in lists], dtype=np.int64)
-    return Assignment(offsets, np.array([c for kept in lists for c in kept], dtype=np.int64))
+    codes = np.array([c for kept in lists for c in kept], dtype=np.int64)
+    return queues.once_per_mention(group, Assignment(offsets, codes))
 
 
 def queue_index(group: Group) -> list[dict[queues.Queue, int]]:
@@ -77,16 +78,16 @@ def entry_of(entry: object) -> tuple[str, str, int]:
 STRATEGY = Strategy(
     name="rocketmq-config",
     system="RocketMQ",
-    first="5.3.3",
-    last="5.3.3",
     protocol="independent",
-    sticky=False,
-    source=(
-        "org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueByConfig "
-        "(rocketmq-client 5.3.3)"
-    ),
+    source="org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueByConfig",
+    original="rocketmq-client:5.3.3",
+    look=("green", "^", "long dashes"),
+    broker=queues.BROKER,
+    exceptions={
+        "complete": "queues that no client lists",
+        "promises": "every client is given the list that somebody wrote for it, whatever it says",
+    },
     assign=assign,
-    leaves_out="queues that no client lists",
     render=queues.lists,
-    at_home=rooms.with_lists,
+    equip=rooms.with_lists,
 )

@@ -11,7 +11,7 @@ What it promises, in order
 Nor are all queues consumed where a client does not subscribe to a topic. Without points (vnodes 0)
 nobody gets anything.
 
->>> from assignlab.document import answer
+>>> from assignlab.assignors.answer import answer
 >>> def allocate(*clients, **options):
 ...     return answer({"strategy": "rocketmq-consistent-hash", **options,
 ...         "topics": [{"name": "t", "brokers": [["broker-a", 8]]}],
@@ -29,11 +29,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from assignlab.assignment import Assignment
-from assignlab.assignors.rocketmq import queues
+from assignlab.assignors.rocketmq.parts import queues
+from assignlab.assignors.strategy import Strategy
 from assignlab.errors import DocumentError, OriginalError
-from assignlab.group import Group
-from assignlab.strategy import Strategy
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import Group
 
 VNODES = 10
 MAX_POINTS = 10_000_000
@@ -103,15 +103,13 @@ def md5(names: Iterable[str]) -> np.ndarray:
 STRATEGY = Strategy(
     name="rocketmq-consistent-hash",
     system="RocketMQ",
-    first="5.3.3",
-    last="5.3.3",
     protocol="independent",
-    sticky=False,
-    source=(
-        "org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueConsistentHash "
-        "(rocketmq-client 5.3.3)"
-    ),
+    source="org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueConsistentHash",
+    original="rocketmq-client:5.3.3",
+    look=("brown", "D", "long dashes"),
+    broker=queues.BROKER,
+    promises=("complete_if_equal", "monotone"),
+    exceptions={"complete": "queues of clients that do not subscribe to the topic"},
     assign=assign,
-    leaves_out="queues of clients that do not subscribe to the topic",
     render=queues.lists,
 )

@@ -9,7 +9,7 @@ What it promises, in order
 2. The others are spread within one queue over the clients of the group.
 It does not keep clients to their own room: that is ``rocketmq-machine-room-nearby``.
 
->>> from assignlab.document import answer
+>>> from assignlab.assignors.answer import answer
 >>> def allocate(**options):
 ...     return answer({"strategy": "rocketmq-machine-room", **options,
 ...         "topics": [{"name": "t", "brokers": [["r1@a", 3], ["r2@b", 2], ["c", 2]]}],
@@ -27,12 +27,12 @@ Without ``idcs`` the original fails as soon as it meets a broker with a room:
 
 import numpy as np
 
-from assignlab.assignment import Assignment
-from assignlab.assignors.rocketmq import queues, rooms
+from assignlab.assignors.rocketmq.parts import queues, rooms
+from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import njit
 from assignlab.errors import DocumentError, OriginalError
-from assignlab.group import Group
-from assignlab.strategy import Strategy
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import Group
 
 NO_ROOM = None
 
@@ -117,16 +117,16 @@ def by_machine_room(named, starts, crowd, crowd_starts, clients):
 STRATEGY = Strategy(
     name="rocketmq-machine-room",
     system="RocketMQ",
-    first="5.3.3",
-    last="5.3.3",
     protocol="independent",
-    sticky=False,
-    source=(
-        "org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueByMachineRoom "
-        "(rocketmq-client 5.3.3)"
-    ),
+    source="org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueByMachineRoom",
+    original="rocketmq-client:5.3.3",
+    look=("black", "v", "long dashes"),
+    promises=("queues_of_rooms",),
+    broker=queues.BROKER,
+    exceptions={
+        "complete": "queues outside the rooms in idcs, or of clients that do not subscribe"
+    },
     assign=assign,
-    leaves_out="queues outside the rooms in idcs, and of clients that do not subscribe to the topic",
     render=queues.lists,
-    at_home=rooms.in_two_rooms,
+    equip=rooms.in_two_rooms,
 )

@@ -12,7 +12,7 @@ What it promises, in order
 It does not promise balance over rooms, and of two orphaned rooms the first clients get the extra
 queue twice.
 
->>> from assignlab.document import answer
+>>> from assignlab.assignors.answer import answer
 >>> for client, queues_ in answer({"strategy": "rocketmq-machine-room-nearby",
 ...         "topics": [{"name": "t", "brokers": [["r1@a", 3], ["r2@b", 3], ["r3@c", 2]]}],
 ...         "members": [{"id": "c1", "topics": ["t"], "rack": "r1"},
@@ -26,20 +26,14 @@ c3 ['t', 'r3@c', 0] ['t', 'r3@c', 1] ['t', 'r2@b', 2]
 
 import numpy as np
 
-from assignlab.assignment import Assignment
-from assignlab.assignors.kafka.orders import members_by_id, topics_by_name
-from assignlab.assignors.rocketmq import (
-    avg,
-    avg_by_circle,
-    consistent_hash,
-    machine_room,
-    queues,
-    rooms,
-)
+from assignlab.assignors.parts.orders import members_by_id, topics_by_name
+from assignlab.assignors.rocketmq import avg, avg_by_circle, consistent_hash, machine_room
+from assignlab.assignors.rocketmq.parts import queues, rooms
+from assignlab.assignors.strategy import Strategy
 from assignlab.errors import OriginalError, UnknownName
-from assignlab.group import Group
-from assignlab.jvm import utf16
-from assignlab.strategy import Strategy
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import Group
+from assignlab.jvm.names import utf16
 
 INNER = {
     module.STRATEGY.name: module.allocate
@@ -133,16 +127,14 @@ def refuse_rooms(group: Group) -> None:
 STRATEGY = Strategy(
     name="rocketmq-machine-room-nearby",
     system="RocketMQ",
-    first="5.3.3",
-    last="5.3.3",
     protocol="independent",
-    sticky=False,
-    source=(
-        "org.apache.rocketmq.client.consumer.rebalance.AllocateMachineRoomNearby "
-        "(rocketmq-client 5.3.3)"
-    ),
+    source="org.apache.rocketmq.client.consumer.rebalance.AllocateMachineRoomNearby",
+    original="rocketmq-client:5.3.3",
+    look=("purple", "P", "long dashes"),
+    broker=queues.BROKER,
+    promises=("complete_if_equal",),
+    exceptions={"complete": "queues of clients that do not subscribe to the topic"},
     assign=assign,
-    leaves_out="queues of clients that do not subscribe to the topic",
     render=queues.lists,
-    at_home=rooms.in_two_rooms,
+    equip=rooms.in_two_rooms,
 )

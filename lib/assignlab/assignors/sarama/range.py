@@ -10,8 +10,8 @@ What it promises, in order
 2. Topics with the same subscribers and the same number of partitions are cut alike.
 It does not promise balance over topics.
 
->>> from assignlab.group import group
->>> from assignlab.document import lists
+>>> from assignlab.group.plain import group
+>>> from assignlab.group.document import lists
 >>> topics = {"T1": 6, "T2": 5}
 >>> g = group(topics, {"M1": list(topics), "M2": list(topics)})
 >>> for member, partitions in lists(g, assign(g)).items():
@@ -22,11 +22,11 @@ M2 T1p3 T1p4 T1p5 T2p3 T2p4
 A plan is a Go map: topics have no order in it, and stand here by name.
 """
 
-from assignlab.assignment import Assignment
-from assignlab.assignors.code_points import subscribers_by_id, topics_by_name
-from assignlab.assignors.kafka.range_2_0 import assign_ranges
-from assignlab.group import Group
-from assignlab.strategy import Strategy
+from assignlab.assignors.parts.code_points import subscribers_by_id, topics_by_name
+from assignlab.assignors.parts.ranges import assign_ranges
+from assignlab.assignors.strategy import Strategy
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
@@ -38,10 +38,10 @@ def assign(group: Group) -> Assignment:
 STRATEGY = Strategy(
     name="sarama-range",
     system="sarama",
-    first="1.61.1",
-    last="1.61.1",
     protocol="eager",
-    sticky=False,
-    source="sarama.NewBalanceStrategyRange (github.com/IBM/sarama v1.61.1)",
+    source="github.com/IBM/sarama.NewBalanceStrategyRange",
+    original="sarama:1.61.1",
+    look=("black", "<", "dash dot dot"),
+    promises=("contiguous", "even_topics", "cut_alike"),
     assign=assign,
 )

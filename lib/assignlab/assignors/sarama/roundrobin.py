@@ -9,8 +9,8 @@ What it promises, in order
 2. With different subscriptions nothing: members passed over are not made up for.
 It is not sticky. Without members, or without any topic that exists, it returns an error.
 
->>> from assignlab.group import group
->>> from assignlab.document import lists
+>>> from assignlab.group.plain import group
+>>> from assignlab.group.document import lists
 >>> g = group({"t": 12}, {"M0": ["t"], "M1": ["t"]})
 >>> lists(g, assign(g))["M0"]
 [['t', 0], ['t', 10], ['t', 2], ['t', 4], ['t', 6], ['t', 8]]
@@ -23,14 +23,14 @@ stand in the order of the deal.
 
 import numpy as np
 
-from assignlab.assignment import Assignment, by_member, partition_of, topic_of
-from assignlab.assignors import partitions
-from assignlab.assignors.code_points import members_by_id, topic_ranks
-from assignlab.assignors.kafka.roundrobin import subscriptions_by_topic
-from assignlab.compiled import njit
+from assignlab.assignors.parts import partitions
+from assignlab.assignors.parts.code_points import members_by_id, topic_ranks
+from assignlab.assignors.parts.dealing_onwards import deal
+from assignlab.assignors.parts.orders import subscriptions_by_topic
+from assignlab.assignors.strategy import Strategy
 from assignlab.errors import OriginalError
-from assignlab.group import NO_METADATA, Group
-from assignlab.strategy import Strategy
+from assignlab.group.assignment import Assignment, by_member, partition_of, topic_of
+from assignlab.group.model import NO_METADATA, Group
 
 
 def assign(group: Group) -> Assignment:
@@ -55,27 +55,13 @@ def partitions_as_strings(group: Group) -> np.ndarray:
     return codes[sorted(range(codes.size), key=strings.__getitem__)]
 
 
-@njit
-def deal(codes, circle, subscription, subscribed):
-    """The owner of every partition, dealt in this order around the circle: int64[n]."""
-    owners = np.empty(codes.size, dtype=np.int64)
-    turn = 0
-    for k in range(codes.size):
-        t = codes[k] >> 32
-        while not subscribed[subscription[circle[turn]], t]:
-            turn = (turn + 1) % circle.size
-        owners[k] = circle[turn]
-        turn = (turn + 1) % circle.size
-    return owners
-
-
 STRATEGY = Strategy(
     name="sarama-roundrobin",
     system="sarama",
-    first="1.61.1",
-    last="1.61.1",
     protocol="eager",
-    sticky=False,
-    source="sarama.NewBalanceStrategyRoundRobin (github.com/IBM/sarama v1.61.1)",
+    source="github.com/IBM/sarama.NewBalanceStrategyRoundRobin",
+    original="sarama:1.61.1",
+    look=("olive", ">", "dash dot dot"),
+    promises=("floor_and_ceiling",),
     assign=assign,
 )

@@ -1,7 +1,6 @@
 package assignlab.oracle.kafkatests;
 
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.Subscription;
-import org.apache.kafka.clients.consumer.internals.AbstractPartitionAssignor;
 import org.apache.kafka.clients.consumer.internals.AbstractStickyAssignor;
 import org.apache.kafka.clients.consumer.internals.AbstractStickyAssignor.MemberData;
 import org.apache.kafka.common.TopicPartition;
@@ -14,7 +13,6 @@ import java.util.Map;
 
 /** The members of Kafka's assignors that are not public. */
 final class Internals {
-    private static final Field PREFER_RACK_AWARE = field(AbstractPartitionAssignor.class, "preferRackAwareLogic");
     private static final Field TRANSFERRING = field(AbstractStickyAssignor.class, "partitionsTransferringOwnership");
     private static final Field MOVEMENTS = field(AbstractStickyAssignor.class, "partitionMovements");
     private static final Method MEMBER_DATA =
@@ -27,10 +25,6 @@ final class Internals {
     }
 
     private Internals() {
-    }
-
-    static boolean prefersRackAwareLogic(AbstractPartitionAssignor assignor) throws ReflectiveOperationException {
-        return PREFER_RACK_AWARE.getBoolean(assignor);
     }
 
     /** The claim as this kind of assignor reads it, from the user data or the subscription. */

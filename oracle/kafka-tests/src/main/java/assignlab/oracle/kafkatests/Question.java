@@ -16,22 +16,20 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
 /**
- * The arguments of one call as a group document.
+ * The arguments of one call as a group document: nothing is added, and nothing left out but racks that
+ * play no part. The object's own switch {@code preferRackAwareLogic} has no place in it; the tests that set
+ * it expect what they expect without.
  *
  * @param claims what the sticky assignors read from each member, in the order of the members
  * @param racks  per topic, per partition the racks of its replicas; empty where no partition or no member has one
  */
 record Question(Map<String, Integer> partitions, Map<String, List<List<String>>> racks,
                 Map<String, Subscription> subscriptions, Map<String, MemberData> claims) {
-    /** No consumer of Kafka's tests is in this rack. */
-    private static final String ELSEWHERE = "a rack without consumers";
-
     static Question of(AbstractPartitionAssignor assignor, Map<String, ?> partitionsPerTopic,
                        Map<String, Subscription> subscriptions) throws ReflectiveOperationException {
         Map<String, Integer> partitions = new LinkedHashMap<>();
@@ -48,8 +46,6 @@ record Question(Map<String, Integer> partitions, Map<String, List<List<String>>>
         if (subscriptions.values().stream().noneMatch(subscription -> subscription.rackId().isPresent())
                 || racks.values().stream().flatMap(List::stream).flatMap(List::stream).allMatch(rack -> rack == null))
             racks.clear();
-        if (Internals.prefersRackAwareLogic(assignor))
-            racks.values().forEach(Question::preferRacks);
         Map<String, MemberData> claims = new HashMap<>();
         if (assignor instanceof AbstractStickyAssignor sticky)
             for (Map.Entry<String, Subscription> member : subscriptions.entrySet())
@@ -60,17 +56,8 @@ record Question(Map<String, Integer> partitions, Map<String, List<List<String>>>
     private static List<List<String>> racks(List<?> infos) {
         List<List<String>> racks = new ArrayList<>();
         for (Object info : infos)
-            racks.add(new ArrayList<>(Arrays.stream(((PartitionInfo) info).replicas()).map(Node::rack).toList()));
+            racks.add(Arrays.stream(((PartitionInfo) info).replicas()).map(Node::rack).toList());
         return racks;
-    }
-
-    /**
-     * The assignors heed racks only where some partition is not in all of them, unless their
-     * {@code preferRackAwareLogic} is set. One more replica, far away from everybody, makes it so.
-     */
-    private static void preferRacks(List<List<String>> racks) {
-        if (!racks.isEmpty())
-            racks.get(0).add(ELSEWHERE);
     }
 
     /** Whether every claimed partition went to the member that claims it, and nobody else does. */
@@ -145,8 +132,7 @@ record Question(Map<String, Integer> partitions, Map<String, List<List<String>>>
         json.writeStartObject();
         json.writeStringField("id", id);
         json.writeArrayFieldStart("topics");
-        // A client subscribes to a set; one of Kafka's tests draws some topics twice.
-        for (String topic : new LinkedHashSet<>(subscription.topics()))
+        for (String topic : subscription.topics())
             json.writeString(topic);
         json.writeEndArray();
         if (subscription.groupInstanceId().isPresent())

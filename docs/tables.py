@@ -1,0 +1,116 @@
+"""Writes every table and picture of the pages that follows from the code: ``make docs``.
+
+With ``--check`` it changes nothing and names the pages that are out of date.
+"""
+
+import importlib.util
+import json
+import re
+import sys
+from collections.abc import Callable
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+from assignlab import assignors
+from assignlab.replay.columns import COLUMNS
+from assignlab.replay.scenarios import EVENTS
+
+ROOT = Path(__file__).parents[1]
+
+
+def strategies() -> str:
+    """The strategies and their facts."""
+    return assignors.table("markdown")
+
+
+def notebooks() -> str:
+    """The notebooks and their questions."""
+    lines = ["| notebook | question |", "|---|---|"]
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        first = "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
+        question = first.splitlines()[0].removeprefix("# ")
+        lines.append(f"| [{path.stem}](notebooks/{path.name}) | {question} |")
+    return "\n".join(lines)
+
+
+def events() -> str:
+    """The events of a history and what each does."""
+    lines = ["| event | what happens |", "|---|---|"]
+    for name, happens in EVENTS.items():
+        text = " ".join((happens.__doc__ or "").split())
+        lines.append(f"| `{name}` | {text} |")
+    return "\n".join(lines)
+
+
+def columns() -> str:
+    """The columns that are measured."""
+    lines = ["| column | unit | meaning |", "|---|---|---|"]
+    for column in COLUMNS:
+        meaning = column.meaning.replace("|", "\\|")
+        lines.append(f"| `{column.name}` | {column.unit} | {meaning} |")
+    return "\n".join(lines)
+
+
+def floors() -> str:
+    """The rooms, each above those that it touches."""
+    touches = _test_rooms().may_touch()
+    floor: dict[str, int] = {}
+    graph = {r: set(touches) - {r} if "everything" in t else t for r, t in touches.items()}
+    for room in TopologicalSorter(graph).static_order():
+        floor[room] = max((floor[below] + 1 for below in graph[room]), default=0)
+    lines = [
+        f"{number:2}  " + "   ".join(sorted(room for room in floor if floor[room] == number))
+        for number in range(max(floor.values()), -1, -1)
+    ]
+    return "\n".join(["```", *lines, "```"])
+
+
+def _test_rooms():
+    """``tests/test_rooms.py``, which reads the table of rooms."""
+    spec = importlib.util.spec_from_file_location("rooms", ROOT / "tests" / "test_rooms.py")
+    rooms = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(rooms)
+    return rooms
+
+
+GENERATED: dict[tuple[str, str], Callable[[], str]] = {
+    ("README.md", "strategies"): strategies,
+    ("README.md", "notebooks"): notebooks,
+    ("docs/architecture.md", "floors"): floors,
+    ("docs/sweeps.md", "events"): events,
+    ("docs/sweeps.md", "columns"): columns,
+}
+"""(page, name of the place) -> what stands there, between ``<!-- name -->`` and ``<!-- /name -->``."""
+
+
+def renewed(page: str) -> str:
+    """The text of a page with every generated part written anew."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for (of, name), write in GENERATED.items():
+        if of == page:
+            place = rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)"
+            part = write()
+            text, found = re.subn(
+                place, lambda m, part=part: f"{m[1]}{part}\n{m[2]}", text, flags=re.DOTALL
+            )
+            assert found == 1, f"{page}: {found} places are called {name}"
+    return text
+
+
+def main() -> int:
+    stale = 0
+    for page in dict.fromkeys(page for page, _ in GENERATED):
+        path = ROOT / page
+        text = renewed(page)
+        if text != path.read_text(encoding="utf-8"):
+            stale += 1
+            print(f"docs: {page} " + ("is out of date: make docs" if CHECK else "written"))
+            if not CHECK:
+                path.write_text(text, encoding="utf-8")
+    return int(CHECK and stale > 0)
+
+
+CHECK = "--check" in sys.argv
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,82 @@
+"""One group document in, its answer out: what ``assignlab assign`` does with every line."""
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from assignlab import assignors
+from assignlab.errors import AssignlabError, DocumentError, OriginalError
+from assignlab.group.document import _expect, _field, parse
+
+
+def solve(document: Any, strategy: str | None = None) -> dict[str, Any]:
+    """One document in, its assignment out; raises what is wrong with either.
+
+    ``strategy`` overrides the document's own. The answer has ``assignment`` and the notes of the
+    result, such as ``hash_ties``.
+    """
+    _expect(document, dict, "document", "a JSON object")
+    name = strategy or _field(document, "strategy", str, "strategy", "the name of a strategy")
+    chosen = assignors.get(name)
+    group = parse(document)
+    assignment = chosen.assign(group)
+    return {"assignment": chosen.render(group, assignment), **assignment.notes}
+
+
+def answer(document: Any, strategy: str | None = None) -> dict[str, Any]:
+    """:func:`solve`, with whatever is wrong as ``{"error": "<class>: <explanation>"}``.
+
+    >>> answer({"strategy": "roundrobin", "topics": [{"name": "t", "partitions": 3}],
+    ...         "members": [{"id": "a", "topics": ["t"]}, {"id": "b", "topics": ["t"]}]})
+    {'assignment': {'a': [['t', 0], ['t', 2]], 'b': [['t', 1]]}}
+    >>> answer({"strategy": "roundrobbin", "topics": [], "members": []})["error"]
+    ... # doctest: +ELLIPSIS
+    "UnknownName: unknown strategy 'roundrobbin' (did you mean 'roundrobin'?); allowed: ..."
+    """
+    try:
+        return solve(document, strategy)
+    except OriginalError as error:
+        return {"error": str(error)}
+    except AssignlabError as error:
+        return {"error": f"{type(error).__name__}: {error}"}
+
+
+def converse(
+    lines: Iterable[bytes],
+    say: Callable[[str], None],
+    complain: Callable[[str], None],
+    reply_to: Callable[[Any], dict[str, Any]] = solve,
+) -> int:
+    """Answer JSON lines, one by one; returns how many documents were not understood.
+
+    ``reply_to`` makes the answer to one document, :func:`solve` or the like. Every answer is said before the next line is read. A document that is not understood is
+    complained about with its line, field and reason, and answered with ``{"error": ...}``; an
+    exception of the original is an answer like any other. Empty lines are skipped.
+    """
+    failures = 0
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            reply = reply_to(_load(line))
+        except OriginalError as error:
+            reply = {"error": str(error)}
+        except Exception as error:  # one bad line must not end the conversation
+            failures += 1
+            reply = {"error": f"{type(error).__name__}: {error}"}
+            complain(f"line {number}: {reply['error']}")
+        say(json.dumps(reply))
+    return failures
+
+
+def _load(line: bytes) -> Any:
+    try:
+        return json.loads(line.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise DocumentError("document", f"not UTF-8 at byte {error.start}") from None
+    except json.JSONDecodeError as error:
+        raise DocumentError("document", f"not JSON: {error.msg} at column {error.colno}") from None
+    except ValueError:  # Python reads no number of more than some thousand digits
+        raise DocumentError("document", "holds a number of too many digits") from None
+    except RecursionError:
+        raise DocumentError("document", "nested too deeply") from None

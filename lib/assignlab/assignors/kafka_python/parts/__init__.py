@@ -1,0 +1,1 @@
+"""Steps that the strategies of this folder share."""

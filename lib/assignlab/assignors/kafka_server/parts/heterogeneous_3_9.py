@@ -1,0 +1,554 @@
+"""The uniform assignor of 3.8 and 3.9 where members name different topics.
+
+It works partition by partition, as the client's sticky assignor did. Every member keeps what it
+holds of subscribed topics. Then each partition that nobody holds goes to the subscriber that has
+least, by size and member id; a member that has all partitions of its topics takes no more.
+Partitions come by partitions per subscriber (most first), then by subscribers (fewest first), then
+by number; what is still equal stands in the order of a ``HashSet<TopicIdPartition>``.
+
+Then all partitions are put into that set again, which may have grown, and gone through in the same
+order, again and again: where some subscriber has at least two less than the owner, the partition
+moves to the subscriber that has least, and is done with. That ends when nothing moves or the group
+is balanced. Movements are recorded so that, instead of a move against an earlier one of the same
+topic, the partition that came can be sent back; but the check of these records is the wrong way
+round, and such a move ends in an exception.
+
+3.7 did the same with racks (:mod:`~assignlab.assignors.kafka_server.parts.racks_3_7`), where they count:
+what is held by a member in none of its racks is not kept at first. Partitions that nobody keeps go
+to the subscriber in their racks that has least, else back to their holder, else to any. And a
+partition whose owner is in its racks moves, if anywhere, to a member there, but nobody asks whether
+that one subscribes to the topic.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from assignlab.assignors.kafka_server.parts import sets, targets
+from assignlab.assignors.kafka_server.parts.heterogeneous import steps_of
+from assignlab.assignors.kafka_server.parts.homogeneous import without_doubles
+from assignlab.assignors.kafka_server.parts.racks_3_7 import (
+    NO_RACKS,
+    Racks,
+    candidates,
+    racks_mismatch,
+)
+from assignlab.assignors.parts import hash_codes, orders
+from assignlab.assignors.parts.orders import subscriptions_by_topic
+from assignlab.compiled import inner, njit
+from assignlab.errors import OriginalError
+from assignlab.group.assignment import (
+    Assignment,
+    by_member,
+    code,
+    number_of,
+    partition_of,
+    topic_of,
+)
+from assignlab.group.model import NO_METADATA, Group
+from assignlab.jvm.hash_map import (
+    collection_capacity,
+    hash_map_slots,
+    hash_map_walk_without,
+    spread_all,
+    was_crowded,
+)
+
+FINE, LEFT_OVER, EMPTY_SET, MOVED_BACK, NO_TAKER, NO_ENTRY = range(6)
+FAILURES = {
+    LEFT_OVER: ("PartitionAssignorException", "some partitions were left unassigned"),
+    EMPTY_SET: ("NoSuchElementException", "all members have all that they can have"),
+    MOVED_BACK: ("PartitionAssignorException", "a partition would move back"),
+    NO_ENTRY: ("NullPointerException", "a member subscribes to nothing that exists"),
+    NO_TAKER: ("PartitionAssignorException", "no subscriber can take one more"),
+}
+
+
+EMPTY = np.empty(0, dtype=np.int64)
+
+
+class Shape(NamedTuple):
+    """Members are numbered in hash order. ``order``: member indices; ``rank``: places by member id;
+    ``most``: how many partitions each can have; ``starts``, ``members``: subscribers of each topic,
+    ascending; ``subscribed``: bool[subscriptions, topics], only topics that exist; ``sorted``:
+    codes of all partitions of subscribed topics, in the order in which they are given out, and
+    ``again`` in that in which they are moved; ``unassigned``: the set of the former, which grows
+    when it is filled again, and turns when something is removed, only if it is ``crowded``;
+    ``no_entry``: bool[members], members without topics of which the release trips over; ``racks``:
+    members by number; ``certain``: whether Java fixes the order.
+    """
+
+    order: np.ndarray
+    rank: np.ndarray
+    most: np.ndarray
+    starts: np.ndarray
+    members: np.ndarray
+    subscribed: np.ndarray
+    sorted: np.ndarray
+    again: np.ndarray
+    unassigned: "Filling"
+    crowded: bool
+    no_entry: np.ndarray
+    racks: Racks
+    certain: bool
+
+
+class Filling(NamedTuple):
+    """A ``HashSet`` is filled with ``codes``, int64[n], in this order; it has ``capacity`` slots
+    when that begins."""
+
+    codes: np.ndarray
+    capacity: int = 16
+
+
+def shape(group: Group) -> Shape:
+    """What is the same whatever the members hold."""
+    return shape_of(group, partitions_of(group, group.prepared(sets.topics_subscribed)))
+
+
+def partitions_of(group: Group, topics: np.ndarray) -> np.ndarray:
+    """The codes of all partitions of some topics, topic by topic: int64[n]."""
+    counts = group.topics.partitions[topics]
+    topic = np.repeat(topics, counts)
+    partition = np.arange(topic.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    return code(topic, partition)
+
+
+def walked(group: Group, filled: Filling, removed: np.ndarray = EMPTY) -> tuple[np.ndarray, bool]:
+    """The codes as the set is walked once some (codes, in turn) are removed from it, and whether
+    Java fixes that."""
+    by_code = np.argsort(filled.codes)
+    gone = by_code[np.searchsorted(filled.codes, removed, sorter=by_code)]
+    hashes = partition_hashes(group, filled.codes)
+    walk, certain = hash_map_walk_without(hashes, gone, filled.capacity)
+    return filled.codes[walk], certain
+
+
+def partition_hashes(group: Group, codes: np.ndarray) -> np.ndarray:
+    """``TopicIdPartition.hashCode`` before 4.1: int32[n]."""
+    ids = group.prepared(sets.topic_ids)
+    return hash_codes.partition_hashes(ids.hashes, codes, hash_codes.TOPIC_ID_PARTITION_BEFORE_4_1)
+
+
+def shape_of(group: Group, codes: np.ndarray, copied: bool = False) -> Shape:
+    """The shape from all partitions of subscribed topics as they enter a set, without racks.
+
+    That set, or a copy of it, is the one of the unassigned partitions. It is empty when all have
+    owners, and filled again with the partitions of a new set; then those of one subscriber go.
+    """
+    order = group.prepared(orders.members_by_hash)
+    number = np.empty_like(order)
+    number[order] = np.arange(order.size)
+    starts, members = orders.subscribers(group, order)
+    exists = group.topics.partitions != NO_METADATA
+    subscribed = group.prepared(subscriptions_by_topic) & exists
+    counts = np.maximum(group.topics.partitions, 0)
+    subscribers = np.diff(starts)
+    unassigned = Filling(codes)
+    new, certain = first, still = walked(group, unassigned)
+    if copied:
+        unassigned = Filling(new, collection_capacity(new.size))
+        first, still = walked(group, unassigned)
+    again, fine = first, True
+    hashes = partition_hashes(group, unassigned.codes)
+    crowded = was_crowded(spread_all(hashes), unassigned.capacity, 8)
+    if crowded:
+        fixed, _ = walked(group, Filling(codes[subscribers[topic_of(codes)] < 2]))
+        slots = hash_map_slots(hashes, unassigned.capacity)
+        again, fine = walked(group, Filling(new, slots), fixed)
+    return Shape(
+        order, group.members.names.rank[order],
+        (subscribed @ counts)[group.members.subscription[order]], starts, number[members],
+        subscribed, sort_partitions(first, counts, subscribers),
+        sort_partitions(again, counts, subscribers), unassigned, crowded,
+        np.zeros(order.size, dtype=np.bool_), NO_RACKS, certain and still and fine,
+    )  # fmt: skip
+
+
+def sort_partitions(codes: np.ndarray, counts: np.ndarray, subscribers: np.ndarray) -> np.ndarray:
+    """The codes sorted (``sortTopicIdPartitions``), equal ones as they stand.
+
+    ``counts``, ``subscribers``: partitions and subscribers of each topic.
+    """
+    topic = topic_of(codes)
+    ratio = counts[topic] / subscribers[topic]
+    return codes[np.lexsort((partition_of(codes), subscribers[topic], -ratio))]
+
+
+def assign(group: Group) -> Assignment:
+    """Keep, give out, move."""
+    return assign_in(group, group.prepared(shape))
+
+
+def assign_in(group: Group, the_shape: Shape) -> Assignment:
+    """The assignment, once it is known how the unassigned partitions are walked."""
+    if not the_shape.subscribed.any():
+        return sets.nothing(group)
+    held, log, lost = moves(group, the_shape)
+    stays = log[~lost]
+    offsets, codes = by_member(the_shape.order[stays[:, 2]], stays[:, 0], the_shape.order.size)
+    if held.rivals:
+        offsets, codes = without_doubles(offsets, codes)
+    return Assignment(offsets, codes, notes={} if the_shape.certain else {"nondeterministic": True})
+
+
+def changes_in(group: Group, the_shape: Shape) -> targets.Changes:
+    """What the assignor does to every member's map, which it makes anew."""
+    slots = targets.plain_slots(len(group.topics))
+    nobody = np.zeros(len(group.members) + 1, dtype=np.int64)
+    nothing = np.empty(0, dtype=np.int64)
+    log = np.empty((0, 3), dtype=np.int64)
+    if the_shape.subscribed.any():
+        _, log, _ = moves(group, the_shape)
+    offsets, steps = steps_of(
+        the_shape.order, group.members.subscription, the_shape.subscribed, nobody, nothing, log
+    )
+    return targets.Changes(offsets, steps, slots, anew=True)
+
+
+def moves(group: Group, the_shape: Shape) -> tuple[sets.Held, np.ndarray, np.ndarray]:
+    """(what members hold, log, lost).
+
+    ``log``: int64[n, 3], (code, loser or -1, taker) of everything that happened, in turn, members
+    by number; ``lost``: bool[n], whether the taker gave it away later.
+    """
+    held = sets.held(group)
+    codes = sets.read(group, held.offsets, held.codes, the_shape.order)
+    in_turn = the_shape.sorted
+    if the_shape.crowded and codes.size > 0 and not the_shape.racks.in_use:
+        in_turn = without_kept(group, the_shape, held.offsets, codes)
+    log, lost, state = build(
+        *the_shape[:6], in_turn, the_shape.again, the_shape.no_entry, the_shape.racks,
+        group.topics.partitions, group.prepared(sets.dense_starts), group.members.subscription,
+        held.offsets, codes, held.rivals,
+    )  # fmt: skip
+    if state != FINE:
+        raise OriginalError(*FAILURES[state])
+    return held, log, lost
+
+
+def without_kept(
+    group: Group, the_shape: Shape, offsets: np.ndarray, codes: np.ndarray
+) -> np.ndarray:
+    """``sorted`` of the :class:`Shape`, without what members keep, which was removed before."""
+    there = np.isin(codes, the_shape.unassigned.codes)
+    kept: dict[int, None] = {}
+    for m in the_shape.order.tolist():
+        claim = slice(offsets[m], offsets[m + 1])
+        reads = the_shape.subscribed[group.members.subscription[m], topic_of(codes[claim])]
+        kept.update(dict.fromkeys(codes[claim][there[claim] & reads].tolist()))
+    left, _ = walked(group, the_shape.unassigned, np.array(list(kept), dtype=np.int64))
+    subscribers = np.diff(the_shape.starts)
+    return sort_partitions(left, np.maximum(group.topics.partitions, 0), subscribers)
+
+
+class State(NamedTuple):
+    """The assignment while it is made, members by number, partitions numbered through.
+
+    ``owner``: int64 per partition, -1 for nobody; ``sizes``: int64[members], by the original's
+    count; ``held``: int64[members], how many are in a member's sets (not the same where claims are
+    rivals); ``log``: int64[n, 3] and ``lost``: bool[n], see :func:`moves`; ``entry``: of the log,
+    that made the owner the owner; ``at``: int64[2], length of the log, and of the claims in it.
+    """
+
+    owner: np.ndarray
+    sizes: np.ndarray
+    held: np.ndarray
+    log: np.ndarray
+    lost: np.ndarray
+    entry: np.ndarray
+    at: np.ndarray
+
+
+LENGTH, CLAIMS = 0, 1
+
+
+@njit
+def build(
+    order, rank, most, starts, members, subscribed, in_turn, again, no_entry, racks, partitions,
+    first, subscription, offsets, codes, rivals,
+):  # fmt: skip
+    """(log, lost, state): see :func:`moves`."""
+    size = codes.size + in_turn.size + again.size
+    state = State(
+        np.full(first[-1], -1, dtype=np.int64), np.zeros(order.size, dtype=np.int64),
+        np.zeros(order.size, dtype=np.int64), np.empty((size, 3), dtype=np.int64),
+        np.zeros(size, dtype=np.bool_), np.empty(first[-1], dtype=np.int64),
+        np.zeros(2, dtype=np.int64),
+    )  # fmt: skip
+    holder = keep(order, subscribed, racks, partitions, first, subscription, offsets, codes, state)
+    nearby = new_nearby(racks)
+    failure = FINE
+    if racks.in_use:
+        failure = give_out_by_rack(
+            order, most, subscribed, no_entry, racks, first, subscription, nearby, state
+        )
+    if failure == FINE:
+        failure = give_out(rank, most, starts, members, in_turn, first, holder, state)
+    if failure == FINE and no_entry.any():
+        failure = NO_ENTRY
+    if failure == FINE:
+        failure = perform_reassignments(
+            again, starts, members, partitions.size, first, most, rank, rivals, racks, holder,
+            nearby, state,
+        )  # fmt: skip
+    n = state.at[LENGTH]
+    return state.log[:n], state.lost[:n], failure
+
+
+@inner
+def keep(order, subscribed, racks, partitions, first, subscription, offsets, codes, state):
+    """Everybody keeps what it holds of its topics, as far as racks match.
+
+    Returns the last holder of each partition in none of its racks, -1 where there is none; nothing
+    where racks do not count.
+    """
+    holder = np.full(first[-1] if racks.in_use else 0, -1, dtype=np.int64)
+    for i in range(order.size):
+        m = order[i]
+        for c in codes[offsets[m] : offsets[m + 1]]:
+            t, p = topic_of(c), partition_of(c)
+            if not subscribed[subscription[m], t]:
+                continue
+            exists = p < partitions[t]
+            if racks.in_use and racks_mismatch(racks, i, first[t] + p, exists):
+                if exists:
+                    holder[first[t] + p] = i
+            else:
+                take(c, first[t] + p if exists else -1, -1, i, state)
+    state.at[CLAIMS] = state.at[LENGTH]
+    return holder
+
+
+@inner
+def take(c, at, loser, taker, state):
+    """A member takes a partition; ``at``: its number, -1 if it does not exist."""
+    n = state.at[LENGTH]
+    if at != -1:
+        state.owner[at] = taker
+        state.entry[at] = n
+    state.log[n, 0], state.log[n, 1], state.log[n, 2] = c, loser, taker
+    state.at[LENGTH] += 1
+    state.sizes[taker] += 1
+    state.held[taker] += 1
+
+
+@inner
+def give_out(rank, most, starts, members, in_turn, first, holder, state):
+    """Partitions that nobody has go back to who held them, or to the subscriber with least."""
+    failure = FINE
+    for c in in_turn:
+        t = topic_of(c)
+        at = number_of(c, first)
+        if state.owner[at] == -1:
+            taker = holder[at] if holder.size > 0 else -1
+            if taker == -1 or state.sizes[taker] >= most[taker]:
+                taker = least(members[starts[t] : starts[t + 1]], state.sizes, most, rank)
+            if taker == -1:
+                failure = LEFT_OVER
+            else:
+                take(c, at, -1, taker, state)
+    return failure
+
+
+@inner
+def least(some, sizes, most, rank):
+    """The one of some members that has least and can have more, ties by member id; -1 if none."""
+    best = -1
+    for i in some:
+        if sizes[i] < most[i] and (
+            best == -1
+            or sizes[i] < sizes[best]
+            or (sizes[i] == sizes[best] and rank[i] < rank[best])
+        ):
+            best = i
+    return best
+
+
+class Nearby(NamedTuple):
+    """The candidates of every partition, by how much they have when they are looked at.
+
+    They are sorted in place, so that equal ones stay as they were sorted the time before.
+    ``first``: int64[partitions + 1], where a partition's members begin; ``made``: bool[partitions],
+    whether they have been looked at.
+    """
+
+    first: np.ndarray
+    members: np.ndarray
+    made: np.ndarray
+
+
+@inner
+def new_nearby(racks):
+    """Room for the candidates of every partition; none if racks do not count."""
+    first = np.zeros(racks.kind.size + 1, dtype=np.int64)
+    for at in range(racks.kind.size):
+        first[at + 1] = first[at] + candidates(racks, at).size
+    return Nearby(
+        first, np.empty(first[-1], dtype=np.int32), np.zeros(racks.kind.size, dtype=np.bool_)
+    )
+
+
+@inner
+def by_held(nearby, racks, at, held):
+    """The candidates of a partition, those first that hold least."""
+    members = nearby.members[nearby.first[at] : nearby.first[at + 1]]
+    if not nearby.made[at]:
+        nearby.made[at] = True
+        members[:] = candidates(racks, at)
+    for k in range(1, members.size):
+        if held[members[k - 1]] > held[members[k]]:
+            members[:] = members[np.argsort(held[members], kind="mergesort")]
+            break
+    return members
+
+
+@inner
+def give_out_by_rack(
+    order, most, subscribed, no_entry, racks, first, subscription, nearby, state
+):  # fmt: skip
+    """Partitions that nobody has go to subscribers in their racks."""
+    for c in racks.sorted:
+        t = topic_of(c)
+        at = number_of(c, first)
+        if state.owner[at] != -1:
+            continue
+        some = by_held(nearby, racks, at, state.held)
+        if some.size > 1 and no_entry[some].any():
+            return NO_ENTRY
+        for i in some:
+            if subscribed[subscription[order[i]], t] and state.sizes[i] < most[i]:
+                take(c, at, -1, i, state)
+                break
+    return FINE
+
+
+@inner
+def perform_reassignments(
+    in_turn, starts, members, topics, first, most, rank, rivals, racks, holder, nearby, state
+):
+    """Moves until nothing moves, or until balanced: FINE or what went wrong."""
+    sizes, owner = state.sizes, state.owner
+    moved = np.zeros(owner.size, dtype=np.bool_)
+    pairs = np.zeros(1, dtype=np.int64)  # made when first needed
+    smallest = np.empty(topics, dtype=np.int64)  # size among a topic's subscribers
+    when = np.full(topics, -1, dtype=np.int64)  # how long the log was then
+    modified = True
+    occurred = False
+    while modified:
+        modified = occurred = False
+        for c in in_turn:
+            t = topic_of(c)
+            some = members[starts[t] : starts[t + 1]]
+            at = number_of(c, first)
+            if some.size < 2 or moved[at]:  # that is taken off the list
+                continue
+            if occurred:
+                balanced, empty = is_balanced(in_turn, starts, members, first, most, rivals, state)
+                if empty:
+                    return EMPTY_SET
+                if balanced:
+                    return FINE
+            occurred = False
+            loser = owner[at]
+            taker = -1
+            if racks.in_use:
+                taker = taker_by_rack(at, loser, most, racks, holder, nearby, state)
+            if taker == -1:
+                if when[t] != state.at[LENGTH]:
+                    when[t] = state.at[LENGTH]
+                    smallest[t] = sizes[some[0]]
+                    for i in some:
+                        smallest[t] = min(smallest[t], sizes[i])
+                if sizes[loser] <= smallest[t] + 1:
+                    continue
+                taker = least(some, sizes, most, rank)
+                if taker == -1:
+                    return NO_TAKER
+            if pairs.size == 1:
+                pairs = np.zeros(table_slots(in_turn.size), dtype=np.int64)
+            if pairs[slot_of(pairs, key_of(t, taker, loser, sizes.size))] != 0:
+                return MOVED_BACK
+            key = key_of(t, loser, taker, sizes.size)
+            pairs[slot_of(pairs, key)] = key
+            moved[at] = True
+            has_it = rivals and claims_still(state, c, taker)
+            state.lost[state.entry[at]] = True
+            sizes[loser] -= 1
+            state.held[loser] -= 1
+            take(c, at, loser, taker, state)
+            state.held[taker] -= has_it
+            modified = occurred = True
+    return FINE
+
+
+@inner
+def taker_by_rack(at, owner, most, racks, holder, nearby, state):
+    """Who takes a partition with regard to racks: a member in its racks, if the owner is in them;
+    or else its holder, if it was not kept; -1 if neither has at least two less."""
+    sizes = state.sizes
+    if not racks_mismatch(racks, owner, at, True):
+        for i in by_held(nearby, racks, at, state.held):
+            if sizes[i] < most[i] and sizes[owner] > sizes[i] + 1:
+                return i
+    i = holder[at]
+    if i != -1 and state.entry[at] >= state.at[CLAIMS] and sizes[owner] > sizes[i] + 1:
+        return i
+    return -1
+
+
+@inner
+def is_balanced(in_turn, starts, members, first, most, rivals, state):
+    """(balanced, whether no member can have more): among those that can have more."""
+    sizes = state.sizes
+    low = high = -1
+    for i in range(sizes.size):
+        if sizes[i] < most[i]:
+            low = sizes[i] if low == -1 else min(low, sizes[i])
+            high = max(high, sizes[i])
+    if low == -1:
+        return False, True
+    if low >= high - 1:
+        return True, False
+    for c in in_turn:
+        t = topic_of(c)
+        holder = state.owner[number_of(c, first)]
+        if sizes[holder] > low + 1:
+            for i in members[starts[t] : starts[t + 1]]:
+                could = sizes[i] < most[i] and sizes[i] + 1 < sizes[holder]
+                if could and not (rivals and claims_still(state, c, i)):
+                    return False, False
+    return True, False
+
+
+@inner
+def claims_still(state, c, i):
+    """Whether a partition is still in the sets of a member that claimed it."""
+    for k in range(state.at[CLAIMS]):
+        if state.log[k, 0] == c and state.log[k, 2] == i:
+            return not state.lost[k]
+    return False
+
+
+@inner
+def table_slots(count):
+    """A power of two, at least twice as many."""
+    slots = 2
+    while slots < 2 * count:
+        slots *= 2
+    return slots
+
+
+@inner
+def key_of(t, source, destination, members):
+    """A number for a topic and a pair of members, never 0."""
+    return (t * members + source) * members + destination + 1
+
+
+@inner
+def slot_of(table, key):
+    """Where a key stands in an open hash table, or the empty slot where it would."""
+    slot = (key * 0x9E3779 >> 12) & (table.size - 1)
+    while table[slot] != 0 and table[slot] != key:
+        slot = (slot + 1) & (table.size - 1)
+    return slot

@@ -1,0 +1,160 @@
+"""The uniform assignor where all members name the same topics: balance first, then few moves.
+
+Members stand in the order of the HashMap of members. With P partitions and C members everybody may
+keep P div C of what it holds, and P mod C members one more. Going through the members, one that is
+offered the extra partition and cannot fill it leaves it to a later one as long as enough are left.
+What exceeds the quota is revoked: the end of the walk over the member's map of sets. Then the
+partitions that nobody held, topic by topic in the order of a HashSet of Uuids, and behind them the
+revoked ones fill the members that have room, one member after the other.
+
+Claims that the coordinator would never hold are kept as the original keeps them: partitions that do
+not exist or that others hold too count and may stay; where partitions remain that nobody has room
+for, it throws.
+"""
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from assignlab.assignors.kafka_server.parts import sets
+from assignlab.assignors.parts import orders
+from assignlab.compiled import njit
+from assignlab.errors import OriginalError
+from assignlab.group.assignment import Assignment, code, topic_of
+from assignlab.group.model import Group
+from assignlab.jvm.hash_map import collection_capacity, hash_map_order
+
+
+class Shape(NamedTuple):
+    """``order``: members in hash order; ``topics``: those that exist, in the order of the set of
+    ids; ``subscribed``: bool[topics], whether a topic is one of these; ``total``: partitions."""
+
+    order: np.ndarray
+    topics: np.ndarray
+    subscribed: np.ndarray
+    total: int
+
+
+def shape(group: Group) -> Shape:
+    """What is the same whatever the members hold."""
+    order = group.prepared(orders.members_by_hash)
+    ids, known = group.prepared(sets.topic_ids), group.prepared(sets.topics_named)
+    capacity = collection_capacity(group.members.topics_of(order[0]).size)
+    topics = known[hash_map_order(ids.hashes[known], capacity, rank=ids.rank[known])]
+    subscribed = np.zeros(len(group.topics), dtype=np.bool_)
+    subscribed[topics] = True
+    return Shape(order, topics, subscribed, int(group.topics.partitions[topics].sum()))
+
+
+def assign(group: Group, extras_in_turn: bool = False) -> Assignment:
+    """Revoke what exceeds the quotas, then fill the members that have room.
+
+    ``extras_in_turn``: before 4.0.1 the first members got the extra partitions, whatever they held.
+    """
+    order, topics, subscribed, total = group.prepared(shape)
+    if topics.size == 0:
+        return sets.nothing(group)
+    starts = group.prepared(sets.dense_starts)
+    held = sets.held(group)
+    codes = held.codes
+    keep, room, exceeding = quotas(order, held.offsets, codes, subscribed, total, extras_in_turn)
+    if exceeding.size > 0:
+        codes = sets.read(group, held.offsets, codes, exceeding)
+    offsets, codes, left = fill(
+        order, topics, group.topics.partitions, starts, held.owner, subscribed, held.offsets, codes,
+        keep, room,
+    )  # fmt: skip
+    if left > 0:
+        raise OriginalError(
+            "PartitionAssignorException",
+            f"{left} partitions are left and nobody has room: some member holds partitions that do "
+            "not exist or that others hold too",
+        )
+    if held.rivals or held.beyond:
+        offsets, codes = without_doubles(offsets, codes)
+    return Assignment(offsets, codes)
+
+
+@njit
+def quotas(order, offsets, codes, subscribed, total, extras_in_turn):
+    """(keep, room, exceeding): how many partitions of subscribed topics every member keeps of what
+    it holds, for how many more it has room, and the members that hold more than they keep."""
+    members = order.size
+    extras = total % members  # members still to get one more
+    keep = np.empty(members, dtype=np.int64)
+    room = np.empty(members, dtype=np.int64)
+    exceeding = np.empty(members, dtype=np.int64)
+    n = 0
+    for i in range(members):
+        m = order[i]
+        size = 0
+        for k in range(offsets[m], offsets[m + 1]):
+            size += subscribed[topic_of(codes[k])]
+        extra = extras > 0
+        quota = total // members + (1 if extra else 0)
+        keep[m] = min(size, quota)
+        room[m] = quota - keep[m]
+        if size > quota:
+            exceeding[n] = m
+            n += 1
+        if not extras_in_turn and room[m] > 0 and extra and members - i > extras:
+            room[m] -= 1  # a later member may fill it
+            extra = False
+        if extra:
+            extras -= 1
+    return keep, room, exceeding[:n]
+
+
+@njit
+def fill(order, topics, partitions, starts, owner, subscribed, offsets, codes, keep, room):
+    """(offsets, codes) of the result, and how many partitions nobody has room for.
+
+    Every member keeps the first ``keep`` of its subscribed ``codes``; the rest is revoked.
+    """
+    unassigned = np.empty(starts[-1] + codes.size, dtype=np.int64)
+    n = 0
+    for t in topics:
+        for p in range(partitions[t]):
+            if owner[starts[t] + p] < 0:
+                unassigned[n] = code(t, p)
+                n += 1
+    kept = keep.copy()
+    for m in order:
+        for k in range(offsets[m], offsets[m + 1]):
+            if subscribed[topic_of(codes[k])]:
+                if kept[m] > 0:
+                    kept[m] -= 1
+                else:
+                    unassigned[n] = codes[k]
+                    n += 1
+    members = order.size
+    first = np.zeros(members, dtype=np.int64)  # in unassigned
+    given = np.zeros(members, dtype=np.int64)
+    taken = 0
+    for m in order:
+        first[m] = taken
+        given[m] = min(room[m], n - taken)
+        taken += given[m]
+    results = np.zeros(members + 1, dtype=np.int64)
+    for m in range(members):
+        results[m + 1] = results[m] + keep[m] + given[m]
+    lists = np.empty(results[members], dtype=np.int64)
+    for m in range(members):
+        at = results[m]
+        k = offsets[m]
+        while at < results[m] + keep[m]:
+            if subscribed[topic_of(codes[k])]:
+                lists[at] = codes[k]
+                at += 1
+            k += 1
+        lists[at : at + given[m]] = unassigned[first[m] : first[m] + given[m]]
+    return results, lists, n - taken
+
+
+def without_doubles(offsets: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A set takes a partition once: who is given one that it has already, has it once."""
+    bounds = offsets.tolist()
+    distinct = [list(dict.fromkeys(codes[a:b].tolist())) for a, b in pairwise(bounds)]
+    sizes = np.cumsum([0] + [len(held) for held in distinct], dtype=np.int64)
+    return sizes, np.array([code for held in distinct for code in held], dtype=np.int64)

@@ -1,0 +1,257 @@
+"""The uniform assignor of 3.7 where all members name the same topics that exist.
+
+Members stand in the order of the HashMap of members. With P partitions and C members everybody
+keeps up to P div C of what it holds, as its map is walked; the first P mod C members that hold more
+keep one more. The other partitions, by topic id and number, go in turn to the members that are not
+full, one each; they take turns in the order of a HashMap of their own. Once the extra partitions
+are given out, members that have P div C are passed over.
+
+Where racks count (:mod:`~assignlab.assignors.kafka_server.parts.racks_3_7`), what is held by a member in
+none of its racks is not kept. Before the others take turns, every partition goes to the member in
+its racks that has least and is not full; and in the end a partition that found nobody there goes
+back to its holder, if that is not full.
+"""
+
+import numpy as np
+
+from assignlab.assignors.kafka_server.parts import sets
+from assignlab.assignors.kafka_server.parts.racks_3_7 import candidates, rack_info, racks_mismatch
+from assignlab.assignors.parts import orders
+from assignlab.assignors.parts.orders import subscriptions_by_topic
+from assignlab.compiled import inner, njit
+from assignlab.errors import OriginalError
+from assignlab.group.assignment import Assignment, code, number_of, partition_of, topic_of
+from assignlab.group.model import NO_METADATA, Group
+from assignlab.jvm.hash_map import hash_map_walk_without
+
+FULL = -1
+
+
+def topics_by_id(group: Group) -> np.ndarray:
+    """The topics that exist and that the members name, by Uuid."""
+    subscribed = group.prepared(subscriptions_by_topic)[group.members.subscription[0]]
+    topics = np.flatnonzero(subscribed & (group.topics.partitions != NO_METADATA))
+    return topics[np.argsort(group.prepared(sets.topic_ids).rank[topics])]
+
+
+def assign(group: Group) -> Assignment:
+    """Keep, then deal; every member's list has what it keeps first."""
+    topics = group.prepared(topics_by_id)
+    if topics.size == 0:
+        return sets.nothing(group)
+    order, starts = group.prepared(orders.members_by_hash), group.prepared(sets.dense_starts)
+    partitions, racks = group.topics.partitions, group.prepared(rack_info)
+    held = sets.held(group)
+    codes = sets.read(group, held.offsets, held.codes, order)
+    subscribed = np.zeros(len(group.topics), dtype=np.bool_)
+    subscribed[topics] = True
+    valid, holder = valid_claims(order, held.offsets, codes, subscribed, partitions, starts, racks)
+    total = int(partitions[topics].sum())
+    keep, room, extras = kept_sizes(order, held.offsets, codes, valid, total)
+    unfilled = order[room[order] != FULL]
+    taken = kept(held.offsets, codes, valid, keep, partitions, starts)
+    owners, given, filled = deal_by_rack(racks, starts, taken, keep, room, extras)
+    queue = in_turn(group, unfilled, filled)
+    more_owners, more, left = deal(queue, topics, partitions, starts, taken, holder, room, extras)
+    if left:
+        raise OriginalError("PartitionAssignorException", "partitions were left unassigned")
+    return Assignment(
+        *lists(
+            held.offsets, codes, valid, keep,
+            np.concatenate((owners, more_owners)), np.concatenate((given, more)),
+        )
+    )  # fmt: skip
+
+
+def in_turn(group: Group, unfilled: np.ndarray, filled: np.ndarray) -> np.ndarray:
+    """The members of a map in its order, without those that were taken out of it in turn."""
+    names = group.members.names
+    place = np.empty(len(names), dtype=np.int64)
+    place[unfilled] = np.arange(unfilled.size)
+    walk, _ = hash_map_walk_without(
+        names.hashes[unfilled], place[filled], rank=names.rank[unfilled]
+    )
+    return unfilled[walk]
+
+
+@njit
+def valid_claims(order, offsets, codes, subscribed, partitions, starts, racks):
+    """(valid, holder): which codes may be kept, and who holds a partition in none of whose racks it
+    is (the last one counts), -1 for nobody; empty if racks do not count."""
+    valid = np.empty(codes.size, dtype=np.bool_)
+    holder = np.full(starts[-1] if racks.in_use else 0, -1, dtype=np.int64)
+    for m in order:
+        for k in range(offsets[m], offsets[m + 1]):
+            t, p = topic_of(codes[k]), partition_of(codes[k])
+            valid[k] = subscribed[t]
+            if racks.in_use and subscribed[t]:
+                exists = p < partitions[t]
+                if racks_mismatch(racks, m, starts[t] + p, exists):
+                    valid[k] = False
+                    if exists:
+                        holder[starts[t] + p] = m
+    return valid, holder
+
+
+@njit
+def kept_sizes(order, offsets, codes, valid, total):
+    """(keep, room, extras): how many every member keeps, how many it lacks of the quota (FULL where
+    it has more than that), and, in an array of one, how many extra partitions are left."""
+    quota, extras = total // order.size, total % order.size
+    keep = np.zeros(order.size, dtype=np.int64)
+    room = np.empty(order.size, dtype=np.int64)
+    for m in order:
+        size = 0
+        for k in range(offsets[m], offsets[m + 1]):
+            size += valid[k]
+        keep[m] = min(size, quota)
+        room[m] = max(quota - size, FULL)
+        if size > quota and extras > 0:
+            keep[m] += 1
+            extras -= 1
+    return keep, room, np.full(1, extras)
+
+
+@njit
+def kept(offsets, codes, valid, keep, partitions, starts):
+    """Which partitions their holders keep: bool[partitions]."""
+    taken = np.zeros(starts[-1], dtype=np.bool_)
+    for m in range(keep.size):
+        left = keep[m]
+        k = offsets[m]
+        while left > 0:
+            if valid[k]:
+                left -= 1
+                t, p = topic_of(codes[k]), partition_of(codes[k])
+                if p < partitions[t]:
+                    taken[starts[t] + p] = True
+            k += 1
+    return taken
+
+
+@inner
+def maybe_assign(m, room, extras):
+    """Whether a member that is not FULL takes one more partition."""
+    if room[m] > 0:
+        room[m] -= 1
+        if room[m] == 0 and extras[0] == 0:
+            room[m] = FULL
+        return True
+    if extras[0] > 0:
+        extras[0] -= 1
+        room[m] = FULL
+        return True
+    return False
+
+
+@njit
+def deal_by_rack(racks, starts, taken, keep, room, extras):
+    """(owners, codes) of what goes to members in the partitions' racks, and who is full then."""
+    owners = np.empty(racks.sorted.size, dtype=np.int64)
+    given = np.empty(racks.sorted.size, dtype=np.int64)
+    n = f = 0
+    sizes = keep.copy()
+    filled = np.empty(room.size, dtype=np.int64)
+    for c in racks.sorted:
+        at = number_of(c, starts)
+        if taken[at]:
+            continue
+        least = -1
+        for m in candidates(racks, at):
+            has_room = room[m] > 0 or (room[m] == 0 and extras[0] > 0)
+            if has_room and (least == -1 or sizes[m] < sizes[least]):
+                least = m
+        if least != -1:
+            maybe_assign(least, room, extras)
+            if room[least] == FULL:
+                filled[f] = least
+                f += 1
+            sizes[least] += 1
+            taken[at] = True
+            owners[n], given[n] = least, c
+            n += 1
+    return owners[:n], given[:n], filled[:f]
+
+
+@njit
+def deal(queue, topics, partitions, starts, taken, holder, room, extras):
+    """(owners, codes) of what is given in turn, and whether partitions are left."""
+    most = 0
+    for t in topics:
+        most += partitions[t]
+    owners = np.empty(most, dtype=np.int64)
+    given = np.empty(most, dtype=np.int64)
+    n = 0
+    none = room.size
+    after = np.full(none + 1, none, dtype=np.int64)  # a ring: entry ``none`` is its start
+    before = np.full(none + 1, none, dtype=np.int64)
+    for m in queue:
+        append(m, after, before)
+    waiting = queue.size
+    left = False
+    for t in topics:
+        for p in range(partitions[t]):
+            if taken[starts[t] + p]:
+                continue
+            assigned = False
+            m = holder[starts[t] + p] if holder.size > 0 else -1
+            if m != -1 and room[m] != FULL:
+                assigned = maybe_assign(m, room, extras)
+                if room[m] == FULL:
+                    unlink(m, after, before)
+                    waiting -= 1
+            i = 0
+            while i < waiting and not assigned:
+                m = after[none]
+                unlink(m, after, before)
+                assigned = maybe_assign(m, room, extras)
+                if room[m] == FULL:
+                    waiting -= 1
+                else:
+                    append(m, after, before)
+                i += 1
+            if assigned:
+                owners[n], given[n] = m, code(t, p)
+                n += 1
+            left |= not assigned
+    return owners[:n], given[:n], left
+
+
+@inner
+def append(m, after, before):
+    """Put a member at the end of the ring."""
+    none = after.size - 1
+    last = before[none]
+    after[last], before[m] = m, last
+    after[m], before[none] = none, m
+
+
+@inner
+def unlink(m, after, before):
+    """Take a member out of the ring."""
+    after[before[m]], before[after[m]] = after[m], before[m]
+
+
+@njit
+def lists(offsets, codes, valid, keep, owners, given):
+    """(offsets, codes) of the result: what a member keeps, then what it was given."""
+    results = np.zeros(keep.size + 1, dtype=np.int64)
+    for m in range(keep.size):
+        results[m + 1] = keep[m]
+    for m in owners:
+        results[m + 1] += 1
+    for m in range(keep.size):
+        results[m + 1] += results[m]
+    listed = np.empty(results[-1], dtype=np.int64)
+    fill = results[:-1].copy()
+    for m in range(keep.size):
+        k = offsets[m]
+        while fill[m] < results[m] + keep[m]:
+            if valid[k]:
+                listed[fill[m]] = codes[k]
+                fill[m] += 1
+            k += 1
+    for k in range(owners.size):
+        listed[fill[owners[k]]] = given[k]
+        fill[owners[k]] += 1
+    return results, listed

@@ -1,0 +1,119 @@
+"""Racks as the coordinator's uniform assignor of 3.7 saw them; 3.8 no longer looks at them.
+
+Racks count only where members and partitions of subscribed topics share some rack and not every
+partition has replicas in all of them, as for the clients. But a member without a rack, or a
+partition without one, matches nobody; and a partition's candidates, the members in its racks, come
+rack by rack in the order of a ``HashSet``, whether they subscribe to the topic or not.
+
+Source: ``AbstractUniformAssignmentBuilder.RackInfo`` of kafka-group-coordinator 3.7.2.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from assignlab.assignors.kafka_server.parts import sets
+from assignlab.assignors.parts import orders
+from assignlab.assignors.parts.orders import subscriptions_by_topic
+from assignlab.assignors.parts.racks import NO_RACK, use_rack_aware_assignment
+from assignlab.compiled import inner
+from assignlab.group.assignment import code, number_of, partition_of, topic_of
+from assignlab.group.model import NO_METADATA, Group
+from assignlab.jvm.hash_map import hash_map_order
+from assignlab.jvm.names import Names
+
+
+class Racks(NamedTuple):
+    """Partitions are numbered through (:func:`sets.dense_starts`); those that have replicas in the
+    same racks are of one kind.
+
+    ``in_use``: whether racks count; if not, the arrays are empty. ``of_member``: int64[members],
+    NO_RACK for none; ``kind``: int64[partitions]; ``matches``: bool[kinds, racks + 1], whether a
+    kind has replicas in a rack, False for NO_RACK; kind k has the candidates
+    ``members[starts[k]:starts[k + 1]]``; ``sorted``: codes of the partitions that have candidates,
+    fewest first, then by topic id and number.
+    """
+
+    in_use: bool
+    of_member: np.ndarray
+    kind: np.ndarray
+    matches: np.ndarray
+    starts: np.ndarray
+    members: np.ndarray
+    sorted: np.ndarray
+
+
+NOBODY = np.empty(0, dtype=np.int64)
+NO_RACKS = Racks(False, NOBODY, NOBODY, np.empty((0, 1), dtype=np.bool_), NOBODY, NOBODY, NOBODY)
+
+
+def rack_info(group: Group) -> Racks:
+    """The :class:`Racks` of a group, members by index."""
+    if group.members.racks is None or group.topics.racks is None:
+        return NO_RACKS
+    index: dict[str, int] = {}
+    of_member = [
+        index.setdefault(rack, len(index)) if rack else NO_RACK for rack in group.members.racks
+    ]
+    codes, kind, kinds = kinds_of_partitions(group)
+    of_kind = [[index.setdefault(rack, len(index)) for rack in walked(racks)] for racks in kinds]
+    if not use_rack_aware_assignment(set(of_member), of_kind):
+        return NO_RACKS
+    by_rack: list[list[int]] = [[] for _ in index]
+    for m in group.prepared(orders.members_by_hash).tolist():
+        if of_member[m] != NO_RACK:
+            by_rack[of_member[m]].append(m)
+    matches = np.zeros((len(kinds), len(index) + 1), dtype=np.bool_)
+    for k, racks in enumerate(of_kind):
+        matches[k, racks] = True
+    candidates = [[m for rack in racks for m in by_rack[rack]] for racks in of_kind]
+    sizes = np.array([len(members) for members in candidates])
+    members = np.array([m for some in candidates for m in some], dtype=np.int64)
+    first = group.prepared(sets.dense_starts)
+    topic, partition = topic_of(codes), partition_of(codes)
+    of_all = np.zeros(first[-1], dtype=np.int64)
+    of_all[first[topic] + partition] = kind
+    by_id = group.prepared(sets.topic_ids).rank[topic]
+    in_turn = codes[np.lexsort((partition, by_id, sizes[kind]))]
+    there = sizes[of_all[number_of(in_turn, first)]] > 0
+    return Racks(
+        True, np.array(of_member), of_all, matches, np.concatenate(([0], np.cumsum(sizes))),
+        members, in_turn[there],
+    )  # fmt: skip
+
+
+def kinds_of_partitions(group: Group) -> tuple[np.ndarray, np.ndarray, list[tuple[str, ...]]]:
+    """(codes, kind, kinds) of the partitions of subscribed topics: racks in order of replicas."""
+    counts = group.topics.partitions
+    subscribed = group.prepared(subscriptions_by_topic)[np.unique(group.members.subscription)]
+    index: dict[tuple[str | None, ...], int] = {}
+    codes, kind = [], []
+    for t in np.flatnonzero(subscribed.any(axis=0) & (counts != NO_METADATA)).tolist():
+        of_topic = group.topics.racks[t] or ((),) * int(counts[t])
+        codes.append(code(t, np.arange(counts[t])))
+        kind += [index.setdefault(replicas, len(index)) for replicas in of_topic]
+    kinds = [tuple(rack for rack in replicas if rack is not None) for replicas in index]
+    return np.concatenate([NOBODY, *codes]), np.array(kind, dtype=np.int64), kinds
+
+
+def walked(racks: tuple[str, ...]) -> list[str]:
+    """Racks as a ``HashSet`` of them is walked.
+
+    >>> walked(("r0", "r2", "BB", "r2", "Aa"))
+    ['r2', 'BB', 'Aa', 'r0']
+    """
+    names = Names(tuple(dict.fromkeys(racks)))
+    return [names[i] for i in hash_map_order(names.hashes, rank=names.rank).tolist()]
+
+
+@inner
+def racks_mismatch(racks, m, at, exists):
+    """Whether a member is in none of the racks of a partition (one beyond the end has none)."""
+    return not (exists and racks.matches[racks.kind[at], racks.of_member[m]])
+
+
+@inner
+def candidates(racks, at):
+    """The members in the racks of a partition."""
+    k = racks.kind[at]
+    return racks.members[racks.starts[k] : racks.starts[k + 1]]

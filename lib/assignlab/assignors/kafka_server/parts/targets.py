@@ -1,0 +1,401 @@
+"""What members hold next: a target assignment on its way through the coordinator's records.
+
+A member's new target is a ``HashMap`` of ``HashSet``s. The assignor makes it from a copy of the old
+one: topics and partitions come and go in a certain order, and new topics are put in front of a
+crowded slot (``computeIfAbsent``), new partitions behind. The coordinator writes it to a record as
+it is walked, and reads the record into new maps and sets. A member whose target is the same set of
+partitions gets no record and keeps the map that it had. How these are walked at the next rebalance
+decides which partitions the uniform and the simple assignor revoke.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from assignlab.assignors.kafka_server.parts import sets
+from assignlab.compiled import inner, njit
+from assignlab.group.assignment import Assignment, number_of, partition_of, topic_of
+from assignlab.group.model import Group
+from assignlab.jvm import tree_bins
+from assignlab.jvm.hash_map import (
+    hash_map_order,
+    spread,
+    spread_all,
+    table_size,
+    table_size_for,
+    was_crowded,
+)
+
+
+class Changes(NamedTuple):
+    """What the assignor did to every member's map, in order.
+
+    Member m: ``steps[offsets[m]:offsets[m + 1]]``, a code that was added or ``~code`` of one that
+    was removed. ``slots``: int64[topics], initial slots of a new topic's set.
+    """
+
+    offsets: np.ndarray
+    steps: np.ndarray
+    slots: np.ndarray
+    anew: bool = False
+
+
+def plain_slots(topics: int) -> np.ndarray:
+    """Slots of ``new HashSet<>()``, for every topic."""
+    return np.full(topics, 16, dtype=np.int64)
+
+
+def reclaimed(group: Group, changes: Changes, stays: np.ndarray) -> Assignment:
+    """Every member's next claim in the order in which the assignor will read it.
+
+    ``stays``: bool[topics], whether a topic stays in a map that has lost its last partition.
+    """
+    held = sets.held(group)
+    everybody = np.arange(len(group.members))
+    read = sets.read(group, held.offsets, held.codes, everybody)
+    offsets, codes, crowded = _rewrite(
+        held.offsets, read, *changes, starts_of(group, held, changes.steps),
+        group.prepared(sets.topic_ids).hashes, stays,
+    )  # fmt: skip
+    for m in crowded.tolist():
+        mine = slice(offsets[m], offsets[m + 1])
+        before = read[held.offsets[m] : held.offsets[m + 1]][: 0 if changes.anew else None]
+        steps = changes.steps[changes.offsets[m] : changes.offsets[m + 1]]
+        codes[mine] = _in_crowded_order(group, before, steps, codes[mine], stays)
+    return Assignment(offsets, codes)
+
+
+def _in_crowded_order(
+    group: Group, before: np.ndarray, steps: np.ndarray, codes: np.ndarray, stays: np.ndarray
+) -> np.ndarray:
+    """``codes`` in the order of a map in which topics stand in a tree.
+
+    Not followed is the removal of a topic from a tree: after it, slots are walked as lists.
+    """
+    ids = group.prepared(sets.topic_ids)
+    old = list(dict.fromkeys(topic_of(before).tolist()))
+    added = topic_of(steps[steps >= 0]).tolist()
+    new = list(dict.fromkeys(t for t in added if t not in old))
+    inside = np.array(old + new, dtype=np.int64)
+    if not set(old) <= {*topic_of(codes).tolist(), *np.flatnonzero(stays).tolist()}:
+        return codes
+    nodes = tree_bins.Nodes(spread_all(ids.hashes[inside]), ids.rank[inside])
+    table = [tree_bins.NIL] * table_size_for(len(old))
+    for x in range(len(old)):
+        table = tree_bins.grown(nodes, tree_bins.put(nodes, table, x), x + 1)
+    count = len(old)
+    for t in added:
+        table = tree_bins.grown(nodes, table, count)
+        if count < inside.size and inside[count] == t:
+            table = tree_bins.compute_if_absent(nodes, table, count)
+            count += 1
+    record = inside[tree_bins.walked(nodes, table)]
+    topics = record[hash_map_order(ids.hashes[record], rank=ids.rank[record])]
+    return np.concatenate([codes[topic_of(codes) == t] for t in topics.tolist()])
+
+
+def starts_of(group: Group, held: sets.Held, steps: np.ndarray) -> np.ndarray:
+    """Where a topic's partitions begin if all are numbered through, also those only claimed."""
+    if not held.beyond:
+        return group.prepared(sets.dense_starts)
+    counts = np.maximum(group.topics.partitions, 0)
+    for codes in (held.codes, steps[steps >= 0]):
+        np.maximum.at(counts, topic_of(codes), partition_of(codes) + 1)
+    return np.concatenate(([0], np.cumsum(counts)))
+
+
+def changes_of(group: Group, after: Assignment, taken_again: bool) -> Changes:
+    """The changes of an assignor that first removes and then adds, from a result in that order.
+
+    Of each topic every member's list in ``after`` has first what it keeps. ``taken_again``: a
+    partition may be removed and added again; what is kept then stands in the order of the walk.
+    """
+    held = sets.held(group)
+    codes = held.codes
+    if taken_again:
+        codes = sets.read(group, held.offsets, codes, np.arange(len(group.members)))
+    offsets, steps = _differences(
+        held.offsets, codes, after.offsets, after.codes, starts_of(group, held, after.codes),
+        taken_again,
+    )  # fmt: skip
+    return Changes(offsets, steps, plain_slots(len(group.topics)))
+
+
+@njit
+def _differences(offsets, codes, new_offsets, new_codes, starts, in_order):
+    """(offsets, steps) of :class:`Changes`."""
+    members = offsets.size - 1
+    place = np.full(starts[-1], -1, dtype=np.int64)
+    last = np.full(starts.size - 1, -1, dtype=np.int64)  # place of what a topic kept last
+    sizes = np.zeros(members + 1, dtype=np.int64)
+    steps = np.empty(codes.size + new_codes.size, dtype=np.int64)
+    n = 0
+    for m in range(members):
+        for k in range(offsets[m], offsets[m + 1]):
+            place[number_of(codes[k], starts)] = k
+        added = np.empty(new_offsets[m + 1] - new_offsets[m], dtype=np.int64)
+        a = 0
+        for code in new_codes[new_offsets[m] : new_offsets[m + 1]]:
+            t = topic_of(code)
+            at = number_of(code, starts)
+            if place[at] >= max(last[t], offsets[m]) or (not in_order and place[at] >= offsets[m]):
+                last[t] = place[at]
+                place[at] = -1
+            else:
+                added[a] = code
+                a += 1
+                if in_order:
+                    last[t] = offsets[m + 1]
+        for k in range(offsets[m], offsets[m + 1]):
+            if place[number_of(codes[k], starts)] == k:
+                steps[n] = ~codes[k]
+                n += 1
+        steps[n : n + a] = added[:a]
+        n += a
+        sizes[m + 1] = n
+    return sizes, steps[:n].copy()
+
+
+@njit
+def _rewrite(offsets, codes, step_offsets, steps, slots, anew, starts, hashes, stays):
+    """(offsets, codes) after the changes, written to records and read again; crowded members."""
+    members = offsets.size - 1
+    most = 1
+    for m in range(members):
+        most = max(most, offsets[m + 1] - offsets[m] + step_offsets[m + 1] - step_offsets[m])
+    map_ = new_map(starts, most)
+    new_offsets = np.zeros(members + 1, dtype=np.int64)
+    new_codes = np.empty(codes.size + steps.size, dtype=np.int64)
+    crowded = np.empty(members, dtype=np.int64)
+    n = c = 0
+    for m in range(members):
+        old = codes[offsets[m] : offsets[m + 1]]
+        changes = steps[step_offsets[m] : step_offsets[m + 1]]
+        changed = False
+        if changes.size > 0 or anew:
+            copy(map_, old[:0] if anew else old, starts)
+            for step in changes:
+                if step >= 0:
+                    add(map_, step, slots, starts)
+                else:
+                    remove(map_, ~step, starts, stays)
+            changed = differs(map_, old, starts)
+            if changed:
+                n, fine = write(map_, hashes, new_codes, n)
+                if not fine:
+                    crowded[c] = m
+                    c += 1
+            clear(map_, old, changes, starts)
+        if not changed:
+            new_codes[n : n + old.size] = old
+            n += old.size
+        new_offsets[m + 1] = n
+    return new_offsets, new_codes[:n].copy(), crowded[:c]
+
+
+class Map(NamedTuple):
+    """One member's map while it is changed; scratch for one member after the other.
+
+    Topics stand in ``topics``, the old ones from the middle to the right, new ones from the middle
+    to the left. Partitions are nodes of one chain per topic, in order of insertion. ``node``: int64
+    per partition, -1 where it is not in the map. ``at``: int64[5], see the names below.
+    """
+
+    topics: np.ndarray
+    inside: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
+    size: np.ndarray
+    capacity: np.ndarray
+    code: np.ndarray
+    next: np.ndarray
+    node: np.ndarray
+    at: np.ndarray
+
+
+LEFT, RIGHT, COUNT, SLOTS, NODES = range(5)
+
+
+@inner
+def new_map(starts, most):
+    """Room for ``most`` nodes."""
+    topics = starts.size - 1
+    return Map(
+        np.empty(2 * most + 2, dtype=np.int64),
+        np.zeros(topics, dtype=np.int64),
+        np.full(topics, -1, dtype=np.int64),
+        np.full(topics, -1, dtype=np.int64),
+        np.zeros(topics, dtype=np.int64),
+        np.zeros(topics, dtype=np.int64),
+        np.empty(most, dtype=np.int64),
+        np.empty(most, dtype=np.int64),
+        np.full(starts[-1], -1, dtype=np.int64),
+        np.zeros(5, dtype=np.int64),
+    )
+
+
+@inner
+def copy(map_, old, starts):
+    """``deepCopyAssignment``: a map with as many slots as topics, sets made of the old sets."""
+    at = map_.at
+    at[LEFT] = at[RIGHT] = map_.topics.size // 2
+    at[COUNT] = at[NODES] = 0
+    for code in old:
+        t = topic_of(code)
+        if map_.inside[t] == 0:
+            map_.topics[at[RIGHT]] = t
+            at[RIGHT] += 1
+            at[COUNT] += 1
+            map_.inside[t] = 1
+            map_.size[t] = 0
+            map_.first[t] = -1
+        append(map_, code, starts)
+    for i in range(at[LEFT], at[RIGHT]):
+        t = map_.topics[i]
+        map_.capacity[t] = sets.set_slots(map_.size[t])
+    slots = 1
+    while slots < at[COUNT]:
+        slots *= 2
+    at[SLOTS] = table_size(at[COUNT], slots)
+
+
+@inner
+def append(map_, code, starts):
+    """A new partition at the end of its topic's set."""
+    t, node = topic_of(code), map_.at[NODES]
+    map_.at[NODES] += 1
+    map_.code[node] = code
+    map_.next[node] = -1
+    if map_.first[t] == -1:
+        map_.first[t] = node
+    else:
+        map_.next[map_.last[t]] = node
+    map_.last[t] = node
+    map_.size[t] += 1
+    map_.node[number_of(code, starts)] = node
+
+
+@inner
+def add(map_, code, slots, starts):
+    """``computeIfAbsent(topic, new HashSet).add(partition)``."""
+    t, at = topic_of(code), map_.at
+    if at[COUNT] > at[SLOTS] * 3 // 4:
+        at[SLOTS] *= 2
+    if map_.inside[t] == 0:
+        at[LEFT] -= 1
+        map_.topics[at[LEFT]] = t
+        at[COUNT] += 1
+        map_.inside[t] = 1
+        map_.size[t] = 0
+        map_.first[t] = -1
+        map_.capacity[t] = slots[t]
+    if map_.node[number_of(code, starts)] == -1:
+        append(map_, code, starts)
+        map_.capacity[t] = table_size(map_.size[t], map_.capacity[t])
+
+
+@inner
+def remove(map_, code, starts, stays):
+    """Remove a partition, and with the last one its topic, unless it stays."""
+    t = topic_of(code)
+    at = number_of(code, starts)
+    node = map_.node[at]
+    if node == -1:
+        return
+    map_.node[at] = -1
+    map_.code[node] = -1
+    map_.size[t] -= 1
+    if map_.size[t] == 0 and not stays[t]:
+        map_.inside[t] = 0
+        map_.at[COUNT] -= 1
+        for i in range(map_.at[LEFT], map_.at[RIGHT]):
+            if map_.topics[i] == t:
+                map_.topics[i] = -1
+
+
+@inner
+def differs(map_, old, starts):
+    """Whether the map holds other partitions than the old one, or other topics."""
+    n = 0
+    for i in range(map_.at[LEFT], map_.at[RIGHT]):
+        t = map_.topics[i]
+        if t != -1:
+            n += map_.size[t]
+            if map_.size[t] == 0:
+                return True
+    if n != old.size:
+        return True
+    for code in old:
+        if map_.node[number_of(code, starts)] == -1:
+            return True
+    return False
+
+
+@inner
+def clear(map_, old, changes, starts):
+    """Forget this member."""
+    for code in old:
+        map_.node[number_of(code, starts)] = -1
+        map_.inside[topic_of(code)] = 0
+    for code in changes:
+        if code >= 0:
+            map_.node[number_of(code, starts)] = -1
+            map_.inside[topic_of(code)] = 0
+
+
+@inner
+def write(map_, hashes, codes, n):
+    """Walk the map into ``codes`` from ``n`` on, as it is read from its record.
+
+    Returns the end, and False if a slot of topics was crowded.
+    """
+    topics = np.empty(map_.at[COUNT], dtype=np.int64)
+    k = 0
+    for i in range(map_.at[LEFT], map_.at[RIGHT]):
+        if map_.topics[i] != -1:
+            topics[k] = map_.topics[i]
+            k += 1
+    keys = np.empty(topics.size, dtype=np.int64)
+    for k in range(topics.size):
+        keys[k] = spread(hashes[topics[k]])
+    fine = not was_crowded(keys, 16, 7)
+    walk(keys, topics, map_.at[SLOTS])
+    walk(keys, topics, table_size(topics.size, 16))
+    for t in topics:
+        start = n
+        node = map_.first[t]
+        while node != -1:
+            if map_.code[node] != -1:
+                codes[n] = map_.code[node]
+                n += 1
+            node = map_.next[node]
+        partitions = codes[start:n]
+        keys = np.empty(partitions.size, dtype=np.int64)
+        for k in range(keys.size):
+            p = partition_of(partitions[k])
+            keys[k] = p ^ (p >> 16)
+        walk(keys, partitions, map_.capacity[t])
+        walk(keys, partitions, sets.set_slots(keys.size))
+    return n, fine
+
+
+@inner
+def walk(keys, values, slots):
+    """Bring both into the order of a table of ``slots`` slots; stable inside a slot."""
+    n = keys.size
+    ordered = True
+    for k in range(1, n):
+        ordered &= (keys[k - 1] & (slots - 1)) <= (keys[k] & (slots - 1))
+    if ordered:
+        return
+    start = np.zeros(slots + 1, dtype=np.int64)
+    for key in keys:
+        start[(key & (slots - 1)) + 1] += 1
+    for slot in range(slots):
+        start[slot + 1] += start[slot]
+    old_keys, old_values = keys.copy(), values.copy()
+    for k in range(n):
+        slot = old_keys[k] & (slots - 1)
+        keys[start[slot]] = old_keys[k]
+        values[start[slot]] = old_values[k]
+        start[slot] += 1

@@ -1,0 +1,1 @@
+"""Steps that strategies of several systems share; no strategy stands here."""

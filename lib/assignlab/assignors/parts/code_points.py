@@ -1,0 +1,85 @@
+"""Orders of clients that do not compare strings as Java does.
+
+Go and C compare UTF-8 byte by byte, Python code point by code point, which is the same; Java (and
+JavaScript) compare UTF-16 units, which differs where characters beyond U+FFFF meet those from
+U+E000 on. Kafka's topic names are ASCII; a document may name others, and the assignors sort them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from assignlab.assignors.parts import orders
+from assignlab.group.model import Group
+from assignlab.jvm.names import Names
+
+
+def ranks(names: Sequence[str]) -> np.ndarray:
+    """The place of every name among all: int64[n].
+
+    >>> ranks(["\\uff21", "\\U0001f600", "a"]).tolist()
+    [1, 2, 0]
+    """
+    places = np.empty(len(names), dtype=np.int64)
+    places[order(names)] = np.arange(len(names))
+    return places
+
+
+def order(names: Sequence[str]) -> np.ndarray:
+    """Which name comes first, which second: int64[n] indices."""
+    return np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
+
+
+def topic_ranks(group: Group) -> np.ndarray:
+    """:func:`ranks` of the topics."""
+    return ranks(group.topics.names.names)
+
+
+def topics_by_name(group: Group) -> np.ndarray:
+    """Subscribed topics that have partitions, by name: int64[n] indices."""
+    there = group.prepared(orders.topics_by_hash)
+    return there[np.argsort(group.prepared(topic_ranks)[there])]
+
+
+def as_java_sorts(group: Group) -> Group:
+    """The same group under names that Java sorts as these clients sort its own."""
+    members, topics = group.sent, group.topics
+    return replace(
+        group,
+        sent=replace(members, names=_numbered(members.names.names)),
+        topics=replace(topics, names=_numbered(topics.names.names)),
+        _prepared={},
+    )
+
+
+def _numbered(names: Sequence[str]) -> Names:
+    width = len(str(len(names)))
+    return Names([f"{place:0{width}}" for place in ranks(names).tolist()])
+
+
+def members_by_id(group: Group) -> np.ndarray:
+    """Member indices by member id: int64[members]."""
+    return order(group.members.names.names)
+
+
+def static_members_first(group: Group) -> np.ndarray:
+    """Member indices: static members by instance id, then the others by member id: int64[members].
+
+    Instance ids are unique in a group.
+    """
+    instances, names = group.members.instances, group.members.names.names
+    if instances is None:
+        return members_by_id(group)
+    key = [(i is None, i if i is not None else n) for i, n in zip(instances, names, strict=True)]
+    return np.array(sorted(range(len(key)), key=key.__getitem__), dtype=np.int64)
+
+
+def subscribers_by_id(group: Group) -> tuple[np.ndarray, np.ndarray]:
+    """:func:`assignlab.assignors.parts.orders.subscribers` in the order of member ids."""
+    return orders.subscribers(group, members_by_id(group))
+
+
+def subscribers_static_first(group: Group) -> tuple[np.ndarray, np.ndarray]:
+    """The same in the order of :func:`static_members_first`."""
+    return orders.subscribers(group, static_members_first(group))

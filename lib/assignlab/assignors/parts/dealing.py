@@ -1,0 +1,81 @@
+"""Dealing partitions one by one around the circle of members."""
+
+import numpy as np
+
+from assignlab.assignors.parts.orders import subscriptions_by_topic
+from assignlab.compiled import leaf, njit
+from assignlab.errors import OriginalError
+from assignlab.group.assignment import Assignment, by_member, code
+from assignlab.group.model import Group
+
+
+def refuse_empty_circle(group: Group) -> None:
+    """Without members the original has no circle to begin with: raises :class:`OriginalError`."""
+    if len(group.members) == 0:
+        raise OriginalError("IllegalArgumentException", "the circle of members is empty")
+
+
+def deal(group: Group, topics: np.ndarray, circle: np.ndarray) -> Assignment:
+    """Deal all partitions of these topics, by number, around a circle of member indices."""
+    partitions = group.topics.partitions
+    if group.members.offsets.size == 2:
+        return Assignment(*deal_to_all(topics, partitions, circle))
+    subscribed = group.prepared(subscriptions_by_topic)
+    owners, codes = deal_to_subscribers(
+        topics, partitions, circle, group.members.subscription, subscribed
+    )
+    return Assignment(*by_member(owners, codes, circle.size))
+
+
+@njit
+def deal_to_all(topics, partitions, circle):
+    """Everybody subscribes to everything: position k of the deal goes to ``circle[k % n]``."""
+    n = circle.size
+    total = 0
+    for t in topics:
+        total += partitions[t]
+    offsets = np.zeros(n + 1, dtype=np.int64)
+    for i in range(n):
+        offsets[circle[i] + 1] = total // n + (1 if i < total % n else 0)
+    for m in range(n):
+        offsets[m + 1] += offsets[m]
+    codes = np.empty(total, dtype=np.int64)
+    turn = 0
+    lap = 0
+    for t in topics:
+        first = code(t, 0)
+        for p in range(partitions[t]):
+            codes[offsets[circle[turn]] + lap] = first + p
+            turn += 1
+            if turn == n:
+                turn = 0
+                lap += 1
+    return offsets, codes
+
+
+@leaf
+def next_subscriber(circle, assigner, subscription, subscribed, topic):
+    """The place on the circle, from ``assigner`` on, of the next member that has the topic."""
+    while not subscribed[subscription[circle[assigner]], topic]:
+        assigner = (assigner + 1) % circle.size
+    return assigner
+
+
+@njit
+def deal_to_subscribers(topics, partitions, circle, subscription, subscribed):
+    """Deal, passing over members that do not subscribe to the topic. Returns (owners, codes)."""
+    total = 0
+    for t in topics:
+        total += partitions[t]
+    owners = np.empty(total, dtype=np.int64)
+    codes = np.empty(total, dtype=np.int64)
+    assigner = 0  # the place of the CircularIterator
+    k = 0
+    for t in topics:
+        for p in range(partitions[t]):
+            assigner = next_subscriber(circle, assigner, subscription, subscribed, t)
+            owners[k] = circle[assigner]
+            codes[k] = code(t, p)
+            k += 1
+            assigner = (assigner + 1) % circle.size
+    return owners, codes

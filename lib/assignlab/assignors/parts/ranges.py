@@ -1,0 +1,74 @@
+"""Range's arithmetic: consecutive partitions of a topic, one longer for the first members."""
+
+import numpy as np
+
+from assignlab.compiled import leaf, njit
+from assignlab.group.assignment import Assignment, code
+from assignlab.group.model import Group
+
+
+def assign_ranges(
+    group: Group, topics: np.ndarray, starts: np.ndarray, subscribers: np.ndarray
+) -> Assignment:
+    """Range after range, topic after topic.
+
+    ``topics``: int64[n] topic indices in the order of the walk; ``starts``, ``subscribers``: per
+    topic its members, sorted (:func:`orders.subscribers`).
+    """
+    partitions = group.topics.partitions
+    return Assignment(*lists_of_ranges(topics, partitions, starts, subscribers, len(group.members)))
+
+
+@njit
+def lists_of_ranges(topics, partitions, starts, subscribers, members):
+    """(offsets int64[members + 1], codes int64[n]) of :func:`assign_ranges`."""
+    offsets = np.zeros(members + 1, dtype=np.int64)
+    for t in topics:
+        consumers = starts[t + 1] - starts[t]
+        if partitions[t] > 0 and consumers > 0:
+            shares = shares_of(partitions[t], consumers)
+            for i in range(min(consumers, partitions[t])):
+                _, length = range_of(i, shares)
+                offsets[subscribers[starts[t] + i] + 1] += length
+    for m in range(members):
+        offsets[m + 1] += offsets[m]
+    fill = offsets[:-1].copy()
+    codes = np.empty(offsets[members], dtype=np.int64)
+    for t in topics:
+        consumers = starts[t + 1] - starts[t]
+        if partitions[t] > 0 and consumers > 0:
+            shares = shares_of(partitions[t], consumers)
+            for i in range(min(consumers, partitions[t])):
+                m = subscribers[starts[t] + i]
+                start, length = range_of(i, shares)
+                first = code(t, start)
+                for k in range(length):
+                    codes[fill[m] + k] = first + k
+                fill[m] += length
+    return offsets, codes
+
+
+@leaf
+def shares_of(num_partitions_for_topic, consumers):
+    """numPartitionsPerConsumer and consumersWithExtraPartition.
+
+    Kafka 0.8 and MetaQ say nPartsPerConsumer and nConsumersWithExtraPart.
+    """
+    num_partitions_per_consumer = num_partitions_for_topic // consumers
+    consumers_with_extra_partition = num_partitions_for_topic % consumers
+    return num_partitions_per_consumer, consumers_with_extra_partition
+
+
+@leaf
+def range_of(i, shares):
+    """Where the i-th of the sorted consumers begins, and how many partitions it gets.
+
+    Kafka 0.8 and MetaQ say startPart and nParts.
+
+    >>> [range_of(i, shares_of(10, 3)) for i in range(3)]
+    [(0, 4), (4, 3), (7, 3)]
+    """
+    num_partitions_per_consumer, consumers_with_extra_partition = shares
+    start = num_partitions_per_consumer * i + min(i, consumers_with_extra_partition)
+    length = num_partitions_per_consumer + (0 if i + 1 > consumers_with_extra_partition else 1)
+    return start, length

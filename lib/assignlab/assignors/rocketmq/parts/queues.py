@@ -1,0 +1,226 @@
+"""Message queues of RocketMQ, and how its clients come to call an allocation strategy.
+
+Every client does this for itself: for each topic that it subscribes to and that exists, it sorts the
+topic's queues (by broker name, then number) and *all* clients of the group, also those that do not
+subscribe to the topic, and asks the strategy for its own part. So queues can fall to a client that
+never asks for them.
+
+A topic that is given by a plain number of partitions lies on one broker, ``broker-a``. A client that
+names a topic twice has its queues twice in its list.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from assignlab.assignors.parts.orders import (
+    members_by_id,
+    mentions,
+    subscriptions_by_topic,
+    topics_by_name,
+)
+from assignlab.compiled import njit
+from assignlab.errors import DocumentError, OriginalError
+from assignlab.group.assignment import Assignment, code, number_of, partition_of, topic_of
+from assignlab.group.model import Group
+from assignlab.jvm.names import utf16
+
+BROKER = "broker-a"
+NOBODY = -1
+
+Queue = tuple[str, int]
+
+
+class Calls(NamedTuple):
+    """Queues to be shared out and the clients to share them, one call of a strategy after another.
+
+    Call c shares ``codes[starts[c]:starts[c + 1]]`` (int64; partition codes) of topic ``topic[c]``
+    among the crowd ``k = crowd[c]``: ``clients[crowd_starts[k]:crowd_starts[k + 1]]`` (int64; member
+    indices, by id). ``slots`` int64, as ``codes``: the place of a queue among all queues of the
+    cluster, see :func:`slots_of`.
+    """
+
+    topic: np.ndarray
+    starts: np.ndarray
+    codes: np.ndarray
+    slots: np.ndarray
+    crowd: np.ndarray
+    crowd_starts: np.ndarray
+    clients: np.ndarray
+
+
+def calls_by_topic(group: Group) -> Calls:
+    """One call for each topic, all clients of the group together."""
+    check(group)
+    topics = group.prepared(topics_by_name)
+    queues = [sorted_queues(group, t) for t in topics.tolist()]
+    return calls(group, topics, queues, [0] * len(queues), [group.prepared(members_by_id)])
+
+
+def calls(group, topics, queues, crowds, clients) -> Calls:
+    """Calls from one list of queues (partition indices) and one crowd for each entry of topics."""
+    topics = np.array(topics, dtype=np.int64)
+    sizes = np.array([len(part) for part in queues], dtype=np.int64)
+    codes = code(np.repeat(topics, sizes), np.concatenate(queues) if queues else 0)
+    return Calls(
+        topics,
+        np.concatenate(([0], np.cumsum(sizes))),
+        codes,
+        slots_of(group, codes),
+        np.array(crowds, dtype=np.int64),
+        np.cumsum([0] + [len(crowd) for crowd in clients], dtype=np.int64),
+        np.concatenate(clients),
+    )
+
+
+def slots_of(group: Group, codes: np.ndarray) -> np.ndarray:
+    """The place of each code among all queues, by topic index and partition: int64[n]."""
+    counts = np.maximum(group.topics.partitions, 0)
+    return number_of(codes, np.cumsum(counts) - counts)
+
+
+def queues_of(group: Group, topic: int) -> tuple[Queue, ...]:
+    """(broker name, number) of every partition index of a topic."""
+    queues = group.topics.queues
+    if queues is not None and queues[topic] is not None:
+        return queues[topic]
+    return tuple((BROKER, number) for number in range(max(group.topics.partitions[topic], 0)))
+
+
+def sorted_queues(group: Group, topic: int) -> np.ndarray:
+    """Partition indices of a topic in the order of ``MessageQueue``: int64[n]."""
+    queues = group.topics.queues
+    if queues is None or queues[topic] is None:  # on one broker they are in order
+        return np.arange(group.topics.partitions[topic])
+    return group.prepared(queue_orders)[queues[topic]]
+
+
+def queue_orders(group: Group) -> dict[tuple[Queue, ...], np.ndarray]:
+    """The order of every list of queues that a topic has; topics often have the same."""
+    orders = {}
+    for topic in range(len(group.topics)):
+        queues = queues_of(group, topic)
+        if queues not in orders:
+            keys = [(utf16(broker), number) for broker, number in queues]
+            orders[queues] = np.array(
+                sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64
+            )
+    return orders
+
+
+def check(group: Group) -> None:
+    """What every strategy but the configured one refuses; raises :class:`OriginalError`."""
+    for member in distinct_callers(group):
+        for topic in existing_topics(group, member).tolist():
+            check_call(group, member, topic)
+
+
+def distinct_callers(group: Group) -> list[int]:
+    """The first member of each kind, in the group's order: a call that fails does so by its kind.
+
+    Members are of one kind if subscription, rack and having a name are the same.
+    """
+    members = group.members
+    racks = members.racks or (None,) * len(members)
+    kinds: dict[tuple, int] = {}
+    for m, (s, rack, name) in enumerate(
+        zip(members.subscription.tolist(), racks, members.names, strict=True)
+    ):
+        kinds.setdefault((s, rack, name == ""), m)
+    return list(kinds.values())
+
+
+def check_call(group: Group, member: int, topic: int) -> None:
+    """``AbstractAllocateMessageQueueStrategy.check`` of one call."""
+    if group.members.names[member] == "":
+        raise OriginalError("IllegalArgumentException", "a client has an empty id")
+    if group.topics.partitions[topic] == 0:
+        name = group.topics.names[topic]
+        raise OriginalError("IllegalArgumentException", f"topic {name!r} has no queue")
+
+
+def existing_topics(group: Group, member: int) -> np.ndarray:
+    """Topics that a member subscribes to and the cluster has, by name."""
+    topics = group.members.topics_of(member)
+    topics = topics[group.topics.partitions[topics] >= 0]
+    return topics[np.argsort(group.topics.names.rank[topics])]
+
+
+def option(group: Group, name: str, kind: type, default: Any) -> Any:
+    """A strategy's own field of the document; raises :class:`DocumentError` if of another kind."""
+    value = group.options.get(name, default)
+    if value is not default and (not isinstance(value, kind) or isinstance(value, bool)):
+        raise DocumentError(name, f"expected {kind.__name__}, got {value!r}")
+    return value
+
+
+def hand_out(group: Group, shared: Calls, owners: np.ndarray) -> Assignment:
+    """The members' lists, once the strategy has said who owns each queue of the calls."""
+    own = keep_own(
+        shared.topic,
+        shared.starts,
+        shared.codes,
+        owners,
+        group.prepared(subscriptions_by_topic),
+        group.members.subscription,
+    )
+    return once_per_mention(group, Assignment(*own))
+
+
+def once_per_mention(group: Group, once: Assignment) -> Assignment:
+    """A client that names a topic twice calls the strategy twice, and is given the same again."""
+    if group.sent is group.members or once.codes.size == 0:
+        return once
+    topics, owners = topic_of(once.codes), once.owners
+    starts = np.flatnonzero((np.diff(topics, prepend=-1) != 0) | (np.diff(owners, prepend=-1) != 0))
+    owners, topics = owners[starts], topics[starts]
+    times = group.prepared(mentions)[group.sent.subscription[owners], topics]
+    calls = [
+        np.tile(part, n)
+        for part, n in zip(np.split(once.codes, starts[1:]), times.tolist(), strict=True)
+    ]
+    sizes = np.zeros(len(group.members) + 1, dtype=np.int64)
+    np.add.at(sizes, owners + 1, [call.size for call in calls])
+    return Assignment(np.cumsum(sizes), np.concatenate(calls))
+
+
+@njit
+def keep_own(topic, starts, codes, owners, subscribed, subscription):
+    """Every client keeps its own queues of the topics that it asked for. Returns (offsets, codes).
+
+    ``owners``: int64[n], member of each code or NOBODY; ``subscribed``: bool[subscriptions, topics].
+    """
+    members = subscription.size
+    offsets = np.zeros(members + 1, dtype=np.int64)
+    for call in range(topic.size):
+        for i in range(starts[call], starts[call + 1]):
+            m = owners[i]
+            if m != NOBODY and subscribed[subscription[m], topic[call]]:
+                offsets[m + 1] += 1
+    for m in range(members):
+        offsets[m + 1] += offsets[m]
+    fill = offsets[:-1].copy()
+    own = np.empty(offsets[members], dtype=np.int64)
+    for call in range(topic.size):
+        for i in range(starts[call], starts[call + 1]):
+            m = owners[i]
+            if m != NOBODY and subscribed[subscription[m], topic[call]]:
+                own[fill[m]] = codes[i]
+                fill[m] += 1
+    return offsets, own
+
+
+def lists(group: Group, assignment: Assignment) -> dict[str, list[list[Any]]]:
+    """``[topic, broker name, queue id]`` by member, in order."""
+    names = group.topics.names
+    queues = {t: queues_of(group, t) for t in np.unique(topic_of(assignment.codes)).tolist()}
+    entries = [
+        [names[t], *queues[t][p]]
+        for t, p in zip(
+            topic_of(assignment.codes).tolist(),
+            partition_of(assignment.codes).tolist(),
+            strict=True,
+        )
+    ]
+    bounds = assignment.offsets.tolist()
+    return {name: entries[bounds[m] : bounds[m + 1]] for m, name in enumerate(group.members.names)}

@@ -1,0 +1,62 @@
+"""Two machine rooms, and a list for every client: what some strategies cannot do without.
+
+Scenarios know topics, partitions and members. A strategy that shares out by machine room, or by a
+list that somebody wrote, is given a group equipped with them (``Strategy.equip``): every topic's
+queues half in either room, the clients in turns, and all queues on one list or another.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from assignlab.assignors.rocketmq.parts import queues
+from assignlab.group.model import Group
+
+ROOMS = ("room0", "room1")
+
+
+def in_two_rooms(group: Group) -> Group:
+    """The group with brokers and clients in two rooms; one that names its brokers stays as it is.
+
+    >>> from assignlab.group.plain import group
+    >>> equipped = in_two_rooms(group({"t": 3}, {"c0": ["t"], "c1": ["t"]}))
+    >>> equipped.topics.queues, equipped.members.racks
+    (((('room0@broker-0', 0), ('room1@broker-1', 0), ('room0@broker-0', 1)),), ('room0', 'room1'))
+    """
+    topics = group.topics
+    if topics.queues is not None:
+        return group
+    placed = {
+        count: tuple((f"{ROOMS[p % 2]}@broker-{p % 2}", p // 2) for p in range(count))
+        for count in set(np.maximum(topics.partitions, 0).tolist())
+    }
+    return replace(
+        group,
+        topics=replace(
+            topics, queues=tuple(placed[max(0, count)] for count in topics.partitions.tolist())
+        ),
+        sent=replace(group.sent, racks=tuple(ROOMS[m % 2] for m in range(len(group.members)))),
+        options={**group.options, "idcs": list(ROOMS)},
+        _prepared={},
+    )
+
+
+def with_lists(group: Group) -> Group:
+    """The group with every queue on the list of one subscriber of its topic, in turns.
+
+    A group that has lists stays as it is.
+
+    >>> from assignlab.group.plain import group
+    >>> with_lists(group({"t": 3}, {"c0": ["t"], "c1": ["t"]})).options["config"]["c0"]
+    [['t', 'broker-a', 0], ['t', 'broker-a', 2]]
+    """
+    if "config" in group.options:
+        return group
+    members = group.members
+    read = [set(members.topics_of(m).tolist()) for m in range(len(members))]
+    config: dict[str, list[list]] = {name: [] for name in members.names}
+    for t, name in enumerate(group.topics.names):
+        readers = [m for m in range(len(members)) if t in read[m]]
+        for i, queue in enumerate(queues.queues_of(group, t) if readers else ()):
+            config[members.names[readers[i % len(readers)]]].append([name, *queue])
+    return replace(group, options={**group.options, "config": config}, _prepared={})

@@ -1,0 +1,107 @@
+"""What the lab knows of a strategy beside its rule: facts as data."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from assignlab.errors import UnknownName
+from assignlab.group.assignment import Assignment
+from assignlab.group.document import lists
+from assignlab.group.model import Group
+
+COMMON_CHECKS = {
+    "vectors": "tests/golden keeps at least 2,000 answers of its original",
+    "promises": "it promises more than every strategy does",
+    "complete": "every partition of a topic with a subscriber gets an owner",
+    "one_owner": "a partition has one owner",
+    "one_answer": "its original answers one question alike in every process",
+    "large_groups": "its original answers groups of dozens of members in a moment",
+    "missing_topics": "its original bears members that name topics without metadata",
+}
+"""What is expected of every strategy, unless its ``exceptions`` say why not."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Strategy:
+    """A partition-assignment strategy.
+
+    ``assign``: the pure function Group -> Assignment. ``name``: stable, used in params, tables,
+    charts and on the command line. ``first`` and ``last``: the versions of ``system`` that behave
+    so; the original's, unless told. ``protocol``: ``eager`` (everything is revoked before a rebalance), ``cooperative`` (only
+    the difference, in follow-up rounds), ``server`` (the coordinator assigns) or ``independent``
+    (every consumer computes for itself). ``sticky``: whether claims matter. ``source``: the class
+    that is reproduced. ``original``: ``artifact:release`` that answers in its place when both are
+    compared; "" for none.
+
+    ``look``: colour, marker and line style in charts, by the names that
+    :mod:`assignlab.pictures.charts` has for them; no two strategies share marker and line style.
+
+    ``promises``: names of checks in :mod:`assignlab.proof.promises`, beyond what every strategy
+    promises. ``exceptions``: by name of one of ``COMMON_CHECKS``, why that does not hold here.
+
+    ``member_fields``: what members of its groups may have in a group document beside id and topics;
+    in a group of mixed clients that is more than its own clients send. ``generations``: which fields
+    its own clients put a claim's generation into (see :class:`assignlab.group.model.Claims`).
+    ``broker``: where a topic's partitions lie that no broker is named for; "" in systems that
+    number a topic's partitions.
+
+    ``reclaim``: how a client of that version sends an assignment back at the next rebalance: the
+    same partitions, in the order in which the assignor reads them. ``render``: the assignment as
+    the group document prints it. ``equip``: the same group with what the strategy cannot do without
+    and a scenario does not have (machine rooms, written lists).
+
+    Raises :class:`~assignlab.errors.UnknownName` for an exception to no common check.
+    """
+
+    name: str
+    system: str
+    protocol: str
+    source: str
+    look: tuple[str, str, str]
+    assign: Callable[[Group], Assignment]
+    original: str = ""
+    first: str = ""
+    last: str = ""
+    sticky: bool = False
+    promises: tuple[str, ...] = ()
+    exceptions: Mapping[str, str] = field(default_factory=dict, hash=False)
+    member_fields: tuple[str, ...] = ()
+    generations: tuple[str, ...] = ()
+    broker: str = ""
+    reclaim: Callable[[Group, Assignment], Assignment] | None = None
+    render: Callable[[Group, Assignment], Any] = lists
+    equip: Callable[[Group], Group] | None = None
+
+    def __post_init__(self):
+        for end in ("first", "last"):
+            object.__setattr__(self, end, getattr(self, end) or self.original.partition(":")[2])
+        for check in self.exceptions.keys() - COMMON_CHECKS:
+            raise UnknownName("common check", check, COMMON_CHECKS)
+
+    @property
+    def base(self) -> str:
+        """The name without the release: ``sticky`` of ``sticky@2.0``."""
+        return self.name.partition("@")[0]
+
+    @property
+    def kind(self) -> str:
+        """The name under which clients offer it: ``sticky`` of ``sticky@2.0``, ``sarama-sticky``."""
+        return self.base.removeprefix(f"{self.system}-")
+
+    @property
+    def shares(self) -> bool:
+        """Whether a partition may have several owners at once."""
+        return "one_owner" in self.exceptions
+
+    def between(self, since: str, until: str) -> bool:
+        """Whether all releases that it describes lie between these two, ends included."""
+        return version(since) <= version(self.first) and version(self.last) <= version(until)
+
+
+def version(release: str) -> tuple[int, ...]:
+    """A release number that sorts.
+
+    >>> version("2.8.2") < version("2.10.0")
+    True
+    """
+    return tuple(map(int, release.split(".")))

@@ -1,0 +1,313 @@
+"""The group document: one JSON object for one group at one rebalance, and its answer.
+
+``parse`` turns a document into a :class:`~assignlab.group.model.Group`, ``dump`` back, ``answer`` runs the
+strategy that a document names. Unknown fields are ignored.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from assignlab.errors import DocumentError
+from assignlab.group.assignment import Assignment, code, partition_of, topic_of
+from assignlab.group.model import ABSENT, NO_METADATA, Claims, Group, Members, Topics, subscriptions
+from assignlab.jvm.names import Names
+
+T = TypeVar("T")
+OPTIONS = ("idcs", "vnodes", "inner", "config")
+MAX_NUMBER = 2**31 - 1
+MAX_PARTITIONS = 10_000_000
+"""Of all topics together: their lists would fill the memory of most machines."""
+MAX_STREAMS = 1_000_000
+
+
+def parse(document: Mapping[str, Any]) -> Group:
+    """The group of a document; raises :class:`DocumentError` naming the field and the reason."""
+    _expect(document, dict, "document", "a JSON object")
+    topic_entries = _field(document, "topics", list, "topics", "an array of topics")
+    member_entries = _field(document, "members", list, "members", "an array of members")
+    topics = _topics_within_reach(topic_entries)
+    index = _index([topic["name"] for topic in topics], "topics", "topic")
+    by_id = {topic["id"]: topic["name"] for topic in topics if topic["id"] is not None}
+    for name in index:
+        by_id[name] = name  # a claim names a topic by name first
+    queue_index = {
+        topic["name"]: {queue: i for i, queue in enumerate(topic["queues"])}
+        for topic in topics
+        if topic["queues"] is not None
+    }
+
+    def named(name: str) -> int:
+        return index.setdefault(name, len(index))
+
+    def claimed(name_or_id: str) -> int:
+        return named(by_id.get(name_or_id, name_or_id))
+
+    members = [
+        _member(entry, f"members[{i}]", named, claimed, queue_index)
+        for i, entry in enumerate(member_entries)
+    ]
+    _index([member["id"] for member in members], "members", "member id")
+    options = {name: document[name] for name in OPTIONS if document.get(name) is not None}
+    return Group(_topics(topics, index), _members(members), _claims(members), options)
+
+
+def _topics_within_reach(entries: list) -> list[dict[str, Any]]:
+    topics, total = [], 0
+    for i, entry in enumerate(entries):
+        topics.append(_topic(entry, f"topics[{i}]"))
+        total += topics[-1]["partitions"]
+        if total > MAX_PARTITIONS:
+            raise DocumentError("topics", f"have more than {MAX_PARTITIONS} partitions")
+    return topics
+
+
+def _topic(entry: Any, where: str) -> dict[str, Any]:
+    _expect(entry, dict, where, "an object")
+    name = _field(entry, "name", str, f"{where}.name", "a string")
+    queues = None
+    if entry.get("brokers") is not None:
+        brokers = _pairs(entry["brokers"], f"{where}.brokers", str, "[broker, count]")
+        partitions = sum(_count(count, f"{where}.brokers") for _, count in brokers)
+        _count(partitions, f"{where}.brokers", MAX_PARTITIONS)
+        queues = tuple((broker, number) for broker, count in brokers for number in range(count))
+    else:
+        partitions = _count(
+            _field(entry, "partitions", int, f"{where}.partitions", "a count of 0 or more"),
+            f"{where}.partitions",
+            MAX_PARTITIONS,
+        )
+    racks = entry.get("racks")
+    if racks is not None:
+        _expect(racks, list, f"{where}.racks", "one list of racks per partition")
+        if len(racks) != partitions:
+            raise DocumentError(
+                f"{where}.racks", f"has {len(racks)} entries for {partitions} partitions"
+            )
+        racks = tuple(
+            tuple(_rack(rack, f"{where}.racks") for rack in _list(replicas, f"{where}.racks"))
+            for replicas in racks
+        )
+    uuid = entry.get("id")
+    if uuid is not None:
+        _expect(uuid, str, f"{where}.id", "a Uuid in base64")
+    return {"name": name, "partitions": partitions, "racks": racks, "id": uuid, "queues": queues}
+
+
+def _member(
+    entry: Any,
+    where: str,
+    named: Callable[[str], int],
+    claimed: Callable[[str], int],
+    queue_index: Mapping,
+) -> dict[str, Any]:
+    _expect(entry, dict, where, "an object")
+    names = _list(entry.get("topics", []), f"{where}.topics")
+    for name in names:
+        _expect(name, str, f"{where}.topics", "topic names")
+    member = {
+        "id": _field(entry, "id", str, f"{where}.id", "a string"),
+        "topics": [named(name) for name in names],
+        "owned": None,
+    }
+    for name in ("instance", "rack"):
+        value = entry.get(name)
+        if value is not None:
+            _expect(value, str, f"{where}.{name}", "a string")
+        member[name] = value
+    for name in ("generation", "sub_generation"):
+        value = entry.get(name)
+        if value is not None:
+            _expect(value, int, f"{where}.{name}", "an integer")
+            if not ABSENT < value < 2**31:
+                reason = f"{_shown(value)} is not a 32-bit generation"
+                raise DocumentError(f"{where}.{name}", reason)
+        member[name] = ABSENT if value is None else value
+    member["streams"] = _streams(entry.get("streams"), len(names), f"{where}.streams")
+    owned = entry.get("owned")
+    if owned is not None:
+        claim = []
+        for topic, partition in _pairs(owned, f"{where}.owned", str, "[topic, partition]"):
+            number = _partition(partition, queue_index.get(topic), f"{where}.owned")
+            claim.append(code(claimed(topic), number))
+        member["owned"] = claim
+    return member
+
+
+def _partition(value: Any, queues: Mapping | None, where: str) -> int:
+    if isinstance(value, str) and queues is not None:
+        broker, _, number = value.rpartition("-")
+        found = queues.get((broker, int(number))) if number.isdecimal() else None
+        if found is None:
+            raise DocumentError(where, f"no partition {value!r}")
+        return found
+    return _count(value, where)
+
+
+def _streams(value: Any, topics: int, where: str) -> int | tuple[int, ...] | None:
+    if value is None:
+        return None
+    if isinstance(value, list):
+        if len(value) != topics:
+            raise DocumentError(where, f"has {len(value)} entries for {topics} topics")
+        return tuple(_count(number, where, MAX_STREAMS) for number in value)
+    return _count(value, where, MAX_STREAMS)
+
+
+def _topics(topics: list[dict], index: Mapping[str, int]) -> Topics:
+    partitions = np.full(len(index), NO_METADATA, dtype=np.int64)
+    partitions[: len(topics)] = [topic["partitions"] for topic in topics]
+
+    def column(name):
+        if all(topic[name] is None for topic in topics):
+            return None
+        return tuple(t[name] for t in topics) + (None,) * (len(index) - len(topics))
+
+    return Topics(Names(tuple(index)), partitions, column("racks"), column("id"), column("queues"))
+
+
+def _members(members: list[dict]) -> Members:
+    def column(name):
+        values = tuple(member[name] for member in members)
+        return None if all(value is None for value in values) else values
+
+    names = Names(tuple(member["id"] for member in members))
+    shared = subscriptions([member["topics"] for member in members])
+    return Members(names, *shared, column("instance"), column("rack"), column("streams"))
+
+
+def _claims(members: list[dict]) -> Claims:
+    lists = [member["owned"] or [] for member in members]
+    return Claims(
+        np.cumsum([0] + [len(claim) for claim in lists], dtype=np.int64),
+        np.array([code for claim in lists for code in claim], dtype=np.int64),
+        np.array([member["owned"] is not None for member in members], dtype=np.bool_),
+        np.array([member["generation"] for member in members], dtype=np.int64),
+        np.array([member["sub_generation"] for member in members], dtype=np.int64),
+    )
+
+
+def _expect(value: Any, kind: type, field: str, wanted: str) -> None:
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise DocumentError(field, f"expected {wanted}, got {_shown(value)}")
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _field(entry: Mapping, name: str, kind: type, field: str, wanted: str) -> Any:
+    if name not in entry:
+        raise DocumentError(field, f"is missing; expected {wanted}")
+    _expect(entry[name], kind, field, wanted)
+    return entry[name]
+
+
+def _list(value: Any, field: str) -> list:
+    _expect(value, list, field, "an array")
+    return value
+
+
+def _count(value: Any, field: str, most: int = MAX_NUMBER) -> int:
+    _expect(value, int, field, "a whole number of 0 or more")
+    if not 0 <= value <= most:
+        raise DocumentError(field, f"{_shown(value)} is not between 0 and {most}")
+    return value
+
+
+def _rack(value: Any, field: str) -> str | None:
+    if value is not None:
+        _expect(value, str, field, "rack names or null")
+    return value
+
+
+def _pairs(value: Any, field: str, first: type, wanted: str) -> list:
+    for pair in _list(value, field):
+        if not (isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], first)):
+            raise DocumentError(field, f"expected {wanted}, got {_shown(pair)}")
+    return value
+
+
+def _index(names: list[str], field: str, kind: str) -> dict[str, int]:
+    index: dict[str, int] = {}
+    for name in names:
+        if name in index:
+            raise DocumentError(field, f"{kind} {name!r} appears twice")
+        index[name] = len(index)
+    return index
+
+
+def _entry(column: Sequence[T] | None, index: int) -> T | None:
+    """What a column that may be missing has for one topic or member."""
+    return None if column is None else column[index]
+
+
+def dump(group: Group) -> dict[str, Any]:
+    """The document of a group: ``parse(dump(g))`` describes the same group as ``g``."""
+    topics, members, claims = group.topics, group.sent, group.claims
+    document: dict[str, Any] = {"topics": [], "members": []}
+    for t, name in enumerate(topics.names):
+        if topics.partitions[t] == NO_METADATA:
+            continue
+        entry: dict[str, Any] = {"name": name}
+        if (queues := _entry(topics.queues, t)) is not None:
+            entry["brokers"] = _brokers(queues)
+        else:
+            entry["partitions"] = int(topics.partitions[t])
+        if (racks := _entry(topics.racks, t)) is not None:
+            entry["racks"] = [list(replicas) for replicas in racks]
+        if (uuid := _entry(topics.ids, t)) is not None:
+            entry["id"] = uuid
+        document["topics"].append(entry)
+    for m, name in enumerate(members.names):
+        entry = {"id": name, "topics": [topics.names[t] for t in members.topics_of(m).tolist()]}
+        for field, column in (("instance", members.instances), ("rack", members.racks)):
+            if (value := _entry(column, m)) is not None:
+                entry[field] = value
+        if (streams := _entry(members.streams, m)) is not None:
+            entry["streams"] = list(streams) if isinstance(streams, tuple) else streams
+        if claims.present[m]:
+            owned = claims.codes[claims.offsets[m] : claims.offsets[m + 1]]
+            entry["owned"] = partition_names(group, owned)
+        for field, generations in (
+            ("generation", claims.generation),
+            ("sub_generation", claims.sub_generation),
+        ):
+            if generations[m] != ABSENT:
+                entry[field] = int(generations[m])
+        document["members"].append(entry)
+    return document | dict(group.options)
+
+
+def _brokers(queues) -> list[list]:
+    counts: dict[str, int] = {}
+    for broker, _ in queues:
+        counts[broker] = counts.get(broker, 0) + 1
+    return [[broker, count] for broker, count in counts.items()]
+
+
+def partition_names(group: Group, codes: np.ndarray) -> list[list]:
+    """``[topic, partition]`` of every code; ``[topic, "broker-partition"]`` on named brokers."""
+    names, queues = group.topics.names, group.topics.queues
+    pairs = zip(topic_of(codes).tolist(), partition_of(codes).tolist(), strict=True)
+    if queues is None:
+        return [[names[t], p] for t, p in pairs]
+    return [
+        [names[t], p if queues[t] is None or p >= len(queues[t]) else "{}-{}".format(*queues[t][p])]
+        for t, p in pairs
+    ]
+
+
+def lists(group: Group, assignment: Assignment) -> dict[str, list[list]]:
+    """An assignment for people: ``[topic, partition]`` pairs by member, in order."""
+    pairs = partition_names(group, assignment.codes)
+    if assignment.threads is not None:
+        owners, members = assignment.owners.tolist(), group.members.names
+        pairs = [
+            [*pair, f"{members[m]}-{thread}"]
+            for pair, m, thread in zip(pairs, owners, assignment.threads.tolist(), strict=True)
+        ]
+    bounds = assignment.offsets.tolist()
+    return {name: pairs[bounds[m] : bounds[m + 1]] for m, name in enumerate(group.members.names)}

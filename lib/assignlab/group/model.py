@@ -1,0 +1,208 @@
+"""What an assignor sees of a group: topics, members, claims.
+
+Names appear once, in :class:`~assignlab.jvm.names.Names`; everything else is arrays of indices. A group
+is never changed: events make new groups that share what stayed the same.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from assignlab.compiled import njit
+from assignlab.group.assignment import code
+from assignlab.jvm.names import Names
+
+ABSENT = -(2**31)
+"""Stands for "no generation" in arrays of generations (real ones start at -1)."""
+
+NO_METADATA = -1
+"""The partition count of a topic that members name but the cluster does not have."""
+
+
+@dataclass(frozen=True, eq=False)
+class Topics:
+    """All topics that the group speaks of: the cluster's and those that members merely name.
+
+    ``partitions``: int64[topics], count per topic, ``NO_METADATA`` where the cluster has none.
+    ``racks``: per topic, per partition the racks of its replicas (None = broker without rack);
+    None where the cluster's racks are not known. ``ids``: topic Uuids in Kafka's base64 form.
+    ``queues``: per topic the (broker, number) that each partition index stands for, in order of
+    creation, for systems whose partitions live on named brokers.
+    """
+
+    names: Names
+    partitions: np.ndarray
+    racks: tuple[tuple[tuple[str | None, ...], ...] | None, ...] | None = None
+    ids: tuple[str | None, ...] | None = None
+    queues: tuple[tuple[tuple[str, int], ...] | None, ...] | None = None
+
+    def __len__(self):
+        return len(self.names)
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """The members, in the order in which the coordinator hands them over.
+
+    Members with the same list of topics share a subscription: member i subscribes to
+    ``topics[offsets[s]:offsets[s + 1]]`` with ``s = subscription[i]``, topic indices in the order
+    in which the assignor iterates them. ``subscription`` int64[members], ``offsets``
+    int64[subscriptions + 1], ``topics`` int64[...]. ``instances`` and ``racks``: one name or None
+    per member, or None for "nobody has one". ``streams``: Kafka 0.8's threads, per member one
+    number or one per subscribed topic.
+    """
+
+    names: Names
+    subscription: np.ndarray
+    offsets: np.ndarray
+    topics: np.ndarray
+    instances: tuple[str | None, ...] | None = None
+    racks: tuple[str | None, ...] | None = None
+    streams: tuple[int | tuple[int, ...] | None, ...] | None = None
+
+    def __len__(self):
+        return len(self.names)
+
+    def topics_of(self, member: int) -> np.ndarray:
+        """The subscribed topic indices of one member, in its own order (a view)."""
+        s = self.subscription[member]
+        return self.topics[self.offsets[s] : self.offsets[s + 1]]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Claims:
+    """What the members say they own, in the order in which the assignor reads it.
+
+    Member i claims ``codes[offsets[i]:offsets[i + 1]]`` (see :func:`assignlab.group.assignment.code`);
+    ``present`` bool[members] tells "claims nothing" from "sends no claim". ``generation`` and
+    ``sub_generation`` int64[members], ``ABSENT`` where there is none.
+    """
+
+    offsets: np.ndarray
+    codes: np.ndarray
+    present: np.ndarray
+    generation: np.ndarray
+    sub_generation: np.ndarray
+
+    @property
+    def claimants(self) -> np.ndarray:
+        """The member of every entry of ``codes``: int64[n]."""
+        return np.repeat(np.arange(self.offsets.size - 1), np.diff(self.offsets))
+
+    @staticmethod
+    def none(members: int) -> "Claims":
+        """Nobody claims anything."""
+        return Claims(
+            np.zeros(members + 1, dtype=np.int64),
+            np.empty(0, dtype=np.int64),
+            np.zeros(members, dtype=np.bool_),
+            np.full(members, ABSENT, dtype=np.int64),
+            np.full(members, ABSENT, dtype=np.int64),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """One group at one rebalance.
+
+    ``sent``: the members with their subscriptions as they sent them, in which a topic may be named
+    twice. Most originals do not mind, and most code here reads :attr:`members` instead; strategies
+    whose original counts the member twice read ``sent``. ``options`` are a strategy's own fields of
+    the document.
+    """
+
+    topics: Topics
+    sent: Members
+    claims: Claims
+    options: Mapping[str, Any] = field(default_factory=dict)
+    _prepared: dict = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def members(self) -> Members:
+        """The members with every topic once in a subscription; ``sent`` itself if that is so."""
+        return self.prepared(each_topic_once)
+
+    def prepared(self, prepare: Callable[["Group"], Any]) -> Any:
+        """``prepare(self)``, computed once per set of topics and members (and options).
+
+        ``prepare`` is a module-level function that does not look at claims; groups made by
+        :meth:`with_claims` share its answer.
+        """
+        try:
+            return self._prepared[prepare]
+        except KeyError:
+            value = self._prepared[prepare] = prepare(self)
+            return value
+
+    def with_claims(self, claims: Claims) -> "Group":
+        """The same topics and members with other claims."""
+        return Group(self.topics, self.sent, claims, self.options, self._prepared)
+
+    def with_topics(self, topics: Topics) -> "Group":
+        """The same members and claims over other topics (indices must keep their meaning)."""
+        return replace(self, topics=topics, _prepared={})
+
+    def __getstate__(self):
+        return self.topics, self.sent, self.claims, dict(self.options)
+
+    def __setstate__(self, state):
+        topics, sent, claims, options = state
+        for name, value in zip(
+            ("topics", "sent", "claims", "options", "_prepared"),
+            (topics, sent, claims, options, {}),
+            strict=True,
+        ):
+            object.__setattr__(self, name, value)
+
+
+def subscriptions(lists: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(subscription, offsets, topics) of :class:`Members` from one list of topic indices each.
+
+    >>> [a.tolist() for a in subscriptions([[0, 1], [1], [0, 1]])]
+    [[0, 1, 0], [0, 2, 3], [0, 1, 1]]
+    """
+    seen: dict[tuple[int, ...], int] = {}
+    of_member = [seen.setdefault(tuple(topics), len(seen)) for topics in lists]
+    offsets = np.cumsum([0] + [len(topics) for topics in seen], dtype=np.int64)
+    flat = [topic for topics in seen for topic in topics]
+    return np.array(of_member, dtype=np.int64), offsets, np.array(flat, dtype=np.int64)
+
+
+def each_topic_once(group: Group) -> Members:
+    """:attr:`Group.members`: a topic stands where it is named first.
+
+    Of a consumer's streams (Kafka 0.8) the last mention of a topic counts, as in a map.
+    """
+    sent = group.sent
+    if not names_twice(sent.offsets, sent.topics, len(group.topics)):
+        return sent
+    lists = [sent.topics_of(m).tolist() for m in range(len(sent))]
+    streams = sent.streams and tuple(
+        tuple(dict(zip(topics, each, strict=True)).values()) if isinstance(each, tuple) else each
+        for topics, each in zip(lists, sent.streams, strict=True)
+    )
+    subscription, offsets, topics = subscriptions([list(dict.fromkeys(names)) for names in lists])
+    return replace(sent, subscription=subscription, offsets=offsets, topics=topics, streams=streams)
+
+
+@njit
+def names_twice(offsets, topics, known):
+    """Whether a subscription names a topic twice; ``known``: how many topics there are."""
+    last = np.full(known, -1, dtype=np.int64)
+    for s in range(offsets.size - 1):
+        for k in range(offsets[s], offsets[s + 1]):
+            if last[topics[k]] == s:
+                return True
+            last[topics[k]] = s
+    return False
+
+
+def all_codes(topics: Topics) -> np.ndarray:
+    """The codes of every partition that the cluster has, by topic index and partition: int64[n]."""
+    counts = np.maximum(topics.partitions, 0)
+    starts = np.cumsum(counts) - counts
+    topic = np.repeat(np.arange(len(topics)), counts)
+    return code(topic, np.arange(counts.sum()) - starts[topic])

@@ -1,0 +1,43 @@
+"""Your own group: what tools print about consumer groups, read into group documents.
+
+``read`` takes the texts, ``formats/`` has one file per format, ``inference`` fills in what no text
+has and says so, ``show`` tells what a document has.
+"""
+
+import sys
+from typing import Any
+
+from assignlab.errors import AssignlabError
+from assignlab.groups.inference import document
+from assignlab.groups.reading import rows_of
+from assignlab.groups.rows import DocumentRow
+from assignlab.groups.seen import gather
+from assignlab.groups.text import open_text
+
+
+def read(*sources: Any) -> list[dict[str, Any]]:
+    r"""The group documents of texts that tools print; several together where one lacks something.
+
+    A source is a path, ``-`` for standard input, an open file, or a text itself. Each document has
+    ``inferred``: what was not in the texts, and what was taken instead. Raises
+    :class:`~assignlab.errors.TextError` with line and column where a text is not understood,
+    AssignlabError where none describes a group, OSError where a file cannot be read.
+
+    >>> [group] = read('''
+    ... GROUP   TOPIC  PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONSUMER-ID HOST     CLIENT-ID
+    ... billing orders 0         5              10             5   m1-b4ce     /1.2.3.4 m1
+    ... billing orders 1         6              11             5   m2-17a2     /1.2.3.5 m2
+    ... ''')
+    >>> [(member["id"], member["owned"]) for member in group["members"]]
+    [('m1-b4ce', [['orders', 0]]), ('m2-17a2', [['orders', 1]])]
+    >>> [sentence for sentence in group["inferred"] if sentence.startswith("subscriptions")]
+    ['subscriptions: every member to orders']
+    """
+    rows = [row for source in sources for row in rows_of(open_text(source, sys.stdin))]
+    read_whole = [row.document for row in rows if isinstance(row, DocumentRow)]
+    cluster = gather(row for row in rows if not isinstance(row, DocumentRow))
+    groups = [{**whole, "inferred": whole.get("inferred", [])} for whole in read_whole]
+    groups += [document(seen, cluster.topics) for seen in cluster.groups.values()]
+    if not groups:
+        raise AssignlabError("no text describes a group: topics and lists of groups add to others")
+    return groups

@@ -1,0 +1,74 @@
+"""Lines between the lines: commands and prompts, what tools say on stderr, Java's chatter."""
+
+import re
+
+from assignlab.groups.rows import GroupRow
+from assignlab.groups.text import Text, printable
+
+_TOOL = re.compile(
+    r"(kafka-(?:consumer|streams|share)-groups|kafka-topics|mqadmin|kcat|kafkacat|curl|kafka-python)"
+    r"(?:\.sh|\.bat)?\s+(?:-|http|consumer|admin)"
+)
+_LAUNCHERS = ("sudo", "sh", "bash", "docker", "podman", "kubectl", "oc")
+_PROMPTS = ("$", "#", "%", ">", "❯")
+_GROUP_OPTION = re.compile(r"(?:--group|\s-g)(?:\s+|=)(?:'([^']*)'|\"([^\"]*)\"|([^\s'\"]+))")
+LONGEST_PROMPT = 200
+_CONTINUED = ("\\", "`", "^")
+_PROMPT = re.compile(
+    r"\s*(\[[^\]]*\]|\S*[@:~/\\]\S*|PS \S+|(ba|z)?sh-?[\d.]*)?\s?[$#%>❯]\s*(exit)?"
+)
+_TOOL_FAILED = re.compile(r"\s*Error: (?!(?:The c|C)onsumer group '.*' does not exist\.)(.*)")
+_NO_MEMBERS = re.compile(r"\s*Consumer group '(.*)' has no active members\.\s*")
+_REBALANCING = re.compile(r"\s*Warning: Consumer group '(.*)' is rebalancing\.\s*")
+_CHATTER = re.compile(
+    r"\s*(Error: |Note: This will (only|not) show information about"
+    r"|SLF4J|log4j:WARN|Picked up \w|OpenJDK .* warning:|WARNING: "
+    r"|Defaulted container |Unable to use a TTY|(WARN|ERROR) StatusLogger "
+    r"|\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.,]\d+\S* (\S+ )?(TRACE|DEBUG|INFO|WARN|ERROR)\b"
+    r"|Consume (TPS|Diff Total|Inflight Total): |Diff Total: |```\w*\s*$)"
+)
+
+
+def pass_over(text: Text) -> bool:
+    """Whether the text stands at such a line; if so, passes over it.
+
+    What it says of a group goes to ``text.asides``, the group that a command asks for to
+    ``text.group``. TextError where a tool says that it failed.
+    """
+    line = text.line()
+    if match := _TOOL_FAILED.match(line):
+        raise text.error(f"the tool failed: {printable(match[1])[:200]}")
+    if _is_command(line):
+        _pass_command(text)
+        return True
+    for pattern, state in ((_NO_MEMBERS, "Empty"), (_REBALANCING, "Rebalancing")):
+        if match := pattern.fullmatch(line):
+            text.asides.append(GroupRow(match[1], state=state))
+            break
+    else:
+        prompt = len(line) < LONGEST_PROMPT and _PROMPT.fullmatch(line)
+        if line.strip() and not (prompt or _CHATTER.match(line)):
+            return False
+    text.skip_line()
+    return True
+
+
+def _is_command(line: str) -> bool:
+    """Whether a tool is called: at the beginning, behind a prompt, or by a launcher."""
+    tool = _TOOL.search(line)
+    before = line[: tool.start()].split() if tool else []
+    prompt = any(word.endswith(_PROMPTS) for word in before)
+    path = len(before) == 1 and before[0].endswith(("/", "\\"))
+    return bool(tool) and (not before or prompt or path or before[0] in _LAUNCHERS)
+
+
+def _pass_command(text: Text) -> None:
+    command = ""
+    while text.more():
+        line = text.line().rstrip()
+        command += line
+        text.skip_line()
+        if not line.endswith(_CONTINUED):
+            break
+    groups = {a or b or c for a, b, c in _GROUP_OPTION.findall(command)}
+    text.group = groups.pop() if len(groups) == 1 else None

@@ -1,0 +1,50 @@
+"""What the lab knows of a format beside how to read it: facts as data."""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from assignlab.groups.metrics import Sample
+from assignlab.groups.rows import Row
+from assignlab.groups.text import Text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Format:
+    """A text that people can export.
+
+    ``name``: the command or the tool. ``lacks``: what it does not say, beside what none says.
+    ``source``: where the format was looked up.
+    """
+
+    name: str
+    lacks: str
+    source: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class LineFormat(Format):
+    """Lines that begin with one that ``head`` matches; ``read`` begins there.
+
+    ``read`` leaves off at the first line that is not its own.
+    """
+
+    head: re.Pattern
+    read: Callable[[Text], Iterable[Row]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JsonFormat(Format):
+    """A JSON value that ``fits``. ``read`` raises :class:`Misfit` where a field does not."""
+
+    fits: Callable[[Any], bool]
+    read: Callable[[Any], Iterable[Row]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricFormat(Format):
+    """Samples of the metrics ``names`` in Prometheus' text; others are no business of it."""
+
+    names: frozenset[str]
+    read: Callable[[list[Sample]], Iterable[Row]]

@@ -1,0 +1,28 @@
+"""Burrow's metrics: lag alone.
+
+burrow_kafka_consumer_partition_lag{cluster="c",consumer_group="billing",partition="0",topic="orders"} 5
+"""
+
+from collections.abc import Iterator
+
+from assignlab.groups.format import MetricFormat
+from assignlab.groups.metrics import Sample, count, label, one_cluster, partition
+from assignlab.groups.rows import OffsetRow, Row
+
+LAG = "burrow_kafka_consumer_partition_lag"
+
+
+def read(samples: list[Sample]) -> Iterator[Row]:
+    one_cluster(samples, "cluster")
+    for sample in samples:
+        where = label(sample, "topic"), partition(sample, "partition")
+        yield OffsetRow(label(sample, "consumer_group"), *where, count(sample))
+
+
+FORMAT = MetricFormat(
+    name="Burrow's metrics",
+    lacks="members, owners, the strategy; partitions without a commit",
+    source="Burrow of October 2025, httpserver/prometheus.go",
+    names=frozenset({LAG}),
+    read=read,
+)

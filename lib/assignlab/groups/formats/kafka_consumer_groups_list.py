@@ -1,0 +1,37 @@
+"""``kafka-consumer-groups --list --type`` and ``--state``: every group's protocol and state.
+
+GROUP    TYPE      STATE
+billing  Consumer  Stable
+"""
+
+import re
+from collections.abc import Iterator
+
+from assignlab.groups import table
+from assignlab.groups.format import LineFormat
+from assignlab.groups.rows import GroupRow, Row
+from assignlab.groups.table import Column
+from assignlab.groups.text import Text
+
+NAME = re.compile(r"[A-Z][A-Za-z]+")
+COLUMNS = (
+    Column("GROUP"),
+    Column("TYPE", NAME, "a type such as Classic", optional=True),
+    Column("STATE", NAME, "a state such as Stable", optional=True),
+)
+PROTOCOLS = {"Classic": "classic", "Consumer": "consumer"}
+
+
+def read(text: Text) -> Iterator[Row]:
+    for cells in table.rows(text, COLUMNS):
+        protocol = PROTOCOLS.get(cells.get("TYPE") or "")
+        yield GroupRow(cells["GROUP"], cells.get("STATE"), protocol=protocol, listed=True)
+
+
+FORMAT = LineFormat(
+    name="kafka-consumer-groups --list --type --state",
+    lacks="members, partitions and the strategy",
+    source="ConsumerGroupCommand of Kafka 2.8 to 4.3",
+    head=re.compile(r"\s*GROUP\s+(TYPE|STATE|TYPE\s+STATE)\s*$"),
+    read=read,
+)

@@ -1,0 +1,99 @@
+"""``kafka-consumer-groups --describe --members``, with ``--verbose`` or without.
+
+    GROUP    CONSUMER-ID  HOST        CLIENT-ID  #PARTITIONS  ASSIGNMENT
+    billing  m1-cf04...   /127.0.0.1  m1         3            orders(0,1), payments(3)
+
+The assignment of ``--verbose`` was printed in three ways: ``orders(0,1), payments(3)`` up to 3.7;
+``(0,1), (3)``, without the topics, in 3.8 and 3.9; and since 4.0 ``orders:0,1;payments:3`` in
+CURRENT-ASSIGNMENT, beside the epochs and the TARGET-ASSIGNMENT of KIP-848. GROUP-INSTANCE-ID is there
+if any member is static, and blank for the others.
+"""
+
+import re
+from collections.abc import Iterator
+
+from assignlab.groups import table
+from assignlab.groups.format import LineFormat
+from assignlab.groups.formats import kafka_share_groups
+from assignlab.groups.rows import GroupRow, MemberRow, OwnerRow, Row
+from assignlab.groups.table import NUMBER, WORD, Cells, Column
+from assignlab.groups.text import Text, shown
+
+EPOCH = "an epoch or a dash"
+COLUMNS = (
+    Column("GROUP", optional=True),
+    Column("CONSUMER-ID", expected="a member's id"),
+    Column("GROUP-INSTANCE-ID", optional=True, blank=True),
+    Column("HOST", WORD, "a host"),
+    Column("CLIENT-ID", expected="a client id"),
+    Column("#PARTITIONS", NUMBER, "a number"),
+    Column("ASSIGNMENT", expected="orders(0,1)", optional=True),
+    Column("CURRENT-EPOCH", NUMBER, EPOCH, optional=True),
+    Column("CURRENT-ASSIGNMENT", WORD, "orders:0,1;payments:3", optional=True),
+    Column("TARGET-EPOCH", NUMBER, EPOCH, optional=True),
+    Column("TARGET-ASSIGNMENT", WORD, "orders:0,1;payments:3", optional=True),
+    Column("UPGRADED", WORD, optional=True, blank=True),
+)
+
+_TOPIC = r"(?P<topic>[a-zA-Z0-9._-]+)"
+_NUMBERS = r"(?P<numbers>\d{1,10}(?:,\d{1,10})*)"
+_BRACKETS = re.compile(rf"{_TOPIC}\({_NUMBERS}\)(?:, |$)")
+_COLONS = re.compile(rf"{_TOPIC}:{_NUMBERS}(?:;|$)")
+_NO_TOPICS = re.compile(rf"\({_NUMBERS}\)(, \(\d[\d,]*\))*")
+
+
+def read(text: Text) -> Iterator[Row]:
+    for cells in table.rows(text, COLUMNS):
+        group, member = cells.get("GROUP", text.group), cells["CONSUMER-ID"]
+        count = table.number(cells["#PARTITIONS"])
+        epoch = table.number(cells.get("CURRENT-EPOCH"))
+        target = tuple(_partitions(text, cells, "TARGET-ASSIGNMENT", _COLONS))
+        yield MemberRow(
+            group,
+            member,
+            cells["CLIENT-ID"],
+            cells["HOST"],
+            cells.get("GROUP-INSTANCE-ID"),
+            partitions=count,
+            epoch=epoch,
+            target=None if epoch is None else target,
+        )
+        held = _partitions(text, cells, "ASSIGNMENT", _BRACKETS)
+        held += _partitions(text, cells, "CURRENT-ASSIGNMENT", _COLONS)
+        if held and len(held) != count:
+            column = cells.at.get("ASSIGNMENT") or cells.at["CURRENT-ASSIGNMENT"]
+            raise text.error(
+                f"expected {count} partitions, found {len(held)} (is the paste cut off?)", column
+            )
+        yield from (OwnerRow(group, *partition, member) for partition in held)
+        if epoch is not None:
+            yield GroupRow(group, protocol="consumer")
+
+
+def _partitions(text: Text, cells: Cells, column: str, part: re.Pattern) -> list[tuple[str, int]]:
+    value = cells.get(column)
+    if value is None or (column == "ASSIGNMENT" and _NO_TOPICS.fullmatch(value)):
+        return []
+    partitions, at = [], 0
+    while at < len(value):
+        match = part.match(value, at)
+        if match is None and column == "ASSIGNMENT" and _COLONS.match(value):
+            raise text.error(kafka_share_groups.REASON, cells.at[column])
+        if match is None:
+            example = next(c.expected for c in COLUMNS if c.name == column)
+            raise text.error(
+                f"expected {column} like {example}; found {shown(value[at:])}",
+                cells.at[column] + at,
+            )
+        partitions += [(match["topic"], int(number)) for number in match["numbers"].split(",")]
+        at = match.end()
+    return partitions
+
+
+FORMAT = LineFormat(
+    name="kafka-consumer-groups --describe --members",
+    lacks="the strategy; offsets and lag; who holds what, without --verbose and in 3.8 and 3.9",
+    source="ConsumerGroupCommand of Kafka 2.0 to 4.3",
+    head=table.head(COLUMNS),
+    read=read,
+)

@@ -1,0 +1,49 @@
+"""``kcat -L`` (``kafkacat -L``): topics.
+
+Metadata for all topics (from broker 1: 127.0.0.1:9092/1):
+ 1 brokers:
+  broker 1 at 127.0.0.1:9092 (controller)
+ 1 topics:
+  topic "orders" with 7 partitions:
+    partition 0, leader 1, replicas: 1, isrs: 1
+"""
+
+import re
+from collections.abc import Iterator
+
+from assignlab.groups.format import LineFormat
+from assignlab.groups.lines import own_lines
+from assignlab.groups.rows import Row, TopicRow
+from assignlab.groups.text import Text, shown
+
+LINE = re.compile(
+    r"\s*((?P<count>\d+) (?P<of>brokers|topics):|broker -?\d+ at .*|partition \d+, leader .*"
+    r'|topic "(?P<topic>[a-zA-Z0-9._-]{1,249})" with (?P<partitions>\d{1,9}) partitions:(?P<error>.*))'
+)
+
+
+def read(text: Text) -> Iterator[Row]:
+    text.skip_line()
+    left = 0
+    for line in own_lines(
+        text,
+        LINE.fullmatch,
+        lambda line: text.error(f"expected a topic or its partition; found {shown(line.strip())}"),
+    ):
+        if line["of"] == "topics":
+            left = int(line["count"])
+        elif line["topic"]:
+            left -= 1
+            unknown = line["partitions"] == "0" and line["error"].strip()
+            yield TopicRow(line["topic"], None if unknown else int(line["partitions"]))
+    if left > 0:
+        raise text.error(f"expected {left} more topics (is the paste cut off?)")
+
+
+FORMAT = LineFormat(
+    name="kcat -L",
+    lacks="groups; it adds partition counts to what other texts say",
+    source="kcat 1.7.1",
+    head=re.compile(r"\s*Metadata for .* \(from broker "),
+    read=read,
+)

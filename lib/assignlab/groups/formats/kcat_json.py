@@ -1,0 +1,31 @@
+"""``kcat -L -J``: topics, as JSON.
+
+{"originating_broker": {"id": 1, "name": "127.0.0.1:9092/1"}, "query": {"topic": "*"},
+ "topics": [{"topic": "orders", "partitions": [{"partition": 0, "leader": 1, ...}]}]}
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from assignlab.groups import fields
+from assignlab.groups.format import JsonFormat
+from assignlab.groups.rows import Row, TopicRow
+
+
+def fits(value: Any) -> bool:
+    return isinstance(value, dict) and "originating_broker" in value
+
+
+def read(value: dict[str, Any]) -> Iterator[Row]:
+    for topic in fields.entries(value, "topics"):
+        if not topic.get("error"):
+            yield TopicRow(fields.name(topic, "topic"), len(fields.entries(topic, "partitions")))
+
+
+FORMAT = JsonFormat(
+    name="kcat -L -J",
+    lacks="groups; it adds partition counts to what other texts say",
+    source="kcat 1.7.1",
+    fits=fits,
+    read=read,
+)

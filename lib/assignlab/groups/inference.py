@@ -1,0 +1,326 @@
+"""From what texts say to group documents: what no text has is inferred here, and said.
+
+No tool prints what a member subscribes to, its generation, or the order in which the coordinator
+hands members over. Every function below that fills such a gap says so in a sentence that begins
+with what it is about; the document carries these sentences as ``inferred``.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from assignlab.groups.rows import MemberRow, TopicRow
+from assignlab.groups.seen import Partition, Seen
+from assignlab.groups.text import printable
+
+CLASSIC = ("range", "roundrobin", "sticky", "cooperative-sticky")
+SERVER = {"uniform": "server-uniform", "range": "server-range"}
+ROCKETMQ = "rocketmq-avg"
+GENERATION = 1
+
+Say = Callable[[str], None]
+Holdings = dict[str, list[Partition]]
+
+_UUID = re.compile(r"[A-Za-z0-9+/_-]{22}")
+"""A member id of KIP-848's clients; those of the classic protocol end in a UUID with dashes."""
+
+
+def document(seen: Seen, cluster: dict[str, TopicRow]) -> dict[str, Any]:
+    """The group document of one group. ``cluster``: the topics that the texts tell of, by name.
+
+    Beside what assignors see it has, where known, ``group``, ``state``, ``assignor`` (the strategy
+    as the text names it), ``idle`` (members without a partition, where the text only counts them)
+    and per member ``client``, ``host`` and ``partitions`` (how many it holds, where the text only
+    counts them); and always ``inferred``.
+    """
+    inferred: list[str] = []
+    say = inferred.append
+    if not seen.name:
+        say("group: the text does not name it")
+    state = _state(seen)
+    members = _members(seen, say)
+    protocol = _protocol(seen, members, say)
+    holdings = _holdings(seen, members, say)
+    strategy = _strategy(seen, protocol, say)
+    settled = state in (None, "Stable")
+    equal = not settled or _could_be_equal(holdings, strategy)
+    subscribed = _subscriptions(seen, members, holdings, equal, say)
+    topics = _topics(seen, cluster, protocol, subscribed, say)
+    entries = [
+        _without_gaps(
+            id=member.member,
+            instance=member.instance,
+            rack=member.rack,
+            topics=subscribed[member.member],
+            owned=_claim(holdings, member, settled),
+            client=member.client,
+            host=member.host,
+            partitions=member.partitions if holdings is None else None,
+        )
+        for member in members
+    ]
+    _add_generations(entries, members, protocol, say)
+    _say_what_no_text_has(members, holdings, say)
+    return _without_gaps(
+        group=seen.name or None,
+        state=state,
+        assignor=seen.assignor,
+        strategy=strategy,
+        idle=seen.idle if holdings is None else None,
+        topics=topics,
+        members=entries,
+        inferred=inferred,
+    )
+
+
+def _without_gaps(**fields: Any) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _state(seen: Seen) -> str | None:
+    """The state that a text names; ``Rebalancing`` where one only warns of that."""
+    return next((s for s in seen.states if s != "Rebalancing"), (*seen.states, None)[0])
+
+
+def _members(seen: Seen, say: Say) -> list[MemberRow]:
+    """Those with names, those known by their hosts alone, and those that were merely counted."""
+    members = list(seen.members.values())
+    hosts = [] if members else dict.fromkeys(seen.hosts.values())
+    members += [MemberRow(seen.name, host, host=host) for host in hosts]
+    if hosts:
+        say("members: the text has hosts; consumers on one host appear as one member")
+    missing = max(0, (seen.count or 0) - len(members))
+    members += [MemberRow(seen.name, f"unknown-{i}") for i in range(1, missing + 1)]
+    if missing:
+        ids = "the id unknown-1 is" if missing == 1 else f"the ids unknown-1 to -{missing} are"
+        say(f"members: {seen.count} are counted; {ids} made up")
+    elif not members and seen.count is None:
+        say("members: the text has none")
+    elif seen.count is None and all(member.partitions is None for member in members):
+        say("members: as listed; the text may leave out some that hold nothing")
+    return members
+
+
+def _protocol(seen: Seen, members: list[MemberRow], say: Say) -> str:
+    if seen.protocol is not None:
+        return seen.protocol
+    if seen.assignor == "uniform":
+        return "consumer"
+    if members and all(_UUID.fullmatch(member.member) for member in members):
+        say("protocol: KIP-848, since the member ids look like it")
+        return "consumer"
+    if seen.assignor in SERVER and not seen.members:
+        say("protocol: classic; without member ids the text does not tell it from KIP-848")
+    return "classic"
+
+
+def _strategy(seen: Seen, protocol: str, say: Say) -> str | None:
+    if protocol == "rocketmq":
+        say(f"strategy: {ROCKETMQ}, the client's default; no command prints it")
+        return ROCKETMQ
+    if seen.assignor is None:
+        hint = "" if seen.states else " (kafka-consumer-groups --describe --state does)"
+        say(f"strategy: none; the text names none{hint}")
+        return None
+    name = SERVER.get(seen.assignor) if protocol == "consumer" else seen.assignor
+    if name not in (*CLASSIC, *SERVER.values()):
+        say(f"strategy: none; the lab has none that is called {printable(seen.assignor)}")
+        return None
+    who = "coordinator" if protocol == "consumer" else "Java client"
+    say(f"strategy: {name} of the newest {who}; the text has neither client nor release")
+    return name
+
+
+def _holdings(seen: Seen, members: list[MemberRow], say: Say) -> Holdings | None:
+    """What every member holds (KIP-848: is to hold); None where no text says it."""
+    owners = _owners(seen, members)
+    if owners is None or (not owners and any(m.partitions != 0 for m in members)):
+        if members:
+            say("owned: nothing; the text does not say who holds what")
+        return None
+    told = [m.member for m in members if m.member in seen.members or not seen.partial]
+    holdings: Holdings = {name: [] for name in told}
+    for partition, names in owners.items():
+        for name in names:
+            holdings[name].append(partition)
+        if len(names) > 1:
+            say(f"owned: {_name(partition)} is claimed by {_some(names)}, one in each text")
+    for member in members:
+        held = len(holdings.get(member.member, ()))
+        if member.partitions not in (None, held):
+            say(f"owned: {held} partitions of {_some([member.member])}; it has {member.partitions}")
+    targets: Holdings = {
+        m.member: [(t, None, n) for t, n in m.target] for m in members if m.target is not None
+    }
+    if any(set(target) != set(holdings[m]) for m, target in targets.items()):
+        say("owned: the target, which the coordinator's assignor sees; members still hold others")
+    return holdings | targets
+
+
+def _owners(seen: Seen, members: list[MemberRow]) -> dict[Partition, list[str]] | None:
+    """Who holds each partition; None where members share the host that a text has instead."""
+    on_host: dict[str | None, list[str]] = {}
+    for member in members:
+        on_host.setdefault(member.host, []).append(member.member)
+    owners = {}
+    for partition, names in seen.owners.items():
+        if not names and partition in seen.hosts:
+            names = on_host.get(seen.hosts[partition], [])
+            if len(names) != 1:
+                return None
+        owners[partition] = names
+    return owners
+
+
+def _subscriptions(
+    seen: Seen, members: list[MemberRow], holdings: Holdings | None, equal: bool, say: Say
+) -> dict[str, list[str]]:
+    """What each member subscribes to: as the text says it, or else all that anybody holds.
+
+    Where sizes rule out that all subscribe alike (not ``equal``), a member subscribes to what it
+    holds, and an idle one to everything.
+    """
+    said = {m.member: seen.topics if m.topics is None else m.topics for m in members}
+    own = {m: list(dict.fromkeys(p[0] for p in held)) for m, held in (holdings or {}).items()}
+    listed = list(dict.fromkeys(p[0] for p in seen.lags))
+    every = list(dict.fromkeys(topic for topics in own.values() for topic in topics)) or listed
+    if None in said.values():
+        say(
+            f"subscriptions: every member to {_some(every)}"
+            if equal
+            else "subscriptions: members to what they hold, idle ones to everything; if all"
+            " subscribed alike, they would hold other numbers of partitions"
+        )
+        if left := [topic for topic in listed if topic not in every]:
+            say(f"subscriptions: nobody to {_some(left)}, of which only offsets are left")
+    guess = {m: every if equal else own.get(m) or every for m in said}
+    return {m: list(dict.fromkeys(guess[m] if t is None else t)) for m, t in said.items()}
+
+
+def _could_be_equal(holdings: Holdings | None, strategy: str | None) -> bool:
+    """Whether equal subscriptions would give these numbers of partitions.
+
+    Range and RocketMQ deal topic by topic, the others the whole; of an unknown one either will do.
+    """
+    counts = [Counter(topic for topic, *_ in held) for held in (holdings or {}).values()]
+    if not any(counts):
+        return True
+    together = _within_one([count.total() for count in counts])
+    apart = all(_within_one([count[t] for count in counts]) for t in set().union(*counts))
+    if strategy in ("range", "server-range", ROCKETMQ):
+        return apart
+    return together or (apart and strategy is None)
+
+
+def _within_one(sizes: list[int]) -> bool:
+    return max(sizes) - min(sizes) <= 1
+
+
+def _topics(
+    seen: Seen, cluster: dict[str, TopicRow], protocol: str, subscribed: dict, say: Say
+) -> list[dict[str, Any]]:
+    partitions: dict[str, dict[Partition, None]] = {}
+    targets = [(t, None, n) for member in seen.members.values() for t, n in member.target or ()]
+    for partition in (*seen.owners, *seen.lags, *targets):
+        partitions.setdefault(partition[0], {})[partition] = None
+    names = dict.fromkeys((*partitions, *(topic for own in subscribed.values() for topic in own)))
+    rows = [cluster.get(name, TopicRow(name)) for name in names]
+    entries = [_topic(row, list(partitions.get(row.topic, ()))) for row in rows]
+    if unknown := [entry["name"] for entry in entries if len(entry) == 1]:
+        say(
+            f"topics: without {_some(unknown)}; the text does not say how many partitions they have"
+        )
+    entries = [entry for entry in entries if len(entry) > 1]
+    counted = {row.topic for row in rows if row.partitions is not None}
+    if guessed := [entry["name"] for entry in entries if entry["name"] not in counted]:
+        say(f"partitions: as many of {_some(guessed)} as the highest number tells")
+    if protocol == "consumer" and any("id" not in entry for entry in entries):
+        say("topic ids: made from the names (kafka-topics --describe has them)")
+    _add_weights(entries, seen, say)
+    return entries
+
+
+def _topic(row: TopicRow, partitions: list[Partition]) -> dict[str, Any]:
+    entry: dict[str, Any] = {"name": row.topic}
+    brokers: dict[str, int] = {}
+    for _, broker, number in partitions:
+        if broker is not None:
+            brokers[broker] = max(brokers.get(broker, 0), number + 1)
+    seen = [-1 if row.highest is None else row.highest, *(number for _, _, number in partitions)]
+    if brokers:
+        entry["brokers"] = [[broker, count] for broker, count in brokers.items()]
+    elif row.partitions is not None or max(seen) >= 0:
+        entry["partitions"] = max(seen) + 1 if row.partitions is None else row.partitions
+    if row.id is not None:
+        entry["id"] = row.id
+    return entry
+
+
+def _add_weights(entries: list[dict[str, Any]], seen: Seen, say: Say) -> None:
+    """The lag as the partitions' weights, if it is there for all of them."""
+    lags = {entry["name"]: _lags(entry, seen) for entry in entries}
+    missing = [name for name, known in lags.items() if known is None]
+    if seen.lags and not missing:
+        for entry in entries:
+            entry["weights"] = lags[entry["name"]]
+        say("weights: the lag, in records")
+    elif seen.lags:
+        say(f"weights: none; the text lacks lags of {_some(missing)}")
+
+
+def _lags(entry: dict[str, Any], seen: Seen) -> list[int] | None:
+    """The lag of every partition of a topic; None where one is missing."""
+    queues = entry.get("brokers", [[None, entry.get("partitions")]])
+    if sum(count for _, count in queues) > len(seen.lags):
+        return None
+    partitions = [(entry["name"], broker, i) for broker, count in queues for i in range(count)]
+    lags = [lag for p in partitions if (lag := seen.lags.get(p)) is not None]
+    return [max(0, lag) for lag in lags] if len(lags) == len(partitions) else None
+
+
+def _claim(holdings: Holdings | None, member: MemberRow, settled: bool) -> list[list] | None:
+    """The claim; a member without a partition may only have joined while the group rebalances."""
+    held = (holdings or {}).get(member.member)
+    if held is None or not (held or settled):
+        return None
+    return [[t, number if broker is None else f"{broker}-{number}"] for t, broker, number in held]
+
+
+def _add_generations(
+    entries: list[dict[str, Any]], members: list[MemberRow], protocol: str, say: Say
+) -> None:
+    claiming = [(e, m) for e, m in zip(entries, members, strict=True) if "owned" in e]
+    if protocol == "consumer":
+        for entry, member in claiming:
+            if member.epoch is not None:
+                entry["generation"] = member.epoch
+    elif protocol == "classic":
+        for entry, _ in claiming:
+            entry["generation"] = entry["sub_generation"] = GENERATION
+        if claiming:
+            say(f"generations: {GENERATION} for every claim; no text has them")
+
+
+def _say_what_no_text_has(members: list[MemberRow], holdings: Holdings | None, say: Say) -> None:
+    if members:
+        claims = ", claims by number" if holdings else ""
+        say(f"order: members as the text lists them{claims}; the coordinator's own is not printed")
+        if any(member.rack is None for member in members):
+            say("racks: none, neither of members nor of replicas")
+
+
+def _name(partition: Partition) -> str:
+    topic, broker, number = partition
+    return f"{topic}-{number}" if broker is None else f"{topic} {broker}-{number}"
+
+
+def _some(names: Iterable[str]) -> str:
+    """The names, at most three of them.
+
+    >>> _some(["a", "b"]), _some(["a", "b", "c", "d", "e"]), _some([])
+    ('a, b', 'a, b, c and 2 more', 'nothing')
+    """
+    names = [printable(name) for name in names]
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more if names else "nothing"

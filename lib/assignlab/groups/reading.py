@@ -1,0 +1,90 @@
+"""From a text to rows: which format stands where in it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from assignlab.groups import formats, metrics
+from assignlab.groups.asides import pass_over
+from assignlab.groups.lines import JSON_HEAD
+from assignlab.groups.rows import Row
+from assignlab.groups.text import Misfit, Text, shown
+
+
+def rows_of(text: Text) -> Iterator[Row]:
+    """All that a text says. TextError where it cannot be understood."""
+    while text.more():
+        form = next((f for f in formats.of_lines() if f.head.match(text.line())), None)
+        if form is not None:
+            start = text.at
+            yield from form.read(text)
+            if text.at == start:
+                raise text.error(f"expected {form.name}; found {shown(text.line().strip())}")
+        elif pass_over(text):
+            continue
+        elif metrics.HEAD.match(text.line()):
+            yield from _metric_rows(text)
+        elif JSON_HEAD.match(text.line()):
+            yield from _json_rows(text)
+        else:
+            raise text.error(f"expected {_known()}; found {shown(text.line().strip())}")
+    yield from text.asides
+
+
+def _known() -> str:
+    return "the output of " + ", ".join(form.name for form in formats.all_formats())
+
+
+def _json_rows(text: Text) -> Iterator[Row]:
+    text.skip(len(text.line()) - len(text.line().lstrip()))
+    value, length = text.json()
+    for item in _items(value):
+        form = next((f for f in formats.of_json() if f.fits(item)), None)
+        if form is None:
+            names = ", ".join(f.name for f in formats.of_json())
+            raise text.error(f"expected the JSON of {names}; found other JSON")
+        with _refusing(text, form.name):
+            yield from form.read(item)
+    text.skip(length)
+
+
+def _items(value: Any) -> list[Any]:
+    """An array stands for what is in it."""
+    return value if isinstance(value, list) else [value]
+
+
+@contextmanager
+def _refusing(text: Text, name: str) -> Iterator[None]:
+    """Turns what does not fit a format into an error with its place."""
+    try:
+        yield
+    except Misfit as misfit:
+        column = 0 if misfit.at is None else misfit.at - text.at
+        raise text.error(f"{name}: {misfit}", column) from None
+    except RecursionError:
+        raise text.error(f"{name}: nested too deeply") from None
+
+
+def _metric_rows(text: Text) -> Iterator[Row]:
+    start, samples = text.at, list(_samples(text))
+    known = [f for f in formats.of_metrics() if any(s.name in f.names for s in samples)]
+    if not known:
+        names = ", ".join(form.name for form in formats.of_metrics())
+        raise text.error(f"expected metrics of {names}; found none of them", start - text.at)
+    for form in known:
+        own = [sample for sample in samples if sample.name in form.names]
+        with _refusing(text, form.name):
+            yield from form.read(own)
+
+
+def _samples(text: Text) -> Iterator[metrics.Sample]:
+    while text.more():
+        line = text.line().strip()
+        if line and not line.startswith("#"):
+            sample = metrics.sample(line, text.at)
+            if sample is None:
+                if not pass_over(text):
+                    raise text.error(f"expected name{{labels}} value; found {shown(line)}")
+                continue
+            yield sample
+        text.skip_line()

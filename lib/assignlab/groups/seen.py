@@ -1,0 +1,124 @@
+"""What several texts say of one group, put together."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from assignlab.groups.rows import (
+    GroupRow,
+    MemberRow,
+    OffsetRow,
+    OfGroup,
+    OwnerRow,
+    TopicRow,
+)
+
+Partition = tuple[str, str | None, int]
+"""Topic, broker (None where partitions are numbered per topic), number."""
+
+NO_GROUP = ""
+"""Stands for the group of a text that does not name it."""
+
+
+@dataclass
+class Seen:
+    """One group: what was said first counts.
+
+    ``owners``: per partition the members that texts name; none where a text says that
+    nobody holds it. ``hosts``: per partition the host of the owner, where no member is named.
+    """
+
+    name: str
+    states: list[str] = field(default_factory=list)
+    assignor: str | None = None
+    protocol: str | None = None
+    count: int | None = None
+    idle: int | None = None
+    topics: tuple[str, ...] | None = None
+    partial: bool = False
+    members: dict[str, MemberRow] = field(default_factory=dict)
+    owners: dict[Partition, list[str]] = field(default_factory=dict)
+    hosts: dict[Partition, str] = field(default_factory=dict)
+    lags: dict[Partition, int | None] = field(default_factory=dict)
+
+
+@dataclass
+class Cluster:
+    """All groups and topics that the texts speak of."""
+
+    groups: dict[str, Seen] = field(default_factory=dict)
+    topics: dict[str, TopicRow] = field(default_factory=dict)
+
+
+def gather(rows: Iterable[OfGroup | TopicRow]) -> Cluster:
+    """The rows of all texts, by group and topic.
+
+    A group without a name is the one group that has one, where there is just one. A group that is
+    merely listed is left out.
+    """
+    cluster, of_groups = Cluster(), []
+    for row in rows:
+        if isinstance(row, TopicRow):
+            _add_topic(cluster, row)
+        else:
+            of_groups.append(row)
+    described = {row.group for row in of_groups if not _is_listing(row)}
+    named = [name for name in described if name is not None]
+    default = named[0] if len(named) == 1 else NO_GROUP
+    for row in of_groups:
+        if row.group in described:
+            name = default if row.group is None else row.group
+            _add(cluster.groups.setdefault(name, Seen(name)), row)
+    return cluster
+
+
+def _is_listing(row: OfGroup) -> bool:
+    return isinstance(row, GroupRow) and row.listed
+
+
+def _add(seen: Seen, row: OfGroup) -> None:
+    if isinstance(row, GroupRow):
+        _add_group(seen, row)
+    elif isinstance(row, MemberRow):
+        seen.members[row.member] = _first(seen.members.get(row.member, row), row)
+    elif isinstance(row, OwnerRow):
+        _add_owner(seen, row)
+    else:
+        _add_offset(seen, row)
+
+
+def _add_topic(cluster: Cluster, row: TopicRow) -> None:
+    known = cluster.topics.get(row.topic, row)
+    highest = max((r.highest for r in (known, row) if r.highest is not None), default=None)
+    cluster.topics[row.topic] = _first(known, row)._replace(highest=highest)
+
+
+def _first(known, row):
+    """Both rows as one; what the first leaves open, the second fills."""
+    return type(row)(*(b if a is None else a for a, b in zip(known, row, strict=True)))
+
+
+def _add_group(seen: Seen, row: GroupRow) -> None:
+    if row.state is not None:
+        seen.states.append(row.state)
+    seen.assignor = seen.assignor or row.assignor
+    seen.protocol = seen.protocol or row.protocol
+    seen.count = row.members if seen.count is None else seen.count
+    seen.idle = row.idle if seen.idle is None else seen.idle
+    seen.topics = seen.topics or row.topics
+    seen.partial = seen.partial or row.partial
+
+
+def _add_owner(seen: Seen, row: OwnerRow) -> None:
+    partition = row.topic, row.broker, row.partition
+    owners = seen.owners.setdefault(partition, [])
+    if row.member is None and row.host is not None:
+        seen.hosts.setdefault(partition, row.host)
+    elif row.member is not None and row.member not in owners:
+        owners.append(row.member)
+        seen.members.setdefault(row.member, MemberRow(row.group, row.member))
+
+
+def _add_offset(seen: Seen, row: OffsetRow) -> None:
+    partition = row.topic, row.broker, row.partition
+    if seen.lags.get(partition) is None:
+        seen.lags[partition] = row.lag

@@ -1,0 +1,119 @@
+"""What a group document says of its group: sizes, gap, idle members, topics; as data and as text."""
+
+from collections import Counter
+from typing import Any
+
+from assignlab.groups.text import printable
+
+
+def summary(group: dict[str, Any]) -> dict[str, Any]:
+    """Sizes of a group as plain data, from its document.
+
+    ``members``: per member ``partitions`` (None where the text does not say) and ``topics``
+    (partitions by topic); ``fullest``, ``emptiest``, ``gap`` (the difference) and ``idle`` (ids) count
+    partitions per member; ``counted_idle`` is a number that the text gives instead. ``topics``: per topic the same among its subscribers, ``owned`` and
+    ``without_owner`` partitions, and the sum of its ``weights``. Counts are None
+    where the text does not say who holds what.
+    """
+    members = [_member(member) for member in group["members"]]
+    sizes = [member["partitions"] for member in members]
+    known = bool(sizes) and None not in sizes
+    return {
+        **{name: group.get(name) for name in ("group", "state", "assignor", "strategy")},
+        **_spread(sizes if known else []),
+        "idle": [m["id"] for m in members if m["partitions"] == 0] if known else None,
+        "counted_idle": group.get("idle"),
+        "members": members,
+        "topics": [_topic(topic, group["members"], members) for topic in group["topics"]],
+        "inferred": group.get("inferred", []),
+    }
+
+
+def _member(member: dict[str, Any]) -> dict[str, Any]:
+    owned = member.get("owned")
+    held = Counter(topic for topic, _ in owned or ())
+    return {
+        **{name: member.get(name) for name in ("id", "instance", "client", "host")},
+        "partitions": member.get("partitions") if owned is None else len(owned),
+        "topics": None if owned is None else dict(held),
+    }
+
+
+def _topic(topic: dict[str, Any], documents: list[dict], members: list[dict]) -> dict[str, Any]:
+    name = topic["name"]
+    count = sum(n for _, n in topic["brokers"]) if "brokers" in topic else topic["partitions"]
+    subscribers = [
+        member["topics"]
+        for document, member in zip(documents, members, strict=True)
+        if name in document.get("topics", ())
+    ]
+    known = bool(subscribers) and None not in subscribers
+    sizes = [held.get(name, 0) for held in subscribers] if known else []
+    owned = {tuple(p) for d in documents for p in d.get("owned", ()) if p[0] == name}
+    return {
+        "topic": name,
+        "partitions": count,
+        "subscribers": len(subscribers),
+        **_spread(sizes),
+        "without_owner": max(0, count - len(owned)) if known or not documents else None,
+        "weight": sum(topic["weights"]) if "weights" in topic else None,
+    }
+
+
+def _spread(sizes: list[int]) -> dict[str, int | None]:
+    if not sizes:
+        return {"fullest": None, "emptiest": None, "gap": None}
+    return {"fullest": max(sizes), "emptiest": min(sizes), "gap": max(sizes) - min(sizes)}
+
+
+def as_text(found: dict[str, Any]) -> str:
+    """A summary for people; what was inferred stands above every result."""
+    facts = [found["state"], found["assignor"] or found["strategy"]]
+    lines = [
+        ", ".join([found["group"] or "a group without a name", *filter(None, facts)]),
+        *(f"  inferred: {sentence}" for sentence in found["inferred"]),
+        "",
+        _sentence(found),
+    ]
+    if found["members"]:
+        members = sorted(found["members"], key=lambda m: -(m["partitions"] or 0))
+        rows = [[m["partitions"], m["id"], m["instance"], m["client"], m["host"]] for m in members]
+        lines += ["", *_table(["partitions", "member", "instance", "client", "host"], rows)]
+    if found["topics"]:
+        head = ["topic", "partitions", "subscribers", "fullest", "emptiest", "gap"]
+        head += ["without_owner", "weight"]
+        rows = [[topic[name] for name in head] for topic in found["topics"]]
+        lines += ["", *_table([name.replace("_", " ") for name in head], rows)]
+    return "\n".join(printable(line) for line in lines)
+
+
+def _sentence(found: dict[str, Any]) -> str:
+    partitions = sum(topic["partitions"] for topic in found["topics"])
+    size = (
+        f"{_count(len(found['members']), 'member')}, {_count(partitions, 'partition')} of"
+        f" {_count(len(found['topics']), 'topic')}"
+    )
+    if found["gap"] is None:
+        idle = f"; idle: {found['counted_idle']}" if found["counted_idle"] is not None else ""
+        return f"{size}; who holds what is not known{idle}."
+    idle = f"{len(found['idle'])} idle" if found["idle"] else "nobody idle"
+    return (
+        f"{size}: the fullest member holds {found['fullest']}, the emptiest {found['emptiest']}"
+        f" (gap {found['gap']}), {idle}."
+    )
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}{'s' * (number != 1)}"
+
+
+def _table(head: list[str], rows: list[list[Any]]) -> list[str]:
+    """Left-aligned columns; a dash where there is nothing, no column where there is nothing at all."""
+    keep = [i for i in range(len(head)) if any(row[i] is not None for row in rows)]
+    cells = [[head[i] for i in keep]]
+    cells += [["-" if row[i] is None else printable(str(row[i])) for i in keep] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in cells
+    ]

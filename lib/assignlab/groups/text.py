@@ -1,0 +1,115 @@
+"""A pasted text: where reading stands in it, and the error that says so."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from assignlab.errors import TextError
+from assignlab.groups.rows import GroupRow
+
+BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+"""Windows PowerShell writes what is redirected into a file in UTF-16."""
+
+
+def printable(text: str) -> str:
+    r"""The text with all that a terminal could act upon written out.
+
+    >>> printable("orders\x1b[2J \u202etxt")
+    'orders\\x1b[2J \\u202etxt'
+    """
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def shown(text: str) -> str:
+    """A found text as errors quote it: printable, in quotes, at most 60 characters."""
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+class Misfit(Exception):
+    """A field of a JSON value or of a sample is not what its format has there.
+
+    ``at``: where in the text; None for where the value begins.
+    """
+
+    def __init__(self, reason: str, at: int | None = None):
+        super().__init__(reason)
+        self.at = at
+
+
+class Text:
+    """A text, and the place up to which it is read (``at``, a character offset)."""
+
+    def __init__(self, name: str, content: str):
+        self.name = name
+        self.content = re.sub(r"\r\n?", "\n", content.removeprefix("\ufeff"))
+        self.at = 0
+        self.group: str | None = None
+        """What the last command line in the text asked for, for formats that do not name it."""
+        self.asides: list[GroupRow] = []
+        """What stood between the lines of the formats, such as "has no active members"."""
+
+    def more(self) -> bool:
+        return self.at < len(self.content)
+
+    def line(self) -> str:
+        """The rest of the current line."""
+        end = self.content.find("\n", self.at)
+        return self.content[self.at :] if end < 0 else self.content[self.at : end]
+
+    def skip(self, characters: int) -> None:
+        self.at += characters
+
+    def skip_line(self) -> None:
+        self.skip(len(self.line()) + 1)
+
+    def error(self, reason: str, column: int = 0) -> TextError:
+        """What is wrong, so many characters behind the current place."""
+        at = self.at + column
+        before = self.content[:at]
+        line_start = before.rfind("\n") + 1
+        return TextError(self.name, before.count("\n") + 1, at - line_start + 1, reason)
+
+    def json(self) -> tuple[Any, int]:
+        """The JSON value that begins here and its length; an error where it is not whole."""
+        try:
+            value, end = json.JSONDecoder().raw_decode(self.content, self.at)
+        except json.JSONDecodeError as error:
+            end = len(self.content.rstrip())
+            cut = " (is the paste cut off?)" if error.pos >= end else ""
+            raise self.error(f"not JSON: {error.msg}{cut}", min(error.pos, end) - self.at) from None
+        except (ValueError, RecursionError) as error:
+            raise self.error(f"JSON beyond reason: {error}") from None
+        return value, end - self.at
+
+
+def open_text(source: Any, stdin: Any) -> Text:
+    """The text of a source: a path, ``-`` for ``stdin``, an open file, or a text itself.
+
+    A string is a text if it has a line break or begins like JSON, else a path. Raises OSError
+    where a file cannot be read and TextError where it is not Unicode.
+    """
+    if isinstance(source, str) and ("\n" in source or source.lstrip()[:1] in ("{", "[")):
+        return Text("<text>", source)
+    if hasattr(source, "read"):
+        return _decoded(getattr(source, "name", "<text>"), source.read())
+    if source == "-":
+        return _decoded("<stdin>", stdin.buffer.read())
+    return _decoded(str(source), Path(source).read_bytes())
+
+
+def _decoded(name: Any, content: str | bytes) -> Text:
+    if isinstance(content, str):
+        return Text(str(name), content)
+    encodings = [code for mark, code in BYTE_ORDER_MARKS.items() if content.startswith(mark)]
+    try:
+        return Text(printable(str(name)), content.decode(*encodings or ["utf-8"]))
+    except UnicodeDecodeError as error:
+        before = content[: error.start]
+        line_start = before.rfind(b"\n") + 1
+        raise TextError(
+            printable(str(name)),
+            before.count(b"\n") + 1,
+            error.start - line_start + 1,
+            f"expected UTF-8, found the byte {content[error.start]:#04x}",
+        ) from None

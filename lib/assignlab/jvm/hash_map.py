@@ -1,0 +1,195 @@
+"""The Java behaviours that decide ties: hash codes, UTF-16 order, the walk of a HashMap.
+
+Names become small integer arrays here, once per set of names; strategies see only the arrays.
+Sources: ``java.lang.String``, ``java.util.HashMap`` and ``HashSet`` as JDK 17 runs them (newer ones
+make some copies' tables smaller, see :func:`copy_capacity`), ``TopicPartition`` and ``Uuid`` of
+kafka-clients 4.4.0.
+"""
+
+import numpy as np
+
+from assignlab.compiled import njit
+from assignlab.jvm import tree_bins
+from assignlab.jvm.names import MASK, signed
+
+# HashMap and HashSet
+
+
+@njit
+def spread(h):
+    """``HashMap.hash``: folds the high half of a hash code into the low half (Java's int)."""
+    h = np.int64(h)
+    return signed(h ^ ((h & MASK) >> 16))
+
+
+@njit
+def table_size(count, capacity):
+    """Slots of a HashMap, built with ``capacity`` slots, after ``count`` puts (load factor 3/4)."""
+    size = capacity
+    while count > size * 3 // 4:
+        size *= 2
+    return size
+
+
+def table_size_for(n: int) -> int:
+    """Initial slots of ``new HashMap(n)`` and ``new HashSet(n)``: the next power of two.
+
+    >>> [table_size_for(n) for n in (0, 1, 3, 16, 17)]
+    [1, 1, 4, 16, 32]
+    """
+    return 1 << max(n - 1, 0).bit_length()
+
+
+def copy_capacity(n: int) -> int:
+    """Initial slots of ``new HashMap(map)`` with n entries, and of ``putAll`` into a new map.
+
+    JDK 17. In newer ones (seen in 25) it is the table for n / 0.75, which is half of this where n
+    is exactly three quarters of a power of two: there the walk depends on the JDK.
+
+    >>> [copy_capacity(n) for n in (0, 1, 6, 11, 12)]
+    [16, 2, 16, 16, 32]
+    """
+    if n == 0:
+        return 16
+    return table_size_for(int(np.float32(n) / np.float32(0.75) + np.float32(1)))
+
+
+def collection_capacity(n: int) -> int:
+    """Initial slots of ``new HashSet(collection)`` with n elements (JDK 17, as above).
+
+    ``new HashSet()`` and ``addAll`` instead start with 16 and grow as they are filled.
+
+    >>> [collection_capacity(n) for n in (0, 11, 12)]
+    [16, 16, 32]
+    """
+    return table_size_for(max(int(np.float32(n) / np.float32(0.75)) + 1, 16))
+
+
+def hash_map_walk(
+    hashes: np.ndarray,
+    capacity: int = 16,
+    rank: np.ndarray | None = None,
+    newest_first: bool = False,
+    called_again: bool = False,
+) -> tuple[np.ndarray, bool]:
+    """The order in which a ``HashMap`` or ``HashSet`` walks its keys, and whether that is certain.
+
+    ``hashes``: int32[n], hash codes of n distinct keys in order of insertion; ``capacity``: slots
+    of the table when it was made (:func:`table_size_for`, :func:`copy_capacity`,
+    :func:`collection_capacity`); ``rank``: int64[n] position of every key in ``compareTo`` order,
+    None for keys that are not Comparable.
+
+    The keys came by ``put``, ``putIfAbsent``, ``add``, ``Collectors.toSet`` or ``toMap`` of two
+    functions, which append to a slot; or, ``newest_first``, by ``computeIfAbsent``, ``compute``,
+    ``merge``, ``Collectors.groupingBy`` or ``toMap`` with a merge function, which put a new key
+    in front. These also grow the table only at their next call: ``called_again`` tells whether
+    they were called once more, for a known key, after the last new one.
+
+    Returns (order int64[n]: positions in ``hashes``, slot by slot; bool: False if a crowded slot
+    was ordered by identity hash codes, so that Java itself may walk otherwise).
+    """
+    order, crowded = _walk_uncrowded(hashes, capacity, newest_first, called_again)
+    if crowded:
+        return tree_bins.walk(spread_all(hashes), rank, capacity, newest_first, called_again)
+    return order, True
+
+
+def hash_map_order(
+    hashes: np.ndarray,
+    capacity: int = 16,
+    rank: np.ndarray | None = None,
+    newest_first: bool = False,
+    called_again: bool = False,
+) -> np.ndarray:
+    """The order of :func:`hash_map_walk` alone: int64[n]."""
+    return hash_map_walk(hashes, capacity, rank, newest_first, called_again)[0]
+
+
+def hash_map_walk_without(
+    hashes: np.ndarray, removed: np.ndarray, capacity: int = 16, rank: np.ndarray | None = None
+) -> tuple[np.ndarray, bool]:
+    """:func:`hash_map_walk` of a map whose keys were put and then in part removed.
+
+    ``removed``: int64[n], positions in ``hashes`` in the order in which they were removed; in a
+    tree a removal turns the order of those that stay. The order has only the positions of these.
+    """
+    order, crowded = _walk_uncrowded(hashes, capacity, False, False)
+    if crowded:
+        gone = tuple(removed.tolist())
+        return tree_bins.walk(spread_all(hashes), rank, capacity, False, False, gone)
+    stays = np.ones(order.size, dtype=np.bool_)
+    stays[removed] = False
+    return order[stays[order]], True
+
+
+def hash_map_slots(hashes: np.ndarray, capacity: int = 16) -> int:
+    """Slots of a ``HashMap`` or ``HashSet`` into which these keys were put; it keeps them when the
+    keys are removed. A slot that gets crowded doubles a small table before it is full.
+
+    >>> [hash_map_slots(hashes) for hashes in (np.arange(10), np.arange(10) % 2, np.ones(10))]
+    [16, 16, 64]
+    """
+    spreads = spread_all(hashes)
+    if was_crowded(spreads, capacity, 8):
+        return tree_bins.slots(spreads, capacity)
+    return int(table_size(spreads.size, capacity))
+
+
+@njit
+def spread_all(hashes):
+    """:func:`spread` of every hash code: int64[n]."""
+    out = np.empty(hashes.size, dtype=np.int64)
+    for i in range(hashes.size):
+        out[i] = spread(hashes[i])
+    return out
+
+
+@njit
+def was_crowded(spreads, capacity, limit):
+    """Whether a slot held more than ``limit`` keys at any time while the table grew."""
+    n = spreads.size
+    if n <= limit:
+        return False
+    size = capacity
+    while True:
+        held = np.zeros(size, dtype=np.uint8)
+        present = min(n, size * 3 // 4 + 1)
+        for i in range(present):
+            slot = spreads[i] & (size - 1)
+            if held[slot] == limit:
+                return True
+            held[slot] += np.uint8(1)
+        if present == n:
+            return False
+        size *= 2
+
+
+@njit
+def walk_lists(spreads, size, newest_first):
+    """Walk a table of ``size`` slots in which no slot was ever crowded: int64[n].
+
+    Slot by slot, inside a slot by insertion: a resize splits slots and keeps their order.
+    """
+    n = spreads.size
+    start = np.zeros(size + 1, dtype=np.int64)
+    for i in range(n):
+        start[(spreads[i] & (size - 1)) + 1] += 1
+    for slot in range(size):
+        start[slot + 1] += start[slot]
+    order = np.empty(n, dtype=np.int64)
+    for k in range(n):
+        i = n - 1 - k if newest_first else k
+        slot = spreads[i] & (size - 1)
+        order[start[slot]] = i
+        start[slot] += 1
+    return order
+
+
+@njit
+def _walk_uncrowded(hashes, capacity, newest_first, called_again):
+    """(order, False), or (nothing of use, True) if a slot was ever crowded."""
+    spreads = spread_all(hashes)
+    if was_crowded(spreads, capacity, 7 if newest_first else 8):
+        return spreads, True
+    late = 1 if newest_first and not called_again and spreads.size > 0 else 0
+    return walk_lists(spreads, table_size(spreads.size - late, capacity), newest_first), False

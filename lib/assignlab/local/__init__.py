@@ -1,0 +1,1 @@
+"""This machine: the project's folder, files, Java, and what is missing."""

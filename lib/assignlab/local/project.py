@@ -1,0 +1,73 @@
+"""The project's folder, its commit, the versions and the cores that a run has."""
+
+import os
+import platform
+import re
+import subprocess
+from importlib import metadata
+from pathlib import Path
+
+import assignlab
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+FOLDER_VARIABLE = "ASSIGNLAB_RUN_FOLDER"
+RUN_ID_VARIABLE = "ASSIGNLAB_RUN_ID"
+OUTPUTS_VARIABLE = "ASSIGNLAB_OUTPUTS"
+
+PACKAGES = ("pyspark", "numba", "numpy", "pandas", "pyarrow", "seaborn", "matplotlib", "papermill")
+
+
+def project() -> Path:
+    """The project's folder: that of the editable installation, or else the working directory."""
+    root = Path(assignlab.__file__).resolve().parents[2]
+    return root if (root / "pyproject.toml").is_file() else Path.cwd()
+
+
+def outputs() -> Path:
+    """Where results and Spark's files go: ``ASSIGNLAB_OUTPUTS``, or ``outputs`` of the project."""
+    named = os.environ.get(OUTPUTS_VARIABLE)
+    return folder_named(named) if named else project() / "outputs"
+
+
+def run_folder() -> Path | None:
+    """The folder of the notebook's run, where the runner named one."""
+    named = os.environ.get(FOLDER_VARIABLE)
+    return folder_named(named) if named else None
+
+
+def folder_named(text: str) -> Path:
+    """The folder that a text names. Raises ValueError for a URI, which no local path can reach.
+
+    >>> folder_named("s3a://bucket/tables")
+    Traceback (most recent call last):
+    ValueError: 's3a://bucket/tables' is a URI: name a folder of this machine, or mount it as one
+    """
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", text):
+        raise ValueError(f"{text!r} is a URI: name a folder of this machine, or mount it as one")
+    return Path(text).resolve()
+
+
+def versions() -> dict[str, str]:
+    """Name -> version of what the numbers depend on: assignlab, Python and the packages used."""
+    found = {"assignlab": assignlab.__version__, "python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def git_state() -> str | None:
+    """The project's commit, with ``-dirty`` where files differ from it; None without git."""
+    command = ["git", "-C", str(project()), "describe", "--always", "--dirty", "--exclude=*"]
+    try:
+        answer = subprocess.run(command, check=False, capture_output=True, text=True, timeout=10)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return answer.stdout.strip() or None

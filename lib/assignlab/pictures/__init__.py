@@ -1,0 +1,1 @@
+"""Charts: data and axes in, axes out. The only room that draws."""

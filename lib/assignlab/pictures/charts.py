@@ -1,0 +1,449 @@
+"""The pictures of the lab: functions of a frame and an axes, which return the axes.
+
+A strategy looks the same in every chart: its look is one of its facts. No chart relies on colour
+alone.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from assignlab import assignors
+from assignlab.group.assignment import Assignment, partition_of, topic_of
+from assignlab.group.model import Group
+
+PALETTE = {
+    "blue": "#0072b2", "orange": "#d55e00", "green": "#007a5e", "purple": "#aa3377",
+    "black": "#222222", "olive": "#8a6d00", "slate": "#5566aa", "brown": "#994433",
+}  # fmt: skip
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "h", "p", "d")
+LINES = {
+    "solid": ("", "full"),
+    "dashed": ((4, 1.5), "left"),
+    "dotted": ((1, 1), "none"),
+    "dashdot": ((3, 1, 1, 1), "top"),
+    "long dashes": ((6, 2), "right"),
+    "dash dot dot": ((5, 1, 1, 1, 1, 1), "bottom"),
+}
+"""Line style -> its dashes, and the part of a marker that is filled where no line is drawn."""
+
+COLORS = tuple(PALETTE.values())
+DASHES = tuple(dashes for dashes, _ in LINES.values())
+"""Distinct on white (contrast 3:1 and more), and distinct without colour by marker and dashes."""
+
+PARTS = {
+    "stayed": ("#e3e3e3", ""),
+    "forced": ("#8c8c8c", ""),
+    "needed": ("#0072b2", "//"),
+    "by_choice": ("#5566aa", "\\\\"),
+    "avoidable": ("#d55e00", "xx"),
+    "revoked_kept": ("#aa3377", ".."),
+}
+"""The parts of a stacked bar of moves: fill and hatch."""
+
+DARKEST = 0.62
+"""Grey of the largest number of :func:`tiles`; black text stays readable on it."""
+
+
+def theme() -> None:
+    """The look of every notebook of the collection."""
+    sns.set_theme(style="whitegrid", context="notebook", font_scale=0.9)
+    plt.rcParams.update({"figure.dpi": 100, "savefig.dpi": 150, "svg.fonttype": "none"})
+    plt.rcParams.update({"svg.hashsalt": "assignlab", "legend.frameon": False})
+
+
+def look(strategy: str) -> dict:
+    """Colour, marker and dashes of a strategy, and how its marker is filled without a line.
+
+    >>> look("sticky@2.0")
+    {'color': '#5566aa', 'marker': 'o', 'dashes': (1, 1), 'fill': 'none'}
+    """
+    color, marker, line = assignors.get(strategy).look
+    dashes, fill = LINES[line]
+    return {"color": PALETTE[color], "marker": marker, "dashes": dashes, "fill": fill}
+
+
+def curves(
+    frame: pd.DataFrame,
+    x: str,
+    y: str,
+    ax: Axes,
+    low: str | None = None,
+    high: str | None = None,
+    markers: bool = True,
+) -> Axes:
+    """One line per strategy, with a band where ``low`` and ``high`` name columns.
+
+    ``frame``: columns ``strategy``, ``x``, ``y`` and the band's. ``markers``: at every point, or at
+    a few of many.
+    """
+    names = sorted(frame["strategy"].unique())
+    looks = {name: look(name) for name in names}
+    shift = dict(zip(names, _shifts(frame[y], len(names)), strict=True))
+    for name, rows in frame.groupby("strategy") if low is not None else ():
+        rows = rows.sort_values(x)
+        ax.fill_between(
+            rows[x], rows[low], rows[high], color=looks[name]["color"], alpha=0.15, lw=0
+        )
+    every = 1 if markers else max(frame[x].nunique() // 8, 1)
+    return sns.lineplot(
+        frame.assign(**{y: frame[y] + frame["strategy"].map(shift)}),
+        x=x,
+        y=y,
+        hue="strategy",
+        style="strategy",
+        hue_order=names,
+        style_order=names,
+        palette={name: looks[name]["color"] for name in names},
+        markers={name: looks[name]["marker"] for name in names},
+        dashes={name: looks[name]["dashes"] for name in names},
+        markevery=every,
+        markersize=6,
+        errorbar=None,
+        ax=ax,
+    )
+
+
+def lines(frame: pd.DataFrame, x: str, y: str, kind: str, ax: Axes) -> Axes:
+    """One line per value of the column ``kind``, which is no strategy, in the frame's order."""
+    for place, (name, rows) in enumerate(frame.groupby(kind, sort=False)):
+        ax.plot(
+            rows[x], rows[y], label=name, color=COLORS[place % len(COLORS)],
+            dashes=DASHES[place % len(DASHES)] or (None, None),
+            marker=MARKERS[place % len(MARKERS)], markevery=max(len(rows) // 8, 1), markersize=5,
+        )  # fmt: skip
+    return ax
+
+
+def _shifts(values: pd.Series, lines: int) -> np.ndarray:
+    """Tiny vertical offsets (below 1 % of the range) so that equal lines stay visible."""
+    spread = float(values.max() - values.min()) if len(values) else 0.0
+    return np.linspace(-0.5, 0.5, lines) * 0.012 * spread if lines > 1 else np.zeros(lines)
+
+
+def small_multiples(
+    rows: Sequence,
+    columns: Sequence,
+    height: float = 2.6,
+    width: float = 3.4,
+    share_y: bool = True,
+    share_x: bool = True,
+) -> tuple[Figure, np.ndarray]:
+    """A figure with one axes per pair of row and column: (figure, axes[rows, columns]).
+
+    All share x unless ``share_x`` is False; those of a row share y, unless ``share_y`` is.
+    """
+    return plt.subplots(
+        len(rows),
+        len(columns),
+        figsize=(width * len(columns) + 1.2, height * len(rows) + 0.6),
+        sharex=share_x,
+        sharey="row" if share_y else False,
+        squeeze=False,
+        layout="constrained",
+    )
+
+
+def wrapped(
+    panels: Sequence, columns: int, height: float = 2.6, width: float = 3.4
+) -> tuple[Figure, np.ndarray]:
+    """A figure with one axes per panel, in rows of at most ``columns``: (figure, axes[rows, columns]).
+
+    All share x, those of a row share y. :func:`titled` takes the axes away that are left over.
+
+    >>> wrapped(["a", "b", "c", "d", "e"], columns=3)[1].shape
+    (2, 3)
+    """
+    across = min(len(panels), columns)
+    return small_multiples(range(-(-len(panels) // across)), range(across), height, width)
+
+
+def by_system(names: Iterable[str]) -> dict[str, list[str]]:
+    """Strategies by panel, so that many stay readable: one panel for each system, in its order.
+
+    Where a system has releases that assign differently, the earlier ones have a panel of their own.
+
+    >>> by_system(["range", "metaq-default", "range@2.0", "sticky"])
+    {'Kafka consumer': ['range', 'sticky'], 'Kafka consumer, earlier': ['range@2.0'], \
+'MetaQ': ['metaq-default']}
+    """
+    panels: dict[str, list[str]] = {}
+    systems: dict[str, list[str]] = {}
+    for name in names:
+        systems.setdefault(assignors.get(name).system, []).append(name)
+    for system, found in systems.items():
+        earlier = [name for name in found if "@" in name]
+        for title, part in ((system, found), (f"{system}, earlier", earlier)):
+            kept = [name for name in part if (name in earlier) == (part is earlier)]
+            if kept:
+                panels[title] = kept
+    return panels
+
+
+def panel_rows(
+    panels: Mapping[str, Sequence[str]], columns: Sequence, width: float = 4.2
+) -> tuple[Figure, np.ndarray]:
+    """A figure with a row of axes for each panel, as high as its strategies need.
+
+    Returns (figure, axes[panels, columns]); all share x, those of a row share y.
+    """
+    heights = [len(names) + 1.2 for names in panels.values()]
+    return plt.subplots(
+        len(panels),
+        len(columns),
+        figsize=(width * len(columns) + 2.4, 0.23 * sum(heights) + 1.2),
+        height_ratios=heights,
+        sharex="col",
+        sharey="row",
+        squeeze=False,
+        layout="constrained",
+    )
+
+
+def legend_below(figure: Figure, axes: Iterable[Axes], columns: int = 4) -> None:
+    """One legend for all axes, below the figure, each label once."""
+    entries: dict[str, object] = {}
+    for ax in axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, handle)
+        if ax.get_legend() is not None:
+            ax.get_legend().remove()
+    if not entries:
+        return
+    figure.legend(
+        list(entries.values()),
+        list(entries),
+        loc="outside lower center",
+        ncols=columns,
+        fontsize="small",
+    )
+
+
+def tell_gaps(frame, ax):
+    """The gap that each bar's strategy leaves, where it is above 1, beside the bar.
+
+    ``frame``: one row per bar of :func:`stacked`, with ``count_gap`` in partitions.
+    """
+    for place, gap in enumerate(frame["count_gap"]):
+        if gap > 1:
+            text = f"gap {gap:.3g}"
+            where = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+            ax.annotate(text, (1, place), (4, 0), va="center", fontsize="x-small", **where)
+    return ax
+
+
+def stacked(frame: pd.DataFrame, parts: Sequence[str], ax: Axes, group: str = "strategy") -> Axes:
+    """Stacked horizontal bars: one bar per ``group``, one piece per column in ``parts``."""
+    places = np.arange(len(frame))
+    left = np.zeros(len(frame))
+    for part in parts:
+        fill, hatch = PARTS[part]
+        width = frame[part].to_numpy(dtype=float)
+        ax.barh(
+            places, width, left=left, color=fill, hatch=hatch, edgecolor="white",
+            label=part.replace("_", " "), height=0.7,
+        )  # fmt: skip
+        left += width
+    ax.set_yticks(places, frame[group])
+    ax.set_ylim(len(frame) - 0.5, -0.5)  # the first on top, also where axes share y
+    ax.grid(axis="y", visible=False)
+    return ax
+
+
+def ownership(group: Group, after: Assignment, ax: Axes, before: Assignment | None = None) -> Axes:
+    """Who owns what: members as rows, partitions as columns, a filled cell for each ownership.
+
+    With ``before`` (an assignment over the same members) each cell also tells kept (plain), gained
+    (hatched, "+") and lost (outlined, "-"). A partition without owner is marked in grey.
+    """
+    topics = np.argsort(group.topics.names.rank, kind="stable")
+    columns = [(int(t), p) for t in topics for p in range(max(int(group.topics.partitions[t]), 0))]
+    column = {pair: i for i, pair in enumerate(columns)}
+    now, then = _cells(after, column), _cells(before, column) if before is not None else None
+    palette = sns.color_palette("colorblind", max(len(group.members), 1))
+    for m, c in sorted(now):
+        gained = then is not None and (m, c) not in then
+        ax.add_patch(
+            plt.Rectangle(
+                (c, m), 1, 1, facecolor=palette[m], edgecolor="white", hatch="//" if gained else ""
+            )
+        )
+        if gained:
+            ax.text(c + 0.5, m + 0.5, "+", ha="center", va="center", fontweight="bold")
+    for m, c in sorted((then or set()) - now):
+        ax.add_patch(
+            plt.Rectangle((c, m), 1, 1, facecolor="white", edgecolor=palette[m], ls=":", lw=1.5)
+        )
+        ax.text(c + 0.5, m + 0.5, "−", ha="center", va="center", color=palette[m])
+    for c in sorted(set(range(len(columns))) - {c for _, c in now}):
+        ax.axvspan(c, c + 1, color="#dddddd", zorder=0)
+    sizes = np.diff(after.offsets)
+    ax.set_xlim(0, max(len(columns), 1))
+    ax.set_ylim(len(group.members), 0)
+    names = group.topics.names
+    ax.set_xticks(
+        np.arange(len(columns)) + 0.5, [f"{names[t]}p{p}" for t, p in columns],
+        rotation=90 if len(columns) > 8 else 0, fontsize="x-small",
+    )  # fmt: skip
+    ax.set_yticks(
+        np.arange(len(group.members)) + 0.5,
+        [f"{name} ({sizes[m]})" for m, name in enumerate(group.members.names)],
+    )
+    ax.set_xlabel("partition")
+    ax.set_ylabel("member (partitions)")
+    ax.grid(visible=False)
+    return ax
+
+
+def _cells(assignment: Assignment, column: dict[tuple[int, int], int]) -> set[tuple[int, int]]:
+    """(member, column) of every ownership that the picture has a column for."""
+    pairs = zip(
+        assignment.owners.tolist(),
+        topic_of(assignment.codes).tolist(),
+        partition_of(assignment.codes).tolist(),
+        strict=True,
+    )
+    return {(m, column[t, p]) for m, t, p in pairs if (t, p) in column}
+
+
+def reference(x, y, ax: Axes, label: str) -> Axes:
+    """A law or a bound beside the curves: thin, black, dotted, behind them."""
+    ax.plot(x, y, color="black", linestyle=":", linewidth=1.6, zorder=1, label=label)
+    return ax
+
+
+def counted(axes: np.ndarray, x: str, y: str) -> None:
+    """Axis titles for small multiples over a count, which starts at 0, as ``y`` does at the least."""
+    for ax in axes.flat:
+        ax.set_xlim(left=0)
+    for ax in axes[-1]:
+        ax.set_xlabel(x)
+    for ax in axes[:, 0]:
+        ax.set_ylabel(y)
+
+
+def titled(axes: np.ndarray, x: str) -> None:
+    """The title ``x`` under the lowest axes of each column; axes without content are taken away."""
+    for ax in axes.flat:
+        if not ax.has_data():
+            ax.remove()
+    for column in axes.T:
+        drawn = [ax for ax in column if ax.has_data()]
+        if drawn:
+            drawn[-1].set_xlabel(x)
+            drawn[-1].tick_params(labelbottom=True)
+
+
+def matrix(
+    frame: pd.DataFrame, rows: str, columns: str, values: str, order: Sequence[str], ax: Axes
+) -> Axes:
+    """A number for every pair of ``rows`` and ``columns``, written into its cell and shaded.
+
+    ``order``: the names on both axes; a pair without a number stays empty. Where there are numbers
+    below 0 they are red and those above blue.
+    """
+    cells = frame.pivot(index=rows, columns=columns, values=values).reindex(
+        index=order, columns=order
+    )
+    sns.heatmap(
+        cells.astype(float), annot=True, fmt=".0f", linewidths=0.5, ax=ax, cbar=False,
+        annot_kws={"fontsize": "xx-small"},
+        **({"cmap": "RdBu", "center": 0} if (cells < 0).any(axis=None) else {"cmap": "Blues"}),
+    )  # fmt: skip
+    ax.tick_params(axis="x", labelrotation=90, labelsize="x-small")
+    ax.tick_params(axis="y", labelrotation=0, labelsize="x-small")
+    return ax
+
+
+def tiles(
+    shade: pd.DataFrame, ax: Axes, text: pd.DataFrame | None = None, order: Callable = np.sqrt
+) -> Axes:
+    """Draw ``shade`` (numbers of 0 and more) as tiles, one row and column as in the frame.
+
+    ``text``: what stands in the tiles, of the same shape; the numbers themselves unless given, none
+    for 0. ``order`` bends the scale: with the square root, small numbers are told from none.
+
+    >>> ax = tiles(pd.DataFrame({"match": [4, 0], "misprint": [1, 2]}), plt.figure().subplots())
+    >>> len(ax.patches), [text.get_text() for text in ax.texts]
+    (4, ['4', '1', '2'])
+    """
+    values = order(shade.to_numpy(dtype=float))
+    top = values.max(initial=0.0) or 1.0
+    words = shade if text is None else text
+    for (row, column), value in np.ndenumerate(values):
+        grey = str(round(1 - (1 - DARKEST) * value / top, 3))
+        ax.add_patch(
+            plt.Rectangle((column, row), 1, 1, facecolor=grey, edgecolor="#888888", lw=0.8)
+        )
+        if cell := words.iat[row, column]:
+            ax.text(column + 0.5, row + 0.5, cell, ha="center", va="center", fontsize="small")
+    rows, columns = values.shape
+    ax.set_xlim(0, columns)
+    ax.set_ylim(rows, 0)
+    ax.set_xticks(np.arange(columns) + 0.5, list(shade.columns), fontsize="small")
+    ax.set_yticks(np.arange(rows) + 0.5, list(shade.index), fontsize="small")
+    ax.xaxis.tick_top()
+    ax.tick_params(length=0)
+    ax.grid(visible=False)
+    ax.spines[:].set_visible(False)
+    return ax
+
+
+def grouped(
+    frame: pd.DataFrame, x: str, y: str, ax: Axes, bars: bool = False, joined: bool = False
+) -> Axes:
+    """Points side by side: one group per value of ``x``, in it the mean of every strategy, both in
+    the frame's order.
+
+    ``bars``: with bars that hold nine tenths of the rows; ``joined``: with lines between groups.
+    """
+    groups, names = (list(dict.fromkeys(frame[column])) for column in (x, "strategy"))
+    rows = frame.groupby([x, "strategy"])[y]
+    means, low, high = (
+        part.unstack().loc[groups, names]
+        for part in (rows.mean(), rows.quantile(0.05), rows.quantile(0.95))
+    )
+    places = np.arange(len(groups))
+    for number, name in enumerate(names):
+        style, shift = look(name), 0.6 * ((number + 0.5) / len(names) - 0.5)
+        ax.plot(
+            places + shift, means[name], linestyle="-" if joined else "none", label=name, lw=1,
+            color=style["color"], marker=style["marker"], fillstyle=style["fill"], markersize=7,
+        )  # fmt: skip
+        if bars:
+            ax.vlines(places + shift, low[name], high[name], color=style["color"], lw=1)
+    ax.set_xticks(places, groups)
+    ax.set_ylabel(y)
+    if not pd.api.types.is_numeric_dtype(frame[x]):
+        ax.tick_params(axis="x", rotation=30, labelsize="x-small")
+    ax.set_ylim(bottom=0)
+    return ax
+
+
+def log_above_one(ax: Axes, most: float, label: str = "") -> Axes:
+    """A y axis from 0 to beyond ``most``, linear up to 1 so that nought can be seen, then
+    logarithmic, as its title says; no title without ``label``."""
+    ax.set_yscale("symlog", linthresh=1)
+    ax.set_ylim(-0.15, 2 * most + 1)
+    ax.yaxis.set_major_formatter("{x:,g}")
+    ax.set_ylabel(f"{label}\nlog scale above 1" if label else "")
+    return ax
+
+
+def in_words(frame: pd.DataFrame, line: str, x: str, y: str) -> str:
+    """The means that a chart shows, for its alternative text: ``y`` at every ``x``, line by line.
+
+    >>> frame = pd.DataFrame({"who": ["a", "a", "b"], "n": [1, 2, 1], "s": [0.5, 2000.0, 3.0]})
+    >>> in_words(frame, "who", "n", "s")
+    'a: 0.5 at 1, 2,000 at 2; b: 3 at 1'
+    """
+    means = frame.groupby([line, x], sort=False)[y].mean()
+    said: dict[str, list[str]] = {}
+    for (name, at), value in means.items():
+        said.setdefault(name, []).append(f"{value:{',.0f' if abs(value) >= 10 else '.2g'}} at {at}")
+    return "; ".join(f"{name}: {', '.join(points)}" for name, points in said.items())

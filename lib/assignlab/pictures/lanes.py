@@ -1,0 +1,76 @@
+"""Who owns what over time: a history and an axes to the axes."""
+
+from matplotlib.axes import Axes
+
+from assignlab.pictures.charts import COLORS
+from assignlab.timeline.engine.history import History
+from assignlab.timeline.measure import gaps, partitions_of
+from assignlab.timeline.scenario import SECOND
+
+GAP = 0.14
+"""Of a lane's height, what separates it from the next."""
+
+MARKED = ("crashed", "closed", "removed", "fatal", "lost")
+SIGNS = {"crashed": "✕", "closed": "▽", "removed": "⊘", "fatal": "✕", "lost": "⊘"}
+SIGN_MEANINGS = "✕ crashed   ▽ closed   ⊘ expelled or fenced"
+
+
+def lanes(history: History, ax: Axes, start_s: float, stop_s: float) -> Axes:
+    """Members as lanes, partitions as bars of one colour and one height in every lane.
+
+    A partition is always at the same place inside a lane, so that position tells what colour tells.
+    The lowest lane has the partitions that nobody owns. Dotted lines mark generations (or target
+    assignments), the full one what was done to the group.
+    """
+    labels = partitions_of(history)
+    names = list(history.members)
+    height = (1 - GAP) / max(len(labels), 1)
+    # In the order of partitions, for the legend has that of the bars.
+    for row in history.ownership().sort_values(["topic", "partition"]).itertuples():
+        since, until = max(row.from_ms / SECOND, start_s), min(row.to_ms / SECOND, stop_s)
+        if until > since:
+            place = labels.index((row.topic, row.partition))
+            _bar(ax, names.index(row.member), place, height, since, until, labels[place])
+    for (topic, partition), since, until in gaps(history):
+        since, until = max(since / SECOND, start_s), min(until / SECOND, stop_s)
+        if until > since:
+            place = labels.index((topic, partition))
+            ax.barh(
+                len(names) + (place + 0.5) * height, until - since, height * 0.9, left=since,
+                color="white", edgecolor="#b00020", hatch="////", lw=0.6,
+            )  # fmt: skip
+    _marks(history, ax, names, start_s, stop_s)
+    ax.set_xlim(start_s, stop_s)
+    ax.set_ylim(len(names) + 1, 0)
+    ax.set_yticks([n + (1 - GAP) / 2 for n in range(len(names) + 1)], [*names, "nobody"])
+    ax.set_xlabel("simulated time (s)")
+    ax.grid(axis="y", visible=False)
+    return ax
+
+
+def _bar(ax: Axes, lane: int, place: int, height: float, since: float, until: float, label) -> None:
+    ax.barh(
+        lane + (place + 0.5) * height, until - since, height * 0.9, left=since,
+        color=COLORS[place % len(COLORS)], hatch="" if place < len(COLORS) else "//", alpha=0.85,
+        lw=0, label=f"{label[0]}-{label[1]}",
+    )  # fmt: skip
+
+
+def _marks(history: History, ax: Axes, names: list[str], start_s: float, stop_s: float) -> None:
+    for event in history.events:
+        at = event.time_ms / SECOND
+        if not start_s <= at <= stop_s:
+            continue
+        if event.kind == "generation":
+            ax.axvline(at, color="#444444", lw=0.9, ls=":", zorder=0)
+            ax.text(
+                at, -0.06, f"{event.generation}", ha="center", va="bottom", fontsize="xx-small",
+                color="#444444",
+            )  # fmt: skip
+        elif event.kind.startswith("action"):
+            ax.axvline(at, color="black", lw=1.2, zorder=0)
+        elif event.kind in MARKED and event.member >= 0:
+            ax.text(
+                at, event.member + (1 - GAP) / 2, SIGNS[event.kind], ha="center", va="center",
+                fontsize="medium", fontweight="bold",
+            )  # fmt: skip

@@ -1,0 +1,213 @@
+"""Pictures of offsets, states and repeated records: a history or frame and an axes to the axes."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from assignlab.pictures.charts import COLORS, DASHES, MARKERS
+from assignlab.timeline.engine.history import History
+from assignlab.timeline.measure import readings, skipped, watched_frame
+from assignlab.timeline.scenario import SECOND
+
+OFFSETS = {
+    "log_end_offset": ("log end offset", "#222222", "-", 1.2),
+    "high_watermark": ("high watermark", "#8a6d00", (0, (1, 1)), 1.8),
+    "position": ("current position", "#0072b2", "-", 1.8),
+    "committed": ("last committed", "#d55e00", (0, (4, 1.5)), 2.2),
+}
+"""The four offsets of a log: label, colour, dashes, width."""
+
+HATCHES = ("", "//", "..", "xx", "--", "oo")
+STATES = ("Dead", "Empty", "PreparingRebalance", "CompletingRebalance", "Stable")
+
+
+def offsets(
+    history: History, ax: Axes, start_s: float, stop_s: float, high_watermark: bool = True
+) -> Axes:
+    """The offsets of the first watched partition over time; above them, who owns it.
+
+    ``high_watermark``: whether to draw it, too, where it can be told from the log's end.
+    """
+    rows = watched_frame(history)
+    rows = rows[rows["partition"] == rows["partition"].iloc[0]]
+    rows = rows[rows["time_ms"].between(start_s * SECOND, stop_s * SECOND)]
+    for column, (label, color, dashes, width) in OFFSETS.items():
+        if column != "high_watermark" or high_watermark:
+            values = rows[column].where(rows[column] >= 0)
+            ax.plot(
+                rows["time_ms"] / SECOND, values, color=color, ls=dashes, lw=width, label=label,
+                drawstyle="steps-post",
+            )  # fmt: skip
+    ax.set_xlim(start_s, stop_s)
+    low, high = ax.get_ylim()
+    ax.set_ylim(low, high + 0.12 * (high - low))
+    owner_strip(history, ax)
+    ax.set_xlabel("simulated time (s)")
+    ax.set_ylabel("offset (records)")
+    return ax
+
+
+def owner_strip(history: History, ax: Axes) -> Axes:
+    """Along the upper edge: who owns the first watched partition, and when nobody does."""
+    topic, partition = history.scenario.watch[0]
+    owned = history.ownership()
+    owned = owned[(owned["topic"] == topic) & (owned["partition"] == partition)]
+    left, right = ax.get_xlim()
+    place = ax.get_xaxis_transform()
+    for row in owned.itertuples():
+        start, stop = max(row.from_ms / SECOND, left), min(row.to_ms / SECOND, right)
+        if stop <= start:
+            continue
+        number = history.members.index(row.member)
+        ax.broken_barh(
+            [(start, stop - start)], (0.93, 0.07), transform=place, facecolor=COLORS[number],
+            edgecolor="white", hatch=HATCHES[number % len(HATCHES)], alpha=0.75,
+        )  # fmt: skip
+        if stop - start > 0.04 * (right - left):
+            ax.text(
+                (start + stop) / 2, 0.965, f"owner {row.member}", transform=place, ha="center",
+                va="center", fontsize="x-small", color="white", fontweight="bold",
+                bbox={"facecolor": COLORS[number], "edgecolor": "none", "pad": 1},
+            )  # fmt: skip
+    return ax
+
+
+def read_twice(history: History, ax: Axes) -> Axes:
+    """Hatch what was delivered again, from the moment on at which the second delivery began."""
+    left, right = ax.get_xlim()
+    for row in readings(history).itertuples():
+        if row.again == 0 or row.from_s > right:
+            continue
+        width = (right - left) * 0.1
+        start = min(row.from_s, right - width)
+        ax.fill_between(
+            [start, start + width], row.from_offset, row.from_offset + row.again,
+            facecolor="none", edgecolor="#aa3377", hatch="xx", lw=1.2,
+        )  # fmt: skip
+        ax.annotate(
+            f"{row.member} reads {row.again:,} again",
+            (start + 0.02 * (right - left), row.from_offset), xytext=(0, -4),
+            textcoords="offset points", va="top", fontsize="small", color="#aa3377",
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
+        )  # fmt: skip
+    return ax
+
+
+def never_read(history: History, ax: Axes) -> Axes:
+    """Mark what of the first watched partition was never delivered, where it was passed over."""
+    topic, partition = history.scenario.watch[0]
+    left, right = ax.get_xlim()
+    for row in skipped(history, topic, partition).itertuples():
+        start = row.time_ms / SECOND
+        ax.fill_between(
+            [start, start + 0.1 * (right - left)], row.from_offset, row.to_offset,
+            facecolor="none", edgecolor="#222222", hatch="....", lw=1.2,
+        )  # fmt: skip
+        ax.annotate(
+            f"{row.to_offset - row.from_offset:,} never processed",
+            (start + 0.02 * (right - left), row.from_offset), xytext=(0, -4),
+            textcoords="offset points", va="top", fontsize="small",
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
+        )  # fmt: skip
+    return ax
+
+
+def numbered(times_s: Sequence[float], ax: Axes) -> Axes:
+    """A numbered line for every step; numbers of steps close together share a place."""
+    left, right = ax.get_xlim()
+    place = ax.get_xaxis_transform()
+    groups: list[list[tuple[int, float]]] = []
+    for number, at in enumerate(times_s, start=1):
+        if not left <= at <= right:
+            continue
+        ax.axvline(at, color="grey", lw=0.8, zorder=0)
+        if groups and at - groups[-1][-1][1] < 0.035 * (right - left):
+            groups[-1].append((number, at))
+        else:
+            groups.append([(number, at)])
+    for group in groups:
+        numbers = [number for number, _ in group]
+        text = str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]}–{numbers[-1]}"
+        ax.text(
+            np.mean([at for _, at in group]), 0.02, text, transform=place, ha="center",
+            fontsize="small", bbox={"facecolor": "white", "edgecolor": "grey", "pad": 1.5},
+        )  # fmt: skip
+    return ax
+
+
+def life_line(states: pd.DataFrame, happened: pd.DataFrame, ax: Axes) -> Axes:
+    """A group's states over time, with generations below and what happened above.
+
+    ``states``: as :func:`~assignlab.timeline.measure.states` gives them; ``happened``: columns
+    ``time_s``, ``what``.
+    """
+    level = [STATES.index(state) for state in states["state"]]
+    times = [*states["from_s"], states["to_s"].iloc[-1]]
+    whole = times[-1] - times[0]
+    ax.step(times, [*level, level[-1]], where="post", color=COLORS[0], lw=2)
+    for row, height in zip(states.itertuples(), level, strict=True):
+        middle = (row.from_s + row.to_s) / 2
+        if row.generation and row.to_s - row.from_s > 0.08 * whole:
+            ax.text(middle, height + 0.12, f"generation {row.generation}", ha="center",
+                    fontsize="x-small")  # fmt: skip
+        elif row.to_s - row.from_s < 0.03 * whole:
+            ax.plot(middle, height, MARKERS[0], color=COLORS[0], ms=4)
+    said = -whole
+    for row in happened.itertuples():
+        ax.axvline(row.time_s, color="grey", lw=0.8, ls=":")
+        said = max(row.time_s, said + 0.03 * whole)  # labels keep their distance
+        ax.text(said, len(STATES) - 0.35, row.what, rotation=30, fontsize="small")
+    ax.set_yticks(range(len(STATES)), STATES)
+    ax.set_ylim(-0.4, len(STATES) - 0.4)
+    ax.set_xlim(0, times[-1])
+    ax.set_xlabel("simulated time (s)")
+    ax.set_ylabel("state of the group")
+    return ax
+
+
+def repeated_bars(frame: pd.DataFrame, group: str, kind: str, ax: Axes) -> Axes:
+    """Mean of ``repeated`` per ``group`` and ``kind``, with least and most over the seeds."""
+    groups, kinds = list(dict.fromkeys(frame[group])), list(dict.fromkeys(frame[kind]))
+    width = 0.8 / len(kinds)
+    for k, name in enumerate(kinds):
+        part = frame[frame[kind] == name].groupby(group, sort=False)["repeated"]
+        mean = part.mean().reindex(groups).to_numpy(dtype=float)
+        low = mean - part.min().reindex(groups).to_numpy(dtype=float)
+        high = part.max().reindex(groups).to_numpy(dtype=float) - mean
+        places = np.arange(len(groups)) + (k - (len(kinds) - 1) / 2) * width
+        ax.bar(
+            places, mean, width * 0.92, yerr=[low, high], label=name, color=COLORS[k],
+            hatch=HATCHES[k], edgecolor="white", error_kw={"lw": 1, "capsize": 3},
+        )  # fmt: skip
+        for x, value, above in zip(places, mean, high, strict=True):
+            digits = ",.2g" if value < 10 else ",.0f"
+            ax.annotate(
+                f"mean {value:{digits}}" if value else "0", (x, value + above), xytext=(0, 3),
+                textcoords="offset points", ha="center", fontsize="x-small",
+            )  # fmt: skip
+    ax.set_xticks(range(len(groups)), groups)
+    ax.grid(axis="x", visible=False)
+    ax.set_ylabel("records read again (mean; least to most)")
+    return ax
+
+
+def ranged(frame: pd.DataFrame, x: str, y: str, kind: str, ax: Axes, apart: float = 0.0) -> Axes:
+    """One line per value of ``kind`` with a bar from ``y``_low to ``y``_high at every point.
+
+    ``apart``: by how much of x the lines are set beside each other, so that the bars can be told.
+    """
+    names = list(dict.fromkeys(frame[kind]))
+    for place, name in enumerate(names):
+        rows = frame[frame[kind] == name].sort_values(x)
+        shift = (place - (len(names) - 1) / 2) * apart
+        # A mean may lie outside of the quantiles.
+        below, above = rows[y] - rows[f"{y}_low"], rows[f"{y}_high"] - rows[y]
+        ax.errorbar(
+            rows[x] + shift, rows[y], yerr=[below.clip(lower=0), above.clip(lower=0)],
+            label=name, color=COLORS[place % len(COLORS)], marker=MARKERS[place % len(MARKERS)],
+            dashes=DASHES[place % len(DASHES)] or (None, None), markersize=5, capsize=2,
+            elinewidth=0.8,
+        )  # fmt: skip
+    return ax

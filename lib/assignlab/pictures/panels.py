@@ -1,0 +1,34 @@
+"""Worked examples as pictures: who owns what before and after, panel by panel."""
+
+from collections.abc import Mapping
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.figure import Figure
+
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import Group
+from assignlab.pictures import charts
+
+
+def picture(
+    panels: Mapping[str, tuple[Group, Assignment] | tuple[Group, Assignment, Assignment]],
+) -> Figure:
+    """Who owns what, one panel per entry: title -> (group, after) or (group, after, before)."""
+    widest = max(int(np.maximum(g.topics.partitions, 0).sum()) for g, *_ in panels.values())
+    tallest = max(len(g.members) for g, *_ in panels.values())
+    columns = min(len(panels), 2)
+    rows = -(-len(panels) // columns)
+    figure, axes = plt.subplots(
+        rows,
+        columns,
+        figsize=(min(1.6 + 0.42 * widest, 5) * columns, (1.3 + 0.42 * tallest) * rows),
+        squeeze=False,
+        layout="constrained",
+    )
+    for ax in axes.flat[len(panels) :]:
+        ax.remove()
+    for ax, (title, (group, after, *before)) in zip(axes.flat, panels.items(), strict=False):
+        charts.ownership(group, after, ax, *before)
+        ax.set_title(title, fontsize="medium")
+    return figure

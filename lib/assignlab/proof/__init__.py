@@ -1,0 +1,1 @@
+"""The originals, asked and compared; what strategies promise, and where originals break it."""

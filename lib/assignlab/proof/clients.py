@@ -1,0 +1,273 @@
+"""Assignors of one name in different clients: the originals compared with Java's of that name.
+
+    assignlab proof clients [--histories 40] [--seed 1] [range sticky ...]
+
+Two comparisons, over the same random histories of groups (:mod:`assignlab.proof.histories`):
+
+- *On the same states.* Java's assignor lives through the histories; every client is then asked for
+  the very states that Java met, claims included. How many answers are Java's, as ordered lists and
+  as sets of partitions per member?
+- *Each on its own history.* The same events happen to every client's group, and its own answers
+  become its next claims. How many partitions does a rebalance take away from members that could
+  have kept them, and how far apart are the sizes?
+
+Some clients do not give one answer to one question. Each is asked several times, and the share of
+states with several answers is told.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from assignlab.proof.histories import Answer, Document, play
+from assignlab.proof.originals import SYSTEMS, Originals, OriginalsUnavailable, original_of
+from assignlab.proof.versions import as_lists, as_sets
+
+KINDS = ("range", "roundrobin", "sticky", "cooperative-sticky")
+ASKED = 4
+MOST_PARTITIONS = 300
+"""Histories with larger groups are left out: some originals take minutes for them."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One client's assignor beside Java's, over states with equal or with different subscriptions.
+
+    ``states``: compared; ``lists``, ``sets``: equal to Java's answer; ``threw``: errors;
+    ``several``: states with several answers. On its own history: ``steps`` rebalances without an
+    error, ``moves`` and ``gap`` summed over them; ``unread``: partitions of subscribed topics left
+    without an owner; ``astray``: partitions given to members that do not subscribe to them, or that
+    do not exist.
+    """
+
+    strategy: str
+    equal: bool
+    states: int
+    lists: int
+    sets: int
+    threw: int
+    several: int
+    steps: int
+    moves: int
+    gap: int
+    unread: int
+    astray: int
+
+
+def others(kind: str) -> list[str]:
+    """The assignors of that name in clients that are not Java, by client."""
+    return [
+        name
+        for system in SYSTEMS
+        if system.bridged
+        for name in system.strategies
+        if name == f"{system.module}-{kind}"
+    ]
+
+
+def compare(kind: str, histories: int, seed: int, originals: Originals) -> Iterator[Row]:
+    """Two rows per client, for equal and for different subscriptions; Java's own come first.
+
+    A client whose original cannot be run here has no rows.
+    """
+    numbers = [n for n in range(histories) if not too_large(kind, seed, n, originals)]
+    lived = [step for n in numbers for step in own_history(kind, kind, seed, n, originals)]
+    for name in (kind, *others(kind)):
+        try:
+            own = [step for n in numbers for step in own_history(name, kind, seed, n, originals)]
+            asked = [(document, java, answers(name, document, originals))
+                     for document, java in lived]  # fmt: skip
+        except OriginalsUnavailable:
+            continue
+        for equal in (True, False):
+            yield row(
+                name,
+                equal,
+                [entry for entry in asked if subscriptions_equal(entry[0]) == equal],
+                [entry for entry in own if subscriptions_equal(entry[0]) == equal],
+            )
+
+
+def too_large(kind: str, seed: int, number: int, originals: Originals) -> bool:
+    """Whether a history has a group with more partitions than are asked for."""
+    return any(
+        sum(topic["partitions"] for topic in document["topics"]) > MOST_PARTITIONS
+        for document, _ in own_history(kind, kind, seed, number, originals)
+    )
+
+
+def own_history(
+    name: str, kind: str, seed: int, number: int, originals: Originals
+) -> list[tuple[Document, Answer]]:
+    """The states and answers of one history whose events are those of Java's ``kind``.
+
+    Claims that no healthy group sends are left out, with all that follows them.
+    """
+    lived = []
+    for event, document, answer in play(kind, seed, number, renamed(name, originals.ask)):
+        if event == "arbitrary claims":
+            break
+        lived.append((document, answer))
+    return lived
+
+
+def renamed(name: str, ask: Callable[[Document], Answer]) -> Callable[[Document], Answer]:
+    """Asks another assignor for the same group, made plain: no racks, all names ASCII.
+
+    Most clients do not know racks, and not all sort other characters alike.
+    """
+
+    def asked(document: Document) -> Answer:
+        topics = [{"name": t["name"], "partitions": t["partitions"]} for t in document["topics"]]
+        members = [
+            {
+                field: ascii(value) if field in ("id", "instance") else value
+                for field, value in member.items()
+                if field != "rack"
+            }
+            for member in document["members"]
+        ]
+        ids = {plain["id"]: member["id"]
+               for plain, member in zip(members, document["members"], strict=True)}  # fmt: skip
+        answer = ask({**document, "strategy": name, "topics": topics, "members": members})
+        return {
+            field: value
+            if field == "error"
+            else {ids[plain]: partitions for plain, partitions in value.items()}
+            for field, value in answer.items()
+        }
+
+    return asked
+
+
+def answers(name: str, document: Document, originals: Originals) -> list[Answer]:
+    """What the assignor says when it is asked several times."""
+    ask = renamed(name, originals.ask)
+    return [ask(document) for _ in range(ASKED)]
+
+
+def row(name: str, equal: bool, asked, own) -> Row:
+    """Count."""
+    healthy = [(document, answer) for document, answer in own if "error" not in answer]
+    return Row(
+        name,
+        equal,
+        len(asked),
+        sum(as_lists(said[0]) == as_lists(java) for _, java, said in asked),
+        sum(as_sets(said[0]) == as_sets(java) for _, java, said in asked),
+        sum("error" in said[0] for _, _, said in asked),
+        sum(any(as_lists(one) != as_lists(said[0]) for one in said) for _, _, said in asked),
+        len(healthy),
+        sum(map(moves, *zip(*healthy, strict=True))) if healthy else 0,
+        sum(gap(answer) for _, answer in healthy),
+        sum(unread(document, answer) for document, answer in healthy),
+        sum(astray(document, answer) for document, answer in healthy),
+    )
+
+
+def subscriptions_equal(document: Document) -> bool:
+    """Whether all members subscribe to the same topics."""
+    return len({frozenset(member["topics"]) for member in document["members"]}) == 1
+
+
+def moves(document: Document, answer: Answer) -> int:
+    """Partitions that a member claims alone, could keep, and does not get.
+
+    >>> moves({"topics": [{"name": "t", "partitions": 2}],
+    ...        "members": [{"id": "a", "topics": ["t"], "owned": [["t", 0], ["t", 1], ["t", 7]]},
+    ...                    {"id": "b", "topics": ["t"]}]},
+    ...       {"assignment": {"a": [["t", 0]], "b": [["t", 1]]}})
+    1
+    """
+    partitions = {topic["name"]: topic["partitions"] for topic in document["topics"]}
+    claimants: dict[tuple[str, int], list[str]] = {}
+    for member in document["members"]:
+        for topic, partition in member.get("owned") or []:
+            if topic in member["topics"] and partition < partitions.get(topic, 0):
+                claimants.setdefault((topic, partition), []).append(member["id"])
+    lost = 0
+    for (topic, partition), members in claimants.items():
+        if len(members) == 1:
+            lost += [topic, partition] not in answer["assignment"][members[0]]
+    return lost
+
+
+def gap(answer: Answer) -> int:
+    """Partitions of the member with the most less those of the member with the fewest."""
+    sizes = [len(partitions) for partitions in answer["assignment"].values()]
+    return max(sizes) - min(sizes)
+
+
+def unread(document: Document, answer: Answer) -> int:
+    """Partitions of subscribed topics that nobody is given.
+
+    >>> unread({"topics": [{"name": "t", "partitions": 2}, {"name": "u", "partitions": 1}],
+    ...         "members": [{"id": "a", "topics": ["t"]}]}, {"assignment": {"a": [["t", 1]]}})
+    1
+    """
+    wanted = {topic for member in document["members"] for topic in member["topics"]}
+    given = {tuple(pair) for pairs in answer["assignment"].values() for pair in pairs}
+    there = {
+        (topic["name"], partition)
+        for topic in document["topics"]
+        if topic["name"] in wanted
+        for partition in range(topic["partitions"])
+    }
+    return len(there - given)
+
+
+def astray(document: Document, answer: Answer) -> int:
+    """Partitions that do not exist, or whose topic their member does not subscribe to.
+
+    >>> astray({"topics": [{"name": "t", "partitions": 2}],
+    ...         "members": [{"id": "a", "topics": ["t"]}]},
+    ...        {"assignment": {"a": [["t", 2], ["t", 1]]}})
+    1
+    """
+    partitions = {topic["name"]: topic["partitions"] for topic in document["topics"]}
+    return sum(
+        topic not in member["topics"] or partition >= partitions.get(topic, 0)
+        for member in document["members"]
+        for topic, partition in answer["assignment"][member["id"]]
+    )
+
+
+HEAD = """\
+| assignor | release | subscriptions | states | lists as Java | sets as Java | threw \
+| several answers | moves a step | mean gap | unread a step | astray a step |
+| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"""
+
+
+def line(found: Row) -> str:
+    """One row of the table."""
+
+    def share(count: int) -> str:
+        return f"{100 * count / found.states:.1f} %" if found.states else "-"
+
+    def mean(total: int) -> str:
+        return f"{total / found.steps:.2f}" if found.steps else "-"
+
+    sticky = found.strategy.endswith("sticky")
+    cells = (
+        found.strategy,
+        original_of(found.strategy)[1],
+        "equal" if found.equal else "different",
+        str(found.states),
+        share(found.lists),
+        share(found.sets),
+        share(found.threw),
+        share(found.several),
+        mean(found.moves) if sticky else "",
+        mean(found.gap),
+        mean(found.unread),
+        mean(found.astray),
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def main(kinds: Iterable[str], histories: int, seed: int) -> None:
+    """Print the table as Markdown."""
+    print(HEAD)
+    with Originals() as originals:
+        for kind in kinds:
+            for found in compare(kind, histories, seed, originals):
+                print(line(found), flush=True)

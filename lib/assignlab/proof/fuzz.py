@@ -1,0 +1,397 @@
+"""Fuzz: random histories through every strategy, every answer against the strategy's promises.
+
+    assignlab fuzz --assignments 100000 --seed 1
+    assignlab fuzz --strategy sticky --seed 1 --step 4711      # one state once more
+    assignlab fuzz --defects                                   # planted defects: who notices?
+
+Groups live through all kinds of events (:mod:`assignlab.proof.histories`): members come, go, crash and
+return with stale claims, topics grow, vanish and are created anew, and some claims are such as no
+healthy group sends. What an original is known to get wrong (:mod:`assignlab.proof.faults`) is counted by
+name; anything else that breaks a promise is a failure, can be played again by seed and step, and is
+cut down by hypothesis to a small group document.
+"""
+
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from random import Random
+from typing import Any
+
+from assignlab import assignors
+from assignlab.assignors.answer import answer as our_answer
+from assignlab.errors import OriginalError
+from assignlab.group import document as documents
+from assignlab.proof import defects, faults
+from assignlab.proof.histories import play
+from assignlab.proof.promises import CHECKS, Broken, broken, common_checker, promises
+from assignlab.proof.smaller import smaller
+from assignlab.proof.state import Document, Lists, State, solve
+
+STEPS = 8
+MOST_THROWN = 10
+CUT_SECONDS = 20
+SHRINK_ROUNDS = 6
+EXAMPLES = 300
+
+
+@dataclass
+class Failure:
+    """A promise broken where no fault of the original is known; ``document`` as found."""
+
+    strategy: str
+    seed: int
+    step: int
+    event: str
+    broken: Broken
+    document: Document
+
+    def command(self) -> str:
+        """Plays this state again."""
+        return f"assignlab fuzz --strategy {self.strategy} --seed {self.seed} --step {self.step}"
+
+
+@dataclass
+class Report:
+    """What was seen of one strategy."""
+
+    strategy: str
+    assignments: int = 0
+    promises: int = 0
+    thrown: int = 0
+    events: Counter = field(default_factory=Counter)
+    known: Counter = field(default_factory=Counter)
+    failures: list[Failure] = field(default_factory=list)
+
+
+def answer(document: Document) -> dict[str, Any]:
+    """Our answer, with the members' next claims where the document asks for them."""
+    group = documents.parse(document)
+    strategy = assignors.get(document["strategy"])
+    try:
+        assignment = strategy.assign(group)
+    except OriginalError as error:
+        return {"error": str(error)}
+    reply = {"assignment": strategy.render(group, assignment)}
+    if "next_generation" in document and strategy.sticky:
+        order = assignment if strategy.reclaim is None else strategy.reclaim(group, assignment)
+        reply["next_owned"] = documents.lists(group, order)
+    return reply
+
+
+def states(strategy: str, seed: int) -> Iterator[tuple[int, str, Document]]:
+    """(step, event, document) of history after history; steps count through all of them."""
+    for number in count():
+        history = play(strategy, seed, number, answer, STEPS)
+        for step, (event, document, _) in enumerate(history, number * STEPS):
+            yield step, event, document
+
+
+def state_at(strategy: str, seed: int, step: int) -> tuple[str, Document]:
+    """(event, document) of one step."""
+    history = list(play(strategy, seed, step // STEPS, answer, step % STEPS + 1))
+    event, document, _ = history[-1]
+    return event, document
+
+
+def answered(document: Document) -> tuple[State, str | None]:
+    """(the group with our answer, the exception that it is instead)."""
+    try:
+        return State(document, solve(document)), None
+    except OriginalError as error:
+        return State(document, {}), error.original
+
+
+def run(strategies: Iterable[str], assignments: int, seed: int, progress=lambda report: None):
+    """Yields a :class:`Report` per strategy; together they make at least ``assignments``."""
+    strategies = list(strategies)
+    each = -(-assignments // len(strategies))
+    for name in strategies:
+        report = Report(name, promises=len(promises(assignors.get(name))))
+        for step, event, document in states(name, seed):
+            if report.assignments >= each or report.thrown > MOST_THROWN * each:
+                break
+            _judge(report, seed, step, event, document)
+            progress(report)
+        yield report
+
+
+def _judge(report: Report, seed: int, step: int, event: str, document: Document) -> None:
+    report.events[event] += 1
+    state, thrown = answered(document)
+    if thrown is None:
+        report.assignments += 1
+        found = broken(state)
+    else:
+        report.thrown += 1
+        found = [Broken(f"throws {thrown}", "it throws")]
+    for one in found:
+        fault = faults.known(state, one.promise if thrown is None else "", thrown or "")
+        if fault is not None:
+            report.known[fault.name] += 1
+        else:
+            report.failures.append(Failure(report.strategy, seed, step, event, one, document))
+
+
+# ---- a smaller group that fails alike ----------------------------------------------------------
+
+
+def fails_alike(failure: Failure) -> Callable[[Document], bool]:
+    """Whether a document breaks the same promise, and no known fault explains it."""
+
+    promise = failure.broken.promise
+
+    def fails(document: Document) -> bool:
+        state, thrown = answered(document)
+        if thrown is not None:
+            return f"throws {thrown}" == promise and faults.known(state, throws=thrown) is None
+        if promise not in CHECKS or not broken(state, [promise]):
+            return False
+        return faults.known(state, promise) is None
+
+    return fails
+
+
+def cut(document: Document, fails: Callable[[Document], bool]) -> Document:
+    """A large document cut down part by part, as long as it fails and the time is not up."""
+    deadline = time.monotonic() + CUT_SECONDS
+    found = True
+    while found:
+        found = False
+        for candidate in smaller(document):
+            if time.monotonic() > deadline:
+                return document
+            if fails(candidate):
+                document, found = candidate, True
+                break
+    return document
+
+
+def shrunk(document: Document, fails: Callable[[Document], bool]) -> Document:
+    """The smallest group document that hypothesis finds within ``document`` and that fails too.
+
+    Groups of hundreds of parts are cut first: hypothesis tries one part after the other.
+    """
+    from hypothesis import HealthCheck, find, settings
+    from hypothesis.errors import NoSuchExample
+
+    quiet = settings(max_examples=EXAMPLES, database=None, deadline=None,
+                     suppress_health_check=list(HealthCheck))  # fmt: skip
+    document = cut(document, fails)
+    for _ in range(SHRINK_ROUNDS):
+        try:
+            found = find(_within(document), fails, settings=quiet, random=Random(0))
+        except NoSuchExample:
+            break
+        if found == document:
+            break
+        document = found
+    return document
+
+
+def _within(document: Document):
+    """Hypothesis' search space: the document with any of its parts left out, most of them rarely."""
+    from hypothesis import strategies as st
+
+    parts = sum(
+        2 + len(member["topics"]) + len(member.get("owned") or []) for member in document["members"]
+    ) + 3 * len(document["topics"])
+    drawn = st.integers(0, 4 * parts)
+
+    @st.composite
+    def documents_within(draw):
+        def kept(entries: list) -> list:
+            return [entry for entry in entries if draw(drawn)]
+
+        def number(most: int) -> int:
+            return most if draw(drawn) else draw(st.integers(0, most))
+
+        members = []
+        for member in kept(document["members"]):
+            fields = [name for name in member if name not in ("id", "topics")]
+            less = {name: member[name] for name in ["id", *kept(fields)]}
+            less["topics"] = kept(member["topics"])
+            if "owned" in less:
+                less["owned"] = kept(member["owned"])
+            if isinstance(member.get("streams"), list):
+                streams = dict(zip(member["topics"], member["streams"], strict=True))
+                less["streams"] = [streams[topic] for topic in less["topics"]]
+            members.append(less)
+        topics = []
+        for topic in kept(document["topics"]):
+            fields = [name for name in topic if name not in ("name", "partitions", "brokers")]
+            less = {name: topic[name] for name in ["name", *kept(fields)]}
+            if "brokers" in topic:
+                less["brokers"] = [[b, number(n)] for b, n in kept(topic["brokers"])]
+            else:
+                less["partitions"] = number(topic["partitions"])
+            if "racks" in less:
+                less["racks"] = topic["racks"][: less["partitions"]]
+            topics.append(less)
+        return {**document, "members": members, "topics": topics}
+
+    return documents_within()
+
+
+# ---- planted defects ---------------------------------------------------------------------------
+
+PLANTED_IN = ("range", "roundrobin", "sticky", "cooperative-sticky", "server-range",
+              "server-uniform", "metaq-default", "rocketmq-consistent-hash")  # fmt: skip
+
+
+@dataclass
+class Noticed:
+    """In how many answers a defect was planted, and how many of these each checker refused."""
+
+    planted: int = 0
+    ours: int = 0
+    common: int = 0
+    promises: Counter = field(default_factory=Counter)
+
+
+def plant(
+    names: Iterable[str] = defects.DEFECTS,
+    strategies: Iterable[str] = PLANTED_IN,
+    groups: int = 150,
+    seed: int = 1,
+) -> dict[str, Noticed]:
+    """By name of the defect, who noticed it. Only in answers that break nothing by themselves."""
+    sound = [
+        (document, lists)
+        for strategy in strategies
+        for document, lists in _sound(strategy, groups, seed)
+    ]
+    table = {}
+    for name in names:
+        noticed = table[name] = Noticed()
+        for document, lists in sound:
+            flawed = _flawed(name, document, lists)
+            if flawed is None:
+                continue
+            noticed.planted += 1
+            state = State(document, flawed, lambda d, name=name: _answered(name, d))
+            found = broken(state)
+            noticed.ours += bool(found)
+            noticed.promises.update(one.promise for one in found)
+            noticed.common += common_checker(state) is not None
+    return table
+
+
+def _sound(strategy: str, groups: int, seed: int) -> Iterator[tuple[Document, Lists]]:
+    """Groups of the fuzz in which the strategy keeps its promises, and its lists."""
+    found = 0
+    for _, _, document in states(strategy, seed):
+        if found == groups:
+            return
+        state, thrown = answered(document)
+        if thrown is None and not broken(state):
+            found += 1
+            yield document, state.lists
+
+
+def _flawed(name: str, document: Document, lists: Lists) -> Lists | None:
+    """The flawed lists; None where the defect has no place, or changes only the order of a set."""
+    flawed = defects.flawed(name, document, lists)
+    if flawed is not None and assignors.get(document["strategy"]).protocol == "server":
+        ordered = {member: sorted(given) for member, given in flawed.items()}
+        if ordered == {member: sorted(given) for member, given in lists.items()}:
+            return None
+    return flawed
+
+
+def _answered(name: str, document: Document) -> Lists:
+    lists = solve(document)
+    return _flawed(name, document, lists) or lists
+
+
+def defects_table(table: dict[str, Noticed]) -> str:
+    """Defect, how often planted, how often refused by our promises and by the shared checker."""
+    lines = ["| planted defect | what it does | planted | ours | shared checker | noticed by |",
+             "| --- | --- | ---: | ---: | ---: | --- |"]  # fmt: skip
+    for name, noticed in table.items():
+        by = ", ".join(promise for promise, _ in noticed.promises.most_common(2))
+        lines.append(
+            f"| {name} | {defects.DEFECTS[name].meaning} | {noticed.planted} "
+            f"| {_percent(noticed.ours, noticed.planted)} "
+            f"| {_percent(noticed.common, noticed.planted)} | {by} |"
+        )
+    return "\n".join(lines)
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.0f} %" if whole else "-"
+
+
+def table(reports: Iterable[Report]) -> str:
+    """One row per strategy, as Markdown."""
+    lines = ["| strategy | assignments | promises | exceptions | known breaches | failures |",
+             "| --- | ---: | ---: | ---: | ---: | ---: |"]  # fmt: skip
+    for r in reports:
+        counts = (r.assignments, r.promises, r.thrown, sum(r.known.values()), len(r.failures))
+        lines.append(f"| {r.strategy} | " + " | ".join(map(str, counts)) + " |")
+    return "\n".join(lines)
+
+
+# ---- the command -------------------------------------------------------------------------------
+
+SHOWN = 5
+
+
+def show(names: list[str], assignments: int, seed: int, say: Callable[[str], None]) -> int:
+    """Run, tell the tables and the first failures, cut down; 1 if there were any, else 0."""
+
+    def progress(report: Report) -> None:
+        done = report.assignments + report.thrown
+        if sys.stderr.isatty() and done % 100 == 0:
+            print(f"\r{report.strategy}: {done}", end="\033[K", file=sys.stderr, flush=True)
+
+    reports = list(run(names, assignments, seed, progress))
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr)
+    say(table(reports))
+    say(f"\nassignments: {sum(report.assignments for report in reports)}, "
+        f"exceptions of the originals: {sum(report.thrown for report in reports)}")  # fmt: skip
+    for title, counts in (
+        ("event", sum((report.events for report in reports), Counter())),
+        ("known fault of the originals", sum((report.known for report in reports), Counter())),
+    ):
+        say(f"\n| {title} | times |\n| --- | ---: |")
+        for name, times in counts.most_common():
+            say(f"| {name} | {times} |")
+    failures = [failure for report in reports for failure in report.failures]
+    seen = set()
+    for failure in failures:
+        key = failure.strategy, failure.broken.promise
+        if key not in seen and len(seen) < SHOWN:
+            seen.add(key)
+            say(told(failure))
+    return 1 if failures else 0
+
+
+def show_step(strategy: str, seed: int, step: int, say: Callable[[str], None]) -> int:
+    """Play one state again and tell all about it; 1 if it is a failure, else 0."""
+    event, document = state_at(strategy, seed, step)
+    report = Report(strategy)
+    _judge(report, seed, step, event, document)
+    say(f"{event}\n{json.dumps(document)}\n{json.dumps(our_answer(document))}")
+    for name in report.known:
+        say(f"known fault of the original: {name}")
+    for failure in report.failures:
+        say(told(failure))
+    if not report.failures:
+        say("no promise is broken that the original keeps")
+    return 1 if report.failures else 0
+
+
+def told(failure: Failure) -> str:
+    """A failure as lines to read, to play again and to paste."""
+    document = shrunk(failure.document, fails_alike(failure))
+    return "\n".join((
+        f"\n{failure.strategy} breaks {failure.broken.promise}: {failure.broken.reason}",
+        f"  {failure.event}; again: {failure.command()}",
+        f"  smallest: {json.dumps(document)}",
+        f"  answer:   {json.dumps(our_answer(document))}",
+    ))  # fmt: skip

@@ -1,0 +1,339 @@
+"""The originals, run from their published jars: the Python side of the Maven project ``oracle/``.
+
+One JVM per release, kept alive, asked one JSON line at a time. Maven builds the project and fetches
+the jars on first use; where it cannot, :class:`OriginalsUnavailable` says why. Clients that are not
+Java have a program in their own language instead (:mod:`assignlab.proof.bridges`).
+
+    with Originals() as originals:
+        originals.ask({"strategy": "sticky@2.0", "members": [...], "topics": [...]})
+"""
+
+import fcntl
+import json
+import os
+import selectors
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from assignlab import assignors
+from assignlab.assignors.strategy import Strategy
+from assignlab.errors import AssignlabError
+from assignlab.proof import bridges
+
+PROJECT = Path(__file__).resolve().parents[3] / "oracle"
+BUILD_SECONDS = 600
+ANSWER_SECONDS = 60
+
+
+class OriginalsUnavailable(AssignlabError):
+    """The originals cannot be run here: none is known, no JDK, no Maven, the jars cannot be had."""
+
+
+class OriginalTimedOut(RuntimeError):
+    """The original gave no answer in the time allowed; its JVM has been ended."""
+
+
+class OriginalDied(RuntimeError):
+    """The JVM ended in the middle of the conversation."""
+
+
+@dataclass(frozen=True)
+class System:
+    """One module of ``oracle/``: answers for the strategies whose ``original`` is its ``artifact``.
+
+    ``release``: the only one that it runs; None for any that Maven has. ``fetched``: what is put on
+    the class path in that release; the rest is brought by the module's own pom. ``between``:
+    releases that are compared (:mod:`assignlab.proof.versions`) beside the strategies' own.
+    ``others``: assignors that it answers for and that are no strategies here. ``bridged``: no JVM,
+    but the client's bridge in ``oracle/clients/``.
+    """
+
+    module: str
+    main: str
+    artifact: str = ""
+    release: str | None = None
+    between: tuple[str, ...] = ()
+    fetched: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    bridged: bool = False
+
+    @property
+    def strategies(self) -> tuple[str, ...]:
+        """The names of all assignors that it answers for, those of ours first."""
+        ours = assignors.strategies().values()
+        return (*(s.name for s in ours if system_of(s) is self), *self.others)
+
+
+def client(name: str, release: str, *others: str) -> System:
+    """A client that is not Java."""
+    return System(name, name, name, release, others=others, bridged=True)
+
+
+SYSTEMS = (
+    System(
+        module="kafka-clients",
+        main="assignlab.oracle.kafka.KafkaClients",
+        artifact="kafka-clients",
+        between=("3.3.2", "3.6.2", "3.7.1", "3.8.1", "3.9.2", "4.0.2", "4.1.2", "4.2.2", "4.3.0"),
+        fetched=("org.apache.kafka:kafka-clients",),
+    ),
+    System(
+        module="kafka-server",
+        main="assignlab.oracle.kafkaserver.KafkaServer",
+        artifact="kafka-group-coordinator",
+        release="4.4.0",
+    ),
+    System(
+        module="kafka-server",
+        main="assignlab.oracle.kafkaserver.EarlierRelease",
+        artifact="kafka-group-coordinator",
+        between=("4.2.2", "4.3.0"),
+        # Of the second, TopicIdPartition.hashCode decides ties, and is another one since 4.1.
+        fetched=(
+            "org.apache.kafka:kafka-group-coordinator",
+            "org.apache.kafka:kafka-server-common",
+        ),
+    ),
+    System("kafka-0-8", "assignlab.oracle.kafka08.Kafka08", "kafka_2.11", "0.8.2.2"),
+    System("metaq", "assignlab.oracle.metaq.MetaQ", "metamorphosis-client", "1.4.6.2"),
+    System("rocketmq", "assignlab.oracle.rocketmq.RocketMQ", "rocketmq-client", "5.3.3"),
+    client("franz-go", "1.22.2", "franz-go-sticky", "franz-go-cooperative-sticky"),
+    client("kafka-go", "0.4.51"),
+    client("kafka-python", "3.0.12"),
+    client("kafkajs", "2.2.4"),
+    client("librdkafka", "2.15.1"),
+    client("sarama", "1.61.1", "sarama-sticky", "sarama-cooperative-sticky"),
+)
+
+
+def system_of(strategy: Strategy) -> System | None:
+    """The system that answers for a strategy; None where none does."""
+    artifact, _, release = strategy.original.partition(":")
+    found = (s for s in SYSTEMS if s.artifact == artifact and s.release in (None, release))
+    return next(found, None)
+
+
+def original_of(name: str) -> tuple[System, str]:
+    """The system and the release that answer for a name; OriginalsUnavailable where none does."""
+    for system in SYSTEMS:
+        if name in system.others:
+            return system, system.release
+    strategy = assignors.strategies().get(name)
+    system = strategy and system_of(strategy)
+    if system is None:
+        raise OriginalsUnavailable(f"no original is known for strategy {name!r}")
+    return system, strategy.original.partition(":")[2]
+
+
+def has_original(strategy: str) -> bool:
+    """Whether a strategy's original can be asked (where Java and Maven are there)."""
+    try:
+        original_of(strategy)
+    except OriginalsUnavailable:
+        return False
+    return True
+
+
+def known() -> list[str]:
+    """The names of the strategies that have an original."""
+    return [name for name in assignors.names() if has_original(name)]
+
+
+def classpath(system: System, release: str) -> str:
+    """Class path of one release; builds the module and fetches the release where need be."""
+    if not PROJECT.is_dir():
+        raise OriginalsUnavailable("the folder oracle/ is only in a checkout of the project")
+    target = PROJECT / system.module / "target"
+    jar = target / f"oracle-{system.module}-1.jar"
+    entries = [str(jar)]
+    with _one_build_at_a_time():
+        if not jar.exists() or jar.stat().st_mtime < _newest_source(system.module):
+            _maven("-f", str(PROJECT / "pom.xml"), "-pl", system.module, "-am", "package")
+        for artifact in system.fetched:
+            name = artifact.split(":")[1]
+            original = target / "releases" / f"{name}-{release}.jar"
+            if not original.exists():
+                _maven(
+                    "-f",
+                    str(PROJECT / "common" / "pom.xml"),
+                    "dependency:copy",
+                    f"-Dartifact={artifact}:{release}",
+                    f"-DoutputDirectory={original.parent}",
+                )
+            entries.append(str(original))
+    # The release comes first: where the module is built against the newest, that is there as well.
+    entries.append(str(target / "lib" / "*"))
+    return os.pathsep.join(entries)
+
+
+@contextmanager
+def _one_build_at_a_time() -> Iterator[None]:
+    """Test runs side by side must not build into the same folder at once."""
+    lock = PROJECT / "target" / "lock"
+    lock.parent.mkdir(exist_ok=True)
+    with lock.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+
+
+def _newest_source(module: str) -> float:
+    files = [PROJECT / "pom.xml"]
+    for folder in ("common", module):
+        files.append(PROJECT / folder / "pom.xml")
+        files.extend((PROJECT / folder / "src").rglob("*.java"))
+    return max(file.stat().st_mtime for file in files)
+
+
+def _maven(*arguments: str) -> None:
+    """Maven without the network first: what is already there answers in a fraction of the time."""
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise OriginalsUnavailable("Maven (mvn) is not on the PATH; it fetches the originals' jars")
+    for mode in (["-o"], []):
+        try:
+            done = subprocess.run(
+                [maven, "-q", "-B", *mode, *arguments],
+                capture_output=True,
+                text=True,
+                timeout=BUILD_SECONDS,
+                check=False,
+                stdin=subprocess.DEVNULL,
+            )
+        except subprocess.TimeoutExpired as expired:
+            raise OriginalsUnavailable(f"Maven took more than {BUILD_SECONDS} s") from expired
+        if done.returncode == 0:
+            return
+    errors = [line for line in done.stdout.splitlines() if "ERROR" in line]
+    raise OriginalsUnavailable(f"Maven failed: {errors[0] if errors else done.stderr.strip()}")
+
+
+def java() -> str:
+    """The java command: of JAVA_HOME, or on the PATH."""
+    home = os.environ.get("JAVA_HOME")
+    found = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    if not found or not Path(found).exists():
+        raise OriginalsUnavailable("no Java 17 or later on the PATH")
+    return found
+
+
+def bridge(system: System, release: str) -> list[str]:
+    """The command line of a client's bridge; builds it where need be."""
+    if not PROJECT.is_dir():
+        raise OriginalsUnavailable("the folder oracle/ is only in a checkout of the project")
+    with _one_build_at_a_time():
+        try:
+            return bridges.command(system.module, release, PROJECT)
+        except bridges.BridgeFailed as failed:
+            raise OriginalsUnavailable(f"{system.module}: {failed}") from failed
+
+
+class Original:
+    """One JVM, or bridge, that runs one release; ask it one document at a time."""
+
+    def __init__(self, system: System, release: str, java_options: tuple[str, ...] = ()):
+        if system.bridged:
+            self.command = bridge(system, release)
+        else:
+            options = java_options or ("-Xmx1g", "-XX:+UseSerialGC")
+            self.command = [java(), *options, "-cp", classpath(system, release), system.main]
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115, closed with the process
+        self._process = subprocess.Popen(
+            self.command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            bufsize=0,
+        )
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._process.stdout, selectors.EVENT_READ)
+        self._unread = bytearray()
+
+    def ask(self, request: dict[str, Any], seconds: float = ANSWER_SECONDS) -> dict[str, Any]:
+        """The answer to one document or request.
+
+        Raises :class:`OriginalTimedOut` after ``seconds``, :class:`OriginalDied` if the JVM ended;
+        an exception of the original comes back as ``{"error": "<class>: <message>"}``.
+        """
+        line = json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+        try:
+            view = memoryview(line)
+            while view:
+                view = view[self._process.stdin.write(view) :]
+            # A reason that C cuts off may end in the middle of a character.
+            return json.loads(self._line(time.monotonic() + seconds).decode(errors="replace"))
+        except BrokenPipeError:
+            raise self._died() from None
+
+    def _line(self, deadline: float) -> bytes:
+        searched = 0
+        while (end := self._unread.find(b"\n", searched)) < 0:
+            searched = len(self._unread)
+            if not self._selector.select(max(0.0, deadline - time.monotonic())):
+                self.close()
+                raise OriginalTimedOut(f"no answer from {self.command[-1]} in time")
+            chunk = os.read(self._process.stdout.fileno(), 1 << 20)
+            if not chunk:
+                raise self._died()
+            self._unread += chunk
+        line = bytes(self._unread[:end])
+        del self._unread[: end + 1]
+        return line
+
+    def _died(self) -> OriginalDied:
+        code = self._process.wait()
+        self._errors.seek(0)
+        said = self._errors.read().decode(errors="replace").strip()
+        self.close()
+        return OriginalDied(f"{self.command[-1]} ended with code {code}: {said[-500:]}")
+
+    def close(self) -> None:
+        """Ends the JVM."""
+        self._selector.close()
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout, self._errors):
+            stream.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised) -> None:
+        self.close()
+
+
+@dataclass
+class Originals:
+    """The JVMs of all releases asked so far, each started when first needed."""
+
+    running: dict[tuple[str, str], Original] = field(default_factory=dict)
+
+    def ask(self, document: dict[str, Any], seconds: float = ANSWER_SECONDS) -> dict[str, Any]:
+        """The original's answer; the document's ``strategy`` says which original."""
+        system, release = original_of(document["strategy"])
+        key = (system.module, release)
+        if key not in self.running:
+            self.running[key] = Original(system, release)
+        try:
+            return self.running[key].ask(document, seconds)
+        except (OriginalTimedOut, OriginalDied):
+            del self.running[key]
+            raise
+
+    def close(self) -> None:
+        for original in self.running.values():
+            original.close()
+        self.running.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised) -> None:
+        self.close()

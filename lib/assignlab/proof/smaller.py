@@ -1,0 +1,66 @@
+"""Smaller groups that still show a difference: the steps of shrinking."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from assignlab.proof.histories import Document
+
+
+def smaller(document: Document) -> Iterator[Document]:
+    """Documents that are one step smaller, the largest steps first."""
+
+    def with_(key: str, index: int, entry: dict) -> Document:
+        entries = list(document[key])
+        entries[index] = entry
+        return {**document, key: entries}
+
+    members, topics = document["members"], document["topics"]
+    for key in ("members", "topics"):
+        for part in _parts(len(document[key])):
+            yield {**document, key: document[key][: part.start] + document[key][part.stop :]}
+    for i, member in enumerate(members):
+        for name in ("owned", "generation", "sub_generation", "instance", "rack", "streams"):
+            if name in member:
+                yield with_("members", i, _without(member, name))
+    for i, topic in enumerate(topics):
+        if "racks" in topic:
+            yield with_("topics", i, _without(topic, "racks"))
+        for part in _parts(len(topic.get("brokers", []))):
+            kept = topic["brokers"][: part.start] + topic["brokers"][part.stop :]
+            yield with_("topics", i, {**topic, "brokers": kept})
+        for b, (broker, partitions) in enumerate(topic.get("brokers", [])):
+            for count in _fewer(partitions):
+                brokers = list(topic["brokers"])
+                brokers[b] = [broker, count]
+                yield with_("topics", i, {**topic, "brokers": brokers})
+        for count in _fewer(topic.get("partitions", 0)):
+            changed = {**topic, "partitions": count}
+            if "racks" in topic:
+                changed["racks"] = topic["racks"][:count]
+            yield with_("topics", i, changed)
+    for i, member in enumerate(members):
+        for name in ("owned", "topics"):
+            entries = member.get(name) or []
+            for part in _parts(len(entries)):
+                changed = {**member, name: entries[: part.start] + entries[part.stop :]}
+                if name == "topics" and isinstance(member.get("streams"), list):
+                    streams = member["streams"]
+                    changed["streams"] = streams[: part.start] + streams[part.stop :]
+                yield with_("members", i, changed)
+
+
+def _without(entry: dict[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in entry.items() if key != name}
+
+
+def _fewer(count: int) -> list[int]:
+    return sorted({0, count // 2, count - 1} - {count, -1})
+
+
+def _parts(length: int) -> Iterator[range]:
+    """Halves first, then single entries."""
+    if length > 3:
+        yield range(length // 2)
+        yield range(length // 2, length)
+    for i in range(length):
+        yield range(i, i + 1)

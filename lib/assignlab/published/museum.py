@@ -1,0 +1,414 @@
+"""What is wrong with an answer, the smallest group that shows it, and what a correct answer is.
+
+:func:`faults` looks at a group document and an answer, whoever gave it. :func:`smallest` cuts a
+document down until nothing can be left out without losing the fault. :func:`correct` finds the best
+answer by trying all of them, which is possible because the groups are so small.
+
+``published/data/exhibits.yaml`` holds the groups, each with the name of its fault in
+:mod:`assignlab.proof.faults`; ``published/data/exhibits.jsonl`` what every release of the original answered,
+so that the museum needs no Java:
+
+    assignlab proof museum --record    # ask all releases anew, and try every smaller group
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from assignlab import assignors
+from assignlab.assignors.answer import answer
+from assignlab.assignors.strategy import version
+from assignlab.errors import AssignlabError, UnknownName
+from assignlab.group import document as documents
+from assignlab.group.assignment import Assignment, code
+from assignlab.group.model import Group
+from assignlab.local.files import write_lines
+from assignlab.proof import faults as known_faults
+from assignlab.proof.originals import (
+    SYSTEMS,
+    Original,
+    Originals,
+    System,
+    has_original,
+    original_of,
+)
+from assignlab.proof.verify import Answer, Document, error_class
+from assignlab.proof.versions import releases
+from assignlab.published.diagnosis import KEEPS, correct, faults, first_cut
+from assignlab.published.notation import PUBLISHED, described, group_text, lists
+
+EXHIBITS = PUBLISHED / "exhibits.yaml"
+NOT_ON_SHOW = PUBLISHED / "not_on_show.yaml"
+ANSWERS = PUBLISHED / "exhibits.jsonl"
+CLIENT_ANSWERS = PUBLISHED / "exhibits_clients.jsonl"
+CLIENT_ASKED = 40
+
+
+# ---- exhibits ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """One fault: the group that shows it, what it breaks, where it was reported, what happens.
+    ``known``: its name in :mod:`assignlab.proof.faults`, "" for what the strategy never promised."""
+
+    name: str
+    known: str
+    number: str
+    strategy: str
+    fault: str
+    keeps: tuple[str, ...]
+    document: Document
+    told: str
+
+    def shows(self, document: Document, ask: Callable[[Document], Answer]) -> bool:
+        """Whether a group shows this fault and is one that counts."""
+        return all(KEEPS[name](document) for name in self.keeps) and self.fault in faults(
+            document, ask(document)
+        )
+
+
+@cache
+def exhibits() -> dict[str, Exhibit]:
+    """All exhibits by name, in the order of the file."""
+    entries = yaml.safe_load(EXHIBITS.read_text(encoding="utf-8"))
+    return {
+        entry["name"]: Exhibit(
+            **{field: entry[field] for field in ("name", "strategy", "fault", "told")},
+            known=entry.get("known", ""),
+            number=known_faults.of_name(entry["known"]).number if "known" in entry else entry["number"],
+            keeps=tuple(entry.get("keeps", ())),
+            document={
+                "strategy": entry["strategy"], **described(entry), **entry.get("options", {})
+            },
+        )
+        for entry in entries
+    }  # fmt: skip
+
+
+@cache
+def recorded() -> dict[str, dict[str, Answer]]:
+    """Exhibit -> release -> what the original answered, oldest release first."""
+    found: dict[str, dict[str, Answer]] = {}
+    for line in ANSWERS.read_text(encoding="utf-8").splitlines():
+        entry = json.loads(line)
+        found.setdefault(entry["exhibit"], {})[entry["release"]] = entry["answer"]
+    return found
+
+
+def record() -> Iterator[dict[str, Any]]:
+    """Asks every release that has the strategy about every exhibit.
+
+    Raises :class:`NotMinimal` where a smaller group shows the fault in the newest release that has
+    it, and ValueError where no release has it.
+    """
+    answers: dict[tuple[str, str], Answer] = {}
+    for system, release, shown in _by_release():
+        with Original(system, release) as original:
+            for exhibit in shown:
+                answers[exhibit.name, release] = settled(original.ask(exhibit.document))
+    for exhibit in exhibits().values():
+        having = [
+            (system, release)
+            for system, release in releases(exhibit.strategy)
+            if exhibit.fault in faults(exhibit.document, answers[exhibit.name, release])
+        ]
+        if not having:
+            raise ValueError(f"{exhibit.name}: no release has this fault")
+        with Original(*having[-1]) as original:
+            cut = first_cut(exhibit.document, lambda d, e=exhibit, o=original: e.shows(d, o.ask))
+        if cut is not None:
+            raise NotMinimal(exhibit, cut)
+        for _, release in releases(exhibit.strategy):
+            yield {
+                "exhibit": exhibit.name,
+                "release": release,
+                "answer": answers[exhibit.name, release],
+            }
+
+
+def record_clients(originals: Originals) -> Iterator[dict[str, Any]]:
+    """Asks the sticky assignors of clients that are not Java about the exhibits of Java's.
+
+    Each is asked ``CLIENT_ASKED`` times, since some walk maps in an order drawn anew every time.
+    """
+    for exhibit in exhibits().values():
+        for client in (system.module for system in SYSTEMS if system.bridged):
+            strategy = client_strategy(client, exhibit)
+            if strategy is not None:
+                document = {**exhibit.document, "strategy": strategy}
+                given = [settled(originals.ask(document)) for _ in range(CLIENT_ASKED)]
+                yield {
+                    "exhibit": exhibit.name,
+                    "strategy": strategy,
+                    "client": f"{client} {original_of(strategy)[1]}",
+                    "answers": [json.loads(text) for text in sorted(set(map(json.dumps, given)))],
+                }
+
+
+def client_strategy(client: str, exhibit: Exhibit) -> str | None:
+    """The client's assignor of that name; None where it has none, or where the group would be
+    another one to it: its cooperative members send generations in the subscription only."""
+    strategy = f"{client}-{exhibit.strategy}"
+    unread = exhibit.strategy == "cooperative-sticky" and "dated" in exhibit.keeps
+    return strategy if has_original(strategy) and not unread else None
+
+
+@cache
+def recorded_clients() -> tuple[dict[str, Any], ...]:
+    """What other clients' assignors answered: exhibit, strategy, client with release, answers."""
+    return tuple(map(json.loads, CLIENT_ANSWERS.read_text(encoding="utf-8").splitlines()))
+
+
+def _by_release() -> list[tuple[System, str, list[Exhibit]]]:
+    """Every release once, so that one JVM will do, and what it is asked."""
+    found: dict[tuple[str, str], tuple[System, list[Exhibit]]] = {}
+    for exhibit in exhibits().values():
+        for system, release in releases(exhibit.strategy):
+            found.setdefault((system.main, release), (system, []))[1].append(exhibit)
+    return [(system, release, shown) for (_, release), (system, shown) in found.items()]
+
+
+def settled(answer: Answer) -> Answer:
+    """An answer as it is recorded: lists, or the class of the exception."""
+    if "error" in answer:
+        return {"error": error_class(answer)}
+    return {name: answer[name] for name in ("assignment", "hash_ties") if name in answer}
+
+
+class NotMinimal(AssignlabError):
+    """A smaller group shows the fault of an exhibit."""
+
+    def __init__(self, exhibit: Exhibit, cut: Document):
+        super().__init__(f"{exhibit.name}: {json.dumps(cut)} shows {exhibit.fault!r} too")
+
+
+# ---- tables --------------------------------------------------------------------------------------
+
+
+def strategy_of(base: str, release: str) -> str | None:
+    """Our strategy for a release of an original; None where there is none."""
+    for strategy in assignors.strategies().values():
+        first, last = version(strategy.first), version(strategy.last)
+        if strategy.base == base and first <= version(release) <= last:
+            return strategy.name
+    return None
+
+
+def ours(exhibit: Exhibit, release: str) -> Answer | None:
+    """What our strategy of that release answers; None where there is none."""
+    name = strategy_of(exhibit.strategy, release)
+    return None if name is None else settled(answer(exhibit.document, name))
+
+
+def table() -> pd.DataFrame:
+    """One row per exhibit and release: the original's answer (recorded), its faults, and ours."""
+    rows = []
+    for name, answers in recorded().items():
+        exhibit = exhibits()[name]
+        for release, given in answers.items():
+            mine = ours(exhibit, release)
+            found = faults(exhibit.document, given)
+            rows.append((
+                name, exhibit.strategy, release, text(exhibit, given), ", ".join(found),
+                exhibit.fault in found, "" if mine is None else text(exhibit, mine),
+            ))  # fmt: skip
+    return pd.DataFrame(
+        rows,
+        columns=["exhibit", "strategy", "release", "original", "faults", "has it", "ours"],
+    )
+
+
+def catalogue() -> pd.DataFrame:
+    """One row per exhibit: the group, the original's answer in the newest release that has the
+    fault, the correct answer, and the releases that have it."""
+    rows = []
+    for name, exhibit in exhibits().items():
+        answers = recorded()[name]
+        having = [r for r, a in answers.items() if exhibit.fault in faults(exhibit.document, a)]
+        rows.append((
+            name, exhibit.known, exhibit.number, exhibit.strategy, group_text(exhibit.document),
+            text(exhibit, answers[having[-1]]), exhibit.fault,
+            text(exhibit, correct(exhibit.document)), spans(having, list(answers)), exhibit.told,
+        ))  # fmt: skip
+    return pd.DataFrame(
+        rows,
+        columns=["exhibit", "known as", "number", "strategy", "group", "original", "fault",
+                 "correct", "releases", "what happens"],
+    )  # fmt: skip
+
+
+def not_on_show() -> pd.DataFrame:
+    """Reported faults that are no exhibit: number, fault, why."""
+    return pd.DataFrame(yaml.safe_load(NOT_ON_SHOW.read_text(encoding="utf-8")))
+
+
+def text(exhibit: Exhibit, answer: Answer) -> str:
+    """An answer in a line."""
+    return error_class(answer) if "error" in answer else lists(exhibit.document, answer)
+
+
+def spans(having: list[str], axis: list[str]) -> str:
+    """Releases as spans of the axis.
+
+    >>> spans(["2", "3", "5"], ["1", "2", "3", "4", "5"])
+    '2 to 3, 5'
+    """
+    runs: list[list[str]] = []
+    for release in axis:
+        if release in having:
+            if not runs or axis[axis.index(release) - 1] not in having:
+                runs.append([])
+            runs[-1].append(release)
+    return ", ".join(run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs)
+
+
+MARKS = {
+    "no such partition": "gone", "not subscribed": "guest", "owned twice": "twice",
+    "no owner": "lost", "older claim wins": "older", "given too early": "early",
+    "withheld": "held", "needless move": "moved", "uneven": "uneven", "topic on one": "topic",
+}  # fmt: skip
+
+
+def mark(fault: str) -> str:
+    """A fault in a word that fits a tile; exceptions by the capitals of their class.
+
+    >>> mark("NullPointerException"), mark("owned twice")
+    ('NPE', 'twice')
+    """
+    return MARKS.get(fault) or "".join(letter for letter in fault if letter.isupper())
+
+
+def matrix(strategies: Iterable[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Exhibits of these strategies against releases: (shade, text).
+
+    Shade 2 and the mark of the fault where a release has it; shade 1 and the mark in brackets where
+    it does something else that is wrong; "-" where it does not have the strategy; nothing where
+    the answer is sound.
+    """
+    shown = [e for e in exhibits().values() if e.strategy in set(strategies)]
+    axis = sorted({r for e in shown for r in recorded()[e.name]}, key=version)
+    shade = pd.DataFrame(0, index=[e.name for e in shown], columns=axis)
+    words = pd.DataFrame("", index=shade.index, columns=axis)
+    for exhibit in shown:
+        for release in axis:
+            answer = recorded()[exhibit.name].get(release)
+            if answer is None:
+                words.loc[exhibit.name, release] = "-"
+                continue
+            found = faults(exhibit.document, answer)
+            if exhibit.fault in found:
+                shade.loc[exhibit.name, release] = 2
+                words.loc[exhibit.name, release] = mark(exhibit.fault)
+            elif found:
+                shade.loc[exhibit.name, release] = 1
+                words.loc[exhibit.name, release] = f"({mark(found[0])})"
+    return shade, words
+
+
+def client_matrix() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Exhibits against other clients, as :func:`matrix` has them; any of several answers counts."""
+    names = list(dict.fromkeys(entry["exhibit"] for entry in recorded_clients()))
+    clients = sorted({entry["client"] for entry in recorded_clients()})
+    shade = pd.DataFrame(0, index=names, columns=clients)
+    words = pd.DataFrame("-", index=names, columns=clients)
+    for entry in recorded_clients():
+        exhibit = exhibits()[entry["exhibit"]]
+        found = [f for answer in entry["answers"] for f in faults(exhibit.document, answer)]
+        same = exhibit.fault in found
+        shade.loc[exhibit.name, entry["client"]] = 2 if same else 1 if found else 0
+        told = mark(exhibit.fault if same else found[0]) if found else ""
+        words.loc[exhibit.name, entry["client"]] = told if same or not told else f"({told})"
+    return shade, words
+
+
+def owned(document: Document, answer: Answer) -> dict[str, list[tuple[str, Any]]]:
+    """Member -> (topic, partition) pairs; consumer threads of Kafka 0.8 are left out."""
+    system = document["strategy"].partition("-")[0]
+
+    def partition(pair: list) -> Any:
+        if system == "rocketmq":
+            return pair[1], pair[2]
+        if system == "metaq":
+            broker, _, number = pair[1].rpartition("-")
+            return broker, int(number)
+        return pair[1]
+
+    return {
+        id: [(pair[0], partition(pair)) for pair in pairs]
+        for id, pairs in answer["assignment"].items()
+    }
+
+
+def drawn(document: Document, answer: Answer) -> tuple[Group, Assignment]:
+    """A group and an answer as the pictures take them; an exception gives nothing to anybody."""
+    group = documents.parse(document)
+    topic = group.topics.names.index
+    held = owned(document, answer) if "error" not in answer else {}
+
+    def number(name: str, partition: Any) -> int:
+        named = isinstance(partition, tuple)
+        return group.topics.queues[topic[name]].index(partition) if named else partition
+
+    codes = [
+        [code(topic[name], number(name, partition)) for name, partition in held.get(member, ())]
+        for member in group.members.names
+    ]
+    offsets = np.cumsum([0] + [len(each) for each in codes], dtype=np.int64)
+    return group, Assignment(offsets, np.array([c for each in codes for c in each], np.int64))
+
+
+def panels(names: Iterable[str]) -> dict[str, tuple[Group, Assignment, Assignment]]:
+    """For each exhibit what the original does beside the correct answer, over the claims; for
+    :func:`assignlab.pictures.panels.picture`. Raises UnknownName for a name that is no exhibit."""
+    found = {}
+    for name in names:
+        if name not in exhibits():
+            raise UnknownName("exhibit", name, exhibits())
+        exhibit = exhibits()[name]
+        document = exhibit.document
+        claims = {"assignment": {m["id"]: m.get("owned", []) for m in document["members"]}}
+        _, before = drawn(document, claims)
+        answers = recorded()[name]
+        release = [r for r, a in answers.items() if exhibit.fault in faults(document, a)][-1]
+        given = answers[release]
+        thrown = f"\n{error_class(given)}" if "error" in given else ""
+        title = f"{name}\n{exhibit.strategy}\n{release}{thrown}"
+        found[title] = (*drawn(document, given), before)
+        found[f"{name}\ncorrect"] = (*drawn(document, correct(document)), before)
+    return found
+
+
+def recheck(strategies: Iterable[str], newest_only: bool = False) -> list[str]:
+    """Asks the live originals again: "exhibit release" of every answer that is not as recorded."""
+    changed = []
+    wanted = set(strategies)
+    for system, release, shown in _by_release():
+        shown = [exhibit for exhibit in shown if exhibit.strategy in wanted]
+        if newest_only:
+            shown = [e for e in shown if release == list(recorded()[e.name])[-1]]
+        if not shown:
+            continue
+        with Original(system, release) as original:
+            for exhibit in shown:
+                if settled(original.ask(exhibit.document)) != recorded()[exhibit.name][release]:
+                    changed.append(f"{exhibit.name} {release}")
+    return changed
+
+
+def main(anew: bool) -> int:
+    """Record what every release answers, or check that it still is what is recorded: else 1."""
+    if not anew:
+        changed = recheck({exhibit.strategy for exhibit in exhibits().values()})
+        print(f"{sum(map(len, recorded().values()))} answers asked again, changed: {changed}")
+        return int(bool(changed))
+    write_lines(ANSWERS, record())
+    with Originals() as originals:
+        write_lines(CLIENT_ANSWERS, record_clients(originals))
+    return 0

@@ -1,0 +1,5 @@
+"""Seeded groups, what happens to them, and every strategy's answers, measured."""
+
+from assignlab.replay import history
+
+__all__ = ["history"]

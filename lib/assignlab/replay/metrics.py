@@ -1,0 +1,579 @@
+"""How even an assignment is, and what a rebalance moved: small functions of arrays.
+
+Imbalance looks at ``sizes``, partitions per member. Moves compare two assignments as sets of
+(member, partition) pairs, so that partitions with several owners (share groups) and consumers with
+several threads need no special case. :func:`measure` computes everything for one rebalance in one
+compiled pass, in time linear in partitions and members; :data:`assignlab.replay.columns.COLUMNS`
+says what it returns.
+
+Sources of the definitions: Jain, Chiu, Hawe 1984 (fairness index); Kafka's ``getBalanceScore`` in
+``AbstractStickyAssignor``; the closed form of the fewest moves follows from keeping, per member,
+as much as an even assignment allows.
+"""
+
+from math import isnan
+from typing import NamedTuple
+
+import numpy as np
+
+from assignlab.compiled import njit
+from assignlab.group.assignment import Assignment, partition_of, topic_of
+from assignlab.group.model import Group
+from assignlab.optimum.closed_form import fewest_moves
+from assignlab.replay.columns import COLUMNS
+
+# ---- imbalance: functions of sizes -------------------------------------------------------------
+
+
+@njit
+def count_gap(sizes):
+    """Partitions between the fullest and the emptiest member: max - min. 0 without members."""
+    return sizes.max() - sizes.min() if sizes.size > 0 else 0
+
+
+@njit
+def max_over_mean(sizes):
+    """Partitions of the fullest member over the mean, >= 1; NaN where there is nothing to share."""
+    total = sizes.sum()
+    return sizes.max() * sizes.size / total if total > 0 else np.nan
+
+
+@njit
+def max_over_mean_floor(partitions, members):
+    """The smallest max / mean that whole partitions allow: ceil(P / C) / (P / C); NaN for P = 0."""
+    if partitions == 0 or members == 0:
+        return np.nan
+    return -(-partitions // members) * members / partitions
+
+
+@njit
+def variation(sizes):
+    """Coefficient of variation: population standard deviation over mean, >= 0; NaN for mean 0."""
+    total = sizes.sum()
+    if total == 0:
+        return np.nan
+    mean = total / sizes.size
+    squares = 0.0
+    for size in sizes:
+        squares += (size - mean) ** 2
+    return np.sqrt(squares / sizes.size) / mean
+
+
+@njit
+def jain(sizes):
+    """Jain's fairness index (sum n)^2 / (C sum n^2): 1 is even, 1 / C one member has all."""
+    total = sizes.sum()
+    if total == 0:
+        return np.nan
+    squares = 0.0
+    for size in sizes:
+        squares += float(size) * size
+    return float(total) * total / (sizes.size * squares)
+
+
+@njit
+def balance_score(sizes):
+    """Kafka's balance score over all members: the sum of |n_i - n_j| over pairs; 0 is perfect.
+
+    The exact value. Kafka computes it in a Java ``int`` (see :func:`java_int`) and leaves members
+    out whose partitions cannot move. Counted level by level instead of pair by pair: between
+    n and n + 1 partitions every member at or below is one apart from every member above.
+    """
+    if sizes.size == 0:
+        return 0
+    least = sizes.min()
+    at_level = np.zeros(sizes.max() - least + 1, dtype=np.int64)
+    for size in sizes:
+        at_level[size - least] += 1
+    score = 0
+    below = 0
+    for level in range(at_level.size):
+        below += at_level[level]
+        score += below * (sizes.size - below)
+    return score
+
+
+@njit
+def java_int(value):
+    """The value as a Java ``int`` would hold it: wrapped to 32 bits."""
+    return ((value + 2**31) & 0xFFFFFFFF) - 2**31
+
+
+@njit
+def gini(sizes):
+    """Gini coefficient: balance score / (members x partitions), 0 is even; NaN for nothing."""
+    total = sizes.sum()
+    return balance_score(sizes) / (float(sizes.size) * total) if total > 0 else np.nan
+
+
+@njit
+def idle(sizes):
+    """Members without any partition."""
+    count = 0
+    for size in sizes:
+        if size == 0:
+            count += 1
+    return count
+
+
+@njit
+def topic_gaps(offsets, codes, subscribers):
+    """Per topic, max - min of its partitions over its subscribers: int64[topics].
+
+    ``offsets``, ``codes``: an assignment; ``subscribers``: int64[topics], how many subscribe. -1
+    for a topic without subscribers. Owners that do not subscribe count like the others.
+    """
+    topics = subscribers.size
+    members = offsets.size - 1
+    starts = np.zeros(topics + 1, dtype=np.int64)
+    for code in codes:
+        starts[topic_of(code) + 1] += 1
+    for t in range(topics):
+        starts[t + 1] += starts[t]
+    fill = starts[:-1].copy()
+    owners = np.empty(codes.size, dtype=np.int64)
+    for m in range(members):
+        for k in range(offsets[m], offsets[m + 1]):
+            t = topic_of(codes[k])
+            owners[fill[t]] = m
+            fill[t] += 1
+    gaps = np.full(topics, -1, dtype=np.int64)
+    for t in range(topics):
+        if subscribers[t] > 0:
+            gaps[t] = _run_gap(owners[starts[t] : starts[t + 1]], subscribers[t])
+    return gaps
+
+
+@njit
+def _run_gap(owners, subscribers):
+    """Longest minus shortest run of equal values; fewer runs than subscribers: shortest is 0."""
+    if owners.size == 0:
+        return 0
+    longest = 0
+    shortest = owners.size
+    runs = 0
+    k = 0
+    while k < owners.size:
+        first = k
+        while k < owners.size and owners[k] == owners[first]:
+            k += 1
+        runs += 1
+        longest = max(longest, k - first)
+        shortest = min(shortest, k - first)
+    return longest - (shortest if runs >= subscribers else 0)
+
+
+@njit
+def uneven_topics(partitions, subscribers):
+    """Topics whose partitions do not divide evenly among their subscribers.
+
+    The law of ``range``: with equal subscriptions its count gap is this number.
+    """
+    count = 0
+    for t in range(partitions.size):
+        if partitions[t] > 0 and subscribers[t] > 0 and partitions[t] % subscribers[t] != 0:
+            count += 1
+    return count
+
+
+# ---- moves -------------------------------------------------------------------------------------
+
+
+@njit
+def still_held(offsets, codes, after_offsets, after_codes):
+    """What every member holds before and after: (offsets, codes), in the order held before.
+
+    Both assignments speak of the same members. Partitions that the cluster does not have count like
+    others, because a client knows only its lists.
+    """
+    topics = 0
+    for code in codes:
+        topics = max(topics, topic_of(code) + 1)
+    room = np.zeros(topics, dtype=np.int64)
+    for code in codes:
+        room[topic_of(code)] = max(room[topic_of(code)], partition_of(code) + 1)
+    starts = _starts(room)
+    given = np.full(starts[-1], -1, dtype=np.int32)
+    kept_offsets = np.zeros(offsets.size, dtype=np.int64)
+    kept = np.empty(codes.size, dtype=np.int64)
+    n = 0
+    for m in range(offsets.size - 1):
+        for k in range(after_offsets[m], after_offsets[m + 1]):
+            d = _place(after_codes[k], starts)
+            if d >= 0:
+                given[d] = m
+        for k in range(offsets[m], offsets[m + 1]):
+            if given[_place(codes[k], starts)] == m:
+                kept[n] = codes[k]
+                n += 1
+        kept_offsets[m + 1] = n
+    return kept_offsets, kept[:n]
+
+
+@njit
+def _starts(partitions):
+    starts = np.zeros(partitions.size + 1, dtype=np.int64)
+    for t in range(partitions.size):
+        starts[t + 1] = starts[t] + max(partitions[t], 0)
+    return starts
+
+
+@njit
+def _place(code, starts):
+    """The place of a partition among all that the cluster has, or -1."""
+    t = topic_of(code)
+    if t + 1 >= starts.size:
+        return -1
+    d = starts[t] + partition_of(code)
+    return d if d < starts[t + 1] else -1
+
+
+class Subscribers(NamedTuple):
+    """What the metrics need of topics and members, prepared once per group.
+
+    ``partitions`` int64[topics] (0 where the cluster has none), ``subscription`` int64[members] row
+    of ``subscribed`` bool[rows, topics], ``subscribers`` int64[topics], ``equal``: every member
+    subscribes to the same topics with partitions, at least one.
+    """
+
+    partitions: np.ndarray
+    subscription: np.ndarray
+    subscribed: np.ndarray
+    subscribers: np.ndarray
+    equal: bool
+
+
+def subscribers(group: Group) -> Subscribers:
+    """The :class:`Subscribers` of a group (for ``group.prepared``)."""
+    members = group.members
+    partitions = np.maximum(group.topics.partitions, 0)
+    return Subscribers(
+        partitions,
+        members.subscription,
+        *_subscribers(members.subscription, members.offsets, members.topics, partitions),
+    )
+
+
+@njit
+def _subscribers(subscription, offsets, topics, partitions):
+    rows = offsets.size - 1
+    subscribed = np.zeros((rows, partitions.size), dtype=np.bool_)
+    for s in range(rows):
+        for k in range(offsets[s], offsets[s + 1]):
+            subscribed[s, topics[k]] = True
+    weight = np.zeros(rows, dtype=np.int64)
+    for s in subscription:
+        weight[s] += 1
+    subscribers = np.zeros(partitions.size, dtype=np.int64)
+    for s in range(rows):
+        if weight[s] > 0:
+            for t in range(partitions.size):
+                if subscribed[s, t]:
+                    subscribers[t] += weight[s]
+    somebody = False
+    equal = True
+    for t in range(partitions.size):
+        if partitions[t] > 0 and subscribers[t] > 0:
+            somebody = True
+            equal = equal and subscribers[t] == subscription.size
+    return subscribed, subscribers, equal and somebody
+
+
+# ---- one rebalance -----------------------------------------------------------------------------
+
+
+class Change(NamedTuple):
+    """Two assignments, (``offsets``, ``codes``) after and before a rebalance.
+
+    ``origin``: int64[members], the index of each member among those before, -1 for a newcomer.
+    """
+
+    offsets: np.ndarray
+    codes: np.ndarray
+    before_offsets: np.ndarray
+    before_codes: np.ndarray
+    origin: np.ndarray
+
+
+class Evenness(NamedTuple):
+    """The columns of these names."""
+
+    members_now: int
+    topics_now: int
+    partitions_now: int
+    largest: int
+    smallest: int
+    count_gap: int
+    idle: int
+    balance_score: int
+    balance_score_int: int
+    topic_gap: int
+    uneven_topics: int
+
+
+class Moves(NamedTuple):
+    """The columns of these names."""
+
+    unassigned: int
+    doubled: int
+    invalid: int
+    held: int
+    stayed: int
+    owner_left: int
+    unsubscribed: int
+    gone: int
+    by_choice: int
+    forced: int
+    received: int
+    assigned: int
+    revoked_kept: int
+    interrupted: int
+
+
+class Fewest(NamedTuple):
+    """The columns of these names; where they are not proven -1, and None in the end."""
+
+    fewest: int | None
+    needed: int | None
+    avoidable: int | None
+
+
+class Ratios(NamedTuple):
+    """The columns of these names."""
+
+    max_over_mean: float
+    floor: float
+    variation: float
+    gini: float
+    jain: float
+    topic_gap_mean: float
+
+
+FIELDS = Evenness._fields + Moves._fields + Fewest._fields + Ratios._fields
+assert tuple(column.name for column in COLUMNS) == FIELDS
+UNPROVEN = Fewest(None, None, None)
+
+
+def measure(
+    group: Group,
+    after: Assignment,
+    before: Assignment,
+    origin: np.ndarray,
+    eager: bool,
+    revoked_kept: int = 0,
+) -> tuple:
+    """All ``COLUMNS`` of one rebalance, as a tuple of int, float and None.
+
+    ``after``: the assignment of the group's members; ``before``: what the members of the group
+    before the event held; ``origin``: see :class:`Change`. ``eager``: everybody gives up everything
+    before the rebalance, so all that stayed was revoked; otherwise ``revoked_kept`` says how many.
+    """
+    counts, fewest, ratios = _measure(
+        (after.offsets, after.codes, before.offsets, before.codes, origin),
+        tuple(group.prepared(subscribers)),
+        -1 if eager else revoked_kept,
+    )
+    if fewest[0] < 0:
+        fewest = UNPROVEN
+    return counts + fewest + tuple([None if isnan(ratio) else ratio for ratio in ratios])
+
+
+@njit
+def _measure(change, group, revoked_kept):
+    """(Evenness + Moves, Fewest, Ratios) of a Change and Subscribers.
+
+    All of them travel as plain tuples, since numba takes 1 us more to turn a named one from or to
+    Python. ``revoked_kept``: -1 for all that stayed.
+    """
+    change = Change(*change)
+    group = Subscribers(*group)
+    sizes = change.offsets[1:] - change.offsets[:-1]
+    topics, partitions = _wanted(group)
+    gap, gap_mean = _topic_gap(change, group)
+    score = balance_score(sizes)
+    largest = sizes.max() if sizes.size > 0 else 0
+    smallest = sizes.min() if sizes.size > 0 else 0
+    evenness = Evenness(
+        members_now=sizes.size,
+        topics_now=topics,
+        partitions_now=partitions,
+        largest=largest,
+        smallest=smallest,
+        count_gap=largest - smallest,
+        idle=idle(sizes),
+        balance_score=score,
+        balance_score_int=java_int(score),
+        topic_gap=gap,
+        uneven_topics=uneven_topics(group.partitions, group.subscribers),
+    )
+    total = change.codes.size
+    ratios = Ratios(
+        max_over_mean=max_over_mean(sizes),
+        floor=max_over_mean_floor(partitions, sizes.size),
+        variation=variation(sizes),
+        gini=score / (float(sizes.size) * total) if total > 0 else np.nan,
+        jain=jain(sizes),
+        topic_gap_mean=gap_mean,
+    )
+    moves, fewest = _moves(change, group, partitions, revoked_kept)
+    return evenness[:] + moves[:], fewest[:], ratios[:]
+
+
+@njit
+def _wanted(group):
+    """(topics, partitions) that the cluster has and somebody subscribes to."""
+    topics = 0
+    partitions = 0
+    for t in range(group.partitions.size):
+        if group.partitions[t] > 0 and group.subscribers[t] > 0:
+            topics += 1
+            partitions += group.partitions[t]
+    return topics, partitions
+
+
+@njit
+def _topic_gap(change, group):
+    """(max, mean) over topics of max - min inside the topic."""
+    largest = 0
+    total = 0
+    topics = 0
+    gaps = topic_gaps(change.offsets, change.codes, group.subscribers)
+    for t in range(gaps.size):
+        if group.partitions[t] > 0 and gaps[t] >= 0:
+            topics += 1
+            total += gaps[t]
+            largest = max(largest, gaps[t])
+    return largest, total / topics if topics > 0 else np.nan
+
+
+BEFORE, NOW, LAST = 0, 1, 2
+"""Columns of ``seen``: how many members held a partition before, how many have it now, and which was
+given it last (from 1). They share a row, so that a visit costs one cache miss."""
+
+
+@njit
+def _moves(change, group, partitions_now, revoked_kept):
+    """(Moves, Fewest); ``revoked_kept``: see :func:`_measure`."""
+    starts = _starts(group.partitions)
+    seen = np.zeros((starts[-1], 3), dtype=np.int32)
+    kept = _compare_members(change, group, starts, seen)
+    owner_left, lost = _see_left(change, starts, seen)
+    owners = _count_owners(group, starts, seen)
+    fewest = Fewest(-1, -1, -1)
+    if group.equal and owners.held_once and owners.doubled == 0:
+        least = fewest_moves(kept.owned, partitions_now)
+        needed = min(kept.by_choice, least)
+        fewest = Fewest(least, needed, kept.by_choice - needed)
+    forced = owner_left + kept.unsubscribed
+    revoked = kept.stayed if revoked_kept < 0 else revoked_kept
+    moves = Moves(
+        unassigned=owners.unassigned,
+        doubled=owners.doubled,
+        invalid=kept.invalid,
+        held=change.before_codes.size,
+        stayed=kept.stayed,
+        owner_left=owner_left,
+        unsubscribed=kept.unsubscribed,
+        gone=kept.gone + lost,
+        by_choice=kept.by_choice,
+        forced=forced,
+        received=kept.given - kept.stayed,
+        assigned=owners.assigned,
+        revoked_kept=revoked,
+        interrupted=forced + kept.by_choice + revoked,
+    )
+    return moves, fewest
+
+
+class Compared(NamedTuple):
+    """What members were given (``given``: pairs of existing partitions), and what became of what
+    they held; ``owned``: int64[members], how much of that they could have kept."""
+
+    given: int
+    invalid: int
+    stayed: int
+    unsubscribed: int
+    gone: int
+    by_choice: int
+    owned: np.ndarray
+
+
+@njit
+def _compare_members(change, group, starts, seen):
+    """First step: each member's list now, then the one it had."""
+    given = invalid = stayed = unsubscribed = gone = by_choice = 0
+    owned = np.zeros(change.origin.size, dtype=np.int64)
+    for m in range(change.origin.size):
+        subscribed = group.subscribed[group.subscription[m]]
+        for k in range(change.offsets[m], change.offsets[m + 1]):
+            d = _place(change.codes[k], starts)
+            if d < 0 or seen[d, LAST] == m + 1:
+                invalid += 1
+                continue
+            given += 1
+            invalid += not subscribed[topic_of(change.codes[k])]
+            seen[d, NOW] += 1
+            seen[d, LAST] = m + 1
+        before = change.origin[m]
+        if before < 0:
+            continue
+        for k in range(change.before_offsets[before], change.before_offsets[before + 1]):
+            d = _place(change.before_codes[k], starts)
+            if d < 0:
+                gone += 1
+                continue
+            seen[d, BEFORE] += 1
+            may_keep = subscribed[topic_of(change.before_codes[k])]
+            owned[m] += may_keep
+            if seen[d, LAST] == m + 1:
+                stayed += 1
+            elif may_keep:
+                by_choice += 1
+            else:
+                unsubscribed += 1
+    return Compared(given, invalid, stayed, unsubscribed, gone, by_choice, owned)
+
+
+@njit
+def _see_left(change, starts, seen):
+    """Second step: what was held by members that left: (existing, gone)."""
+    here = np.zeros(change.before_offsets.size - 1, dtype=np.bool_)
+    for before in change.origin:
+        if before >= 0:
+            here[before] = True
+    left = gone = 0
+    for before in range(here.size):
+        if here[before]:
+            continue
+        for k in range(change.before_offsets[before], change.before_offsets[before + 1]):
+            d = _place(change.before_codes[k], starts)
+            if d < 0:
+                gone += 1
+            else:
+                left += 1
+                seen[d, BEFORE] += 1
+    return left, gone
+
+
+class Owners(NamedTuple):
+    """Partitions by their owners; ``held_once``: no partition had two of them before."""
+
+    assigned: int
+    unassigned: int
+    doubled: int
+    held_once: bool
+
+
+@njit
+def _count_owners(group, starts, seen):
+    """Third step: partition by partition."""
+    assigned = unassigned = doubled = 0
+    held_once = True
+    for t in range(group.partitions.size):
+        for d in range(starts[t], starts[t + 1]):
+            if seen[d, BEFORE] == 0:
+                assigned += seen[d, NOW]
+            unassigned += seen[d, NOW] == 0 and group.subscribers[t] > 0
+            doubled += seen[d, NOW] > 1
+            held_once = held_once and seen[d, BEFORE] <= 1
+    return Owners(assigned, unassigned, doubled, held_once)

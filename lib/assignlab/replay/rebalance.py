@@ -1,0 +1,371 @@
+"""Rebalances, one after the other: each result becomes the next claim, as a client sends it.
+
+Protocols
+- eager: everybody gives up everything, the assignor runs once, its result holds.
+- cooperative: members keep what they have; the assignor leaves out what must first be given up;
+  whoever gave something up asks for another round, until nobody has to.
+- server, independent: one computation; members then give up the difference.
+
+What a client claims: the partitions of its last assignment in the order in which the assignor will
+read them (``Strategy.reclaim``), with the generation of that assignment where the strategy's claims
+carry one. A member that joins claims nothing. Cooperative members give up partitions of topics
+that they no longer subscribe to before they join.
+
+A strategy that needs more than a scenario has (machine rooms, say) adds it to every group
+(``Strategy.equip``).
+
+Where the original throws, the step carries the error, every member keeps what it had, and the
+history goes on from there.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from assignlab.assignors.strategy import Strategy
+from assignlab.compiled import njit
+from assignlab.errors import AssignlabError, OriginalError
+from assignlab.group.assignment import Assignment, topic_of
+from assignlab.group.model import ABSENT, Claims, Group
+from assignlab.replay import metrics
+from assignlab.replay.history import Moment, origins
+
+MAX_ROUNDS = 20
+"""Kafka's own tests allow a cooperative rebalance 4 rounds; more than these are an error."""
+
+
+class NeverStable(AssignlabError):
+    """A cooperative rebalance still moves partitions after ``MAX_ROUNDS`` rounds."""
+
+
+NOTHING = Assignment(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int64))
+"""What nobody holds."""
+
+
+@dataclass(eq=False, slots=True)
+class Step:
+    """One rebalance; :func:`assignlab.replay.records.measure` gives its numbers.
+
+    ``index`` counts from 0; ``group``: the group after the event, with the claims of the first
+    round; ``after``: the assignment at the end; ``rounds``: how often the assignor ran;
+    ``generation``: of the group at the end; ``revoked_kept``: pairs given up during the rebalance
+    and held again at its end (an eager rebalance: all that stayed; not counted here); ``error``:
+    why there is no new assignment, else None. ``previous`` and ``origin``: what was held by the
+    members of the group before the event, and which of those each member is.
+    """
+
+    index: int
+    moment: Moment
+    group: Group
+    strategy: Strategy
+    previous: Assignment
+    origin: np.ndarray
+    generation: int
+    after: Assignment = NOTHING
+    rounds: int = 0
+    revoked_kept: int = 0
+    error: str | None = None
+
+    @property
+    def event(self) -> str:
+        return self.moment.event
+
+    @property
+    def before(self) -> Assignment:
+        """What the members of ``group`` held before the event; newcomers held nothing."""
+        return Assignment(*_carry(self.previous.offsets, self.previous.codes, self.origin))
+
+
+def replay(
+    moments: Sequence[Moment],
+    strategy: Strategy | Sequence[Strategy],
+    silent: Sequence[Collection[int]] | None = None,
+) -> Iterator[Step]:
+    """Play a history through a strategy, step by step.
+
+    ``strategy``: one for all moments, or one for each, as in an upgrade; where it changes, the new
+    one reads of the old assignment what :func:`handed_over` says. ``silent``: for each moment the
+    members that gave up everything before they joined and claim nothing, though the strategy is
+    cooperative: those whose client still has an eager assignor in its list.
+    """
+    chosen = [strategy] * len(moments) if isinstance(strategy, Strategy) else strategy
+    silent = silent or [()] * len(moments)
+    step = None
+    claims = Claims.none(0)
+    remembered: list[Claims] = []
+    for index, moment in enumerate(moments):
+        if step is not None and step.strategy is not chosen[index]:
+            claims = handed_over(step, chosen[index])
+        group = _asking(moment, chosen[index], claims, remembered, silent[index])
+        step = _begun(step, moment, group, chosen[index])
+        claims = _assign(step) if moment.rebalance else group.claims
+        if step.error is not None or not moment.rebalance:
+            step.after = step.before
+        elif silent[index] and step.strategy.protocol == "cooperative":
+            step.revoked_kept += _held_again(step.before, step.after, silent[index])
+        yield step
+        remembered.append(claims)
+
+
+def handed_over(step: Step, new: Strategy) -> Claims:
+    """What ``new`` reads of the assignment that the strategy of this step made.
+
+    A coordinator that takes the group over knows what every member has. Clients tell it only to a
+    strategy that goes by the same name, another release or another client's: what a sticky client
+    remembers, it sends with its own strategy's subscription, and an eager one has revoked
+    everything before it joins.
+    """
+    if new.sticky and (new.protocol == "server" or step.strategy.kind == new.kind):
+        return _claims(step.group, new, step.after, step.generation)
+    return Claims.none(len(step.group.members))
+
+
+def _asking(
+    moment: Moment,
+    strategy: Strategy,
+    claims: Claims,
+    remembered: Sequence[Claims],
+    silent: Collection[int],
+) -> Group:
+    """The group as the assignor sees it: with what its members claim."""
+    group = moment.group
+    if strategy.equip is not None:
+        group = group.prepared(strategy.equip)
+    if strategy.sticky:
+        claims = _claims_after(moment, claims, remembered, strategy.protocol == "cooperative")
+        group = group.with_claims(_without(claims, silent) if silent else claims)
+    return group
+
+
+def _begun(last: Step | None, moment: Moment, group: Group, strategy: Strategy) -> Step:
+    """The step after ``last``, before the assignor runs."""
+    origin = _same(len(group.members)) if moment.origin is None else moment.origin
+    if last is None:
+        return Step(0, moment, group, strategy, NOTHING, origin, 0)
+    return Step(last.index + 1, moment, group, strategy, last.after, origin, last.generation)
+
+
+def _assign(step: Step) -> Claims:
+    """Have the assignor answer, and tell the step; returns what the members claim then."""
+    group, strategy = step.group, step.strategy
+    claims = group.claims
+    step.rounds = 1
+    try:
+        if strategy.protocol == "cooperative":
+            step.after, claims, step.rounds, step.revoked_kept = _rounds(
+                group, strategy, step.generation
+            )
+        else:
+            step.after = strategy.assign(group)
+            if strategy.sticky:
+                claims = _claims(group, strategy, step.after, step.generation + 1)
+    except OriginalError as raised:
+        step.error = str(raised)
+    step.generation += step.rounds
+    return claims
+
+
+@lru_cache(maxsize=64)
+def _same(members: int) -> np.ndarray:
+    return np.arange(members)
+
+
+@lru_cache(maxsize=64)
+def _everybody(members: int) -> np.ndarray:
+    return np.ones(members, dtype=np.bool_)
+
+
+@lru_cache(maxsize=64)
+def _of_generation(members: int, generation: int) -> np.ndarray:
+    return np.full(members, generation, dtype=np.int64)
+
+
+def _claims_after(
+    moment: Moment, claims: Claims, remembered: Sequence[Claims], cooperative: bool
+) -> Claims:
+    """What the members of the group claim after an event."""
+    claims = _carried(claims, moment.origin)
+    if moment.returning:
+        claims = _with_returning(claims, moment.returning, remembered)
+    if cooperative and moment.resubscribed:
+        claims = _without_unsubscribed(moment.group, claims)
+    return claims
+
+
+def claiming(
+    group: Group, before: Group, strategy: Strategy, assignment: Assignment, generation: int = 1
+) -> Group:
+    """``group`` with what its members claim from ``assignment``, which ``before`` was given.
+
+    Both groups number topics alike, as the groups around an event do. Members that were not in
+    ``before`` claim nothing.
+    """
+    claims = _claims(before, strategy, assignment, generation)
+    return group.with_claims(_carried(claims, origins(before, group)))
+
+
+def _without(claims: Claims, silent: Collection[int]) -> Claims:
+    """The claims without those of these members."""
+    speaking = np.arange(claims.present.size)
+    speaking[list(silent)] = -1
+    return _carried(claims, speaking)
+
+
+def _held_again(before: Assignment, after: Assignment, members: Collection[int]) -> int:
+    """Partitions of these members that they had before and have afterwards."""
+    return sum(np.intersect1d(before.of(m), after.of(m)).size for m in members)
+
+
+def _carried(claims: Claims, origin: np.ndarray | None) -> Claims:
+    """The claims of the members ``origin``; None for the same members."""
+    if origin is None:
+        return claims
+    return Claims(
+        *_carry_claims(
+            claims.offsets,
+            claims.codes,
+            claims.present,
+            claims.generation,
+            claims.sub_generation,
+            origin,
+        )
+    )
+
+
+def _claims(group: Group, strategy: Strategy, after: Assignment, generation: int) -> Claims:
+    """What the members will claim after this assignment."""
+    order = after if strategy.reclaim is None else strategy.reclaim(group, after)
+    members = order.offsets.size - 1
+    absent = _of_generation(members, ABSENT)
+    now = _of_generation(members, generation)
+    return Claims(
+        order.offsets,
+        order.codes,
+        _everybody(members),
+        now if "generation" in strategy.generations else absent,
+        now if "sub_generation" in strategy.generations else absent,
+    )
+
+
+def settled(group: Group, strategy: Strategy) -> Assignment:
+    """What the members have once nobody has to give anything up: one round, or the cooperative ones.
+
+    Raises what the strategy raises, and :class:`NeverStable`.
+    """
+    if strategy.protocol != "cooperative":
+        return strategy.assign(group)
+    generation = max(0, int(group.claims.generation.max(initial=0)))
+    return _rounds(group, strategy, generation).after
+
+
+class Rounds(NamedTuple):
+    """What cooperative rounds end with."""
+
+    after: Assignment
+    claims: Claims
+    rounds: int
+    revoked_kept: int
+
+
+def _rounds(group: Group, strategy: Strategy, generation: int) -> Rounds:
+    """Cooperative rounds until nobody gives anything up."""
+    first = held = group.claims
+    uninterrupted = None
+    for number in range(1, MAX_ROUNDS + 1):
+        after = strategy.assign(group)
+        claims = _claims(group, strategy, after, generation + number)
+        kept = metrics.still_held(held.offsets, held.codes, after.offsets, after.codes)
+        if kept[1].size == held.codes.size:
+            break
+        if uninterrupted is None:
+            uninterrupted = kept
+        else:
+            uninterrupted = metrics.still_held(*uninterrupted, *kept)
+        held = claims
+        group = group.with_claims(claims)
+    else:
+        raise NeverStable(f"{strategy.name}: partitions still move after {MAX_ROUNDS} rounds")
+    revoked_kept = 0
+    if uninterrupted is not None:
+        again = metrics.still_held(first.offsets, first.codes, after.offsets, after.codes)
+        always = metrics.still_held(*uninterrupted, *again)
+        revoked_kept = again[1].size - always[1].size
+    return Rounds(after, claims, number, revoked_kept)
+
+
+@njit
+def _carry(offsets, codes, origin):
+    """The lists of the members ``origin`` in a new order; -1 gives an empty list."""
+    members = origin.size
+    carried = np.zeros(members + 1, dtype=np.int64)
+    for m in range(members):
+        before = origin[m]
+        size = offsets[before + 1] - offsets[before] if before >= 0 else 0
+        carried[m + 1] = carried[m] + size
+    lists = np.empty(carried[members], dtype=np.int64)
+    for m in range(members):
+        before = origin[m]
+        if before >= 0:
+            lists[carried[m] : carried[m + 1]] = codes[offsets[before] : offsets[before + 1]]
+    return carried, lists
+
+
+@njit
+def _carry_claims(offsets, codes, present, generation, sub_generation, origin):
+    members = origin.size
+    new_present = np.zeros(members, dtype=np.bool_)
+    new_generation = np.full(members, ABSENT, dtype=np.int64)
+    new_sub_generation = np.full(members, ABSENT, dtype=np.int64)
+    for m in range(members):
+        before = origin[m]
+        if before >= 0:
+            new_present[m] = present[before]
+            new_generation[m] = generation[before]
+            new_sub_generation[m] = sub_generation[before]
+    carried, lists = _carry(offsets, codes, origin)
+    return carried, lists, new_present, new_generation, new_sub_generation
+
+
+def _with_returning(
+    claims: Claims, returning: Sequence[tuple[int, int, int]], remembered: Sequence[Claims]
+) -> Claims:
+    """Members that come back claim what they held when they were last heard of."""
+    members = claims.present.size
+    lists = [claims.codes[claims.offsets[m] : claims.offsets[m + 1]] for m in range(members)]
+    present = claims.present.copy()
+    generation = claims.generation.copy()
+    sub_generation = claims.sub_generation.copy()
+    for m, moment, then in returning:
+        old = remembered[moment]
+        lists[m] = old.codes[old.offsets[then] : old.offsets[then + 1]]
+        present[m] = old.present[then]
+        generation[m] = old.generation[then]
+        sub_generation[m] = old.sub_generation[then]
+    offsets = np.zeros(members + 1, dtype=np.int64)
+    np.cumsum([codes.size for codes in lists], out=offsets[1:])
+    return Claims(offsets, np.concatenate(lists), present, generation, sub_generation)
+
+
+def _without_unsubscribed(group: Group, claims: Claims) -> Claims:
+    known = group.prepared(metrics.subscribers)
+    offsets, codes = _subscribed_only(
+        claims.offsets, claims.codes, known.subscription, known.subscribed
+    )
+    return Claims(offsets, codes, claims.present, claims.generation, claims.sub_generation)
+
+
+@njit
+def _subscribed_only(offsets, codes, subscription, subscribed):
+    kept_offsets = np.zeros(offsets.size, dtype=np.int64)
+    kept = np.empty(codes.size, dtype=np.int64)
+    n = 0
+    for m in range(offsets.size - 1):
+        for k in range(offsets[m], offsets[m + 1]):
+            if subscribed[subscription[m], topic_of(codes[k])]:
+                kept[n] = codes[k]
+                n += 1
+        kept_offsets[m + 1] = n
+    return kept_offsets, kept[:n]

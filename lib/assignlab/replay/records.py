@@ -1,0 +1,110 @@
+"""Flat records: one row of numbers and words per simulated rebalance; and what simulating costs."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from functools import lru_cache
+
+from assignlab import assignors
+from assignlab.replay import metrics
+from assignlab.replay.columns import COLUMNS as METRICS
+from assignlab.replay.columns import Column
+from assignlab.replay.history import Moment, history
+from assignlab.replay.rebalance import Step, replay
+from assignlab.replay.scenarios import Scenario
+
+SCENARIO_COLUMNS = (
+    Column("members", "int64", "members", "members at the start"),
+    Column("topics", "int64", "topics", "topics at the start"),
+    Column("partitions", "int64", "partitions", "partitions over all topics at the start"),
+    Column("distribution", "string", "", "how partitions are split over topics"),
+    Column("subscription", "string", "", "how members subscribe"),
+    Column("seed", "int64", "", "seed of all that is drawn"),
+    Column("ids", "string", "", "style of member ids and topic names"),
+    Column("static", "bool", "", "whether members have a group.instance.id"),
+    Column("racks", "int64", "racks", "number of racks, 0 for none"),
+    Column("events", "string", "", "the whole history, words separated by blanks"),
+)
+STEP_COLUMNS = (
+    Column("strategy", "string", "", "name of the strategy"),
+    Column("step", "int64", "", "place in the history, from 0"),
+    Column("event", "string", "", "what happened before this rebalance"),
+    Column("error", "string", "", "why there is no assignment, else null"),
+    Column("rounds", "int64", "rounds", "how often the assignor ran until stable"),
+    Column("generation", "int64", "", "generation of the group at the end"),
+)
+COLUMNS = SCENARIO_COLUMNS + STEP_COLUMNS + METRICS
+"""The columns of a record, in order; those of the metrics are null in an error record."""
+
+_NO_METRICS = (None,) * len(METRICS)
+_FIELDS = tuple(field.name for field in fields(Scenario))
+assert _FIELDS == tuple(column.name for column in SCENARIO_COLUMNS)
+
+
+def measure(step: Step) -> tuple:
+    """The columns of the metrics of a step."""
+    return metrics.measure(
+        step.group,
+        step.after,
+        step.previous,
+        step.origin,
+        step.strategy.protocol == "eager" and step.rounds > 0,
+        step.revoked_kept,
+    )
+
+
+def record(step: Step) -> tuple:
+    """The step's own columns and its metrics."""
+    facts = (step.strategy.name, step.index, step.event, step.error, step.rounds, step.generation)
+    return facts + (_NO_METRICS if step.error is not None else measure(step))
+
+
+def records(scenario: Scenario, strategies: Sequence[str]) -> Iterator[tuple]:
+    """One record per rebalance and strategy, in the order of ``COLUMNS``.
+
+    The history is built once and replayed through every strategy. Whatever raises becomes an error
+    record and ends that strategy's history; an original's own exception does not end it.
+    """
+    start = scenario_values(scenario)
+    try:
+        moments = _history(scenario)
+    except Exception as raised:
+        for name in strategies:
+            yield start + _failure(name, 0, scenario.events[0], raised)
+        return
+    for name in strategies:
+        done = 0
+        try:
+            for step in replay(moments, assignors.get(name)):
+                row = start + record(step)
+                done += 1
+                yield row
+        except Exception as raised:
+            yield start + _failure(name, done, moments[done].event, raised)
+
+
+@lru_cache(maxsize=1)
+def _history(scenario: Scenario) -> list[Moment]:
+    """The history that calls for one scenario after the other share, with all it has prepared."""
+    return history(scenario)
+
+
+def scenario_values(scenario: Scenario) -> tuple:
+    """The ``SCENARIO_COLUMNS`` of a scenario."""
+    values = [getattr(scenario, name) for name in _FIELDS]
+    values[-1] = " ".join(scenario.events)
+    return tuple(values)
+
+
+def _failure(name: str, step: int, event: str, raised: Exception) -> tuple:
+    error = f"{type(raised).__name__}: {raised}"
+    return (name, step, event, error, None, None) + _NO_METRICS
+
+
+def cost(scenario: Scenario, strategies: int = 1) -> float:
+    """About how many seconds ``records`` takes: to cut a sweep into slices of equal cost."""
+    steps = len(scenario.events)
+    if "ROLLING_RESTART" in scenario.events:
+        steps += scenario.events.count("ROLLING_RESTART") * 2 * scenario.members
+    size = scenario.partitions + 10 * scenario.members + scenario.topics
+    build = 100 + 0.1 * size
+    return 1e-6 * (build + steps * (build + strategies * (60 + 0.2 * size)))

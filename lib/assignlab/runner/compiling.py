@@ -1,0 +1,58 @@
+"""Compiles what the next notebooks need while the first one runs: ``assignlab run --compile-ahead``."""
+
+import os
+import sys
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from uuid import uuid4
+
+from assignlab.local.project import RUN_ID_VARIABLE
+from assignlab.runner.papermill import Processes
+from assignlab.runner.parameters import strategy_names
+from assignlab.runner.plan import Plan
+
+
+def strategies_of(plan: Plan) -> set[str]:
+    """The strategies that a notebook's parameters name; all where such a parameter is None.
+
+    A notebook without such a parameter names none: it compiles the few that it plays itself.
+    """
+    found: set[str] = set()
+    for name, parameter in plan.notebook.parameters.items():
+        if parameter.kind.base == "strategy":
+            value = plan.values[name]
+            found.update(strategy_names() if value is None else as_list(value))
+    return found
+
+
+def as_list(value: str | list[str]) -> list[str]:
+    """One name or several as a list."""
+    return value if isinstance(value, list) else [value]
+
+
+class Compiler:
+    """Has strategies compiled in the order of the notebooks, one notebook after the other."""
+
+    def __init__(self, plans: Sequence[Plan], processes: Processes):
+        self._processes = processes
+        self._pool = ThreadPoolExecutor(1)
+        self._compiled: dict[str, Future] = {}
+        done: set[str] = set()
+        for plan in plans:
+            missing = strategies_of(plan) - done
+            done |= missing
+            self._compiled[plan.name] = self._pool.submit(self._compile, sorted(missing))
+
+    def wait_for(self, plan: Plan) -> None:
+        """Return when the code that a notebook needs is there; one that needs none does not wait."""
+        if plan.name in self._compiled and strategies_of(plan):
+            self._compiled[plan.name].result()
+
+    def _compile(self, names: list[str]) -> None:
+        if not names:
+            return
+        command = [sys.executable, "-P", "-m", "assignlab", "warm", *names]
+        process = self._processes.start(command, os.environ | {RUN_ID_VARIABLE: uuid4().hex})
+        if process is not None:
+            # What goes wrong here costs time only: the notebook compiles for itself.
+            process.communicate()

@@ -1,0 +1,79 @@
+"""A forked process whose results are read as it makes them, and which can be ended at any time."""
+
+import mmap
+import os
+import signal
+import struct
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+
+MARK = struct.Struct("q")
+
+
+class Child:
+    """A forked process that sends what ``produce(mark, timer)`` yields.
+
+    ``mark(n)`` leaves a number that this process can read when the child is gone; ``timer(seconds)``
+    has the system end the child after so much processor time, 0 stops the clock. As a context it
+    ends the child when it is left.
+    """
+
+    def __init__(self, produce: Callable[[Callable, Callable], Iterable]):
+        self._shared = mmap.mmap(-1, MARK.size)
+        self._set_mark(-1)
+        self._reader, writer = Pipe(duplex=False)
+        self._pid = os.fork()
+        if self._pid == 0:
+            self._reader.close()
+            self._run(produce, writer)
+        writer.close()
+        self.code: int | None = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *failure):
+        """``code``: the child's exit code, negative for the signal that ended it."""
+        self._reader.close()
+        os.kill(self._pid, signal.SIGKILL)
+        self.code = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+
+    @property
+    def mark(self) -> int:
+        """The last mark of the child, -1 if it left none."""
+        return MARK.unpack_from(self._shared)[0]
+
+    def messages(self) -> Iterator:
+        """What the child sends, until it ends; what it raises is raised here."""
+        while True:
+            try:
+                message = self._reader.recv()
+            except (EOFError, ConnectionResetError):
+                return
+            if isinstance(message, str):
+                raise RuntimeError(f"a slice failed:\n{message}")  # noqa: TRY004
+            yield message
+
+    def _run(self, produce, writer: Connection) -> None:
+        code = 1
+        try:
+            signal.signal(signal.SIGPROF, signal.SIG_DFL)
+            for message in produce(self._set_mark, self._set_timer):
+                writer.send(message)
+            code = 0
+        except BrokenPipeError:
+            pass  # nobody listens any more: the task was stopped
+        except BaseException:
+            with suppress(OSError):
+                writer.send(traceback.format_exc())
+        finally:
+            os._exit(code)
+
+    def _set_mark(self, number: int) -> None:
+        MARK.pack_into(self._shared, 0, number)
+
+    def _set_timer(self, seconds: float) -> None:
+        signal.setitimer(signal.ITIMER_PROF, seconds)

@@ -1,0 +1,41 @@
+"""Has all that a strategy needs compiled or read from the cache, by playing small histories."""
+
+from functools import cache
+
+from assignlab.replay.records import records
+from assignlab.replay.scenarios import Scenario
+
+SCENARIOS = (
+    Scenario(
+        members=3,
+        topics=3,
+        partitions=7,
+        ids="plain",
+        events=("FULL", "JOIN_ONE", "CRASH", "RETURN", "TOPIC_CREATED", "PARTITIONS_ADDED"),
+    ),
+    Scenario(
+        members=6,
+        topics=6,
+        partitions=12,
+        subscription="HETEROGENEOUS_NESTED",
+        events=("FULL", "JOIN_ONE", "UNSUBSCRIBE", "LEAVE_ONE"),
+    ),
+    Scenario(
+        members=3,
+        topics=2,
+        partitions=8,
+        static=True,
+        racks=2,
+        events=("FULL", "LEAVE_ONE", "JOIN_ONE"),
+    ),
+)
+"""Small histories that lead through every compiled function: equal and different subscriptions,
+claims old and new, static members, racks."""
+
+
+@cache
+def load(strategy: str) -> None:
+    """Have everything that the strategy needs in this process, compiled or from the cache."""
+    for scenario in SCENARIOS:
+        for _ in records(scenario, [strategy]):
+            pass

@@ -1,0 +1,197 @@
+"""One slice of a sweep, played inside a Spark task: scenarios in, batches of records out.
+
+The simulations run in a forked child, because compiled code cannot be interrupted: one that uses up
+its time, or takes its process down, costs the child, becomes an error record, and another child
+goes on behind it. Where the system cannot fork, they run in the task, without a limit of time.
+"""
+
+import os
+import pickle
+import signal
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from assignlab.replay import records as rebalances
+from assignlab.replay.columns import Column
+from assignlab.replay.scenarios import Scenario
+from assignlab.sweep import load
+from assignlab.sweep.child import Child
+from assignlab.sweep.subject import TYPES, Subject
+
+COLUMNS = (
+    Column("scenario", "int64", "", "number of the scenario in the sweep, from 0"),
+    *rebalances.COLUMNS,
+)
+"""The columns of a sweep's table; ``scenario``, ``strategy`` and ``step`` are its key."""
+SCHEMA = pa.schema([(column.name, TYPES[column.type]) for column in COLUMNS])
+WRITTEN = pa.schema([("slice", pa.int32()), ("failed", pa.int64())])
+ROWS_PER_BATCH = 4096
+SECONDS_PER_BATCH = 0.5
+SCENARIO_NAMES = [column.name for column in rebalances.SCENARIO_COLUMNS]
+
+
+def records(scenario: Scenario, strategies: Sequence[str]) -> Iterable[tuple]:
+    """One record per rebalance of a scenario and strategy."""
+    return rebalances.records(scenario, strategies)
+
+
+def lost(scenario: Scenario, strategy: str, why: str) -> tuple:
+    """The error record of a simulation that left no records: step 0, no numbers."""
+    values = dict.fromkeys(SCHEMA.names[1:])
+    values |= dict(zip(SCENARIO_NAMES, rebalances.scenario_values(scenario), strict=True))
+    values |= {"strategy": strategy, "step": 0, "event": scenario.events[0], "error": why}
+    return tuple(values.values())
+
+
+REBALANCES = Subject(COLUMNS, ("scenario", "strategy", "step"), records, lost, load.load)
+"""Rebalances, one after the other: what :func:`assignlab.sweep.driver.run` plays."""
+
+
+def write_slice(
+    batches: Iterable[pa.RecordBatch],
+    strategies: Sequence[str],
+    limit: float,
+    progress: str,
+    table: str,
+    subject: Subject = REBALANCES,
+) -> Iterator[pa.RecordBatch]:
+    """Play one slice and leave its records as one Parquet file: what a sweep hands to ``mapInArrow``.
+
+    ``batches``: one row, columns ``slice`` and ``jobs``: pickled (number, cost, scenario), the
+    costly ones first; ``limit``: see :func:`simulate`; ``progress``: the folder to :func:`report`
+    to; ``table``: the folder of the table, which driver and executors share. Only the number of
+    error records goes back through Spark: writing here spares the records the way through the JVM,
+    row by row. A task that is run twice writes the same file again, whole.
+    """
+    rows = [row for batch in batches for row in batch.to_pylist()]
+    if not rows:
+        return
+    [row] = rows
+    number, jobs = row["slice"], pickle.loads(row["jobs"])
+    for strategy in strategies:
+        # Before the children are forked, so that none of them has to.
+        subject.load(strategy)
+    costs = list(accumulate(cost for _, cost, _ in jobs))
+    failed = 0
+    part = Path(table) / f".{number}.{uuid4().hex}.part"
+    with pq.ParquetWriter(part, subject.schema) as file:
+        played = [(scenario, what) for scenario, _, what in jobs]
+        for done, batch in simulate(played, strategies, limit, subject):
+            report(Path(progress), number, done, costs[done - 1] if done else 0.0)
+            file.write_batch(batch)
+            failed += batch.num_rows - batch.column("error").null_count
+    part.replace(part.with_name(f"slice-{number:05}.parquet"))
+    yield pa.RecordBatch.from_pydict({"slice": [number], "failed": [failed]}, schema=WRITTEN)
+
+
+def report(folder: Path, slice: int, done: int, cost: float) -> None:
+    """Leave word of how many scenarios of a slice are done, and what they were to cost."""
+    # Nothing depends on it: a folder that the executor cannot write only costs the progress.
+    with suppress(OSError):
+        part = folder / f".{slice}.{os.getpid()}"
+        part.write_text(f"{done} {cost}")
+        part.replace(folder / str(slice))
+
+
+def reported(folder: Path) -> tuple[int, float]:
+    """How many scenarios are done in all slices, and what they were to cost."""
+    reports = [path.read_text().split() for path in folder.glob("[0-9]*")]
+    return sum(int(done) for done, _ in reports), sum(float(cost) for _, cost in reports)
+
+
+class Job(NamedTuple):
+    """A scenario to play with these strategies; or, with ``lost``, why the one of them cannot.
+
+    ``number``: of the scenario in the sweep.
+    """
+
+    number: int
+    scenario: Any
+    strategies: tuple[str, ...]
+    lost: str | None = None
+
+
+def simulate(
+    scenarios: Sequence[tuple[int, Any]],
+    strategies: Sequence[str],
+    limit: float,
+    subject: Subject = REBALANCES,
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Play every scenario with every strategy: (scenarios done, records since the last batch).
+
+    ``scenarios``: with their numbers in the sweep. ``limit``: seconds of processor time for
+    one strategy on one scenario; they do not pass while other processes compute.
+    """
+    jobs = [Job(number, scenario, tuple(strategies)) for number, scenario in scenarios]
+    if not hasattr(os, "fork"):
+        yield from play(jobs, limit, subject, lambda job: None, lambda seconds: None)
+        return
+    while jobs:
+        played = 0
+        with Child(partial(play, jobs, limit, subject)) as child:
+            for played, batch in child.messages():
+                yield len(scenarios) - len({job.number for job in jobs[played:]}), batch
+        left = jobs[played:]
+        if left:
+            guilty = child.mark - played
+            if guilty < 0:
+                raise RuntimeError(f"the process of a slice ended with code {child.code}")
+            left[guilty : guilty + 1] = after_death(left[guilty], child.code, limit)
+        jobs = left
+
+
+def play(
+    jobs: Sequence[Job],
+    limit: float,
+    subject: Subject,
+    mark: Callable[[int], None],
+    timer: Callable[[float], None],
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Play jobs one after the other: (jobs done, records since the last batch)."""
+    rows: list[tuple] = []
+    sent = time.monotonic()
+    for place, job in enumerate(jobs):
+        start = (job.number,)
+        if job.lost is None:
+            mark(place)
+            timer(limit)
+            rows += [start + row for row in subject.records(job.scenario, job.strategies)]
+            timer(0)
+        else:
+            rows.append(start + subject.lost(job.scenario, job.strategies[0], job.lost))
+        now = time.monotonic()
+        if len(rows) >= ROWS_PER_BATCH or now - sent >= SECONDS_PER_BATCH:
+            yield place + 1, record_batch(rows, subject.schema)
+            rows, sent = [], now
+    if rows:
+        yield len(jobs), record_batch(rows, subject.schema)
+
+
+def after_death(job: Job, code: int, limit: float) -> list[Job]:
+    """The jobs in place of the one whose process ended with ``code``.
+
+    A job of several strategies is played again, one strategy at a time, to find the guilty one.
+    """
+    if len(job.strategies) > 1:
+        return [job._replace(strategies=(strategy,)) for strategy in job.strategies]
+    if code == -signal.SIGPROF:
+        return [job._replace(lost=f"TimeLimit: no answer in {limit:g} s of processor time")]
+    how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+    return [job._replace(lost=f"ProcessDied: its process ended with {how}")]
+
+
+def record_batch(rows: Sequence[tuple], schema: pa.Schema = SCHEMA) -> pa.RecordBatch:
+    """Records as columns."""
+    columns = zip(zip(*rows, strict=True), schema, strict=True)
+    return pa.RecordBatch.from_arrays(
+        [pa.array(column, field.type) for column, field in columns], schema=schema
+    )

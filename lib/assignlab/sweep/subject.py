@@ -1,0 +1,31 @@
+"""What a sweep can be about: rebalances, or whatever else gives records with columns of its own."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from assignlab.replay.columns import Column
+
+TYPES = {"string": pa.string(), "int64": pa.int64(), "float64": pa.float64(), "bool": pa.bool_()}
+
+
+class Subject(NamedTuple):
+    """What a sweep plays, and which table it makes of it; functions of modules, so that it travels.
+
+    ``columns``: of a record, ``scenario`` first, with the ``key`` and ``error`` among them;
+    ``records(scenario, strategies)``: records without their first column; ``lost(scenario,
+    strategy, why)``: the error record likewise; ``load(strategy)``: have the code that a strategy
+    needs in this process.
+    """
+
+    columns: tuple[Column, ...]
+    key: tuple[str, ...]
+    records: Callable[[Any, Sequence[str]], Iterable[tuple]]
+    lost: Callable[[Any, str, str], tuple]
+    load: Callable[[str], None]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns for Arrow."""
+        return pa.schema([(column.name, TYPES[column.type]) for column in self.columns])

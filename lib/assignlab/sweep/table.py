@@ -1,0 +1,145 @@
+"""The table of a sweep, aggregated by Spark before it becomes a pandas frame."""
+
+import sys
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assignlab.errors import UnknownName
+from assignlab.sweep.question import SweepError
+from assignlab.sweep.slices import REBALANCES, SCENARIO_NAMES
+from assignlab.sweep.spark import session
+from assignlab.sweep.subject import Subject
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FAILURES_SHOWN = 3
+FAILURES_KEPT = 1000
+FRAME_ROWS = 1_000_000
+SPARK_TYPES = {"string": "string", "int64": "bigint", "float64": "double", "bool": "boolean"}
+
+
+class Table:
+    """The records of a sweep: a Parquet folder, one row per simulated rebalance and strategy.
+
+    :data:`assignlab.sweep.slices.COLUMNS` says what the columns mean; ``scenario``, ``strategy`` and
+    ``step`` are the key. Sweeps of another ``subject`` have its columns and its key.
+    """
+
+    def __init__(self, path: Path, subject: Subject = REBALANCES):
+        self.path = Path(path)
+        self.subject = subject
+
+    def __repr__(self):
+        return f"Table({str(self.path)!r})"
+
+    def records(self):
+        """All rows, as a Spark DataFrame."""
+        schema = ", ".join(f"{name} {SPARK_TYPES[kind]}" for name, kind, *_ in self.subject.columns)
+        # Spark takes a path for a pattern, and one without a scheme to its default file system.
+        reader = session().read.option("__globPaths__", "false").schema(schema)
+        rows = reader.parquet(f"file:{self.path.absolute()}")
+        return rows.select(*[column.name for column in self.subject.columns])
+
+    def summary(
+        self,
+        by: Sequence[str],
+        measures: Sequence[str],
+        where: str | None = None,
+        whole_histories: bool = False,
+        band: tuple[float, float] = (0.05, 0.95),
+    ) -> "pd.DataFrame":
+        """Aggregate in Spark; returns one row per combination of the columns ``by``, sorted.
+
+        Columns: ``by``; for each measure ``m``: ``m`` (the mean), ``m_low``, ``m_median`` and
+        ``m_high`` (quantiles, ``band`` says which are low and high), nulls left out; ``runs`` (how
+        many rows went in) and ``failed`` (how many simulations gave none). ``where``: which rows,
+        as an SQL condition, such as ``"step > 0"``. ``whole_histories``: first add each measure up
+        over the steps of every history.
+        """
+        from pyspark.sql import functions as F
+
+        self._check(*by, *measures)
+        rows = self.records()
+        if where:
+            rows = rows.where(where)
+        if whole_histories:
+            key = dict.fromkeys([*by, "scenario", "strategy"])
+            sums = [F.sum(measure).alias(measure) for measure in measures]
+            rows = rows.groupBy(*key).agg(*sums, F.first("error", ignorenulls=True).alias("error"))
+        columns = []
+        for measure in measures:
+            quantiles = F.percentile(measure, [band[0], 0.5, band[1]])
+            columns.append(exact_mean(measure).alias(measure))
+            for i, suffix in enumerate(("low", "median", "high")):
+                columns.append(quantiles[i].alias(f"{measure}_{suffix}"))
+        columns.append(F.count_if(F.isnull("error")).alias("runs"))
+        columns.append(F.count("error").alias("failed"))
+        return rows.groupBy(*by).agg(*columns).orderBy(*by).toPandas()
+
+    def means(
+        self,
+        by: Sequence[str],
+        measures: Sequence[str],
+        where: str | None = None,
+        whole_histories: bool = False,
+    ) -> "pd.DataFrame":
+        """As :meth:`summary`, without the quantiles: ``by``, the means, ``runs``, ``failed``."""
+        frame = self.summary(by, measures, where, whole_histories)
+        return frame[[*by, *measures, "runs", "failed"]]
+
+    def frame(self, columns: Sequence[str] | None = None, where: str | None = None):
+        """Rows as a pandas frame, sorted by the key; for tables that are small or made so.
+
+        ``columns``: which, all where None; ``where``: which rows, as an SQL condition. Raises
+        :class:`SweepError` above a million rows: aggregate those with :meth:`summary`.
+        """
+        self._check(*(columns or ()))
+        rows = self.records()
+        if where:
+            rows = rows.where(where)
+        rows = (
+            rows.orderBy(*self.subject.key)
+            .limit(FRAME_ROWS + 1)
+            .select(*(columns or "*"))
+            .toPandas()
+        )
+        if len(rows) > FRAME_ROWS:
+            raise SweepError(f"more than {FRAME_ROWS} rows: aggregate them with summary()")
+        return rows
+
+    @cached_property
+    def failures(self) -> "pd.DataFrame":
+        """The simulations that gave no records, the first thousand: scenario, strategy, reason."""
+        key = self.subject.key
+        rows = self.records().where("error is not null").orderBy(*key).limit(FAILURES_KEPT)
+        facts = [name for name in ("event", "error", *SCENARIO_NAMES) if self._known(name)]
+        facts = [name for name in facts if name not in key]
+        return rows.select(*key, *facts).toPandas()
+
+    def tell_failures(self):
+        """Say on stderr how many simulations failed, and how the first did."""
+        many = "at least " if len(self.failures) == FAILURES_KEPT else ""
+        print(f"sweep: {many}{len(self.failures)} simulations failed; the first:", file=sys.stderr)
+        for row in self.failures.head(FAILURES_SHOWN).to_dict("records"):
+            print(f"  {row.get('strategy', row['scenario'])}: {row['error']}", file=sys.stderr)
+
+    def _known(self, name: str) -> bool:
+        return any(column.name == name for column in self.subject.columns)
+
+    def _check(self, *columns: str):
+        known = [column.name for column in self.subject.columns]
+        for column in columns:
+            if not self._known(column):
+                raise UnknownName("column", column, known)
+
+
+def exact_mean(column: str):
+    """The mean, summed in order of size: the same to the last bit whatever Spark's order is."""
+    from pyspark.sql import functions as F
+
+    ordered = F.array_sort(F.collect_list(F.col(column).cast("double")))
+    total = F.aggregate(ordered, F.lit(0.0), lambda sum, value: sum + value)
+    return F.when(F.size(ordered) > 0, total / F.size(ordered))

@@ -1,0 +1,60 @@
+"""Simulated time in whole milliseconds, on SimPy's event queue.
+
+What happens is a call at a moment: a message that arrives, a timer that runs out. Calls at the
+same moment run in the order in which they were asked for, so a run depends on nothing but its
+scenario and seed.
+"""
+
+from collections.abc import Callable
+
+import simpy
+
+
+class Timer:
+    """A call to come, which can be taken back."""
+
+    __slots__ = ("args", "call", "clock", "moment")
+
+    def __init__(self, clock: "Clock", moment: int, call: Callable, args: tuple):
+        self.clock = clock
+        self.moment = moment
+        self.call = call
+        self.args = args
+
+    def cancel(self) -> None:
+        """It will not be called."""
+        self.call = None
+
+    def _ring(self, event) -> None:
+        if self.call is not None:
+            self.clock.now = self.moment
+            self.call(*self.args)
+
+
+class Clock:
+    """The moments of one run. ``now``: milliseconds since the start.
+
+    ``events`` counts the calls that were asked for.
+    """
+
+    def __init__(self):
+        self._environment = simpy.Environment()
+        self.now = 0
+        self.events = 0
+
+    def after(self, delay: int, call: Callable, *args) -> Timer:
+        """Call ``call(*args)`` in ``delay`` milliseconds."""
+        timer = Timer(self, self.now + delay, call, args)
+        self._environment.timeout(delay).callbacks.append(timer._ring)
+        self.events += 1
+        return timer
+
+    def at(self, moment: int, call: Callable, *args) -> Timer:
+        """Call ``call(*args)`` at ``moment``, or now if that has passed."""
+        return self.after(max(moment - self.now, 0), call, *args)
+
+    def run(self, end: int) -> None:
+        """Let time pass until ``end``; what is asked for exactly then still happens."""
+        # SimPy stops before what is due at ``until``.
+        self._environment.run(until=end + 0.5)
+        self.now = end

@@ -1,0 +1,144 @@
+"""What a run leaves: a log of events, who owned what when, who delivered what, samples.
+
+Everything is plain data: names once, partitions as dense numbers, times in milliseconds.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from assignlab.timeline.config import Config
+from assignlab.timeline.engine.log import Cluster, Log, joined
+from assignlab.timeline.scenario import Scenario
+
+
+class Event(NamedTuple):
+    """One line of the log. ``member``: index in ``History.members``, -1 for the group."""
+
+    time_ms: int
+    kind: str
+    member: int
+    generation: int
+    partitions: np.ndarray
+    detail: str
+
+
+class Ownership(NamedTuple):
+    """A member owned ``partitions`` until ``until`` ms, each ``since`` its own moment, with the
+    ``generation`` of its assignment; owned int64[n] each, as the partitions."""
+
+    partitions: np.ndarray
+    member: int
+    since: np.ndarray
+    until: int
+    generation: np.ndarray
+
+
+class Sample(NamedTuple):
+    """One sample over all partitions; ``lag`` in records behind the high watermark."""
+
+    time_ms: int
+    lag: int
+    unowned: int
+    committed_lag: int
+    end_offset: int
+
+
+class Watched(NamedTuple):
+    """The four offsets of a watched partition (a dense number); ``owner``: -1 for none."""
+
+    time_ms: int
+    partition: int
+    committed: int
+    position: int
+    high_watermark: int
+    log_end_offset: int
+    owner: int
+
+
+@dataclass(eq=False)
+class History:
+    """One simulated history.
+
+    ``events``: in order. ``owned``: one row per member and moment at which it lost partitions.
+    ``samples``: one row per sample; ``watched``: per sample and watched partition. ``calls``, ``polls``, ``commits``: how
+    many there were. ``produced`` int64: log end offsets at the end; ``frontier`` int64: how far the
+    group is through with each partition for good.
+    """
+
+    scenario: Scenario
+    config: Config
+    strategy: tuple[str, ...]
+    seed: int
+    members: list[str]
+    cluster: Cluster
+    log: Log
+    events: list[Event] = field(default_factory=list)
+    owned: list[Ownership] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)
+    watched: list[Watched] = field(default_factory=list)
+    calls: int = 0
+    polls: int = 0
+    commits: int = 0
+    aborted: int = 0
+    produced: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    frontier: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    _known: dict = field(default_factory=dict, repr=False)
+
+    def once(self, measure: Callable[["History"], Any]) -> Any:
+        """``measure(self)``, computed once; for histories that are over."""
+        if measure not in self._known:
+            self._known[measure] = measure(self)
+        return self._known[measure]
+
+    def tell(self, time_ms, kind, member, generation, partitions, detail="") -> None:
+        """Note an event."""
+        self.events.append(Event(time_ms, kind, member, generation, partitions, detail))
+
+    def own(self, partitions, member: int, since, until: int, generation) -> None:
+        """Note that a member owned partitions, each since its own moment, until now."""
+        self.owned.append(Ownership(partitions, member, since, until, generation))
+
+    def events_frame(self, partitions: bool = True) -> pd.DataFrame:
+        """The log as a table: time_ms, kind, member, generation, partitions, count, detail.
+
+        ``partitions``: whether to spell them out, as ``topic-partition``, separated by blanks.
+        """
+        rows = [
+            (
+                e.time_ms, e.kind, self.members[e.member] if e.member >= 0 else "", e.generation,
+                " ".join(self.cluster.labels(e.partitions)) if partitions else "",
+                e.partitions.size, e.detail,
+            )
+            for e in self.events
+        ]  # fmt: skip
+        return pd.DataFrame(
+            rows,
+            columns=["time_ms", "kind", "member", "generation", "partitions", "count", "detail"],
+        )
+
+    def ownership(self) -> pd.DataFrame:
+        """Who owned what: member, topic, partition, from_ms, to_ms, generation; one row each.
+
+        A member owns a partition from the assignment until it gives it up, or until the group goes
+        on without that member, whichever is first.
+        """
+        dense, member, since, until, generation = self.owned_arrays()
+        codes = self.cluster.codes(dense)
+        return pd.DataFrame(
+            {
+                "member": np.array(self.members, dtype=object)[member],
+                "topic": np.array(self.cluster.names, dtype=object)[codes >> 32],
+                "partition": codes & 0xFFFFFFFF,
+                "from_ms": since,
+                "to_ms": until,
+                "generation": generation,
+            }
+        )
+
+    def owned_arrays(self) -> Ownership:
+        """All of ``owned`` in one, every field int64[n]: who owned a partition, since and until when."""
+        return joined(self.owned, Ownership)

@@ -1,0 +1,147 @@
+"""What members tell the one who assigns, and the assignment by the exact strategy."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from assignlab.assignors.strategy import Strategy
+from assignlab.group.model import ABSENT, NO_METADATA, Claims, Group, Members, Topics, subscriptions
+from assignlab.jvm.names import Names
+from assignlab.timeline.engine.log import Cluster
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """What a member says it owns: codes as the assignor will read them, and the generation."""
+
+    codes: np.ndarray
+    generation: int
+
+    def without(self, codes: np.ndarray) -> "Claim":
+        """The claim after these partitions were given up."""
+        return Claim(self.codes[~np.isin(self.codes, codes)], self.generation)
+
+    def matches(self, other: "Claim | None") -> bool:
+        """Whether the member's metadata would be the same bytes."""
+        return (
+            other is not None
+            and self.generation == other.generation
+            and np.array_equal(self.codes, other.codes)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class JoinRequest:
+    """A member's subscription: topic indices in the order in which it sends them."""
+
+    member_id: str
+    protocols: tuple[str, ...]
+    subscription: tuple[int, ...]
+    claim: Claim | None
+
+    def matches(self, other: "JoinRequest") -> bool:
+        """Whether the coordinator sees no change."""
+        same_claim = (
+            self.claim is None and other.claim is None
+            if self.claim is None or other.claim is None
+            else self.claim.matches(other.claim)
+        )
+        return (
+            self.protocols == other.protocols
+            and self.subscription == other.subscription
+            and same_claim
+        )
+
+
+class Registered(Protocol):
+    """A member as the one who assigns sees it."""
+
+    id: str
+    instance: str | None
+
+    @property
+    def request(self) -> JoinRequest: ...
+
+
+class Groups:
+    """Makes the groups that assignors see; topics and members are shared as long as they stay."""
+
+    def __init__(self, cluster: Cluster, topic_ids: Sequence[str]):
+        self._cluster = cluster
+        self._topic_ids = tuple(topic_ids)
+        self._topics: dict[bytes, Topics] = {}
+        self._last: tuple | None = None
+
+    def assign(
+        self,
+        strategy: Strategy,
+        members: Sequence[Registered],
+        counts: np.ndarray,
+        generation: int,
+    ) -> dict[str, tuple[np.ndarray, Claim | None]]:
+        """Member id -> (dense partitions in order, what the member will claim from then on).
+
+        ``counts`` int64[topics]: partitions as the one who assigns knows them.
+        """
+        group = self._group(members, counts)
+        if strategy.sticky:
+            claims = [member.request.claim for member in members]
+            group = group.with_claims(_claims(claims, strategy.generations))
+        after = strategy.assign(group)
+        # In the order in which members will send it back.
+        claimed = after if strategy.reclaim is None else strategy.reclaim(group, after)
+        dense = self._cluster.dense(after.codes)
+        bounds = after.offsets.tolist()
+        return {
+            member.id: (
+                dense[bounds[m] : bounds[m + 1]],
+                Claim(claimed.of(m), generation) if strategy.sticky else None,
+            )
+            for m, member in enumerate(members)
+        }
+
+    def _group(self, members: Sequence[Registered], counts: np.ndarray) -> Group:
+        """The group with the members in this order, none of whom claims anything."""
+        ids = [member.id for member in members]
+        subscribed = [member.request.subscription for member in members]
+        instances = [member.instance for member in members]
+        key = (tuple(ids), tuple(subscribed), tuple(instances), counts.tobytes())
+        if self._last is None or self._last[0] != key:
+            named = Members(
+                Names(ids),
+                *subscriptions(subscribed),
+                tuple(instances) if any(instances) else None,
+            )
+            group = Group(self._topics_of(counts, subscribed), named, Claims.none(len(ids)))
+            self._last = (key, group)
+        return self._last[1]
+
+    def _topics_of(self, counts: np.ndarray, subscribed) -> Topics:
+        known = np.flatnonzero(counts)
+        most = max([*known.tolist(), *(t for topics in subscribed for t in topics), -1]) + 1
+        counts = np.where(counts == 0, NO_METADATA, counts)[:most]
+        key = counts.tobytes()
+        if key not in self._topics:
+            names = Names(self._cluster.names[:most])
+            self._topics[key] = Topics(names, counts, ids=self._topic_ids[:most])
+        return self._topics[key]
+
+
+def _claims(claims: list[Claim | None], fields: tuple[str, ...]) -> Claims:
+    sizes = [0 if claim is None else claim.codes.size for claim in claims]
+    offsets = np.cumsum([0, *sizes], dtype=np.int64)
+    codes = [claim.codes for claim in claims if claim is not None]
+    present = np.array([claim is not None for claim in claims], dtype=np.bool_)
+    generation = np.array(
+        [ABSENT if claim is None else claim.generation for claim in claims], dtype=np.int64
+    )
+    absent = np.full(len(claims), ABSENT, dtype=np.int64)
+    return Claims(
+        offsets,
+        np.concatenate(codes) if codes else np.empty(0, dtype=np.int64),
+        present,
+        generation if "generation" in fields else absent,
+        generation if "sub_generation" in fields else absent,
+    )

@@ -1,0 +1,218 @@
+"""What the processes and brokers of one run share: time, topics, logs, and what is drawn."""
+
+import random
+import re
+import uuid
+from base64 import urlsafe_b64encode
+from typing import Protocol
+
+import numpy as np
+
+from assignlab import assignors
+from assignlab.assignors.strategy import Strategy
+from assignlab.jvm.hash_map import collection_capacity, hash_map_order
+from assignlab.jvm.names import Names
+from assignlab.timeline.config import Config
+from assignlab.timeline.engine.clock import Clock
+from assignlab.timeline.engine.history import History, Sample, Watched
+from assignlab.timeline.engine.log import Cluster, Log
+from assignlab.timeline.engine.poll_loop import ABORTED, COMMITS, POLLS
+from assignlab.timeline.engine.requests import Groups
+from assignlab.timeline.scenario import Member, Scenario
+
+
+class Process(Protocol):
+    """A consumer, as far as the world looks at it; see :class:`~.consumer.Consumer`."""
+
+    number: int
+    alive: bool
+    valid: bool
+    deciding: bool
+    state: np.ndarray
+    held: np.ndarray
+    own: np.ndarray
+    position: np.ndarray
+
+    def advance(self) -> None: ...
+
+    def processed(self) -> np.ndarray: ...
+
+    def passed_by(self, why: str) -> None: ...
+
+    def give_up(self, partitions: np.ndarray | None, why: str) -> None: ...
+
+
+class World:
+    """Everything that exists in one run, but the coordinator of the group.
+
+    ``running``: the last process of every member, by name; ``processes``: all there ever were.
+    """
+
+    def __init__(
+        self, scenario: Scenario, config: Config, strategies: tuple[Strategy, ...], seed: int
+    ):
+        self.scenario = scenario
+        self.config = config
+        self.strategies = strategies
+        self.clock = Clock()
+        self._random = random.Random(seed)
+        self.cluster = Cluster.of(scenario)
+        topic_ids = [self.topic_id() for _ in self.cluster.names]
+        self.groups = Groups(self.cluster, topic_ids)
+        self.log = Log(self.cluster.capacity)
+        for topic, spec in enumerate(scenario.topics):
+            self.log.create(self.cluster.dense_range(topic, 0, spec.partitions), spec.rate, 0)
+        self.history = History(
+            scenario=scenario,
+            config=config,
+            strategy=tuple(strategy.name for strategy in strategies),
+            seed=seed,
+            members=list(scenario.processes),
+            cluster=self.cluster,
+            log=self.log,
+        )
+        self.running: dict[str, Process] = {}
+        self.processes: list[Process] = []
+        self._watched = np.array(
+            [self.cluster.first[self.cluster.index[t]] + p for t, p in scenario.watch],
+            dtype=np.int64,
+        )
+
+    # ---- what is drawn -------------------------------------------------------------------------
+
+    def uuid(self) -> str:
+        """A random UUID, as member ids end with."""
+        return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
+
+    def topic_id(self) -> str:
+        """A random Kafka Uuid in base64, as topics and members of the consumer protocol have one."""
+        while True:
+            drawn = uuid.UUID(int=self._random.getrandbits(128), version=4)
+            text = urlsafe_b64encode(drawn.bytes).decode().rstrip("=")
+            if not text.startswith("-"):  # Kafka draws again, too
+                return text
+
+    def consumer_id(self, name: str) -> str:
+        """A consumer id as Kafka 0.8 and MetaQ form it: group, host, and something random."""
+        return f"lab_{name}-{self._random.getrandbits(40)}-{self.uuid()[:8]}"
+
+    def start_delay(self) -> int:
+        """How much later than planned a process starts."""
+        return self._random.randint(0, self.config.start_spread_ms)
+
+    def heartbeat_delay(self) -> int:
+        """How much later than due a heartbeat is sent."""
+        most = self.config.heartbeat_drift_ms
+        return self._random.randint(0, most) if most else 0
+
+    # ---- what members know ---------------------------------------------------------------------
+
+    def subscription_of(self, member: Member, metadata: np.ndarray) -> tuple[int, ...]:
+        """The topic indices that a member subscribes to, in the order in which it sends them."""
+        if member.pattern is not None:
+            return self.topics_matching(member.pattern, metadata)
+        if member.topics is None:
+            wanted = list(range(len(self.scenario.topics)))
+        else:
+            wanted = [self.cluster.index[name] for name in member.topics]
+        return self._in_hash_order(wanted)
+
+    def topics_matching(self, pattern: str, metadata: np.ndarray) -> tuple[int, ...]:
+        """The existing topics that a pattern matches as a whole."""
+        matches = re.compile(pattern).fullmatch
+        names = self.cluster.names
+        return self._in_hash_order([t for t, n in enumerate(names) if metadata[t] and matches(n)])
+
+    def _in_hash_order(self, wanted: list[int]) -> tuple[int, ...]:
+        if len(wanted) < 2:
+            return tuple(wanted)
+        hashes = Names([self.cluster.names[t] for t in wanted]).hashes
+        order = hash_map_order(hashes, collection_capacity(len(wanted)))
+        return tuple(wanted[i] for i in order.tolist())
+
+    def strategies_of(self, member: Member) -> tuple[Strategy, ...]:
+        """A member's partition.assignment.strategy."""
+        if member.strategies is None:
+            return self.strategies
+        return tuple(assignors.get(name) for name in member.strategies)
+
+    # ---- what processes and brokers do together ------------------------------------------------
+
+    def grow(self, topic: int, partitions: int, rate: float) -> None:
+        """A topic has so many partitions from now on; new ones take ``rate`` records a second."""
+        new = self.cluster.dense_range(topic, int(self.cluster.partitions[topic]), partitions)
+        self.log.create(new, rate, self.clock.now)
+        self.cluster.partitions[topic] = partitions
+        self.cluster.version += 1
+
+    def advance_all(self) -> None:
+        """Play the poll loops of all consumers up to now, but of those that are being asked."""
+        for process in self.running.values():
+            if process.alive and not process.deciding:
+                process.advance()
+
+    # ---- what is noted -------------------------------------------------------------------------
+
+    def sample(self) -> None:
+        """Note lag and offsets, now and every ``sample_ms``."""
+        now = self.clock.now
+        reached, owner = self._reached()
+        partitions = np.flatnonzero(self.log.created <= now)
+        ends = self.log.ends(partitions, now)
+        high = self.log.ends(partitions, now - self.config.replication_ms)
+        committed = np.maximum(self.log.committed[partitions], 0)
+        self.history.samples.append(
+            Sample(
+                time_ms=now,
+                lag=int(np.maximum(high - reached[partitions], 0).sum()),
+                unowned=int((owner[partitions] < 0).sum()),
+                committed_lag=int(np.maximum(high - committed, 0).sum()),
+                end_offset=int(ends.sum()),
+            )
+        )
+        if self._watched.size:
+            high = self.log.ends(self._watched, now - self.config.replication_ms)
+            ends = self.log.ends(self._watched, now)
+            for k, p in enumerate(self._watched.tolist()):
+                self.history.watched.append(
+                    Watched(
+                        time_ms=now,
+                        partition=p,
+                        committed=int(self.log.committed[p]),
+                        position=int(reached[p]),
+                        high_watermark=int(high[k]),
+                        log_end_offset=int(ends[k]),
+                        owner=int(owner[p]),
+                    )
+                )
+        if now + self.scenario.sample_ms <= self.scenario.duration_ms:
+            self.clock.after(self.scenario.sample_ms, self.sample)
+
+    def _reached(self) -> tuple[np.ndarray, np.ndarray]:
+        """(position of the owner, else what is committed; the owner's number, else -1)."""
+        reached = np.maximum(self.log.committed, 0)
+        owner = np.full(reached.size, -1)
+        for process in self.running.values():
+            if process.alive and process.valid:
+                process.advance()
+                reached[process.own] = process.position
+                owner[process.held] = process.number
+        return reached, owner
+
+    def finish(self) -> History:
+        """The run is over: book what processes still hold, and add up what they did."""
+        history = self.history
+        history.produced = self.log.ends(np.arange(self.log.rate.size), self.clock.now)
+        history.frontier = np.maximum(self.log.committed, 0)
+        for process in self.processes:
+            if process.alive:
+                process.advance()
+                if process.valid:
+                    history.frontier[process.own] = process.processed()
+                process.passed_by("end of the run")
+                process.give_up(None, "end of the run")
+            history.polls += int(process.state[POLLS])
+            history.commits += int(process.state[COMMITS])
+            history.aborted += int(process.state[ABORTED])
+        history.calls = self.clock.events
+        return history

@@ -1,0 +1,485 @@
+"""The client of the classic protocol, eager and cooperative.
+
+After AbstractCoordinator and ConsumerCoordinator of kafka-clients 4.3.0; steps have their names.
+The broker's side is :mod:`~assignlab.timeline.protocols.classic_coordinator`.
+
+Eager members give everything up before they join. Cooperative ones keep what they have, give up
+the difference afterwards, and join again if there was one.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from assignlab.errors import OriginalError
+from assignlab.group.assignment import topic_of
+from assignlab.timeline.engine.consumer import Consumer
+from assignlab.timeline.engine.log import EMPTY
+from assignlab.timeline.engine.poll_loop import (
+    ACCEPTED,
+    ASKED,
+    FAILS,
+    HALTED,
+    NEXT_COMMIT,
+    PHASE,
+    TRANSACTION,
+)
+from assignlab.timeline.engine.requests import Claim, JoinRequest
+from assignlab.timeline.engine.world import World
+from assignlab.timeline.protocols.classic_coordinator import Coordinator, GroupMember
+from assignlab.timeline.protocols.errors import (
+    FENCED_INSTANCE_ID,
+    ILLEGAL_GENERATION,
+    INCONSISTENT_GROUP_PROTOCOL,
+    MEMBER_ID_REQUIRED,
+    NOT_COORDINATOR,
+    REBALANCE_IN_PROGRESS,
+    UNKNOWN_MEMBER_ID,
+)
+from assignlab.timeline.scenario import Member
+
+NO_GENERATION = -1
+
+UNJOINED, JOINING, SYNCING, JOINED = "unjoined", "joining", "syncing", "stable"
+
+
+class Client(Consumer):
+    """A consumer that speaks the classic protocol."""
+
+    def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
+        super().__init__(world, member, number)
+        self.coordinator = coordinator
+        self.member_id = ""
+        self.group_metadata = "", NO_GENERATION
+        self.phase = UNJOINED
+        self.joining = False
+        self.fatal = False
+        self.subscription: tuple[int, ...] = ()
+        self.joined_subscription: tuple[int, ...] | None = None
+        self.snapshot: np.ndarray | None = None
+        self.metadata = world.cluster.partitions.copy()
+        self.claim: Claim | None = None
+        self.lost_reason = ""
+        self._beat = None
+        self._sent_generation = NO_GENERATION
+        self.strategies = world.strategies_of(member)
+        self.cooperative = all(s.protocol == "cooperative" for s in self.strategies)
+
+    # ---- start and metadata --------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Find the coordinator and the topics, then join."""
+        self.clock.after(2 * self.config.latency_ms, self.in_time, self._found_coordinator)
+
+    def _found_coordinator(self) -> None:
+        self._refresh_metadata()
+        self.clock.after(self.config.metadata_max_age_ms, self._metadata_expired)
+        self.request_rejoin("")
+
+    def _metadata_expired(self) -> None:
+        if self.alive:
+            self.in_time(self._refresh_metadata)
+            self.clock.after(self.config.metadata_max_age_ms, self._metadata_expired)
+
+    def metadata_is_stale(self) -> None:
+        """A topic that was missing is there now: clients that name it keep asking for it."""
+        self.clock.after(self.config.retry_backoff_ms, self.in_time, self._refresh_metadata)
+
+    def _refresh_metadata(self) -> None:
+        """The topics as the cluster has them now; may call for a rebalance."""
+        if not self.alive or self.fatal:
+            return
+        self.metadata = self.world.cluster.partitions.copy()
+        self.subscription = self.world.subscription_of(self.member, self.metadata)
+        self._check_subscription()
+
+    def subscribe(self, topics) -> None:
+        """The application subscribes to something else."""
+        self.member = replace(self.member, topics=tuple(topics), pattern=None)
+        self.at_poll(self._refresh_metadata)
+
+    def _check_subscription(self) -> None:
+        if self.joining or self.phase != JOINED:
+            return
+        if self.joined_subscription is not None and self.subscription != self.joined_subscription:
+            self.request_rejoin("subscription has changed")
+        elif self.snapshot is not None and not self._snapshot_matches():
+            self.request_rejoin("cached metadata has changed")
+
+    def _snapshot_matches(self) -> bool:
+        topics, counts = self.snapshot
+        return np.array_equal(self.metadata[topics], counts)
+
+    # ---- joining -------------------------------------------------------------------------------
+
+    def request_rejoin(self, reason: str) -> None:
+        """Join from the next poll on."""
+        if self.joining or self.fatal or not self.alive:
+            return
+        self.joining = True
+        if reason:
+            self.tell("rejoin", detail=reason)
+        self.at_poll(self._join_prepare)
+
+    def _join_prepare(self) -> None:
+        """Commit, tell the listener, give up what has to be given up; then join."""
+        if self.member.pattern is not None:
+            self.metadata = self.world.cluster.partitions.copy()
+            self.subscription = self.world.subscription_of(self.member, self.metadata)
+        if self.config.commit == "auto" and self.phase == JOINED and self.own.size:
+            self.commit_in_poll(self._committed_before_join)
+        else:
+            self._committed_before_join(None)
+
+    def _committed_before_join(self, error: str | None) -> None:
+        if error is not None:
+            self._reset_on(error)
+        self._revoke_before_join()
+
+    def _revoke_before_join(self) -> None:
+        if self.generation == NO_GENERATION or self.member_id == "":
+            if self.held.size:
+                self.tell("lost", self.held, self.lost_reason)
+                self.give_up(None, f"lost: {self.lost_reason}" if self.lost_reason else "lost")
+            self.claim_nothing()
+            self._send_join()
+            return
+        if self.cooperative:
+            topics = topic_of(self.world.cluster.codes(self.held))
+            kept = np.isin(topics, np.array(self.subscription, dtype=np.int64))
+            going = self.held[~kept]
+        else:
+            going = self.held
+        self._revoke(going, self._send_join)
+
+    def claim_nothing(self) -> None:
+        """Cooperative members claim what they hold, eager ones what they last were given."""
+        if self.cooperative:
+            self.claim = None
+
+    def _revoke(self, partitions: np.ndarray, then) -> None:
+        """onPartitionsRevoked, with the listener's commit, then let the partitions go."""
+        if partitions.size == 0:
+            then()
+            return
+
+        def finish(error: str | None) -> None:
+            self.tell("revoked", partitions, error or "")
+            self.give_up(partitions, self.revoked_how(error))
+            if self.claim is not None and self.cooperative:
+                self.claim = self.claim.without(self.world.cluster.codes(partitions))
+            then()
+
+        if self.config.commit_on_revoke:
+            self.commit_in_poll(finish)
+        else:
+            finish(None)
+
+    def _send_join(self) -> None:
+        if not self.alive or self.fatal:
+            return
+        self.advance()
+        self.phase = JOINING
+        self.set_verdict()
+        self._sent_generation = self.generation
+        self.joined_subscription = self.subscription
+        request = JoinRequest(
+            self.member_id, tuple(s.name for s in self.strategies), self.subscription,
+            self.claim,
+        )  # fmt: skip
+        self.clock.after(self.config.latency_ms, self.coordinator.join_group, self, request)
+
+    def joined(
+        self, error, member_id="", generation=NO_GENERATION, protocol=None, members=None,
+        skip_assignment=False,
+    ) -> None:  # fmt: skip
+        """The answer to JoinGroup."""
+        if not self.alive or self.phase != JOINING:
+            return
+        if error == MEMBER_ID_REQUIRED:
+            self.member_id = member_id
+            self._send_join()
+        elif error == NOT_COORDINATOR:
+            self.clock.after(self.config.retry_backoff_ms, self.in_time, self._rejoin_again)
+        elif error in (FENCED_INSTANCE_ID, INCONSISTENT_GROUP_PROTOCOL):
+            self._die(error)
+        elif error is not None:
+            self._error(error)
+            if self.generation == self._sent_generation:
+                self._reset(error)
+            self._rejoin_again()
+        elif self.generation != self._sent_generation:
+            self._rejoin_again()  # a heartbeat failed meanwhile (UnjoinedGroupException)
+        else:
+            self.advance()
+            self.generation, self.member_id, self.protocol = generation, member_id, protocol
+            self.phase = SYNCING
+            self.set_verdict()
+            self._start_heartbeats()
+            self.poll_interval_begins()
+            self.snapshot = None
+            if members is None:
+                self._send_sync({})
+            else:
+                self._lead(members, skip_assignment)
+
+    def _lead(self, members: list[GroupMember], skip_assignment: bool) -> None:
+        """Assign for everybody, with the topics as this client knows them, and watch those."""
+        topics = sorted({t for m in members for t in m.request.subscription})
+        if (self.metadata[topics] == 0).any():
+            self.metadata = self.world.cluster.partitions.copy()
+        self.snapshot = (np.array(topics, dtype=np.int64), self.metadata[topics])
+        if skip_assignment:
+            # A static leader that is back in time: everybody keeps what was assigned.
+            self._send_sync({})
+            return
+        strategy = next(s for s in self.strategies if s.name == self.protocol)
+        try:
+            assignment = self.world.groups.assign(strategy, members, self.metadata, self.generation)
+        except OriginalError as error:
+            self.tell("error", detail=str(error))
+            self._die(error.original)
+            return
+        self.clock.after(self.config.assignment_ms, self.in_time, self._send_sync, assignment)
+
+    def _send_sync(self, assignment) -> None:
+        if not self.alive or self.phase != SYNCING:
+            return
+        self.clock.after(
+            self.config.latency_ms, self.coordinator.sync_group, self, self.member_id,
+            self.generation, assignment,
+        )  # fmt: skip
+
+    def synced(self, error, partitions=EMPTY, claim=None) -> None:
+        """The answer to SyncGroup."""
+        if not self.alive or self.phase != SYNCING:
+            return
+        if error in (FENCED_INSTANCE_ID,):
+            self._die(error)
+        elif error == NOT_COORDINATOR:
+            self._error(error)
+            self.clock.after(self.config.retry_backoff_ms, self.in_time, self._rejoin_again)
+        elif error is not None:
+            if error != REBALANCE_IN_PROGRESS:
+                self._error(error)
+                self._reset(error)
+            self._rejoin_again()
+        else:
+            self.advance()
+            self.phase = JOINED
+            self.belongs_again()
+            self.set_verdict()
+            self.at_poll(self._join_complete, self.generation, partitions, claim)
+
+    def _rejoin_again(self) -> None:
+        """Once more, from the same poll."""
+        if self.alive and not self.fatal:
+            if self.phase != UNJOINED:
+                self.advance()
+                self.phase = UNJOINED if self.generation == NO_GENERATION else JOINED
+                self.set_verdict()
+            self.joining = True
+            self.at_poll(self._revoke_before_join)
+
+    def _join_complete(self, generation: int, partitions: np.ndarray, claim: Claim | None) -> None:
+        """The assignment is here: give up the difference, take what is new."""
+        if self.generation != generation or self.phase != JOINED:
+            self._reset("generation changed")
+            self.joining = False
+            self.request_rejoin("")
+            return
+        self.joining = False
+        if self.mode == TRANSACTION:
+            self.advance()
+            self.group_metadata = self.member_id, generation
+            self.set_verdict()
+        if self.config.commit == "auto":
+            self.state[NEXT_COMMIT] = self.clock.now + self.config.auto_commit_interval_ms
+        if not self._subscribes_to(partitions):
+            self.request_rejoin("received assignment does not match the current subscription")
+            return
+        self.claim = claim
+        revoked = self.held[~self.log.among(self.held, partitions)]
+        added = partitions[~self.log.among(partitions, self.held)]
+        if revoked.size:
+            self._revoke(revoked, lambda: self._take_and_rejoin(added))
+        else:
+            self._take_added(added)
+            self._check_subscription()
+
+    def _subscribes_to(self, partitions: np.ndarray) -> bool:
+        topics = topic_of(self.world.cluster.codes(partitions))
+        return set(topics.tolist()) <= set(self.subscription)
+
+    def _take_and_rejoin(self, added: np.ndarray) -> None:
+        self._take_added(added)
+        self.request_rejoin("gave partitions up")
+
+    def _take_added(self, added: np.ndarray) -> None:
+        if added.size:
+            self.take(added)
+        else:
+            self.tell("assigned", EMPTY)
+
+    # ---- heartbeats ----------------------------------------------------------------------------
+
+    def _start_heartbeats(self) -> None:
+        """Heartbeats count from the answer to JoinGroup, so members of one rebalance beat as one."""
+        self._stop_heartbeats()
+        self._beat = self.clock.after(
+            self.config.heartbeat_interval_ms + self.config.latency_ms, self._heartbeat
+        )
+
+    def _stop_heartbeats(self) -> None:
+        if self._beat is not None:
+            self._beat.cancel()
+            self._beat = None
+
+    def _heartbeat(self) -> None:
+        """A heartbeat arrives at the coordinator; the next one follows."""
+        self._beat = None
+        if not self.alive or self.phase in (UNJOINED, JOINING):
+            return
+        if self.clock.now - self.config.latency_ms < self.frozen_until:
+            self._beat = self.clock.at(self.frozen_until + self.config.latency_ms, self._heartbeat)
+            return
+        error = self.coordinator.heartbeat(self, self.member_id, self.generation)
+        if error is not None:
+            self.coordinator.answer(self, self._heartbeat_failed, error, self.generation)
+        self._beat = self.clock.after(
+            self.config.heartbeat_interval_ms + self.world.heartbeat_delay(), self._heartbeat
+        )
+
+    def _heartbeat_failed(self, error: str, generation: int) -> None:
+        if not self.alive or generation != self.generation:
+            return
+        if error == REBALANCE_IN_PROGRESS:
+            if self.phase == JOINED:
+                self.request_rejoin("group is rebalancing")
+        elif error == FENCED_INSTANCE_ID:
+            self._error(error)
+            self._reset(error)
+            self._die(error)
+        elif error != NOT_COORDINATOR:
+            self._error(error)
+            self._reset_and_rejoin(error)
+
+    # ---- leaving, losing, failing --------------------------------------------------------------
+
+    def poll_interval_exceeded(self) -> None:
+        """The heartbeat thread leaves the group; the application notices at its next poll."""
+        if self.phase in (UNJOINED, JOINING):
+            return  # there is no heartbeat thread that would notice
+        self.tell("poll interval exceeded", self.held)
+        if self.instance is None:
+            self.clock.after(
+                self.config.latency_ms, self.coordinator.leave_group, self, self.member_id
+            )
+        self._reset_and_rejoin("max.poll.interval.ms exceeded")
+
+    def close(self) -> None:
+        """The application closes the consumer, from its poll."""
+        self.at_poll(self._close)
+
+    def _close(self) -> None:
+        if self.config.commit == "auto" and self.phase == JOINED and self.own.size:
+            self.commit_in_poll(lambda error: self._leave())
+        else:
+            self._leave()
+
+    def _leave(self) -> None:
+        def go() -> None:
+            if self.instance is None and self.phase != UNJOINED and self.member_id:
+                self.clock.after(
+                    self.config.latency_ms, self.coordinator.leave_group, self, self.member_id
+                )
+            self.tell("closed")
+            self._stop_heartbeats()
+            self.end("closed")
+
+        self._stop_heartbeats()
+        if self.held.size and self.phase == JOINED:
+            self._revoke(self.held, go)
+        else:
+            go()
+
+    def crash(self) -> None:
+        """The process is gone."""
+        self._stop_heartbeats()
+        self.tell("crashed", self.held)
+        self.end("crash")
+
+    def _reset_and_rejoin(self, reason: str) -> None:
+        before = self.phase
+        self._reset(reason)
+        if before == JOINING:
+            self.phase = JOINING  # the answer to JoinGroup will find another generation
+            self.set_verdict()
+        elif before == SYNCING:
+            self._rejoin_again()  # the answer to SyncGroup would find another generation
+        elif not self.joining:
+            self.request_rejoin(reason)
+
+    def _reset(self, reason: str) -> None:
+        """The generation is gone; all errors but ILLEGAL_GENERATION cost the member id too."""
+        self.advance()
+        self.generation = NO_GENERATION
+        if reason != ILLEGAL_GENERATION:
+            self.member_id = ""
+        self.lost_reason = reason
+        self.phase = UNJOINED
+        self._stop_heartbeats()
+        self.set_verdict()
+
+    def _reset_on(self, error: str) -> None:
+        """How the client takes an error that answers a commit."""
+        if error in (UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION) and self.phase == JOINED:
+            self._error(error)
+            self._reset(error)
+        elif error == FENCED_INSTANCE_ID:
+            self._error(error)
+            self._die(error)
+
+    def commit_failed(self, error: str) -> None:
+        """The answer to a commit is an error; of transactions only the producer hears."""
+        if self.mode == TRANSACTION:
+            return
+        self._reset_on(error)
+        if error == REBALANCE_IN_PROGRESS or self.phase == UNJOINED:
+            self.request_rejoin(error)
+
+    def _die(self, error: str) -> None:
+        """A fatal error: the application gets an exception and gives up."""
+        self.fatal = True
+        self.tell("fatal", self.held, error)
+        self._stop_heartbeats()
+        self.end(f"fatal: {error}")
+
+    def _error(self, error: str) -> None:
+        self.tell("error", EMPTY, error)
+
+    # ---- commits -------------------------------------------------------------------------------
+
+    def identity(self):
+        if self.mode == TRANSACTION:
+            # The producer sends the offsets, with what the consumer's last join gave it: no check
+            # on this side, and a rebalance that is being prepared does not matter (groupMetadata()).
+            return *self.group_metadata, JOINED
+        return self.member_id, self.generation, self.phase
+
+    def why_refused(self, sent=None) -> str | None:
+        """Both sides' checks: the client's own first, then the coordinator's."""
+        member_id, generation, phase = sent or self.identity()
+        if self.config.fencing:
+            if phase in (JOINING, SYNCING):
+                return REBALANCE_IN_PROGRESS
+            if phase == UNJOINED:
+                return "CommitFailedException"
+        return self.coordinator.validate_commit(self, member_id, generation)
+
+    def judge(self) -> int:
+        error = self.why_refused()
+        if error is None:
+            # Without fencing a consumer that the group left behind may set offsets back.
+            return ACCEPTED if self.valid or self.state[PHASE] == HALTED else ASKED
+        return FAILS if error in (REBALANCE_IN_PROGRESS, NOT_COORDINATOR) else ASKED

@@ -1,0 +1,528 @@
+"""The coordinator of the classic protocol: JoinGroup, SyncGroup, Heartbeat, LeaveGroup.
+
+After GroupMetadataManager and ClassicGroup of kafka-group-coordinator 4.3.0; steps have their names.
+The consumer's side is :mod:`~assignlab.timeline.protocols.classic_client`.
+
+A rebalance: somebody joins, leaves or is expelled, and the group is PreparingRebalance. Members
+learn it from the answer to their next heartbeat, and join again from their next poll. When all are
+there, or the rebalance timeout is over, the next generation begins (CompletingRebalance): the
+leader gets everybody's subscriptions, assigns, and sends the assignment with its SyncGroup; the
+answers to all SyncGroups carry it out (Stable).
+"""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from assignlab.jvm.hash_map import hash_map_order, table_size
+from assignlab.jvm.names import Names
+from assignlab.timeline.engine.consumer import Consumer
+from assignlab.timeline.engine.log import EMPTY
+from assignlab.timeline.engine.requests import Claim, JoinRequest
+from assignlab.timeline.engine.world import World
+from assignlab.timeline.protocols.errors import (
+    FENCED_INSTANCE_ID,
+    ILLEGAL_GENERATION,
+    INCONSISTENT_GROUP_PROTOCOL,
+    MEMBER_ID_REQUIRED,
+    NOT_COORDINATOR,
+    REBALANCE_IN_PROGRESS,
+    UNKNOWN_MEMBER_ID,
+)
+
+EMPTY_GROUP, PREPARING, COMPLETING, STABLE, DEAD = (
+    "Empty",
+    "PreparingRebalance",
+    "CompletingRebalance",
+    "Stable",
+    "Dead",
+)
+
+
+@dataclass(eq=False)
+class GroupMember:
+    """What the coordinator knows of a member. ``assignment``: dense partition numbers."""
+
+    id: str
+    client: Consumer
+    request: JoinRequest
+    instance: str | None
+    awaiting_join: bool = False
+    awaiting_sync: bool = False
+    assignment: np.ndarray = field(default_factory=lambda: EMPTY)
+    claim: Claim | None = None
+    deadline: int = 0
+
+
+class Coordinator:
+    """The group coordinator: a state machine that answers requests and has timers."""
+
+    def __init__(self, world: World):
+        self.world = world
+        self.clock = world.clock
+        self.config = world.config
+        self.state = self.previous_state = EMPTY_GROUP
+        self.generation = 0
+        self.protocol: str | None = None
+        self.leader: str | None = None
+        self.members: dict[str, GroupMember] = {}
+        self.pending: dict[str, Consumer] = {}
+        self.pending_sync: dict[str, None] = {}  # in order
+        self.static: dict[str, str] = {}
+        self.new_member_added = False
+        self.available = True
+        self._table = 16
+        self._join_timer = self._sync_timer = None
+        self._persisted: tuple | None = None
+
+    # ---- JoinGroup -----------------------------------------------------------------------------
+
+    def join_group(self, client: Consumer, request: JoinRequest) -> None:
+        """A JoinGroup request arrives; the answer may wait for the others."""
+        if not self.available:
+            self.answer(client, client.joined, NOT_COORDINATOR)
+        elif not self._supports(request):
+            self.answer(client, client.joined, INCONSISTENT_GROUP_PROTOCOL)
+        elif request.member_id == "":
+            self._join_new_member(client, request)
+        elif request.member_id in self.pending:
+            self._add_member_then_rebalance(client, request, request.member_id)
+        else:
+            self._join_existing_member(client, request)
+
+    def _supports(self, request: JoinRequest) -> bool:
+        lists = {m.request.protocols for id, m in self.members.items() if id != request.member_id}
+        return bool(set(request.protocols).intersection(*lists))
+
+    def _join_new_member(self, client: Consumer, request: JoinRequest) -> None:
+        member_id = f"{client.instance or client.name}-{self.world.uuid()}"
+        if client.instance is None:
+            # The client has to come back with its id, so that it can be counted (KIP-394).
+            self.pending[member_id] = client
+            self.clock.after(self.config.session_timeout_ms, self._expire_pending, member_id)
+            self.answer(client, client.joined, MEMBER_ID_REQUIRED, member_id)
+        elif client.instance in self.static:
+            self._update_static_member(client, request, self.static[client.instance], member_id)
+        else:
+            self._add_member_then_rebalance(client, request, member_id)
+
+    def _add_member_then_rebalance(self, client, request: JoinRequest, member_id: str) -> None:
+        member = GroupMember(member_id, client, request, client.instance, awaiting_join=True)
+        if self.state == PREPARING and self.previous_state == EMPTY_GROUP:
+            self.new_member_added = True
+        self.leader = self.leader or member_id
+        self.members[member_id] = member
+        self._table = max(self._table, table_size(len(self.members), 16))
+        self.pending.pop(member_id, None)
+        if member.instance is not None:
+            self.static[member.instance] = member_id
+        self._session_lasts(member)
+        self._rebalance_or_complete()
+
+    def _update_static_member(self, client, request: JoinRequest, old_id: str, new_id: str) -> None:
+        """A static member is back under a new member id and takes the place of the old one."""
+        old = self.members.pop(old_id)
+        if old.awaiting_join:
+            self.answer(old.client, old.client.joined, FENCED_INSTANCE_ID)
+        if old.awaiting_sync:
+            self.answer(old.client, old.client.synced, FENCED_INSTANCE_ID)
+        self._watch_commits_of(old.client)
+        old.client.passed_by("replaced by its instance id")
+        member = GroupMember(
+            new_id, client, request, old.instance, awaiting_join=True, assignment=old.assignment,
+            claim=old.claim,
+        )  # fmt: skip
+        self.members[new_id] = member
+        self.static[old.instance] = new_id
+        if self.leader == old_id:
+            self.leader = new_id
+        self._judge_commits_of(old.client)
+        self._session_lasts(member)
+        if self.state == STABLE:
+            if self._select_protocol() == self.protocol:
+                # Nothing changes for the others: it gets what it had (KIP-345).
+                member.awaiting_join = False
+                self._persist()
+                others = self._walk() if self.leader == new_id else None
+                self.answer(client, client.joined, None, new_id, self.generation, self.protocol,
+                            others, others is not None)  # fmt: skip
+            else:
+                self._rebalance_or_complete()
+        elif self.state == COMPLETING:
+            self._prepare_rebalance()
+        else:
+            self._maybe_complete_join()
+
+    def _join_existing_member(self, client, request: JoinRequest) -> None:
+        error = self._validate(request.member_id, client.instance)
+        if error:
+            self.answer(client, client.joined, error)
+            return
+        member = self.members[request.member_id]
+        same = member.request.matches(request)
+        if self.state == PREPARING or (
+            self.state == STABLE and (member.id == self.leader or not same)
+        ) or (self.state == COMPLETING and not same):  # fmt: skip
+            member.request = request
+            member.awaiting_join = True
+            self._rebalance_or_complete()
+        else:
+            # It has not got its answer, or asks for what it has: the generation stays.
+            others = list(self.members.values()) if member.id == self.leader else None
+            if self.state == STABLE:
+                others = None
+            self.answer(client, client.joined, None, member.id, self.generation, self.protocol,
+                        others, False)  # fmt: skip
+
+    def _rebalance_or_complete(self) -> None:
+        if self.state in (STABLE, COMPLETING, EMPTY_GROUP):
+            self._prepare_rebalance()
+        else:
+            self._maybe_complete_join()
+
+    def _prepare_rebalance(self) -> None:
+        if self.state == COMPLETING:
+            for member in self.members.values():
+                member.assignment = EMPTY
+                if member.awaiting_sync:
+                    member.awaiting_sync = False
+                    self.answer(member.client, member.client.synced, REBALANCE_IN_PROGRESS)
+        self.pending_sync.clear()
+        self._cancel("_sync_timer")
+        initial = self.state == EMPTY_GROUP
+        self._transition(PREPARING)
+        timeout = self.config.max_poll_interval_ms
+        if initial:
+            delay = self.config.group_initial_rebalance_delay_ms
+            self._join_timer = self.clock.after(
+                delay, self._complete_initial_rebalance, delay, max(timeout - delay, 0)
+            )
+        elif self._all_joined():
+            self._complete_join()
+        else:
+            self._cancel("_join_timer")
+            self._join_timer = self.clock.after(timeout, self._complete_join)
+
+    def _complete_initial_rebalance(self, delay: int, remaining: int) -> None:
+        """The first rebalance waits for more members as long as new ones come."""
+        if self.new_member_added and remaining:
+            self.new_member_added = False
+            self._join_timer = self.clock.after(
+                min(delay, remaining), self._complete_initial_rebalance,
+                min(delay, remaining), max(remaining - delay, 0),
+            )  # fmt: skip
+        else:
+            self._complete_join()
+
+    def _maybe_complete_join(self) -> None:
+        if self.state == PREPARING and self.previous_state != EMPTY_GROUP and self._all_joined():
+            self._complete_join()
+
+    def _all_joined(self) -> bool:
+        return not self.pending and all(m.awaiting_join for m in self.members.values())
+
+    def _complete_join(self) -> None:
+        """The next generation begins with those who are there."""
+        self._cancel("_join_timer")
+        for member in [m for m in self.members.values() if not m.awaiting_join]:
+            if member.instance is None:
+                self._remove(member.id, "did not join in time")
+        if self.members and not self._elect_joined_leader():
+            # Nobody but static members, and none of them is there: wait on.
+            self._join_timer = self.clock.after(
+                self.config.max_poll_interval_ms, self._complete_join
+            )
+            return
+        clients = [member.client for member in self.members.values()]
+        for client in clients:
+            self._watch_commits_of(client)
+        self.generation += 1
+        if not self.members:
+            self.protocol = None
+            self._persist()
+            self._transition(EMPTY_GROUP)
+            return
+        self.protocol = self._select_protocol()
+        self._transition(COMPLETING)
+        in_order = self._walk()
+        for member in in_order:
+            if member.awaiting_join:
+                member.awaiting_join = False
+                others = in_order if member.id == self.leader else None
+                self.answer(member.client, member.client.joined, None, member.id,
+                            self.generation, self.protocol, others, False)  # fmt: skip
+            else:
+                # A static member that did not come: it stays, the generation goes on without it.
+                member.client.passed_by("static, did not join in time")
+            self._session_lasts(member)
+            self.pending_sync[member.id] = None
+        for client in clients:
+            self._judge_commits_of(client)
+        self.world.history.tell(
+            self.clock.now, "generation", -1, self.generation, EMPTY,
+            f"{self.protocol}, leader {self.members[self.leader].client.name}",
+        )  # fmt: skip
+        self._sync_timer = self.clock.after(
+            self.config.max_poll_interval_ms, self._expire_pending_sync, self.generation
+        )
+
+    def _elect_joined_leader(self) -> bool:
+        if self.members[self.leader].awaiting_join:
+            return True
+        for member in self._walk():
+            if member.awaiting_join:
+                self.leader = member.id
+                return True
+        return False
+
+    def _select_protocol(self) -> str:
+        """Of the protocols that all support, the one that most members want most."""
+        members = list(self.members.values())
+        common = set(members[0].request.protocols)
+        for member in members[1:]:
+            common &= set(member.request.protocols)
+        votes: dict[str, int] = {}
+        for member in members:
+            wanted = next(name for name in member.request.protocols if name in common)
+            votes[wanted] = votes.get(wanted, 0) + 1
+        names = list(votes)
+        # Ties go to the last in the order of the HashMap of votes, as Stream.max keeps the last.
+        best = None
+        for i in hash_map_order(Names(names).hashes).tolist():
+            if best is None or votes[names[i]] >= votes[best]:
+                best = names[i]
+        return best
+
+    def _walk(self) -> list[GroupMember]:
+        """The members in the order of the coordinator's HashMap."""
+        ids = list(self.members)
+        order = hash_map_order(Names(ids).hashes, self._table)
+        return [self.members[ids[i]] for i in order.tolist()]
+
+    # ---- SyncGroup, Heartbeat, LeaveGroup, OffsetCommit ----------------------------------------
+
+    def sync_group(self, client, member_id: str, generation: int, assignment) -> None:
+        """A SyncGroup request arrives; the leader's carries everybody's partitions."""
+        error = self._validate(member_id, client.instance) if self.available else NOT_COORDINATOR
+        if error is None and generation != self.generation:
+            error = ILLEGAL_GENERATION
+        if error is None and self.state == PREPARING:
+            error = REBALANCE_IN_PROGRESS
+        if error:
+            self.answer(client, client.synced, error)
+            return
+        member = self.members[member_id]
+        if self.state == STABLE:
+            self.pending_sync.pop(member_id, None)
+            self._answer_sync(member)
+            return
+        member.awaiting_sync = True
+        self.pending_sync.pop(member_id, None)
+        if member_id != self.leader:
+            return
+        for other in self.members.values():
+            other.assignment, other.claim = assignment.get(other.id, (EMPTY, None))
+        self._transition(STABLE)
+        self._persist()
+        for other in list(self.members.values()):
+            if other.awaiting_sync:
+                self._answer_sync(other)
+                self._session_lasts(other)
+
+    def _persist(self) -> None:
+        """Write the group to the offsets topic."""
+        members = {id: replace(member) for id, member in self.members.items()}
+        self._persisted = (self.generation, self.protocol, self.leader, members)
+
+    def _answer_sync(self, member: GroupMember) -> None:
+        member.awaiting_sync = False
+        client = member.client
+        self.answer(client, client.synced, None, member.assignment, member.claim)
+
+    def _expire_pending_sync(self, generation: int) -> None:
+        if (
+            generation == self.generation
+            and self.pending_sync
+            and (self.state in (COMPLETING, STABLE))
+        ):
+            for member_id in list(self.pending_sync):
+                if member_id in self.members:  # not one that a static member left behind
+                    self._remove(member_id, "did not sync in time")
+            self._prepare_rebalance()
+
+    def heartbeat(self, client, member_id: str, generation: int) -> str | None:
+        """A heartbeat arrives; the error of its answer."""
+        if not self.available:
+            return NOT_COORDINATOR
+        error = self._validate(member_id, client.instance)
+        if error:
+            return error
+        if generation != self.generation:
+            return ILLEGAL_GENERATION
+        self._session_lasts(self.members[member_id])
+        return REBALANCE_IN_PROGRESS if self.state == PREPARING else None
+
+    def leave_group(self, client, member_id: str) -> None:
+        """A LeaveGroup request arrives."""
+        if member_id in self.pending:
+            del self.pending[member_id]
+            self._maybe_complete_join()
+        elif self.available and self._validate(member_id, client.instance) is None:
+            self._remove(member_id, "left")
+            self._removed()
+
+    def validate_commit(self, client, member_id: str, generation: int) -> str | None:
+        """Whether a commit would be accepted; else its error."""
+        if not self.available:
+            return NOT_COORDINATOR
+        if not self.config.fencing:
+            return None
+        error = self._validate(member_id, client.instance)
+        if error is None and generation != self.generation:
+            error = ILLEGAL_GENERATION
+        if error is None and self.state == COMPLETING and self.config.commit != "transaction":
+            error = REBALANCE_IN_PROGRESS
+        return error
+
+    def _validate(self, member_id: str, instance: str | None) -> str | None:
+        if instance is not None:
+            if instance not in self.static:
+                return UNKNOWN_MEMBER_ID
+            if self.static[instance] != member_id:
+                return FENCED_INSTANCE_ID
+        return None if member_id in self.members else UNKNOWN_MEMBER_ID
+
+    # ---- sessions ------------------------------------------------------------------------------
+
+    def _session_lasts(self, member: GroupMember) -> None:
+        """The session of a member begins anew."""
+        known = member.deadline
+        member.deadline = self.clock.now + self.config.session_timeout_ms
+        if not known:
+            self.clock.at(member.deadline, self._expire_heartbeat, member)
+
+    def _expire_heartbeat(self, member: GroupMember) -> None:
+        if self.members.get(member.id) is not member:
+            return
+        waits = member.awaiting_join or member.awaiting_sync
+        if member.deadline > self.clock.now or not self.available or waits:
+            if waits or not self.available:
+                member.deadline = self.clock.now + self.config.session_timeout_ms
+            self.clock.at(member.deadline, self._expire_heartbeat, member)
+            return
+        self._remove(member.id, "session expired")
+        self._removed()
+
+    def _expire_pending(self, member_id: str) -> None:
+        if self.pending.pop(member_id, None) is not None:
+            self._maybe_complete_join()
+
+    def _remove(self, member_id: str, why: str) -> None:
+        member = self.members[member_id]
+        client = member.client
+        self._watch_commits_of(client)
+        if member.awaiting_join:
+            self.answer(client, client.joined, UNKNOWN_MEMBER_ID)
+        del self.members[member_id]
+        self.pending_sync.pop(member_id, None)
+        if member.instance is not None:
+            self.static.pop(member.instance, None)
+        if self.leader == member_id:
+            walk = self._walk() if self.members else []
+            self.leader = walk[0].id if walk else None
+        client.passed_by(why)
+        self._judge_commits_of(client)
+        client.tell("removed", client.held, why)
+
+    def _removed(self) -> None:
+        if self.state in (STABLE, COMPLETING):
+            self._rebalance_or_complete()
+        elif self.state == PREPARING and self._all_joined():
+            self._complete_join()
+
+    # ---- the coordinator's own broker ----------------------------------------------------------
+
+    def topics_changed(self) -> None:
+        """Clients look at topics by themselves."""
+
+    def move(self) -> None:
+        """Another broker takes over: what was written to the offsets topic is all it knows."""
+        for member in self.members.values():
+            self._watch_commits_of(member.client)
+        waiting = [member for member in self.members.values() if member.awaiting_join]
+        syncing = [member for member in self.members.values() if member.awaiting_sync]
+        self.available = False
+        self.previous_state, self.state = self.state, DEAD
+        for client in self.pending.values():
+            self.answer(client, client.joined, NOT_COORDINATOR)
+        self.pending.clear()
+        for member in waiting:
+            member.awaiting_join = False
+            self.answer(member.client, member.client.joined, NOT_COORDINATOR)
+        for member in syncing:
+            member.awaiting_sync = False
+            self.answer(member.client, member.client.synced, NOT_COORDINATOR)
+        self._cancel("_join_timer")
+        self._cancel("_sync_timer")
+        for member in self.members.values():
+            self._judge_commits_of(member.client)
+        self.clock.after(self.config.coordinator_load_ms, self._loaded)
+
+    def _loaded(self) -> None:
+        before = list(self.members.values())
+        for member in before:
+            self._watch_commits_of(member.client)
+        self.available = True
+        if self._persisted is None:
+            self.members, self.static, self.leader = {}, {}, None
+            self._transition(EMPTY_GROUP)
+        else:
+            self.generation, self.protocol, self.leader, members = self._persisted
+            self.members = {
+                id: replace(member, awaiting_join=False, awaiting_sync=False, deadline=0)
+                for id, member in members.items()
+            }
+            self.static = {m.instance: m.id for m in self.members.values() if m.instance}
+            self._transition(STABLE)
+        self.pending_sync.clear()
+        for member in self.members.values():
+            self._session_lasts(member)
+            if member.client.generation == self.generation and member.client.alive:
+                member.client.belongs_again()
+        for member in (*before, *self.members.values()):
+            self._judge_commits_of(member.client)
+
+    # ---- steps ---------------------------------------------------------------------------------
+
+    def answer(self, client, call, *values) -> None:
+        """Send an answer to a client."""
+        self.clock.after(self.config.latency_ms, client.in_time, call, *values)
+
+    def _transition(self, state: str) -> None:
+        clients = [member.client for member in self.members.values()]
+        affects = COMPLETING in (state, self.state)
+        if affects:
+            for client in clients:
+                self._watch_commits_of(client)
+        self.previous_state, self.state = self.state, state
+        if affects:
+            for client in clients:
+                self._judge_commits_of(client)
+        self.world.history.tell(self.clock.now, "state", -1, self.generation, EMPTY, state)
+
+    @staticmethod
+    def _watch_commits_of(client) -> None:
+        """What has arrived so far is judged by how things were so far."""
+        if client.alive:
+            client.advance()
+
+    @staticmethod
+    def _judge_commits_of(client) -> None:
+        if client.alive:
+            client.set_verdict()
+
+    def _cancel(self, name: str) -> None:
+        timer = getattr(self, name)
+        if timer is not None:
+            timer.cancel()
+            setattr(self, name, None)

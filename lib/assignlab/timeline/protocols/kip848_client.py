@@ -1,0 +1,270 @@
+"""The client of the consumer protocol (KIP-848).
+
+After AbstractMembershipManager, AbstractHeartbeatRequestManager and CommitRequestManager of
+kafka-clients 4.3.0. The broker's side is
+:mod:`~assignlab.timeline.protocols.kip848_coordinator`.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from assignlab.timeline.engine.consumer import Consumer
+from assignlab.timeline.engine.log import EMPTY
+from assignlab.timeline.engine.poll_loop import ACCEPTED, ASKED, FAILS, HALTED, NEXT_COMMIT, PHASE
+from assignlab.timeline.engine.world import World
+from assignlab.timeline.protocols.errors import (
+    FENCED_INSTANCE_ID,
+    NOT_COORDINATOR,
+    UNRELEASED_INSTANCE_ID,
+)
+from assignlab.timeline.protocols.kip848_coordinator import (
+    JOINING_EPOCH,
+    LEAVING_EPOCH,
+    STATIC_LEAVING_EPOCH,
+    Coordinator,
+)
+from assignlab.timeline.scenario import Member
+
+UNSUBSCRIBED, JOINING, RECONCILING, ACKNOWLEDGING, JOINED, STALE = (
+    "UNSUBSCRIBED", "JOINING", "RECONCILING", "ACKNOWLEDGING", "STABLE", "STALE",
+)  # fmt: skip
+
+
+class Client(Consumer):
+    """A consumer that speaks the consumer protocol. ``generation`` is its member epoch."""
+
+    def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
+        super().__init__(world, member, number)
+        self.coordinator = coordinator
+        self.member_id = world.topic_id()
+        self.phase = UNSUBSCRIBED
+        self.target: np.ndarray | None = None
+        self._beat = None
+        self._in_flight = False
+        self._told_subscription = None
+        self._reconciling = False
+
+    def start(self) -> None:
+        """Find the coordinator, then join with the first heartbeat."""
+        self.clock.after(2 * self.config.latency_ms, self.in_time, self._join)
+
+    def _join(self) -> None:
+        if not self.alive:
+            return
+        self.advance()
+        self.phase = JOINING
+        self.generation = JOINING_EPOCH
+        self.target = None
+        self._told_subscription = None
+        self.set_verdict()
+        self._send_heartbeat()
+
+    def subscribe(self, topics) -> None:
+        """The application subscribes to something else."""
+        self.member = replace(self.member, topics=tuple(topics), pattern=None)
+        self.at_poll(self._send_heartbeat)
+
+    def metadata_is_stale(self) -> None:
+        """The coordinator sees to topics."""
+
+    # ---- heartbeats ----------------------------------------------------------------------------
+
+    def _send_heartbeat(self) -> None:
+        """Send what has changed since the last heartbeat, one request at a time."""
+        if self._beat is not None:
+            self._beat.cancel()
+            self._beat = None
+        if not self.alive or self.phase in (UNSUBSCRIBED, STALE):
+            return
+        if self.clock.now < self.frozen_until:
+            self._beat = self.clock.at(self.frozen_until, self._send_heartbeat)
+            return
+        if self._in_flight:
+            return
+        topics = self.world.subscription_of(self.member, self.world.cluster.partitions)
+        asked = (self.member.pattern, topics)
+        subscription = topics if asked != self._told_subscription else None
+        self._told_subscription = asked
+        owned = None
+        if self.phase in (JOINING, ACKNOWLEDGING):
+            owned = self.held.copy()
+        if self.phase == ACKNOWLEDGING:
+            reconciled = self.target is None or (
+                self.target.size == self.held.size and self.log.among(self.target, self.held).all()
+            )
+            self.phase = JOINED if reconciled else RECONCILING
+            if not reconciled:  # another target came meanwhile
+                self.clock.after(0, self.in_time, self._reconcile)
+        self._in_flight = True
+        self.clock.after(
+            self.config.latency_ms, self.coordinator.heartbeat, self, self.member_id,
+            self.generation, subscription, owned,
+        )  # fmt: skip
+        interval = self.config.group_consumer_heartbeat_interval_ms
+        self._beat = self.clock.after(interval + self.world.heartbeat_delay(), self._send_heartbeat)
+
+    def answered(self, error: str | None, epoch: int, assignment: np.ndarray | None) -> None:
+        """The answer to a heartbeat."""
+        self._in_flight = False
+        if not self.alive or self.phase in (UNSUBSCRIBED, STALE):
+            return
+        if error == NOT_COORDINATOR:
+            self._beat.cancel()
+            self._beat = self.clock.after(self.config.retry_backoff_ms, self._send_heartbeat)
+            if self.phase == JOINING:
+                self._told_subscription = None
+        elif error in (UNRELEASED_INSTANCE_ID, FENCED_INSTANCE_ID):
+            self.tell("fatal", self.held, error)
+            self._stop_heartbeats()
+            self.end(f"fatal: {error}")
+        elif error is not None:
+            self._fenced(error)
+        else:
+            self.advance()
+            if self.phase == JOINING:
+                self.belongs_again()
+                self.phase = JOINED
+            self.generation = epoch
+            self.set_verdict()
+            if assignment is not None:
+                self.target = assignment
+                self.phase = RECONCILING
+                self._reconcile()
+            elif self.phase == ACKNOWLEDGING:
+                self._send_heartbeat()
+
+    def _fenced(self, error: str) -> None:
+        """The coordinator does not know this member (any more): give everything up, join anew."""
+        self.tell("error", EMPTY, error)
+        self._stop_heartbeats()
+        self.advance()
+        self.phase = STALE
+        self.set_verdict()
+        self.at_poll(self._lose_and_join, error)
+
+    def _lose_and_join(self, error: str) -> None:
+        if self.held.size:
+            self.tell("lost", self.held, error)
+            self.give_up(None, f"lost: {error}")
+        self._reconciling = False
+        self._join()
+
+    def _stop_heartbeats(self) -> None:
+        if self._beat is not None:
+            self._beat.cancel()
+            self._beat = None
+
+    # ---- reconciliation ------------------------------------------------------------------------
+
+    def _reconcile(self) -> None:
+        """Commit, give up what is not in the target, take what is new, acknowledge."""
+        if self._reconciling or self.target is None or self.phase != RECONCILING:
+            return
+        revoked = self.held[~self.log.among(self.held, self.target)]
+        self._reconciling = True
+        if revoked.size or (self.config.commit == "auto" and self.own.size):
+            self.at_poll(self._reconcile_in_poll, self.target)
+        else:
+            self._revoke_and_assign(self.target)
+
+    def _reconcile_in_poll(self, target: np.ndarray) -> None:
+        if self.phase != RECONCILING:
+            self._reconciling = False
+            return
+        if self.config.commit == "auto" and self.own.size:
+            self.state[NEXT_COMMIT] = self.clock.now + self.config.auto_commit_interval_ms
+            self.commit_in_poll(lambda error: self._revoke_and_assign(target))
+        else:
+            self._revoke_and_assign(target)
+
+    def _revoke_and_assign(self, target: np.ndarray) -> None:
+        if self.phase != RECONCILING:
+            self._reconciling = False
+            return
+        revoked = self.held[~self.log.among(self.held, target)]
+
+        def finish(error: str | None = None) -> None:
+            if revoked.size:
+                self.tell("revoked", revoked, error or "")
+                self.give_up(revoked, self.revoked_how(error))
+            self._assign(target)
+
+        if revoked.size and self.config.commit_on_revoke:
+            self.commit_in_poll(finish)
+        else:
+            finish()
+
+    def _assign(self, target: np.ndarray) -> None:
+        added = target[~self.log.among(target, self.held)]
+        if added.size:
+            self.take(added)
+        self._reconciling = False
+        self.phase = ACKNOWLEDGING
+        self._send_heartbeat()
+
+    # ---- leaving and failing -------------------------------------------------------------------
+
+    def poll_interval_exceeded(self) -> None:
+        """Leave; the application notices at its next poll, loses everything and joins again."""
+        if self.phase in (UNSUBSCRIBED, STALE):
+            return
+        self.tell("poll interval exceeded", self.held)
+        self._send_leave()
+        self._stop_heartbeats()
+        self.advance()
+        self.phase = STALE
+        self.set_verdict()
+        self.at_poll(self._lose_and_join, "max.poll.interval.ms exceeded")
+
+    def _send_leave(self) -> None:
+        epoch = LEAVING_EPOCH if self.instance is None else STATIC_LEAVING_EPOCH
+        self.clock.after(
+            self.config.latency_ms, self.coordinator.leave, self, self.member_id, epoch
+        )
+
+    def close(self) -> None:
+        """The application closes the consumer, from its poll."""
+        self.at_poll(self._close)
+
+    def _close(self) -> None:
+        self._stop_heartbeats()
+        if self.config.commit == "auto" and self.own.size and self.phase != STALE:
+            self.commit_in_poll(lambda error: self._revoke_all())
+        else:
+            self._revoke_all()
+
+    def _revoke_all(self) -> None:
+        def go(error: str | None = None) -> None:
+            if self.held.size:
+                self.tell("revoked", self.held, error or "")
+            if self.phase not in (UNSUBSCRIBED, STALE):
+                self._send_leave()
+            self.tell("closed")
+            self.end("closed")
+
+        if self.config.commit_on_revoke and self.own.size:
+            self.commit_in_poll(go)
+        else:
+            go()
+
+    def crash(self) -> None:
+        """The process is gone."""
+        self._stop_heartbeats()
+        self.tell("crashed", self.held)
+        self.end("crash")
+
+    # ---- commits -------------------------------------------------------------------------------
+
+    def identity(self):
+        return self.member_id, self.generation
+
+    def why_refused(self, sent=None) -> str | None:
+        member_id, epoch = sent or self.identity()
+        return self.coordinator.validate_commit(member_id, epoch, self.own)
+
+    def judge(self) -> int:
+        error = self.why_refused()
+        if error is None:
+            return ACCEPTED if self.valid or self.state[PHASE] == HALTED else ASKED
+        return FAILS if error == NOT_COORDINATOR else ASKED

@@ -1,0 +1,398 @@
+"""The coordinator of the consumer protocol (KIP-848): it assigns, heartbeats carry everything.
+
+After GroupMetadataManager, CurrentAssignmentBuilder and ConsumerGroup of kafka-group-coordinator
+4.3.0. The consumer's side is :mod:`~assignlab.timeline.protocols.kip848_client`.
+
+Every change bumps the group epoch. The next heartbeat of anybody, but not sooner than
+``group_consumer_assignment_interval_ms`` after the last time, lets the assignor compute the target
+assignment of that epoch. Each member then moves there by itself, with its own heartbeats: first it
+gives up what is not in its target (state UNREVOKED_PARTITIONS, until its heartbeat shows that it
+did), then it has the target's epoch and gets what nobody holds any more (UNRELEASED_PARTITIONS as
+long as something is missing). Nobody waits for anybody but for the partitions it is to get.
+"""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from assignlab.group.assignment import topic_of
+from assignlab.timeline.engine.consumer import Consumer
+from assignlab.timeline.engine.log import EMPTY
+from assignlab.timeline.engine.requests import Claim, JoinRequest
+from assignlab.timeline.engine.world import World
+from assignlab.timeline.protocols.errors import (
+    FENCED_INSTANCE_ID,
+    FENCED_MEMBER_EPOCH,
+    NOT_COORDINATOR,
+    STALE_MEMBER_EPOCH,
+    UNKNOWN_MEMBER_ID,
+    UNRELEASED_INSTANCE_ID,
+)
+
+STABLE, UNREVOKED, UNRELEASED = "STABLE", "UNREVOKED_PARTITIONS", "UNRELEASED_PARTITIONS"
+
+JOINING_EPOCH, LEAVING_EPOCH, STATIC_LEAVING_EPOCH = 0, -1, -2
+REGEX_REFRESH_AT_LEAST_MS = 10_000
+
+
+@dataclass(eq=False)
+class GroupMember:
+    """What the coordinator knows of a member. Partitions are dense numbers."""
+
+    id: str
+    client: Consumer
+    instance: str | None
+    epoch: int = 0
+    previous_epoch: int = 0
+    state: str = STABLE
+    assigned: np.ndarray = field(default_factory=lambda: EMPTY)
+    assigned_epochs: np.ndarray = field(default_factory=lambda: EMPTY)
+    revoking: np.ndarray = field(default_factory=lambda: EMPTY)
+    subscription: tuple[int, ...] = ()
+    pattern: str | None = None
+    target: np.ndarray = field(default_factory=lambda: EMPTY)
+    claim: Claim | None = None
+    deadline: int = 0
+    revocation_timer: object = None
+
+    @property
+    def request(self) -> JoinRequest:
+        """The member as the assignor sees it: its current target is what it claims."""
+        return JoinRequest(self.id, (), self.subscription, self.claim)
+
+
+class Coordinator:
+    """The group coordinator of a consumer group."""
+
+    def __init__(self, world: World):
+        self.world = world
+        self.clock = world.clock
+        self.config = world.config
+        self.strategy = world.strategies[0]
+        self.members: dict[str, GroupMember] = {}
+        self.static: dict[str, str] = {}
+        self.group_epoch = self.assignment_epoch = 0
+        self.assigned_at: int | None = None
+        self.available = True
+        self.resolved: dict[str, tuple[int, ...]] = {}
+        self._resolved_at = -REGEX_REFRESH_AT_LEAST_MS - 1
+        self._resolved_version = -1
+        self._topics_seen = world.cluster.partitions.copy()
+        self._topics_changed = False
+        self._holder = np.full(world.log.rate.size, -1)
+        self._numbers: dict[str, int] = {}
+
+    # ---- heartbeats ----------------------------------------------------------------------------
+
+    def heartbeat(self, client, member_id, epoch, subscription, owned) -> None:
+        """A heartbeat arrives. ``subscription`` and ``owned``: None where nothing changed."""
+        if not self.available:
+            self._answer(client, NOT_COORDINATOR)
+            return
+        error = self._validate(client, member_id, epoch, owned)
+        if error is not None:
+            self._answer(client, error)
+            return
+        if epoch == JOINING_EPOCH:
+            member = self._subscribe(client, member_id)
+        else:
+            member = self.members[member_id]
+        before = member.assigned
+        changed = self._update_subscription(member, client, subscription)
+        if changed or self._topics_changed:
+            self._refresh_metadata(changed)
+        self._update_target_assignment()
+        self._reconcile(member, owned, changed)
+        self._session_lasts(member)
+        full = epoch == JOINING_EPOCH
+        moved = full or not np.array_equal(before, member.assigned)
+        self.clock.after(
+            self.config.latency_ms, client.in_time, client.answered, None, member.epoch,
+            member.assigned if moved else None,
+        )  # fmt: skip
+
+    def _validate(self, client, member_id: str, epoch: int, owned) -> str | None:
+        if client.instance is not None and client.instance in self.static:
+            holder = self.members[self.static[client.instance]]
+            if holder.id != member_id:
+                if epoch != JOINING_EPOCH:
+                    return FENCED_INSTANCE_ID
+                return None if holder.epoch == STATIC_LEAVING_EPOCH else UNRELEASED_INSTANCE_ID
+        if epoch == JOINING_EPOCH:
+            return None
+        if member_id not in self.members:
+            return UNKNOWN_MEMBER_ID
+        member = self.members[member_id]
+        if epoch > member.epoch:
+            return FENCED_MEMBER_EPOCH
+        if epoch < member.epoch and (
+            epoch != member.previous_epoch
+            or owned is None
+            or not self.world.log.among(owned, member.assigned).all()
+        ):
+            return FENCED_MEMBER_EPOCH
+        return None
+
+    def _subscribe(self, client, member_id: str) -> GroupMember:
+        """A member joins, or a static one comes back under a new id."""
+        old_id = self.static.get(client.instance) if client.instance else None
+        if old_id is not None and old_id != member_id:
+            old = self.members[old_id]
+            members = [
+                (member_id, replace(old, id=member_id, client=client, epoch=0, previous_epoch=0,
+                                    deadline=0))
+                if id == old_id else (id, member)
+                for id, member in self.members.items()
+            ]  # fmt: skip
+            self.members = dict(members)
+            self._numbers[member_id] = self._numbers.pop(old_id)
+            self.static[client.instance] = member_id
+            return self.members[member_id]
+        if member_id not in self.members:
+            self._numbers[member_id] = max(self._numbers.values(), default=-1) + 1
+            self.members[member_id] = GroupMember(member_id, client, client.instance)
+            if client.instance is not None:
+                self.static[client.instance] = member_id
+        return self.members[member_id]
+
+    def _update_subscription(self, member: GroupMember, client, subscription) -> bool:
+        """Take over a changed subscription; True if the group epoch has to be bumped."""
+        changed = False
+        pattern = client.member.pattern
+        if subscription is not None and pattern is None:
+            changed = member.pattern is not None or member.subscription != subscription
+            member.pattern, member.subscription = None, subscription
+        elif subscription is not None and member.pattern != pattern:
+            member.pattern = pattern
+            member.subscription = self.resolved.get(pattern, ())
+            changed = pattern in self.resolved
+        self._refresh_patterns()
+        return changed
+
+    def _refresh_patterns(self) -> None:
+        """Resolve the patterns when it is time; the result is there a moment later."""
+        patterns = {m.pattern for m in self.members.values() if m.pattern is not None}
+        now = self.clock.now
+        new = patterns - set(self.resolved)
+        brand_new = bool(new) and not self.resolved
+        if not patterns or (now <= self._resolved_at + REGEX_REFRESH_AT_LEAST_MS and not brand_new):
+            return
+        if (
+            new
+            or self._resolved_version < self.world.cluster.version
+            or now > self._resolved_at + self.config.group_consumer_regex_refresh_interval_ms
+        ):
+            self._resolved_at = now
+            self._resolved_version = self.world.cluster.version
+            self.clock.after(0, self._patterns_resolved, sorted(patterns))
+
+    def _patterns_resolved(self, patterns: list[str]) -> None:
+        changed = False
+        for pattern in patterns:
+            topics = self.world.topics_matching(pattern, self.world.cluster.partitions)
+            if self.resolved.get(pattern) != topics:
+                self.resolved[pattern] = topics
+                changed = True
+        for member in self.members.values():
+            if member.pattern is not None:
+                member.subscription = self.resolved.get(member.pattern, ())
+        if changed:
+            self._bump("subscribed topics changed")
+
+    def topics_changed(self) -> None:
+        """The cluster's topics are not what they were; the next heartbeat takes it up."""
+        self._topics_changed = True
+
+    def _refresh_metadata(self, bump: bool) -> None:
+        if self._topics_changed:
+            self._topics_changed = False
+            now = self.world.cluster.partitions
+            named = sorted({t for m in self.members.values() for t in m.subscription})
+            bump = bump or not np.array_equal(now[named], self._topics_seen[named])
+            self._topics_seen = now.copy()
+        if bump:
+            self._bump("metadata changed")
+
+    def _bump(self, why: str) -> None:
+        self.group_epoch += 1
+        self.world.history.tell(self.clock.now, "group epoch", -1, self.group_epoch, EMPTY, why)
+
+    def _update_target_assignment(self) -> None:
+        if self.assignment_epoch >= self.group_epoch:
+            return
+        interval = self.config.group_consumer_assignment_interval_ms
+        if self.assigned_at is not None and self.clock.now < self.assigned_at + interval:
+            return
+        members = list(self.members.values())
+        targets = self.world.groups.assign(
+            self.strategy, members, self.world.cluster.partitions, self.group_epoch
+        )
+        for member in members:
+            member.target, member.claim = targets[member.id]
+        self.assignment_epoch = self.group_epoch
+        self.assigned_at = self.clock.now
+        self.world.history.tell(
+            self.clock.now, "generation", -1, self.assignment_epoch, EMPTY,
+            f"{self.strategy.name}, target assignment",
+        )  # fmt: skip
+
+    # ---- reconciliation ------------------------------------------------------------------------
+
+    def _reconcile(self, member: GroupMember, owned, subscription_changed: bool) -> None:
+        """Bring a member nearer to its target."""
+        there = member.state == STABLE and member.epoch == self.assignment_epoch
+        if there and not subscription_changed:
+            return
+        if member.state == UNREVOKED and self._still_held(member.revoking, owned):
+            return
+        self._compute_next_assignment(member, owned)
+
+    def _compute_next_assignment(self, member: GroupMember, owned) -> None:
+        target = self._subscribed(member)
+        stays = self.world.log.among(member.assigned, target)
+        kept, kept_epochs = member.assigned[stays], member.assigned_epochs[stays]
+        revoking = member.assigned[~stays]
+        missing = target[~self.world.log.among(target, kept)]
+        mine = self._numbers[member.id]
+        free = (self._holder[missing] == -1) | (self._holder[missing] == mine)
+        wait = not free.all()
+        if revoking.size and self._still_held(revoking, owned):
+            self._set(member, UNREVOKED, member.epoch, kept, kept_epochs, revoking)
+            self._revocation_times_out(member)
+            return
+        new = missing[free]
+        self._set(
+            member, UNRELEASED if wait else STABLE, self.assignment_epoch,
+            np.concatenate((kept, new)),
+            np.concatenate((kept_epochs, np.full(new.size, self.assignment_epoch))), EMPTY,
+        )  # fmt: skip
+        if member.revocation_timer is not None:
+            member.revocation_timer.cancel()
+            member.revocation_timer = None
+
+    def _subscribed(self, member: GroupMember) -> np.ndarray:
+        """The member's target, without topics that it has meanwhile given up."""
+        topics = topic_of(self.world.cluster.codes(member.target))
+        return member.target[np.isin(topics, np.array(member.subscription, dtype=np.int64))]
+
+    def _still_held(self, revoking: np.ndarray, owned: np.ndarray | None) -> bool:
+        """Whether a member has not shown yet that it gave these partitions up."""
+        return owned is None or bool(self.world.log.among(revoking, owned).any())
+
+    def _set(self, member: GroupMember, state, epoch, assigned, epochs, revoking) -> None:
+        client = member.client
+        client.advance()
+        self._holder[member.assigned] = -1
+        self._holder[member.revoking] = -1
+        member.assigned, member.assigned_epochs, member.revoking = assigned, epochs, revoking
+        self._holder[assigned] = self._holder[revoking] = self._numbers[member.id]
+        if epoch != member.epoch:
+            member.previous_epoch, member.epoch = member.epoch, epoch
+        if state != member.state:
+            client.tell("state", EMPTY, state)
+        member.state = state
+        if client.alive:
+            client.set_verdict()
+
+    def _revocation_times_out(self, member: GroupMember) -> None:
+        if member.revocation_timer is not None:
+            member.revocation_timer.cancel()
+        member.revocation_timer = self.clock.after(
+            self.config.max_poll_interval_ms, self._revocation_too_late, member, member.epoch
+        )
+
+    def _revocation_too_late(self, member: GroupMember, epoch: int) -> None:
+        if self.members.get(member.id) is member and member.epoch == epoch:
+            self._fence(member, "did not revoke in time")
+
+    # ---- sessions, leaving, fencing ------------------------------------------------------------
+
+    def _session_lasts(self, member: GroupMember) -> None:
+        known = member.deadline
+        member.deadline = self.clock.now + self.config.group_consumer_session_timeout_ms
+        if not known:
+            self.clock.at(member.deadline, self._expire_session, member)
+
+    def _expire_session(self, member: GroupMember) -> None:
+        if self.members.get(member.id) is not member:
+            return
+        if not self.available:
+            member.deadline = self.clock.now + self.config.group_consumer_session_timeout_ms
+        if member.deadline > self.clock.now:
+            self.clock.at(member.deadline, self._expire_session, member)
+        else:
+            self._fence(member, "session expired")
+
+    def leave(self, client, member_id: str, epoch: int) -> None:
+        """A heartbeat with epoch -1 (leave) or -2 (a static member will be back) arrives."""
+        member = self.members.get(member_id)
+        if member is None or not self.available:
+            return
+        if epoch == STATIC_LEAVING_EPOCH:
+            client.advance()
+            self._set(member, STABLE, STATIC_LEAVING_EPOCH, member.assigned,
+                      np.zeros_like(member.assigned_epochs), EMPTY)  # fmt: skip
+            if client.alive:
+                client.passed_by("static, left for a while")
+                client.set_verdict()
+        else:
+            self._fence(member, "left")
+
+    def _fence(self, member: GroupMember, why: str) -> None:
+        """Remove a member; its partitions are free at once."""
+        client = member.client
+        client.advance()
+        self._holder[member.assigned] = self._holder[member.revoking] = -1
+        del self.members[member.id]
+        del self._numbers[member.id]
+        if member.instance is not None:
+            self.static.pop(member.instance, None)
+        if member.revocation_timer is not None:
+            member.revocation_timer.cancel()
+        client.passed_by(why)
+        if client.alive:
+            client.set_verdict()
+        client.tell("removed", client.held, why)
+        self._bump(f"{client.name} {why}")
+
+    def validate_commit(self, member_id: str, epoch: int, partitions: np.ndarray) -> str | None:
+        """Whether a commit would be accepted; else its error."""
+        if not self.available:
+            return NOT_COORDINATOR
+        if not self.config.fencing:
+            return None
+        member = self.members.get(member_id)
+        if member is None:
+            return UNKNOWN_MEMBER_ID
+        if epoch == member.epoch:
+            return None
+        if epoch > member.epoch or not self.config.group_consumer_older_epochs:
+            return STALE_MEMBER_EPOCH
+        # An older epoch counts for partitions that the member has had since then.
+        since = dict(zip(member.assigned.tolist(), member.assigned_epochs.tolist(), strict=True))
+        since |= dict.fromkeys(member.revoking.tolist(), 0)
+        if all(since.get(p, epoch + 1) <= epoch for p in partitions.tolist()):
+            return None
+        return STALE_MEMBER_EPOCH
+
+    def move(self) -> None:
+        """Another broker takes over and reads the group from the offsets topic: all is there."""
+        clients = [member.client for member in self.members.values() if member.client.alive]
+        for client in clients:
+            client.advance()
+        self.available = False
+        for client in clients:
+            client.set_verdict()
+        self.clock.after(self.config.coordinator_load_ms, self._loaded)
+
+    def _loaded(self) -> None:
+        for member in self.members.values():
+            member.client.advance()
+        self.available = True
+        for member in self.members.values():
+            self._session_lasts(member)
+            if member.client.alive:
+                member.client.set_verdict()
+
+    def _answer(self, client, error: str) -> None:
+        self.clock.after(self.config.latency_ms, client.in_time, client.answered, error, 0, None)

@@ -1,0 +1,78 @@
+"""MetaQ's consumers: as Kafka 0.8's, but only topics that changed are assigned anew.
+
+After ConsumerZooKeeper of metamorphosis-client 1.4.6.2. A consumer compares, topic by topic, the
+consumers and partitions with those at its last rebalance. Where nothing changed, nothing happens.
+Otherwise it stops fetching, commits everything, and for each topic that changed gives up what it is
+to lose and claims what is new. If a claim fails, all its partitions are released and everything is
+forgotten, so that the next try, after ``zkSyncTimeMs`` (``rebalance_backoff_ms``), starts afresh;
+after seven tries (``rebalance_max_retries``) it is left with nothing.
+"""
+
+import numpy as np
+
+from assignlab.timeline.engine.world import World
+from assignlab.timeline.protocols import zookeeper
+from assignlab.timeline.scenario import Member
+
+
+class Client(zookeeper.Client):
+    """MetaQ's consumer."""
+
+    def __init__(self, world: World, registry: zookeeper.Registry, member: Member, number: int):
+        super().__init__(world, registry, member, number)
+        self._seen: dict[int, tuple] = {}
+
+    def _try(self, number: int) -> None:
+        """One try: nothing at all where no topic changed."""
+        if not self.alive or self.consumer_id not in self.registry.consumers:
+            return
+        if number == 0 and self._seen and self._seen == self._seen_now():
+            self._done()
+            return
+        super()._try(number)
+
+    def _seen_now(self) -> dict[int, tuple]:
+        """Consumers and number of partitions of every topic that this consumer subscribes to."""
+        consumers = self.registry.consumers
+        return {
+            topic: (
+                tuple(sorted(id for id, c in consumers.items() if topic in c.request.subscription)),
+                int(self.world.cluster.partitions[topic]),
+            )
+            for topic in consumers[self.consumer_id].request.subscription
+        }
+
+    def _released(self, number: int) -> None:
+        """Give up what goes to others; what stays is not even released."""
+        if not self.alive or self.consumer_id not in self.registry.consumers:
+            return
+        self._now = self._seen_now()
+        mine = self._mine()
+        going = self.held[~self.log.among(self.held, mine)]
+        if going.size:
+            self.tell("revoked", going)
+            self.give_up(going, self.revoked_how())
+        self.clock.after(
+            self._operations(going.size), self.in_time, self._release_and_claim, number, going, mine
+        )
+
+    def _release_and_claim(self, number: int, going: np.ndarray, mine: np.ndarray) -> None:
+        if not self.alive or self.consumer_id not in self.registry.consumers:
+            return
+        self.registry.release(self, going)
+        new = mine[~self.log.among(mine, self.held)]
+        if self.registry.claim(self, new):
+            self._seen = self._now
+            self.clock.after(self._operations(1 + new.size), self.in_time, self._own, mine)
+            return
+        self.tell("error", new, "partitions are still owned by others")
+        self.registry.release(self, self.held)
+        self._seen = {}
+        if self.held.size:
+            self.tell("revoked", self.held, "a claim failed")
+            self.give_up(None, self.revoked_how())
+        self._failed(number)
+
+    def _new_session(self) -> None:
+        self._seen = {}
+        super()._new_session()

@@ -1,0 +1,313 @@
+"""Groups without a coordinator: every consumer for itself, over ZooKeeper (Kafka 0.8, MetaQ).
+
+:class:`Registry` is what ZooKeeper holds: who is in the group and who owns which partition, as
+ephemeral nodes that go with their session, and watches on both. :class:`Client` is Kafka 0.8's
+consumer (ZookeeperConsumerConnector of kafka 0.8.2.2); :mod:`~assignlab.timeline.protocols.metaq` has
+MetaQ's.
+
+When a watch fires, each consumer by itself stops fetching, commits, gives up **all** it owns, reads
+who is there, computes the whole assignment and claims its part. A partition that its former owner
+has not released yet cannot be claimed: then everything just claimed is given back, and after
+``rebalance_backoff_ms`` comes the next try, ``rebalance_max_retries`` in all. Whoever fails at its
+start throws; later on it is left with nothing until the next watch fires.
+
+There are no generations: a commit is written whoever sends it.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from assignlab.errors import OriginalError
+from assignlab.timeline.config import TimelineError
+from assignlab.timeline.engine import poll_loop
+from assignlab.timeline.engine.consumer import Consumer
+from assignlab.timeline.engine.log import EMPTY
+from assignlab.timeline.engine.poll_loop import (
+    ACCEPTED,
+    ASKED,
+    HALTED,
+    NEVER,
+    NEXT,
+    NEXT_COMMIT,
+    PHASE,
+    POLL,
+    PROCESS,
+)
+from assignlab.timeline.engine.requests import JoinRequest
+from assignlab.timeline.engine.world import World
+from assignlab.timeline.scenario import Member
+
+FREE = -1
+
+
+class Registered:
+    """A consumer's node in the registry, as the assignor sees it."""
+
+    def __init__(self, client: "Client", subscription: tuple[int, ...]):
+        self.client = client
+        self.id = client.consumer_id
+        self.instance = None
+        self.request = JoinRequest(self.id, (), subscription, None)
+
+
+class Registry:
+    """ZooKeeper's view of the group; stands where other protocols have a coordinator."""
+
+    def __init__(self, world: World):
+        self.world = world
+        self.clock = world.clock
+        self.config = world.config
+        if self.config.commit == "transaction":
+            raise TimelineError("commit: there are no transactions over ZooKeeper")
+        self.consumers: dict[str, Registered] = {}
+        self.owner = np.full(world.log.rate.size, FREE)
+
+    def register(self, client: "Client", subscription: tuple[int, ...]) -> None:
+        """A consumer's ephemeral node is there, or has other topics; all others see it."""
+        self.consumers[client.consumer_id] = Registered(client, subscription)
+        self._changed(client)
+
+    def session_over(self, client: "Client", why: str) -> None:
+        """The session of a consumer ends, and its ephemeral nodes with it."""
+        if client.consumer_id not in self.consumers:
+            return
+        del self.consumers[client.consumer_id]
+        self.owner[self.owner == client.place] = FREE
+        client.advance()
+        client.passed_by(why)
+        if client.alive:
+            client.set_verdict()
+        client.tell("removed", client.held, why)
+        self._changed()
+
+    def claim(self, client: "Client", partitions: np.ndarray) -> bool:
+        """Claim partitions; all or nothing."""
+        if (self.owner[partitions] != FREE).any():
+            return False
+        self.owner[partitions] = client.place
+        return True
+
+    def release(self, client: "Client", partitions: np.ndarray) -> None:
+        """The owner nodes of these partitions are deleted."""
+        mine = partitions[self.owner[partitions] == client.place]
+        self.owner[mine] = FREE
+
+    def topics_changed(self) -> None:
+        """Partitions were added, or a topic created: the watches fire."""
+        self._changed()
+
+    def _changed(self, by: "Client | None" = None) -> None:
+        for registered in self.consumers.values():
+            client = registered.client
+            if client is not by:
+                self.clock.after(self.config.latency_ms, client.in_time, client.watch_fires)
+
+    def move(self) -> None:
+        """There is no coordinator that could move."""
+
+
+class Client(Consumer):
+    """Kafka 0.8's high-level consumer. ``generation`` counts its own rebalances."""
+
+    def __init__(self, world: World, registry: Registry, member: Member, number: int):
+        super().__init__(world, member, number)
+        self.registry = registry
+        self.strategy = world.strategies[0]
+        self.place = len(world.processes)
+        self.consumer_id = world.consumer_id(member.name)
+        self.generation = 0
+        self._triggered = False
+        self._busy = False
+        self._first = True
+        self._session_end = None
+
+    def start(self) -> None:
+        """Register, then rebalance at once."""
+        self.clock.after(self.config.latency_ms, self.in_time, self._register)
+
+    def _subscription(self) -> tuple[int, ...]:
+        return self.world.subscription_of(self.member, self.world.cluster.partitions)
+
+    def _register(self) -> None:
+        self.registry.register(self, self._subscription())
+        self.belongs_again()
+        self.set_verdict()
+        self._synced_rebalance()
+
+    def subscribe(self, topics) -> None:
+        """The application subscribes to something else: its node changes."""
+        self.member = replace(self.member, topics=tuple(topics), pattern=None)
+        if self.consumer_id in self.registry.consumers:
+            self.registry.register(self, self._subscription())
+            self.watch_fires()
+
+    def metadata_is_stale(self) -> None:
+        """Watches see to topics."""
+
+    # ---- rebalancing ---------------------------------------------------------------------------
+
+    def watch_fires(self) -> None:
+        """Something changed; rebalance, or once more when the rebalance at hand is over."""
+        if self.consumer_id not in self.registry.consumers:
+            return
+        if self.member.pattern is not None:
+            self.registry.consumers[self.consumer_id] = Registered(self, self._subscription())
+        self._triggered = True
+        if not self._busy:
+            self._synced_rebalance()
+
+    def _synced_rebalance(self) -> None:
+        self._busy = True
+        self._triggered = False
+        self._try(0)
+
+    def _try(self, number: int) -> None:
+        """One try: stop, commit, release."""
+        if not self.alive:
+            return
+        self.tell("rejoin", detail=f"try {number + 1}")
+        self._cut_off()
+        if self.config.commit == "auto" and self.own.size:
+            self.commit(lambda error: self._released(number))
+        else:
+            self._released(number)
+
+    def _cut_off(self) -> None:
+        """Stop at the record at hand; what else was fetched is dropped."""
+        self.advance()
+        if self.state[PHASE] in (PROCESS, poll_loop.COMMIT_BEFORE):
+            one = -(-int(self.settings[poll_loop.PROCESSING_US]) // 1000)
+            self.position[:] = poll_loop.processed(
+                self.clock.now + one, self.state, self.position, self.batch, self.settings
+            )
+        self.state[PHASE] = POLL if self.own.size else HALTED
+        self.state[NEXT] = NEVER
+
+    def _released(self, number: int) -> None:
+        """Everything is given up, one node after the other."""
+        if not self.alive:
+            return
+        going = self.held
+        if going.size:
+            self.tell("revoked", going)
+            self.give_up(None, self.revoked_how())
+        self.clock.after(
+            self._operations(going.size), self.in_time, self._read_and_claim, number, going
+        )
+
+    def _operations(self, count: int) -> int:
+        """How long so many operations take, one round trip each."""
+        return 2 * self.config.latency_ms * count
+
+    def _read_and_claim(self, number: int, released: np.ndarray) -> None:
+        if not self.alive or self.consumer_id not in self.registry.consumers:
+            return
+        self.registry.release(self, released)
+        try:
+            mine = self._mine()
+        except OriginalError as error:
+            self.tell("error", detail=str(error))
+            self._failed(number)
+            return
+        if self.registry.claim(self, mine):
+            self.clock.after(self._operations(1 + mine.size), self.in_time, self._own, mine)
+        else:
+            self.tell("error", mine, "partitions are still owned by others")
+            self._failed(number)
+
+    def _mine(self) -> np.ndarray:
+        """This consumer's part of the assignment that it computes for everybody."""
+        members = list(self.registry.consumers.values())
+        counts = self.world.cluster.partitions
+        assignment = self.world.groups.assign(self.strategy, members, counts, self.generation)
+        return assignment[self.consumer_id][0]
+
+    def _failed(self, number: int) -> None:
+        if number + 1 < self.config.rebalance_max_retries:
+            self.clock.after(self.config.rebalance_backoff_ms, self.in_time, self._try, number + 1)
+            return
+        self.tell("error", EMPTY, "ConsumerRebalanceFailedException")
+        if self._first:
+            self.tell("fatal", EMPTY, "ConsumerRebalanceFailedException")
+            self.registry.session_over(self, "failed at its start")
+            self.end("fatal: ConsumerRebalanceFailedException")
+            return
+        self._done()
+
+    def _own(self, partitions: np.ndarray) -> None:
+        """All claims hold: fetch the offsets and go on."""
+        if not self.alive or self.consumer_id not in self.registry.consumers:
+            return
+        self.generation += 1
+        self._first = False
+        self.world.history.tell(
+            self.clock.now, "generation", self.number, self.generation, EMPTY, self.strategy.name
+        )
+        if self.config.commit == "auto":
+            self.state[NEXT_COMMIT] = self.clock.now + self.config.auto_commit_interval_ms
+        added = partitions[~self.log.among(partitions, self.held)]
+        if added.size:
+            self.take(added)
+        else:
+            self.tell("assigned", EMPTY)
+        if self.own.size:
+            self._go_on()
+        self._done()
+
+    def _done(self) -> None:
+        self._busy = False
+        if self._triggered:
+            self._synced_rebalance()
+
+    # ---- ends ----------------------------------------------------------------------------------
+
+    def freeze(self, for_ms: int) -> None:
+        """Frozen for longer than the session, its nodes are gone when it wakes up."""
+        super().freeze(for_ms)
+        timeout = self.config.zookeeper_session_timeout_ms
+        if for_ms > timeout:
+            self.clock.after(timeout, self.registry.session_over, self, "session expired")
+            self.clock.at(self.frozen_until + self.config.latency_ms, self._new_session)
+
+    def _new_session(self) -> None:
+        if self.alive:
+            self.tell("lost", self.held, "session expired")
+            self._cut_off()
+            self.give_up(None, "lost: session expired")
+            self._busy = False
+            self._register()
+
+    def close(self) -> None:
+        """Commit, then go; the session ends with it."""
+        self._cut_off()
+        if self.config.commit == "auto" and self.own.size:
+            self.commit(self._closed)
+        else:
+            self._closed(None)
+
+    def _closed(self, error: str | None) -> None:
+        self.tell("closed", self.held)
+        self.clock.after(self.config.latency_ms, self.registry.session_over, self, "closed")
+        self.end("closed")
+
+    def crash(self) -> None:
+        """The process is gone; ZooKeeper notices when the session is over."""
+        self.tell("crashed", self.held)
+        self.end("crash")
+        self.clock.after(
+            self.config.zookeeper_session_timeout_ms, self.registry.session_over, self,
+            "session expired",
+        )  # fmt: skip
+
+    # ---- commits -------------------------------------------------------------------------------
+
+    def identity(self):
+        return None
+
+    def why_refused(self, sent=None) -> str | None:
+        """Nobody checks who commits."""
+        return None
+
+    def judge(self) -> int:
+        return ACCEPTED if self.valid or self.state[PHASE] == HALTED else ASKED

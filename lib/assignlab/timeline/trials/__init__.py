@@ -1,0 +1,1 @@
+"""Trials: parametrised scenarios whose histories become records of a sweep, or of a notebook."""

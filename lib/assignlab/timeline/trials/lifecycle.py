@@ -1,0 +1,365 @@
+"""Stories of one group and how to read them: stale commits, states, errors, the offsets of a log.
+
+The scenarios are plain data, to be run with :func:`assignlab.timeline.run`; the readings turn a
+history into small tables, in seconds.
+"""
+
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from assignlab import assignors
+from assignlab.timeline.config import Config
+from assignlab.timeline.engine.history import History
+from assignlab.timeline.measure import deliveries_frame, totals, watched_frame
+from assignlab.timeline.protocols.errors import NOT_COORDINATOR
+from assignlab.timeline.scenario import (
+    SECOND,
+    Action,
+    Member,
+    Scenario,
+    Topic,
+    coordinator_moves,
+    crash,
+    freeze,
+    join,
+    leave,
+    stall,
+)
+
+# ---- the stale commit --------------------------------------------------------------------------
+
+
+def stale_commit(
+    frozen_ms: int, crash_after_ms: int, rate: float = 50.0, processing_ms: float = 5.0
+) -> Scenario:
+    """Two members; ``a`` freezes at 20 s, ``b`` gets its partition, ``a`` comes back and commits.
+
+    ``crash_after_ms``: so long after ``a`` is back ``b`` crashes, and whoever takes over starts
+    where the last commit says. ``rate``: records a second and partition. The partition of ``a`` is
+    ``t``'s 0, and is watched.
+    """
+    back = 20 * SECOND + frozen_ms
+    return Scenario(
+        topics=[Topic("t", 2, rate=rate)],
+        members=[Member(name, processing_ms=processing_ms) for name in "ab"],
+        actions=[freeze(20 * SECOND, "a", frozen_ms), crash(back + crash_after_ms, "b")],
+        duration_ms=back + crash_after_ms + 40 * SECOND,
+        watch=[("t", 0)],
+        sample_ms=100,
+    )
+
+
+SAID = {
+    "action: freeze": "{member} stands still, heartbeats and all",
+    "action: crash": "{member} crashes",
+    "removed": "the coordinator removes {member}: {detail}",
+    "generation": "generation {generation} begins: {detail}",
+    "assigned": "{member} gets {partitions}",
+    "lost": "{member} learns that it lost {partitions}",
+    "commit refused": "{member} commits; the answer: {detail}",
+    "committed": "{member} commits; accepted, the offset goes back",
+}
+"""How :func:`steps` puts the kinds of events."""
+
+
+def steps(history: History, start_ms: int = 0) -> pd.DataFrame:
+    """A story step by step, for the first watched partition.
+
+    Columns: ``time_s``, ``what``, ``generation`` (of whom it happens to), ``committed_before`` and
+    ``committed_after``: the committed offset at the samples around.
+    """
+    watched = watched_frame(history)
+    label = watched["partition"].iloc[0]
+    watched = watched[watched["partition"] == label]
+    times, committed = watched["time_ms"].to_numpy(), watched["committed"].to_numpy()
+    rows = []
+    for event in history.events_frame().itertuples():
+        if event.time_ms < start_ms or event.kind not in SAID:
+            continue
+        if event.kind == "committed" and not event.detail:
+            continue
+        if event.kind == "assigned" and not event.partitions:
+            continue
+        before = np.searchsorted(times, event.time_ms, side="left") - 1
+        after = min(np.searchsorted(times, event.time_ms, side="right"), times.size - 1)
+        rows.append(
+            (
+                event.time_ms / SECOND, SAID[event.kind].format(**event._asdict()),
+                max(event.generation, 0) or None, committed[before], committed[after],
+            )
+        )  # fmt: skip
+    columns = ["time_s", "what", "generation", "committed_before", "committed_after"]
+    return pd.DataFrame(rows, columns=columns).astype({"generation": "Int64"})
+
+
+# ---- states ------------------------------------------------------------------------------------
+
+
+def life(delay_ms: int) -> Scenario:
+    """A group's whole life: it begins, grows, loses members, moves to another broker, is left."""
+    return Scenario(
+        topics=[Topic("t", 4, rate=20.0)],
+        members=[Member("a", start_ms=5 * SECOND), Member("b", start_ms=7 * SECOND)],
+        actions=[
+            join(25 * SECOND, Member("c")),
+            crash(45 * SECOND, "b"),
+            coordinator_moves(75 * SECOND),
+            leave(90 * SECOND, "a"),
+            leave(105 * SECOND, "c"),
+        ],
+        duration_ms=(115 * SECOND) + delay_ms,
+    )
+
+
+def owned_twice(history: History) -> int:
+    """How often a partition got an owner before its last one, as the group sees it, was gone."""
+    owned = history.ownership().sort_values(["topic", "partition", "from_ms"])
+    last = owned.groupby(["topic", "partition"])["to_ms"].transform(
+        lambda ends: ends.cummax().shift(fill_value=0)
+    )
+    return int((owned["from_ms"] < last).sum())
+
+
+# ---- who decides -------------------------------------------------------------------------------
+
+
+def decisions(history: History) -> pd.DataFrame:
+    """Who assigned in each generation: ``time_s``, ``generation``, ``strategy``, ``by``."""
+    rows = []
+    for event in history.events:
+        if event.kind == "generation":
+            strategy, _, who = event.detail.partition(", ")
+            by = who.removeprefix("leader ") if who.startswith("leader ") else "the coordinator"
+            rows.append((event.time_ms / SECOND, event.generation, strategy, by))
+    return pd.DataFrame(rows, columns=["time_s", "generation", "strategy", "by"])
+
+
+def voting(lists: Sequence[Sequence[str]]) -> Scenario:
+    """Members with these lists of strategies start one after the other; then the leader leaves."""
+    members = [
+        Member(f"c{i}", strategies=tuple(names), start_ms=100 * i) for i, names in enumerate(lists)
+    ]
+    return Scenario(
+        topics=[Topic("t", 2 * len(lists), rate=10.0)],
+        members=members,
+        actions=[leave(20 * SECOND, members[0].name)],
+        duration_ms=40 * SECOND,
+    )
+
+
+# ---- errors and how clients take them ----------------------------------------------------------
+
+
+class Mishap(NamedTuple):
+    """A situation that ends in an error: what happens, in which scenario, with which settings."""
+
+    what: str
+    protocol: str
+    strategy: str
+    scenario: Scenario
+    config: Config
+
+
+def mishaps() -> list[Mishap]:
+    """One scenario per error that a coordinator answers, or that a client raises by itself."""
+    topics = [Topic("t", 2, rate=50.0)]
+    pair = [Member("a", processing_ms=5.0), Member("b", processing_ms=5.0)]
+    static = [Member("a", instance="A", processing_ms=5.0), pair[1]]
+    newcomer = join(22 * SECOND, Member("c"))
+    twin = join(22 * SECOND, Member("a2", instance="A"))
+    other = join(22 * SECOND, Member("c", strategies=("roundrobin",)))
+    freezes = freeze(20 * SECOND, "a", 20 * SECOND)
+    stalls = stall(20 * SECOND, "a", 20 * SECOND)
+    keeps_waiting = stall(22 * SECOND, "b", 6 * SECOND)
+
+    def play(members, *actions: Action) -> Scenario:
+        return Scenario(topics, members, actions, duration_ms=70 * SECOND)
+
+    settings = Config(
+        commit="after", auto_offset_reset="earliest", session_timeout_ms=10 * SECOND,
+        group_consumer_session_timeout_ms=10 * SECOND,
+    )  # fmt: skip
+    hurried = replace(settings, max_poll_interval_ms=15 * SECOND)
+    slow_to_assign = replace(settings, assignment_ms=3 * SECOND)
+    classic, new = "classic", "KIP-848"
+    return [
+        Mishap("frozen longer than its session, then commits", classic, "range",
+               play(pair, freezes), settings),
+        Mishap("processes one batch longer than max.poll.interval.ms, then commits", classic,
+               "range", play(pair, stalls), hurried),
+        Mishap("commits while the group rebalances", classic, "cooperative-sticky",
+               play(pair, keeps_waiting, newcomer), settings),
+        Mishap("its transaction is open while a new generation begins", "classic, transaction",
+               "cooperative-sticky", play(pair, keeps_waiting, newcomer),
+               replace(settings, commit="transaction", fetch_min_records=40)),
+        Mishap("the coordinator moves before the new generation is written", classic, "range",
+               play(pair, newcomer, coordinator_moves(26 * SECOND)), slow_to_assign),
+        Mishap("a second process with the same group.instance.id", classic, "range",
+               play(static, twin), settings),
+        Mishap("proposes no strategy that the others have", classic, "range",
+               play(pair, other), settings),
+        Mishap("commits while the coordinator moves", classic, "range",
+               play(pair, coordinator_moves(22 * SECOND)), settings),
+        Mishap("frozen longer than its session, then commits", new, "server-uniform",
+               play(pair, freezes), settings),
+        Mishap("a static member processes longer than max.poll.interval.ms, then commits", new,
+               "server-uniform", play(static, stalls), hurried),
+        Mishap("a second process with the same group.instance.id", new, "server-uniform",
+               play(static, twin), settings),
+        Mishap("commits while the coordinator moves", new, "server-uniform",
+               play(pair, coordinator_moves(22 * SECOND)), settings),
+    ]  # fmt: skip
+
+
+TELLING = ("commit refused", "error", "fatal", "rejoin")
+ERRORS = (
+    "UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "REBALANCE_IN_PROGRESS", "FENCED_INSTANCE_ID",
+    "STALE_MEMBER_EPOCH", "UNRELEASED_INSTANCE_ID", "NOT_COORDINATOR", "CommitFailedException",
+    "INCONSISTENT_GROUP_PROTOCOL",
+)  # fmt: skip
+
+
+def reactions(cases: Iterable[Mishap], run) -> pd.DataFrame:
+    """Which error each situation ends in, and what the client does then, read off its history.
+
+    ``run``: :func:`assignlab.timeline.run`. Columns: ``error``, ``protocol``, ``situation``,
+    ``member``, ``at_s`` (the first time), ``answers`` (commit, or join or sync), ``generation``
+    (kept, reset, or over), ``reaction``, ``lost`` (partitions that went without
+    onPartitionsRevoked), ``back_s`` (until the next assignment, null if there is none).
+    """
+    rows = []
+    for case in cases:
+        history = run(case.scenario, case.config, case.strategy)
+        log = history.events_frame()
+        told = log[log["kind"].isin(TELLING) & log["detail"].isin(ERRORS)]
+        firsts = told.groupby(["detail", "member"], sort=False).first()
+        for (error, member), first in firsts.iterrows():
+            mine = told[(told["detail"] == error) & (told["member"] == member)]
+            rows.append(_reaction(case, error, member, first, mine, log))
+    return pd.DataFrame(rows)
+
+
+def _reaction(case: Mishap, error: str, member: str, first, mine, log) -> dict:
+    after = log[(log["member"] == member) & (log["time_ms"] >= first["time_ms"])]
+    kinds = set(after["kind"])
+    lost = int(after[after["kind"] == "lost"]["count"].sum())
+    again = after[(after["kind"] == "assigned") & (after["time_ms"] > first["time_ms"])]
+    reset = lost or ((mine["kind"] == "error") & (error != NOT_COORDINATOR)).any()
+    if "fatal" in kinds:
+        generation, reaction = "over", "fatal: the application gets an exception and is out"
+    elif lost:
+        generation, reaction = "reset", "loses its partitions (onPartitionsLost), joins again"
+    elif reset:
+        generation, reaction = "reset", "joins again; it had given everything up before"
+    elif case.config.commit == "transaction":
+        generation, reaction = "kept", "gives the transaction up and reads its batch again"
+    elif len(again):
+        generation, reaction = "kept", "goes on and joins again"
+    else:
+        generation, reaction = "kept", "finds the coordinator; a later commit counts"
+    return {
+        "error": error,
+        "protocol": case.protocol,
+        "situation": case.what,
+        "member": member,
+        "at_s": first["time_ms"] / SECOND,
+        "answers": "commit" if (mine["kind"] == "commit refused").any() else "join or sync",
+        "generation": generation,
+        "reaction": reaction,
+        "lost": lost,
+        "back_s": (again["time_ms"].iloc[0] - first["time_ms"]) / SECOND if len(again) else None,
+    }
+
+
+# ---- offsets -----------------------------------------------------------------------------------
+
+
+def quiet(rate: float, seconds: int, processing_ms: float = 1.0) -> Scenario:
+    """One member reads one partition and nothing happens; its offsets are watched closely."""
+    return Scenario(
+        topics=[Topic("t", 1, rate=rate)],
+        members=[Member("a", processing_ms=processing_ms)],
+        duration_ms=seconds * SECOND,
+        watch=[("t", 0)],
+        sample_ms=20,
+    )
+
+
+def polling(rates: Sequence[float], least: Sequence[int], run, seconds: int = 60) -> pd.DataFrame:
+    """How often poll returns, and with how much: one row per rate and ``fetch_min_records``.
+
+    Columns: ``rate`` (records a second), ``fetch_min_records``, ``polls_per_s``,
+    ``records_per_poll``.
+    """
+    rows = []
+    for rate in rates:
+        for fewest in least:
+            config = Config(auto_offset_reset="earliest", fetch_min_records=fewest)
+            history = run(quiet(rate, seconds), config, "range")
+            read = totals(history)["delivered"]
+            began = next(e.time_ms for e in history.events if e.kind == "assigned")
+            spent = (seconds * SECOND - began) / SECOND
+            rows.append((rate, fewest, history.polls / spent, read / max(history.polls, 1)))
+    return pd.DataFrame(
+        rows, columns=["rate", "fetch_min_records", "polls_per_s", "records_per_poll"]
+    )
+
+
+# ---- commits before a rebalance ----------------------------------------------------------------
+
+WAYS = {
+    "auto commit": {"commit": "auto"},
+    "own commits, listener commits": {"commit": "after", "commit_on_revoke": True},
+    "own commits, no listener": {"commit": "after"},
+}
+"""How what is processed is committed before a rebalance: title -> settings."""
+
+
+COMES_MS = 40 * SECOND
+
+
+def newcomer(rate: float, members: int, partitions: int, seed: int) -> Scenario:
+    """A member joins a group that is at work; the others started at seeded moments."""
+    draw = random.Random(seed)
+    starts = [draw.randrange(5 * SECOND) for _ in range(members)]
+    return Scenario(
+        topics=[Topic("t", partitions, rate=rate)],
+        members=[
+            Member(f"c{i}", processing_ms=1.0, start_ms=start) for i, start in enumerate(starts)
+        ],
+        actions=[join(COMES_MS, Member("newcomer", processing_ms=1.0))],
+        duration_ms=70 * SECOND,
+    )
+
+
+def commits_before_rebalance(
+    strategies: Sequence[str], interval_ms: int, seeds: Iterable[int], run, rate: float = 50.0
+) -> pd.DataFrame:
+    """Records read again after a member joined three others, on twelve partitions.
+
+    ``interval_ms`` between commits; ``rate``: records a second and partition; ``run``:
+    :func:`assignlab.timeline.run`. Columns: ``strategy``, ``way`` (see :data:`WAYS`; consumers
+    over ZooKeeper know no listener that could commit), ``seed``, ``repeated``.
+    """
+    rows = []
+    for strategy in strategies:
+        listens = assignors.get(strategy).system.startswith(("Kafka consumer", "Kafka coordinator"))
+        for way, settings in WAYS.items():
+            if settings.get("commit_on_revoke") and not listens:
+                continue
+            interval = {"commit_interval_ms": interval_ms} if settings["commit"] == "after" else {}
+            config = Config(
+                auto_offset_reset="earliest", auto_commit_interval_ms=interval_ms,
+                **settings, **interval,
+            )  # fmt: skip
+            for seed in seeds:
+                history = run(newcomer(rate, 3, 12, seed), config, strategy, seed)
+                read = deliveries_frame(history)
+                again = read[read["from_ms"] >= COMES_MS]["again"].sum()  # not those of the start
+                rows.append((strategy, way, seed, int(again)))
+    return pd.DataFrame(rows, columns=["strategy", "way", "seed", "repeated"])

@@ -1,0 +1,137 @@
+"""Rolling restarts as trials of a sweep: every member goes and is back, one after the other.
+
+Ten histories of each of two strategies::
+
+    trials = rolling.grid(["sticky", "cooperative-sticky"], seeds=range(10))
+    table = timeline.sweep(trials, rolling.play)
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise, product
+
+import pandas as pd
+
+from assignlab.timeline.config import Config
+from assignlab.timeline.engine.history import History
+from assignlab.timeline.measure import (
+    deliveries_frame,
+    lost_records,
+    samples_frame,
+    totals,
+    unowned_ms,
+)
+from assignlab.timeline.scenario import Member, Scenario, Topic, rolling_restart
+from assignlab.timeline.simulation import run
+
+LEAD_MS = 30_000
+"""What a group has to settle before the first restart, and after the last one."""
+
+SPREAD_MS = 5_000
+"""How much later than planned a process starts or restarts, at most."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One rolling restart: who assigns, how large the group is, how fast it goes.
+
+    ``rate``: records a second and partition; ``every_ms``: from one restart to the next;
+    ``down_ms``: how long a member is away; ``static``: whether members have instance ids; ``drift_ms``:
+    by how much heartbeats fall out of step, see ``Config.heartbeat_drift_ms``; the seed decides on
+    ids and on when exactly processes start.
+    """
+
+    strategy: str
+    seed: int = 0
+    members: int = 10
+    partitions: int = 100
+    rate: float = 100.0
+    processing_ms: float = 0.02
+    every_ms: int = 10_000
+    down_ms: int = 1_000
+    static: bool = False
+    commit: str = "auto"
+    drift_ms: int = 0
+
+
+def grid(strategies: Sequence[str], seeds: Sequence[int] = (0,), **axes) -> list[Trial]:
+    """Every combination; an axis is a field of :class:`Trial` with a list of values.
+
+    >>> [(t.strategy, t.members) for t in grid(["range"], members=[3, 5])]
+    [('range', 3), ('range', 5)]
+    """
+    names = ["strategy", "seed", *axes]
+    points = product(strategies, seeds, *axes.values())
+    return [Trial(**dict(zip(names, point, strict=True))) for point in points]
+
+
+def scenario(trial: Trial) -> Scenario:
+    """The scenario of a trial."""
+    names = [f"consumer-{number:03}" for number in range(trial.members)]
+    return Scenario(
+        topics=[Topic("t", trial.partitions, rate=trial.rate)],
+        members=[
+            Member(name, instance=name if trial.static else None, processing_ms=trial.processing_ms)
+            for name in names
+        ],
+        actions=rolling_restart(LEAD_MS, names, trial.every_ms, trial.down_ms),
+        duration_ms=2 * LEAD_MS + trial.members * trial.every_ms,
+    )
+
+
+def config(trial: Trial) -> Config:
+    """The settings of a trial."""
+    return Config(
+        commit=trial.commit, auto_offset_reset="earliest", start_spread_ms=SPREAD_MS,
+        heartbeat_drift_ms=trial.drift_ms,
+    )  # fmt: skip
+
+
+def play(trial: Trial) -> dict:
+    """The record of a trial: the totals of its history, but what follows without its first
+    :data:`LEAD_MS`, for what the start of the group costs is not the restarts'.
+
+    ``unowned_s``: partition-seconds without an owner, ``unowned_s_per_restart``; ``rounds``;
+    ``repeated``, ``lost``: records; ``lag_most``: records, at the samples.
+    """
+    history = run(scenario(trial), config(trial), trial.strategy, trial.seed)
+    return totals(history) | since_the_lead(history, trial.members)
+
+
+def since_the_lead(history: History, members: int) -> dict:
+    """What happened from the first restart on, see :func:`play`."""
+    unowned_s = unowned_ms(history, LEAD_MS, history.scenario.duration_ms) / 1000
+    read, lost, samples = deliveries_frame(history), lost_records(history), samples_frame(history)
+    begun = [event.kind for event in history.events if event.time_ms >= LEAD_MS]
+    return {
+        "unowned_s": unowned_s,
+        "unowned_s_per_restart": unowned_s / members,
+        "rounds": begun.count("generation"),
+        "repeated": int(read["again"][read["from_ms"] >= LEAD_MS].sum()),
+        "lost": int(lost["records"][lost["time_ms"] >= LEAD_MS].sum()),
+        "lag_most": int(samples["lag"][samples["time_ms"] >= LEAD_MS].max()),
+    }
+
+
+def crossings(means: pd.DataFrame, x: str, y: str) -> pd.DataFrame:
+    """Where the order of two strategies turns, between neighbours on ``x``.
+
+    ``means``: columns ``strategy``, ``x`` and ``y``, one row per strategy and ``x``. Columns:
+    ``cheaper``, ``dearer`` (which is which at ``above``), ``below`` and ``above``: the last ``x``
+    with the other order, and the first with this one. Strategies that are even do not turn.
+
+    >>> means = pd.DataFrame({"strategy": ["a", "a", "b", "b"], "ms": [0, 9] * 2, "s": [1, 5, 2, 2]})
+    >>> crossings(means, "ms", "s").values.tolist()
+    [['b', 'a', 0, 9]]
+    """
+    wide = means.pivot(index=x, columns="strategy", values=y)[
+        list(dict.fromkeys(means["strategy"]))
+    ]
+    rows = []
+    for one, other in combinations(wide, 2):
+        ahead = (wide[one] - wide[other]).replace(0, float("nan")).dropna()
+        for below, above in pairwise(ahead.index):
+            if ahead[below] * ahead[above] < 0:
+                cheaper, dearer = (one, other) if ahead[above] < 0 else (other, one)
+                rows.append((cheaper, dearer, below, above))
+    return pd.DataFrame(rows, columns=["cheaper", "dearer", "below", "above"])

@@ -1,0 +1,154 @@
+"""Many histories on Spark: one flat record each, or several, in one Parquet table.
+
+    table = timeline.sweep(trials, play)
+
+A trial is a frozen dataclass of numbers and words; ``play`` is a function of a module that makes of
+a trial a record, as a dict of numbers and words, or a list of records. What the slices, the limit
+of time, error rows and the table are is told in :mod:`assignlab.sweep.driver`, which does the work.
+"""
+
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, is_dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from assignlab.replay.columns import Column
+from assignlab.sweep.driver import Work, play_on_spark
+from assignlab.sweep.question import check_table, digest_of
+from assignlab.sweep.subject import Subject
+from assignlab.sweep.table import Table
+from assignlab.timeline.config import TimelineError
+
+TYPES = {str: "string", int: "int64", float: "float64", bool: "bool"}
+
+
+def sweep(
+    trials: Sequence[Any],
+    play: Callable[[Any], dict | list[dict]],
+    name: str | None = None,
+    limit: float = 300.0,
+    slices: int | None = None,
+) -> Table:
+    """Play every trial on Spark; returns the table of records.
+
+    ``play``: importable, not made in a notebook. The columns are ``scenario`` (number of the
+    trial), ``record`` (number of its record, 0 where there is one), the fields of the trial,
+    ``error``, and whatever else the records have; the first trial is played here to learn that.
+    A trial that raises, or takes more than ``limit`` seconds of processor time, becomes an error
+    row. ``name``, ``slices``: as of :func:`assignlab.sweep.driver.run`.
+    """
+    trials = list(trials)
+    check(trials)
+    check_table(name, limit)
+    columns, seconds = learn(trials[0], play)
+    subject = Subject(
+        columns,
+        ("scenario", "record"),
+        partial(records, play, columns),
+        partial(lost, columns),
+        partial(load, play, trials[0]),
+    )
+    costs = [seconds * size / weight(trials[0]) for size in map(weight, trials)]
+    called = f"{play.__module__}.{play.__qualname__}"
+    name = name or "timeline-" + digest_of([called, [asdict(trial) for trial in trials]])
+    return play_on_spark(Work(trials, [called], costs, limit, subject), name, slices)
+
+
+def check(trials: Sequence[Any]) -> None:
+    """Refuse trials that no table can hold."""
+    if not trials:
+        raise TimelineError("a sweep needs at least one trial")
+    for trial in trials:
+        if not is_dataclass(trial) or type(trial) is not type(trials[0]):
+            raise TimelineError(f"trials: expected dataclasses of one kind, got {trial!r}")
+    for field, value in asdict(trials[0]).items():
+        if type(value) not in TYPES:
+            raise TimelineError(f"{field}: expected a number or a word, got {value!r}")
+    if len(set(trials)) < len(trials):
+        raise TimelineError(f"trial {Counter(trials).most_common(1)[0][0]!r} is given twice")
+
+
+def weight(trial: Any) -> float:
+    """How long a trial takes, compared with others: by its members, partitions and minutes."""
+    fields = asdict(trial)
+    sizes = [fields.get(name) for name in ("members", "partitions", "minutes", "rate")]
+    return math.prod(1 + size for size in sizes if isinstance(size, int | float))
+
+
+def learn(trial: Any, play: Callable) -> tuple[tuple[Column, ...], float]:
+    """The columns of a table, and how many seconds the trial took."""
+    began = time.process_time()
+    first = plain(play(trial))
+    seconds = max(time.process_time() - began, 1e-3)
+    if not first:
+        raise TimelineError("play: the first trial gives no record")
+    fields = asdict(trial)
+    columns = [
+        Column("scenario", "int64", "", "number of the trial in the sweep, from 0"),
+        Column("record", "int64", "", "number of the record of its trial, from 0"),
+        *[Column(name, TYPES[type(value)], "", "of the trial") for name, value in fields.items()],
+        Column("error", "string", "", "why there is no record, else null"),
+    ]
+    known = {column.name for column in columns}
+    for name, value in first[0].items():
+        if name not in known:
+            if type(value) not in TYPES:
+                raise TimelineError(f"{name}: expected a number or a word, got {value!r}")
+            columns.append(Column(name, TYPES[type(value)], "", "of the record"))
+    return tuple(columns), seconds
+
+
+def plain(made: dict | list[dict]) -> list[dict]:
+    """Records with Python's own numbers."""
+    made = [made] if isinstance(made, dict) else made
+    return [
+        {k: value.item() if isinstance(value, np.generic) else value for k, value in record.items()}
+        for record in made
+    ]
+
+
+def records(
+    play: Callable, columns: Sequence[Column], trial: Any, strategies: Sequence[str]
+) -> Iterator[tuple]:
+    """The records of a trial, without the number of the trial; an error row if it raises."""
+    try:
+        rows = [
+            row(columns, number, trial, record) for number, record in enumerate(plain(play(trial)))
+        ]
+    except Exception as raised:
+        rows = [lost(columns, trial, "", f"{type(raised).__name__}: {raised}")]
+    yield from rows
+
+
+def row(columns: Sequence[Column], number: int, trial: Any, record: dict) -> tuple:
+    """One record in the order of the columns."""
+    values = asdict(trial) | record | {"record": number, "error": None}
+    unknown = values.keys() - {column.name for column in columns}
+    if unknown:
+        raise TimelineError(f"record: the first one has no {', '.join(sorted(unknown))}")
+    return tuple(fitting(column, values.get(column.name)) for column in columns[1:])
+
+
+def fitting(column: Column, value: Any) -> Any:
+    """A value as its column has it."""
+    if value is None or TYPES.get(type(value)) == column.type:
+        return value
+    if column.type == "float64" and type(value) is int:
+        return float(value)
+    raise TimelineError(f"{column.name}: {value!r} is not of the type {column.type}")
+
+
+def lost(columns: Sequence[Column], trial: Any, strategy: str, why: str) -> tuple:
+    """The error row of a trial."""
+    values = asdict(trial) | {"record": 0, "error": why}
+    return tuple(fitting(column, values.get(column.name)) for column in columns[1:])
+
+
+def load(play: Callable, trial: Any, strategy: str) -> None:
+    """Have the code that trials need in this process: by playing the first one."""
+    play(trial)

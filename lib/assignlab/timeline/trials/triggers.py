@@ -1,0 +1,229 @@
+"""What triggers a rebalance, one trigger at a time: trials whose costs compare.
+
+A group of members over two topics settles; at :func:`at_ms` one thing happens; the run goes on until
+the slowest of Kafka's defaults has seen it. Members of the trial about a pattern subscribe by it, all
+others by name; those about static members have instance ids.
+"""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import pandas as pd
+
+from assignlab import assignors
+from assignlab.timeline.config import Config, defaults
+from assignlab.timeline.engine.history import History
+from assignlab.timeline.measure import gaps, per_event
+from assignlab.timeline.scenario import (
+    Action,
+    Member,
+    Scenario,
+    Topic,
+    add_partitions,
+    coordinator_moves,
+    crash,
+    create_topic,
+    join,
+    leave,
+    restart,
+    stall,
+    subscribe,
+)
+from assignlab.timeline.simulation import run
+
+AT_MS = 60_000
+"""What a group has to settle, once all its members have started."""
+
+METADATA_MS = Config().metadata_max_age_ms
+"""Members of trials that wait for metadata start so long apart, at most: clients look at theirs in
+turns of this length, each from its own start on."""
+
+SEEN_MS = 120_000
+STALLED_MS = 400_000
+REFRESHED_MS = 660_000
+"""How long after :data:`AT_MS` a run ends: most triggers; those that wait for max.poll.interval.ms;
+those that wait for metadata.max.age.ms or group.consumer.regex.refresh.interval."""
+
+LAST = "consumer-1"
+"""The member to whom it happens."""
+
+TRIGGERS = (
+    "join", "leave", "crash", "stall", "static back in time", "static too late",
+    "topic matches the pattern", "partitions added", "subscription changed", "coordinator moves",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One trigger, one strategy; ``partitions`` of each of the two topics, ``rate`` records a
+    second and partition; ``drift_ms``: by how much heartbeats fall out of step, see
+    ``Config.heartbeat_drift_ms``; the seed decides on ids and on the phases of heartbeats and of
+    metadata."""
+
+    trigger: str
+    strategy: str
+    seed: int = 0
+    members: int = 3
+    partitions: int = 6
+    rate: float = 10.0
+    drift_ms: int = 0
+
+
+def grid(
+    triggers: Sequence[str],
+    strategies: Sequence[str],
+    seeds: Sequence[int],
+    drifts_ms: Sequence[int] = (0,),
+    **fields,
+) -> list[Trial]:
+    """Every combination; ``fields``: of :class:`Trial`, the same for all.
+
+    >>> [trial.trigger for trial in grid(["join", "leave"], ["range"], [0])]
+    ['join', 'leave']
+    """
+    points = product(triggers, strategies, seeds, drifts_ms)
+    return [Trial(*point, drift_ms=drift, **fields) for *point, drift in points]
+
+
+def action(trial: Trial) -> Action:
+    """What is done to the group."""
+    at = at_ms(trial.trigger)
+    match trial.trigger:
+        case "join":
+            return join(at, Member("newcomer", topics=("orders", "payments")))
+        case "leave":
+            return leave(at, LAST)
+        case "crash":
+            return crash(at, LAST)
+        case "stall":
+            return stall(at, LAST, for_ms=STALLED_MS - 50_000)
+        case "static back in time":
+            return restart(at, LAST, down_ms=10_000)
+        case "static too late":
+            return restart(at, LAST, down_ms=60_000)
+        case "topic matches the pattern":
+            return create_topic(at, Topic("payments-eu", trial.partitions, trial.rate))
+        case "partitions added":
+            return add_partitions(at, "payments", trial.partitions + 2)
+        case "subscription changed":
+            return subscribe(at, LAST, ("orders",))
+        case "coordinator moves":
+            return coordinator_moves(at)
+    raise ValueError(f"trigger: {trial.trigger!r} is not one of {', '.join(TRIGGERS)}")
+
+
+def join_measured(strategy: str, seed: int, spread_ms: int, drift_ms: int = 0) -> dict:
+    """A join as it was measured on a real broker: three members, three topics of 7, one more joins.
+
+    ``spread_ms``: members start within so long of each other; ``drift_ms``: by how much heartbeats
+    fall out of step, see ``Config.heartbeat_drift_ms``. Returns ``interrupted``: partitions that had
+    no owner for a while, and ``shortest_s``, ``longest_s``: for how long, in seconds.
+    """
+    topics = tuple(f"t{number}" for number in range(3))
+    group = Scenario(
+        topics=[Topic(name, 7, 10.0) for name in topics],
+        members=[Member(f"consumer-{number}", topics=topics) for number in range(3)],
+        actions=[join(AT_MS, Member("newcomer", topics=topics))],
+        duration_ms=AT_MS + SEEN_MS,
+    )
+    config = Config(start_spread_ms=spread_ms, heartbeat_drift_ms=drift_ms)
+    played = run(group, config, strategy, seed)
+    found = [(until - since) / 1000 for _, since, until in gaps(played) if since >= AT_MS]
+    return {"interrupted": len(found), "shortest_s": min(found), "longest_s": max(found)}
+
+
+def scenario(trial: Trial) -> Scenario:
+    """The group and what happens to it."""
+    static = trial.trigger.startswith("static")
+    pattern = "orders|payments.*" if trial.trigger == "topic matches the pattern" else None
+    draw = random.Random(trial.seed)
+    latest = METADATA_MS if waits_for_metadata(trial.trigger) else 0
+    return Scenario(
+        topics=[Topic(name, trial.partitions, trial.rate) for name in ("orders", "payments")],
+        members=[
+            Member(
+                f"consumer-{number}",
+                topics=None if pattern else ("orders", "payments"),
+                pattern=pattern,
+                instance=f"consumer-{number}" if static else None,
+                start_ms=draw.randint(0, latest),
+            )
+            for number in range(trial.members)
+        ],
+        actions=[action(trial)],
+        duration_ms=at_ms(trial.trigger) + after_ms(trial.trigger),
+    )
+
+
+def waits_for_metadata(trigger: str) -> bool:
+    """Whether clients see it only with their next look at the metadata."""
+    return trigger in ("topic matches the pattern", "partitions added")
+
+
+def at_ms(trigger: str) -> int:
+    """When it happens; by then every protocol has settled."""
+    return AT_MS + (METADATA_MS if waits_for_metadata(trigger) else 0)
+
+
+def after_ms(trigger: str) -> int:
+    """How long the run goes on after the trigger."""
+    if trigger == "stall":
+        return STALLED_MS
+    return REFRESHED_MS if waits_for_metadata(trigger) else SEEN_MS
+
+
+def settings(trial: Trial) -> Config:
+    """Kafka's defaults, or those of 0.8 and MetaQ; members start apart and read from the start."""
+    system = assignors.get(trial.strategy).system
+    if system == "Kafka 0.8 consumer":
+        return defaults("0.8", start_spread_ms=5_000)
+    if system == "MetaQ":
+        return defaults("1.4", system="metaq", start_spread_ms=5_000)
+    return Config(
+        auto_offset_reset="earliest", start_spread_ms=5_000, heartbeat_drift_ms=trial.drift_ms
+    )
+
+
+def session_s(strategy: str) -> float:
+    """After how long without a sign of life a member is given up, in seconds."""
+    system = assignors.get(strategy).system
+    chosen = settings(Trial("crash", strategy))
+    if system in ("Kafka 0.8 consumer", "MetaQ"):
+        return chosen.zookeeper_session_timeout_ms / 1000
+    if system == "Kafka coordinator":
+        return chosen.group_consumer_session_timeout_ms / 1000
+    return chosen.session_timeout_ms / 1000
+
+
+def history(trial: Trial) -> History:
+    """The history of a trial."""
+    return run(scenario(trial), settings(trial), trial.strategy, trial.seed)
+
+
+def play(trial: Trial) -> dict:
+    """What the trigger of a trial cost, see :func:`cost`."""
+    return cost(history(trial))
+
+
+def cost(played: History) -> dict:
+    """What the trigger cost: the row of :func:`~assignlab.timeline.measure.per_event`.
+
+    ``rounds``; ``settled_s``: until the last change of an assignment; ``unowned_s``:
+    partition-seconds without an owner; ``revoked``; ``lost_partitions``; ``repeated``, ``lost``,
+    ``lag_built``: records; ``caught_up_s``: until the lag was back, -1 if it never was.
+    """
+    row = per_event(played).iloc[-1]
+    caught_up = row["catch_up_ms"]
+    return {
+        "rounds": int(row["rounds"]),
+        "settled_s": float(row["settled_ms"]) / 1000,
+        "unowned_s": float(row["unowned_s"]),
+        "revoked": int(row["revoked"]),
+        "lost_partitions": int(row["lost_partitions"]),
+        "repeated": int(row["repeated"]),
+        "lost": int(row["lost"]),
+        "lag_built": int(row["lag_built"]),
+        "caught_up_s": -1.0 if pd.isna(caught_up) else float(caught_up) / 1000,
+    }

@@ -1,0 +1,238 @@
+"""The group document: what is understood, what is refused, and in which words."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+from assignlab.assignors.answer import answer, converse
+from assignlab.errors import DocumentError
+from assignlab.group.document import dump, parse
+
+GROUP = {
+    "topics": [
+        {
+            "name": "t",
+            "partitions": 2,
+            "racks": [["a", None], ["b"]],
+            "id": "AAAAAAAAAAAAAAAAAAAAAQ",
+        },
+        {"name": "empty", "partitions": 0},
+        {"name": "q", "brokers": [["b1", 2], ["b0", 1]]},
+    ],
+    "members": [
+        {
+            "id": "m1",
+            "instance": "i1",
+            "rack": "a",
+            "topics": ["t", "gone"],
+            "owned": [["t", 1], ["deleted", 7], ["t", 0]],
+            "generation": 4,
+            "sub_generation": 3,
+        },
+        {"id": "m0", "topics": [], "owned": [], "streams": 2},
+        {"id": "m2", "topics": ["q", "t"], "streams": [1, 3], "owned": [["q", "b0-0"]]},
+    ],
+    "vnodes": 3,
+}
+
+
+def test_a_document_survives_parse_and_dump():
+    assert dump(parse(GROUP)) == GROUP
+    assert dump(parse(json.loads(json.dumps(dump(parse(GROUP)))))) == GROUP
+
+
+def test_unknown_fields_are_ignored():
+    extra = {**GROUP, "case": 7, "expected": {"assignment": {}}}
+    assert dump(parse(extra)) == GROUP
+
+
+def test_claims_keep_order_and_tell_none_from_nothing():
+    group = parse(GROUP)
+    names = group.topics.names
+    assert group.claims.present.tolist() == [True, True, True]
+    assert group.claims.offsets.tolist() == [0, 3, 3, 4]
+    assert [names[c >> 32] for c in group.claims.codes[:3].tolist()] == ["t", "deleted", "t"]
+    assert parse({"topics": [], "members": [{"id": "m"}]}).claims.present.tolist() == [False]
+
+
+def test_a_topic_may_be_named_twice():
+    document = {
+        "topics": [{"name": "t", "partitions": 2}, {"name": "u", "partitions": 1}],
+        "members": [
+            {"id": "m", "topics": ["t", "u", "t", "gone", "gone"], "streams": [1, 2, 3, 4, 5]},
+            {"id": "n", "topics": ["t", "u", "gone"]},
+        ],
+    }
+    group = parse(document)
+    assert dump(group) == dump(pickle.loads(pickle.dumps(group))) == document
+    assert group.sent.topics_of(0).tolist() == [0, 1, 0, 2, 2]
+    assert group.members.subscription.tolist() == [0, 0]
+    assert group.members.topics.tolist() == [0, 1, 2]
+    assert group.members.streams == ((3, 2, 5), None)
+    assert group.with_claims(group.claims).members is group.members
+
+
+def test_without_a_topic_named_twice_members_are_as_they_were_sent():
+    group = parse(GROUP)
+    assert group.members is group.sent
+
+
+def test_a_claim_may_name_its_topic_by_uuid():
+    document = {
+        "topics": [{"name": "t", "partitions": 2, "id": "AAAAAAAAAAAAAAAAAAAAAQ"}],
+        "members": [{"id": "m", "topics": ["t"], "owned": [["AAAAAAAAAAAAAAAAAAAAAQ", 1]]}],
+    }
+    assert parse(document).claims.codes.tolist() == [1]
+
+
+def test_names_go_before_uuids_and_only_claims_know_uuids():
+    one, other = "AAAAAAAAAAAAAAAAAAAAAQ", "AAAAAAAAAAAAAAAAAAAAAg"
+    document = {
+        "topics": [{"name": "t", "partitions": 2, "id": one}, {"name": one, "partitions": 1}],
+        "members": [{"id": "m", "topics": [one, other], "owned": [[one, 0], ["t", 1]]}],
+    }
+    document["topics"].append({"name": "u", "partitions": 1, "id": other})
+    group = parse(document)
+    assert list(group.topics.names) == ["t", one, "u", other]
+    assert group.members.topics.tolist() == [1, 3]
+    assert group.claims.codes.tolist() == [1 << 32, 1]
+
+
+def member(**fields):
+    return {"topics": [{"name": "t", "partitions": 2}], "members": [{"id": "m", **fields}]}
+
+
+def topic(**fields):
+    return {"topics": [{"name": "t", **fields}], "members": []}
+
+
+@pytest.mark.parametrize(
+    ("document", "field", "reason"),
+    [
+        ([], "document", "a JSON object"),
+        ({"members": []}, "topics", "is missing"),
+        ({"topics": [], "members": {}}, "members", "an array"),
+        ({"topics": [3], "members": []}, "topics[0]", "an object"),
+        ({"topics": [{"partitions": 3}], "members": []}, "topics[0].name", "is missing"),
+        (topic(), "topics[0].partitions", "is missing"),
+        (topic(partitions="3"), "topics[0].partitions", "'3'"),
+        (topic(partitions=True), "topics[0].partitions", "True"),
+        (topic(partitions=1.5), "topics[0].partitions", "1.5"),
+        (topic(partitions=-1), "topics[0].partitions", "-1"),
+        (topic(partitions=2**31), "topics[0].partitions", "2147483648"),
+        (topic(partitions=10**400), "topics[0].partitions", "..."),
+        (topic(brokers=[["b", 6_000_000]] * 2), "topics[0].brokers", "12000000"),
+        (
+            {"topics": [{"name": n, "partitions": 6_000_000} for n in "tu"], "members": []},
+            "topics",
+            "more than 10000000 partitions",
+        ),
+        (member(streams=2**31 - 1), "members[0].streams", "1000000"),
+        (topic(partitions=2, racks=[["a"]]), "topics[0].racks", "1 entries for 2 partitions"),
+        (topic(partitions=1, racks=[[1]]), "topics[0].racks", "rack names"),
+        (topic(partitions=1, racks=["a"]), "topics[0].racks", "an array"),
+        (topic(brokers=[["b"]]), "topics[0].brokers", "[broker, count]"),
+        (topic(partitions=1, id=5), "topics[0].id", "Uuid"),
+        (
+            {"topics": [{"name": "t", "partitions": 1}] * 2, "members": []},
+            "topics",
+            "'t' appears twice",
+        ),
+        ({"topics": [], "members": [{"id": "m"}] * 2}, "members", "'m' appears twice"),
+        ({"topics": [], "members": [{}]}, "members[0].id", "is missing"),
+        ({"topics": [], "members": [{"id": 5}]}, "members[0].id", "a string"),
+        (member(topics="t"), "members[0].topics", "an array"),
+        (member(topics=[1]), "members[0].topics", "topic names"),
+        (member(owned=[["t"]]), "members[0].owned", "[topic, partition]"),
+        (member(owned=[["t", -1]]), "members[0].owned", "-1"),
+        (member(owned=[["t", "0"]]), "members[0].owned", "'0'"),
+        (member(generation="1"), "members[0].generation", "an integer"),
+        (member(sub_generation=2**31), "members[0].sub_generation", "32-bit"),
+        (member(instance=1), "members[0].instance", "a string"),
+        (member(topics=["t"], streams=[1, 2]), "members[0].streams", "2 entries for 1 topics"),
+        (member(streams=-1), "members[0].streams", "-1"),
+    ],
+)
+def test_a_document_that_is_not_understood_names_field_and_reason(document, field, reason):
+    with pytest.raises(DocumentError) as caught:
+        parse(document)
+    assert caught.value.field == field
+    assert reason in str(caught.value)
+
+
+def test_a_partition_that_no_broker_has_is_refused():
+    document = {
+        "topics": [{"name": "q", "brokers": [["b", 1]]}],
+        "members": [{"id": "m", "topics": ["q"], "owned": [["q", "b-1"]]}],
+    }
+    with pytest.raises(DocumentError, match="b-1"):
+        parse(document)
+
+
+def test_a_conversation_goes_on_after_a_bad_line():
+    good = json.dumps({"strategy": "range@2.0", **member(topics=["t"])}).encode()
+    lines = [good, b"{", b"\xff\xfe", b"", b'{"strategy": "rang@2.0"}', good]
+    said, complaints = [], []
+    assert converse(lines, said.append, complaints.append) == 3
+    replies = [json.loads(text) for text in said]
+    assert [("assignment" in reply) for reply in replies] == [True, False, False, False, True]
+    assert replies[0] == {"assignment": {"m": [["t", 0], ["t", 1]]}}
+    assert complaints[0].startswith("line 2: DocumentError: document: not JSON")
+    assert "line 3" in complaints[1] and "UTF-8" in complaints[1]
+    assert "line 5" in complaints[2] and "range@2.0" in complaints[2]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b'{"topics": ' + b"9" * 6000 + b"}", "document: holds a number of too many digits"),
+        (b"[" * 200_000, "document: nested too deeply"),
+        (json.dumps({"strategy": "x" * 5000}).encode(), "unknown strategy 'xxx"),
+    ],
+)
+def test_monstrous_lines_get_one_short_complaint(line, reason):
+    said, complaints = [], []
+    assert converse([line], said.append, complaints.append) == 1
+    assert reason in complaints[0] and len(complaints[0]) < 2000 and "\n" not in complaints[0]
+
+
+def test_every_answer_is_said_before_the_next_line_is_read():
+    log = []
+
+    def lines():
+        for i in range(3):
+            log.append(f"read {i}")
+            yield json.dumps({"strategy": "range@2.0", **member(topics=["t"])}).encode()
+
+    converse(lines(), lambda text: log.append("said"), log.append)
+    assert log == ["read 0", "said", "read 1", "said", "read 2", "said"]
+
+
+def test_lone_surrogates_come_back_as_they_came():
+    document = {"strategy": "range@2.0", **member(topics=["t"])}
+    document["members"][0]["id"] = "\ud800"
+    said = []
+    converse([json.dumps(document).encode()], said.append, said.append)
+    assert list(json.loads(said[0])["assignment"]) == ["\ud800"]
+
+
+def test_the_argument_overrides_the_documents_strategy():
+    document = {"strategy": "nonsense", **member(topics=["t"])}
+    assert "assignment" in answer(document, "roundrobin")
+
+
+def test_parse_makes_int64_arrays_that_kernels_share():
+    group = parse(GROUP)
+    for array in (
+        group.topics.partitions,
+        group.members.subscription,
+        group.members.offsets,
+        group.members.topics,
+        group.claims.offsets,
+        group.claims.codes,
+        group.claims.generation,
+        group.claims.sub_generation,
+    ):
+        assert array.dtype == np.int64

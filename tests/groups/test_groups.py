@@ -1,0 +1,671 @@
+"""Reading groups: every format's recordings, what is inferred, what is refused and in which words."""
+
+import json
+import re
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assignlab import assignors, groups
+from assignlab.assignors.answer import solve
+from assignlab.cli import main
+from assignlab.errors import AssignlabError, TextError
+from assignlab.group.document import parse
+from assignlab.groups import formats, inference
+from assignlab.groups.show import as_text, summary
+
+ROOT = Path(__file__).parents[2]
+YOUR_GROUP = ROOT / "docs" / "your-group.md"
+DATA = ROOT / "tests" / "data" / "groups"
+KAFKA = DATA / "kafka-4.3.0"
+OLDER = DATA / "kafka-older"
+
+
+def one(*sources, only=None):
+    [group] = [g for g in groups.read(*sources) if only in (None, g.get("group"))]
+    parse(group)
+    return group
+
+
+def kafka(*names):
+    return [KAFKA / f"{name}.txt" for name in names]
+
+
+def member(group, client):
+    return next(m for m in group["members"] if m["client"] == client)
+
+
+def said(group, about):
+    return [sentence for sentence in group["inferred"] if sentence.startswith(f"{about}: ")]
+
+
+# Kafka's tools
+
+
+def test_describe_has_owners_and_lag():
+    group = one(*kafka("classic-describe"))
+    assert group["group"] == "billing-classic"
+    assert member(group, "m2")["owned"] == [
+        ["orders", 3], ["orders", 4], ["payments", 3], ["payments", 4]
+    ]  # fmt: skip
+    assert member(group, "m2")["host"] == "/127.0.0.1"
+    assert [(t["name"], t["partitions"]) for t in group["topics"]] == [
+        ("orders", 7),
+        ("payments", 7),
+    ]
+    assert said(group, "weights") == ["weights: none; the text lacks lags of payments"]
+    assert said(group, "members") != [] and said(group, "strategy") != []
+
+
+def test_offsets_verbose_says_the_same_as_describe():
+    assert groups.read(*kafka("consumer-offsets-verbose")) == groups.read(
+        *kafka("consumer-describe")
+    )
+
+
+def test_members_and_state_together_have_a_strategy_that_gives_their_assignment():
+    sources = kafka("all-groups-members-verbose", "all-groups-state")
+    stable = [g for g in groups.read(*sources) if g["state"] == "Stable"]
+    assert len(stable) == 6
+    for group in stable:
+        answer = solve(group)["assignment"]
+        assert {m["id"]: sorted(m["owned"]) for m in group["members"]} == {
+            name: sorted(partitions) for name, partitions in answer.items()
+        }, group["group"]
+
+
+def test_members_that_hold_nothing_are_seen_in_members_only():
+    assert len(one(*kafka("idle-classic-describe"))["members"]) == 2
+    assert member(one(*kafka("idle-classic-members-verbose")), "c3")["owned"] == []
+
+
+def test_static_members_have_their_instance():
+    group = one(*kafka("static-classic-members-verbose"))
+    assert [m["instance"] for m in group["members"]] == ["s1", "s2"]
+
+
+def test_kip_848_is_told_by_epochs_and_by_ids():
+    group = one(*kafka("consumer-members-verbose", "consumer-state"))
+    assert group["strategy"] == "server-uniform" and member(group, "n1")["generation"] == 4
+    assert said(group, "protocol") == [] and said(group, "topic ids") != []
+    assert said(one(*kafka("consumer-describe")), "protocol") != []
+
+
+def test_under_kip_848_the_target_is_the_claim():
+    [path] = kafka("rebalancing-consumer-members-verbose")
+    text = path.read_text()
+    assert said(one(text), "owned") == []
+    text = "3               -   ".join(text.rsplit("3               orders:4,5,6", 1))
+    text = "orders:0,1,2,3,4".join(text.rsplit("orders:0,1,2,3", 1))
+    group = one(text)
+    assert member(group, "b2")["owned"] == [] and len(member(group, "b1")["owned"]) == 5
+    assert said(group, "owned") != []
+
+
+def test_an_empty_group_has_no_members():
+    err = KAFKA / "empty-members-verbose.err"
+    group = one(*kafka("empty-describe", "empty-members-verbose"), err)
+    assert group["state"] == "Empty" and group["members"] == []
+    assert group["topics"][1] == {"name": "payments", "partitions": 4}
+
+
+def test_a_member_that_joins_a_rebalancing_group_claims_nothing():
+    err = KAFKA / "rebalancing-classic-members-verbose.err"
+    group = one(*kafka("rebalancing-classic-members-verbose"), err)
+    assert group["state"] == "Rebalancing"
+    assert "owned" not in member(group, "a2") and "generation" not in member(group, "a2")
+    assert len(member(group, "a1")["owned"]) == 7
+    group = one(*kafka("rebalancing-classic-members-verbose", "rebalancing-classic-state"), err)
+    assert group["state"] == "PreparingRebalance"
+
+
+def test_unequal_sizes_rule_out_equal_subscriptions():
+    group = one(*kafka("mixed-topics-members-verbose"))
+    assert {m["client"]: m["topics"] for m in group["members"]} == {
+        "x3": ["shipments"], "x1": ["orders"], "x2": ["orders", "payments"]
+    }  # fmt: skip
+    group = one(*kafka("classic-members-verbose", "classic-state"))
+    assert all(m["topics"] == ["orders", "payments"] for m in group["members"])
+
+
+def test_counts_alone_leave_the_owners_open():
+    group = one(*kafka("classic-members"))
+    assert [m["partitions"] for m in group["members"]] == [4, 6, 4]
+    assert all("owned" not in m for m in group["members"]) and said(group, "owned") != []
+    assert summary(group)["gap"] == 2
+    group = one(*kafka("classic-members", "classic-describe"))
+    assert len(member(group, "m1")["owned"]) == 6 and said(group, "owned") == []
+
+
+def test_lists_add_the_protocol_to_groups_that_are_described():
+    assert one(*kafka("idle-consumer-describe", "list-type", "list-state"))["state"] == "Stable"
+    assert said(one(*kafka("idle-consumer-describe", "list-type")), "protocol") == []
+    with pytest.raises(AssignlabError, match="no text describes a group"):
+        groups.read(*kafka("list-type"))
+
+
+@pytest.mark.parametrize("path", sorted(KAFKA.glob("*.txt")), ids=lambda path: path.stem)
+def test_every_recording_is_read_or_refused_by_line(path):
+    if path.stem in ("list", "missing-group"):
+        with pytest.raises(TextError, match=r"txt:[12]:1: "):
+            groups.read(path)
+    elif path.stem.startswith("list") or path.stem in ("empty-members", "empty-members-verbose"):
+        with pytest.raises(AssignlabError, match="no text describes a group"):
+            groups.read(path)
+    else:
+        for group in groups.read(path):
+            parse(group)
+
+
+def older(*names):
+    return [OLDER / name for name in names]
+
+
+def test_the_first_releases_name_no_group():
+    group = one(*older("1.0.2-describe.txt", "1.0.2-describe.err"))
+    assert "group" not in group and said(group, "group") != []
+    assert len(member(group, "m1")["owned"]) == 2 and member(group, "my client")["owned"] == []
+    command = "$ kafka-consumer-groups.sh --bootstrap-server b:9092 --describe --group billing\n"
+    assert one(command + older("1.0.2-describe.txt")[0].read_text())["group"] == "billing"
+    group = one(*older("2.0.1-members-verbose.txt", "2.0.1-state.txt"))
+    assert group["strategy"] == "range" and len(member(group, "m3")["owned"]) == 2
+
+
+@pytest.mark.parametrize("release", ["2.8.2", "3.7.2", "3.9.1"])
+def test_releases_before_4_say_the_same_in_other_columns(release):
+    parts = ("all-describe.txt", "all-members.txt", "all-state.txt")
+    sources = [OLDER / f"{release}-{part}" for part in parts]
+    empty, billing, static = groups.read(*sources, OLDER / "3.9.1-topics.txt")
+    assert empty["group"] == "batch empty" and empty["state"] == "Empty"
+    assert [(m["client"], len(m["owned"])) for m in billing["members"]] == [
+        ("m4", 2), ("m3", 2), ("m1", 2), ("my client", 0)
+    ]  # fmt: skip
+    assert [m.get("instance") for m in static["members"]] == [None, "s-2", "s-1"]
+    assert said(static, "partitions") == [] and static["topics"][0]["id"]
+    for group in (billing, static):
+        answer = solve(group)["assignment"]
+        assert all(sorted(m["owned"]) == sorted(answer[m["id"]]) for m in group["members"])
+
+
+def test_members_of_3_9_lack_the_topics():
+    for group in groups.read(*older("3.9.1-all-members.txt")):
+        assert all("owned" not in m and m["topics"] == [] for m in group["members"])
+        assert said(group, "owned") != [] and summary(group)["gap"] is not None
+
+
+TOPICS = """\
+Topic: orders	TopicId: 0hUBpTa7TmG1lNmmbvFZ6A	PartitionCount: 9	ReplicationFactor: 1	Configs: a=b
+	Topic: orders	Partition: 0	Leader: 1	Replicas: 1	Isr: 1	Elr: N/A	LastKnownElr: N/A
+Topic:payments	PartitionCount:8	ReplicationFactor:1	Configs:
+	Topic: payments	Partition: 0	Leader: none	Replicas: 1	Isr: 1
+"""
+
+
+def test_topics_add_counts_and_ids():
+    group = one(*kafka("classic-describe"), TOPICS)
+    assert [(t["partitions"], t.get("id")) for t in group["topics"]] == [
+        (9, "0hUBpTa7TmG1lNmmbvFZ6A"), (8, None)
+    ]  # fmt: skip
+    assert said(group, "partitions") == []
+    spaces = TOPICS.replace("\t", "        ")
+    assert one(*kafka("classic-describe"), spaces) == group
+
+
+# Other tools: one group of three members, the third without a partition
+
+
+AKHQ = {
+    "id": "billing", "simpleConsumerGroup": False, "partitionAssignor": "range", "state": "STABLE",
+    "coordinator": {"id": 1, "host": "b", "port": 9092}, "topics": ["t"], "activeTopics": ["t"],
+    "members": [
+        {"id": "m1-1", "clientId": "m1", "host": "/h1",
+         "assignments": [{"topic": "t", "partition": 0}]},
+        {"id": "m2-1", "clientId": "m2", "host": "/h2",
+         "assignments": [{"topic": "t", "partition": 1}]},
+        {"id": "m3-1", "clientId": "m3", "host": "/h3"},
+    ],
+    "offsets": [
+        {"topic": "t", "partition": 0, "offset": 5, "firstOffset": 0, "lastOffset": 7, "offsetLag": 2},
+        {"topic": "t", "partition": 1, "offset": 5, "firstOffset": 0, "lastOffset": 5, "offsetLag": 0},
+    ],
+}  # fmt: skip
+KAFBAT = {
+    "inherit": "details", "groupId": "billing", "members": 3, "topics": 1, "simple": False,
+    "partitionAssignor": "range", "state": "STABLE", "consumerLag": 2,
+    "coordinator": {"id": 1, "host": "b", "port": 9092},
+    "partitions": [
+        {"topic": "t", "partition": 0, "currentOffset": 5, "endOffset": 7, "consumerLag": 2,
+         "consumerId": "m1-1", "host": "/h1"},
+        {"topic": "t", "partition": 1, "currentOffset": 5, "endOffset": 5, "consumerLag": 0,
+         "consumerId": "m2-1", "host": "/h2"},
+    ],
+}  # fmt: skip
+JAVA = {
+    "groupId": "billing", "isSimpleConsumerGroup": False, "partitionAssignor": "range",
+    "type": "CLASSIC", "groupState": "STABLE",
+    "members": [
+        {"memberId": "m1-1", "groupInstanceId": None, "clientId": "m1", "host": "/h1",
+         "assignment": {"topicPartitions": [{"topic": "t", "partition": 0}]}},
+        {"memberId": "m2-1", "clientId": "m2", "host": "/h2",
+         "assignment": {"topicPartitions": [{"topic": "t", "partition": 1}]}},
+        {"memberId": "m3-1", "clientId": "m3", "host": "/h3", "assignment": {"topicPartitions": []}},
+    ],
+}  # fmt: skip
+CONFLUENT = {
+    "group_id": "billing", "partition_assignor": "range", "state": "ConsumerGroupState.STABLE",
+    "members": [
+        {"member_id": "m1-1", "client_id": "m1", "host": "/h1", "assignment": [["t", 0]]},
+        {"member_id": "m2-1", "client_id": "m2", "host": "/h2", "assignment": [["t", 1]]},
+        {"member_id": "m3-1", "client_id": "m3", "host": "/h3", "assignment": []},
+    ],
+}  # fmt: skip
+LAG_EXPORTER = """\
+# HELP kafka_consumergroup_group_lag Group offset lag of a partition
+# TYPE kafka_consumergroup_group_lag gauge
+kafka_consumergroup_group_lag{cluster_name="c",group="billing",topic="t",partition="0",\
+member_host="/h1",consumer_id="m1-1",client_id="m1",} 2.0
+kafka_consumergroup_group_lag{cluster_name="c",group="billing",topic="t",partition="1",\
+member_host="/h2",consumer_id="m2-1",client_id="m2",} 0.0
+kafka_consumergroup_group_lag{cluster_name="c",group="gone",topic="t",partition="1",\
+member_host="unknown",consumer_id="unknown",client_id="unknown",} NaN
+jvm_threads_current 12.0
+"""
+KMINION = """\
+kminion_kafka_topic_info{cleanup_policy="delete",partition_count="2",replication_factor="1",topic_name="t"} 1
+kminion_kafka_consumer_group_info{coordinator_id="0",group_id="billing",protocol="range",\
+protocol_type="consumer",state="Stable"} 1
+kminion_kafka_consumer_group_members{group_id="billing"} 3
+kminion_kafka_consumer_group_empty_members{group_id="billing"} 1
+kminion_kafka_consumer_group_topic_partition_lag{group_id="billing",partition_id="0",topic_name="t"} 2
+kminion_kafka_consumer_group_topic_partition_lag{group_id="billing",partition_id="1",topic_name="t"} 0
+"""
+KAFKA_EXPORTER = """\
+# HELP kafka_consumergroup_members Amount of members in a consumer group
+kafka_consumergroup_members{consumergroup="billing"} 3
+kafka_topic_partitions{topic="t"} 2
+kafka_consumergroup_lag{consumergroup="billing",partition="0",topic="t"} 2
+kafka_consumergroup_lag{consumergroup="billing",partition="1",topic="t"} -1
+"""
+BURROW = {
+    "error": False, "message": "consumer status returned",
+    "status": {
+        "cluster": "c", "group": "billing", "status": "OK", "complete": 1, "partition_count": 2,
+        "totallag": 2, "maxlag": None,
+        "partitions": [
+            {"topic": "t", "partition": 0, "owner": "/h1", "client_id": "m1", "status": "OK",
+             "start": None, "end": None, "current_lag": 2, "complete": 1},
+            {"topic": "t", "partition": 1, "owner": "/h2", "client_id": "m2", "status": "OK",
+             "start": None, "end": None, "current_lag": 0, "complete": 1},
+        ],
+    },
+    "request": {"url": "/v3/kafka/c/consumer/billing/lag", "host": "b"},
+}  # fmt: skip
+BURROW_TOPICS = {
+    "error": False, "message": "consumer detail returned",
+    "topics": {"t": [
+        {"offsets": [None], "owner": "/h1", "client_id": "", "current-lag": 2},
+        {"offsets": [None], "owner": "/h1", "client_id": "", "current-lag": 0},
+    ]},
+    "request": {"url": "/v3/kafka/c/consumer/billing", "host": "b"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("value", [AKHQ, KAFBAT, JAVA, CONFLUENT], ids=lambda v: str(len(v)))
+def test_json_of_tools_and_admin_clients(value):
+    group = one(json.dumps(value))
+    assert (group["group"], group["state"], group["strategy"]) == ("billing", "Stable", "range")
+    assert [m["owned"] for m in group["members"]] == [[["t", 0]], [["t", 1]], []]
+    assert group["members"][0]["id"] == "m1-1" and group["members"][0]["host"] == "/h1"
+    assert group["topics"] == [
+        {"name": "t", "partitions": 2} | ({"weights": [2, 0]} if value in (AKHQ, KAFBAT) else {})
+    ]
+    assert groups.read(json.dumps([value], indent=1)) == [group]
+
+
+def test_kafbat_merely_counts_members_that_hold_nothing():
+    assert one(json.dumps(KAFBAT))["members"][2]["id"] == "unknown-1"
+    listed = {k: v for k, v in KAFBAT.items() if k != "partitions"}
+    with pytest.raises(TextError, match="this is a list of groups"):
+        groups.read(json.dumps(listed))
+
+
+def test_kafka_python_has_real_subscriptions():
+    sources = [DATA / f"kafka-python-3.0.12-{part}.json" for part in ("groups", "topics")]
+    billing, static = groups.read(*sources)
+    assert said(billing, "subscriptions") == [] and said(billing, "partitions") == []
+    assert member(billing, "my client")["topics"] == ["orders.eu", "pay_ments-v2"]
+    assert [m.get("instance") for m in static["members"]] == [None, "s-2", "s-1"]
+    topics = {t["name"]: t for t in one(OLDER / "2.8.2-all-members.txt", sources[1],
+                                        only="half-static")["topics"]}  # fmt: skip
+    assert topics["wide"] == {"name": "wide", "partitions": 12, "id": "TQTYf56aSVq7Gcaoy_wMgw"}
+
+
+def test_a_printed_description_of_confluent_kafka():
+    found = {g["group"]: g for g in groups.read(DATA / "confluent-describe-2.16.1.txt")}
+    assert found["billing-consumer"]["strategy"] == "server-uniform"
+    assert found["static-classic"]["members"][0]["instance"] == "s1"
+    assert "owned" not in found["billing-classic"]["members"][2], "it is counted and not listed"
+    assert summary(found["billing-classic"])["gap"] is None
+    with pytest.raises(TextError, match="expected a Python dict"):
+        groups.read("{'group_id': __import__('os')}\n")
+
+
+def test_kcat_adds_partition_counts():
+    members = OLDER / "2.8.2-all-members.txt"
+    for name in ("kcat-1.7.1-L.txt", "kcat-1.7.1-L-J.json"):
+        group = one(members, DATA / name, only="half-static")
+        assert group["topics"] == [{"name": "wide", "partitions": 12}]
+        assert said(group, "partitions") == []
+    text = (DATA / "kcat-1.7.1-L.txt").read_text()
+    with pytest.raises(TextError, match="expected 1 more topics .*cut off"):
+        groups.read(members, text[: text.index('  topic "orders.eu"')])
+
+
+def test_metrics_with_owners():
+    billing, gone = groups.read(LAG_EXPORTER)
+    assert [m["owned"] for m in billing["members"]] == [[["t", 0]], [["t", 1]]]
+    assert billing["topics"] == [{"name": "t", "partitions": 2, "weights": [2, 0]}]
+    assert gone["members"] == []
+    with pytest.raises(TextError, match="expected one cluster; found 'c', 'd'"):
+        groups.read(LAG_EXPORTER.replace('"c",group="gone"', '"d",group="gone"'))
+
+
+def test_metrics_without_owners_still_count():
+    group = one(KMINION)
+    assert group["strategy"] == "range" and group["topics"][0]["weights"] == [2, 0]
+    assert [m["id"] for m in group["members"]] == ["unknown-1", "unknown-2", "unknown-3"]
+    assert all("owned" not in m and m["topics"] == ["t"] for m in group["members"])
+    assert "idle: 1" in as_text(summary(group))
+    group = one(KAFKA_EXPORTER)
+    assert len(group["members"]) == 3 and "weights" not in group["topics"][0]
+    assert len(one(KMINION, json.dumps(AKHQ))["members"][0]["owned"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "what"),
+    [
+        (KMINION.replace('partition_id="1"', 'partition_id="x"'), "6:1", "kminion: .*partition_id"),
+        (KMINION.replace('partition_id="1",', ""), "6:1", "expected a label partition_id"),
+        (KMINION.replace('topic_name="t"} 0', 'topic_name="t} 0'), "6:1", "name{labels} value"),
+        ('up{job="a"} 1\n', "1:1", "expected metrics of .*kminion.*found none"),
+    ],
+)
+def test_metrics_that_are_not_understood(text, where, what):
+    with pytest.raises(TextError, match=what) as refusal:
+        groups.read(text)
+    assert str(refusal.value).startswith(f"<text>:{where}: ")
+
+
+def test_burrow_has_hosts():
+    group = one(json.dumps(BURROW))
+    assert [m["id"] for m in group["members"]] == ["m1@/h1", "m2@/h2"]
+    assert group["topics"][0]["weights"] == [2, 0] and "hosts" in said(group, "members")[0]
+    [only] = one(json.dumps(BURROW_TOPICS))["members"]
+    assert only["id"] == "/h1" and only["owned"] == [["t", 0], ["t", 1]]
+    bad = {**BURROW["status"], "partition_count": 8}
+    with pytest.raises(TextError, match="expected 8 partitions, found 2: ask for .../lag"):
+        groups.read(json.dumps({**BURROW, "status": bad}))
+    with pytest.raises(TextError, match="the request failed: no such group"):
+        groups.read(json.dumps({"error": True, "message": "no such group", "request": {}}))
+
+
+def test_rocketmq_deals_queues_as_it_did():
+    progress, connection = (
+        DATA / f"rocketmq-5.3.3-{part}.txt" for part in ("progress", "connection")
+    )
+    group = one(progress, connection)
+    assert group["group"] == "billing" and said(group, "subscriptions") == []
+    assert group["topics"][1]["brokers"] == [["broker-a", 4]]
+    answer = solve(group)["assignment"]
+    for entry in group["members"]:
+        held = {(topic, *queue.rsplit("-", 1)) for topic, queue in entry["owned"]}
+        assert held == {(t, broker, str(queue)) for t, broker, queue in answer[entry["id"]]}
+    assert [m["id"] for m in one(progress)["members"]] == ["10.0.0.7", "10.0.0.8", "10.0.0.9"]
+    same_host = connection.read_text().replace("10.0.0.9@", "10.0.0.7@")
+    assert "owned" not in one(progress, same_host)["members"][0]
+    broadcast = connection.read_text().replace("CLUSTERING", "BROADCASTING")
+    with pytest.raises(TextError, match="a broadcasting group shares nothing"):
+        groups.read(broadcast)
+
+
+# What people paste
+
+
+DESCRIBE = (KAFKA / "classic-describe.txt").read_text()
+DASHED = """
+GROUP      TOPIC        PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONSUMER-ID                   HOST        CLIENT-ID
+my group   eu.orders_v2 0         1              3              2   my client-5f0f8b2c-0000-4000  /10.0.0.1   my client
+my group   eu.orders_v2 1         1              3              2   -                             -           -
+my group   -            -         -              -              -   idle one-5f0f8b2c-0000-4001   /10.0.0.2   idle one
+"""
+
+
+def test_names_with_spaces_dots_and_dashes_and_missing_values():
+    group = one(DASHED)
+    assert group["group"] == "my group" and group["topics"][0]["weights"] == [2, 2]
+    assert [m["id"] for m in group["members"]] == [
+        "my client-5f0f8b2c-0000-4000", "idle one-5f0f8b2c-0000-4001"
+    ]  # fmt: skip
+    assert member(group, "idle one")["owned"] == []
+    assert summary(group)["topics"][0]["without_owner"] == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: text.replace("\n", "\n\n"),
+        lambda text: "\ufeff" + text,
+        lambda text: "\n".join("    " + line for line in text.splitlines()),
+        lambda text: "\n".join(" ".join(line.split()) for line in text.splitlines()),
+        lambda text: "```\n" + text + "\n```\n",
+        lambda text: "$ kafka-consumer-groups.sh --bootstrap-server b:9092 \\\n    --describe\n" + text
+        + "[root@host kafka]# ",
+        lambda text: text.replace("payments        0", "payments        0", 1)
+        + "\nWarning: Consumer group 'x' is rebalancing.\n".replace("'x'", "'billing-classic'"),
+        lambda text: "[2026-11-20 10:00:00,123] WARN something (org.apache.kafka.X)\n" + text,
+        lambda text: "Defaulted container \"kafka\" out of: kafka, init\n"
+        "2026-11-20T10:00:00.123456Z main ERROR Reconfiguration failed\n" + text,
+    ],
+    ids=["crlf", "blank lines", "mark", "indented", "folded", "fenced", "prompt", "stderr", "log", "kubectl"],
+)  # fmt: skip
+def test_a_paste_need_not_be_clean(change):
+    group, clean = one(change(DESCRIBE)), one(DESCRIBE)
+    group.pop("state", None)
+    assert group["members"] == clean["members"] and group["topics"] == clean["topics"]
+
+
+def test_stderr_may_stand_between_the_rows():
+    lines = DESCRIBE.splitlines()
+    lines.insert(4, "Consumer group 'batch-empty' has no active members.")
+    first, second = groups.read("\n".join(lines))
+    assert len(first["members"]) == 3 and second["state"] == "Empty"
+
+
+def test_a_file_of_powershell_is_utf_16(tmp_path):
+    path = tmp_path / "group.txt"
+    path.write_text(DESCRIBE, encoding="utf-16")
+    assert groups.read(path) == groups.read(DESCRIBE)
+
+
+def test_claims_of_two_moments_are_both_kept_and_said():
+    later = DESCRIBE.replace(
+        "orders          0          5               10              5               m1-cf047c56-7cc1-4526-9c03-5ec84a693a9d",
+        "orders          0          5               10              5               m2-9ed0f983-a4bc-4a1b-8a71-59d8990a9e6f",
+    )  # fmt: skip
+    group = one(DESCRIBE, later)
+    assert ["orders", 0] in member(group, "m1")["owned"]
+    assert ["orders", 0] in member(group, "m2")["owned"]
+    assert "orders-0 is claimed by" in said(group, "owned")[0]
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "what"),
+    [
+        (DESCRIBE[:-60], "16:77", "CONSUMER-ID"),
+        (DESCRIBE.replace(" 2          7", " x          7"), "5:33", "PARTITION"),
+        (DESCRIBE.replace("orders          2", "or/ders         2"), "5:17", "TOPIC"),
+        (DESCRIBE.replace("orders          2 ", "orders          99999999 "), "5:33", "partition"),
+        ("hello\n", "1:1", "kafka-consumer-groups --describe"),
+        ("orders 5 10 11 1\n", "1:1", "kafka-consumer-groups --describe"),
+        ('{"members": [\n{"id": "a"', "2:11", "cut off"),
+        ('{"what": 1}\n', "1:1", "group document"),
+        ('{"members": [{"id": "a", "topics": 5}], "topics": []}', "1:1", "members[0].topics"),
+        ("[" * 100_000, "1:1", "beyond reason"),
+        ("Topic: orders\tPartitionCount: 3", "1:32", "ReplicationFactor"),
+        ("GROUP MEMBER PROCESS CLIENT-ID ASSIGNMENTS\n", "1:1", "kafka-streams-groups"),
+        ("GROUP TOPIC PARTITION OFFSET-LAG\n", "1:1", "kafka-streams-groups"),
+        ("GROUP TOPIC PARTITION START-OFFSET\n", "1:1", "kafka-share-groups"),
+    ],
+)
+def test_what_is_not_understood_is_refused_with_its_place(text, where, what):
+    with pytest.raises(TextError) as refusal:
+        groups.read(text + "\n")
+    assert str(refusal.value).startswith(f"<text>:{where}: "), refusal.value
+    assert what in str(refusal.value)
+
+
+def test_an_assignment_that_is_cut_off_is_noticed():
+    text = (KAFKA / "classic-members-verbose.txt").read_text()
+    with pytest.raises(TextError, match="expected 6 partitions, found 5 .*cut off"):
+        groups.read(text.replace("payments:0,1,2", "payments:0,1  "))
+    with pytest.raises(TextError, match="CURRENT-ASSIGNMENT like"):
+        groups.read(text.replace("payments:0,1,2", "payments      "))
+
+
+def test_bytes_that_are_no_text_are_refused_with_their_place(tmp_path):
+    path = tmp_path / "group.txt"
+    path.write_bytes(b"GROUP\nab\xff")
+    with pytest.raises(TextError, match=":2:3: expected UTF-8, found the byte 0xff"):
+        groups.read(path)
+
+
+MIXED = [path.read_text() for path in sorted(DATA.rglob("*.txt")) if path.stat().st_size < 4000]
+MIXED += [json.dumps(value) for value in (AKHQ, KAFBAT, JAVA, BURROW)] + [LAG_EXPORTER, KMINION]
+PIECES = st.sampled_from(
+    ["\n", " ", "-", "{", "]", '"', ",", "0", "9" * 12, "null", "\x1b[2J", "x"]
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data(), text=st.sampled_from(MIXED))
+def test_a_changed_text_is_read_or_refused(data, text):
+    for _ in range(data.draw(st.integers(1, 3))):
+        start = data.draw(st.integers(0, len(text)))
+        end = data.draw(st.integers(start, min(len(text), start + 12)))
+        text = text[:start] + data.draw(PIECES) + text[end:]
+    try:
+        found = groups.read(text + "\n")
+    except AssignlabError as refusal:
+        assert str(refusal).isprintable()
+    else:
+        for group in found:
+            parse(group)
+            as_text(summary(group))
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["a" + " " * 50_000 + "b:1" + " " * 50_000, "sudo " + "a" * 100_000, "[root@" + "a:" * 50_000],
+)
+def test_no_line_takes_long(line):
+    start = time.monotonic()
+    with pytest.raises(TextError):
+        groups.read("GROUP COORDINATOR (ID) ASSIGNMENT-STRATEGY STATE #MEMBERS\n" + line + "\n")
+    assert time.monotonic() - start < 5
+
+
+def test_what_looks_like_an_aside_is_a_row_where_a_row_can_stand():
+    text = DASHED.replace("my client ", "> kafka-topics --list ")
+    assert "eu.orders_v2" in [t["name"] for t in one(text)["topics"]]
+    assert len(one(text)["members"]) == 2
+
+
+# Hostile names
+
+
+HOSTILE = '\x1b]0;owned\x07\x1b[2J=HYPERLINK("http://x")<script>alert(1)</script>\x7f\u202e\u0085'
+
+
+def test_hostile_names_do_no_harm_in_terminal_or_json():
+    head = "GROUP TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONSUMER-ID HOST CLIENT-ID\n"
+    text = f"{head}{HOSTILE} t 0 1 1 0 id{HOSTILE} /h {HOSTILE}\n"
+    shown = as_text(summary(one(text)))
+    assert all(c.isprintable() or c == "\n" for c in shown)
+    for command in (["document"], ["show"], ["show", "--json"]):
+        result = CliRunner().invoke(main, ["group", *command, "-"], input=text)
+        assert result.exit_code == 0
+        assert all(c.isprintable() or c == "\n" for c in result.output)
+    with pytest.raises(TextError) as refusal:
+        groups.read(f"{HOSTILE}\n")
+    assert str(refusal.value).isprintable()
+
+
+# The group document, and the commands
+
+
+def test_a_group_document_is_read_as_it_is():
+    document = {
+        "topics": [{"name": "t", "partitions": 2}],
+        "members": [{"id": "a", "topics": ["t"]}],
+    }
+    assert one(json.dumps(document)) == one(json.dumps(document, indent=2))
+    several = json.dumps(document) + "\n" + json.dumps(document, indent=2)
+    assert groups.read(several) == [{**document, "inferred": []}] * 2
+
+
+def test_documents_come_one_a_line_and_can_be_read_again():
+    path = str(KAFKA / "all-groups-describe.txt")
+    result = CliRunner().invoke(main, ["group", "document", path])
+    assert result.exit_code == 0 and len(result.output.splitlines()) == 7
+    again = CliRunner().invoke(main, ["group", "document", "-"], input=result.output)
+    assert again.output == result.output
+
+
+def test_show_tells_sizes_gap_and_idle_members():
+    path = str(KAFKA / "idle-classic-members-verbose.txt")
+    result = CliRunner().invoke(main, ["group", "show", path])
+    assert "the fullest member holds 1, the emptiest 0 (gap 1), 1 idle" in result.output
+    assert result.output.index("inferred:") < result.output.index("fullest")
+    [found] = json.loads(CliRunner().invoke(main, ["group", "show", "--json", path]).output)
+    assert found["gap"] == 1 and found["idle"] == ["c3-76c42c8b-50eb-4ca8-8fb7-b39f2b33ed39"]
+    assert found["topics"][0] == {
+        "topic": "small", "partitions": 2, "subscribers": 3, "fullest": 1, "emptiest": 0, "gap": 1,
+        "without_owner": 0, "weight": None,
+    }  # fmt: skip
+
+
+def test_the_output_in_the_documentation_is_the_commands():
+    shown = re.search(
+        r"\$ assignlab (group show \S+ \S+)\n(.*?)```", YOUR_GROUP.read_text(), re.DOTALL
+    )
+    sources = [str(ROOT / word) for word in shown[1].split()[2:]]
+    assert CliRunner().invoke(main, ["group", "show", *sources]).output == shown[2]
+
+
+def test_exit_codes():
+    runner = CliRunner()
+    assert runner.invoke(main, ["group", "show", "-"], input="hello\n").exit_code == 1
+    missing = runner.invoke(main, ["group", "show", "no-such-file"])
+    assert missing.exit_code == 2 and "no-such-file: No such file" in missing.output
+
+
+# The formats as data
+
+
+def test_strategies_that_are_inferred_exist():
+    inferred = (*inference.CLASSIC, *inference.SERVER.values(), inference.ROCKETMQ)
+    assert set(inferred) <= set(assignors.names())
+
+
+def test_the_documentation_names_every_format():
+    text = YOUR_GROUP.read_text()
+    for form in formats.all_formats():
+        assert f"`{form.name.removesuffix(' (refused)')}`" in text, form.name

@@ -1,0 +1,75 @@
+"""Looks: distinct for every two strategies, with colour and without."""
+
+import itertools
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import pytest
+
+from assignlab import assignors
+from assignlab.pictures import charts
+
+FRAME = pd.DataFrame(
+    [
+        {"strategy": name, "x": x, "y": 60 * x + number}
+        for x in (1, 2)
+        for number, name in enumerate(assignors.names())
+    ]
+)
+
+
+def test_no_two_strategies_share_marker_and_line_style():
+    taken = {}
+    for name, strategy in assignors.strategies().items():
+        color, marker, line = strategy.look
+        assert color in charts.PALETTE and marker in charts.MARKERS and line in charts.LINES, name
+        taken.setdefault((marker, line), []).append(name)
+    free = set(itertools.product(charts.MARKERS, charts.LINES)) - set(taken)
+    shared = {look: names for look, names in taken.items() if len(names) > 1}
+    assert not shared, f"one look for several: {shared}; free are {sorted(free)}"
+
+
+@pytest.fixture
+def ax():
+    figure, ax = plt.subplots()
+    yield ax
+    plt.close(figure)
+
+
+def of_drawn(ax, aspect):
+    """Of the lines that show points: the marker, and another aspect."""
+    return [(line.get_marker(), aspect(line)) for line in ax.lines if len(line.get_xdata())]
+
+
+def test_lines_in_one_panel_differ_without_colour(ax):
+    charts.curves(FRAME, "x", "y", ax)
+    looks = of_drawn(ax, lambda line: line._unscaled_dash_pattern)
+    assert len(set(map(str, looks))) == len(looks) == len(assignors.names())
+
+
+def test_points_in_one_panel_differ_without_colour(ax):
+    charts.grouped(FRAME, "x", "y", ax)
+    looks = of_drawn(ax, lambda line: line.get_fillstyle())
+    assert len(set(looks)) == len(looks) == len(assignors.names())
+
+
+def test_points_are_means_side_by_side(ax):
+    twice = pd.concat([FRAME, FRAME.assign(y=FRAME["y"] + 2)])
+    charts.grouped(twice, "x", "y", ax)
+    first, *_, last = ax.lines
+    assert first.get_ydata().tolist() == [61, 121]
+    assert [round(x, 2) for x in (first.get_xdata()[0], last.get_xdata()[1])] == [-0.29, 1.29]
+
+
+def luminance(color):
+    red, green, blue = (int(color[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    linear = [
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (red, green, blue)
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("name", charts.PALETTE)
+def test_colours_stand_out_on_white(name):
+    """WCAG asks for a contrast of 3:1 in graphics."""
+    assert 1.05 / (luminance(charts.PALETTE[name]) + 0.05) >= 3

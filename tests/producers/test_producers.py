@@ -1,0 +1,457 @@
+"""Partitioners against what the originals answered, published examples, and their own promises."""
+
+import random
+from collections import Counter
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assignlab import producers
+from assignlab.errors import OriginalError, UnknownName
+from assignlab.producers import accumulator, delivery, hashes, kafka_built_in, kip_794, load
+from assignlab.producers.draws import generator
+from assignlab.producers.partitioner import fresh, topics
+from assignlab.proof import partitioner_originals
+from assignlab.proof.originals import Original, OriginalsUnavailable
+from assignlab.proof.partitioner_histories import BUFFER, drawable, history, key_pool, play, same
+
+ROUND_ROBIN = "org.apache.kafka.clients.producer.RoundRobinPartitioner"
+some_keys = st.lists(st.none() | st.text(max_size=12).map(str.encode), min_size=1, max_size=30)
+any_name = st.sampled_from(producers.names())
+
+
+def chosen(name, *arguments, **settings) -> list[int]:
+    return producers.partitions_of(name, *arguments, **settings).tolist()
+
+
+# ---- against the originals ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [*producers.names(), *partitioner_originals.OTHERS])
+def test_every_recorded_answer_is_given(name):
+    records = 0
+    for recorded, expected in partitioner_originals.read(name):
+        assert same(expected, play(recorded), recorded), recorded
+        records += len(expected.get("partitions", ()))
+    assert records >= 2000
+
+
+def test_the_comparison_sees_every_kind_of_difference():
+    asked = history("kafka-python", 1, 1, key_pool(50, 1))
+    ours = play(asked)
+    assert same(ours, ours, asked)
+    wrong = {**ours, "partitions": [*ours["partitions"][:-1], -1]}
+    assert not same(ours, wrong, asked)
+    assert not same(ours, {**ours, "random": "0"}, asked)
+    assert not same(ours, {"error": "X"}, asked) and not same({"error": "X"}, ours, asked)
+    drawn = {"partitions": [None] * len(ours["partitions"])}
+    assert not same(drawn, {**ours, "partitions": [10**6] * len(ours["partitions"])}, asked)
+    assert all(drawable(asked))
+
+
+@pytest.fixture(scope="module")
+def java():
+    """Runs of kafka-clients by release, ended with the module."""
+    running = {}
+
+    def of(release: str) -> Original:
+        if release not in running:
+            try:
+                running[release] = Original(
+                    partitioner_originals.KAFKA, release, partitioner_originals.JAVA_OPTIONS
+                )
+            except OriginalsUnavailable as why:
+                pytest.skip(f"the originals cannot be run here: {why}")
+        return running[release]
+
+    yield of
+    for original in running.values():
+        original.close()
+
+
+@pytest.mark.parametrize(
+    ("release", "names"),
+    [
+        ("4.4.0", ["built-in", "round-robin", BUFFER]),
+        ("2.4.1", ["default@2.4", "uniform-sticky", "round-robin@2.4"]),
+        ("2.0.1", ["default@2.0"]),
+    ],
+)
+def test_fresh_histories_agree_with_the_live_originals(java, release, names):
+    pool = key_pool(100, 7)
+    for name in names:
+        for number in range(15):
+            asked = history(name, 7, number, pool)
+            answer = partitioner_originals.class_only(java(release).ask(asked))
+            assert same(answer, play(asked), asked), asked
+
+
+def whole_producer(java, release, settings, sends, available) -> list:
+    """What a real KafkaProducer that reaches no broker does with these records."""
+    asked = {
+        "producer": settings, "seed": "5",
+        "topics": [{"name": "t", "partitions": len(available), "available": available}],
+        "steps": [["send", 0, None, explicit, 0, 0, 0, 10] for explicit in sends],
+    }  # fmt: skip
+    return java(release).ask(asked)["partitions"]
+
+
+def test_a_whole_producer_of_2_4_skips_every_other_partition_and_newer_ones_do_not(java):
+    one_record_batches = {"partitioner.class": ROUND_ROBIN, "batch.size": "1"}
+    last_first = [7, 0, 1, 2, 3, 4, 5, 6]
+    for release, name, expected in (
+        ("2.4.1", "round-robin@2.4", [0, 2, 4, 6]),
+        ("4.4.0", "round-robin", [7, 0, 1, 2]),
+    ):
+        sent = whole_producer(java, release, one_record_batches, [None] * 4, last_first)
+        assert sent == expected
+        ours = chosen(name, [None] * 4, 8, available=last_first, new_batch=[True] * 4)
+        assert ours == expected
+
+
+@pytest.mark.parametrize(
+    ("release", "kind", "settings"),
+    [
+        ("2.4.1", delivery.STICKY, {}),
+        ("2.4.1", delivery.COUNTER_TWICE, {"partitioner.class": ROUND_ROBIN}),
+        ("4.4.0", delivery.BUILT_IN, {"partitioner.adaptive.partitioning.enable": "false"}),
+        ("4.4.0", delivery.COUNTER, {"partitioner.class": ROUND_ROBIN}),
+    ],
+)
+def test_the_model_fills_its_buffer_as_a_whole_producer_does(java, release, kind, settings):
+    """Records of changing sizes into small batches, of which none is sent."""
+    draws = random.Random(f"{release} {kind}")
+    sizes = [draws.choice([0, 5, 40, 90, 300]) for _ in range(120)]
+    answer = java(release).ask({
+        "producer": {"batch.size": "250", "compression.type": "none", **settings}, "seed": "77",
+        "topics": [{"name": "t", "partitions": 5, "available": [0, 1, 2, 3, 4]}],
+        "steps": [["send", 0, None, None, 0, 0, 0, size] for size in sizes],
+    })  # fmt: skip
+    of = topics([5])
+    state = fresh(of, generator(77))
+    if kind in (delivery.COUNTER, delivery.COUNTER_TWICE):
+        state.turn[0] = 0
+    buffer = accumulator.empty(5)
+    with np.errstate(over="ignore"):  # called from here, the draws run as plain Python
+        ours = [int(delivery.put(kind, buffer, size, 250, True, of, state)) for size in sizes]
+    assert ours == answer["partitions"]
+    assert str(int(state.random[0])) == answer["random"]
+
+
+def test_a_whole_producer_refuses_explicit_partitions_as_ours_does(java):
+    for release, name in (("2.4.1", "default@2.4"), ("4.4.0", "built-in")):
+        answered = whole_producer(java, release, {}, [-1, 2, 3], [0, 1, 2])
+        assert answered == ["IllegalArgumentException", 2, "TimeoutException"]
+        assert chosen(name, [None], 3, explicit=[2]) == [2]
+        for partition, error in ((-1, answered[0]), (3, answered[2])):
+            with pytest.raises(OriginalError) as raised:
+                chosen(name, [b"k"], 3, explicit=[partition])
+            assert raised.value.original == error
+
+
+def test_the_partitioner_of_0_8_2_looks_at_explicit_partitions_itself(java):
+    for partition in (-1, 3):
+        asked = {
+            "partitioner": "default@0.8.2", "seed": "1",
+            "topics": [{"name": "t", "partitions": 3, "available": [0, 1, 2]}],
+            "steps": [["send", 0, None, partition, 0, 0, 0, 0]],
+        }  # fmt: skip
+        answer = partitioner_originals.class_only(java("0.8.2.2").ask(asked))
+        assert answer == play(asked) == {"error": "IllegalArgumentException"}
+
+
+# ---- published examples ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("key", "partitions", "java_client", "librdkafka"),
+    [
+        ("TT0124", 15, 10, 9),  # kafkajs issue 1154
+        ("fd7af248-ce5c-46a5-93d7-1c0c9005b99d", 32, 26, None),  # node-rdkafka issue 817
+        ("354afe16-939a-4ea8-8e17-8bb0840b6886", 10, 4, 9),  # node-rdkafka issue 616
+        ("f562ac3b-2224-4e25-a0ab-56094e10c239", 10, 5, 6),
+        ("wu", 10, 0, None),  # node-sinek issue 39
+    ],
+)
+def test_published_keys_go_where_users_saw_them_go(key, partitions, java_client, librdkafka):
+    for name in ("default@0.8.2", "default@2.0", "default@2.4", "built-in", "kafkajs"):
+        assert chosen(name, [key], partitions) == [java_client]
+    if librdkafka is not None:
+        assert chosen("librdkafka-consistent-random", [key], partitions) == [librdkafka]
+
+
+def test_the_load_table_of_the_original_comment():
+    assert kafka_built_in.load_table(np.array([0, 3, 1]), 3).tolist() == [4, 5, 8]
+    assert kafka_built_in.load_table(np.array([2, 2, 2]), 3).size == 0
+    assert kafka_built_in.load_table(np.array([2, 2, 2]), 2).tolist() == [1, 2]
+
+
+def test_four_messages_go_to_every_other_partition():
+    sent = chosen("round-robin@2.4", [None] * 4, 8, new_batch=[True] * 4)
+    assert sent == [1, 3, 5, 7]  # 0, 2, 4, 6 of the article: its metadata listed the last one first
+    assert chosen("round-robin", [None] * 4, 8, new_batch=[True] * 4) == [0, 1, 2, 3]
+    assert chosen("round-robin@2.4", [None] * 4, 8) == [0, 1, 2, 3]
+
+
+def test_a_null_key_is_not_an_empty_key():
+    many = [None] * 40
+    assert len(set(chosen("default@2.0", many, 4))) == 4
+    assert len(set(chosen("default@2.0", [""] * 40, 4))) == 1
+    for name, drawn in (("librdkafka-consistent-random", 4), ("librdkafka-murmur2-random", 1)):
+        assert len(set(chosen(name, [""] * 40, 4))) == drawn
+        assert len(set(chosen(name, many, 4))) == 4
+
+
+def test_negative_hash_codes_go_elsewhere_in_kafka_0_8_2():
+    keys = [f"key-{i}" for i in range(200)]
+    codes = hashes.java_strings(hashes.keys(keys)).tolist()
+    old, new = chosen("scala-default@0.8.1", keys, 7), chosen("scala-default", keys, 7)
+    assert old == [(code & 0x7FFFFFFF) % 7 for code in codes]
+    assert new == [abs(code) % 7 for code in codes]
+    assert old != new
+
+
+# ---- promises -------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(any_name, some_keys, st.integers(1, 50), st.integers(0, 2**40), st.data())
+def test_every_partition_exists_and_the_seed_decides_all(name, keys, partitions, seed, data):
+    if name == "rocketmq-hash":
+        keys = [key or b"k" for key in keys]
+    flags = data.draw(st.lists(st.booleans(), min_size=len(keys), max_size=len(keys)))
+    first = chosen(name, keys, partitions, seed=seed, new_batch=flags)
+    assert all(0 <= partition < partitions for partition in first)
+    assert first == chosen(name, keys, partitions, seed=seed, new_batch=flags)
+
+
+@settings(max_examples=60, deadline=None)
+@given(any_name, some_keys, st.integers(1, 50))
+def test_a_key_stays_in_its_partition(name, keys, partitions):
+    keys = [key or b"k" for key in keys]
+    if producers.get(name).keyed == "none":
+        return
+    alone = {key: chosen(name, [key], partitions, seed=9)[0] for key in keys}
+    assert chosen(name, keys, partitions, seed=1) == [alone[key] for key in keys]
+
+
+@settings(max_examples=60, deadline=None)
+@given(any_name, some_keys, st.integers(1, 20), st.integers(0, 30))
+def test_sending_in_two_parts_is_sending_at_once(name, keys, partitions, cut):
+    if name == "rocketmq-hash":
+        keys = [key or b"k" for key in keys]
+    partitioner, of = producers.get(name), topics([partitions])
+    start = partitioner.start(of, 3)
+    whole, _ = partitioner.choose(producers.records(keys), of, start)
+    if not 0 < cut < len(keys):
+        return
+    one, between = partitioner.choose(producers.records(keys[:cut]), of, start)
+    two, _ = partitioner.choose(producers.records(keys[cut:]), of, between)
+    assert [*one, *two] == whole.tolist()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "default@2.0",
+        "default@0.8.2",
+        "round-robin",
+        "default@2.4",
+        "uniform-sticky",
+        "built-in",
+        "kafka-python",
+        "kafkajs",
+    ],
+)
+def test_records_without_a_key_go_to_partitions_with_a_leader(name):
+    flags = [True] * 60
+    sent = chosen(name, [None] * 60, 9, available=[7, 2, 4], new_batch=flags)
+    assert set(sent) <= {2, 4, 7}
+
+
+def test_a_counter_gives_all_partitions_as_much():
+    for name in ("default@2.0", "round-robin", "sarama-round-robin", "metaq-round-robin"):
+        assert set(Counter(chosen(name, [None] * 60, 12, seed=4)).values()) == {5}
+
+
+def test_one_counter_for_all_topics_can_leave_partitions_out():
+    of = topics([2, 2])
+    sent = producers.records([None] * 20, topics=np.arange(20) % 2)
+    for name, used in (("default@0.8.2", 1), ("default@2.0", 2)):
+        partitioner = producers.get(name)
+        partitions, _ = partitioner.choose(sent, of, partitioner.start(of))
+        assert len(set(partitions[::2])) == used
+
+
+def test_a_full_batch_elsewhere_does_not_move_the_sticky_partition():
+    of, partitioner = topics([50]), producers.get("default@2.4")
+    first, state = partitioner.choose(producers.records([None]), of, partitioner.start(of))
+    other = next(k for k in map(str, range(99)) if chosen("default@2.4", [k], 50)[0] != first[0])
+    _, state = partitioner.choose(producers.records([other], new_batch=[True]), of, state)
+    assert state.turn[0] == first[0]
+    same_one = producers.records([None], explicit=[int(first[0])], new_batch=[True])
+    assert partitioner.choose(same_one, of, state)[1].turn[0] != first[0]
+
+
+def test_the_built_in_partitioner_waits_for_a_full_batch_up_to_twice_its_size():
+    of, partitioner = topics([1000]), kafka_built_in.partitioner(batch_size=100)
+    start = partitioner.start(of, 2)
+    never_full = producers.records([None] * 8, sizes=np.full(8, 60))
+    waits, _ = partitioner.choose(never_full, of, start)
+    assert len(set(waits[:4])) == 1 and waits[4] != waits[3]  # 240 bytes are twice enough
+    full = producers.records([None] * 8, sizes=np.full(8, 60), full_after=np.ones(8, bool))
+    at_once, _ = partitioner.choose(full, of, start)
+    assert at_once[0] == at_once[1] != at_once[2]  # 120 bytes are enough
+    ignoring = kafka_built_in.partitioner(ignore_keys=True)
+    keyed = producers.records([b"a", b"b", b"c"])
+    assert len(set(ignoring.choose(keyed, of, start)[0])) == 1
+
+
+def test_a_loaded_partition_is_drawn_less_often():
+    of, partitioner = topics([3]), kafka_built_in.partitioner(batch_size=1)
+    state = kafka_built_in.with_loads(partitioner.start(of), 0, [0, 3, 1], [0, 1, 2])
+    sent = producers.records([None] * 8001, sizes=np.ones(8001), full_after=np.ones(8001, bool))
+    counts = np.bincount(partitioner.choose(sent, of, state)[0][1:])
+    assert np.abs(counts / 8000 - np.array([4, 1, 3]) / 8).max() < 0.02
+
+
+# ---- load -----------------------------------------------------------------------------------
+
+
+@cache
+def words():
+    return load.key_set("words", 4000, 1)
+
+
+def test_keys_are_distinct_and_the_seed_makes_them():
+    for kind in load.KINDS:
+        texts = load.key_set(kind, 500, 3)
+        assert len(set(hashes.texts(texts))) == 500
+        assert texts.data.tolist() == load.key_set(kind, 500, 3).data.tolist()
+    with pytest.raises(UnknownName, match="words"):
+        load.key_set("word", 5)
+
+
+def test_load_is_kept_from_keys_to_consumers():
+    counts = load.record_counts(4000, 1.0, 50_000, seed=2)
+    loads = [load.partition_load("built-in", words(), counts, n) for n in (12, 5)]
+    assert [part.sum() for part in loads] == [50_000, 50_000]
+    for strategy in ("range", "sticky", "server-uniform", "metaq-default"):
+        assert load.consumer_load(strategy, loads, 4).sum() == 100_000
+    owners = load.consumer_load("range", [np.array([1, 10, 100])], 2)
+    assert owners.tolist() == [11, 100]
+    with pytest.raises(ValueError, match="does not look at keys"):
+        load.partition_load("round-robin", words(), counts, 3)
+
+
+@pytest.mark.parametrize("growth", [(4, 8), (4, 5), (12, 18), (12, 13), (6, 3)])
+def test_as_many_keys_move_as_the_law_says(growth):
+    frame = load.reordering(["built-in", "librdkafka-consistent"], [growth], key_count=20_000)
+    assert (frame["moved_keys"] - frame["law"]).abs().max() < 0.015
+
+
+def test_no_key_is_out_of_order_that_does_not_move():
+    frame = load.reordering(["built-in"], [(6, 6)], key_count=500, records=5000, unread=500)
+    assert frame[["moved_keys", "law", "moved_records", "out_of_order"]].to_numpy().max() == 0
+
+
+def test_clients_agree_on_all_keys_or_on_as_many_as_chance_gives():
+    names = ["built-in", "kafkajs", "sarama-hash"]
+    table = load.agreement(names, words(), 10).set_index("partitioner")
+    assert table.loc["built-in", "kafkajs"] == table.loc["sarama-hash", "sarama-hash"] == 1
+    assert abs(table.loc["built-in", "sarama-hash"] - 0.1) < 0.03
+
+
+# ---- delivery -------------------------------------------------------------------------------
+
+
+def setting(**changed):
+    usual = dict(partitioner="built-in", records=20_000, rate=2000.0, value_bytes=512,
+                 response_ms=(20.0, 1.0, 1.0))  # fmt: skip
+    return delivery.Setting(**{**usual, **changed})
+
+
+def test_every_record_is_answered_after_the_broker_took_its_time():
+    for name in delivery.KINDS:
+        done = delivery.deliver(setting(partitioner=name), seed=1)
+        fastest = np.array([20.0, 1.0, 1.0])[done.partitions]
+        assert (done.latency_ms >= fastest - 1e-9).all()
+        for partition in range(3):  # one connection: answers in the order of sending
+            answers = done.done_ms[done.partitions == partition]
+            assert (np.diff(answers) >= 0).all()
+        again = delivery.deliver(setting(partitioner=name), seed=1)
+        assert again.done_ms.tolist() == done.done_ms.tolist()
+
+
+def test_an_idle_broker_answers_a_lone_record_in_its_time():
+    done = delivery.deliver(setting(partitioner="round-robin", rate=1.0, records=9), seed=1)
+    assert done.partitions.tolist() == [0, 1, 2] * 3
+    assert np.allclose(done.latency_ms, [20.0, 1.0, 1.0] * 3)
+    lingering = delivery.deliver(
+        setting(partitioner="round-robin", rate=1.0, records=9, linger_ms=30.0), seed=1
+    )
+    assert np.allclose(lingering.latency_ms, [50.0, 31.0, 31.0] * 3)
+
+
+def test_the_old_partitioner_feeds_the_slow_broker_and_the_new_one_does_not():
+    old = delivery.deliver(setting(partitioner="default@2.4"), seed=1)
+    even = delivery.deliver(setting(adaptive=False), seed=1)
+    new = delivery.deliver(setting(), seed=1)
+    assert old.shares[0] > 0.8 and even.shares[0] < 0.6
+    assert new.shares[0] < even.shares[0]
+    assert old.latency_ms.mean() > 10 * even.latency_ms.mean()
+    assert even.latency_ms.mean() > new.latency_ms.mean()
+
+
+def test_the_model_of_kip_794_tells_the_configurations_apart_as_published():
+    frame = kip_794.beside_published([0.5], records=40_000).set_index("configuration")
+    for measure in ("average", "p99", "p999"):
+        assert frame[measure].is_monotonic_decreasing
+        assert frame[f"published_{measure}"].is_monotonic_decreasing
+    assert frame["mb_s"].iloc[0] < 0.9
+    assert frame["mb_s"].iloc[1:].min() > 0.98
+    even = frame.loc["built-in, adaptive off"]
+    assert abs(even["at_once_slow_share"] - 1 / 3) < 0.03 < even["slow_share"] - 1 / 3 - 0.05
+
+
+# ---- bad input ------------------------------------------------------------------------------
+
+
+def test_bad_input_is_refused_by_name():
+    with pytest.raises(UnknownName, match="default@2.0"):
+        producers.get("default@2")
+    with pytest.raises(ValueError, match="at least one partition"):
+        chosen("built-in", [None], 0)
+    with pytest.raises(ValueError, match="available partitions"):
+        chosen("built-in", [None], 3, available=[3])
+    with pytest.raises(ValueError, match="beside them"):
+        chosen("built-in", [None], 3, new_batch=[True, False])
+    with pytest.raises(ValueError, match="takes no explicit partition"):
+        chosen("rocketmq-hash", ["a"], 3, explicit=[1])
+    with pytest.raises(ValueError, match="batch_size"):
+        kafka_built_in.partitioner(batch_size=0)
+    with pytest.raises(ValueError, match="one length"):
+        kafka_built_in.with_loads(fresh(topics([3]), generator(0)), 0, [1, 2], [0])
+    with pytest.raises(OriginalError, match="LeaderNotAvailableException"):
+        chosen("scala-default", ["a", None], 3, available=[])
+    with pytest.raises(OriginalError, match="NullPointerException"):
+        chosen("rocketmq-hash", [None], 3)
+    with pytest.raises(ValueError, match="default@2.4"):
+        setting(partitioner="uniform-sticky")
+
+
+def test_every_name_has_its_facts():
+    for name, partitioner in producers.partitioners().items():
+        assert partitioner.source.count("(") == 1 and partitioner.rule and partitioner.client
+        assert partitioner.keyed in ("all", "non-empty", "none"), name
+
+
+def test_the_page_has_the_table_that_the_library_prints():
+    page = (partitioner_originals.PROJECT.parent / "docs" / "producers.md").read_text(
+        encoding="utf-8"
+    )
+    table = page.partition("<!-- partitioners -->\n")[2].partition("\n<!-- /partitioners -->")[0]
+    assert table == producers.table("markdown")

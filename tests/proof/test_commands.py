@@ -1,0 +1,95 @@
+"""One door to the proof: ``assignlab proof``, its commands and what they refuse."""
+
+import pytest
+from click.testing import CliRunner
+
+from assignlab.assignors.answer import answer
+from assignlab.cli import main
+from assignlab.proof import golden, originals, versions
+from assignlab.published import museum
+
+COMMANDS = {
+    "judge", "golden", "museum", "scorecard", "versions", "clients", "defects", "partitioners",
+}  # fmt: skip
+
+
+def call(*words, **options):
+    return CliRunner().invoke(main, words, **options)
+
+
+def test_help_lists_every_command():
+    listed = call("proof", "--help").output.partition("Commands:")[2]
+    assert {line.split()[0] for line in listed.strip().splitlines()} == COMMANDS
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_every_command_says_what_it_does(command):
+    result = call("proof", command, "--help")
+    assert result.exit_code == 0 and result.output.count("\n") > 4
+
+
+@pytest.mark.parametrize(
+    ("words", "nearest"),
+    [
+        (["proof", "judge", "--defect", "partition-lozt"], "partition-lost"),
+        (["proof", "defects", "half-lozt"], "half-lost"),
+        (["verify", "--strategy", "stiky"], "sticky"),
+        (["fuzz", "--strategy", "rage"], "range"),
+        (["assign", "--strategy", "rage@2.0"], "range@2.0"),
+    ],
+)
+def test_a_wrong_name_is_refused_with_the_nearest_right_one(words, nearest):
+    result = call(*words)
+    assert result.exit_code == 2
+    assert f"did you mean '{nearest}'?" in result.output and "Traceback" not in result.output
+
+
+@pytest.mark.parametrize("words", [["verify"], ["proof", "golden"], ["proof", "museum"]])
+def test_where_the_originals_cannot_run_the_reason_is_told(monkeypatch, tmp_path, words):
+    monkeypatch.setattr(originals, "PROJECT", tmp_path / "nowhere")
+    result = call(*words)
+    assert result.exit_code == 2 and "only in a checkout of the project" in result.output
+
+
+class Ours:
+    """Stands in for the originals."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *raised):
+        pass
+
+    def ask(self, document):
+        return answer(document)
+
+
+def test_golden_records_the_strategies_that_are_named(monkeypatch, tmp_path):
+    monkeypatch.setattr(golden, "Originals", Ours)
+    result = call("proof", "golden", "range", "--states", "3", "--seed", "1", "--folder", tmp_path)
+    assert result.exit_code == 0, result.output
+    vectors = list(golden.read("range", tmp_path))
+    assert len(vectors) >= 3 and vectors[0]["case"] == "1/0/0" and golden.recorded(tmp_path)
+    assert vectors[0]["expected"]["assignment"] == answer(vectors[0])["assignment"]
+
+
+def test_the_museum_tells_of_answers_that_have_changed(monkeypatch):
+    monkeypatch.setattr(museum, "recheck", lambda strategies: ["two claims 4.4.0"])
+    result = call("proof", "museum")
+    assert result.exit_code == 1 and "two claims 4.4.0" in result.output
+
+
+def test_defects_answers_as_assign_does(tmp_path):
+    group = b'{"strategy": "range", "topics": [{"name": "t", "partitions": 2}], "members": [{"id": "a", "topics": ["t"]}]}\n'
+    right = call("assign", input=group).output
+    assert '[["t", 0], ["t", 1]]' in right
+    assert '"a": []' in call("proof", "defects", "nothing-assigned", input=group).output
+
+
+def test_the_axis_of_releases_follows_from_the_strategies():
+    axis = [release for _, release in versions.releases("cooperative-sticky")]
+    assert axis[0] == "2.4.1" and axis[-1] == "4.4.0" and "3.9.2" in axis
+    assert set(versions.compared()) == {
+        "range", "roundrobin", "sticky", "cooperative-sticky", "server-range", "server-uniform",
+        "server-simple",
+    }  # fmt: skip

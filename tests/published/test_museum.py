@@ -1,0 +1,194 @@
+"""The museum: every exhibit shows its fault, in its smallest group, and ours has it too."""
+
+import itertools
+
+import pytest
+
+from assignlab import assignors
+from assignlab.assignors.answer import answer
+from assignlab.errors import UnknownName
+from assignlab.proof import faults
+from assignlab.proof.histories import History
+from assignlab.proof.originals import OriginalsUnavailable
+from assignlab.proof.promises import broken as broken_promises
+from assignlab.proof.state import State
+from assignlab.proof.versions import releases
+from assignlab.published import diagnosis, museum
+
+HISTORICAL = (
+    "KAFKA-7026", "KAFKA-7962", "KAFKA-12984", "KAFKA-15170", "KAFKA-15106", "KAFKA-16277",
+    "KAFKA-14639", "KAFKA-8767", "KAFKA-18688", "KAFKA-16930", "KAFKA-1648", "KAFKA-9965",
+    "KAFKA-14303", "librdkafka 4783", "librdkafka 3159", "franz-go 4deed686", "aiokafka 1175",
+)  # fmt: skip
+EXHIBITS = list(museum.exhibits())
+
+
+def ask(exhibit, name):
+    return lambda document: museum.settled(answer(document, name))
+
+
+def newest_of_ours(exhibit):
+    """The newest release with the fault, and our strategy for it."""
+    for release, given in reversed(museum.recorded()[exhibit.name].items()):
+        if exhibit.fault in diagnosis.faults(exhibit.document, given):
+            return museum.strategy_of(exhibit.strategy, release)
+    raise AssertionError(f"{exhibit.name} is in no release")
+
+
+def test_every_historical_fault_is_on_show_or_says_why_not():
+    told = [exhibit.number for exhibit in museum.exhibits().values()]
+    told += list(museum.not_on_show()["number"])
+    assert [number for number in HISTORICAL if not any(number in text for text in told)] == []
+
+
+def test_every_release_was_asked_every_exhibit():
+    """A new release on the axis has to be asked: assignlab proof museum --record."""
+    assert list(museum.recorded()) == EXHIBITS
+    for name, exhibit in museum.exhibits().items():
+        axis = [release for _, release in releases(exhibit.strategy)]
+        assert [r for r in museum.recorded()[name] if r in axis] == axis
+
+
+@pytest.mark.parametrize("name", EXHIBITS)
+def test_ours_answers_as_the_original_did(name):
+    exhibit = museum.exhibits()[name]
+    compared = 0
+    for release, original in museum.recorded()[name].items():
+        mine = museum.ours(exhibit, release)
+        if mine is not None:
+            assert mine == original, release
+            compared += 1
+    assert compared
+
+
+@pytest.mark.parametrize("name", EXHIBITS)
+def test_no_smaller_group_shows_the_fault(name):
+    exhibit = museum.exhibits()[name]
+    strategy = newest_of_ours(exhibit)
+    assert strategy is not None
+    assert exhibit.shows(exhibit.document, ask(exhibit, strategy))
+    shows = lambda document: exhibit.shows(document, ask(exhibit, strategy))
+    assert diagnosis.first_cut(exhibit.document, shows) is None
+
+
+@pytest.mark.parametrize("name", EXHIBITS)
+def test_the_correct_answer_has_none_of_the_faults(name):
+    exhibit = museum.exhibits()[name]
+    assert diagnosis.faults(exhibit.document, diagnosis.correct(exhibit.document)) == []
+
+
+@pytest.mark.parametrize("name", EXHIBITS)
+def test_the_fuzz_knows_the_fault_by_the_same_name(name):
+    """What an exhibit breaks in any release is known; what is not known breaks no promise."""
+    exhibit = museum.exhibits()[name]
+    newest = newest_of_ours(exhibit)
+    if exhibit.known:
+        fault = faults.of_name(exhibit.known)
+        assert fault.strategies(assignors.get(newest))
+        assert fault.holds(State({**exhibit.document, "strategy": newest}, {}))
+    for release, original in museum.recorded()[name].items():
+        strategy = museum.strategy_of(exhibit.strategy, release)
+        if strategy is None:
+            continue
+        state = State({**exhibit.document, "strategy": strategy}, original.get("assignment", {}))
+        if "error" in original:
+            assert faults.known(state, throws=original["error"]) is not None, strategy
+            continue
+        for one in broken_promises(state):
+            assert exhibit.known or strategy != newest, one
+            assert faults.known(state, one.promise) is not None, (strategy, one)
+
+
+def test_smallest_finds_the_exhibit_in_a_larger_group():
+    exhibit = museum.exhibits()["two claims"]
+    topics = [{"name": "t", "partitions": 3}, {"name": "u", "partitions": 2}]
+    members = [
+        {"id": id, "topics": ["t", "u"], "owned": [["t", 0]], "generation": g, "sub_generation": g}
+        for id, g in (("A", 1), ("B", 2), ("C", 3))
+    ]
+    large = {"strategy": "sticky", "topics": topics, "members": members}
+    small = diagnosis.smallest(large, lambda d: exhibit.shows(d, ask(exhibit, "sticky@2.0")))
+    assert [topic["partitions"] for topic in small["topics"]] == [1]
+    assert len(small["members"]) == 2
+
+
+PLANTED = {
+    "NullPointerException": {"error": "NullPointerException: x"},
+    "no such partition": {"assignment": {"A": [["t", 0], ["t", 2]], "B": [["t", 1]]}},
+    "not subscribed": {"assignment": {"A": [["t", 0], ["u", 0]], "B": [["t", 1]]}},
+    "owned twice": {"assignment": {"A": [["t", 0], ["t", 1]], "B": [["t", 1]]}},
+    "no owner": {"assignment": {"A": [["t", 0]], "B": []}},
+    "older claim wins": {"assignment": {"A": [["t", 1]], "B": [["t", 0]]}},
+    "uneven": {"assignment": {"A": [["t", 0], ["t", 1]], "B": []}},
+}
+
+
+@pytest.mark.parametrize("fault", PLANTED)
+def test_a_planted_fault_is_seen(fault):
+    group = {
+        "strategy": "sticky",
+        "topics": [{"name": "t", "partitions": 2}, {"name": "u", "partitions": 1}],
+        "members": [
+            {"id": "A", "topics": ["t"], "owned": [["t", 0]], "generation": 2},
+            {"id": "B", "topics": ["t"], "owned": [["t", 0]], "generation": 1},
+        ],
+    }
+    sound = {"assignment": {"A": [["t", 0]], "B": [["t", 1]]}}
+    assert diagnosis.faults(group, sound) == []
+    assert fault in diagnosis.faults(group, PLANTED[fault])
+
+
+def test_a_cooperative_assignor_may_not_give_what_is_still_held():
+    group = {
+        "strategy": "cooperative-sticky",
+        "topics": [{"name": "t", "partitions": 2}],
+        "members": [
+            {"id": "A", "topics": ["t"], "owned": [["t", 0], ["t", 1]], "sub_generation": 1},
+            {"id": "B", "topics": ["t"]},
+        ],
+    }
+    first_round = {"assignment": {"A": [["t", 0]], "B": []}}
+    assert diagnosis.faults(group, first_round) == []
+    assert diagnosis.correct(group) == first_round
+    early = {"assignment": {"A": [["t", 0]], "B": [["t", 1]]}}
+    assert diagnosis.faults(group, early) == ["given too early"]
+    held_back = {"assignment": {"A": [], "B": []}}
+    assert "withheld" in diagnosis.faults(group, held_back)
+
+
+def test_the_newest_range_and_round_robin_have_none_of_the_grave_faults():
+    """Random histories with rival claims and odd topics; these strategies do not read claims."""
+    grave = {"no such partition", "not subscribed", "owned twice", "no owner"}
+    for strategy, number in itertools.product(("range", "roundrobin"), range(10)):
+        history = History(strategy, f"museum {number}")
+        for _ in range(5):
+            _, document = history.step()
+            given = answer(document)
+            assert not grave & diagnosis.broken(State(document, given["assignment"]))
+            history.learn(given)
+
+
+def test_every_exhibit_can_be_drawn():
+    for name in EXHIBITS:
+        (group, given, _), (_, correct, _) = museum.panels([name]).values()
+        assert len(given.offsets) == len(correct.offsets) == len(group.members) + 1
+    with pytest.raises(UnknownName, match="third claimant"):
+        museum.panels(["thirdclaimant"])
+
+
+def test_other_clients_were_asked_and_ours_answer_as_they_do():
+    clients = {entry["client"].split()[0] for entry in museum.recorded_clients()}
+    assert clients == {"franz-go", "kafka-python", "librdkafka", "sarama"}
+    for entry in museum.recorded_clients():
+        if entry["strategy"] in assignors.names() and len(entry["answers"]) == 1:
+            document = museum.exhibits()[entry["exhibit"]].document
+            given = museum.settled(answer(document, entry["strategy"]))
+            assert [given] == entry["answers"], entry
+
+
+def test_the_newest_releases_still_answer_as_recorded():
+    """All releases are asked again by ``assignlab proof museum``: a JVM for each."""
+    try:
+        assert museum.recheck({"sticky", "cooperative-sticky"}, newest_only=True) == []
+    except OriginalsUnavailable as missing:
+        pytest.skip(f"the originals cannot be run: {missing}")

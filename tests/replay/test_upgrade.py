@@ -1,0 +1,101 @@
+"""What an upgrade moves, against what the protocols say."""
+
+import pandas as pd
+import pytest
+
+from assignlab import assignors
+from assignlab.replay import upgrade
+from assignlab.replay.history import history
+from assignlab.replay.rebalance import replay
+from assignlab.replay.scenarios import Scenario
+
+SIZE = dict(members=5, topics=4, partitions=32)
+PAIRS = upgrade.switches(
+    ["range", "roundrobin", "sticky@2.0", "sticky", "cooperative-sticky", "server-uniform"],
+    range(4),
+    **SIZE,
+)
+MOVED = PAIRS.groupby(["old", "new"])["moved"].agg(["min", "max"])
+
+
+def test_no_pair_fails_and_staying_moves_nothing():
+    assert PAIRS["error"].isna().all()
+    same = PAIRS[PAIRS["old"] == PAIRS["new"]]
+    assert (same["moved"] == 0).all()
+    assert (same["gap_before"] == same["gap_after"]).all()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("sticky@2.0", "sticky"), ("sticky", "sticky@2.0"), ("sticky", "server-uniform")],
+)
+def test_who_can_read_the_old_assignment_moves_nothing(old, new):
+    assert MOVED.loc[(old, new), "max"] == 0
+
+
+def test_a_strategy_of_another_name_reads_nothing():
+    """It gives what it would give a group that was never assigned."""
+    events_ = ("FULL", "JOIN_ONE", "LEAVE_ONE", "STABLE")
+    moments = history(Scenario(events=events_, **SIZE))
+    chosen = [assignors.get("sticky")] * 3 + [assignors.get("cooperative-sticky")]
+    switched = list(replay(moments, chosen))[-1]
+    fresh = assignors.get("cooperative-sticky").assign(moments[-1].group)
+    assert not switched.group.claims.present.any()
+    assert switched.after.codes.tolist() == fresh.codes.tolist()
+
+
+def test_the_coordinator_evens_out_what_range_left_and_no_more():
+    moments = history(Scenario(events=("FULL", "STABLE"), members=3, topics=4, partitions=16))
+    chosen = [assignors.get("range"), assignors.get("server-uniform")]
+    before, after = replay(moments, chosen)
+    surplus = sorted(before.after.sizes.tolist())
+    assert surplus == [4, 4, 8]
+    assert sorted(after.after.sizes.tolist()) == [5, 5, 6]
+    kept = sum(
+        len(set(before.after.of(m).tolist()) & set(after.after.of(m).tolist())) for m in range(3)
+    )
+    assert kept == 16 - 2
+
+
+def test_interrupted_is_everything_under_an_eager_strategy():
+    eager = PAIRS[PAIRS["new"].isin(["range", "roundrobin", "sticky", "sticky@2.0"])]
+    assert (eager["interrupted"] == SIZE["partitions"]).all()
+    cooperative = PAIRS[
+        (PAIRS["old"] == "cooperative-sticky") & (PAIRS["new"] == "cooperative-sticky")
+    ]
+    assert (cooperative["interrupted"] == 0).all()
+
+
+ROADS = upgrade.migrations(range(3), "range", **SIZE)
+
+
+def road(name: str) -> pd.DataFrame:
+    part = ROADS[ROADS["road"] == name]
+    return part.pivot(index="step", columns="seed", values=["moved", "interrupted"])
+
+
+def test_the_first_bounce_is_a_plain_restart_until_the_last_member():
+    two_bounces, none = road("range → cooperative-sticky"), road("range, no upgrade")
+    last = 2 * SIZE["members"] - 2
+    assert two_bounces.loc[:last].equals(none.loc[:last])
+    assigned = (
+        ROADS[ROADS["road"] == "range → cooperative-sticky"].groupby("step")["strategy"].first()
+    )
+    assert set(assigned.loc[:last]) == {"range"}
+    assert set(assigned.loc[last + 1 :]) == {"cooperative-sticky"}
+
+
+def test_members_with_the_old_strategy_in_their_list_give_up_everything():
+    """All of them until the second bounce, fewer with every restart, and in the end none."""
+    interrupted = road("range → cooperative-sticky")["interrupted"]
+    restarts = 2 * SIZE["members"]
+    assert (interrupted.loc[2:restarts] == SIZE["partitions"]).all(axis=None)
+    last_leaves, last_joins = interrupted.loc[2 * restarts - 1], interrupted.loc[2 * restarts]
+    assert (last_leaves <= 2 * -(-SIZE["partitions"] // SIZE["members"])).all()
+    assert (last_joins <= -(-SIZE["partitions"] // SIZE["members"])).all()
+
+
+def test_the_first_member_with_the_new_protocol_turns_the_group_over():
+    uniform = ROADS[ROADS["road"] == "range → server-uniform"]
+    assert (uniform.groupby("step")["strategy"].first().loc[2:] == "server-uniform").all()
+    assert (uniform[uniform["step"] >= 2]["gap"] <= 1).all()

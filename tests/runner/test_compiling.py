@@ -1,0 +1,59 @@
+"""What is compiled before a notebook runs, and which notebook waits for it."""
+
+import threading
+
+import pytest
+from test_runner import notebook
+
+from assignlab import assignors
+from assignlab.runner import Place, plan
+from assignlab.runner.compiling import Compiler, strategies_of
+
+ALL = "everywhere = None  # list of strategy names or None: who assigns; None for all there are"
+TWO = 'strategies = ["range", "sticky"]  # list of strategy names: who assigns'
+ONE = 'strategy = "range"  # strategy name: who assigns'
+
+
+@pytest.fixture
+def plans(tmp_path):
+    for name, parameters in (("01_none", "seed = 7  # int 0..: seed"), ("02_two", TWO),
+                             ("03_one", ONE), ("04_all", ALL)):  # fmt: skip
+        notebook(tmp_path, name, parameters=parameters)
+    return plan(Place(tmp_path, tmp_path / "outputs", "smoke"), [])
+
+
+def test_a_notebooks_parameters_say_what_it_needs(plans):
+    named = [sorted(strategies_of(one)) for one in plans]
+    assert named == [[], ["range", "sticky"], ["range"], sorted(assignors.names())]
+
+
+class FakeProcesses:
+    """Starts nothing; a process ends when it is let go."""
+
+    def __init__(self):
+        self.asked = []
+        self.let_go = threading.Event()
+
+    def start(self, command, environment):
+        self.asked.append(command[command.index("warm") + 1 :])
+        return self
+
+    def communicate(self):
+        self.let_go.wait(30)
+
+
+def test_everything_is_compiled_once_in_the_order_of_the_notebooks(plans):
+    processes = FakeProcesses()
+    compiler = Compiler(plans, processes)
+    compiler.wait_for(plans[0])  # at once, though nothing is compiled yet
+    waiting = threading.Thread(target=compiler.wait_for, args=[plans[1]])
+    waiting.start()
+    waiting.join(0.2)
+    assert waiting.is_alive()
+    processes.let_go.set()
+    compiler.wait_for(plans[3])
+    waiting.join(5)
+    assert not waiting.is_alive()
+    first, second = processes.asked
+    assert first == ["range", "sticky"]
+    assert sorted(first + second) == sorted(assignors.names())

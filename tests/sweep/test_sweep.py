@@ -1,0 +1,293 @@
+"""Sweeps: refused before Spark starts, the same table however it is cut, nothing lost silently."""
+
+import hashlib
+import io
+import math
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from assignlab import sweep
+from assignlab.errors import UnknownName
+from assignlab.local.project import project
+from assignlab.replay.records import records, scenario_values
+from assignlab.replay.scenarios import Scenario
+from assignlab.sweep import driver, slices
+from assignlab.sweep.slices import SCHEMA
+
+STRATEGIES = ["range@2.0", "roundrobin"]
+EVENTS = ("FULL", "JOIN_ONE", "CRASH", "RETURN", "PARTITIONS_ADDED")
+
+
+def scenarios():
+    """A small grid that meets equal and different subscriptions, and one history that fails."""
+    some = sweep.grid(
+        members=[2, 5],
+        topics=[1, 6],
+        partitions=[12],
+        seed=range(3),
+        events=EVENTS,
+        subscription=["HOMOGENEOUS", "RANDOM"],
+    )
+    return [*some, Scenario(members=1, events=("FULL", "LEAVE_ONE"))]
+
+
+def plain(asked, strategies=STRATEGIES) -> pa.Table:
+    """The table that a sweep should give, made without Spark and without child processes."""
+    rows = [
+        (number, *record)
+        for number, scenario in enumerate(asked)
+        for record in records(scenario, strategies)
+    ]
+    return ordered(pa.Table.from_batches([slices.record_batch(rows)]))
+
+
+def ordered(table: pa.Table) -> pa.Table:
+    return table.sort_by([(name, "ascending") for name in driver.KEY]).combine_chunks()
+
+
+def read(table: sweep.Table) -> pa.Table:
+    return ordered(table.records().toArrow().cast(SCHEMA))
+
+
+def digest(table: pa.Table) -> str:
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return hashlib.sha256(sink.getvalue()).hexdigest()
+
+
+# ---- refused -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def no_spark(monkeypatch):
+    def started():
+        raise AssertionError("Spark was started")
+
+    monkeypatch.setattr(driver, "session", started)
+
+
+@pytest.mark.parametrize(
+    ("ask", "error", "says"),
+    [
+        (lambda: sweep.run([Scenario()], ["rangee"]), UnknownName, "did you mean 'range"),
+        (lambda: sweep.grid(member=3), UnknownName, "did you mean 'members'"),
+        (lambda: sweep.grid(members=["3"]), sweep.SweepError, "members: expected a whole number"),
+        (lambda: sweep.grid(members=[True]), sweep.SweepError, "got True"),
+        (lambda: sweep.grid(members=[4, 0]), sweep.SweepError, "members: 0 is less than 1"),
+        (lambda: sweep.grid(topics=9, partitions=8), sweep.SweepError, "partitions: 8 is less"),
+        (lambda: sweep.grid(subscription="NESTED"), UnknownName, "'HETEROGENEOUS_NESTED'"),
+        (lambda: sweep.grid(events=["FULL", "JOIN"]), UnknownName, "did you mean 'JOIN_ONE'"),
+        (lambda: sweep.grid(events="FULL"), sweep.SweepError, "a list of words"),
+        (lambda: sweep.grid(events=7), sweep.SweepError, "a list of words"),
+        (lambda: sweep.run([], STRATEGIES), sweep.SweepError, "at least one scenario"),
+        (lambda: sweep.run([Scenario()], []), sweep.SweepError, "at least one strategy"),
+        (lambda: sweep.run([Scenario()] * 2, STRATEGIES), sweep.SweepError, "given twice"),
+        (lambda: sweep.run([Scenario()], ["range@2.0"] * 2), sweep.SweepError, "given twice"),
+        (lambda: sweep.run([{"members": 3}], STRATEGIES), sweep.SweepError, "not a Scenario"),
+        (lambda: sweep.run([Scenario()], STRATEGIES, name="a/b"), sweep.SweepError, "a/b"),
+        (lambda: sweep.run([Scenario()], STRATEGIES, limit=0), sweep.SweepError, "limit"),
+        (lambda: sweep.run([Scenario()], STRATEGIES, limit=1e-9), sweep.SweepError, "limit"),
+        (lambda: sweep.run([Scenario()], STRATEGIES, limit=math.inf), sweep.SweepError, "1e+06 s"),
+        (lambda: sweep.run([Scenario()], STRATEGIES, limit=math.nan), sweep.SweepError, "limit"),
+    ],
+)
+def test_refused_before_spark_starts(no_spark, ask, error, says):
+    with pytest.raises(error, match=re.escape(says)):
+        ask()
+
+
+def test_grid_takes_what_notebooks_have():
+    assert sweep.grid(members=np.array([2, 3])) == [Scenario(members=2), Scenario(members=3)]
+    histories = [["FULL", "JOIN_ONE"], ("FULL",)]
+    assert [s.events for s in sweep.grid(events=histories)] == [("FULL", "JOIN_ONE"), ("FULL",)]
+    assert len({*sweep.grid(members=range(1, 4), seed=range(5), static=[False, True])}) == 30
+
+
+def test_slices_cost_about_the_same():
+    costs = np.random.default_rng(7).exponential(size=500).tolist()
+    dealt = driver.deal(costs, 8)
+    loads = np.bincount(dealt, weights=costs)
+    assert len(loads) == 8 and loads.max() / loads.min() < 1.01
+
+
+# ---- one table ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def asked():
+    return scenarios()
+
+
+@pytest.fixture(scope="module")
+def expected(asked):
+    return plain(asked)
+
+
+@pytest.mark.parametrize("slices", [1, 7])
+def test_same_table_however_it_is_cut(spark, tables, asked, expected, slices):
+    table = sweep.run(asked, STRATEGIES, name="cut", slices=slices)
+    assert table.path == tables / "cut.parquet"
+    assert digest(read(table)) == digest(expected)
+    assert expected.num_rows > 200
+
+
+def test_order_of_the_question_changes_nothing_but_the_numbers(spark, tables, asked, expected):
+    table = read(sweep.run(asked[::-1], STRATEGIES[::-1]))
+    number = table.column("scenario").to_numpy()
+    renumbered = table.set_column(0, SCHEMA.field(0), pa.array(len(asked) - 1 - number))
+    assert digest(ordered(renumbered)) == digest(expected)
+
+
+PLAY = """
+from test_sweep import *
+jobs = list(enumerate(scenarios()))
+batches = [batch for _, batch in slices.simulate(jobs, STRATEGIES, limit=60.0)]
+print(digest(ordered(pa.Table.from_batches(batches))))
+"""
+
+
+@pytest.mark.parametrize("seed", ["1", "2"])
+def test_hash_seed_changes_nothing(expected, seed):
+    answer = subprocess.run(
+        [sys.executable, "-c", PLAY],
+        env={**os.environ, "PYTHONHASHSEED": seed},
+        cwd=os.path.dirname(__file__),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert answer.stdout.strip() == digest(expected)
+
+
+# ---- nothing lost silently ---------------------------------------------------------------------
+
+
+def test_a_failing_simulation_becomes_an_error_record(spark, tables, asked, capsys):
+    table = sweep.run(asked, STRATEGIES)
+    failures = table.failures
+    assert failures["scenario"].tolist() == [len(asked) - 1] * 2
+    assert failures["strategy"].tolist() == STRATEGIES
+    assert failures["error"].str.startswith("ValueError: the last member cannot leave").all()
+    assert failures[["members", "event"]].values.tolist() == [[1, "FULL"]] * 2
+    said = capsys.readouterr().err
+    assert "sweep: 2 simulations failed" in said and "the last member cannot leave" in said
+    assert f"sweep: {len(asked)}/{len(asked)} scenarios, 100%" in said
+
+
+def test_a_simulation_that_runs_out_of_time_becomes_an_error_record(spark, tables):
+    large = Scenario(members=1000, topics=1000, partitions=1_000_000)
+    table = sweep.run([Scenario(), large], STRATEGIES, limit=0.02)
+    assert table.failures[["scenario", "strategy", "step"]].values.tolist() == [
+        [1, strategy, 0] for strategy in STRATEGIES
+    ]
+    assert set(table.failures["error"]) == {"TimeLimit: no answer in 0.02 s of processor time"}
+    rest = read(table).filter(pa.compute.field("scenario") == 0)
+    assert digest(rest.combine_chunks()) == digest(plain([Scenario()]))
+
+
+def test_only_the_strategy_that_takes_its_process_down_is_lost(monkeypatch):
+    def records(scenario, strategies):
+        for name in strategies:
+            if (scenario.seed, name) == (3, "b"):
+                os.kill(os.getpid(), 9)
+            if (scenario.seed, name) == (5, "a"):
+                while True:
+                    pass
+            start = scenario_values(scenario)
+            yield (*start, name, 0, "FULL", None, *[None] * len(SCHEMA.names[15:]))
+
+    monkeypatch.setattr(slices.rebalances, "records", records)
+    jobs = [(seed, Scenario(seed=seed)) for seed in range(8)]
+    batches = [batch for _, batch in slices.simulate(jobs, ["a", "b"], limit=0.05)]
+    frame = pa.Table.from_batches(batches).to_pandas().set_index(["scenario", "strategy"])
+    assert sorted(frame.index) == [(seed, name) for seed in range(8) for name in "ab"]
+    errors = frame["error"].dropna().to_dict()
+    assert errors == {
+        (3, "b"): "ProcessDied: its process ended with signal SIGKILL",
+        (5, "a"): "TimeLimit: no answer in 0.05 s of processor time",
+    }
+
+
+def test_a_table_appears_whole_or_not_at_all(spark, tables, monkeypatch):
+    first = sweep.run([Scenario()], STRATEGIES, name="kept")
+    before = digest(read(first))
+
+    def fails(*arguments):
+        sweep_write(*arguments)
+        raise OSError("disk full")
+
+    sweep_write = driver.write
+    monkeypatch.setattr(driver, "write", fails)
+    with pytest.raises(OSError, match="disk full"):
+        sweep.run([Scenario(seed=1)], STRATEGIES, name="kept")
+    assert [path.name for path in tables.iterdir()] == ["kept.parquet"]
+    assert digest(read(first)) == before
+
+
+# ---- what comes back ---------------------------------------------------------------------------
+
+
+def test_summary_is_what_pandas_says(spark, tables, asked, expected):
+    table = sweep.run(asked, STRATEGIES)
+    summary = table.summary(["strategy", "topics"], ["gini", "count_gap"], where="step > 0")
+    frame = expected.to_pandas()
+    good = frame[(frame["step"] > 0) & frame["error"].isna()]
+    groups = good.groupby(["strategy", "topics"])
+    assert summary["runs"].tolist() == groups.size().tolist()
+    for measure in ("gini", "count_gap"):
+        for column, values in [
+            (measure, groups[measure].mean()),
+            (f"{measure}_low", groups[measure].quantile(0.05)),
+            (f"{measure}_median", groups[measure].median()),
+            (f"{measure}_high", groups[measure].quantile(0.95)),
+        ]:
+            np.testing.assert_allclose(summary[column], values, rtol=1e-12)
+    means = table.means(["strategy", "topics"], ["gini", "count_gap"], where="step > 0")
+    columns = ["strategy", "topics", "gini", "count_gap", "runs", "failed"]
+    pd.testing.assert_frame_equal(means, summary[columns])
+
+
+def test_summary_counts_failures_and_adds_histories_up(spark, tables, asked, expected):
+    table = sweep.run(asked, STRATEGIES)
+    summary = table.summary(["strategy"], ["received"], whole_histories=True)
+    assert summary["failed"].tolist() == [1, 1]
+    frame = expected.to_pandas()
+    totals = frame[frame["error"].isna()].groupby(["strategy", "scenario"])["received"].sum()
+    np.testing.assert_allclose(summary["received"], totals.groupby("strategy").mean())
+    with pytest.raises(UnknownName, match="did you mean 'count_gap'"):
+        table.summary(["strategy"], ["countgap"])
+
+
+def test_frame_gives_the_rows_asked_for(spark, tables, asked, expected):
+    table = sweep.run(asked, STRATEGIES)
+    frame = table.frame(["seed", "largest"], where="strategy = 'roundrobin' and step = 0")
+    rows = expected.to_pandas()
+    rows = rows[(rows["strategy"] == "roundrobin") & (rows["step"] == 0)]
+    pd.testing.assert_frame_equal(
+        frame, rows[["seed", "largest"]].reset_index(drop=True), check_dtype=False
+    )
+
+
+def test_nothing_is_left_in_the_working_directory(spark, tables, monkeypatch):
+    here = set(os.listdir())
+    sweep.run([Scenario()], STRATEGIES)
+    assert set(os.listdir()) == here
+    assert str(project() / "outputs") in spark.conf.get("spark.sql.warehouse.dir")
+
+
+@pytest.mark.parametrize("folder", ["q?", "[x]", "{a,b} 分区 #%20:1"])
+def test_a_table_is_read_from_its_own_folder(spark, tmp_path, folder, monkeypatch):
+    """Spark reads a path as a pattern: ``q?`` would be ``q1`` too."""
+    for place, seeds in [("q1", 2), ("x", 2), ("a", 2), (folder, 1)]:
+        (tmp_path / place).mkdir()
+        monkeypatch.setenv("ASSIGNLAB_RUN_FOLDER", str(tmp_path / place))
+        table = sweep.run(sweep.grid(seed=range(seeds), events=("FULL",)), ["range@2.0"], name="t")
+    assert len(table.frame()) == 1

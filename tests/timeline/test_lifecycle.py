@@ -1,0 +1,163 @@
+"""What notebooks read off simulated histories: stories, states, errors, delivery under crashes."""
+
+import pandas as pd
+import pytest
+
+from assignlab import timeline
+from assignlab.timeline import measure
+from assignlab.timeline.trials import delivery, lifecycle
+
+SETTINGS = {
+    "commit": "after",
+    "commit_interval_ms": 4_000,
+    "auto_offset_reset": "earliest",
+    "session_timeout_ms": 10_000,
+}
+PLAIN = timeline.Config(session_timeout_ms=10_000)
+
+
+def told(strategy="range", **settings):
+    story = lifecycle.stale_commit(20_000, 200, rate=20.0)
+    return timeline.run(story, timeline.Config(**SETTINGS, **settings), strategy, seed=1)
+
+
+# ---- the stale commit --------------------------------------------------------------------------
+
+
+def test_a_refused_commit_leaves_the_offset_where_it_was():
+    history = told()
+    steps = lifecycle.steps(history, 19_000)
+    [late] = steps[steps["what"].str.startswith("a commits")].itertuples()
+    assert late.what.endswith("UNKNOWN_MEMBER_ID")
+    assert late.generation == 1 < steps["generation"].max()
+    assert measure.set_back(history) == 0
+
+
+@pytest.mark.parametrize("strategy, fencing", [("range", False), ("scala-range", True)])
+def test_where_nobody_checks_the_offset_goes_back_and_is_read_from_there(strategy, fencing):
+    history = told(strategy, fencing=fencing)
+    steps = lifecycle.steps(history, 19_000)
+    late = steps[steps["what"].str.startswith("a commits")].iloc[0]
+    assert late["what"].endswith("goes back")
+    assert late["committed_before"] - late["committed_after"] == measure.set_back(history) > 0
+    read = measure.readings(history)
+    next_owner = read[read["from_s"] > late["time_s"]].iloc[0]
+    assert next_owner["from_offset"] == late["committed_after"]
+    assert next_owner["again"] > 0
+    assert read["again"].sum() <= timeline.totals(history)["repeated"]
+
+
+# ---- states and owners -------------------------------------------------------------------------
+
+
+def test_states_follow_one_another_without_gaps():
+    history = timeline.run(lifecycle.life(3_000), PLAIN, seed=1)
+    states = measure.states(history)
+    assert states["state"].iloc[0] == states["state"].iloc[-1] == "Empty"
+    assert (states["from_s"].iloc[1:].to_numpy() == states["to_s"].iloc[:-1].to_numpy()).all()
+    follows = set(zip(states["state"], states["state"].iloc[1:], strict=False))
+    assert follows == {
+        ("Empty", "PreparingRebalance"), ("PreparingRebalance", "CompletingRebalance"),
+        ("CompletingRebalance", "Stable"), ("Stable", "PreparingRebalance"), ("Stable", "Dead"),
+        ("Dead", "Stable"), ("PreparingRebalance", "Empty"),
+    }  # fmt: skip
+    first = states[states["state"] == "PreparingRebalance"].iloc[0]
+    assert 3 <= first["to_s"] - first["from_s"] <= 6.01  # the initial delay, and once more for b
+
+
+def test_a_second_owner_is_noticed():
+    history = timeline.run(lifecycle.life(3_000), PLAIN, seed=1)
+    assert lifecycle.owned_twice(history) == 0
+    partitions, member, since, until, generation = history.owned[0]
+    history.owned.append((partitions[:1], 1 - member, since[:1] + 1, until + 1, generation[:1]))
+    assert lifecycle.owned_twice(history) > 0
+
+
+def test_the_strategy_that_most_want_first_is_chosen_and_a_leader_is_replaced():
+    lists = [["range", "roundrobin"], ["roundrobin", "range"], ["roundrobin", "range"]]
+    decided = lifecycle.decisions(timeline.run(lifecycle.voting(lists), seed=1))
+    assert decided["strategy"].tolist() == ["roundrobin", "roundrobin"]
+    assert decided["by"].iloc[0] == "c0" and decided["by"].iloc[1] in ("c1", "c2")
+    mine = lifecycle.decisions(timeline.run(lifecycle.voting([["range"]] * 3), seed=1))
+    assert set(mine["strategy"]) == {"range"}
+
+
+# ---- errors ------------------------------------------------------------------------------------
+
+
+def test_every_mishap_ends_in_an_error_and_no_two_errors_are_mixed_up():
+    table = lifecycle.reactions(lifecycle.mishaps(), timeline.run)
+    assert set(table["situation"]) == {case.what for case in lifecycle.mishaps()}
+    assert set(lifecycle.ERRORS) == set(table["error"])
+    over = table[table["generation"] == "over"]
+    assert set(over["error"]) == {
+        "FENCED_INSTANCE_ID", "UNRELEASED_INSTANCE_ID", "INCONSISTENT_GROUP_PROTOCOL"
+    }  # fmt: skip
+    assert over["back_s"].isna().all()
+    assert (table[table["lost"] > 0]["generation"] == "reset").all()
+
+
+# ---- offsets and polls -------------------------------------------------------------------------
+
+
+def test_poll_returns_on_enough_data_or_on_its_timeout():
+    table = lifecycle.polling([20.0], [1, 4, 1000], timeline.run).set_index("fetch_min_records")
+    assert table.loc[1, "polls_per_s"] == pytest.approx(20, rel=0.02)
+    assert table.loc[4, "records_per_poll"] == pytest.approx(4, rel=0.1)
+    assert table.loc[1000, "polls_per_s"] == pytest.approx(2, rel=0.1)
+
+
+def test_what_an_eager_member_gets_back_is_read_again_too():
+    table = lifecycle.commits_before_rebalance(
+        ["range", "sticky", "cooperative-sticky"], 5_000, range(2), timeline.run, rate=20.0
+    )
+    mean = table.groupby(["strategy", "way"])["repeated"].mean()
+    alone = mean.xs("own commits, no listener", level="way")
+    assert alone["range"] == alone["sticky"] > alone["cooperative-sticky"] > 0
+    assert (mean.xs("own commits, listener commits", level="way") == 0).all()
+
+
+# ---- delivery ----------------------------------------------------------------------------------
+
+
+def test_trials_of_one_seed_have_the_same_crashes():
+    one, other = (
+        delivery.scenario(trial)
+        for trial in delivery.grid(["range", "server-uniform"], ["auto commit"], [5], [3], [7])
+    )
+    assert one == other
+    kinds = [action.kind for action in one.actions]
+    assert kinds.count("crash") == kinds.count("return") > 3
+    calm = delivery.grid(["range"], ["auto commit"], [5], [0], [7])[0]
+    assert delivery.scenario(calm).actions == []
+
+
+@pytest.mark.parametrize("way", delivery.WAYS)
+def test_every_way_of_committing_keeps_its_promise(way):
+    trials = delivery.grid(["range", "cooperative-sticky"], [way], [3], [6], range(3), minutes=3.0)
+    frame = pd.DataFrame([vars(trial) | delivery.play(trial) for trial in trials])
+    assert delivery.promises(frame)["kept"].all()
+    why = delivery.reasons(frame).groupby("what")["records"].sum()
+    assert why.get("repeated", 0) == frame["repeated"].sum()
+    assert why.get("lost", 0) == frame["lost"].sum()
+    broken = frame.assign(repeated=1, lost=1)
+    assert not delivery.promises(broken)["kept"].any()
+
+
+def test_a_transaction_counts_while_the_group_prepares_a_rebalance():
+    [trial] = delivery.grid(["cooperative-sticky"], ["transaction"], [5], [0], [1])
+    scenario = timeline.Scenario(
+        topics=[timeline.Topic("t", 2, rate=50)],
+        members=[timeline.Member("a", processing_ms=5.0), timeline.Member("b", processing_ms=5.0)],
+        actions=[timeline.stall(22_000, "b", 8_000), timeline.join(22_000, timeline.Member("c"))],
+        duration_ms=60_000,
+    )
+    history = timeline.run(scenario, delivery.config(trial), trial.strategy, trial.seed)
+    log = history.events_frame()
+    mine = log[(log["kind"] == "commit refused") & (log["member"] == "a")]
+    assert not (mine["detail"] == "REBALANCE_IN_PROGRESS").any()
+    after = timeline.run(
+        scenario, timeline.Config(commit="after", fetch_min_records=40), trial.strategy, trial.seed
+    ).events_frame()
+    refused = after[(after["kind"] == "commit refused") & (after["member"] == "a")]
+    assert set(refused["detail"]) == {"REBALANCE_IN_PROGRESS"}

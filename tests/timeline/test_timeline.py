@@ -1,0 +1,776 @@
+"""A group in simulated time: triggers, errors, and what has to hold in every history."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assignlab import timeline
+from assignlab.errors import UnknownName
+from assignlab.timeline import Config, Member, Scenario, TimelineError, Topic, measure
+from assignlab.timeline.simulation import Simulation
+
+EAGER, COOPERATIVE, SERVER = "sticky", "cooperative-sticky", "server-uniform"
+PROTOCOLS = (EAGER, COOPERATIVE, SERVER)
+INDEPENDENT = ("scala-range", "metaq-default")
+KAFKA = ("range", "roundrobin", "sticky", "cooperative-sticky", "server-uniform", "server-range")
+
+
+def play(actions, strategy=EAGER, members="ab", topics=None, seed=1, until=150_000, **fields):
+    """A small group of members called after letters, and what it went through."""
+    if isinstance(members, str):
+        members = [Member(name) for name in members]
+    config = Config(auto_offset_reset="earliest", **fields)
+    topics = topics or [Topic("t", 6, rate=10)]
+    scenario = Scenario(topics, members, actions, duration_ms=until, watch=[("t", 0)])
+    return timeline.run(scenario, config, strategy, seed)
+
+
+def told(history, kind, after=0):
+    """Details of the events of a kind."""
+    return [e.detail for e in history.events if e.kind == kind and e.time_ms >= after]
+
+
+def rounds(history, after=0):
+    """When generations began."""
+    return [e.time_ms for e in history.events if e.kind == "generation" and e.time_ms >= after]
+
+
+def owners_at_end(history):
+    """Partitions by member at the end of a history."""
+    table = history.ownership()
+    last = table[table["to_ms"] == history.scenario.duration_ms]
+    return {
+        member: sorted(zip(rows["topic"], rows["partition"], strict=True))
+        for member, rows in last.groupby("member")
+    }
+
+
+# ---- triggers ----------------------------------------------------------------------------------
+
+
+def test_a_new_group_waits_and_waits_again_while_members_come():
+    alone = rounds(play([], members="a"))
+    assert alone == [3005]
+    assert rounds(play([], members="ab")) == [6005]
+    config = {"group_initial_rebalance_delay_ms": 0}
+    assert rounds(play([], members="a", **config)) == [5]
+
+
+@pytest.mark.parametrize("strategy", PROTOCOLS)
+def test_join(strategy):
+    history = play([timeline.join(50_000, Member("c"))], strategy)
+    assert len(owners_at_end(history)["c"]) == 2
+    expected = {EAGER: 1, COOPERATIVE: 2, SERVER: 1}
+    assert len(rounds(history, after=50_000)) == expected[strategy]
+
+
+@pytest.mark.parametrize("strategy", PROTOCOLS)
+def test_leave_is_noticed_at_once_and_a_crash_when_the_session_is_over(strategy):
+    left = play([timeline.leave(50_000, "b")], strategy)
+    assert told(left, "removed") == ["left"]
+    assert 50_000 < rounds(left, after=50_000)[0] < 56_000
+    crashed = play([timeline.crash(50_000, "b")], strategy)
+    assert told(crashed, "removed") == ["session expired"]
+    [removed] = [e.time_ms for e in crashed.events if e.kind == "removed"]
+    beat = 5_000 if strategy == SERVER else 3_000
+    assert 95_000 - beat <= removed <= 95_000
+    assert owners_at_end(left) == owners_at_end(crashed)
+    assert measure.unowned_ms(crashed, 50_000, 150_000) > measure.unowned_ms(left, 50_000, 150_000)
+
+
+@pytest.mark.parametrize("strategy", PROTOCOLS)
+def test_slow_processing_leaves_the_group_and_comes_back(strategy):
+    history = play([timeline.stall(50_000, "b", 30_000)], strategy, max_poll_interval_ms=10_000)
+    [exceeded] = [e.time_ms for e in history.events if e.kind == "poll interval exceeded"]
+    assert 59_000 < exceeded <= 60_000
+    assert told(history, "lost") == ["max.poll.interval.ms exceeded"]
+    assert len(owners_at_end(history)["b"]) == 3
+
+
+@pytest.mark.parametrize("strategy", PROTOCOLS)
+def test_a_static_member_that_is_back_in_time_costs_no_rebalance(strategy):
+    members = [Member(name, instance=name) for name in "ab"]
+    back = play([timeline.restart(50_000, "b", down_ms=20_000)], strategy, members)
+    assert rounds(back, after=50_000) == []
+    late = play([timeline.restart(50_000, "b", down_ms=60_000)], strategy, members)
+    assert len(rounds(late, after=50_000)) >= 2
+    assert told(late, "removed") == ["session expired"]
+    before = [e.partitions for e in back.events if e.kind == "assigned" and e.time_ms < 50_000]
+    assert owners_at_end(back).keys() == {"a", "b"}
+    assert sorted(np.concatenate(before).tolist()) == list(range(6)) or strategy == SERVER
+
+
+@pytest.mark.parametrize("strategy", (EAGER, COOPERATIVE))
+def test_a_topic_that_a_pattern_matches_is_found_with_the_metadata(strategy):
+    members = [Member(name, pattern="t.*") for name in "ab"]
+    history = play(
+        [timeline.create_topic(50_000, Topic("t2", 4, rate=10)),
+         timeline.create_topic(50_000, Topic("other", 4))],
+        strategy, members, metadata_max_age_ms=20_000,
+    )  # fmt: skip
+    assert "subscription has changed" in told(history, "rejoin", after=50_000)
+    assert rounds(history, after=50_000)[0] <= 75_000
+    topics = {topic for owned in owners_at_end(history).values() for topic, _ in owned}
+    assert topics == {"t", "t2"}
+
+
+def test_the_coordinator_looks_at_patterns_at_most_every_ten_seconds():
+    members = [Member(name, pattern="t.*") for name in "ab"]
+    history = play([timeline.create_topic(50_000, Topic("t2", 4))], SERVER, members)
+    assert told(history, "group epoch", after=50_000) == ["subscribed topics changed"]
+    assert sum(map(len, owners_at_end(history).values())) == 10
+    again = play(
+        [timeline.create_topic(50_000, Topic("t2", 4)),
+         timeline.create_topic(52_000, Topic("t3", 1))],
+        SERVER, members,
+    )  # fmt: skip
+    first, second = [e.time_ms for e in again.events if e.kind == "group epoch"][-2:]
+    assert second - first >= 10_000
+
+
+@pytest.mark.parametrize("at", (12_000, 14_999, 18_000))
+def test_a_target_that_changes_while_the_last_one_is_taken_up(at):
+    """What came while a member was busy with the target before is taken up, too."""
+    members = [Member("a"), Member("b"), Member("c", pattern="t.*")]
+    actions = [
+        timeline.leave(10_001, "b"),
+        timeline.stall(10_001, "c", 9_998),
+        timeline.create_topic(at, Topic("t2", 2)),
+    ]
+    history = play(actions, "server-range", members, latency_ms=0)
+    assert sum(map(len, owners_at_end(history).values())) == 8
+
+
+def test_a_topic_that_is_named_before_it_exists():
+    members = [Member("a", topics=["t", "late"])]
+    actions = [timeline.create_topic(50_000, Topic("late", 2))]
+    for strategy in PROTOCOLS:
+        history = play(actions, strategy, members)
+        assert len(owners_at_end(history)["a"]) == 8
+
+
+@pytest.mark.parametrize("strategy", PROTOCOLS + INDEPENDENT)
+def test_added_partitions(strategy):
+    history = play([timeline.add_partitions(50_000, "t", 9)], strategy, metadata_max_age_ms=20_000)
+    assert sum(map(len, owners_at_end(history).values())) == 9
+    if strategy in (EAGER, COOPERATIVE):
+        assert told(history, "rejoin", after=50_000)[0] == "cached metadata has changed"
+        leader = told(history, "generation")[-1].split()[-1]
+        [first] = [e for e in history.events if e.detail == "cached metadata has changed"]
+        assert history.members[first.member] == leader
+
+
+@pytest.mark.parametrize("strategy", PROTOCOLS)
+def test_a_changed_subscription(strategy):
+    topics = [Topic("t", 4, rate=10), Topic("u", 4, rate=10)]
+    history = play([timeline.subscribe(50_000, "b", ["u"])], strategy, topics=topics)
+    owned = owners_at_end(history)
+    assert {topic for topic, _ in owned["b"]} == {"u"}
+    assert sum(map(len, owned.values())) == 8
+    assert rounds(history, after=50_000)
+
+
+@pytest.mark.parametrize("strategy", PROTOCOLS)
+def test_a_coordinator_that_moves_costs_no_rebalance(strategy):
+    history = play([timeline.coordinator_moves(50_000)], strategy, commit="after")
+    assert rounds(history, after=50_000) == []
+    assert timeline.totals(history)["repeated"] == 0
+
+
+def test_a_coordinator_that_moves_within_a_rebalance():
+    for after in range(0, 9_000, 700):
+        moves = timeline.coordinator_moves(50_000 + after)
+        history = play([timeline.join(50_000, Member("c")), moves])
+        assert {name: len(owned) for name, owned in owners_at_end(history).items()} == {
+            "a": 2, "b": 2, "c": 2,
+        }  # fmt: skip
+
+
+# ---- who decides -------------------------------------------------------------------------------
+
+
+def test_the_protocol_that_most_members_want_among_those_that_all_support():
+    def chosen(*lists):
+        members = [Member(f"m{i}", strategies=names) for i, names in enumerate(lists)]
+        return told(play([], members=members, until=20_000), "generation")[-1].split(",")[0]
+
+    assert chosen(["range", "sticky"], ["sticky", "range"], ["sticky", "range"]) == "sticky"
+    assert chosen(["range", "sticky"], ["sticky"]) == "sticky"
+    assert chosen(["range", "roundrobin"], ["roundrobin", "sticky", "range"], ["range"]) == "range"
+
+
+def test_a_member_without_a_common_protocol_is_refused():
+    late = Member("b", start_ms=9_000, strategies=["sticky"])
+    members = [Member("a", strategies=["range"]), late]
+    history = play([], members=members, until=30_000)
+    assert told(history, "fatal") == ["INCONSISTENT_GROUP_PROTOCOL"]
+    assert owners_at_end(history).keys() == {"a"}
+
+
+def test_the_leader_is_the_first_and_then_another_member():
+    history = play([timeline.leave(50_000, "a")], members="abc")
+    leaders = [text.split()[-1] for text in told(history, "generation")]
+    assert leaders[0] == "a"
+    assert leaders[-1] in ("b", "c")
+
+
+def test_cooperative_members_give_up_the_difference_and_eager_ones_everything():
+    revoked = {}
+    for strategy in PROTOCOLS:
+        history = play([timeline.join(50_000, Member("c"))], strategy)
+        revoked[strategy] = sum(
+            e.partitions.size for e in history.events if e.kind == "revoked" and e.time_ms > 50_000
+        )
+    assert revoked == {EAGER: 6, COOPERATIVE: 2, SERVER: 2}
+
+
+def test_states_of_the_group():
+    states = told(play([timeline.leave(50_000, "a")], members="a"), "state")
+    assert states == [
+        "PreparingRebalance", "CompletingRebalance", "Stable", "PreparingRebalance", "Empty",
+    ]  # fmt: skip
+
+
+def test_every_consumer_for_itself_claims_again_until_the_others_let_go():
+    history = play([timeline.join(50_000, Member("c"))], "scala-range")
+    assert told(history, "error", after=50_000) == ["partitions are still owned by others"]
+    tries = told(history, "rejoin", after=50_000)
+    assert tries[0] == "try 1" and "try 2" in tries
+    revoked = [e for e in history.events if e.kind == "revoked" and e.time_ms >= 50_000]
+    assert sum(e.partitions.size for e in revoked) >= 6
+
+
+def test_one_try_is_not_enough_where_others_have_not_let_go():
+    history = play([timeline.join(50_000, Member("c"))], "scala-range", rebalance_max_retries=1)
+    assert told(history, "fatal") == ["ConsumerRebalanceFailedException"]
+
+
+def test_metaq_leaves_topics_alone_that_did_not_change():
+    members = [Member("a", topics=["t", "u"]), Member("b", topics=["t"])]
+    topics = [Topic("t", 4, rate=10), Topic("u", 4, rate=10)]
+    history = play([timeline.leave(50_000, "b")], "metaq-default", members, topics)
+    kept = history.ownership().query("member == 'a' and topic == 'u'")
+    assert (kept["to_ms"] == 150_000).all() and (kept["from_ms"] < 50_000).all()
+    zookeeper = play([timeline.leave(50_000, "b")], "scala-range", members, topics)
+    again = zookeeper.ownership().query("member == 'a' and topic == 'u' and from_ms > 50_000")
+    assert len(again) == 4
+
+
+# ---- generations: every error and what a client does -------------------------------------------
+
+
+def stale_commit(fencing, strategy="range"):
+    """Seed 001: kicked out, it commits late."""
+    scenario = Scenario(
+        [Topic("t", 2, rate=10)], [Member("slow"), Member("quick")],
+        [timeline.freeze(20_000, "slow", 60_000), timeline.crash(81_000, "quick")],
+        duration_ms=180_000, watch=[("t", 0), ("t", 1)],
+    )  # fmt: skip
+    config = Config(auto_offset_reset="earliest", fencing=fencing)
+    return timeline.run(scenario, config, strategy, seed=1)
+
+
+def committed_only_grows(history):
+    """What fencing protects: no owner's commit is undone."""
+    frame = timeline.watched_frame(history)
+    return all((np.diff(rows["committed"]) >= 0).all() for _, rows in frame.groupby("partition"))
+
+
+@pytest.mark.parametrize("strategy", ("range", "cooperative-sticky", "server-uniform"))
+def test_a_stale_commit_is_refused_and_changes_nothing(strategy):
+    history = stale_commit(True, strategy)
+    at = [e for e in history.events if e.kind == "commit refused"]
+    assert [e.detail for e in at] == ["UNKNOWN_MEMBER_ID"]
+    assert "lost" in [e.kind for e in history.events if e.time_ms >= at[0].time_ms]
+    assert sum(map(len, owners_at_end(history).values())) == 2
+    assert committed_only_grows(history)
+
+
+def test_without_fencing_the_stale_commit_sets_the_offset_back():
+    assert committed_only_grows(stale_commit(True))
+    assert not committed_only_grows(stale_commit(False))
+    fenced, open_ = timeline.repeats(stale_commit(True)), timeline.repeats(stale_commit(False))
+    assert "offset set back by slow" not in set(fenced["reason"])
+    assert open_.iloc[0].tolist()[0] == "offset set back by slow"
+    assert open_["records"].sum() > fenced["records"].sum() + 500
+
+
+@pytest.mark.parametrize("strategy", ("range", "cooperative-sticky", "server-uniform"))
+def test_what_fencing_protects_breaks_without_it(strategy):
+    """The planted fault: the promise of exactly once needs the group's check of its offsets."""
+
+    def repeated(fencing):
+        scenario = Scenario(
+            [Topic("t", 2, rate=2)], [Member("slow", processing_ms=450), Member("quick")],
+            [timeline.freeze(20_200, "slow", 60_000)], duration_ms=150_000,
+        )  # fmt: skip
+        config = Config(auto_offset_reset="earliest", fencing=fencing, commit="transaction")
+        return timeline.totals(timeline.run(scenario, config, strategy, seed=1))["repeated"]
+
+    assert repeated(True) == 0
+    assert repeated(False) > 0
+
+
+def test_a_second_process_fences_the_first_with_its_instance_id():
+    members = [Member("a", instance="same"), Member("b")]
+    twin = Member("twin", instance="same")
+    history = play([timeline.join(50_000, twin)], "range", members)
+    assert told(history, "fatal") == ["FENCED_INSTANCE_ID"]
+    assert [history.members[e.member] for e in history.events if e.kind == "fatal"] == ["a"]
+    server = play([timeline.join(50_000, twin)], SERVER, members)
+    assert told(server, "fatal") == ["UNRELEASED_INSTANCE_ID"]
+    assert [server.members[e.member] for e in server.events if e.kind == "fatal"] == ["twin"]
+
+
+def test_commits_of_a_cooperative_member_fail_while_the_group_waits():
+    history = play(
+        [timeline.stall(50_000, "b", 40_000), timeline.join(50_000, Member("c"))], COOPERATIVE
+    )
+    assert "REBALANCE_IN_PROGRESS" in told(history, "commit refused")
+    assert not told(history, "lost")
+
+
+@pytest.fixture
+def group():
+    """A classic group of two in its first generation, and its coordinator."""
+    scenario = Scenario([Topic("t", 4, rate=10)], [Member("a"), Member("b", instance="b")])
+    simulation = Simulation(scenario, Config(), timeline.strategies_named("range"), 0)
+    for member in scenario.members:
+        simulation.start(member)
+    simulation.clock.run(10_000)
+    return simulation
+
+
+def test_what_the_coordinator_answers(group):
+    coordinator = group.coordinator
+    a, b = group.world.running["a"], group.world.running["b"]
+    assert coordinator.heartbeat(a, a.member_id, a.generation) is None
+    assert coordinator.heartbeat(a, "nobody", a.generation) == "UNKNOWN_MEMBER_ID"
+    assert coordinator.heartbeat(a, a.member_id, a.generation - 1) == "ILLEGAL_GENERATION"
+    assert coordinator.heartbeat(b, "another", b.generation) == "FENCED_INSTANCE_ID"
+    assert coordinator.validate_commit(a, a.member_id, a.generation) is None
+    assert coordinator.validate_commit(a, a.member_id, a.generation + 1) == "ILLEGAL_GENERATION"
+    assert coordinator.validate_commit(b, "another", b.generation) == "FENCED_INSTANCE_ID"
+    coordinator.state = "CompletingRebalance"
+    assert coordinator.validate_commit(a, a.member_id, a.generation) == "REBALANCE_IN_PROGRESS"
+    coordinator.state = "PreparingRebalance"
+    assert coordinator.validate_commit(a, a.member_id, a.generation) is None
+    assert coordinator.heartbeat(a, a.member_id, a.generation) == "REBALANCE_IN_PROGRESS"
+
+
+@pytest.mark.parametrize("error", ("ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID"))
+def test_what_a_client_does_with_a_lost_generation(group, error):
+    a = group.world.running["a"]
+    member_id = a.member_id
+    a._heartbeat_failed(error, a.generation)
+    kept = a.member_id == member_id
+    assert kept == (error == "ILLEGAL_GENERATION")
+    assert a.held.size == 0 and a.generation == -1
+    assert told(group.history, "lost") == [error]
+
+
+def test_a_heartbeat_may_fail_while_the_client_asks_to_join():
+    """After the freeze metadata and heartbeat come due at once: the join is under way when the
+    heartbeat's answer takes the member id away. The client must ask again."""
+    history = timeline.run(
+        Scenario(
+            [Topic("t0", 1, rate=1), Topic("t1", 3, rate=10)],
+            [Member("a"), Member("b"), Member("c", pattern="t.*")],
+            [
+                timeline.create_topic(120_001, Topic("t9", 2, rate=5)),
+                timeline.freeze(130_002, "c", for_ms=19_999),
+            ],
+            duration_ms=300_000,
+        ),
+        Config(
+            session_timeout_ms=10_000, max_poll_interval_ms=20_000, max_poll_records=10,
+            metadata_max_age_ms=30_000, latency_ms=0, commit="after",
+        ),
+        EAGER,
+        seed=5,
+    )  # fmt: skip
+    assert told(history, "error", 140_000) == ["UNKNOWN_MEMBER_ID"] * 2
+    assert sum(map(len, owners_at_end(history).values())) == 6
+
+
+def test_epochs_of_the_consumer_protocol():
+    scenario = Scenario([Topic("t", 4, rate=10)], [Member("a"), Member("b", start_ms=7_000)])
+    simulation = Simulation(scenario, Config(), timeline.strategies_named(SERVER), 0)
+    for member in scenario.members:
+        simulation.clock.at(member.start_ms, simulation.start, member)
+    simulation.clock.run(30_000)
+    coordinator, a = simulation.coordinator, simulation.world.running["a"]
+    held = a.held
+    assert a.generation == 2 and coordinator.group_epoch == 2
+    assert coordinator._validate(a, a.member_id, 3, held) == "FENCED_MEMBER_EPOCH"
+    assert coordinator._validate(a, a.member_id, 1, np.arange(4)) == "FENCED_MEMBER_EPOCH"
+    assert coordinator._validate(a, a.member_id, 1, held) is None
+    assert coordinator._validate(a, "nobody", 2, held) == "UNKNOWN_MEMBER_ID"
+    assert coordinator.validate_commit(a.member_id, 3, held) == "STALE_MEMBER_EPOCH"
+    assert coordinator.validate_commit(a.member_id, 1, held) is None
+    assert coordinator.validate_commit(a.member_id, 1, np.arange(4)) == "STALE_MEMBER_EPOCH"
+    coordinator.config = timeline.defaults("4.2")
+    assert coordinator.validate_commit(a.member_id, 1, held) == "STALE_MEMBER_EPOCH"
+    a._fenced("FENCED_MEMBER_EPOCH")
+    assert a.held.size == 0 and a.generation == 0 and a.phase == "JOINING"
+
+
+def test_a_member_waits_for_partitions_that_are_not_released():
+    history = play([timeline.join(50_000, Member("c"))], SERVER)
+    states = [(history.members[e.member], e.detail) for e in history.events
+              if e.kind == "state" and e.time_ms >= 50_000]  # fmt: skip
+    assert ("c", "UNRELEASED_PARTITIONS") in states and ("c", "STABLE") in states
+    assert ("a", "UNREVOKED_PARTITIONS") in states
+
+
+# ---- offsets and delivery ----------------------------------------------------------------------
+
+
+def test_a_crash_repeats_loses_or_neither():
+    def after_a_crash(**fields):
+        # A stall builds up a batch of half a second, and the crash comes in its middle.
+        actions = [
+            timeline.stall(49_000, "a", 1_000),
+            timeline.crash(50_300, "a"),
+            timeline.back(52_000, "a"),
+        ]
+        member = Member("a", processing_ms=10)
+        return timeline.totals(play(actions, "range", [member], [Topic("t", 1, rate=50)], **fields))
+
+    for commit in ("auto", "after", "none"):
+        totals = after_a_crash(commit=commit)
+        assert totals["repeated"] > 0 and totals["lost"] == 0, commit
+    totals = after_a_crash(commit="before")
+    assert totals["repeated"] == 0 and totals["lost"] > 0
+    totals = after_a_crash(commit="transaction")
+    assert totals["repeated"] == 0 and totals["lost"] == 0 and totals["aborted"] > 0
+    totals = after_a_crash(commit="transaction", isolation_level="read_uncommitted")
+    assert totals["repeated"] == totals["aborted"] > 0
+
+
+def test_a_commit_before_the_rebalance_spares_repetitions():
+    actions = [timeline.join(50_000, Member("c"))]
+    without = timeline.totals(play(actions, "range", commit="none"))
+    listener = timeline.totals(play(actions, "range", commit="none", commit_on_revoke=True))
+    auto = timeline.totals(play(actions, "range", auto_commit_interval_ms=1_000_000))
+    assert without["repeated"] > 2_000
+    assert listener["repeated"] == auto["repeated"] == 0
+
+
+def test_added_partitions_are_skipped_up_to_their_discovery_with_latest():
+    scenario = Scenario(
+        [Topic("t", 1, rate=100)], [Member("a")], [timeline.add_partitions(50_000, "t", 2)], 150_000
+    )
+    config = Config(metadata_max_age_ms=30_000, auto_offset_reset="latest")
+    history = timeline.run(scenario, config, "range")
+    lost = timeline.losses(history)
+    assert lost["reason"].tolist() == ["auto.offset.reset=latest"]
+    found = rounds(history, after=50_000)[0]
+    by_partition = measure.lost_records(history).groupby("partition")["records"].sum()
+    assert by_partition[1] == pytest.approx((found - 50_000) / 10, abs=2)
+
+
+def test_poll_waits_for_enough_data_or_its_time():
+    quick = play([], members="a", topics=[Topic("t", 1, rate=2)])
+    patient = play([], members="a", topics=[Topic("t", 1, rate=2)], fetch_min_records=10,
+                   fetch_max_wait_ms=10_000)  # fmt: skip
+    hasty = play([], members="a", topics=[Topic("t", 1, rate=2)], fetch_min_records=10,
+                 fetch_max_wait_ms=2_000)  # fmt: skip
+    assert quick.polls > hasty.polls > patient.polls > 20
+    assert quick.polls == pytest.approx(2 * 147, abs=3)
+    assert patient.polls == pytest.approx(147 / 5, abs=2)
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 30), st.integers(0, 12)), max_size=12))
+@settings(max_examples=60, deadline=None)
+def test_laying_deliveries_over_each_other_counts_every_record(deliveries):
+    dense = np.array(sorted(p for p, _, _ in deliveries), dtype=np.int64)
+    ordered = sorted(deliveries, key=lambda d: d[0])
+    starts = np.array([low for _, low, _ in ordered], dtype=np.int64)
+    stops = starts + np.array([size for _, _, size in ordered], dtype=np.int64)
+    again, offsets, lows, highs = measure.lay(dense, starts, stops, 3)
+    counts = np.zeros((3, 50), dtype=np.int64)
+    for i, (p, low, size) in enumerate(ordered):
+        assert again[i] == (counts[p, low : low + size] > 0).sum()
+        counts[p, low : low + size] += 1
+    assert measure.exactly_once(dense, starts, stops) == (counts == 1).sum()
+    for p in range(3):
+        covered = np.zeros(50, dtype=bool)
+        for low, high in zip(lows[offsets[p] : offsets[p + 1]], highs[offsets[p] : offsets[p + 1]],
+                             strict=True):  # fmt: skip
+            assert not covered[low:high].any()
+            covered[low:high] = True
+        assert (covered == (counts[p] > 0)).all()
+
+
+# ---- whatever happens --------------------------------------------------------------------------
+
+NAMES = ("m0", "m1", "m2")
+MOMENTS = st.integers(8_000, 150_000)
+
+
+def someone(make, *values):
+    return st.builds(make, MOMENTS, st.sampled_from(NAMES), *values)
+
+
+ACTIONS = st.lists(
+    st.one_of(
+        someone(timeline.crash),
+        someone(timeline.leave),
+        someone(timeline.back),
+        someone(timeline.restart, st.integers(0, 60_000)),
+        someone(timeline.stall, st.integers(0, 80_000)),
+        someone(timeline.freeze, st.integers(0, 80_000)),
+        st.builds(timeline.coordinator_moves, MOMENTS),
+        st.builds(lambda at: timeline.add_partitions(at, "t1", 5), MOMENTS),
+    ),
+    max_size=6,
+)
+COMMITS = {"transaction": "exactly once", "before": "at most once"}
+
+
+@st.composite
+def histories(draw):
+    """A scenario, a configuration and a strategy."""
+    static = draw(st.booleans())
+    members = [
+        Member(
+            name, instance=f"i-{name}" if static else None, start_ms=draw(st.integers(0, 5_000)),
+            processing_ms=draw(st.sampled_from([0.0, 0.1, 1.0, 5.0])),
+            pattern=draw(st.sampled_from([None, "t.*"])),
+        )
+        for name in NAMES
+    ]  # fmt: skip
+    actions = draw(ACTIONS)
+    if draw(st.booleans()):
+        actions = [*actions, timeline.create_topic(draw(MOMENTS), Topic("t9", 2, rate=5))]
+    scenario = Scenario(
+        [Topic("t0", draw(st.integers(1, 5)), rate=draw(st.sampled_from([1, 10, 100]))),
+         Topic("t1", 3, rate=10)],
+        members, actions, duration_ms=800_000, watch=[("t0", 0), ("t1", 2)], sample_ms=5_000,
+    )  # fmt: skip
+    strategy = draw(st.sampled_from(KAFKA + INDEPENDENT))
+    commits = ["auto", "after", "none"]
+    if strategy not in INDEPENDENT:
+        commits += ["before", "transaction"]
+    config = Config(
+        commit=draw(st.sampled_from(commits)), commit_on_revoke=draw(st.booleans()),
+        max_poll_interval_ms=draw(st.sampled_from([20_000, 300_000])),
+        session_timeout_ms=draw(st.sampled_from([10_000, 45_000])),
+        max_poll_records=draw(st.sampled_from([10, 500])),
+        latency_ms=draw(st.sampled_from([0, 1, 20])), auto_offset_reset="earliest",
+        metadata_max_age_ms=30_000, start_spread_ms=draw(st.sampled_from([0, 3_000])),
+    )  # fmt: skip
+    return scenario, config, strategy
+
+
+@given(histories())
+@settings(max_examples=150, deadline=None)
+def test_what_holds_in_every_history(made):
+    scenario, config, strategy = made
+    history = timeline.run(scenario, config, strategy, seed=5)
+    no_partition_has_two_owners(history)
+    offsets_are_in_order(history)
+    guarantees_hold(history)
+    if strategy not in INDEPENDENT and not any(m.instance for m in scenario.members):
+        the_group_has_settled(history)
+
+
+def no_partition_has_two_owners(history):
+    dense, _, since, until, _ = history.owned_arrays()
+    order = np.lexsort((since, dense))
+    dense, since, until = dense[order], since[order], until[order]
+    overlap = (dense[1:] == dense[:-1]) & (since[1:] < until[:-1])
+    assert not overlap.any()
+    assert (since <= until).all()
+
+
+def offsets_are_in_order(history):
+    for _, _, committed, position, high_watermark, end, _ in history.watched:
+        assert committed <= position <= high_watermark <= end
+
+
+def guarantees_hold(history):
+    totals = timeline.totals(history)
+    assert min(totals.values()) >= 0
+    guarantee = COMMITS.get(history.config.commit, "at least once")
+    if guarantee != "at most once":
+        assert totals["lost"] == 0
+    if guarantee != "at least once":
+        assert totals["repeated"] == 0
+    assert totals["once"] + totals["repeated"] >= totals["distinct"]
+    assert timeline.repeats(history)["records"].sum() == totals["repeated"]
+    assert timeline.losses(history)["records"].sum() == totals["lost"]
+
+
+def the_group_has_settled(history):
+    """Long after the last action every partition has an owner, if anybody is left."""
+    running = set()
+    for event in history.events:
+        name = history.members[event.member] if event.member >= 0 else ""
+        if event.kind == "started":
+            running.add(name)
+        elif event.kind in ("closed", "crashed", "fatal"):
+            running.discard(name)
+    if running:
+        created = {topic for topic, _ in history.scenario.watch} | {
+            action["topic"].name for action in history.scenario.actions
+            if action.kind == "create_topic" and any(
+                m.pattern for m in history.scenario.members if m.name in running)
+        }  # fmt: skip
+        counts = dict(zip(history.cluster.names, history.cluster.partitions.tolist(), strict=True))
+        owned = owners_at_end(history)
+        assert sum(map(len, owned.values())) == sum(counts[topic] for topic in created)
+        assert set(owned) <= running
+
+
+@given(histories(), st.sampled_from([700, 5_000, 90_000]))
+@settings(max_examples=40, deadline=None)
+def test_looking_at_a_history_does_not_change_it(made, sample_ms):
+    """The poll loop is played when somebody looks; how often must not matter."""
+    scenario, config, strategy = made
+    fields = {name: getattr(scenario, name) for name in scenario.__dataclass_fields__}
+    seen = [
+        timeline.run(Scenario(**fields | {"sample_ms": ms}), config, strategy, seed=2)
+        for ms in (sample_ms, 11_000)
+    ]
+    logs = [
+        [(e.time_ms, e.kind, e.member, e.generation, e.partitions.tolist(), e.detail)
+         for e in history.events if e.kind != "commit refused"]
+        for history in seen
+    ]  # fmt: skip
+    assert logs[0] == logs[1]
+    lag = ("lag_most", "lag_end")
+    one, other = ({k: v for k, v in timeline.totals(h).items() if k not in lag} for h in seen)
+    one.pop("refused"), other.pop("refused")
+    assert one == other
+
+
+STORY = """
+from assignlab import timeline as t
+names = ["a", "b", "c"]
+s = t.Scenario([t.Topic("t", 9, rate=10), t.Topic("u", 4, rate=5)], [t.Member(n) for n in names],
+               [t.crash(20_000, "b"), t.back(90_000, "b"), t.stall(100_000, "a", 30_000),
+                *t.rolling_restart(150_000, names, 9_000)], 240_000)
+for strategy in ("sticky", "cooperative-sticky", "server-uniform", "scala-roundrobin"):
+    h = t.run(s, t.Config(max_poll_interval_ms=15_000), strategy, seed=3)
+    print(h.events_frame().to_csv(), t.totals(h))
+"""
+
+
+def test_one_seed_gives_one_log_whatever_pythons_own_hashes_are():
+    logs = {
+        subprocess.run(
+            [sys.executable, "-c", STORY], env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True, text=True, check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }  # fmt: skip
+    assert len(logs) == 1 and len(logs.pop()) > 10_000
+
+
+def test_a_seed_decides_on_ids_and_moments():
+    def starts(seed):
+        history = play([timeline.restart(50_000, "b")], seed=seed, start_spread_ms=3_000)
+        return [e.time_ms for e in history.events if e.kind == "started"]
+
+    assert starts(1) == starts(1) != starts(2)
+
+
+# ---- measures ----------------------------------------------------------------------------------
+
+
+def test_the_cost_of_each_event():
+    history = play([timeline.crash(30_000, "b"), timeline.back(100_000, "b")], "range")
+    costs = timeline.per_event(history)
+    assert costs["event"].tolist() == ["start", "crash", "return"]
+    crash = costs.iloc[1]
+    assert crash["unowned_s"] == pytest.approx(3 * 43, abs=10)
+    assert crash["rounds"] == 1 and crash["revoked"] == 3
+    assert crash["lag_built"] >= 3 * 10 * 40
+    assert 40_000 < crash["catch_up_ms"] < 50_000
+    assert costs["unowned_s"].sum() == pytest.approx(timeline.totals(history)["unowned_ms"] / 1000)
+    assert costs["repeated"].sum() == timeline.totals(history)["repeated"]
+
+
+def test_four_offsets_on_one_log():
+    frame = timeline.watched_frame(play([], members="a", replication_ms=200))
+    late = frame[frame["time_ms"] > 20_000]
+    assert (late["committed"] <= late["position"]).all()
+    assert (late["log_end_offset"] - late["high_watermark"] == 2).all()
+    assert set(late["owner"]) == {"a"} and set(late["partition"]) == {"t-0"}
+
+
+# ---- what is refused ---------------------------------------------------------------------------
+
+GOOD = {"topics": [Topic("t", 2)], "members": [Member("a")]}
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"topics": []}, "at least one topic"),
+        ({"members": []}, "at least one member"),
+        ({"topics": [Topic("t", 0)]}, "partitions of 't'"),
+        ({"topics": [Topic("t", 1), Topic("t", 1)]}, "given twice"),
+        ({"topics": [Topic("t", 1, rate=-1)]}, "rate of 't'"),
+        ({"members": [Member("a"), Member("a")]}, "given twice"),
+        ({"members": [Member("a", pattern="(")]}, "pattern of 'a'"),
+        ({"members": [Member("a", topics=["t"], pattern="t")]}, "both topics and a pattern"),
+        ({"actions": [timeline.crash(1, "b")]}, "unknown member 'b'"),
+        ({"actions": [timeline.add_partitions(1, "u", 3)]}, "unknown topic 'u'"),
+        ({"actions": [timeline.add_partitions(1, "t", 1)]}, "partitions of 't'"),
+        ({"actions": [timeline.stall(1, "a", -5)]}, "for_ms"),
+        ({"actions": [timeline.Action(1, "crush", "a")]}, "did you mean 'crash'"),
+        ({"duration_ms": 0}, "duration_ms"),
+        ({"watch": [("t", 2)]}, "watch"),
+        ({"members": [Member("a", topics=["u"])]}, "unknown topic of member 'a' 'u'"),
+        ({"actions": [timeline.subscribe(1, "a", ["u"])]}, "unknown topic of action subscribe"),
+    ],
+)
+def test_bad_scenarios_are_refused(change, says):
+    with pytest.raises((TimelineError, UnknownName), match=says):
+        Scenario(**GOOD | change)
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"commit": "aftr"}, "did you mean 'after'"),
+        ({"session_timeout_ms": -1}, "below 0"),
+        ({"session_timeout_ms": 1.5}, "expected int"),
+        ({"heartbeat_interval_ms": 45_000}, "not below"),
+        ({"max_poll_records": 0}, "max_poll_records"),
+    ],
+)
+def test_bad_settings_are_refused(settings, says):
+    with pytest.raises((TimelineError, UnknownName), match=says):
+        Config(**settings)
+
+
+def test_bad_runs_are_refused():
+    scenario = Scenario(**GOOD)
+    with pytest.raises(UnknownName, match="sticky"):
+        timeline.run(scenario, strategy="stiky")
+    for mixed in (("range", "server-uniform"), "server-simple", "rocketmq-avg",
+                  ("scala-range", "scala-roundrobin"), ("range", "scala-range")):  # fmt: skip
+        with pytest.raises(TimelineError, match="no group can run"):
+            timeline.run(scenario, strategy=mixed)
+    with pytest.raises(TimelineError, match="transactions"):
+        timeline.run(scenario, Config(commit="transaction"), "scala-range")
+    with pytest.raises(UnknownName, match="session_timeout_ms"):
+        timeline.defaults("3.0", session_timeout=1)
+
+
+def test_defaults_of_releases():
+    assert timeline.defaults("2.8").session_timeout_ms == 10_000
+    assert timeline.defaults("3.0").session_timeout_ms == 45_000
+    assert timeline.defaults("0.10.2").group_initial_rebalance_delay_ms == 0
+    assert timeline.defaults("0.8").auto_commit_interval_ms == 60_000
+    assert timeline.defaults("4.1").group_consumer_assignment_interval_ms == 0
+    assert timeline.defaults() == Config()

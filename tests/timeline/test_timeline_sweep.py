@@ -1,0 +1,111 @@
+"""Histories in simulated time on Spark: the same table as without, errors as rows."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from assignlab import timeline
+from assignlab.sweep.question import SweepError
+from assignlab.timeline import TimelineError
+from assignlab.timeline.measure import totals
+from assignlab.timeline.trials import rolling, sweep
+
+STRATEGIES = ["sticky", "cooperative-sticky", "server-uniform"]
+
+
+def trials():
+    """Small rolling restarts, dynamic and static."""
+    return rolling.grid(
+        STRATEGIES, range(2), members=[3], partitions=[6], rate=[10.0], static=[False, True]
+    )
+
+
+def without_spark(asked):
+    """The table that a sweep should give."""
+    return pd.DataFrame(
+        [{"scenario": number, "record": 0} | vars(trial) | rolling.play(trial)
+         for number, trial in enumerate(asked)]
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("slices", [None, 3])
+def test_the_table_of_a_sweep(spark, tables, slices):
+    table = timeline.sweep(trials(), rolling.play, name="restarts", slices=slices)
+    frame = table.frame()
+    assert frame["error"].isna().all() and table.failures.empty
+    pd.testing.assert_frame_equal(frame.drop(columns="error"), without_spark(trials()))
+    summary = table.summary(["strategy", "static"], ["unowned_s"])
+    assert summary["runs"].tolist() == [2] * 6
+    means = without_spark(trials()).groupby(["strategy", "static"])["unowned_s"].mean()
+    np.testing.assert_allclose(summary["unowned_s"], means)
+
+
+def test_a_trial_that_raises_or_takes_too_long_becomes_an_error_row(spark, tables):
+    good = trials()[0]
+    bad = replace(good, strategy="stiky")
+    long = replace(good, seed=9, members=60, partitions=2000, rate=1000.0)
+    table = timeline.sweep([good, bad, long], rolling.play, limit=0.3)
+    assert table.failures["scenario"].tolist() == [1, 2]
+    assert table.failures["error"][0].startswith("UnknownName: unknown strategy 'stiky'")
+    assert table.failures["error"][1].startswith("TimeLimit")
+    assert table.frame(where="scenario = 0")["repeated"].notna().all()
+
+
+def test_records_that_do_not_fit_the_first_one_are_errors():
+    trial = trials()[0]
+    columns, seconds = sweep.learn(trial, lambda trial: {"a": 1, "b": 0.5})
+    assert seconds > 0
+
+    def rows(record):
+        return list(sweep.records(lambda trial: record, columns, trial, ()))
+
+    assert rows({"a": 2, "b": 1})[0][-2:] == (2, 1.0)
+    assert rows([{"a": 2, "b": None}, {"a": 3}])[1][-2:] == (3, None)
+    names = [column.name for column in columns[1:]]
+    for record, says in (({"a": 0.5}, "a: 0.5"), ({"c": 1}, "has no c")):
+        assert says in rows(record)[0][names.index("error")]
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A trial with a field that is no number and no word."""
+
+    values: tuple = ()
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ([], "at least one trial"),
+        ([{"strategy": "range"}], "dataclasses of one kind"),
+        ([Listed()], "values: expected a number or a word"),
+        (trials()[:1] * 2, "given twice"),
+    ],
+)
+def test_bad_sweeps_are_refused(asked, says):
+    with pytest.raises(TimelineError, match=says):
+        timeline.sweep(asked, rolling.play)
+
+
+def test_a_bad_name_of_a_table_is_refused():
+    with pytest.raises(SweepError, match="not a name"):
+        timeline.sweep(trials(), rolling.play, name="a/b")
+
+
+def test_a_restart_leaves_out_what_the_start_of_the_group_costs():
+    trial = rolling.Trial("range", members=3, partitions=6, static=True)
+    played = rolling.play(trial)
+    whole = totals(timeline.run(rolling.scenario(trial), rolling.config(trial), "range", 0))
+    assert whole["rounds"] == 1 and played["rounds"] == 0  # static members are back in time
+    assert whole["lag_most"] > played["lag_most"]
+    assert played["repeated"] == played["lost"] == 0
+
+
+def test_eager_restarts_cost_more_the_further_heartbeats_drift():
+    costs = [
+        rolling.play(rolling.Trial("range", members=3, partitions=6, drift_ms=drift))["unowned_s"]
+        for drift in (0, 500, 3000)
+    ]
+    assert costs == sorted(set(costs))
