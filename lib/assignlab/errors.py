@@ -53,3 +53,12 @@ class UnknownName(AssignlabError):
         super().__init__(f"unknown {kind} {shown}{hint}; allowed: {', '.join(allowed)}")
         self.name = name
         self.nearest = near[0] if near else None
+
+
+class UnknownRelease(UnknownName):
+    """A strategy is known, the release in its name is not; the message says why."""
+
+    def __init__(self, name: str, reason: str):
+        AssignlabError.__init__(self, f"unknown release in strategy {name!r}: {reason}")
+        self.name = name
+        self.nearest = None

@@ -15,12 +15,13 @@ import pytest
 
 import assignlab
 from assignlab import assignors
-from assignlab.assignors.strategy import Strategy, version
+from assignlab.assignors.strategy import Strategy
 from assignlab.group.assignment import partition_of, topic_of
 from assignlab.group.document import dump, parse
 from assignlab.proof import golden
 from assignlab.proof.originals import has_original
 from assignlab.proof.promises import CHECKS
+from assignlab.releases import version
 from assignlab.replay.history import history
 from assignlab.replay.rebalance import replay
 from assignlab.replay.scenarios import SUBSCRIPTIONS, Scenario

@@ -184,6 +184,34 @@ def test_a_conversation_goes_on_after_a_bad_line():
     assert "line 5" in complaints[2] and "range@2.0" in complaints[2]
 
 
+def test_documents_may_share_a_line_or_take_several():
+    one = {"strategy": "range@2.0", **member(topics=["t"])}
+    line, pretty = json.dumps(one).encode(), json.dumps(one, indent=2).encode().splitlines()
+    said, complaints = [], []
+    read = [line + b" " + line, *pretty, b"", *pretty, *pretty[:-1], pretty[-1] + line]
+    assert converse(read, said.append, complaints.append) == 0
+    assert len(said) == 6 and len(set(said)) == 1 and complaints == []
+
+
+def test_wrong_documents_over_several_lines_are_named_by_line_and_column():
+    good = json.dumps({"strategy": "range@2.0", **member(topics=["t"])}).encode()
+    said, complaints = [], []
+    read = [good, b"{", b'  "members": [1,', b"  2 3]", b"}", b'{"topics": [', good, b'{"a":', b"1"]
+    assert converse(read, said.append, complaints.append) == 3
+    assert ["assignment" in json.loads(reply) for reply in said] == [
+        True,
+        False,
+        False,
+        True,
+        False,
+    ]
+    assert complaints == [
+        "line 4: DocumentError: document: not JSON: Expecting ',' delimiter at column 5",
+        "line 6: DocumentError: document: not JSON: Expecting value at column 13",
+        "line 9: DocumentError: document: not JSON: Expecting ',' delimiter at column 2",
+    ]
+
+
 @pytest.mark.parametrize(
     ("line", "reason"),
     [

@@ -22,6 +22,7 @@ from click.testing import CliRunner
 from assignlab import assignors
 from assignlab.cli import main
 from assignlab.local.project import FOLDER_VARIABLE, OUTPUTS_VARIABLE, RUN_ID_VARIABLE, project
+from assignlab.releases import Facts
 from assignlab.runner import Place, batch, parameters, plan
 from assignlab.runner import collection as copies
 from assignlab.runner.parameters import (
@@ -30,6 +31,7 @@ from assignlab.runner.parameters import (
     declared,
     from_text,
     read_kind,
+    strategy_facts,
     strategy_names,
 )
 from assignlab.runner.plan import read_notebook
@@ -168,6 +170,7 @@ REFUSED = [
     ("share", "9" * 300, "is out of range; allowed: float 0..1"),
     ("label", "\udcff", r"'\udcff' has bytes that are not UTF-8; allowed: str"),
     ("members", "&a [*a, *a]", "is not a YAML list"),
+    ("strategies", "[sticky@3.6.9]", "there is no Kafka 3.6.9; the last is 3.6.2"),
     ("strategies", "[rage@2.0]", "unknown strategy 'rage@2.0' (did you mean 'range@2.0'?); allow"),
 ]
 
@@ -394,6 +397,8 @@ def test_a_long_comment_stands_above_its_parameter():
 
 def test_strategy_names_are_those_of_the_registry():
     assert strategy_names() == sorted(assignors.names())
+    known = assignors.strategies().values()
+    assert strategy_facts() == sorted(Facts(s.name, s.first, s.last) for s in known)
     kind = read_kind("strategy name")
     assert check(kind, assignors.names()[0]) == assignors.names()[0]
 

@@ -6,11 +6,13 @@ one touches its own file only. Discovery works from a zip, as on a Spark executo
 
 import json
 import pkgutil
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import UnknownName
+from assignlab.releases import Facts, resolve
 
 
 @cache
@@ -34,11 +36,25 @@ def names() -> list[str]:
 
 
 def get(name: str) -> Strategy:
-    """The strategy of that name; :class:`~assignlab.errors.UnknownName` says the nearest one."""
-    try:
-        return strategies()[name]
-    except KeyError:
-        raise UnknownName("strategy", name, names()) from None
+    """The strategy of that name, or of that name and release, which keeps the name it is asked by.
+
+    :class:`~assignlab.errors.UnknownName` says the nearest one, or what is wrong with the release.
+
+    >>> get("sticky@3.6.1").source == get("sticky@3.5").source, get("sticky@3.6.1").first
+    (True, '3.6.1')
+    """
+    known = strategies().get(name)
+    if known is not None:
+        return known
+    if not isinstance(name, str):
+        raise UnknownName("strategy", name, names())
+    return _of_release(name)
+
+
+@cache
+def _of_release(name: str) -> Strategy:
+    same, release = resolve(name, [Facts(s.name, s.first, s.last) for s in strategies().values()])
+    return replace(strategies()[same], name=name, first=release, last=release)
 
 
 def table(form: str = "text") -> str:

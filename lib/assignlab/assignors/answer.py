@@ -7,6 +7,7 @@ from typing import Any
 from assignlab import assignors
 from assignlab.errors import AssignlabError, DocumentError, OriginalError
 from assignlab.group.document import _expect, _field, parse
+from assignlab.group.reading import documents
 
 
 def solve(document: Any, strategy: str | None = None) -> dict[str, Any]:
@@ -49,16 +50,18 @@ def converse(
 ) -> int:
     """Answer JSON lines, one by one; returns how many documents were not understood.
 
-    ``reply_to`` makes the answer to one document, :func:`solve` or the like. Every answer is said before the next line is read. A document that is not understood is
-    complained about with its line, field and reason, and answered with ``{"error": ...}``; an
-    exception of the original is an answer like any other. Empty lines are skipped.
+    ``reply_to`` makes the answer to one document, :func:`solve` or the like. Every answer is said
+    before the next line is read. A document that is not understood is complained about with its
+    line, field and reason, and answered with ``{"error": ...}``; an exception of the original is an
+    answer like any other. Several documents may stand on one line, and one on several
+    (:func:`assignlab.group.reading.documents`).
     """
     failures = 0
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
+    for number, document in documents(lines):
         try:
-            reply = reply_to(_load(line))
+            if isinstance(document, DocumentError):
+                raise document
+            reply = reply_to(document)
         except OriginalError as error:
             reply = {"error": str(error)}
         except Exception as error:  # one bad line must not end the conversation
@@ -67,16 +70,3 @@ def converse(
             complain(f"line {number}: {reply['error']}")
         say(json.dumps(reply))
     return failures
-
-
-def _load(line: bytes) -> Any:
-    try:
-        return json.loads(line.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        raise DocumentError("document", f"not UTF-8 at byte {error.start}") from None
-    except json.JSONDecodeError as error:
-        raise DocumentError("document", f"not JSON: {error.msg} at column {error.colno}") from None
-    except ValueError:  # Python reads no number of more than some thousand digits
-        raise DocumentError("document", "holds a number of too many digits") from None
-    except RecursionError:
-        raise DocumentError("document", "nested too deeply") from None

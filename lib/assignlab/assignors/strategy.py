@@ -8,6 +8,7 @@ from assignlab.errors import UnknownName
 from assignlab.group.assignment import Assignment
 from assignlab.group.document import lists
 from assignlab.group.model import Group
+from assignlab.releases import version
 
 COMMON_CHECKS = {
     "vectors": "tests/golden keeps at least 2,000 answers of its original",
@@ -96,12 +97,3 @@ class Strategy:
     def between(self, since: str, until: str) -> bool:
         """Whether all releases that it describes lie between these two, ends included."""
         return version(since) <= version(self.first) and version(self.last) <= version(until)
-
-
-def version(release: str) -> tuple[int, ...]:
-    """A release number that sorts.
-
-    >>> version("2.8.2") < version("2.10.0")
-    True
-    """
-    return tuple(map(int, release.split(".")))

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from assignlab import assignors
-from assignlab.assignors.strategy import version
 from assignlab.proof.histories import play
 from assignlab.proof.originals import SYSTEMS, Original, System, has_original, original_of
 from assignlab.proof.verify import Answer, Document, colliding_partitions, error_class
+from assignlab.releases import version
 
 
 @dataclass(frozen=True)

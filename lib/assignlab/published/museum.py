@@ -23,7 +23,6 @@ import yaml
 
 from assignlab import assignors
 from assignlab.assignors.answer import answer
-from assignlab.assignors.strategy import version
 from assignlab.errors import AssignlabError, UnknownName
 from assignlab.group import document as documents
 from assignlab.group.assignment import Assignment, code
@@ -42,6 +41,7 @@ from assignlab.proof.verify import Answer, Document, error_class
 from assignlab.proof.versions import releases
 from assignlab.published.diagnosis import KEEPS, correct, faults, first_cut
 from assignlab.published.notation import PUBLISHED, described, group_text, lists
+from assignlab.releases import version
 
 EXHIBITS = PUBLISHED / "exhibits.yaml"
 NOT_ON_SHOW = PUBLISHED / "not_on_show.yaml"

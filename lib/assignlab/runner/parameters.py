@@ -29,6 +29,7 @@ from typing import NamedTuple
 import yaml
 
 from assignlab.errors import UnknownName
+from assignlab.releases import Facts, resolve
 from assignlab.runner.strict_yaml import DIGITS, shown
 
 NUMBER = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
@@ -144,7 +145,7 @@ def _check_item(kind: Kind, value):
     if kind.base == "choice":
         known("value", value, kind.choices)
     if kind.base == "strategy":
-        known("strategy", value, strategy_names())
+        _check_strategy(value)
     return value
 
 
@@ -160,6 +161,15 @@ def known(what: str, name: str, allowed) -> None:
     """Raise `Mistake`, which says the nearest right name, if `name` is not among those allowed."""
     if name not in allowed:
         raise Mistake(str(UnknownName(what, name, allowed)))
+
+
+def _check_strategy(name: str) -> None:
+    """Raise `Mistake` if no strategy has this name, nor a release of one."""
+    if name not in strategy_names():
+        try:
+            resolve(name, strategy_facts())
+        except UnknownName as unknown:
+            raise Mistake(str(unknown)) from None
 
 
 def _yaml_reads_as_text(value) -> str:
@@ -207,31 +217,43 @@ def _typed(kind: Kind, text):
     return text
 
 
-@cache
 def strategy_names() -> list[str]:
-    """The names of all strategies, read from their files.
+    """The names of all strategies."""
+    return [facts.name for facts in strategy_facts()]
+
+
+@cache
+def strategy_facts() -> list[Facts]:
+    """The names of all strategies and their releases, read from their files.
 
     Importing the strategies would load numba, and a mistyped name should be told at once; a test
     holds this list against that of `assignlab.assignors`.
     """
-    names = []
-    for path in sorted((Path(__file__).parents[1] / "assignors").rglob("*.py")):
-        for statement in ast.parse(path.read_text(encoding="utf-8")).body:
-            names += [
-                ast.literal_eval(keyword.value)
-                for keyword in _facts(statement)
-                if keyword.arg == "name"
-            ]
-    return sorted(names)
+    files = (Path(__file__).parents[1] / "assignors").rglob("*.py")
+    return sorted(facts for path in files if (facts := _facts_in(path)) is not None)
 
 
-def _facts(statement: ast.stmt) -> list[ast.keyword]:
-    """The keywords of ``STRATEGY = ...(...)``; none of any other statement."""
-    if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
-        return []
-    target = statement.targets[0]
-    is_strategy = isinstance(target, ast.Name) and target.id == "STRATEGY"
-    return statement.value.keywords if is_strategy else []
+def _facts_in(path: Path) -> Facts | None:
+    """The facts of ``STRATEGY = Strategy(...)`` in a file, or of ``replace(other.STRATEGY, ...)``."""
+    for statement in ast.parse(path.read_text(encoding="utf-8")).body:
+        if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
+            continue
+        target = statement.targets[0]
+        if isinstance(target, ast.Name) and target.id == "STRATEGY":
+            said = {
+                keyword.arg: ast.literal_eval(keyword.value)
+                for keyword in statement.value.keywords
+                if keyword.arg in ("name", "original", "first", "last")
+            }
+            release = said.get("original", "").partition(":")[2]
+            ends = {end: said.get(end) or release for end in ("first", "last")}
+            for base in statement.value.args:
+                place = path.with_name(f"{ast.unparse(base).partition('.')[0]}.py")
+                replaced = _facts_in(place) if place.is_file() else None
+                if replaced is not None:
+                    ends = replaced._asdict() | {end: said[end] for end in ends if end in said}
+            return Facts(said["name"], ends["first"], ends["last"])
+    return None
 
 
 def declared(source: str) -> dict[str, Parameter]:

@@ -1,0 +1,111 @@
+"""Group documents from lines: one a line, several on one line, or pretty-printed over many.
+
+A line that is JSON by itself is read at once, so that another program can hold a conversation. Where
+a line leaves a bracket open, the next ones are read until it is closed; a line that is a whole group
+document by itself ends what was left open before it.
+"""
+
+import json
+import re
+from collections.abc import Generator, Iterable, Iterator
+from typing import Any
+
+from assignlab.errors import DocumentError
+
+TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"?|[{}\[\]]')
+"""Strings, which end with their line if they are not closed, and brackets."""
+
+Read = tuple[int, Any]
+"""The line on which a document begins, or is wrong, and the document, or a DocumentError."""
+
+
+def documents(lines: Iterable[bytes]) -> Iterator[Read]:
+    """Every document of the lines with its line, counted from 1; what is none as DocumentError.
+
+    >>> list(documents([b'{"a": 1} {"b": 2}', b"", b"{", b'"c": 3', b"}"]))
+    [(1, {'a': 1}), (1, {'b': 2}), (3, {'c': 3})]
+    """
+    open_lines: list[str] = []
+    first = depth = 0
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            open_lines += [""] if open_lines else []
+            continue
+        try:
+            text = line.decode("utf-8").rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            yield from _given_up(open_lines, first)
+            open_lines = []
+            yield number, DocumentError("document", f"not UTF-8 at byte {error.start}")
+            continue
+        if open_lines and _is_whole_group(text):
+            yield from _given_up(open_lines, first)
+            open_lines = []
+        if open_lines:
+            open_lines.append(text)
+            depth += _depth(text)
+            if depth <= 0:
+                yield from _values("\n".join(open_lines), first)
+                open_lines = []
+            continue
+        left = yield from _values(text, number, may_go_on=True)
+        if left is not None:
+            open_lines, first, depth = [left], number, _depth(left)
+    yield from _given_up(open_lines, first)
+
+
+def _values(text: str, first: int, may_go_on: bool = False) -> Generator[Read, None, str | None]:
+    """The documents of a text, up to the first error; returns what goes on in the next line."""
+    decoder = json.JSONDecoder()
+    at = _behind_blanks(text, 0)
+    while at < len(text):
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except json.JSONDecodeError as error:
+            if may_go_on and _depth(text[at:]) > 0 and _is_cut(text, error):
+                return " " * at + text[at:]
+            reason = f"not JSON: {error.msg} at column {error.colno}"
+            yield first + error.lineno - 1, DocumentError("document", reason)
+            return None
+        except ValueError:  # Python reads no number of more than some thousand digits
+            yield first, DocumentError("document", "holds a number of too many digits")
+            return None
+        except RecursionError:
+            yield first, DocumentError("document", "nested too deeply")
+            return None
+        yield first + text.count("\n", 0, at), value
+        at = _behind_blanks(text, end)
+    return None
+
+
+def _behind_blanks(text: str, at: int) -> int:
+    while at < len(text) and text[at] in " \t\r\n":
+        at += 1
+    return at
+
+
+def _is_cut(text: str, error: json.JSONDecodeError) -> bool:
+    """Whether nothing is wrong but that the text ends."""
+    return error.pos >= len(text.rstrip())
+
+
+def _depth(text: str) -> int:
+    """Brackets that a text opens, less those that it closes."""
+    tokens = TOKENS.findall(text)
+    return sum(token in "{[" for token in tokens) - sum(token in "}]" for token in tokens)
+
+
+def _is_whole_group(text: str) -> bool:
+    if not text.startswith("{"):
+        return False
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return "members" in value
+
+
+def _given_up(open_lines: list[str], first: int) -> Iterator[Read]:
+    """The error of a document that was left open."""
+    if open_lines:
+        yield from _values("\n".join(open_lines).rstrip(), first)

@@ -1,0 +1,110 @@
+"""Any release of Kafka as part of a strategy's name: which strategy of the lab behaves as it did.
+
+The strategies' own names say the last release of a behaviour (``sticky@3.5``); users know the one
+that they run (``sticky@3.6.1``, ``cooperative-sticky@4.1``). A release without its last number
+stands for the last one of its line.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from assignlab.errors import UnknownName, UnknownRelease
+
+LINES = {
+    "0.9.0": 1, "0.10.0": 1, "0.10.1": 1, "0.10.2": 2, "0.11.0": 3, "1.0": 2, "1.1": 1,
+    "2.0": 1, "2.1": 1, "2.2": 2, "2.3": 1, "2.4": 1, "2.5": 1, "2.6": 3, "2.7": 2, "2.8": 2,
+    "3.0": 2, "3.1": 2, "3.2": 3, "3.3": 2, "3.4": 1, "3.5": 2, "3.6": 2, "3.7": 2, "3.8": 1,
+    "3.9": 2, "4.0": 2, "4.1": 2, "4.2": 2, "4.3": 0, "4.4": 0,
+}  # fmt: skip
+"""Kafka's release lines, and the number of the last release of each."""
+
+CAME_WITH = {
+    "range": "0.9.0", "roundrobin": "0.9.0", "sticky": "0.11.0", "cooperative-sticky": "2.4.0",
+    "server-range": "3.7.0", "server-uniform": "3.7.0", "server-simple": "3.9.0",
+}  # fmt: skip
+"""The release that brought each of Kafka's assignors (KIP-54, KIP-429, KIP-848, KIP-932)."""
+
+SYSTEM_FIRST = re.compile(r"(?P<system>[^@\s]+)@(?P<release>\S+)\s+(?P<kind>\S+)")
+RELEASE = re.compile(r"\d+(\.\d+)+")
+
+
+class Facts(NamedTuple):
+    """A strategy of the lab: the releases ``first`` to ``last`` behave so."""
+
+    name: str
+    first: str
+    last: str
+
+    @property
+    def base(self) -> str:
+        return self.name.partition("@")[0]
+
+    @property
+    def span(self) -> str:
+        return self.first if self.first == self.last else f"{self.first} to {self.last}"
+
+
+class Release(NamedTuple):
+    """``same``: the strategy that behaves as ``release`` of what was asked for."""
+
+    same: str
+    release: str
+
+
+def version(release: str) -> tuple[int, ...]:
+    """A release number that sorts.
+
+    >>> version("2.8.2") < version("2.10.0")
+    True
+    """
+    return tuple(map(int, release.split(".")))
+
+
+def resolve(name: str, known: Iterable[Facts]) -> Release:
+    """The strategy that a name with a release stands for.
+
+    ``librdkafka@2.3 range`` is the same as ``librdkafka-range@2.3``, ``kafka@3.6 range`` as
+    ``range@3.6``. Raises :class:`~assignlab.errors.UnknownName`, and where the strategy is known
+    and its release is not, :class:`~assignlab.errors.UnknownRelease` with the reason.
+
+    >>> known = [Facts("sticky@3.5", "3.5.2", "3.7.0"), Facts("sticky", "3.7.1", "4.4.0")]
+    >>> resolve("sticky@3.6.1", known).same, resolve("sticky@4.1", known)
+    ('sticky@3.5', Release(same='sticky', release='4.1.2'))
+    """
+    known = list(known)
+    asked = name
+    if found := SYSTEM_FIRST.fullmatch(name):
+        kind = found["kind"] if found["system"] == "kafka" else f"{found['system']}-{found['kind']}"
+        asked = f"{kind}@{found['release']}"
+    base, at, release = asked.partition("@")
+    same_base = sorted(
+        (facts for facts in known if facts.base == base), key=lambda facts: version(facts.first)
+    )
+    if not at or not same_base:
+        raise UnknownName("strategy", name, [facts.name for facts in known])
+    if not RELEASE.fullmatch(release):
+        raise UnknownRelease(name, f"expected a release such as {base}@{same_base[-1].last}")
+    if base in CAME_WITH:
+        release = _of_kafka(name, base, release)
+    place = version(release)
+    for facts in same_base:
+        if version(facts.first) <= place <= version(facts.last) or facts.last == release:
+            return Release(facts.name, release)
+    spans = ", ".join(f"{facts.name} is {facts.span}" for facts in same_base)
+    raise UnknownRelease(name, f"nobody has compared {release} with the lab's: {spans}")
+
+
+def _of_kafka(name: str, base: str, release: str) -> str:
+    """The release of Kafka that is meant; UnknownRelease where there is none with this assignor."""
+    if release in LINES:
+        release = f"{release}.{LINES[release]}"
+    line, _, number = release.rpartition(".")
+    if line not in LINES:
+        newest = list(LINES)[-1]
+        raise UnknownRelease(name, f"the lab knows no Kafka {release}; the newest is {newest}")
+    if int(number) > LINES[line]:
+        raise UnknownRelease(name, f"there is no Kafka {release}; the last is {line}.{LINES[line]}")
+    if version(release) < version(CAME_WITH[base]):
+        raise UnknownRelease(name, f"{base} came with Kafka {CAME_WITH[base]}")
+    return release

@@ -1,0 +1,84 @@
+"""Any release of Kafka is part of a name: what it resolves to, what is refused and why."""
+
+import pytest
+
+from assignlab import assignors
+from assignlab.assignors.answer import solve
+from assignlab.errors import UnknownName, UnknownRelease
+from assignlab.releases import CAME_WITH, LINES, Facts, resolve, version
+
+FACTS = [Facts(s.name, s.first, s.last) for s in assignors.strategies().values()]
+
+
+@pytest.mark.parametrize(
+    ("name", "same", "release"),
+    [
+        ("sticky@3.6.1", "sticky@3.5", "3.6.1"),
+        ("sticky@3.6", "sticky@3.5", "3.6.2"),
+        ("range@3.6.1", "range", "3.6.1"),
+        ("range@3.4.1", "range@2.4", "3.4.1"),
+        ("range@0.10.2.2", "range@2.0", "0.10.2.2"),
+        ("cooperative-sticky@4.1", "cooperative-sticky", "4.1.2"),
+        ("cooperative-sticky@3.7.0", "cooperative-sticky@3.5", "3.7.0"),
+        ("cooperative-sticky@3.7", "cooperative-sticky", "3.7.2"),
+        ("server-uniform@3.8.1", "server-uniform@3.9", "3.8.1"),
+        ("kafka@3.6.1 sticky", "sticky@3.5", "3.6.1"),
+        ("librdkafka@2.15.1 range", "librdkafka-range", "2.15.1"),
+    ],
+)
+def test_a_release_stands_for_the_behaviour_that_it_has(name, same, release):
+    assert resolve(name, FACTS) == (same, release)
+    strategy = assignors.get(name)
+    assert strategy.name == name and strategy.first == strategy.last == release
+    assert strategy.assign is assignors.get(same).assign
+    assert strategy is assignors.get(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("cooperative-sticky@2.3.1", "cooperative-sticky came with Kafka 2.4.0"),
+        ("server-uniform@3.6.1", "server-uniform came with Kafka 3.7.0"),
+        ("sticky@3.6.9", "there is no Kafka 3.6.9; the last is 3.6.2"),
+        ("sticky@5.0.0", "the lab knows no Kafka 5.0.0; the newest is 4.4"),
+        ("sticky@latest", "expected a release such as sticky@4.4.0"),
+        (
+            "librdkafka@2.3 range",
+            "nobody has compared 2.3 with the lab's: librdkafka-range is 2.15.1",
+        ),
+        ("sticky@1.0.2", "nobody has compared 1.0.2 with the lab's: sticky@2.0 is 1.1.1 to"),
+    ],
+)
+def test_other_releases_are_refused_with_the_reason(name, reason):
+    with pytest.raises(UnknownRelease) as refused:
+        assignors.get(name)
+    assert str(refused.value).startswith(f"unknown release in strategy {name!r}: {reason}")
+
+
+def test_an_unknown_strategy_is_no_unknown_release():
+    with pytest.raises(UnknownName, match="did you mean 'sticky") as refused:
+        assignors.get("stiky@3.6.1")
+    assert not isinstance(refused.value, UnknownRelease)
+
+
+def test_every_release_of_kafka_with_an_assignor_resolves_or_says_why():
+    for base, came in CAME_WITH.items():
+        for line, last in LINES.items():
+            for number in range(last + 1):
+                name = f"{base}@{line}.{number}"
+                try:
+                    found = assignors.get(name)
+                except UnknownRelease as refused:
+                    old = version(f"{line}.{number}") < version(came)
+                    assert ("came with" in str(refused)) == old
+                else:
+                    assert found.base == base and found.first == f"{line}.{number}"
+
+
+def test_documents_name_releases():
+    document = {
+        "strategy": "sticky@3.6.1",
+        "topics": [{"name": "t", "partitions": 3}],
+        "members": [{"id": "a", "topics": ["t"]}, {"id": "b", "topics": ["t"]}],
+    }
+    assert solve(document) == solve(document, "sticky@3.5")
