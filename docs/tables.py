@@ -14,6 +14,7 @@ from pathlib import Path
 from assignlab import assignors
 from assignlab.replay.columns import COLUMNS
 from assignlab.replay.scenarios import EVENTS
+from assignlab.words import TERMS
 
 ROOT = Path(__file__).parents[1]
 
@@ -51,6 +52,15 @@ def columns() -> str:
     return "\n".join(lines)
 
 
+def glossary() -> str:
+    """The words of the pages."""
+    lines = ["| word | what it means | columns of tables |", "|---|---|---|"]
+    for term in TERMS:
+        names = ", ".join(f"`{column}`" for column in term.columns)
+        lines.append(f"| {term.word} | {term.meaning} | {names} |")
+    return "\n".join(lines)
+
+
 def floors() -> str:
     """The rooms, each above those that it touches."""
     touches = _test_rooms().may_touch()
@@ -77,6 +87,7 @@ GENERATED: dict[tuple[str, str], Callable[[], str]] = {
     ("README.md", "strategies"): strategies,
     ("README.md", "notebooks"): notebooks,
     ("docs/architecture.md", "floors"): floors,
+    ("docs/glossary.md", "glossary"): glossary,
     ("docs/sweeps.md", "events"): events,
     ("docs/sweeps.md", "columns"): columns,
 }

@@ -52,6 +52,7 @@ def test_without_a_runner_the_results_go_to_the_projects_adhoc_folder(project, s
     folder = project / "outputs" / "adhoc" / "01_first"
     assert names(folder) == [
         "curve.png",
+        "curve.small.png",
         "curve.svg",
         "numbers.csv",
         "numbers.parquet",
@@ -103,7 +104,7 @@ def test_a_picture_carries_its_alt_text_and_no_date(project, shown):
     made = study.begin("01_first", {})
     made.figure("curve", figure(), alt="A rising line")
     data, details = shown[-1]
-    assert details == {"image/png": {"alt": "A rising line"}} and "image/png" in data
+    assert details["image/png"] == {"alt": "A rising line"} and "image/png" in data
     first = (made.folder / "curve.svg").read_bytes()
     study.begin("01_first", {}).figure("curve", figure(), alt="A rising line")
     assert (made.folder / "curve.svg").read_bytes() == first
@@ -130,9 +131,52 @@ def test_a_long_table_is_shown_in_part_and_kept_whole(project, shown):
     made.table("numbers", frame, caption="Numbers & <more>")
     page = shown[-1][0]["text/html"]
     assert page.count("<tr") == study.ROWS_SHOWN + 1
-    assert "<caption>Numbers &amp; &lt;more&gt; (the first 60 of 100 rows" in page
+    assert "<caption>Numbers &amp; &lt;more&gt; (15 of 100 rows; all are in numbers.csv)" in page
     kept = pd.read_csv(made.folder / "numbers.csv")
     assert len(kept) == 100 and list(kept.columns) == ["row", "n"]
+
+
+def test_a_table_shows_what_answers_in_words_and_keeps_the_rest(project, shown):
+    made = study.begin("01_first", {})
+    frame = pd.DataFrame({"count_gap": [1, 2, 3], "idle": [0, 0, 4]})
+    made.table("numbers", frame, caption="Numbers", show=frame[frame["idle"] > 0][["count_gap"]])
+    page = shown[-1][0]["text/html"]
+    assert "<th>gap</th>" in page and page.count("<td") == 1
+    assert "(1 of 3 rows; all are in numbers.csv)" in page
+    assert pd.read_csv(made.folder / "numbers.csv").equals(frame)
+
+
+def test_a_picture_of_several_axes_is_small_in_the_index_by_one_of_them(project, shown):
+    import matplotlib.pyplot as plt
+
+    fig, axes = plt.subplots(1, 3, figsize=(12, 2))
+    for ax in axes:
+        ax.plot([1, 2])
+    made = study.begin("01_first", {})
+    made.figure("curves", fig, alt="Three lines")
+    made.figure("curve", figure(), alt="A line")
+    height, width = plt.imread(made.folder / "curves.small.png").shape[:2]
+    assert 1.2 < width / height < 3  # of all three it would be 6
+    assert width <= study.SMALL + 20
+
+
+def test_the_answer_tells_what_to_do_and_which_picture_shows_it(project, shown):
+    made = study.begin("01_first", {})
+    made.figure("first", figure(), alt="A line")
+    made.figure("second", figure(), alt="A line")
+    with pytest.raises(ValueError, match="no figure 'third'"):
+        made.answer("It rises.", picture="third")
+    made.answer("It rises: always. And more.", do="Climb.", picture="second")
+    made.finish()
+    record = json.loads((made.folder / "record.json").read_text())
+    told = {key: record[key] for key in ("answer", "do", "short", "picture")}
+    assert list(told.values()) == ["It rises: always. And more.", "Climb.", "It rises", "second"]
+    made = study.begin("01_first", {})
+    made.figure("first", figure(), alt="A line")
+    made.answer("It rises.", short="Up.")
+    made.finish()
+    record = json.loads((made.folder / "record.json").read_text())
+    assert (record["picture"], record["short"], record["do"]) == ("first", "Up.", "")
 
 
 def test_failed_simulations_are_kept_and_counted(project, shown):

@@ -4,8 +4,8 @@
 
     study = assignlab.study.begin("02_imbalance_and_topic_count", globals())
     study.figure("gap", fig, alt="Line chart: the gap of range grows with the number of topics ...")
-    study.table("gap_numbers", frame, caption="Count gap by strategy and number of topics")
-    study.answer(f"At {topics} topics range leaves a gap of {gap} partitions.")
+    study.table("gap_numbers", frame, caption="Gap by strategy and topics", show=largest)
+    study.answer(f"At {topics} topics range leaves a gap of {gap} partitions.", do="Set ...")
     study.finish()
 
 It does the same in JupyterLab, under plain Papermill in any working directory, and under
@@ -20,8 +20,8 @@ died: the runner believes it and not the notebook's metadata.
 import base64
 import html
 import io
-import itertools
 import math
+import numbers
 import os
 import re
 import time
@@ -30,9 +30,14 @@ from pathlib import Path
 
 from assignlab.local.files import whole, write_json
 from assignlab.local.project import RUN_ID_VARIABLE, git_state, outputs, run_folder, versions
+from assignlab.words import heading
 
 RECORD = "record.json"
-ROWS_SHOWN = 60
+ROWS_SHOWN = 15
+SMALL = 640
+"""Width in pixels of a picture's part that the index shows."""
+ROLE = "assignlab"
+"""Key of an output's metadata: what it is, ``{"kind": "table", "name": ...}``, for the page."""
 ANSWER_STYLE = (
     "border-left:.3em solid #0173b2;padding:.6em 1em;margin:1em 0;font-size:1.2em;line-height:1.4"
 )
@@ -93,43 +98,42 @@ class Study:
         self._run_id = run_id
         self._results: dict[str, dict] = {}
         self._failures = 0
-        self._answer = ""
+        self._answer: dict[str, str] = {}
         self._started = datetime.now(UTC)
         self._clock = time.monotonic()
         folder.mkdir(parents=True, exist_ok=True)
         # The record of an earlier run must not vouch for this one.
         (folder / RECORD).unlink(missing_ok=True)
 
-    def table(self, name: str, frame, caption: str):
+    def table(self, name: str, frame, caption: str, show=None):
         """Show a pandas frame and keep it as ``<name>.csv`` and ``<name>.parquet``.
 
-        An index with a name becomes a column; a nameless one is dropped. Long frames are shown
-        shortened and kept whole.
+        An index with a name becomes a column; a nameless one is dropped. show: another frame to show
+        in its place, of the rows and columns that answer. At most 15 rows are shown, with words above
+        the columns (`assignlab.words.heading`).
         """
-        frame = frame.reset_index() if any(frame.index.names) else frame.reset_index(drop=True)
-        frame.columns = [str(column) for column in frame.columns]
+        frame = _flat(frame)
         files = self._claim(name, "table", ["csv", "parquet"], caption)
         with whole(files[0]) as part:
             frame.to_csv(part, index=False)
         with whole(files[1]) as part:
             frame.to_parquet(part, index=False)
-        shown = _texts_left(frame.head(ROWS_SHOWN))
-        if len(frame) > ROWS_SHOWN:
-            caption += f" (the first {ROWS_SHOWN} of {len(frame)} rows; all are in {name}.csv)"
-        head, tail = shown.split(">", 1)
-        # Jupyter's own layout gives every column the same width, whatever it holds.
+        shown = (frame if show is None else _flat(show)).head(ROWS_SHOWN)
+        if len(shown) < len(frame):
+            caption += f" ({len(shown)} of {len(frame)} rows; all are in {name}.csv)"
         _display(
             {
-                "text/html": f'<div style="overflow-x:auto">{head} style="table-layout:auto">'
-                f"<caption>{html.escape(caption)}</caption>{tail}</div>",
-                "text/plain": f"{caption}\n{frame.head(ROWS_SHOWN).to_string(index=False)}",
-            }
+                "text/html": _table_html(shown, caption),
+                "text/plain": f"{caption}\n{shown.to_string(index=False)}",
+            },
+            {ROLE: {"kind": "table", "name": name}},
         )
 
-    def figure(self, name: str, figure, alt: str):
+    def figure(self, name: str, figure, alt: str, small=None):
         """Show a matplotlib figure (or a seaborn grid) and keep it as PNG and SVG, then close it.
 
-        alt: what the picture shows, in words, for those who do not see it.
+        alt: what the picture shows, in words, for those who do not see it. small: the axes that stand
+        for the picture in the index; the first ones unless given.
         """
         import matplotlib.pyplot as plt
 
@@ -144,9 +148,15 @@ class Study:
         # No date and no random ids: the same numbers give the same file.
         with whole(files[1]) as part, plt.rc_context({"svg.hashsalt": name}):
             figure.savefig(part, format="svg", bbox_inches="tight", metadata={"Date": None})
+        self._results[name]["small"] = f"{name}.small.png"
+        with whole(self.folder / f"{name}.small.png") as part:
+            _save_small(figure, small, part)
         plt.close(figure)
         encoded = base64.b64encode(png.getvalue()).decode("ascii")
-        _display({"image/png": encoded, "text/plain": alt}, {"image/png": {"alt": alt}})
+        _display(
+            {"image/png": encoded, "text/plain": alt},
+            {"image/png": {"alt": alt}, ROLE: {"kind": "figure", "name": name}},
+        )
 
     @staticmethod
     def told(of_each: dict[str, object], word: str) -> str:
@@ -164,17 +174,34 @@ class Study:
         }
         return ", ".join(f"{what} {word} {some}" for what, some in lists.items())
 
-    def answer(self, sentence: str):
-        """Show the one sentence that answers the notebook's question, computed and not typed."""
+    def answer(self, sentence: str, do: str = "", short: str = "", picture: str = ""):
+        """Show the one sentence that answers the notebook's question, computed and not typed.
+
+        The page begins with it. do: what a reader does with it, in a sentence or two. short: the
+        answer in at most 160 characters, for the index; its beginning unless given. picture: the
+        name of the figure that shows it; the first one unless given.
+        """
         if not sentence.strip():
             raise ValueError("the answer is empty")
-        self._answer = sentence.strip()
+        if picture and self._results.get(picture, {}).get("kind") != "figure":
+            raise ValueError(f"there is no figure {picture!r} yet")
+        figures = [
+            result["name"] for result in self._results.values() if result["kind"] == "figure"
+        ]
+        self._answer = {
+            "answer": sentence.strip(),
+            "do": do.strip(),
+            "short": short.strip() or shortened(sentence.strip()),
+            "picture": picture or next(iter(figures), ""),
+        }
+        then = f"<p>{html.escape(self._answer['do'])}</p>" if do else ""
         _display(
             {
                 "text/html": f'<p class="answer" style="{ANSWER_STYLE}">'
-                f"<strong>{html.escape(self._answer)}</strong></p>",
-                "text/plain": self._answer,
-            }
+                f"<strong>{html.escape(self._answer['answer'])}</strong></p>{then}",
+                "text/plain": "\n".join(filter(None, [self._answer["answer"], self._answer["do"]])),
+            },
+            {ROLE: {"kind": "answer"}},
         )
 
     def failures(self, frame):
@@ -197,7 +224,7 @@ class Study:
         record = {
             "notebook": self.notebook,
             "run_id": self._run_id,
-            "answer": self._answer,
+            **self._answer,
             "failures": self._failures,
             "parameters": self.parameters,
             "seed": self.parameters.get("seed"),
@@ -212,7 +239,8 @@ class Study:
             {
                 "text/html": f'<p class="provenance"><small>{html.escape(line)}</small></p>',
                 "text/plain": line,
-            }
+            },
+            {ROLE: {"kind": "provenance"}},
         )
         write_json(self.folder / RECORD, record)
 
@@ -237,24 +265,91 @@ def provenance(record: dict) -> str:
     return ", ".join([*parts, f"{record['seconds']:.1f} s"])
 
 
-def _texts_left(frame) -> str:
-    """The frame as HTML, numbers to the right and everything else to the left.
+def shortened(text: str, most: int = 160) -> str:
+    """The beginning of a text: its first sentence, or as many whole words as fit.
+
+    >>> shortened("Range leaves 2.5 more. Others do not."), shortened("one two three", most=9)
+    ('Range leaves 2.5 more.', 'one two …')
+    """
+    first = re.split(r"(?<=[.:;])\s", text, maxsplit=1)[0].rstrip(":;")
+    if len(first) <= most:
+        return first
+    return first[: most - 1].rsplit(" ", 1)[0] + " …"
+
+
+def _save_small(figure, axes, part: Path) -> None:
+    """Save one of a figure's axes, or all there is where it has but one, for the index."""
+    drawn = [ax for ax in figure.axes if ax.has_data() or ax.patches or ax.texts]
+    box = None
+    if axes is not None or len(drawn) > 1:
+        pixels = (axes or drawn[0]).get_tightbbox()
+        box = pixels.transformed(figure.dpi_scale_trans.inverted()).padded(0.05)
+    width = box.width if box is not None else figure.get_figwidth()
+    figure.savefig(part, format="png", dpi=min(SMALL / width, 200), bbox_inches=box or "tight")
+
+
+def _flat(frame):
+    """The frame with named indices as columns and every column called by a text."""
+    frame = frame.reset_index() if any(frame.index.names) else frame.reset_index(drop=True)
+    frame.columns = [str(column) for column in frame.columns]
+    return frame
+
+
+def _table_html(frame, caption: str) -> str:
+    """The frame as HTML: words for headings, numbers to the right, everything else to the left.
+
+    Every cell carries its heading too, so that a narrow page can show a row as a list.
 
     >>> import pandas as pd
-    >>> cells = re.findall("<t[hd][> ].*", _texts_left(pd.DataFrame({"n": [1], "of": ["a"]})))
-    >>> print(*cells, sep=chr(10))
-    <th>n</th>
-    <th style="text-align:left">of</th>
-    <td>1</td>
-    <td style="text-align:left">a</td>
+    >>> page = _table_html(pd.DataFrame({"count_gap": [1.5], "even": [False]}), "Gaps & more")
+    >>> print(page.replace("<t", "\\n<t").replace(' style="text-align:left"', " LEFT"))
+    <div style="overflow-x:auto">
+    <table style="table-layout:auto"><caption>Gaps &amp; more</caption>
+    <thead>
+    <tr>
+    <th>gap</th>
+    <th LEFT>even</th></tr></thead>
+    <tbody>
+    <tr>
+    <td data-label="gap">1.5</td>
+    <td LEFT data-label="even">no</td></tr></tbody></table></div>
     """
-    numbers = frame.select_dtypes("number").columns
-    left = itertools.cycle([column not in numbers for column in frame.columns])
-    return re.sub(
-        "<(t[hd])>",
-        lambda tag: f'<{tag[1]} style="text-align:left">' if next(left) else tag[0],
-        frame.to_html(index=False, border=0, na_rep="-"),
+    counted = frame.select_dtypes("number").columns
+    left = ["" if column in counted else ' style="text-align:left"' for column in frame.columns]
+    words = [html.escape(heading(column)) for column in frame.columns]
+    head = "".join(f"<th{at}>{word}</th>" for at, word in zip(left, words, strict=True))
+    rows = [
+        "".join(
+            f'<td{at} data-label="{word}">{html.escape(cell(value))}</td>'
+            for at, word, value in zip(left, words, row, strict=True)
+        )
+        for row in frame.astype(object).itertuples(index=False, name=None)
+    ]
+    # Jupyter's own layout gives every column the same width, whatever it holds.
+    return (
+        '<div style="overflow-x:auto"><table style="table-layout:auto">'
+        f"<caption>{html.escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>"
+        + "".join(f"<tr>{row}</tr>" for row in rows)
+        + "</tbody></table></div>"
     )
+
+
+def cell(value) -> str:
+    """A value as a table shows it.
+
+    >>> [cell(value) for value in (True, 12345, 1234.5, 0.1234567, 3.0, 1e-7, float("nan"), None, "a")]
+    ['yes', '12,345', '1,234.5', '0.123', '3', '1e-07', '–', '–', 'a']
+    """
+    if value is None or str(value) in ("<NA>", "nan", "NaT"):
+        return "–"
+    if not isinstance(value, str) and str(value) in ("True", "False"):
+        return "yes" if value else "no"
+    if isinstance(value, numbers.Integral):
+        return f"{int(value):,}"
+    if isinstance(value, numbers.Real):
+        rounded = f"{float(value):,.3f}".rstrip("0").rstrip(".")
+        return rounded if value == 0 or rounded not in ("0", "-0") else f"{float(value):.3g}"
+    return str(value)
 
 
 def _display(data: dict, details: dict | None = None):

@@ -1,0 +1,240 @@
+"""The words of the pages: one per thing, what it means, which columns carry it, where sources stand.
+
+Pages show words and keep the columns' names for the files; ``docs/glossary.md`` is written from here.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+
+class Term(NamedTuple):
+    """A word of the pages. ``columns``: column of a table -> its heading."""
+
+    word: str
+    meaning: str
+    columns: Mapping[str, str] = MappingProxyType({})
+
+
+TERMS = (
+    Term("group", "consumers that share topics: every partition is read by one of them"),
+    Term(
+        "member",
+        "a consumer in its group; the group has m members",
+        {"members": "members", "members_now": "members", "idle": "idle members"},
+    ),
+    Term(
+        "partition",
+        "a part of a topic; 'partitions' alone are those of all topics, else they are 'a topic'",
+        {
+            "partitions": "partitions",
+            "partitions_per_topic": "partitions a topic",
+            "each": "partitions a topic",
+            "partitions_now": "partitions",
+        },
+    ),
+    Term(
+        "strategy",
+        "who gets which partition: an assignor, by the name `assignlab strategies` lists",
+    ),
+    Term("@release", "the strategy as it was up to that release; without it, the newest"),
+    Term(
+        "gap",
+        "partitions of the fullest member minus those of the emptiest",
+        {
+            "count_gap": "gap",
+            "count_gap_low": "gap, 5 %",
+            "count_gap_high": "gap, 95 %",
+            "optimum_gap": "gap of the optimum",
+            "widest_gap": "widest gap",
+        },
+    ),
+    Term(
+        "fullest / mean",
+        "partitions of the fullest member over the mean; 1 is even",
+        {
+            "max_over_mean": "fullest / mean",
+            "max_over_mean_low": "fullest / mean, 5 %",
+            "max_over_mean_high": "fullest / mean, 95 %",
+            "optimum_ratio": "fullest / mean of the optimum",
+        },
+    ),
+    Term(
+        "floor",
+        "the least 'fullest / mean' with equal subscriptions: ceil(P / m) over P / m",
+        {"floor": "floor"},
+    ),
+    Term(
+        "uneven topics",
+        "topics whose partitions the number of members does not divide",
+        {"uneven_topics": "uneven topics"},
+    ),
+    Term("claim", "what a member says it owned before, when a new assignment is made"),
+    Term("generation", "the number of a group's assignment; every rebalance raises it"),
+    Term(
+        "rebalance",
+        "the group gets a new assignment, in one or more rounds of joining",
+        {"rounds": "rounds"},
+    ),
+    Term("stayed", "partitions that the same member has before and after", {"stayed": "stayed"}),
+    Term(
+        "forced",
+        "partitions whose owner left or no longer subscribes",
+        {"forced": "forced", "held": "held before"},
+    ),
+    Term(
+        "by choice",
+        "partitions taken from a member that could have kept them: needed and avoidable ones",
+        {"by_choice": "by choice"},
+    ),
+    Term(
+        "needed",
+        "of 'by choice': as many as any even assignment must move",
+        {"needed": "needed", "fewest": "fewest moves"},
+    ),
+    Term(
+        "avoidable",
+        "of 'by choice': those beyond the needed ones",
+        {"avoidable": "avoidable", "moved": "moved", "moved_percent": "moved (%)"},
+    ),
+    Term(
+        "interrupted",
+        "partitions that nobody reads for a moment: forced, by choice, or given up and got again",
+        {"interrupted": "interrupted", "revoked_kept": "given up, got again"},
+    ),
+    Term("optimum", "the proven best assignment of the group"),
+    Term(
+        "eager, cooperative, server",
+        "the protocols: give up all before a rebalance; give up only what goes elsewhere; let the "
+        "coordinator assign (KIP-848)",
+    ),
+    Term("static member", "a member with group.instance.id: it may restart without a rebalance"),
+    Term("session", "time without a sign of life after which a member is given up"),
+    Term(
+        "drift",
+        "how far the heartbeats of a group's members are out of step, in ms",
+        {"drift_ms": "drift (ms)", "heartbeat_drift_ms": "drift (ms)"},
+    ),
+    Term(
+        "partition-seconds without an owner",
+        "for each partition the time in which no member owned it, summed",
+        {"unowned_s": "without an owner (partition-s)"},
+    ),
+    Term(
+        "delivered again, never",
+        "records that were handed out more than once, or not at all",
+        {
+            "repeated": "delivered again",
+            "lost": "never delivered",
+            "repeated_per_1000": "again, per 1,000",
+            "lost_per_1000": "never, per 1,000",
+            "aborted": "aborted",
+        },
+    ),
+    Term(
+        "lag",
+        "records in the log that the group has not read yet",
+        {"lag_most": "most lag (records)"},
+    ),
+    Term("5 %, 95 %", "the values that 5 % and 95 % of the groups stay below"),
+    Term("HOMOGENEOUS", "all members read all topics", {"subscription": "subscriptions"}),
+    Term(
+        "HETEROGENEOUS_NESTED",
+        "five buckets of members; bucket b reads the topics of ranges 0 to b",
+    ),
+    Term("HETEROGENEOUS_DISJOINT", "buckets of members that share no topic"),
+    Term("RANDOM", "every member reads every topic with probability one half"),
+    Term(
+        "000, 001, 002, 003, 004",
+        "the five articles that this collection started from: 000 on Kafka's three assignors; 001 on "
+        "poll, offsets, generations and rebalances; 002 on partitions, producers and consumers; 003 "
+        "on the source of the assignors of Kafka 2.0.1; 004 on MetaQ's two strategies",
+    ),
+)
+
+HEADINGS = {column: heading for term in TERMS for column, heading in term.columns.items()}
+
+
+def heading(column: str) -> str:
+    """What a page writes above a column.
+
+    >>> heading("count_gap"), heading("moved_after"), heading("printed by")
+    ('gap', 'moved after', 'printed by')
+    """
+    return HEADINGS.get(column, column.replace("_", " "))
+
+
+def terms_in(text: str) -> list[Term]:
+    """The terms that a text uses, in the glossary's order.
+
+    >>> [term.word for term in terms_in("The gap of static members (004)")][1:]
+    ['gap', 'static member', '000, 001, 002, 003, 004']
+    """
+    return [term for term in TERMS if re.search(_pattern(term), text)]
+
+
+def _pattern(term: Term) -> str:
+    if term.word == "@release":
+        return r"\w@\d"
+    words: Iterable[str] = term.word.split(", ")
+    return "|".join(rf"\b{re.escape(word)}(?:s\b|\b|(?<=%))" for word in words)
+
+
+WIKI = "https://cwiki.apache.org/confluence/display/KAFKA/"
+PROPOSALS = {
+    "54": "KIP-54+-+Sticky+Partition+Assignment+Strategy",
+    "341": "KIP-341%3A+Update+Sticky+Assignor%27s+User+Data+Protocol",
+    "345": "KIP-345%3A+Introduce+static+membership+protocol+to+reduce+consumer+rebalances",
+    "394": "KIP-394%3A+Require+member.id+for+initial+join+group+request",
+    "429": "KIP-429%3A+Kafka+Consumer+Incremental+Rebalance+Protocol",
+    "480": "KIP-480%3A+Sticky+Partitioner",
+    "792": "KIP-792%3A+Add+%22generation%22+field+into+consumer+protocol",
+    "794": "KIP-794%3A+Strictly+Uniform+Sticky+Partitioner",
+    "848": "KIP-848%3A+The+Next+Generation+of+the+Consumer+Rebalance+Protocol",
+    "881": "KIP-881%3A+Rack-aware+Partition+Assignment+for+Kafka+Consumers",
+    "932": "KIP-932%3A+Queues+for+Kafka",
+}
+REPOSITORIES = {
+    "astraea": "skiptests/astraea",
+    "franz-go": "twmb/franz-go",
+    "kafka-go": "segmentio/kafka-go",
+    "kafka-python": "dpkp/kafka-python",
+    "kafkajs": "tulios/kafkajs",
+    "librdkafka": "confluentinc/librdkafka",
+    "rocketmq": "apache/rocketmq",
+    "sarama": "IBM/sarama",
+}
+CITED = re.compile(
+    rf"KIP-(?P<kip>{'|'.join(PROPOSALS)})\b|(?P<issue>(?:KAFKA|SPARK)-\d+)\b"
+    rf"|\b(?P<client>{'|'.join(REPOSITORIES)})(?: issue)? ?#(?P<number>\d+)\b"
+)
+
+
+def source(cited: re.Match) -> str:
+    """The address of what a match of `CITED` names."""
+    if cited["kip"]:
+        return WIKI + PROPOSALS[cited["kip"]]
+    if cited["issue"]:
+        return f"https://issues.apache.org/jira/browse/{cited['issue']}"
+    return f"https://github.com/{REPOSITORIES[cited['client']]}/issues/{cited['number']}"
+
+
+def linked(html: str) -> str:
+    """The HTML with a link at every issue and proposal that is named outside links and code.
+
+    >>> linked("<p>See KAFKA-9965.</p> <code>KAFKA-1</code>")
+    '<p>See <a href="https://issues.apache.org/jira/browse/KAFKA-9965">KAFKA-9965</a>.</p> \
+<code>KAFKA-1</code>'
+    """
+    inside: list[str] = []
+    pieces = re.split(r"(<!--.*?-->|<[^>]+>)", html, flags=re.DOTALL)
+    for place, piece in enumerate(pieces):
+        tag = re.match(r"<(/?)(a|code|pre|script|style|svg|title)\b", piece)
+        if tag and tag[1]:
+            inside = inside[: -1 if inside[-1:] == [tag[2]] else None]
+        elif tag:
+            inside.append(tag[2])
+        elif not inside and not piece.startswith("<"):
+            pieces[place] = CITED.sub(lambda m: f'<a href="{source(m)}">{m[0]}</a>', piece)
+    return "".join(pieces)
