@@ -28,6 +28,7 @@ help: ## list the targets
 
 study: setup ## set up, run every notebook at scale study, end with the path of outputs/index.html
 	@$(BIN)/assignlab run --scale study $(AHEAD)
+	@touch $(WARM)
 
 smoke: warm ## the same with small parameters, in a minute or two
 	@$(BIN)/assignlab run --scale smoke

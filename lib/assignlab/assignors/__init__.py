@@ -1,15 +1,14 @@
 """The strategies, discovered: one module each, in the folder of the system it comes from.
 
-A module is a strategy if it has an attribute ``STRATEGY``. Nothing lists them by hand, so adding
-one touches its own file only. Discovery works from a zip, as on a Spark executor.
+A module is a strategy if it has an attribute ``STRATEGY``.
 """
 
 import json
-import pkgutil
+import sys
 from dataclasses import replace
 from functools import cache
-from importlib import import_module
 
+from assignlab import discovery
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import UnknownName
 from assignlab.releases import Facts, resolve
@@ -18,16 +17,9 @@ from assignlab.releases import Facts, resolve
 @cache
 def strategies() -> dict[str, Strategy]:
     """All strategies by name, sorted by system and name."""
-    found = []
-    for module in pkgutil.walk_packages(__path__, __name__ + "."):
-        strategy = getattr(import_module(module.name), "STRATEGY", None)
-        if strategy is not None:
-            found.append(strategy)
+    found = discovery.carried(sys.modules[__name__], "STRATEGY")
     found.sort(key=lambda strategy: (strategy.system, strategy.name))
-    by_name = {strategy.name: strategy for strategy in found}
-    if len(by_name) != len(found):
-        raise ValueError("two strategy files carry one name")
-    return by_name
+    return discovery.by_name(found, "strategy files")
 
 
 def names() -> list[str]:

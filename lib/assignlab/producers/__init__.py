@@ -2,18 +2,18 @@
 
     producers.partitions_of("default@2.0", ["TT0124", None, ""], partitions=15)
 
-A module is found by its attribute ``PARTITIONERS``; nothing lists them by hand. Names and facts
-(client, versions, source) are data, as those of strategies.
+A module is found by its attribute ``PARTITIONERS``. Names and facts (client, versions, source) are
+data, as those of strategies.
 """
 
 import json
-import pkgutil
+import sys
 from collections.abc import Iterable, Sequence
 from functools import cache
-from importlib import import_module
 
 import numpy as np
 
+from assignlab import discovery
 from assignlab.errors import UnknownName
 from assignlab.producers import hashes
 from assignlab.producers.hashes import Keys
@@ -23,14 +23,9 @@ from assignlab.producers.partitioner import NONE, Partitioner, Records, Topics, 
 @cache
 def partitioners() -> dict[str, Partitioner]:
     """All partitioners by name, sorted by client and name."""
-    found = []
-    for module in pkgutil.iter_modules(__path__, __name__ + "."):
-        found.extend(getattr(import_module(module.name), "PARTITIONERS", ()))
-    found.sort(key=lambda partitioner: (partitioner.client, partitioner.name))
-    by_name = {partitioner.name: partitioner for partitioner in found}
-    if len(by_name) != len(found):
-        raise ValueError("two partitioners carry one name")
-    return by_name
+    found = sum(discovery.carried(sys.modules[__name__], "PARTITIONERS"), ())
+    ordered = sorted(found, key=lambda partitioner: (partitioner.client, partitioner.name))
+    return discovery.by_name(ordered, "partitioners")
 
 
 def names() -> list[str]:
