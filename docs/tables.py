@@ -6,12 +6,16 @@ With ``--check`` it changes nothing and names the pages that are out of date.
 import importlib.util
 import json
 import re
+import shlex
 import sys
 from collections.abc import Callable
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+from click.testing import CliRunner
+
 from assignlab import assignors
+from assignlab.cli import main as cli
 from assignlab.replay.columns import COLUMNS
 from assignlab.replay.scenarios import EVENTS
 from assignlab.words import TERMS
@@ -108,7 +112,25 @@ def renewed(page: str) -> str:
     return text
 
 
+CASE = re.compile(r"(?<=^```\n)\$ assignlab (group .*)\n(?:.*\n)*?(?=```$)", re.MULTILINE)
+"""A command and its output, as a page shows them."""
+
+
+def cases(page: str) -> str:
+    """The text of a page with the output of its ``assignlab group`` commands as it is now."""
+
+    def answer(found: re.Match) -> str:
+        said = CliRunner().invoke(cli, shlex.split(found[1]), terminal_width=200).stdout
+        return f"$ assignlab {found[1]}\n{said.rstrip()}\n"
+
+    return CASE.sub(answer, (ROOT / page).read_text(encoding="utf-8"))
+
+
 def main() -> int:
+    if "--cases" in sys.argv:
+        # Needs many strategies compiled: a test of its own looks whether the page is as written.
+        (ROOT / CASES).write_text(cases(CASES), encoding="utf-8")
+        return 0
     stale = 0
     for page in dict.fromkeys(page for page, _ in GENERATED):
         path = ROOT / page
@@ -121,6 +143,7 @@ def main() -> int:
     return int(CHECK and stale > 0)
 
 
+CASES = "docs/your-group.md"
 CHECK = "--check" in sys.argv
 
 if __name__ == "__main__":

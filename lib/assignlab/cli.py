@@ -425,26 +425,54 @@ def group():
     """
 
 
+sources = click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+as_json = click.option("--json", "as_json", is_flag=True, help="As JSON, one array of groups.")
+html = click.option(
+    "--html",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="As a page that stands alone.",
+)
+
+
+def _told(as_json=False, html=None):
+    from assignlab.advice.commands import Told
+
+    return Told(click.echo, complain, as_json, html)
+
+
 @group.command("document")
-@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@sources
 def group_document(sources):
     """Print the groups that the sources tell of as group documents, one per line.
 
     Exit code: 1 if a text is not understood, 2 if it cannot be opened.
     """
-    from assignlab.groups import commands
+    from assignlab.advice import commands
 
-    sys.exit(commands.documents(sources, click.echo, complain))
+    sys.exit(commands.documents(sources, _told()))
 
 
 @group.command("show")
-@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
-@click.option("--json", "as_json", is_flag=True, help="As JSON, one array of groups.")
-def group_show(sources, as_json):
-    """Show the groups that the sources tell of: sizes, gap, idle members, topics.
+@sources
+@click.option("--then", multiple=True, metavar="LATER", help="The same text, taken later: rates.")
+@click.option(
+    "--apart",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="How much later; needed with --then.",
+)
+@as_json
+@html
+def group_show(sources, then, apart, as_json, html):
+    """Show the groups that the sources tell of: sizes, gap, idle members, topics, load.
 
+    And the law behind the gap, and which strategies and releases would have given exactly this.
     Exit code: 1 if a text is not understood, 2 if it cannot be opened.
     """
-    from assignlab.groups import commands
+    from assignlab.advice import commands
 
-    sys.exit(commands.show(sources, as_json, click.echo, complain))
+    if then and apart is None:
+        raise click.UsageError("--then needs --apart SECONDS: no text says when it was taken")
+    later = commands.Later(then, apart) if then else None
+    sys.exit(commands.show_groups(sources, _told(as_json, html), later))

@@ -238,6 +238,10 @@ def _topics(
     if protocol == "consumer" and any("id" not in entry for entry in entries):
         say("topic ids: made from the names (kafka-topics --describe has them)")
     _add_weights(entries, seen, say)
+    for entry in entries:
+        ends = [seen.ends.get((entry["name"], None, i)) for i in range(entry.get("partitions", 0))]
+        if ends and None not in ends:
+            entry["ends"] = ends
     return entries
 
 

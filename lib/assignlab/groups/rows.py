@@ -60,13 +60,15 @@ class OwnerRow(NamedTuple):
 
 
 class OffsetRow(NamedTuple):
-    """How far the group is in a partition: records behind the end of its log (``lag``)."""
+    """How far the group is in a partition: records behind the end of its log (``lag``), and that
+    end (``end``)."""
 
     group: str | None
     topic: str
     partition: int
     lag: int | None = None
     broker: str | None = None
+    end: int | None = None
 
 
 class TopicRow(NamedTuple):

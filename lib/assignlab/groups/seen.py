@@ -39,6 +39,7 @@ class Seen:
     owners: dict[Partition, list[str]] = field(default_factory=dict)
     hosts: dict[Partition, str] = field(default_factory=dict)
     lags: dict[Partition, int | None] = field(default_factory=dict)
+    ends: dict[Partition, int] = field(default_factory=dict)
 
 
 @dataclass
@@ -122,3 +123,5 @@ def _add_offset(seen: Seen, row: OffsetRow) -> None:
     partition = row.topic, row.broker, row.partition
     if seen.lags.get(partition) is None:
         seen.lags[partition] = row.lag
+    if row.end is not None:
+        seen.ends.setdefault(partition, row.end)

@@ -73,7 +73,7 @@ def as_text(found: dict[str, Any]) -> str:
         ", ".join([found["group"] or "a group without a name", *filter(None, facts)]),
         *(f"  inferred: {sentence}" for sentence in found["inferred"]),
         "",
-        _sentence(found),
+        sentence(found),
     ]
     if found["members"]:
         members = sorted(found["members"], key=lambda m: -(m["partitions"] or 0))
@@ -87,7 +87,8 @@ def as_text(found: dict[str, Any]) -> str:
     return "\n".join(printable(line) for line in lines)
 
 
-def _sentence(found: dict[str, Any]) -> str:
+def sentence(found: dict[str, Any]) -> str:
+    """Sizes, gap and idle members of a summary, in one sentence."""
     partitions = sum(topic["partitions"] for topic in found["topics"])
     size = (
         f"{_count(len(found['members']), 'member')}, {_count(partitions, 'partition')} of"

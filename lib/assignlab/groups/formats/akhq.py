@@ -39,7 +39,8 @@ def read(value: dict[str, Any]) -> Iterator[Row]:
             yield OwnerRow(group, *where, name)
     for entry in fields.entries(value, "offsets"):
         where = fields.name(entry, "topic"), fields.partition(entry, "partition")
-        yield OffsetRow(group, *where, fields.number(entry, "offsetLag"))
+        lag, end = fields.number(entry, "offsetLag"), fields.number(entry, "lastOffset")
+        yield OffsetRow(group, *where, lag, end=end)
 
 
 FORMAT = JsonFormat(

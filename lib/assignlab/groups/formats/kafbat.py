@@ -38,7 +38,8 @@ def read(value: dict[str, Any]) -> Iterator[Row]:
             yield MemberRow(group, member, host=fields.text(entry, "host"))
         yield OwnerRow(group, *where, member)
         committed = fields.number(entry, "currentOffset") is not None
-        yield OffsetRow(group, *where, fields.number(entry, "consumerLag") if committed else None)
+        lag = fields.number(entry, "consumerLag") if committed else None
+        yield OffsetRow(group, *where, lag, end=fields.number(entry, "endOffset"))
 
 
 FORMAT = JsonFormat(

@@ -39,7 +39,8 @@ def read(text: Text) -> Iterator[Row]:
         if cells["TOPIC"] is not None and cells["PARTITION"] is not None:
             where = group, cells["TOPIC"], table.partition(text, cells)
             yield OwnerRow(*where, member)
-            yield OffsetRow(*where, table.number(cells["LAG"]))
+            lag, end = table.number(cells["LAG"]), table.number(cells["LOG-END-OFFSET"])
+            yield OffsetRow(*where, lag, end=end)
 
 
 FORMAT = LineFormat(

@@ -1,0 +1,105 @@
+"""What ``assignlab group`` does with its sources."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from assignlab.advice import load, report, show
+from assignlab.errors import AssignlabError
+from assignlab.groups import read
+from assignlab.groups.text import printable
+from assignlab.local.files import whole
+
+Say = Callable[[str], None]
+Document = dict[str, Any]
+
+
+class Told(NamedTuple):
+    """How an answer is to be told: as text, as JSON, as a page in the file ``html``."""
+
+    say: Say
+    complain: Say
+    as_json: bool = False
+    html: Path | None = None
+
+
+class Voice(NamedTuple):
+    """A question's three ways to answer for a group document."""
+
+    text: Callable[[Document], str]
+    data: Callable[[Document], Any]
+    page: Callable[[Document], report.Report]
+
+
+def documents(sources: Sequence[str], told: Told) -> int:
+    """Says one group document per line; returns the exit code."""
+
+    def tell(groups: list[Document]) -> None:
+        for group in groups:
+            told.say(report.as_json(group))
+
+    return _of_groups(sources, told, tell)
+
+
+class Later(NamedTuple):
+    """A second snapshot, so many seconds after the first."""
+
+    sources: Sequence[str]
+    seconds: float
+
+
+def show_groups(sources: Sequence[str], told: Told, later: Later | None = None) -> int:
+    """Says the sizes of every group, and what explains them; returns the exit code."""
+
+    def tell(groups: list[Document]) -> None:
+        if later is not None:
+            groups = _rated(groups, later)
+        _tell(groups, Voice(show.text, show.data, show.page), told)
+
+    return _of_groups(sources, told, tell)
+
+
+def _rated(groups: list[Document], later: Later) -> list[Document]:
+    after = {group.get("group"): group for group in read(*later.sources)}
+    rated = []
+    for group in groups:
+        if group.get("group") not in after:
+            raise AssignlabError(
+                f"{group.get('group')}: the later snapshot does not have the group"
+            )
+        rated.append(load.with_rates(group, after[group.get("group")], later.seconds))
+    return rated
+
+
+def ask(sources: Sequence[str], told: Told, question: Callable[[Document], report.Report]) -> int:
+    """Says a question's report on every group; returns the exit code."""
+    voice = Voice(
+        lambda document: report.as_text(question(document)),
+        lambda document: report.as_data(question(document)),
+        question,
+    )
+    return _of_groups(sources, told, lambda groups: _tell(groups, voice, told))
+
+
+def _tell(groups: list[Document], voice: Voice, told: Told) -> None:
+    if told.html is not None:
+        with whole(told.html) as part:
+            part.write_text(report.as_page([voice.page(group) for group in groups]), "utf-8")
+        told.say(printable(f"written: {told.html}"))
+    elif told.as_json:
+        told.say(report.as_json([voice.data(group) for group in groups]))
+    else:
+        told.say("\n\n\n".join(voice.text(group) for group in groups))
+
+
+def _of_groups(sources: Sequence[str], told: Told, tell: Callable) -> int:
+    """0, or 1 for what is not understood or cannot be answered, 2 for what cannot be opened."""
+    try:
+        tell(read(*sources))
+    except OSError as error:
+        told.complain(printable(f"{error.filename}: {error.strerror}"))
+        return 2
+    except AssignlabError as error:
+        told.complain(printable(str(error)))
+        return 1
+    return 0

@@ -1,0 +1,71 @@
+"""What the members have to do, where lag or two snapshots tell it: per member, and its law."""
+
+from typing import Any
+
+from assignlab.advice.report import Table
+from assignlab.errors import AssignlabError
+
+
+def with_rates(document: dict[str, Any], later: dict[str, Any], seconds: float) -> dict[str, Any]:
+    """The document with records a second as weights, from the log ends of two snapshots.
+
+    Raises AssignlabError where one of them lacks the log end of a partition.
+    """
+    after = {topic["name"]: topic.get("ends") for topic in later["topics"]}
+    topics, produced = [], 0
+    for topic in document["topics"]:
+        name, begun, ended = topic["name"], topic.get("ends"), after.get(topic["name"])
+        if begun is None or ended is None or None in begun or None in ended[: len(begun)]:
+            raise AssignlabError(
+                f"rates: both snapshots need the log end of every partition of {name}"
+                " (kafka-consumer-groups --describe has them)"
+            )
+        grown = [max(0, new - old) for old, new in zip(begun, ended, strict=False)]
+        produced += sum(grown)
+        rates = [records / seconds for records in grown]
+        topics.append(topic | {"weights": rates + [0.0] * (topic["partitions"] - len(rates))})
+    told = f"weights: records a second, {produced} records in {seconds:g} s between two snapshots"
+    inferred = [s for s in document.get("inferred", []) if not s.startswith("weights: ")]
+    return document | {"topics": topics, "inferred": [*inferred, told], "rates": True}
+
+
+def load(document: dict[str, Any]) -> tuple[list[str], list[Table]]:
+    """(sentences, tables) of the load per member; nothing where the texts tell none."""
+    weights = {topic["name"]: topic.get("weights") for topic in document["topics"]}
+    queues = {topic["name"]: _queues(topic) for topic in document["topics"]}
+    if not weights or None in weights.values():
+        return [], []
+    unit = "records a second" if document.get("rates") else "records of lag"
+    per_member = []
+    for member in document["members"]:
+        own = [
+            (weights[topic][queues[topic].index(partition)], topic, partition)
+            for topic, partition in member.get("owned") or ()
+            if topic in weights and partition in queues[topic]
+        ]
+        heaviest = max(own, default=None)
+        label = (
+            f"{heaviest[1]}-{heaviest[2]}: {heaviest[0]:.5g}" if heaviest and heaviest[0] else None
+        )
+        per_member.append((sum(weight for weight, *_ in own), member["id"], len(own), label))
+    per_member.sort(key=lambda row: -row[0])
+    total = sum(row[0] for row in per_member)
+    if not total:
+        return [f"No load to compare: {unit} are 0 everywhere."], []
+    largest = max(weight for each in weights.values() for weight in each)
+    mean = total / len(per_member)
+    bound = max(mean, largest)
+    said = (
+        f"Load in {unit}: the most loaded member has {per_member[0][0]:.5g}, the mean is {mean:.5g};"
+        f" no assignment can be below {bound:.5g}"
+        + (", since one partition alone has that much." if largest > mean else ".")
+    )
+    rows = [(f"{row[0]:.5g}", *row[1:]) for row in per_member]
+    columns = (unit, "member", "partitions", "heaviest partition")
+    return [said], [Table("load", f"Load in {unit}", columns, rows)]
+
+
+def _queues(topic: dict[str, Any]) -> list:
+    if "brokers" in topic:
+        return [f"{broker}-{n}" for broker, count in topic["brokers"] for n in range(count)]
+    return list(range(topic["partitions"]))

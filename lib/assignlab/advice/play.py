@@ -1,0 +1,98 @@
+"""Rebalances of a group as it is: what its members hold now is the claim at the first one."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from assignlab.advice.subject import Subject
+from assignlab.assignors.strategy import Strategy
+from assignlab.errors import AssignlabError
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import Claims, Group
+from assignlab.optimum import regret
+from assignlab.optimum.certificate import NotComplete
+from assignlab.replay.history import moments
+from assignlab.replay.metrics import FIELDS
+from assignlab.replay.rebalance import Step, replay
+from assignlab.replay.records import measure
+
+Event = tuple[str, Group]
+"""A word, and the group after it."""
+
+
+def frozen(subject: Subject) -> Strategy:
+    """A strategy that answers with what the members hold now; its kind is the group's own."""
+    held = Assignment(subject.held.offsets, subject.held.codes)
+    own = subject.strategy
+    facts = {"assign": lambda group: held, "reclaim": None, "equip": None, "sticky": False}
+    if own is None:
+        return Strategy(
+            name="unknown", system="", protocol="eager", source="", look=("", "", ""), **facts
+        )
+    protocol = "server" if own.protocol == "server" else "eager"
+    return replace(own, protocol=protocol, **facts)
+
+
+def steps(
+    subject: Subject,
+    events: Iterable[Event],
+    strategy: Strategy | Sequence[Strategy],
+    silent: Sequence[Sequence[int]] | None = None,
+) -> list[Step]:
+    """The rebalances of these events, from what is held now; the first step is what is held.
+
+    ``strategy``: of all events, or one for each; ``silent``: see
+    :func:`assignlab.replay.rebalance.replay`, without the first step. Raises
+    :class:`~assignlab.errors.AssignlabError` where a strategy fails.
+    """
+    now = subject.group.with_claims(Claims.none(subject.members))
+    history = moments([("now", now), *events])
+    following = [strategy] * (len(history) - 1) if isinstance(strategy, Strategy) else strategy
+    quiet = None if silent is None else [(), *silent]
+    played = list(replay(history, [frozen(subject), *following], quiet))
+    for step in played:
+        if step.error is not None:
+            raise AssignlabError(f"{step.strategy.name}: {step.error}")
+    return played
+
+
+def numbers(step: Step) -> dict[str, int]:
+    """The numbers of a rebalance: how even it leaves the group, what it moves.
+
+    ``moved``: partitions taken from a member, by choice or because it left; ``avoidable``: of those
+    that were taken by choice, more than any assignment needs that is at least as even.
+    """
+    found = dict(zip(FIELDS, measure(step), strict=True))
+    avoidable = found["avoidable"]
+    if avoidable is None:
+        avoidable = _regret(step) if found["by_choice"] else 0
+    return {
+        "fullest": found["largest"],
+        "emptiest": found["smallest"],
+        "gap": found["count_gap"],
+        "idle": found["idle"],
+        "moved": found["by_choice"] + found["forced"],
+        "by_choice": found["by_choice"],
+        "avoidable": avoidable,
+        "interrupted": found["interrupted"],
+        "rounds": step.rounds,
+    }
+
+
+def together(played: Sequence[Step]) -> dict[str, int]:
+    """Several rebalances as one: sizes at the end, the sum of the moves."""
+    every = [numbers(step) for step in played]
+    added = ("moved", "by_choice", "avoidable", "interrupted", "rounds")
+    return every[-1] | {name: sum(row[name] for row in every) for name in added}
+
+
+def _regret(step: Step) -> int:
+    before = step.before
+    members = len(step.group.members)
+    none = Claims.none(members)
+    claims = Claims(
+        before.offsets, before.codes, ~none.present, none.generation, none.sub_generation
+    )
+    try:
+        return regret(step.group.with_claims(claims), step.after).moves_regret
+    except NotComplete:
+        return 0

@@ -1,0 +1,131 @@
+"""What a question is answered with, and how it is told: as text, as JSON, as one page."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from assignlab.advice.subject import Range
+from assignlab.groups.text import printable
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+class Table(NamedTuple):
+    """A table: ``key`` in JSON, ``title`` above it, a cell is text, a number, a Range or None."""
+
+    key: str
+    title: str
+    columns: tuple[str, ...]
+    rows: list[tuple]
+    note: str = ""
+
+
+class Lines(NamedTuple):
+    """Lines of configuration to paste."""
+
+    title: str
+    lines: tuple[str, ...]
+
+
+class Report(NamedTuple):
+    """An answer. ``inferred``: what was not in the texts; ``said``: sentences above the tables;
+    ``unknown``: what the answer does not know; ``data``: more for JSON alone."""
+
+    title: str
+    inferred: Sequence[str]
+    said: Sequence[str]
+    tables: Sequence[Table] = ()
+    lines: Sequence[Lines] = ()
+    unknown: Sequence[str] = ()
+    data: Mapping[str, Any] = MappingProxyType({})
+
+
+def as_text(report: Report) -> str:
+    """For terminals: nothing in it that a terminal would act upon."""
+    blocks = [[report.title, *(f"  inferred: {sentence}" for sentence in report.inferred)]]
+    blocks += body(report)
+    return "\n\n".join("\n".join(map(printable, block)) for block in blocks if block)
+
+
+def body(report: Report) -> list[list[str]]:
+    """The blocks below the title, each a list of lines."""
+    blocks = [list(report.said)]
+    for table in report.tables:
+        blocks.append(
+            [*filter(None, [table.title, table.note]), *aligned(table.columns, table.rows)]
+        )
+    for config in report.lines:
+        blocks.append([f"# {config.title}", *config.lines])
+    if report.unknown:
+        blocks.append(["Not known:", *(f"- {sentence}" for sentence in report.unknown)])
+    return blocks
+
+
+def aligned(columns: tuple[str, ...], rows: list[tuple]) -> list[str]:
+    """Rows in columns as wide as their widest cell; no column where there is nothing at all."""
+    if not rows:
+        return ["(none)"]
+    keep = [i for i in range(len(columns)) if any(row[i] is not None for row in rows)]
+    cells = [[columns[i] for i in keep], *([shown(row[i]) for i in keep] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in cells
+    ]
+
+
+def shown(cell: Any) -> str:
+    """A cell as text.
+
+    >>> shown(None), shown(True), shown(0.25), shown(Range(1, 2, 3)), shown(Range(2, 2, 2))
+    ('-', 'yes', '0.25', '1 to 3', '2')
+    """
+    if cell is None:
+        return "-"
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    return printable(f"{cell:.3g}" if isinstance(cell, float) else str(cell))
+
+
+def as_data(report: Report) -> dict[str, Any]:
+    """For programs: plain JSON; tables as lists of objects, a Range as low, median and high."""
+    return {
+        "title": report.title,
+        **report.data,
+        "inferred": list(report.inferred),
+        "said": list(report.said),
+        **{table.key: [_row(table, row) for row in table.rows] for table in report.tables},
+        **({"set": [config._asdict() for config in report.lines]} if report.lines else {}),
+        **({"unknown": list(report.unknown)} if report.unknown else {}),
+    }
+
+
+def _row(table: Table, row: tuple) -> dict[str, Any]:
+    return {
+        name.replace(" ", "_"): cell._asdict() if isinstance(cell, Range) else cell
+        for name, cell in zip(table.columns, row, strict=True)
+    }
+
+
+def as_json(value: Any) -> str:
+    """JSON in ASCII without control characters, whatever names the texts have."""
+    return json.dumps(value).replace("\x7f", "\\u007f")
+
+
+def as_page(reports: list[Report]) -> str:
+    """One HTML page that needs nothing else; everything from the texts is escaped."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters["shown"] = shown
+    environment.filters["printable"] = printable
+    style = (TEMPLATES / "page.css").read_text(encoding="utf-8")
+    title = reports[0].title if len(reports) == 1 else f"{len(reports)} groups"
+    return environment.get_template("page.html.j2").render(
+        title=printable(title), style=style, reports=reports
+    )

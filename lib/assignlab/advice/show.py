@@ -1,0 +1,71 @@
+"""``assignlab group show``: sizes, gap, idle members, topics, load, why, and by whom."""
+
+from typing import Any
+
+from assignlab.advice.alike import alike
+from assignlab.advice.law import law
+from assignlab.advice.load import load
+from assignlab.advice.report import Report, Table, body
+from assignlab.advice.subject import NotAnswerable, subject
+from assignlab.groups.show import as_text, sentence, summary
+from assignlab.groups.text import printable
+
+MEMBER = ("partitions", "id", "instance", "client", "host")
+TOPIC = (
+    "topic",
+    "partitions",
+    "subscribers",
+    "fullest",
+    "emptiest",
+    "gap",
+    "without_owner",
+    "weight",
+)
+
+
+def answer(document: dict[str, Any]) -> Report:
+    """What explains the group, beside its sizes: ``said``, and tables of load and of strategies."""
+    said, tables = load(document)
+    try:
+        asked = subject(document)
+    except NotAnswerable as reason:
+        return Report(title(document), document.get("inferred", []), [*said, str(reason)], tables)
+    by_whom, table = alike(asked)
+    found = [law(asked), *said, by_whom]
+    return Report(title(document), document.get("inferred", []), found, [*tables, table])
+
+
+def title(document: dict[str, Any]) -> str:
+    """Name, state and strategy of the group."""
+    facts = [document.get("state"), document.get("assignor") or document.get("strategy")]
+    return ", ".join([document.get("group") or "a group without a name", *filter(None, facts)])
+
+
+def text(document: dict[str, Any]) -> str:
+    """The summary for people, and below it what explains it."""
+    blocks = [block for block in body(answer(document)) if block]
+    told = "\n\n".join("\n".join(map(printable, block)) for block in blocks)
+    return as_text(summary(document)) + "\n\n" + told
+
+
+def data(document: dict[str, Any]) -> dict[str, Any]:
+    """The summary for programs, with ``said`` and the tables beside it."""
+    from assignlab.advice.report import as_data
+
+    told = as_data(answer(document))
+    return summary(document) | {
+        name: told[name] for name in told if name not in ("title", "inferred")
+    }
+
+
+def page(document: dict[str, Any]) -> Report:
+    """The whole as a report for a page: sizes first."""
+    found, told = summary(document), answer(document)
+    members = sorted(found["members"], key=lambda member: -(member["partitions"] or 0))
+    tables = [
+        Table("members", "Members", MEMBER, [tuple(m[name] for name in MEMBER) for m in members]),
+        Table(
+            "topics", "Topics", TOPIC, [tuple(t[name] for name in TOPIC) for t in found["topics"]]
+        ),
+    ]
+    return told._replace(said=[sentence(found), *told.said], tables=[*tables, *told.tables])

@@ -1,0 +1,155 @@
+"""A group document as the questions need it, and the ids of members to come."""
+
+import base64
+import random
+import re
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from assignlab import assignors
+from assignlab.assignors.strategy import Strategy
+from assignlab.errors import AssignlabError
+from assignlab.group.assignment import Assignment
+from assignlab.group.document import parse
+from assignlab.group.model import Group
+from assignlab.replay.metrics import subscribers
+
+DRAWS = 200
+"""So often are the ids of members to come drawn."""
+UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+SERVER = "Kafka coordinator"
+CLASSIC = "Kafka consumer"
+
+
+class NotAnswerable(AssignlabError):
+    """The texts do not have what the question needs; the message says which text does."""
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A group as it is: ``group`` with claims as read, ``held``: who has what, ``strategy`` or None."""
+
+    document: dict[str, Any]
+    group: Group
+    held: Assignment
+    strategy: Strategy | None
+
+    @property
+    def name(self) -> str:
+        return self.document.get("group") or "a group without a name"
+
+    @cached_property
+    def partitions(self) -> int:
+        """Partitions of all topics that somebody subscribes to."""
+        known = self.group.prepared(subscribers)
+        return int(known.partitions[known.subscribers > 0].sum())
+
+    @property
+    def members(self) -> int:
+        return len(self.group.members)
+
+    @property
+    def equal(self) -> bool:
+        """Whether all members subscribe to the same topics."""
+        return self.group.prepared(subscribers).equal
+
+    @property
+    def static(self) -> bool:
+        """Whether every member has a group.instance.id."""
+        instances = self.group.members.instances
+        return instances is not None and None not in instances
+
+    def chosen(self) -> Strategy:
+        """The strategy; NotAnswerable where the text names none."""
+        if self.strategy is None:
+            raise NotAnswerable(
+                f"{self.name}: no strategy is known (add kafka-consumer-groups --describe --state, or"
+                " --strategy NAME)"
+            )
+        return self.strategy
+
+
+def subject(document: dict[str, Any], strategy: str | None = None) -> Subject:
+    """The subject of a document; ``strategy`` instead of the document's own.
+
+    Raises NotAnswerable where the document has no members, or does not say who holds what.
+    """
+    name = document.get("group") or "the group"
+    if not document.get("members"):
+        raise NotAnswerable(f"{name} has no members: there is nothing to assign")
+    if all(member.get("owned") is None for member in document["members"]):
+        raise NotAnswerable(
+            f"{name}: the text does not say who holds what (add kafka-consumer-groups --describe)"
+        )
+    group = parse(document)
+    named = strategy or document.get("strategy")
+    held = Assignment(group.claims.offsets, group.claims.codes)
+    return Subject(document, group, held, assignors.get(named) if named else None)
+
+
+def is_server(strategy: Strategy | None) -> bool:
+    """Whether the coordinator assigns (KIP-848)."""
+    return strategy is not None and strategy.protocol == "server"
+
+
+def new_ids(subject: Subject, draw: random.Random, count: int, server: bool) -> list[str]:
+    """Ids of members that join: what the clients or the coordinator would draw.
+
+    Classic: the client id of a member that is there, and a random UUID. KIP-848: a Uuid of Kafka.
+    """
+    if server:
+        return [_kafka_uuid(draw) for _ in range(count)]
+    stems = Counter(UUID.sub("", name) for name in subject.group.members.names if UUID.search(name))
+    known = sorted(stems) or ["consumer-1-"]
+    return [
+        draw.choice(known) + str(uuid.UUID(int=draw.getrandbits(128), version=4))
+        for _ in range(count)
+    ]
+
+
+def _kafka_uuid(draw: random.Random) -> str:
+    drawn = uuid.UUID(int=draw.getrandbits(128), version=4).bytes
+    return base64.urlsafe_b64encode(drawn).decode().rstrip("=")
+
+
+def usual_topics(group: Group) -> np.ndarray:
+    """What most members subscribe to, as a member to come will: topic indices."""
+    row = np.bincount(group.sent.subscription).argmax()
+    return group.sent.topics[group.sent.offsets[row] : group.sent.offsets[row + 1]]
+
+
+def without_instances(group: Group) -> Group:
+    """The group with dynamic members only."""
+    return replace(group, sent=replace(group.sent, instances=None), _prepared={})
+
+
+class Range(NamedTuple):
+    """A number that depends on what is drawn: its least, median and greatest value."""
+
+    low: float
+    median: float
+    high: float
+
+    def __str__(self):
+        low, high = f"{self.low:.3g}", f"{self.high:.3g}"
+        if isinstance(self.low, int):
+            low, high = str(self.low), str(self.high)
+        return low if low == high else f"{low} to {high}"
+
+
+def spread(values: Iterable[float]) -> Range:
+    """The Range of some numbers."""
+    ordered = sorted(values)
+    return Range(ordered[0], ordered[len(ordered) // 2], ordered[-1])
+
+
+def drawn(count: int, play: Callable[[random.Random], dict[str, float]]) -> dict[str, Range]:
+    """``play`` so often, each time with other draws; the spread of every number it gives."""
+    rows = [play(random.Random(number)) for number in range(count)]
+    return {name: spread(row[name] for row in rows) for name in rows[0]}

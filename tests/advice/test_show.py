@@ -1,0 +1,120 @@
+"""group show: the law behind the gap, who would have given this, load and rates."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from assignlab import groups
+from assignlab.advice import show
+from assignlab.advice.alike import alike
+from assignlab.advice.law import law
+from assignlab.advice.load import load, with_rates
+from assignlab.advice.subject import NotAnswerable, subject
+from assignlab.cli import main
+from assignlab.errors import AssignlabError
+from conftest import document
+
+DATA = Path(__file__).parents[1] / "data" / "groups" / "kafka-4.3.0"
+
+
+def names(found):
+    return {row[0] for row in found[1].rows}
+
+
+def test_range_of_3_and_5_partitions_has_its_law_and_is_recognised(range_3_5):
+    asked = subject(range_3_5)
+    said = law(asked)
+    assert "2 of 2 topics do not divide" in said and "at most 2: here it is 2" in said
+    assert "least possible is 0" in said
+    found = names(alike(asked))
+    assert {"range", "range@2.0", "range@2.4"} <= found and "roundrobin" not in found
+
+
+def test_what_no_strategy_gives_is_told(range_3_5):
+    first, last = range_3_5["members"][0], range_3_5["members"][3]
+    last["owned"] += first["owned"][:2]
+    first["owned"] = first["owned"][2:]
+    said, table = alike(subject(range_3_5))
+    assert said.startswith("None of ") and table.rows == []
+
+
+def test_a_sticky_group_is_found_by_keeping_what_it_holds():
+    held = [["t-1", "t-2"], ["t-0", "t-3"]]
+    asked = subject(document({"t": 4}, held, "sticky"))
+    rows = {row[0]: row for row in alike(asked)[1].rows}
+    assert rows["sticky"][3:] == (False, True) and "range" not in rows
+    assert "2 each: the least gap is 0, and so it is here" in law(asked)
+
+
+def test_laws_of_small_and_of_mixed_groups(range_3_5):
+    few = document({"t": 1}, [["t-0"], []], "roundrobin")
+    assert "1 partitions for 2 members: 1 of them have nothing" in law(subject(few))
+    range_3_5["members"][0]["topics"] = ["a"]
+    range_3_5["members"][0]["owned"] = [["a", 0]]
+    assert "2 of 8 partitions have no owner" in law(subject(range_3_5))
+    mixed = document({"a": 4, "b": 1}, [["a-0", "a-1", "a-2", "a-3"], ["b-0"]], "sticky")
+    mixed["members"][0]["topics"], mixed["members"][1]["topics"] = ["a"], ["b"]
+    assert "smaller gap than 3, this one has 3" in law(subject(mixed))
+
+
+def test_load_per_member_and_its_bound(range_3_5):
+    topics = [{**t, "weights": [10.0] * t["partitions"]} for t in range_3_5["topics"]]
+    topics[0]["weights"][0] = 100.0
+    [said], [table] = load(range_3_5 | {"topics": topics})
+    assert "most loaded member has 120" in said and "below 100" in said
+    assert table.rows[0][2:] == (3, "a-0: 100")
+    assert load(range_3_5) == ([], [])
+
+
+HEAD = "GROUP TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONSUMER-ID HOST CLIENT-ID\n"
+
+
+def test_two_snapshots_tell_rates():
+    def snapshot(end):
+        return HEAD + f"g t 0 5 {end} 5 m1 /h m1\ng t 1 5 100 0 m2 /h m2\n"
+
+    [before], [after] = groups.read(snapshot(100)), groups.read(snapshot(700))
+    rated = with_rates(before, after, 60)
+    assert rated["topics"][0]["weights"] == [10.0, 0.0]
+    assert any("600 records in 60 s" in sentence for sentence in rated["inferred"])
+    assert "most loaded member has 10," in load(rated)[0][0]
+    del after["topics"][0]["ends"]
+    with pytest.raises(AssignlabError, match="log end of every partition of t"):
+        with_rates(before, after, 60)
+
+
+def test_the_command_takes_a_later_snapshot(tmp_path):
+    for name, end in (("now", 100), ("later", 400)):
+        (tmp_path / name).write_text(HEAD + f"g t 0 5 {end} 5 m1 /h m1\n")
+    now, later = str(tmp_path / "now"), str(tmp_path / "later")
+    runner = CliRunner()
+    said = runner.invoke(main, ["group", "show", now, "--then", later, "--apart", "30", "--json"])
+    [found] = json.loads(said.output)
+    assert found["load"][0]["records_a_second"] == "10" and found["gap"] == 0
+    assert runner.invoke(main, ["group", "show", now, "--then", later]).exit_code == 2
+
+
+def test_groups_that_cannot_be_asked_say_why():
+    [group] = groups.read(DATA / "classic-members.txt")
+    assert "add kafka-consumer-groups --describe" in show.text(group)
+    with pytest.raises(NotAnswerable, match="has no members"):
+        subject(document({"t": 1}, []))
+
+
+HOSTILE = "<script>alert(1)</script>\x1b[2J"
+
+
+def test_hostile_names_do_no_harm_in_a_page_and_in_a_terminal(tmp_path, range_3_5):
+    range_3_5["group"] = range_3_5["members"][0]["client"] = HOSTILE
+    range_3_5["inferred"] = [HOSTILE]
+    source, page = tmp_path / "group.json", tmp_path / "page.html"
+    source.write_text(json.dumps(range_3_5))
+    runner = CliRunner()
+    assert runner.invoke(main, ["group", "show", str(source), "--html", str(page)]).exit_code == 0
+    text = page.read_text()
+    assert "<script" not in text and "\x1b" not in text and "&lt;script&gt;" in text
+    assert "http" not in text.replace("http-equiv", "")
+    for option in ([], ["--json"]):
+        assert "\x1b" not in runner.invoke(main, ["group", "show", str(source), *option]).output
