@@ -59,6 +59,7 @@ import numpy as np
 from assignlab.assignors.kafka.parts import constrained, eligible, general
 from assignlab.assignors.kafka.parts.claims import (
     NO_PHANTOMS,
+    Claimed,
     all_subscriptions_equal,
     packed_shape,
     phantoms_of,
@@ -109,12 +110,12 @@ def run(
     sub_generation = claims.sub_generation
     if release < GENERATION_SUBSCRIBED:
         sub_generation = np.full(sub_generation.size, ABSENT)
-    read = (claims.offsets, claims.codes, claims.present, claims.generation, sub_generation)
-    answer = algorithm.build(*known, NO_PHANTOMS, *read, cooperative, release)
+    read = Claimed(claims.offsets, claims.codes, claims.present, claims.generation, sub_generation)
+    answer = algorithm.build(*known, NO_PHANTOMS, read, cooperative, release)
     if answer[0] == algorithm.PHANTOMS:
         phantoms = phantoms_of(group, group.prepared(shape_of))
         shape = with_phantoms(known[0], phantoms)
-        answer = algorithm.build(shape, *known[1:], phantoms, *read, cooperative, release)
+        answer = algorithm.build(shape, *known[1:], phantoms, read, cooperative, release)
     if answer[0] != algorithm.DONE:
         raise OriginalError(*algorithm.FAULTS[answer[0]])
     return answer

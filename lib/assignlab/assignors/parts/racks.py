@@ -13,7 +13,7 @@ import numpy as np
 
 from assignlab.assignors.parts import orders
 from assignlab.assignors.parts.packed import pack, part
-from assignlab.compiled import inner
+from assignlab.compiled import inner, leaf
 from assignlab.group.model import Group
 
 NO_RACK = -1
@@ -89,7 +89,7 @@ def use_rack_aware_assignment(consumer_racks: set[int], of_partition: list[tuple
     )
 
 
-@inner
+@leaf
 def has_replica_in(racks, x, rack):
     """Whether partition ``x`` has a replica in the rack (a phantom has none anywhere)."""
     if x + 1 < racks.starts.size:
@@ -99,14 +99,14 @@ def has_replica_in(racks, x, rack):
     return False
 
 
-@inner
+@leaf
 def racks_mismatch(racks, m, x):
     """Whether member ``m`` is in a rack, and partition ``x`` has no replica there."""
     rack = racks.of_member[m]
     return rack != NO_RACK and not has_replica_in(racks, x, rack)
 
 
-@inner
+@leaf
 def next_rack_consumer(racks, x, members, first):
     """The position of the next member, from ``first`` round the circle, in a rack of ``x``; -1."""
     n = members.size

@@ -19,16 +19,29 @@ from assignlab.assignors.kafka.parts.releases import (
 )
 from assignlab.assignors.parts import orders
 from assignlab.assignors.parts.packed import pack, part
-from assignlab.compiled import inner, njit
+from assignlab.compiled import inner, leaf, njit
 from assignlab.group.assignment import code, partition_of, topic_of
 from assignlab.group.model import ABSENT, Group
 from assignlab.jvm.hash_map import hash_map_order
 
 NOBODY = -1
 DISPUTED = -(2**31)
+NOT_ASSIGNED, UNKNOWN = -1, -2
+"""Instead of the number of a claimed partition: its topic is not to be assigned, or it is a phantom
+that is not among the known ones."""
 FEW_FOR_A_TREE = 8
 NO_GENERATION = -1
 NO_PHANTOMS = np.empty(0, dtype=np.int64)
+
+
+class Claimed(NamedTuple):
+    """The claims, as in :class:`assignlab.group.model.Claims`, whose fields these are."""
+
+    offsets: np.ndarray
+    codes: np.ndarray
+    present: np.ndarray
+    generation: np.ndarray
+    sub_generation: np.ndarray
 
 
 class Shape(NamedTuple):
@@ -172,9 +185,21 @@ def with_phantoms(packed: np.ndarray, phantoms: np.ndarray) -> np.ndarray:
     return pack((*shape[:-1], by_partition))
 
 
-@inner
+@leaf
+def number_of_claim(shape, phantoms, claimed):
+    """The number of a claimed partition, else ``NOT_ASSIGNED`` or ``UNKNOWN``."""
+    topic = topic_of(claimed)
+    if shape.base[topic] < 0:
+        return NOT_ASSIGNED
+    partition = partition_of(claimed)
+    if partition < shape.partitions[topic]:
+        return shape.base[topic] + partition
+    return number_of_phantom(claimed, phantoms, shape.codes.size)
+
+
+@leaf
 def number_of_phantom(claimed, phantoms, total):
-    """The number of a claim beyond the end of its topic; -1 if it is not among the phantoms."""
+    """The number of a claim beyond the end of its topic."""
     low, high = 0, phantoms.size
     while low < high:
         middle = (low + high) // 2
@@ -182,59 +207,40 @@ def number_of_phantom(claimed, phantoms, total):
             low = middle + 1
         else:
             high = middle
-    return total + low if low < phantoms.size and phantoms[low] == claimed else -1
-
-
-@inner
-def number_in(topic, partition, shape, phantoms):
-    """The number of a claimed partition of a subscribed topic; -1 for an unknown phantom."""
-    if partition < shape.partitions[topic]:
-        return shape.base[topic] + partition
-    return number_of_phantom(code(topic, partition), phantoms, shape.codes.size)
+    return total + low if low < phantoms.size and phantoms[low] == claimed else UNKNOWN
 
 
 @inner
 def numbers_of_claims(shape, phantoms, codes):
-    """The number of every claimed partition, -1 where its topic is not to be assigned.
-
-    Returns (int64[claims], whether a claim is beyond the end and not among ``phantoms``).
-    """
-    base, partitions, total = shape.base, shape.partitions, shape.codes.size
+    """The number of every claimed partition. Returns (int64[claims], whether any is ``UNKNOWN``)."""
     numbers = np.empty(codes.size, dtype=np.int64)
     unknown = False
     for k in range(codes.size):
-        topic = topic_of(codes[k])
-        partition = partition_of(codes[k])
-        if base[topic] < 0:
-            numbers[k] = -1
-        elif partition < partitions[topic]:
-            numbers[k] = base[topic] + partition
-        else:
-            numbers[k] = number_of_phantom(codes[k], phantoms, total)
-            unknown = unknown or numbers[k] < 0
+        numbers[k] = number_of_claim(shape, phantoms, codes[k])
+        unknown = unknown or numbers[k] == UNKNOWN
     return numbers, unknown
 
 
 @inner
-def claimed_generations(cooperative, present, generation, sub_generation):
+def claimed_generations(cooperative, claims):
     """The generation that goes with each member's claims (``memberData``).
 
     Eager: from its user data. Cooperative: the subscription's, else from its user data.
     Returns (int64[members], the newest of them).
     """
-    claimed = np.full(present.size, NO_GENERATION)
+    claimed = np.full(claims.present.size, NO_GENERATION)
     newest = NO_GENERATION
     for m in range(claimed.size):
-        if cooperative and sub_generation[m] >= 0:
-            claimed[m] = sub_generation[m]
-        elif (cooperative or present[m]) and generation[m] != ABSENT:
-            claimed[m] = generation[m]
+        if cooperative and claims.sub_generation[m] >= 0:
+            claimed[m] = claims.sub_generation[m]
+        elif (cooperative or claims.present[m]) and claims.generation[m] != ABSENT:
+            claimed[m] = claims.generation[m]
         newest = max(newest, claimed[m])
     return claimed, newest
 
 
 @inner
-def settle_claims(shape, phantoms, offsets, codes, mine, sub_generation):
+def settle_claims(shape, phantoms, claims, mine):
     """Read all claims and settle those to one partition, member by member in hash order.
 
     The newer generation keeps a partition. In the same generation both lose it. The claimant met
@@ -244,54 +250,48 @@ def settle_claims(shape, phantoms, offsets, codes, mine, sub_generation):
     Returns (holder int32[partitions + phantoms]: the member that keeps a partition, -1 for nobody,
     -2 - m where it was taken from m; rivals bool[same]: two claims of one generation met here,
     bool[0] if no partition is claimed twice; owned int64[members]: how many each keeps; whether a
-    claim is beyond the end and not among ``phantoms``: then nothing else is true).
+    claim is ``UNKNOWN``: then nothing else is true).
     """
-    holder, owned, contested, unknown = first_claims(shape, phantoms, offsets, codes)
+    holder, owned, contested, unknown = first_claims(shape, phantoms, claims)
     if unknown or not contested:
         return holder, np.zeros(0, dtype=np.bool_), owned, unknown
     rivals = np.zeros(holder.size, dtype=np.bool_)
     disputed = holder == DISPUTED
     holder[disputed] = NOBODY
-    numbers, _ = numbers_of_claims(shape, phantoms, codes)
     for m in shape.by_hash:
-        for k in range(offsets[m], offsets[m + 1]):
-            x = numbers[k]
+        for k in range(claims.offsets[m], claims.offsets[m + 1]):
+            x = number_of_claim(shape, phantoms, claims.codes[k])
             if x < 0 or not disputed[x]:
                 continue
             if holder[x] == NOBODY:
                 holder[x] = m
                 owned[m] += 1
             else:
-                settle_rival(x, m, mine[m], sub_generation, holder, rivals, owned)
+                settle_rival(x, m, mine[m], claims.sub_generation, holder, rivals, owned)
     return holder, rivals, owned, unknown
 
 
 @inner
-def first_claims(shape, phantoms, offsets, codes):
+def first_claims(shape, phantoms, claims):
     """The claims that nobody disputes, which are nearly all.
 
     Members are read by id: neighbours were dealt neighbouring partitions.
 
     Returns (holder int32[partitions + phantoms]: the only claimant, ``DISPUTED`` where there are
-    several; owned int64[members]; whether any is disputed, whether a claim is beyond the end and
-    not among ``phantoms``).
+    several; owned int64[members]; whether any is disputed, whether a claim is ``UNKNOWN``).
     """
-    base, partitions, total = shape.base, shape.partitions, shape.codes.size
-    holder = np.full(total + phantoms.size, NOBODY, dtype=np.int32)
+    offsets, codes = claims.offsets, claims.codes
+    holder = np.full(shape.codes.size + phantoms.size, NOBODY, dtype=np.int32)
     owned = np.zeros(shape.by_id.size, dtype=np.int64)
     contested = False
     for m in shape.by_id:
         first = 0
         for k in range(offsets[m], offsets[m + 1]):
-            topic = topic_of(codes[k])
-            if base[topic] < 0:
-                continue
-            partition = partition_of(codes[k])
-            x = base[topic] + partition
-            if partition >= partitions[topic]:
-                x = number_of_phantom(codes[k], phantoms, total)
-                if x < 0:
+            x = number_of_claim(shape, phantoms, codes[k])
+            if x < 0:
+                if x == UNKNOWN:
                     return holder, owned, contested, True
+                continue
             if holder[x] == NOBODY:
                 holder[x] = m
                 first += 1
@@ -304,7 +304,7 @@ def first_claims(shape, phantoms, offsets, codes):
     return holder, owned, contested, False
 
 
-@inner
+@leaf
 def settle_rival(x, m, mine, sub_generation, holder, rivals, owned):
     """Member ``m`` claims partition ``x``, which an earlier claim names too."""
     other = holder[x] if holder[x] >= 0 else -2 - holder[x]
@@ -322,9 +322,7 @@ def settle_rival(x, m, mine, sub_generation, holder, rivals, owned):
 
 
 @inner
-def settle_claims_one_by_one(
-    by_hash, numbers, total, offsets, mine, newest, sub_generation, release
-):
+def settle_claims_one_by_one(by_hash, numbers, total, claims, mine, newest, release):
     """:func:`settle_claims` for releases in which a partition may be left with several members.
 
     Every claim is compared with the last one before it, in 3.4 even if that one had lost already.
@@ -338,6 +336,7 @@ def settle_claims_one_by_one(
 
     Returns (keeps bool[claims]; rivals bool[total]: two claims of one generation met here).
     """
+    offsets, sub_generation = claims.offsets, claims.sub_generation
     keeps = np.zeros(numbers.size, dtype=np.bool_)
     rivals = np.zeros(total, dtype=np.bool_)
     last = np.full(total, NOBODY, dtype=np.int32)
@@ -368,7 +367,7 @@ def settle_claims_one_by_one(
     return keeps, rivals
 
 
-@inner
+@leaf
 def drop_first_claim(keeps, numbers, start, end, x):
     """Of the claims from ``start`` to ``end`` the first kept one of partition ``x`` is dropped."""
     for k in range(start, end):

@@ -73,15 +73,12 @@ class Deal(NamedTuple):
 
 
 @njit
-def build(
-    shape, racks, phantoms, offsets, claimed, present, generation, sub_generation,
-    cooperative, release,
-):  # fmt: skip
+def build(shape, racks, phantoms, claims, cooperative, release):
     """Settle the claims, keep, then deal. Returns (status, offsets, codes of the members' lists).
 
-    ``shape``, ``racks``: packed; ``phantoms``: int64[n], ``claimed`` codes of partitions beyond the
-    end of their topic; the claims as in ``assignlab.group.model.Claims``; ``release``: one of
-    ``sticky_releases``.
+    ``shape``, ``racks``: packed; ``phantoms``: int64[n], codes of claimed partitions beyond the end
+    of their topic; ``claims``: :class:`~assignlab.assignors.kafka.parts.claims.Claimed`;
+    ``release``: one of :mod:`assignlab.assignors.kafka.parts.releases`.
     """
     shape = unpack_shape(shape)
     racks = unpack_racks(racks)
@@ -93,38 +90,33 @@ def build(
     # Claims beyond the end, racks and earlier releases can give a member one more than that.
     exact = phantoms.size == 0 and not racks.in_use and release >= CONSTRAINED_CORRECTED
     rows = np.empty(members * (max_quota if exact else max_quota + 1), dtype=np.int64)
-    mine, newest = claimed_generations(cooperative, present, generation, sub_generation)
+    mine, newest = claimed_generations(cooperative, claims)
 
     if release >= CONSTRAINED_CORRECTED:
-        holder, rivals, owned, unknown = settle_claims(
-            shape, phantoms, offsets, claimed, mine, sub_generation
-        )
+        holder, rivals, owned, unknown = settle_claims(shape, phantoms, claims, mine)
         if unknown:
-            return PHANTOMS, offsets, claimed
+            return PHANTOMS, claims.offsets, claims.codes
         drop_rivals(holder, rivals, owned)
         release_mismatched(holder, owned, racks)
         kept, state, over = assign_owned_partitions(
             shape.by_owned, owned, min_quota, max_quota, expected
         )
         length = np.zeros(members, dtype=np.int64)
-        if claimed.size > 0:
+        if claims.codes.size > 0:
             keep_lists(shape, phantoms, holder, kept, rows, length)
         doubled = total
     else:
-        numbers, unknown = numbers_of_claims(shape, phantoms, claimed)
+        numbers, unknown = numbers_of_claims(shape, phantoms, claims.codes)
         if unknown:
-            return PHANTOMS, offsets, claimed
+            return PHANTOMS, claims.offsets, claims.codes
         keeps, rivals = settle_claims_one_by_one(
-            shape.by_hash, numbers, total + phantoms.size, offsets,
-            mine, newest, sub_generation, release,
-        )  # fmt: skip
-        owned = count_claims(numbers, racks, offsets, keeps, rivals)
+            shape.by_hash, numbers, total + phantoms.size, claims, mine, newest, release
+        )
+        owned = count_claims(numbers, racks, claims.offsets, keeps, rivals)
         kept, state, over = assign_owned_partitions(
             shape.by_owned, owned, min_quota, max_quota, expected
         )
-        length, holder, doubled = keep_first_claims(
-            numbers, offsets, claimed, keeps, rivals, kept, rows
-        )
+        length, holder, doubled = keep_first_claims(numbers, claims, keeps, rivals, kept, rows)
     last = last_in_step(shape, phantoms, holder, doubled)
 
     in_hand = length.copy() if release < CONSTRAINED_CORRECTED else length
@@ -242,12 +234,13 @@ def count_claims(numbers, racks, offsets, keeps, rivals):
 
 
 @inner
-def keep_first_claims(numbers, offsets, claimed, keeps, rivals, kept, rows):
+def keep_first_claims(numbers, claims, keeps, rivals, kept, rows):
     """Before 3.7.1: write what members keep, which is what they claim first, in that order.
 
     What they lose is added to ``rivals``: whoever gets it must wait, even if it is the same member.
     Returns (their lengths, the holders, the first number that two members keep).
     """
+    offsets, claimed = claims.offsets, claims.codes
     width = rows.size // kept.size
     length = np.zeros(kept.size, dtype=np.int64)
     holder = np.full(rivals.size, NOBODY, dtype=np.int32)

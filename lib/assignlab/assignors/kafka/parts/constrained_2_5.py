@@ -16,14 +16,13 @@ import numpy as np
 from assignlab.assignors.kafka.parts.claims import (
     NOBODY,
     claimed_generations,
-    number_in,
+    number_of_claim,
     numbers_of_claims,
     settle_claims_one_by_one,
     unpack_shape,
 )
 from assignlab.assignors.kafka.parts.constrained import lists_of_rows
 from assignlab.compiled import inner, njit
-from assignlab.group.assignment import partition_of, topic_of
 
 DONE = 0
 UNDER_CAPACITY = 1
@@ -50,24 +49,21 @@ class Hands(NamedTuple):
 
 
 @njit
-def build(
-    shape, phantoms, offsets, claimed, present, generation, sub_generation, cooperative, release
-):
+def build(shape, phantoms, claims, cooperative, release):
     """Keep, fill, steal, then hand out the rest. Returns (status, offsets, codes of the lists).
 
-    ``shape``: packed; ``phantoms``: int64[n], ``claimed`` codes of partitions beyond the end of
-    their topic; the claims as in ``assignlab.group.model.Claims``; ``release``: one of
-    ``sticky_releases``.
+    ``shape``: packed; ``phantoms``: int64[n], codes of claimed partitions beyond the end of their
+    topic; ``claims``: :class:`~assignlab.assignors.kafka.parts.claims.Claimed`; ``release``: one of
+    :mod:`assignlab.assignors.kafka.parts.releases`.
     """
     shape = unpack_shape(shape)
-    numbers, unknown = numbers_of_claims(shape, phantoms, claimed)
+    numbers, unknown = numbers_of_claims(shape, phantoms, claims.codes)
     if unknown:
-        return PHANTOMS, offsets, claimed
-    mine, newest = claimed_generations(cooperative, present, generation, sub_generation)
+        return PHANTOMS, claims.offsets, claims.codes
+    mine, newest = claimed_generations(cooperative, claims)
     keeps, rivals = settle_claims_one_by_one(
-        shape.by_hash, numbers, shape.codes.size + phantoms.size, offsets,
-        mine, newest, sub_generation, release,
-    )  # fmt: skip
+        shape.by_hash, numbers, shape.codes.size + phantoms.size, claims, mine, newest, release
+    )
     members = shape.by_id.size
     min_quota = shape.codes.size // members
     max_quota = (shape.codes.size + members - 1) // members
@@ -82,7 +78,7 @@ def build(
     )
     unassigned = np.ones(rivals.size, dtype=np.bool_)
     unfilled = assign_owned_partitions(
-        shape, numbers, offsets, claimed, keeps, min_quota, max_quota, unassigned, hands
+        shape, numbers, claims, keeps, min_quota, max_quota, unassigned, hands
     )
     unassigned = np.flatnonzero(unassigned[: shape.codes.size])
     unfilled, at = fill_up(shape.codes, unassigned, unfilled, min_quota, hands)
@@ -96,14 +92,13 @@ def build(
 
 
 @inner
-def assign_owned_partitions(
-    shape, numbers, offsets, claimed, keeps, min_quota, max_quota, unassigned, hands
-):
+def assign_owned_partitions(shape, numbers, claims, keeps, min_quota, max_quota, unassigned, hands):
     """Keep the first claims up to the larger quota; returns the members below the smaller, by id.
 
     On return ``unassigned``, bool[partitions + phantoms], is False for what is kept, and
     ``hands.revoked`` True for what is not.
     """
+    offsets, claimed = claims.offsets, claims.codes
     below = np.zeros(hands.length.size, dtype=np.bool_)
     rivals = hands.revoked.copy()
     for m in shape.by_owned:
@@ -189,7 +184,7 @@ def steal(shape, phantoms, unfilled, min_quota, hands):
             for i in range(start, start + hands.length[overloaded]):
                 hands.rows[i] = hands.rows[i + 1]
             give(hands, m, swapped)
-            hands.heir[number_in(topic_of(swapped), partition_of(swapped), shape, phantoms)] = m
+            hands.heir[number_of_claim(shape, phantoms, swapped)] = m
         wait_at_min(hands, m)
     return DONE
 
@@ -216,7 +211,7 @@ def withhold_transferring(shape, phantoms, hands):
         left = 0
         for i in range(start, start + hands.length[m]):
             code = hands.rows[i]
-            x = number_in(topic_of(code), partition_of(code), shape, phantoms)
+            x = number_of_claim(shape, phantoms, code)
             if hands.heir[x] == m:
                 hands.heir[x] = NOBODY
             else:

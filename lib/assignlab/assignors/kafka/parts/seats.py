@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assignlab.compiled import inner
+from assignlab.compiled import inner, leaf
 
 RANK_BITS = 31
 NOT_SEATED = np.int64(2**62)
@@ -24,11 +24,9 @@ class Seats(NamedTuple):
     group: np.ndarray
 
 
-# The least loaded subscriber of a topic
-
-
 @inner
 def no_seats(members, racks):
+    """Room for all members; nobody is seated."""
     width = 1
     while width < members:
         width *= 2
@@ -40,73 +38,106 @@ def no_seats(members, racks):
     )
 
 
-@inner
+@leaf
 def take_seats(potential, racks, held, fixed, topic, seats):
-    """Seat the topic's subscribers, without rack first, then rack by rack. Returns the width.
+    """Seat the topic's subscribers, without rack first, then rack by rack.
 
     ``fixed``: bool[members], those not to be seated, or empty.
     """
     first, end = potential.starts[topic], potential.starts[topic + 1]
-    seats.group[:] = 0
-    for k in range(first, end):
-        seats.group[rack_of(racks, potential.members[k]) + 1] += 1
-    for g in range(seats.group.size - 1):
-        seats.group[g + 1] += seats.group[g]
     width = 1
     while width < end - first:
         width *= 2
     seats.width[0] = width
-    seats.tree[width : 2 * width] = NOT_SEATED
+    for i in range(width, 2 * width):
+        seats.tree[i] = NOT_SEATED
+    begin_groups(potential, racks, first, end, seats)
     for k in range(first, end):
         m = potential.members[k]
         g = rack_of(racks, m)
-        seat = seats.group[g]
+        seats.seat[m] = seats.group[g]
         seats.group[g] += 1
-        seats.seat[m] = seat
         if fixed.size == 0 or not fixed[m]:
-            seats.tree[width + seat] = held.size[m] << RANK_BITS | potential.rank[m]
+            seats.tree[width + seats.seat[m]] = key_of(potential, held, m)
     for g in range(seats.group.size - 1, 0, -1):
         seats.group[g] = seats.group[g - 1]
     seats.group[0] = 0
     for i in range(width - 1, 0, -1):
         seats.tree[i] = min(seats.tree[2 * i], seats.tree[2 * i + 1])
-    return width
 
 
-@inner
+@leaf
+def begin_groups(potential, racks, first, end, seats):
+    """Where the members without rack begin, and those of each rack."""
+    for g in range(seats.group.size):
+        seats.group[g] = 0
+    for k in range(first, end):
+        seats.group[rack_of(racks, potential.members[k]) + 1] += 1
+    for g in range(seats.group.size - 1):
+        seats.group[g + 1] += seats.group[g]
+
+
+@leaf
 def rack_of(racks, m):
     """0 for a member without rack, else 1 + its rack."""
     return racks.of_member[m] + 1 if racks.in_use else 0
 
 
-@inner
+@leaf
+def key_of(potential, held, m):
+    """The key of member ``m``: of two, the smaller has less, or equally much and the smaller id."""
+    return held.size[m] << RANK_BITS | potential.rank[m]
+
+
+@leaf
+def member_of_key(shape, key):
+    return shape.by_id[key & ((1 << RANK_BITS) - 1)]
+
+
+@leaf
 def leave_seats(potential, topic, seats):
     for k in range(potential.starts[topic], potential.starts[topic + 1]):
         seats.seat[potential.members[k]] = -1
 
 
-@inner
+@leaf
 def update_seat(potential, held, m, seats):
     """The size of member ``m`` has changed."""
-    if seats.seat[m] < 0:
-        return
     i = seats.width[0] + seats.seat[m]
-    if seats.tree[i] != NOT_SEATED:
-        update_tree(seats.tree, i, held.size[m] << RANK_BITS | potential.rank[m])
-
-
-@inner
-def update_tree(tree, i, key):
-    tree[i] = key
+    if seats.seat[m] < 0 or seats.tree[i] == NOT_SEATED:
+        return
+    seats.tree[i] = key_of(potential, held, m)
     while i > 1:
-        least = min(tree[i], tree[i ^ 1])
+        least = min(seats.tree[i], seats.tree[i ^ 1])
         i >>= 1
-        if tree[i] == least:
+        if seats.tree[i] == least:
             return
-        tree[i] = least
+        seats.tree[i] = least
 
 
-@inner
+@leaf
+def least_loaded(seats):
+    """The least key; ``NOT_SEATED`` if nobody is."""
+    return seats.tree[1]
+
+
+@leaf
+def fewest(seats):
+    """How many partitions the least loaded has."""
+    return seats.tree[1] >> RANK_BITS
+
+
+@leaf
+def least_in_racks(racks, seats, x):
+    """The least key among members whose rack does not speak against partition ``x``."""
+    least = least_between(seats, 0, seats.group[1])
+    for k in range(racks.starts[x], racks.starts[x + 1]):
+        g = racks.racks[k] + 1
+        least = min(least, least_between(seats, seats.group[g], seats.group[g + 1]))
+    return least
+
+
+@leaf
 def least_between(seats, first, end):
     """The least key on seats ``first`` to ``end`` (exclusive)."""
     least = NOT_SEATED
@@ -122,18 +153,3 @@ def least_between(seats, first, end):
         low >>= 1
         high >>= 1
     return least
-
-
-@inner
-def least_in_racks(racks, seats, x):
-    """The least key among members whose rack does not speak against partition ``x``."""
-    least = least_between(seats, 0, seats.group[1])
-    for k in range(racks.starts[x], racks.starts[x + 1]):
-        g = racks.racks[k] + 1
-        least = min(least, least_between(seats, seats.group[g], seats.group[g + 1]))
-    return least
-
-
-@inner
-def member_of_key(shape, key):
-    return shape.by_id[key & ((1 << RANK_BITS) - 1)]

@@ -217,11 +217,11 @@ def moves(group: Group, the_shape: Shape) -> tuple[sets.Held, np.ndarray, np.nda
     in_turn = the_shape.sorted
     if the_shape.crowded and codes.size > 0 and not the_shape.racks.in_use:
         in_turn = without_kept(group, the_shape, held.offsets, codes)
-    log, lost, state = build(
-        *the_shape[:6], in_turn, the_shape.again, the_shape.no_entry, the_shape.racks,
+    known = Known(
+        *the_shape[:6], in_turn, the_shape.again, the_shape.no_entry,
         group.topics.partitions, group.prepared(sets.dense_starts), group.members.subscription,
-        held.offsets, codes, held.rivals,
     )  # fmt: skip
+    log, lost, state = build(known, the_shape.racks, held.offsets, codes, held.rivals)
     if state != FINE:
         raise OriginalError(*FAILURES[state])
     return held, log, lost
@@ -240,6 +240,28 @@ def without_kept(
     left, _ = walked(group, the_shape.unassigned, np.array(list(kept), dtype=np.int64))
     subscribers = np.diff(the_shape.starts)
     return sort_partitions(left, np.maximum(group.topics.partitions, 0), subscribers)
+
+
+class Known(NamedTuple):
+    """What of the :class:`Shape` the steps look at, by the same names.
+
+    ``in_turn``: its ``sorted``, as far as it is still to be given out; ``partitions``: how many each
+    topic has; ``first``: number of each topic's first partition; ``subscription``: int64[members],
+    by member index.
+    """
+
+    order: np.ndarray
+    rank: np.ndarray
+    most: np.ndarray
+    starts: np.ndarray
+    members: np.ndarray
+    subscribed: np.ndarray
+    in_turn: np.ndarray
+    again: np.ndarray
+    no_entry: np.ndarray
+    partitions: np.ndarray
+    first: np.ndarray
+    subscription: np.ndarray
 
 
 class State(NamedTuple):
@@ -264,45 +286,40 @@ LENGTH, CLAIMS = 0, 1
 
 
 @njit
-def build(
-    order, rank, most, starts, members, subscribed, in_turn, again, no_entry, racks, partitions,
-    first, subscription, offsets, codes, rivals,
-):  # fmt: skip
+def build(known, racks, offsets, codes, rivals):
     """(log, lost, state): see :func:`moves`."""
-    size = codes.size + in_turn.size + again.size
+    members, total = known.order.size, known.first[-1]
+    size = codes.size + known.in_turn.size + known.again.size
     state = State(
-        np.full(first[-1], -1, dtype=np.int64), np.zeros(order.size, dtype=np.int64),
-        np.zeros(order.size, dtype=np.int64), np.empty((size, 3), dtype=np.int64),
-        np.zeros(size, dtype=np.bool_), np.empty(first[-1], dtype=np.int64),
+        np.full(total, -1, dtype=np.int64), np.zeros(members, dtype=np.int64),
+        np.zeros(members, dtype=np.int64), np.empty((size, 3), dtype=np.int64),
+        np.zeros(size, dtype=np.bool_), np.empty(total, dtype=np.int64),
         np.zeros(2, dtype=np.int64),
     )  # fmt: skip
-    holder = keep(order, subscribed, racks, partitions, first, subscription, offsets, codes, state)
+    holder = keep(known, racks, offsets, codes, state)
     nearby = new_nearby(racks)
     failure = FINE
     if racks.in_use:
-        failure = give_out_by_rack(
-            order, most, subscribed, no_entry, racks, first, subscription, nearby, state
-        )
+        failure = give_out_by_rack(known, racks, nearby, state)
     if failure == FINE:
-        failure = give_out(rank, most, starts, members, in_turn, first, holder, state)
-    if failure == FINE and no_entry.any():
+        failure = give_out(known, holder, state)
+    if failure == FINE and known.no_entry.any():
         failure = NO_ENTRY
     if failure == FINE:
-        failure = perform_reassignments(
-            again, starts, members, partitions.size, first, most, rank, rivals, racks, holder,
-            nearby, state,
-        )  # fmt: skip
+        failure = perform_reassignments(known, racks, rivals, holder, nearby, state)
     n = state.at[LENGTH]
     return state.log[:n], state.lost[:n], failure
 
 
 @inner
-def keep(order, subscribed, racks, partitions, first, subscription, offsets, codes, state):
+def keep(known, racks, offsets, codes, state):
     """Everybody keeps what it holds of its topics, as far as racks match.
 
     Returns the last holder of each partition in none of its racks, -1 where there is none; nothing
     where racks do not count.
     """
+    order, first, subscribed = known.order, known.first, known.subscribed
+    partitions, subscription = known.partitions, known.subscription
     holder = np.full(first[-1] if racks.in_use else 0, -1, dtype=np.int64)
     for i in range(order.size):
         m = order[i]
@@ -334,10 +351,12 @@ def take(c, at, loser, taker, state):
 
 
 @inner
-def give_out(rank, most, starts, members, in_turn, first, holder, state):
+def give_out(known, holder, state):
     """Partitions that nobody has go back to who held them, or to the subscriber with least."""
+    first, most, rank = known.first, known.most, known.rank
+    starts, members = known.starts, known.members
     failure = FINE
-    for c in in_turn:
+    for c in known.in_turn:
         t = topic_of(c)
         at = number_of(c, first)
         if state.owner[at] == -1:
@@ -404,10 +423,10 @@ def by_held(nearby, racks, at, held):
 
 
 @inner
-def give_out_by_rack(
-    order, most, subscribed, no_entry, racks, first, subscription, nearby, state
-):  # fmt: skip
+def give_out_by_rack(known, racks, nearby, state):
     """Partitions that nobody has go to subscribers in their racks."""
+    order, first, most, no_entry = known.order, known.first, known.most, known.no_entry
+    subscribed, subscription = known.subscribed, known.subscription
     for c in racks.sorted:
         t = topic_of(c)
         at = number_of(c, first)
@@ -424,10 +443,10 @@ def give_out_by_rack(
 
 
 @inner
-def perform_reassignments(
-    in_turn, starts, members, topics, first, most, rank, rivals, racks, holder, nearby, state
-):
+def perform_reassignments(known, racks, rivals, holder, nearby, state):
     """Moves until nothing moves, or until balanced: FINE or what went wrong."""
+    in_turn, starts, members = known.again, known.starts, known.members
+    first, most, rank, topics = known.first, known.most, known.rank, known.partitions.size
     sizes, owner = state.sizes, state.owner
     moved = np.zeros(owner.size, dtype=np.bool_)
     pairs = np.zeros(1, dtype=np.int64)  # made when first needed
@@ -444,7 +463,7 @@ def perform_reassignments(
             if some.size < 2 or moved[at]:  # that is taken off the list
                 continue
             if occurred:
-                balanced, empty = is_balanced(in_turn, starts, members, first, most, rivals, state)
+                balanced, empty = is_balanced(known, rivals, state)
                 if empty:
                     return EMPTY_SET
                 if balanced:
@@ -498,8 +517,9 @@ def taker_by_rack(at, owner, most, racks, holder, nearby, state):
 
 
 @inner
-def is_balanced(in_turn, starts, members, first, most, rivals, state):
+def is_balanced(known, rivals, state):
     """(balanced, whether no member can have more): among those that can have more."""
+    starts, members, first, most = known.starts, known.members, known.first, known.most
     sizes = state.sizes
     low = high = -1
     for i in range(sizes.size):
@@ -510,7 +530,7 @@ def is_balanced(in_turn, starts, members, first, most, rivals, state):
         return False, True
     if low >= high - 1:
         return True, False
-    for c in in_turn:
+    for c in known.again:
         t = topic_of(c)
         holder = state.owner[number_of(c, first)]
         if sizes[holder] > low + 1:
