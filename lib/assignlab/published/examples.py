@@ -3,16 +3,21 @@
 Partitions are written as the texts write them: ``t0p1`` is partition 1 of topic t0.
 """
 
+import re
 from collections.abc import Mapping
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
 
 from assignlab import assignors
+from assignlab.errors import AssignlabError
 from assignlab.group.assignment import Assignment, code
 from assignlab.group.document import partition_names
 from assignlab.group.model import Group
 from assignlab.replay import rebalance
+
+COLUMNS = ["printed by", "example", "strategy", "member", "printed", "given", "verdict"]
 
 
 def give(strategy: str, group: Group) -> Assignment:
@@ -50,29 +55,70 @@ def assignment(group: Group, owned: Mapping[str, str]) -> Assignment:
     return Assignment(offsets, np.array([c for codes in lists for c in codes], dtype=np.int64))
 
 
-def compare(group: Group, printed: Mapping[str, Mapping[str, str]], source: str) -> pd.DataFrame:
-    """Strategy by strategy and member by member: printed, given, and whether they agree.
+class Unexpected(AssignlabError):
+    """A printed list holds although a slip is named, or does not although none is."""
 
-    ``printed``: strategy -> member -> short form, as the text ``source`` has it. Columns: source,
-    strategy, member, printed, given, agrees (``yes``; ``other order``; ``no``).
+
+def compare(
+    group: Group,
+    strategy: str,
+    printed: Mapping[str, str],
+    by: str,
+    example: str,
+    slips: Mapping[str, str] = MappingProxyType({}),
+    given: Mapping[str, str] | None = None,
+) -> pd.DataFrame:
+    """What a text prints for every member, word for word, beside what the strategy gives.
+
+    ``by``: the article that prints it; ``slips``: member -> why its list is not what is given;
+    ``given``: member -> short form, where it is not the strategy's result but a step on the way.
+    Columns: printed by, example, strategy, member, printed, given, verdict (``holds`` or the slip).
+    Raises :class:`Unexpected` where a list does not hold and no slip is named, or holds despite one.
+
+    >>> from assignlab.group.plain import group
+    >>> g = group({"t0": 3}, {"C0": ["t0"], "C1": ["t0"]})
+    >>> compare(g, "range", {"C0": "p0、p1", "C1": "t0_2"}, "000", "three")["verdict"].tolist()
+    ['holds', 'holds']
     """
+    given = short(group, give(strategy, group)) if given is None else given
     rows = []
-    for strategy, lists in printed.items():
-        given = short(group, give(strategy, group))
-        for member, partitions in lists.items():
-            rows.append(
-                (source, strategy, member, partitions, given[member],
-                 _agrees(partitions, given[member]))
-            )  # fmt: skip
-    return pd.DataFrame(
-        rows, columns=["source", "strategy", "member", "printed", "given", "agrees"]
-    )
+    for member, text in printed.items():
+        slip = slips.get(member, "")
+        verdict = _verdict(f"{by}, {example}: {member}", read(text, group), given[member], slip)
+        rows.append((by, example, strategy, member, text, given[member], verdict))
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _agrees(printed: str, given: str) -> str:
-    if printed == given:
-        return "yes"
-    return "other order" if sorted(printed.split()) == sorted(given.split()) else "no"
+def ordered(
+    by: str, example: str, of: str, printed: str, given: str, slip: str = ""
+) -> pd.DataFrame:
+    """An order that a text prints, as a row of :func:`compare`; ``of``: what stands in that order."""
+    names = re.findall(r"[a-z]+[\w-]*", printed, re.ASCII)
+    names = [re.sub(r"^(topic\d+)_", r"\1p", name) for name in names]
+    verdict = _verdict(f"{by}, {example}: {of}", names, given, slip)
+    row = (by, example, "", f"order of {of}", printed, given, verdict)
+    return pd.DataFrame([row], columns=COLUMNS)
+
+
+def _verdict(where: str, printed: list[str], given: str, slip: str) -> str:
+    if (printed == given.split()) == bool(slip):
+        raise Unexpected(f"{where} is printed {printed}, given {given!r}")
+    return slip or "holds"
+
+
+def read(text: str, group: Group) -> list[str]:
+    """The partitions that a text names, in its own notation: ``t0p1``, ``topic0_1``, ``p1`` or ``1``.
+
+    The last two are those of a group with one topic.
+
+    >>> from assignlab.group.plain import group
+    >>> g = group({"t": 3}, {"a": ["t"]})
+    >>> read("0，1，2", g), read("topic0_1、topic1_0", g)
+    (['tp0', 'tp1', 'tp2'], ['topic0p1', 'topic1p0'])
+    """
+    only = group.topics.names[0]
+    found = re.findall(r"([a-z]+\d+)[p_](\d+)|p?(\d+)", text)
+    return [f"{topic or only}p{number or single}" for topic, number, single in found]
 
 
 def claiming(group: Group, strategy: str, before: Group, assignment: Assignment) -> Group:
@@ -82,30 +128,3 @@ def claiming(group: Group, strategy: str, before: Group, assignment: Assignment)
     strategy's version send. Members that were not in ``before`` claim nothing.
     """
     return rebalance.claiming(group, before, assignors.get(strategy), assignment)
-
-
-def one_by_one(
-    group: Group, before: Assignment, after: Assignment, walked: np.ndarray
-) -> pd.DataFrame:
-    """The moves from ``before`` to ``after`` in the order in which partitions are walked.
-
-    ``walked``: int64 codes of the partitions in that order. Columns: step, partition, from, to, and
-    the sizes of all members after the step. Exact where every partition moves once at the most.
-    """
-    members = group.members.names
-    was, now = (
-        dict(zip(a.codes.tolist(), a.owners.tolist(), strict=True)) for a in (before, after)
-    )
-    sizes = before.sizes.copy()
-    rows = []
-    for moved in walked.tolist():
-        if moved not in was or was[moved] == now[moved]:
-            continue
-        sizes[was[moved]] -= 1
-        sizes[now[moved]] += 1
-        [[topic, partition]] = partition_names(group, np.array([moved]))
-        held = ", ".join(f"{name} {size}" for name, size in zip(members, sizes, strict=True))
-        rows.append(
-            (len(rows) + 1, f"{topic}p{partition}", members[was[moved]], members[now[moved]], held)
-        )
-    return pd.DataFrame(rows, columns=["step", "partition", "from", "to", "partitions after"])

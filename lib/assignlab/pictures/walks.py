@@ -1,0 +1,166 @@
+"""Pictures of algorithms at work: the circle of round robin, sticky's flow chart, the hash ring."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.patches import FancyBboxPatch
+
+from assignlab.group.assignment import Assignment, partition_of, topic_of
+from assignlab.group.model import Group
+from assignlab.pictures.charts import COLORS, MARKERS
+
+SHADES = {3: COLORS[0], 5: COLORS[1], 8: COLORS[2]}
+"""Colour of a line by the number of consumers."""
+
+
+def told(
+    panels: Mapping[str, tuple[Group, Assignment] | tuple[Group, Assignment, Assignment]],
+) -> str:
+    """What :func:`assignlab.pictures.panels.picture` shows, in words, for its alternative text.
+
+    >>> from assignlab import assignors
+    >>> from assignlab.group.plain import group
+    >>> g = group({"t": 3}, {"a": ["t"], "b": ["t"]})
+    >>> told({"three": (g, assignors.get("range").assign(g))})
+    'three: a 2, b 1.'
+    """
+    return " ".join(f"{title}: {_told(*shown)}." for title, shown in panels.items())
+
+
+def _told(group: Group, after: Assignment, before: Assignment | None = None) -> str:
+    names = group.members.names
+    sizes = ", ".join(f"{name} {size}" for name, size in zip(names, after.sizes, strict=True))
+    if before is None:
+        return sizes
+    was = dict(zip(before.codes.tolist(), before.owners.tolist(), strict=True))
+    moved = [
+        f"{group.topics.names[int(topic_of(c))]}p{partition_of(c)} to {names[owner]}"
+        for c, owner in zip(after.codes.tolist(), after.owners.tolist(), strict=True)
+        if was.get(c) != owner
+    ]
+    return f"{sizes}; {', '.join(moved) or 'nothing'} moved"
+
+
+def circle(rounds: pd.DataFrame, consumers: Sequence[str], ax: Axes) -> Axes:
+    """Round robin's circle: the turn in which a consumer gets a partition, a dash where it is passed.
+
+    ``rounds``: as :func:`assignlab.published.walks.circle` has them.
+    """
+    for column, row in enumerate(rounds.itertuples(index=False)):
+        turn, _, passed, dealt = row
+        place = consumers.index(dealt)
+        ax.add_patch(FancyBboxPatch((column + 0.1, place + 0.14), 0.8, 0.72, lw=0, mutation_scale=0.1,
+                                    boxstyle="round,pad=0", color=COLORS[place % len(COLORS)]))  # fmt: skip
+        ax.text(column + 0.5, place + 0.5, str(turn), color="white", ha="center", va="center")
+        for name in passed.split():
+            ax.text(column + 0.5, consumers.index(name) + 0.5, "–", ha="center", va="center")
+    ax.set_xlim(0, len(rounds))
+    ax.set_ylim(len(consumers), 0)
+    ax.set_xticks(np.arange(len(rounds)) + 0.5, rounds["partition"], fontsize="small")
+    ax.set_yticks(np.arange(len(consumers)) + 0.5, consumers, fontsize="small")
+    ax.set_xlabel("partition, in the order of dealing")
+    ax.grid(visible=False)
+    return ax
+
+
+FLOW = {
+    "claims": (0, 0, "step", "What do the members claim?\nKeep what exists and is still subscribed"),
+    "sort": (0, 1, "step", ("Sort the partitions: all read the same?\n"
+                            "→ the fullest member's first\n→ else fewest readers first")),
+    "free": (0, 2, "step", "Give each partition without an owner\nto the reader that has least"),
+    "aside": (0, 3, "step", "Set aside what has one reader,\nnote the balance score"),
+    "balanced": (0, 4, "choice", "Balanced?\n(fewest ≥ most − 1, or no reader\nhas less than an owner)"),
+    "next": (0, 5, "step", "Next partition in the order"),
+    "better": (0, 6, "choice", "Has a reader at least\ntwo fewer than its owner?"),
+    "reverse": (1, 6, "choice", "Did one of this topic come\nthe other way before?"),
+    "this": (1, 5, "step", "Move it to the reader\nthat has least"),
+    "that": (2, 6, "step", "Take that one\ninstead"),
+    "score": (1, 4, "choice", "Did anything move, and the\nscore did not get less?"),
+    "back": (2, 4, "step", "Take all moves back"),
+    "done": (1, 3, "step", "The assignment"),
+}  # fmt: skip
+"""Sticky's steps: name -> column, row, kind, text."""
+ARROWS = (
+    ("claims", "sort", ""), ("sort", "free", ""), ("free", "aside", ""), ("aside", "balanced", ""),
+    ("balanced", "next", "no"), ("next", "better", ""), ("better", "reverse", "yes"),
+    ("reverse", "this", "no"), ("reverse", "that", "yes"), ("this", "balanced", ""),
+    ("that", "this", ""), ("balanced", "score", "yes"), ("score", "done", "no"),
+    ("score", "back", "yes"), ("back", "done", ""),
+)  # fmt: skip
+WIDTH, HEIGHT = 0.88, 0.66
+"""Of a box, where boxes stand 1 apart."""
+
+
+def sticky_flow(ax: Axes) -> str:
+    """The flow chart of the sticky assignor up to 2.4; returns it in words."""
+    for column, row, kind, text in FLOW.values():
+        ax.add_patch(
+            FancyBboxPatch(
+                (column - WIDTH / 2, row - HEIGHT / 2),
+                WIDTH,
+                HEIGHT,
+                boxstyle="round,pad=0",
+                facecolor="#eef3fa" if kind == "step" else "#fdf1e3",
+                edgecolor=COLORS[0] if kind == "step" else COLORS[1],
+                lw=1.2,
+                mutation_scale=0.08,
+            )
+        )
+        ax.text(column, row, text, ha="center", va="center", fontsize="x-small")
+    for start, end, label in ARROWS:
+        _arrow(ax, FLOW[start][:2], FLOW[end][:2], label)
+    bent = {"arrowstyle": "->", "color": "#444444", "connectionstyle": "arc3,rad=-0.6"}
+    ax.annotate("", (-WIDTH / 2, 5), (-WIDTH / 2, 6), arrowprops=bent)
+    ax.text(-0.8, 5.5, "no: the next;\na walk without\na move ends", fontsize="x-small", ha="center",
+            va="center")  # fmt: skip
+    ax.set_xlim(-1.05, 2.5)
+    ax.set_ylim(6.5, -0.5)
+    ax.set_axis_off()
+    steps = [" ".join(text.split()) for _, _, _, text in FLOW.values()]
+    return "; ".join(steps) + "."
+
+
+def _arrow(ax: Axes, start: tuple[int, int], end: tuple[int, int], label: str) -> None:
+    """From the side of a box that faces the other box."""
+    across, down = np.sign(end[0] - start[0]), np.sign(end[1] - start[1])
+    reach = np.array([across * WIDTH / 2, 0 if across else down * HEIGHT / 2])
+    first, last = np.array(start) + reach, np.array(end) - reach
+    ax.annotate("", last, first, arrowprops={"arrowstyle": "->", "color": "#444444"})
+    if label:
+        middle = (first + last) / 2
+        ax.text(*middle, f" {label} ", fontsize="x-small", ha="center", va="center",
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5})  # fmt: skip
+
+
+def ring(
+    points: pd.DataFrame, partitions: pd.DataFrame, consumers: Sequence[str], ax: Axes
+) -> Axes:
+    """The ring of consistent hashing on polar axes: the consumers' points, and each partition.
+
+    ``points``: columns ``point`` (0 to 2**32 - 1) and ``consumer``; ``partitions``: ``point``,
+    ``partition`` and ``owner``, in whose colour the partition stands.
+    """
+    turn = 2 * np.pi / 2**32
+    names = sorted(points["consumer"].unique())
+    look = {
+        name: (COLORS[i % len(COLORS)], MARKERS[i % len(MARKERS)]) for i, name in enumerate(names)
+    }
+    for name, rows in points.groupby("consumer"):
+        color, marker = look[name]
+        ax.plot(rows["point"] * turn, np.ones(len(rows)), linestyle="none", color=color,
+                marker=marker, markersize=3, label=name)  # fmt: skip
+    for point, partition, owner in partitions.itertuples(index=False):
+        color, marker = look[owner]
+        ax.plot([point * turn] * 2, [0.78, 0.97], color=color, lw=1)
+        ax.plot(point * turn, 0.78, marker=marker, color=color, markersize=7)
+        ax.text(
+            point * turn, 0.56, partition, color=color, ha="center", va="center", fontsize="small"
+        )
+    ax.set_ylim(0, 1.05)
+    ax.set_xticks([])
+    ax.set_yticks([])
+    ax.grid(visible=False)
+    ax.legend(loc="center", fontsize="x-small")
+    return ax

@@ -1,0 +1,313 @@
+"""The algorithms of the articles told step by step, by the very functions that the strategies run.
+
+Every table here is written down while the original's steps run: nothing is rebuilt from results.
+"""
+
+import struct
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from assignlab import assignors
+from assignlab.assignors.kafka import sticky_2_0
+from assignlab.assignors.metaq import consistent_hash
+from assignlab.assignors.metaq.parts.partitions import lines
+from assignlab.assignors.parts import movements, orders, reassignment
+from assignlab.assignors.parts.dealing import next_subscriber
+from assignlab.assignors.parts.holdings import balance_score
+from assignlab.assignors.parts.potential import NONE
+from assignlab.assignors.parts.ranges import range_of, shares_of
+from assignlab.group.assignment import Assignment, partition_of, topic_of
+from assignlab.group.model import Group
+from assignlab.jvm.names import string_hash, string_hashes
+
+
+def range_steps(partitions: int, consumers: list[str]) -> pd.DataFrame:
+    """Range's arithmetic for one topic: i, consumer, start, length, partitions.
+
+    >>> range_steps(10, ["c", "a", "b"])[["consumer", "start", "length"]].values.tolist()
+    [['a', 0, 4], ['b', 4, 3], ['c', 7, 3]]
+    """
+    shares = shares_of(partitions, len(consumers))
+    rows = []
+    for i, consumer in enumerate(sorted(consumers)):
+        start, length = range_of(i, shares)
+        numbers = " ".join(f"p{p}" for p in range(start, start + length))
+        rows.append((i, consumer, start, length, numbers))
+    return pd.DataFrame(rows, columns=["i", "consumer", "start", "length", "partitions"])
+
+
+def circle(group: Group) -> pd.DataFrame:
+    """Java's round robin around its circle: round, partition, passed over, dealt to.
+
+    A round ends where the circle begins anew.
+
+    >>> from assignlab.group.plain import group
+    >>> g = group({"t0": 1, "t1": 2}, {"c0": ["t0"], "c1": ["t0", "t1"]})
+    >>> print(circle(g).to_string(index=False))
+     round partition passed over dealt to
+         1      t0p0                   c0
+         1      t1p0                   c1
+         2      t1p1          c0       c1
+    """
+    members = group.prepared(orders.members_by_id)
+    subscribed = group.prepared(orders.subscriptions_by_topic)
+    names, place, rows = group.members.names, 0, []
+    for t in group.prepared(orders.topics_by_name).tolist():
+        for p in range(int(group.topics.partitions[t])):
+            found = next_subscriber(
+                members, place % members.size, group.members.subscription, subscribed, t
+            )
+            steps = (found - place) % members.size
+            passed = [names[members[(place + k) % members.size]] for k in range(steps)]
+            place += steps
+            topic = group.topics.names[t]
+            rows.append(
+                (place // members.size + 1, f"{topic}p{p}", " ".join(passed), names[members[found]])
+            )
+            place += 1
+    return pd.DataFrame(rows, columns=["round", "partition", "passed over", "dealt to"])
+
+
+# Sticky, step by step
+
+
+class Walk(NamedTuple):
+    """What ``sticky@2.0`` did with a group.
+
+    ``steps``: a row per step that changed something, columns ``step``, ``what`` (``kept``,
+    ``assigned``, ``moved``, ``taken back``), ``looked at`` (the partition whose turn it was),
+    ``moved`` (the one that went), ``from``, ``to``, ``sorted set`` (consumers and their sizes before
+    the step, as ``sortedCurrentSubscriptions`` has them), ``score before`` and ``score after`` (the
+    sum of the differences of all pairs that take part; NaN before moving begins), ``lists`` (after).
+    ``order``: the partitions in the order in which they are looked at. ``assignment``: the result.
+    """
+
+    steps: pd.DataFrame
+    order: list[str]
+    assignment: Assignment
+
+
+def sticky_walk(group: Group) -> Walk:
+    """Run ``sticky@2.0`` as Python, its steps watched by name.
+
+    The functions of :mod:`assignlab.assignors.parts.reassignment` are copied into a namespace of
+    their own, where some of them write down what they do. The compiled ones are not touched.
+    """
+    known = group.prepared(sticky_2_0.potential_consumers)
+    current = sticky_2_0.prepopulate_current_assignments(group, known)
+    sorted_partitions, _ = sticky_2_0.sort_partitions(
+        group, known, current, not group.claims.present.any()
+    )
+    watch = _Watch(group, known)
+    steps = _namespace(reassignment, watch)
+    assignment = Assignment(*steps["balance"](group, known, current, sorted_partitions))
+    if watch.held is not None and watch.lists() != watch.short(assignment):
+        watch.note("taken back", NONE, NONE, "", "", watch.sorted_set(), watch.short(assignment))
+    frame = pd.DataFrame(watch.rows, columns=_Watch.COLUMNS)
+    order = [watch.name(i) for i in sorted_partitions.tolist()]
+    return Walk(frame, order, assignment)
+
+
+def _namespace(module: Any, watch: "_Watch") -> dict[str, Any]:
+    """The module's functions as plain Python that call each other, those that are watched wrapped."""
+    space = dict(vars(module))
+    for name, value in vars(module).items():
+        function = getattr(value, "py_func", value)
+        if isinstance(function, FunctionType) and function.__module__ == module.__name__:
+            space[name] = FunctionType(
+                function.__code__, space, name, function.__defaults__, function.__closure__
+            )
+    space["the_actual_partition_to_be_moved"] = movements.the_actual_partition_to_be_moved
+    for name in ("unassigned_partitions", "assign_partition", "state_of", "reassign_partition",
+                 "process_partition_movement"):  # fmt: skip
+        space[name] = getattr(watch, name)(space[name])
+    return space
+
+
+class _Watch:
+    """Writes down what the watched steps do."""
+
+    COLUMNS = ("step", "what", "looked at", "moved", "from", "to", "sorted set", "score before",
+               "score after", "lists")  # fmt: skip
+
+    def __init__(self, group: Group, known: Any):
+        self.group, self.known = group, known
+        self.members = [group.members.names[m] for m in known.by_id.tolist()]
+        self.held: Any = None
+        self.levels: Any = None
+        self.score = float("nan")
+        self.looked_at = NONE
+        self.rows: list[tuple] = []
+
+    def unassigned_partitions(self, run: Callable) -> Callable:
+        def watched(held, sorted_partitions):
+            self.held = held
+            self.note("kept", NONE, NONE, "", "", self.sorted_set())
+            return run(held, sorted_partitions)
+
+        return watched
+
+    def assign_partition(self, run: Callable) -> Callable:
+        def watched(held, m, i):
+            before = self.sorted_set()
+            run(held, m, i)
+            self.note("assigned", i, i, "", self.members[m], before)
+
+        return watched
+
+    def state_of(self, run: Callable) -> Callable:
+        def watched(held, levels, *rest):
+            self.levels = levels
+            self.score = balance_score(levels.counts)
+            return run(held, levels, *rest)
+
+        return watched
+
+    def reassign_partition(self, run: Callable) -> Callable:
+        def watched(state, moves, i, new_consumer):
+            self.looked_at = i
+            return run(state, moves, i, new_consumer)
+
+        return watched
+
+    def process_partition_movement(self, run: Callable) -> Callable:
+        def watched(state, i, new_consumer):
+            before, owner = self.sorted_set(), state.held.partitions[i].owner
+            run(state, i, new_consumer)
+            self.note(
+                "moved", self.looked_at, i, self.members[owner], self.members[new_consumer], before
+            )
+
+        return watched
+
+    def note(self, what, looked_at, moved, source, to, sorted_set, lists=None) -> None:
+        score = float("nan") if self.levels is None else balance_score(self.levels.counts)
+        partitions = (self.name(looked_at), self.name(moved))
+        self.rows.append(
+            (len(self.rows), what, *partitions, source, to, sorted_set, self.score, score,
+             lists or self.lists())
+        )  # fmt: skip
+        self.score = score
+
+    def name(self, i: int) -> str:
+        if i == NONE:
+            return ""
+        topic, partition = topic_of(self.known.codes[i]), partition_of(self.known.codes[i])
+        return f"{self.group.topics.names[int(topic)]}p{partition}"
+
+    def sorted_set(self) -> str:
+        counts = [int(consumer.count) for consumer in self.held.consumers]
+        walk = sorted(range(len(counts)), key=lambda m: (counts[m], m))
+        return " ".join(f"{self.members[m]}:{counts[m]}" for m in walk)
+
+    def lists(self) -> dict[str, str]:
+        offsets, codes = reassignment.lists(self.held, self.known.codes, self.known.by_id)
+        return self.short(Assignment(offsets, codes))
+
+    def short(self, assignment: Assignment) -> dict[str, str]:
+        return {
+            name: " ".join(
+                f"{self.group.topics.names[int(topic_of(c))]}p{partition_of(c)}"
+                for c in assignment.of(m).tolist()
+            )
+            for m, name in enumerate(self.group.members.names)
+        }
+
+
+def user_data(strategy: str, group: Group, assignment: Assignment) -> pd.DataFrame:
+    """What each member sends the leader at its next join: member, was given, sends, user data.
+
+    ``user data``: the bytes in hexadecimal, schema ``previous_assignment`` of the sticky assignor of
+    Kafka 0.11 to 2.2: an array of (topic, array of partition numbers), numbers as big-endian int32,
+    texts behind an int16 with their length.
+
+    >>> from assignlab.group.plain import group
+    >>> g = group({"t0": 2}, {"C0": ["t0"]})
+    >>> user_data("sticky@2.0", g, assignors.get("sticky@2.0").assign(g))["user data"].item()
+    '00000001 0002 7430 00000002 00000000 00000001'
+    """
+    sent = assignors.get(strategy).reclaim(group, assignment)
+    rows = []
+    for m, member in enumerate(group.members.names):
+        given, claimed = (
+            [(group.topics.names[int(topic_of(c))], int(partition_of(c))) for c in a.of(m).tolist()]
+            for a in (assignment, sent)
+        )
+        words = [" ".join(f"{t}p{p}" for t, p in pairs) for pairs in (given, claimed)]
+        rows.append((member, *words, " ".join(_fields(claimed))))
+    return pd.DataFrame(rows, columns=["member", "was given", "sends", "user data"])
+
+
+def _fields(pairs: list[tuple[str, int]]) -> list[str]:
+    """The fields of ``previous_assignment``, each in hexadecimal."""
+    by_topic: dict[str, list[int]] = {}
+    for topic, partition in pairs:
+        by_topic.setdefault(topic, []).append(partition)
+    fields = [struct.pack(">i", len(by_topic))]
+    for topic, partitions in by_topic.items():
+        name = topic.encode()
+        fields += [struct.pack(">h", len(name)), name, struct.pack(">i", len(partitions))]
+        fields += [struct.pack(">i", partition) for partition in partitions]
+    return [field.hex() for field in fields]
+
+
+# The coordinator, Kafka 0.8 and MetaQ
+
+
+def offsets_partition(group_id: str, partitions: int = 50) -> int:
+    """The partition of ``__consumer_offsets`` that keeps a group's commits.
+
+    The broker that leads it is the group's coordinator. ``partitions``: the broker's setting
+    ``offsets.topic.num.partitions``. The rule is ``Utils.abs(groupId.hashCode) % partitions``.
+
+    >>> offsets_partition("test"), offsets_partition("polygenelubricants")
+    (48, 0)
+    """
+    hashed = string_hash(group_id)
+    return (0 if hashed == -(2**31) else abs(hashed)) % partitions
+
+
+def hash_order(topics: dict[str, int]) -> pd.DataFrame:
+    """Partitions as Kafka 0.8's round robin sorts them: place, partition, text, hashCode.
+
+    >>> hash_order({"t0": 11})["partition"].head(3).tolist()
+    ['t0p10', 't0p0', 't0p1']
+    """
+    texts = [(f"[{t},{p}]", f"{t}p{p}") for t, n in topics.items() for p in range(n)]
+    hashes = string_hashes([text for text, _ in texts])
+    rows = [(name, text, int(h)) for (text, name), h in zip(texts, hashes, strict=True)]
+    frame = pd.DataFrame(
+        sorted(rows, key=lambda row: row[2]), columns=["partition", "text", "hashCode"]
+    )
+    return frame.rename_axis("place").reset_index()
+
+
+class Ring(NamedTuple):
+    """MetaQ's ring: ``points`` (columns point, consumer) and ``partitions`` (point, partition, owner).
+
+    Points lie from 0 to 2**32 - 1.
+    """
+
+    points: pd.DataFrame
+    partitions: pd.DataFrame
+
+
+def hash_ring(group: Group) -> Ring:
+    """The ring on which MetaQ's consistent hashing finds the owners of a topic's partitions.
+
+    ``group``: one topic, which every member reads.
+    """
+    ring = group.prepared(consistent_hash.consumer_ring)
+    places = group.prepared(consistent_hash.hashed_partitions).place
+    names = group.prepared(lines).names
+    hashes = np.frombuffer(consistent_hash.md5(names), dtype="<u4")[::4].astype(np.int64)
+    members = np.array(group.members.names)
+    owners = members[ring.consumers[places]]
+    return Ring(
+        pd.DataFrame({"point": ring.points, "consumer": members[ring.consumers]}),
+        pd.DataFrame({"point": hashes, "partition": names, "owner": owners}),
+    )
