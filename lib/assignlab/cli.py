@@ -476,3 +476,75 @@ def group_show(sources, then, apart, as_json, html):
         raise click.UsageError("--then needs --apart SECONDS: no text says when it was taken")
     later = commands.Later(then, apart) if then else None
     sys.exit(commands.show_groups(sources, _told(as_json, html), later))
+
+
+def _settings(release, given):
+    """The group's own settings: those of the release, changed by NAME=VALUE."""
+    from assignlab.advice.pauses import settings
+
+    for text in given:
+        if "=" not in text:
+            raise click.UsageError(f"--set {text}: expected NAME=VALUE")
+    return settings(release, dict(text.split("=", 1) for text in given))
+
+
+release = click.option(
+    "--release", default="4.4", show_default=True, help="Kafka's release: its default settings."
+)
+given = click.option(
+    "--set",
+    "given",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A setting of the group's own: session.timeout.ms=10000.",
+)
+one_strategy = click.option("--strategy", metavar="NAME", help="Instead of the group's own.")
+
+
+@group.command("replicas")
+@sources
+@count("--up-to", 12, "The most members to look at.")
+@one_strategy
+@release
+@given
+@as_json
+@html
+def group_replicas(sources, up_to, strategy, release, given, as_json, html):
+    """For every number of members: fullest, emptiest, idle, moves and pause of each step."""
+    from assignlab.advice import commands, replicas
+
+    config = _settings(release, given)
+    _refuse_unknown(strategy)
+    sys.exit(
+        commands.ask(
+            sources,
+            _told(as_json, html),
+            lambda document: replicas.report(document, up_to, strategy, config),
+        )
+    )
+
+
+@group.command("what-if")
+@sources
+@chosen("the group's own and those it could change to")
+@click.option(
+    "--event", "events", multiple=True, metavar="EVENT", help="Only this one [default: all]."
+)
+@release
+@given
+@as_json
+@html
+def group_what_if(sources, chosen, events, release, given, as_json, html):
+    """What events and changes would do: balance, moves, avoidable ones, rounds, time without owner."""
+    from assignlab.advice import commands, what_if
+
+    config = _settings(release, given)
+    for name in chosen:
+        _refuse_unknown(name)
+    sys.exit(
+        commands.ask(
+            sources,
+            _told(as_json, html),
+            lambda document: what_if.report(document, chosen, events, release, config),
+        )
+    )

@@ -65,8 +65,10 @@ class Subject:
         instances = self.group.members.instances
         return instances is not None and None not in instances
 
-    def chosen(self) -> Strategy:
-        """The strategy; NotAnswerable where the text names none."""
+    def chosen(self, name: str | None = None) -> Strategy:
+        """The strategy of this name, or the group's own; NotAnswerable where the text names none."""
+        if name is not None:
+            return assignors.get(name)
         if self.strategy is None:
             raise NotAnswerable(
                 f"{self.name}: no strategy is known (add kafka-consumer-groups --describe --state, or"
@@ -75,8 +77,8 @@ class Subject:
         return self.strategy
 
 
-def subject(document: dict[str, Any], strategy: str | None = None) -> Subject:
-    """The subject of a document; ``strategy`` instead of the document's own.
+def subject(document: dict[str, Any]) -> Subject:
+    """The subject of a document.
 
     Raises NotAnswerable where the document has no members, or does not say who holds what.
     """
@@ -88,7 +90,7 @@ def subject(document: dict[str, Any], strategy: str | None = None) -> Subject:
             f"{name}: the text does not say who holds what (add kafka-consumer-groups --describe)"
         )
     group = parse(document)
-    named = strategy or document.get("strategy")
+    named = document.get("strategy")
     held = Assignment(group.claims.offsets, group.claims.codes)
     return Subject(document, group, held, assignors.get(named) if named else None)
 

@@ -127,7 +127,9 @@ def migrations(seeds: Iterable[int], old: str = "range", **scenario) -> pd.DataF
     members = scenario.get("members", Scenario().members)
     plans = {
         f"{old}, no upgrade": [assignors.get(old)] * (4 * members),
-        f"{old} → cooperative-sticky": _two_bounces(old, members),
+        f"{old} → cooperative-sticky": two_bounces(
+            assignors.get(old), assignors.get("cooperative-sticky"), members
+        ),
         f"{old} → server-uniform": [assignors.get(old)]
         + [assignors.get("server-uniform")] * (4 * members - 1),
     }
@@ -137,7 +139,8 @@ def migrations(seeds: Iterable[int], old: str = "range", **scenario) -> pd.DataF
         moments = history(Scenario(events=events, seed=seed, **scenario))
         for road, plan in plans.items():
             chosen = [assignors.get(old), *plan]
-            steps = replay(moments, chosen, _still_eager(chosen, moments, members))
+            sizes = [len(moment.group.members) for moment in moments]
+            steps = replay(moments, chosen, still_eager(chosen, sizes, members))
             for number, step in enumerate(steps):
                 if number == 0:
                     continue
@@ -157,27 +160,26 @@ def migrations(seeds: Iterable[int], old: str = "range", **scenario) -> pd.DataF
     return pd.DataFrame(rows)
 
 
-def _two_bounces(old: str, members: int) -> list[Strategy]:
+def two_bounces(old: Strategy, new: Strategy, members: int) -> list[Strategy]:
     """Who assigns at each rebalance: the old one until the last member has both in its list.
 
     The last restart of the first bounce takes two rebalances. When the last member that does not
-    know cooperative-sticky has left, all others do.
+    know the new, cooperative one has left, all others do.
     """
-    first = [assignors.get(old)] * (2 * members - 2)
-    return first + [assignors.get("cooperative-sticky")] * (2 * members + 2)
+    return [old] * (2 * members - 2) + [new] * (2 * members + 2)
 
 
-def _still_eager(
-    chosen: Sequence[Strategy], moments: Sequence[Moment], members: int
+def still_eager(
+    chosen: Sequence[Strategy], sizes: Sequence[int], members: int
 ) -> list[Sequence[int]]:
     """Members that give up everything though the strategy is cooperative, at each moment.
 
-    A member that has not been restarted in the second bounce has the old strategy in its list. The
-    restarted ones join at the end of the group's order.
+    ``sizes``: members of the group at each moment. A member that has not been restarted in the
+    second bounce has the old strategy in its list. The restarted ones join at the end of the
+    group's order.
     """
     silent: list[Sequence[int]] = []
-    for number, (strategy, moment) in enumerate(zip(chosen, moments, strict=True)):
+    for number, (strategy, size) in enumerate(zip(chosen, sizes, strict=True)):
         restarted = max(0, number - 2 * members) // 2
-        eager = range(len(moment.group.members) - restarted)
-        silent.append(eager if strategy.protocol == "cooperative" else ())
+        silent.append(range(size - restarted) if strategy.protocol == "cooperative" else ())
     return silent

@@ -1,0 +1,215 @@
+"""How long partitions have no owner, from the group in simulated time under its own settings.
+
+Phases of heartbeats decide much of it, so every figure is a range: over start moments, and with
+heartbeats in step and drifting by up to 100 ms a beat.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+
+from assignlab.advice.subject import Range, Subject, spread, usual_topics
+from assignlab.assignors.strategy import Strategy
+from assignlab.errors import AssignlabError
+from assignlab.timeline import (
+    Action,
+    Config,
+    Member,
+    Scenario,
+    Topic,
+    add_partitions,
+    crash,
+    create_topic,
+    join,
+    leave,
+    restart,
+    run,
+    subscribe,
+)  # fmt: skip
+from assignlab.timeline.config import defaults
+from assignlab.timeline.measure import unowned_ms
+
+SEEDS = (1, 2)
+DRIFTS_MS = (0, 100)
+LEAD_MS = 60_000
+"""What a group has to settle."""
+MOST_RESTARTS = 10
+"""Rollouts are played for so many members, and counted up from there."""
+EVERY_MS = 20_000
+DOWN_MS = 5_000
+
+
+def settings(release: str = "4.4", given: Mapping[str, str] | None = None) -> Config:
+    """Settings of a release, and the group's own by Kafka's names: ``session.timeout.ms``.
+
+    >>> settings("4.4", {"session.timeout.ms": "10000"}).session_timeout_ms
+    10000
+    """
+    values: dict[str, object] = {}
+    for name, text in (given or {}).items():
+        value: object = int(text) if text.isdecimal() else text
+        values[name.replace(".", "_")] = {"true": True, "false": False}.get(text, value)
+    return defaults(release, **values)
+
+
+def members_of(subject: Subject, strategies: Sequence[str] | None = None) -> list[Member]:
+    """The group's members, called m0, m1 and so on."""
+    group = subject.group
+    names = group.topics.names
+    return [
+        Member(
+            f"m{m}",
+            topics=[names[t] for t in group.members.topics_of(m) if group.topics.partitions[t] > 0],
+            instance=None if group.members.instances is None else group.members.instances[m],
+            strategies=strategies,
+        )
+        for m in range(subject.members)
+    ]
+
+
+def topics_of(subject: Subject) -> list[Topic]:
+    """The group's topics, without records: only owners matter here."""
+    group = subject.group
+    counts = zip(group.topics.names, group.topics.partitions.tolist(), strict=True)
+    return [Topic(name, count) for name, count in counts if count > 0]
+
+
+def newcomer(subject: Subject, name: str, instance: str | None = None) -> Member:
+    """A member that subscribes as most do."""
+    group = subject.group
+    return Member(
+        name,
+        topics=[
+            group.topics.names[t] for t in usual_topics(group) if group.topics.partitions[t] > 0
+        ],
+        instance=instance or (f"static-{name}" if subject.static else None),
+    )
+
+
+class Life:
+    """Actions one after the other, and when each begins and ends."""
+
+    def __init__(self, members: list[Member], topics: list[Topic]):
+        self.members, self.topics = members, topics
+        self.actions: list[Action] = []
+        self.now = LEAD_MS
+        self.spans: dict[str, tuple[int, int]] = {}
+
+    def add(self, name: str, actions: Sequence[Action], lasts_ms: int) -> None:
+        self.actions += actions
+        self.spans[name] = (self.now, self.now + lasts_ms)
+        self.now += lasts_ms
+
+    def play(self, strategies: Sequence[str], config: Config) -> dict[str, Range]:
+        """Partition-seconds without an owner, by the name of what happened.
+
+        Empty where the timeline does not play these strategies.
+        """
+        scenario = Scenario(
+            self.topics, self.members, self.actions, duration_ms=self.now, sample_ms=self.now
+        )
+        found: dict[str, list[float]] = {name: [] for name in self.spans}
+        for seed, drift in product(SEEDS, DRIFTS_MS):
+            drifting = replace(config, start_spread_ms=5_000, heartbeat_drift_ms=drift)
+            try:
+                history = run(scenario, drifting, strategies, seed)
+            except AssignlabError:
+                return {}
+            for name, (start, stop) in self.spans.items():
+                found[name].append(unowned_ms(history, start, stop) / 1000)
+        return {name: spread(values) for name, values in found.items()}
+
+
+def usual_events(subject: Subject, strategy: Strategy, config: Config) -> dict[str, Range]:
+    """What a member more, one less, a crash, a topic more and more partitions cost."""
+    if not subject.partitions:
+        return {}
+    life = Life(members_of(subject), topics_of(subject))
+    session = max(config.session_timeout_ms, config.group_consumer_session_timeout_ms)
+    last = f"m{subject.members - 1}"
+    life.add("member more", [join(life.now, newcomer(subject, "new"))], 60_000)
+    gone = session + 60_000 if subject.static else 60_000
+    life.add("member less", [leave(life.now, "new")], gone)
+    life.add("crash", [crash(life.now, last)], session + 60_000)
+    life.add("back", [Action(life.now, "return", last)], 60_000)
+    largest = max(life.topics, key=lambda topic: topic.partitions)
+    grown = [add_partitions(life.now, largest.name, 2 * largest.partitions)]
+    life.add("partitions added", grown, config.metadata_max_age_ms + 60_000)
+    name = unused(subject, "new-topic")
+    more: list[Action] = [create_topic(life.now, Topic(name, largest.partitions))]
+    for member in life.members:
+        more.append(subscribe(life.now, member.name, [*(member.topics or ()), name]))
+    life.add("topic more", more, 60_000)
+    return life.play([strategy.name], config)
+
+
+def rollouts(subject: Subject, strategy: Strategy, config: Config) -> dict[str, Range]:
+    """What rollouts cost, one member every 20 s, each away for 5 s, or replaced before it goes."""
+    if not subject.partitions:
+        return {}
+    count = min(subject.members, MOST_RESTARTS)
+    found = {}
+    for name in ("rollout", "rollout with surge"):
+        life = Life(members_of(subject), topics_of(subject))
+        actions: list[Action] = []
+        for m in range(count):
+            at = life.now + m * EVERY_MS
+            if name == "rollout":
+                actions.append(restart(at, f"m{m}", DOWN_MS))
+            else:
+                new = newcomer(subject, f"m{m}-new", life.members[m].instance)
+                actions += [join(at, new), leave(at + EVERY_MS // 2, f"m{m}")]
+        life.add(name, actions, count * EVERY_MS + 60_000)
+        found |= life.play([strategy.name], config)
+    scale = subject.members / count
+    return {name: Range(*(value * scale for value in range)) for name, range in found.items()}
+
+
+def staircase(subject: Subject, strategy: Strategy, up_to: int, config: Config) -> dict[int, Range]:
+    """What each step costs from the members of today up to ``up_to``, and down to 1."""
+    found: dict[int, Range] = {}
+    if not subject.partitions:
+        return found
+    life = Life(members_of(subject), topics_of(subject))
+    for n in range(subject.members + 1, up_to + 1):
+        life.add(str(n), [join(life.now, newcomer(subject, f"new{n}"))], 60_000)
+    if life.actions:
+        found |= {int(n): cost for n, cost in life.play([strategy.name], config).items()}
+    life = Life(members_of(subject), topics_of(subject))
+    away = 60_000 + (config.session_timeout_ms if subject.static else 0)
+    for n in range(subject.members - 1, 0, -1):
+        life.add(str(n), [leave(life.now, f"m{n}")], away)
+    if life.actions:
+        found |= {int(n): cost for n, cost in life.play([strategy.name], config).items()}
+    return found
+
+
+def two_bounces(subject: Subject, old: Strategy, new: Strategy, config: Config) -> Range | None:
+    """A rolling change from an eager strategy to a cooperative one (KIP-429): both, then the new."""
+    count = min(subject.members, MOST_RESTARTS)
+    life = Life(members_of(subject, [old.name])[:count], topics_of(subject))
+    actions: list[Action] = []
+    at = life.now
+    before = [member.name for member in life.members]
+    for bounce, strategies in enumerate(([new.name, old.name], [new.name]), 1):
+        for m in range(count):
+            fresh = replace(life.members[m], name=f"m{m}-{bounce}", strategies=strategies)
+            actions += [leave(at, before[m]), join(at + DOWN_MS, fresh)]
+            before[m] = fresh.name
+            at += EVERY_MS
+    life.add("two bounces", actions, at - life.now + 60_000)
+    found = life.play([old.name], config)
+    if not found:
+        return None
+    scale = subject.members / count
+    return Range(*(value * scale for value in found["two bounces"]))
+
+
+def unused(subject: Subject, name: str) -> str:
+    """The name, with a number where there is such a topic already."""
+    known, number = set(subject.group.topics.names), 1
+    wanted = name
+    while wanted in known:
+        number += 1
+        wanted = f"{name}-{number}"
+    return wanted

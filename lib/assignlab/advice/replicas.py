@@ -1,0 +1,120 @@
+"""``assignlab group replicas``: how many members the group may have, and what each step costs."""
+
+import random
+from typing import Any
+
+from assignlab.advice import pauses
+from assignlab.advice.play import Event, numbers, steps
+from assignlab.advice.report import Report, Table
+from assignlab.advice.scaling import draws_for, joined, switched
+from assignlab.advice.show import title
+from assignlab.advice.subject import Range, Subject, drawn, subject
+from assignlab.assignors.strategy import Strategy
+from assignlab.errors import AssignlabError
+from assignlab.replay import events
+from assignlab.timeline import Config
+
+MOST_PAUSES = 60
+"""Up to so many members are steps played in simulated time."""
+COLUMNS = (
+    "members", "fullest", "emptiest", "idle", "step from", "moved", "avoidable",
+    "unowned partition-seconds", "divides the sum",
+)  # fmt: skip
+
+
+def report(document: dict[str, Any], up_to: int, strategy: str | None, config: Config) -> Report:
+    """The table for 1 to ``up_to`` members, and where a divisors rule is wrong about it."""
+    asked = subject(document)
+    chosen = asked.chosen(strategy)
+    now = asked.members
+    if up_to < 1:
+        raise AssignlabError(f"--up-to: expected 1 or more, got {up_to}")
+    count = draws_for(asked, max(up_to, now), up_to)
+    sizes = drawn(count, lambda draw: _stairs(asked, chosen, draw, up_to))
+    costs = {} if max(up_to, now) > MOST_PAUSES else pauses.staircase(asked, chosen, up_to, config)
+    rows = [
+        (
+            n,
+            sizes[f"{n} fullest"],
+            sizes[f"{n} emptiest"],
+            sizes[f"{n} idle"],
+            None if n == now else n - 1 if n > now else n + 1,
+            sizes.get(f"{n} moved"),
+            sizes.get(f"{n} avoidable"),
+            costs.get(n),
+            asked.partitions % n == 0,
+        )
+        for n in range(1, max(up_to, now) + 1)
+        if n <= up_to or n == now
+    ]
+    said = _advice(asked, chosen, rows)
+    note = (
+        f"ids of members to come drawn {count} times; unowned: timeline, {len(pauses.SEEDS)} starts"
+    )
+    table = Table("replicas", f"Members under {chosen.name}", COLUMNS, rows, note)
+    unknown = [] if costs else ["pauses: not played in simulated time for this group and strategy"]
+    inferred = document.get("inferred", [])
+    return Report(title(document), inferred, said, [table], unknown=unknown)
+
+
+def _stairs(
+    asked: Subject, strategy: Strategy, draw: random.Random, up_to: int
+) -> dict[str, float]:
+    """By number of members and name: the numbers of the step that leads there."""
+    switch = switched(asked, strategy)
+    found: dict[str, float] = {}
+    up: list[Event] = []
+    group = asked.group
+    for n in range(asked.members + 1, up_to + 1):
+        group = joined(asked, group, strategy, draw)
+        up.append((str(n), group))
+    down: list[Event] = []
+    group = asked.group
+    for n in range(asked.members - 1, 0, -1):
+        group = events.leave(group, [n])
+        down.append((str(n), group))
+    for way in (up, down):
+        played = steps(asked, [*switch, *way], strategy)
+        settled = numbers(played[len(switch)])
+        found |= {f"{asked.members} {k}": settled[k] for k in ("fullest", "emptiest", "idle")}
+        for (word, _), step in zip(way, played[len(switch) + 1 :], strict=True):
+            found |= {f"{word} {name}": value for name, value in numbers(step).items()}
+    return found
+
+
+def _advice(asked: Subject, strategy: Strategy, rows: list[tuple]) -> list[str]:
+    even = [row[0] for row in rows if _value(row[1]) == _value(row[2])]
+    idle = [row[0] for row in rows if row[3].high > 0]
+    counts = [int(count) for count in asked.group.topics.partitions.tolist() if count > 0]
+    said = [
+        f"Under {strategy.name} every member holds the same number with {_listed(even)} members."
+        if even
+        else f"Under {strategy.name} no number of members here gives everybody the same."
+    ]
+    if idle:
+        said.append(f"From {min(idle)} members on somebody has nothing.")
+    wrong = [row for row in rows if row[8] and row[1].high > row[2].low]
+    if wrong:
+        row = max(wrong, key=lambda row: row[1].high - row[2].low)
+        total = " + ".join(map(str, counts)) if len(counts) <= 6 else f"{len(counts)} topics"
+        said.append(
+            f"KEDA's ensureEvenDistributionOfPartitions takes the divisors of the sum over topics"
+            f" ({total} = {asked.partitions}); it is wrong here. Under {strategy.name} it is uneven with"
+            f" {_listed([r[0] for r in wrong])}; with {row[0]} members the fullest has {row[1]} and the"
+            f" emptiest {row[2]}."
+        )
+    else:
+        said.append(
+            "KEDA's ensureEvenDistributionOfPartitions (divisors of the sum over topics) is right here:"
+            " every divisor in the table is even."
+        )
+    return said
+
+
+def _value(cell: Range) -> float | None:
+    return cell.low if cell.low == cell.high else None
+
+
+def _listed(values: list[int]) -> str:
+    words = [str(value) for value in values]
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]

@@ -1,0 +1,72 @@
+"""A group with more or fewer members: events for replays, with ids of newcomers drawn."""
+
+import random
+import re
+
+import numpy as np
+
+from assignlab.advice.play import Event
+from assignlab.advice.subject import DRAWS, Subject, is_server, new_ids, usual_topics
+from assignlab.assignors.strategy import Strategy
+from assignlab.group.model import Group
+from assignlab.replay import events
+
+WORK = 1_500_000
+"""So many members and partitions are dealt for one answer, at most, or there are fewer draws."""
+REBALANCE = 2_000
+"""What a rebalance costs by itself, in the same measure."""
+LEAST_DRAWS = 10
+
+
+def draws_for(subject: Subject, rebalances: int, members: int = 0) -> int:
+    """How often ids are drawn for an answer that takes so many rebalances."""
+    each = subject.partitions + max(members, subject.members) + REBALANCE
+    return int(np.clip(WORK // (rebalances * each), LEAST_DRAWS, DRAWS))
+
+
+def joined(
+    subject: Subject, group: Group, strategy: Strategy, draw: random.Random, count: int = 1
+) -> Group:
+    """So many members more, which subscribe as most do; static where all others are."""
+    ids = new_ids(subject, draw, count, is_server(strategy))
+    instances = [_instance(group, number) for number in range(count)] if subject.static else None
+    return events.join(group, ids, [usual_topics(group)] * count, instances)
+
+
+def _instance(group: Group, number: int) -> str:
+    """The next name in the row of a stateful set, billing-3 after billing-2."""
+    known = [name for name in group.sent.instances or () if name is not None]
+    stem = re.sub(r"\d+$", "", known[0]) if known else "member-"
+    ordinals = [int(n) for name in known if (n := name.removeprefix(stem)).isdecimal()]
+    return f"{stem}{max(ordinals, default=len(known)) + 1 + number}"
+
+
+def switched(subject: Subject, strategy: Strategy) -> list[Event]:
+    """The event by which the group comes to run this strategy: none if it does already."""
+    own = subject.strategy
+    return [] if own is not None and own.name == strategy.name else [("switch", subject.group)]
+
+
+def restarted(
+    subject: Subject, strategy: Strategy, draw: random.Random, surge: bool = False
+) -> list[Event]:
+    """A rollout, member by member; the new process of a member has a new id.
+
+    With ``surge`` it joins before the old one leaves. Static members come back in time: no
+    rebalance; their newcomers would take over at once, so surge does not matter.
+    """
+    if subject.static:
+        return []
+    happened: list[Event] = []
+    group = subject.group
+    for name in subject.group.members.names:
+        if subject.members == 1 and not surge:
+            new = new_ids(subject, draw, 1, is_server(strategy))[0]
+            return [("restart", events.restart(group, 0, new))]
+        for join in (surge, not surge):
+            if join:
+                group = joined(subject, group, strategy, draw)
+            else:
+                group = events.leave(group, [group.members.names.index[name]])
+            happened.append(("join" if join else "leave", group))
+    return happened

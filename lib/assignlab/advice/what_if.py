@@ -1,0 +1,246 @@
+"""``assignlab group what-if``: what would happen, event by event and strategy by strategy.
+
+Balance and moves are replayed from what the members hold now, by the exact strategies; time without
+an owner is the timeline's, under the group's own settings. A strategy other than the group's own is
+switched to first; what that moves is its row "switch".
+"""
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from assignlab import assignors
+from assignlab.advice import pauses
+from assignlab.advice.play import Event, numbers, steps, together
+from assignlab.advice.report import Report, Table
+from assignlab.advice.scaling import draws_for, joined, restarted, switched
+from assignlab.advice.show import title
+from assignlab.advice.subject import SERVER, Range, Subject, drawn, is_server, subject
+from assignlab.assignors.strategy import Strategy
+from assignlab.errors import AssignlabError, UnknownName
+from assignlab.replay import events
+from assignlab.replay.upgrade import still_eager, two_bounces
+from assignlab.timeline import Config
+
+Make = Callable[[Subject, Strategy, random.Random], list[Event]]
+MEASURES = ("fullest", "emptiest", "idle", "moved", "avoidable", "rounds")
+COLUMNS = ("row", "event", "strategy", *MEASURES, "unowned partition-seconds", "note")
+MOST_ROLLED_OUT = 100
+"""Rollouts of larger groups are not replayed member by member."""
+
+
+class What(NamedTuple):
+    """Something that happens: what it is called in simulated time, and the groups after it."""
+
+    pause: str
+    make: Make
+
+
+def _more(subject: Subject, strategy: Strategy, draw: random.Random) -> list[Event]:
+    return [("more", joined(subject, subject.group, strategy, draw))]
+
+
+def _less(subject: Subject, strategy: Strategy, draw: random.Random) -> list[Event]:
+    if subject.members < 2:
+        raise AssignlabError("the only member: nobody would be left")
+    return [("less", events.leave(subject.group, [draw.randrange(subject.members)]))]
+
+
+def _topic(subject: Subject, strategy: Strategy, draw: random.Random) -> list[Event]:
+    counts = subject.group.topics.partitions
+    count, name = int(counts.max()), pauses.unused(subject, "new-topic")
+    grown = events.create_topic(subject.group, name, count, range(subject.members))
+    return [("topic", grown)]
+
+
+def _partitions(subject: Subject, strategy: Strategy, draw: random.Random) -> list[Event]:
+    largest = int(np.argmax(subject.group.topics.partitions))
+    count = int(subject.group.topics.partitions[largest])
+    return [("partitions", events.add_partitions(subject.group, {largest: 2 * count}))]
+
+
+def _rollout(subject: Subject, strategy: Strategy, draw: random.Random) -> list[Event]:
+    return restarted(subject, strategy, draw)
+
+
+def _surge(subject: Subject, strategy: Strategy, draw: random.Random) -> list[Event]:
+    return restarted(subject, strategy, draw, surge=True)
+
+
+EVENTS = {
+    "switch": What("", lambda subject, strategy, draw: []),
+    "a member more": What("member more", _more),
+    "a member less": What("member less", _less),
+    "a crash": What("crash", _less),
+    "a rollout": What("rollout", _rollout),
+    "a rollout with surge": What("rollout with surge", _surge),
+    "a topic more": What("topic more", _topic),
+    "twice the partitions": What("partitions added", _partitions),
+}
+"""What may happen; "switch" is the change to the strategy itself."""
+MIGRATIONS = ("two bounces", "KIP-848")
+
+
+def strategies_for(asked: Subject, release: str) -> list[str]:
+    """The group's own strategy, and those it could change to in its release of Kafka."""
+    own = asked.chosen()
+    if own.system not in ("Kafka consumer", SERVER):
+        return [own.name]
+    found = [own.name]
+    for name in ("range", "roundrobin", "sticky", "cooperative-sticky", "server-uniform"):
+        try:
+            strategy = assignors.get(f"{name}@{release}")
+        except UnknownName:
+            continue
+        if strategy.base != own.base:
+            found.append(assignors.get(name).name if strategy.last == "4.4.0" else strategy.name)
+    return found
+
+
+def report(
+    document: dict[str, Any],
+    chosen: Sequence[str],
+    happening: Sequence[str],
+    release: str,
+    config: Config,
+) -> Report:
+    """The table of events and strategies; ``chosen`` and ``happening``: only these, if any."""
+    asked = subject(document)
+    rows, unknown = table(asked, chosen, happening, release, config)
+    note = (
+        "moved: partitions taken from their owners; avoidable: more than an answer as even needs; one"
+        f" number of several: over {draws_for(asked, 2)} draws of ids, {draws_for(asked, 2 * asked.members)}"
+        " for rollouts; unowned: over"
+        f" {len(pauses.SEEDS) * len(pauses.DRIFTS_MS)} histories"
+    )
+    found = Table("what_if", "What if", COLUMNS, rows, note)
+    return Report(title(document), document.get("inferred", []), [], [found], unknown=unknown)
+
+
+def table(
+    asked: Subject, chosen: Sequence[str], happening: Sequence[str], release: str, config: Config
+) -> tuple[list[tuple], list[str]]:
+    """(rows of COLUMNS, what is not known)."""
+    own = asked.chosen()
+    for word in happening:
+        if word not in (*EVENTS, *MIGRATIONS):
+            raise UnknownName("event", word, [*EVENTS, *MIGRATIONS])
+    rows: list[tuple] = []
+    names = chosen or strategies_for(asked, release)
+    for name in names:
+        strategy = assignors.get(name)
+        costs = _pauses(asked, strategy, happening, config)
+        for word, what in EVENTS.items():
+            if happening and word not in happening:
+                continue
+            if word == "switch" and not switched(asked, strategy):
+                continue
+            note, measured = "", {}
+            try:
+                measured = _measured(asked, strategy, word, what.make)
+            except AssignlabError as error:
+                note = str(error)
+            if asked.static and word.startswith("a rollout") and not note:
+                note = "static members back in time: no rebalance"
+            if word == "switch":
+                note = note or "all members at once"
+            cells = [measured.get(measure) for measure in MEASURES]
+            rows.append(
+                (f"W{len(rows) + 1}", word, name, *cells, costs.get(what.pause), note or None)
+            )
+    for row in _migrations(asked, own, happening, config, release):
+        rows.append((f"W{len(rows) + 1}", *row))
+    unknown = ["unowned of KIP-848 migrations: the timeline plays one protocol at a time"]
+    return rows, unknown if any(row[1] == "KIP-848" for row in rows) else []
+
+
+def _pauses(
+    asked: Subject, strategy: Strategy, happening: Sequence[str], config: Config
+) -> dict[str, Range]:
+    wanted = {what.pause for word, what in EVENTS.items() if not happening or word in happening}
+    found: dict[str, Range] = {}
+    if wanted - {"", "rollout", "rollout with surge"}:
+        found |= pauses.usual_events(asked, strategy, config)
+    if wanted & {"rollout", "rollout with surge"}:
+        found |= pauses.rollouts(asked, strategy, config)
+    return found
+
+
+def _measured(asked: Subject, strategy: Strategy, word: str, make: Make) -> dict[str, Range]:
+    switch = switched(asked, strategy)
+    rebalances = 2 * asked.members if "rollout" in word else 1
+    if rebalances > 2 * MOST_ROLLED_OUT:
+        raise AssignlabError(f"more than {MOST_ROLLED_OUT} members: not replayed")
+
+    def once(draw: random.Random) -> dict[str, float]:
+        happened = make(asked, strategy, draw)
+        played = steps(asked, [*switch, *happened], strategy)[1:]
+        if word == "switch":
+            return {**numbers(played[0])}
+        if not happened:  # nothing reaches the assignor
+            if played:
+                now = numbers(played[-1])
+            else:
+                sizes = asked.held.sizes
+                now = {"fullest": int(sizes.max()), "emptiest": int(sizes.min())}
+                now["idle"] = int((sizes == 0).sum())
+            return {**now, "moved": 0, "avoidable": 0, "rounds": 0}
+        return {**together(played[len(switch) :])}
+
+    random_ids = word not in ("switch", "a topic more", "twice the partitions")
+    return drawn(draws_for(asked, rebalances + len(switch)) if random_ids else 1, once)
+
+
+def _migrations(
+    asked: Subject, own: Strategy, happening: Sequence[str], config: Config, release: str
+) -> list[tuple]:
+    """Rows for the rolling changes of protocol: two bounces to cooperative-sticky, KIP-848."""
+    rows: list[tuple] = []
+    if own.system != "Kafka consumer" or not 1 < asked.members <= MOST_ROLLED_OUT:
+        return rows
+    for word, base in (("two bounces", "cooperative-sticky"), ("KIP-848", "server-uniform")):
+        if happening and word not in happening or own.base == base:
+            continue
+        try:
+            assignors.get(f"{base}@{release}")
+        except UnknownName:
+            continue
+        new = assignors.get(base)
+        bounces = 2 if word == "two bounces" else 1
+        count = draws_for(asked, 2 * bounces * asked.members)
+        try:
+            cells = drawn(
+                count,
+                lambda draw, new=new, bounces=bounces: _migrated(asked, own, new, bounces, draw),
+            )
+        except AssignlabError as error:
+            rows.append((word, f"{own.name} to {base}", *[None] * 6, None, str(error)))
+            continue
+        cost = pauses.two_bounces(asked, own, new, config) if bounces == 2 else None
+        note = f"{bounces} restart{'s' * (bounces > 1)} of every member"
+        rows.append(
+            (word, f"{own.name} to {base}", *[cells[name] for name in MEASURES], cost, note)
+        )
+    return rows
+
+
+def _migrated(
+    asked: Subject, own: Strategy, new: Strategy, bounces: int, draw: random.Random
+) -> dict[str, float]:
+    """Every member restarts so often; who assigns is what the members have in common by then."""
+    group, happened = asked.group, []
+    for name in [*asked.group.members.names] * bounces:
+        leaving = group.members.names.index.get(name, 0)  # the first of the former ones
+        group = events.leave(group, [leaving])
+        happened.append(("leave", group))
+        group = joined(asked, group, new if is_server(new) else own, draw)
+        happened.append(("join", group))
+    if bounces == 2:
+        plan = two_bounces(own, new, asked.members)
+    else:
+        plan = [own] + [new] * (2 * asked.members - 1)
+    sizes = [asked.members, *(len(after.members) for _, after in happened)]
+    silent = still_eager([own, *plan], sizes, asked.members)[1:]
+    return {**together(steps(asked, happened, plan, silent)[1:])}

@@ -1,0 +1,134 @@
+"""group replicas and what-if: against hand-made groups, the closed form and the laws."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from assignlab.advice import pauses, replicas, scaling, what_if
+from assignlab.advice.subject import NotAnswerable, Range, subject
+from assignlab.cli import main
+from assignlab.errors import AssignlabError, UnknownName
+from assignlab.optimum.closed_form import fewest_moves
+from conftest import document
+
+CONFIG = pauses.settings()
+
+
+@pytest.fixture(autouse=True)
+def few_draws(monkeypatch):
+    monkeypatch.setattr(scaling, "WORK", 1)
+
+
+def by_members(report):
+    return {row[0]: dict(zip(replicas.COLUMNS, row, strict=True)) for row in report.tables[0].rows}
+
+
+def test_kedas_divisors_are_wrong_for_topics_of_3_and_5_partitions(range_3_5):
+    report = replicas.report(range_3_5, 5, None, CONFIG)
+    rows = by_members(report)
+    assert rows[4]["divides the sum"] and not rows[3]["divides the sum"]
+    assert (rows[4]["fullest"].high, rows[4]["emptiest"].low) == (3, 1)
+    assert rows[4]["step from"] is None and rows[5]["step from"] == 4 and rows[3]["step from"] == 4
+    assert (rows[5]["fullest"].high, rows[5]["idle"].high) == (2, 0)
+    told = " ".join(report.said)
+    assert "(3 + 5 = 8); it is wrong here. Under range it is uneven with 2 and 4" in told
+    assert rows[5]["unowned partition-seconds"].high > 0
+
+
+def test_strategies_that_even_out_agree_with_the_divisors(range_3_5):
+    report = replicas.report(range_3_5, 8, "sticky", CONFIG)
+    rows = by_members(report)
+    assert "is right here" in " ".join(report.said)
+    assert all(
+        (row["fullest"].high == row["emptiest"].low) == (8 % n == 0) for n, row in rows.items()
+    )
+    assert all(row["avoidable"] is None or row["avoidable"].high == 0 for row in rows.values())
+    assert rows[8]["fullest"] == Range(1, 1, 1)
+
+
+def test_steps_of_a_balanced_sticky_group_move_the_fewest_there_are():
+    words = [f"t-{p}" for p in range(12)]
+    held = [words[0:4], words[4:8], words[8:12]]
+    rows = by_members(replicas.report(document({"t": 12}, held, "sticky"), 4, None, CONFIG))
+    assert rows[4]["moved"].high == fewest_moves(np.array([4, 4, 4, 0]), 12) == 3
+    assert rows[2]["moved"] == Range(4, 4, 4)
+
+
+def cells(document, event, strategy, **options):
+    found = what_if.table(
+        subject(document), [strategy], [event], "4.4", options.get("config", CONFIG)
+    )
+    [row] = [row for row in found[0] if row[1] == event]
+    return dict(zip(what_if.COLUMNS, row, strict=True))
+
+
+def test_a_member_more_moves_what_it_must(range_3_5):
+    row = cells(range_3_5, "a member more", "cooperative-sticky")
+    assert (row["fullest"].high, row["emptiest"].low, row["moved"].high) == (2, 1, 1)
+    assert row["rounds"].high == 2 and row["avoidable"].high == 0
+    switch = cells(range_3_5, "switch", "sticky")
+    assert switch["fullest"].high == 2 and switch["moved"].low >= 1
+
+
+def test_a_crash_lasts_the_session_and_the_settings_are_the_groups_own(range_3_5):
+    short = pauses.settings("4.4", {"session.timeout.ms": "10000"})
+    slow = cells(range_3_5, "a crash", "range")["unowned partition-seconds"]
+    quick = cells(range_3_5, "a crash", "range", config=short)["unowned partition-seconds"]
+    assert quick.high < slow.low and slow.low > 40 and quick.high < 15
+    with pytest.raises(UnknownName, match="session_timeout_ms"):
+        pauses.settings("4.4", {"session.timeout": "1"})
+
+
+def test_rollouts_of_static_members_move_nothing(range_3_5):
+    for number, member in enumerate(range_3_5["members"]):
+        member["instance"] = f"billing-{number}"
+    row = cells(range_3_5, "a rollout", "range")
+    assert (row["moved"].high, row["rounds"].high, row["fullest"].high) == (0, 0, 3)
+    assert "no rebalance" in row["note"]
+    more = by_members(replicas.report(range_3_5, 5, None, CONFIG))
+    assert more[5]["fullest"].high == 2
+
+
+def test_rolling_changes_of_protocol(range_3_5):
+    found, unknown = what_if.table(
+        subject(range_3_5), ["range"], ["two bounces", "KIP-848"], "4.4", CONFIG
+    )
+    bounces, kip_848 = (dict(zip(what_if.COLUMNS, row, strict=True)) for row in found)
+    assert bounces["strategy"] == "range to cooperative-sticky"
+    assert bounces["fullest"].high == 2 and bounces["moved"].low > kip_848["moved"].high
+    assert bounces["unowned partition-seconds"].low > 0
+    assert kip_848["unowned partition-seconds"] is None and unknown
+    before = what_if.table(subject(range_3_5), ["range@3.6.1"], ["KIP-848"], "3.6", CONFIG)[0]
+    assert before == []
+
+
+def test_the_answer_is_the_same_every_time(range_3_5):
+    assert cells(range_3_5, "a rollout", "range") == cells(range_3_5, "a rollout", "range")
+
+
+def test_what_cannot_be_answered_says_why(range_3_5):
+    with pytest.raises(UnknownName, match="did you mean 'a crash'"):
+        what_if.table(subject(range_3_5), [], ["crash"], "4.4", CONFIG)
+    with pytest.raises(AssignlabError, match="--up-to"):
+        replicas.report(range_3_5, 0, None, CONFIG)
+    nameless = range_3_5 | {"strategy": None}
+    with pytest.raises(NotAnswerable, match="--strategy NAME"):
+        replicas.report(nameless, 3, None, CONFIG)
+    alone = document({"t": 2}, [["t-0", "t-1"]], "sticky")
+    assert "nobody would be left" in cells(alone, "a member less", "sticky")["note"]
+
+
+def test_the_commands_speak_json(tmp_path, range_3_5):
+    source = tmp_path / "group.json"
+    source.write_text(json.dumps(range_3_5))
+    runner = CliRunner()
+    command = ["group", "replicas", str(source), "--up-to", "2", "--json", "--set", "a.b=1"]
+    assert runner.invoke(main, command).exit_code == 2
+    said = runner.invoke(main, command[:-2])
+    [found] = json.loads(said.output)
+    assert found["replicas"][0]["fullest"] == {"low": 8, "median": 8, "high": 8}
+    asked = ["group", "what-if", str(source), "--strategy", "range", "--event", "a topic more"]
+    [found] = json.loads(runner.invoke(main, [*asked, "--json"]).output)
+    assert [row["event"] for row in found["what_if"]] == ["a topic more"]
