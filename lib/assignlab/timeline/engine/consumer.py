@@ -12,30 +12,16 @@ from assignlab.timeline.config import COMMITS
 from assignlab.timeline.engine import poll_loop
 from assignlab.timeline.engine.log import EMPTY, Delivery
 from assignlab.timeline.engine.poll_loop import (
-    ABORTED,
-    ACCEPTED,
-    ASKED,
-    BATCH_AT,
-    COMMIT_AFTER,
-    COMMIT_ARRIVED,
-    FAILED,
-    FETCHED_AT,
-    FIRST,
-    FLIGHT_AT,
-    FROZEN,
-    HALTED,
-    LAST_POLL,
-    LONG_BATCH,
     NEVER,
-    NEXT,
-    NEXT_COMMIT,
-    PHASE,
-    POLL,
-    PROCESS,
-    TRANSACTION,
-    TURN,
-    WAIT_UNTIL,
-)  # fmt: skip
+    Loop,
+    Mode,
+    Owned,
+    Phase,
+    Settings,
+    Stop,
+    Verdict,
+    words,
+)
 from assignlab.timeline.engine.world import World
 from assignlab.timeline.scenario import Member
 
@@ -44,9 +30,9 @@ class Consumer:
     """A running consumer.
 
     ``held``: dense numbers of the partitions that are assigned, with the moment (``held_since``)
-    and the generation of the assignment; ``own``: those of them that are consumed, the others wait
-    for their committed offsets. ``starts``: where this consumer began; ``because``: why the
-    delivery before it ended. ``valid``: False once the group went on without this consumer.
+    and the generation of the assignment; ``own``: those of them that are consumed, the
+    others wait for their committed offsets. ``valid``: False once the group went on without this
+    consumer.
     """
 
     def __init__(self, world: World, member: Member, number: int):
@@ -62,31 +48,32 @@ class Consumer:
         self.alive = True
         self.valid = True
         self.frozen_until = 0
-        self.state = np.zeros(poll_loop.STATE, dtype=np.int64)
-        self.state[[PHASE, NEXT, FLIGHT_AT, WAIT_UNTIL]] = HALTED, NEVER, -1, -1
+        self.loop = Loop(phase=Phase.HALTED, next=NEVER, flight_at=-1, wait_until=-1)
         config = world.config
-        self.settings = np.array(
-            [
-                COMMITS.index(config.commit), round(member.processing_ms * 1000),
-                config.max_poll_records, config.fetch_min_records, config.fetch_max_wait_ms,
-                config.auto_commit_interval_ms if config.commit == "auto"
-                else config.commit_interval_ms,
-                config.latency_ms, config.replication_ms, config.max_poll_interval_ms,
-                config.retry_backoff_ms,
-            ],
-            dtype=np.int64,
-        )  # fmt: skip
-        self.mode = int(self.settings[poll_loop.MODE])
+        auto = config.commit == "auto"
+        self.mode = Mode(COMMITS.index(config.commit))
+        self.settings = Settings(
+            mode=self.mode,
+            processing_us=round(member.processing_ms * 1000),
+            max_records=config.max_poll_records,
+            min_records=config.fetch_min_records,
+            max_wait=config.fetch_max_wait_ms,
+            commit_interval=config.auto_commit_interval_ms if auto else config.commit_interval_ms,
+            latency=config.latency_ms,
+            replication=config.replication_ms,
+            max_poll_interval=config.max_poll_interval_ms,
+            backoff=config.retry_backoff_ms,
+        )
+        self._words = words(self.loop), words(self.settings)
         longest = config.max_poll_records * member.processing_ms
         self._slow = longest > config.max_poll_interval_ms
-        self.verdict = ACCEPTED
+        self.verdict = Verdict.ACCEPTED
         self._blocked = 0
         self._waiting: list[tuple[Callable, tuple]] = []
         self._waker = None
         self._poll_check = None
         self.held = self.held_since = self.held_generation = EMPTY
-        self.own = self.position = self.batch = self.flight = self._fresh = EMPTY
-        self.starts = self.because = self.since = EMPTY
+        self._read(np.empty((len(Owned._fields), 0), dtype=np.int64))
         self._refusals = 0
         self.deciding = False
         self._awaited: dict[int, int] = {}
@@ -96,24 +83,29 @@ class Consumer:
 
     def advance(self) -> None:
         """Play the poll loop up to now."""
-        s, now = self.state, self.clock.now
-        if s[NEXT] > now and not 0 <= s[FLIGHT_AT] <= now:
+        loop, now = self.loop, self.clock.now
+        if loop.next > now and not 0 <= loop.flight_at <= now:
             return
+        loop_words, setting_words = self._words
         while True:
+            hold = self._blocked > 0 or bool(self._waiting)
             why = poll_loop.advance(
-                now, self._blocked > 0 or bool(self._waiting), s, self.own,
-                self.position, self.batch, self.flight, self._fresh,
-                self.log.rate, self.log.created, self.log.committed, self.verdict, self.settings,
+                now, hold, int(self.verdict), loop_words, self._rows,
+                self.log.rate, self.log.created, self.log.committed, setting_words,
             )  # fmt: skip
-            if why == COMMIT_ARRIVED:
+            if why == Stop.COMMIT_ARRIVED:
                 self._commit_arrived()
-            elif why == LONG_BATCH:
+            elif why == Stop.LONG_BATCH:
                 self._check_poll_interval()
             else:
                 break
-        if s[FAILED] > self._refusals:
-            self.tell("commit refused", self.own, self.why_refused() or "REBALANCE_IN_PROGRESS")
-            self._refusals = int(s[FAILED])
+        if loop.failed > self._refusals:
+            self.tell(
+                "commit refused",
+                self.own.partition,
+                self.why_refused() or "REBALANCE_IN_PROGRESS",
+            )
+            self._refusals = loop.failed
 
     def set_verdict(self) -> None:
         """What becomes of commits from now on; call :meth:`advance` before anything changes it."""
@@ -125,10 +117,10 @@ class Consumer:
         if self._waker is not None:
             self._waker.cancel()
             self._waker = None
-        if not (self._slow or self.verdict == ASKED) or not self.alive:
+        if not (self._slow or self.verdict == Verdict.ASKED) or not self.alive:
             return
-        at, flight = int(self.state[NEXT]), int(self.state[FLIGHT_AT])
-        if self.state[PHASE] == POLL and (self._blocked or self._waiting):
+        at, flight = self.loop.next, self.loop.flight_at
+        if self.loop.phase == Phase.POLL and (self._blocked or self._waiting):
             at = NEVER
         if flight >= 0:
             at = min(at, flight)
@@ -155,10 +147,10 @@ class Consumer:
             self.clock.at(self.frozen_until, self._try_poll)
             return
         self.advance()
-        if self.state[PHASE] not in (POLL, HALTED):
-            self.clock.at(int(self.state[NEXT]), self._try_poll)
+        if self.loop.phase not in (Phase.POLL, Phase.HALTED):
+            self.clock.at(self.loop.next, self._try_poll)
             return
-        self.state[LAST_POLL] = self.clock.now
+        self.loop.last_poll = self.clock.now
         self._block()
         calls, self._waiting = self._waiting, []
         for call, args in calls:
@@ -172,8 +164,8 @@ class Consumer:
     def _unblock(self) -> None:
         self._blocked -= 1
         if self._blocked == 0 and self.alive:
-            if self.state[PHASE] == POLL:
-                self.state[NEXT] = max(int(self.state[NEXT]), self.clock.now)
+            if self.loop.phase == Phase.POLL:
+                self.loop.next = max(self.loop.next, self.clock.now)
             self.advance()
             self._watch()
 
@@ -199,18 +191,18 @@ class Consumer:
     def stall(self, for_ms: int) -> None:
         """The record at hand takes ``for_ms`` longer."""
         self.advance()
-        s = self.state
-        if s[NEXT] == NEVER:
+        loop = self.loop
+        if loop.next == NEVER:
             return  # the loop does not run
-        if s[PHASE] == POLL:
+        if loop.phase == Phase.POLL:
             # Nothing to process: the application is busy with something else between two polls.
-            s[PHASE], s[BATCH_AT], s[poll_loop.BATCH_SIZE] = PROCESS, self.clock.now, 0
-            self.batch = self.position.copy()
-            s[NEXT] = self.clock.now
-        elif s[PHASE] == PROCESS:
-            s[FROZEN] = poll_loop.processed_count(self.clock.now, s, self.settings)
-            s[BATCH_AT] += for_ms
-        s[NEXT] += for_ms
+            loop.phase, loop.batch_at, loop.batch_size = Phase.PROCESS, self.clock.now, 0
+            self.own.batch[:] = self.own.position
+            loop.next = self.clock.now
+        elif loop.phase == Phase.PROCESS:
+            loop.frozen = poll_loop.processed_count(self.clock.now, loop, self.settings)
+            loop.batch_at += for_ms
+        loop.next += for_ms
         self._check_poll_interval()
         self._watch()
 
@@ -221,14 +213,14 @@ class Consumer:
 
     def poll_interval_begins(self) -> None:
         """``max_poll_interval_ms`` are counted from now on."""
-        self.state[LAST_POLL] = self.clock.now
-        if self.state[PHASE] == PROCESS:
+        self.loop.last_poll = self.clock.now
+        if self.loop.phase == Phase.PROCESS:
             self._check_poll_interval()
 
     def _check_poll_interval(self) -> None:
         if self._poll_check is not None:
             self._poll_check.cancel()
-        due = int(self.state[LAST_POLL]) + self.config.max_poll_interval_ms
+        due = self.loop.last_poll + self.config.max_poll_interval_ms
         self._poll_check = self.clock.at(due, self._poll_interval_over)
 
     def _poll_interval_over(self) -> None:
@@ -239,8 +231,8 @@ class Consumer:
             self._poll_check = self.clock.at(self.frozen_until, self._poll_interval_over)
             return
         self.advance()
-        if self.state[PHASE] != HALTED and (
-            self.clock.now - self.state[LAST_POLL] >= self.config.max_poll_interval_ms
+        if self.loop.phase != Phase.HALTED and (
+            self.clock.now - self.loop.last_poll >= self.config.max_poll_interval_ms
         ):
             self.poll_interval_exceeded()
 
@@ -276,23 +268,30 @@ class Consumer:
         else:
             reset = np.zeros(partitions.size, dtype=np.int64)
         starts, because = self.log.start_offsets(partitions, reset, self.clock.now)
-        self.own = np.concatenate((self.own, partitions))
-        self.position = np.concatenate((self.position, starts))
-        self.batch = np.concatenate((self.batch, starts))
-        self.flight = np.empty(self.own.size, dtype=np.int64)
-        self._fresh = np.empty(self.own.size, dtype=np.int64)
-        self.starts = np.concatenate((self.starts, starts))
-        self.because = np.concatenate((self.because, because))
-        self.since = np.concatenate((self.since, np.full(partitions.size, self.clock.now)))
+        new = np.zeros((len(Owned._fields), partitions.size), dtype=np.int64)
+        row = Owned(*new)
+        row.partition[:], row.position[:], row.batch[:], row.start[:] = (
+            partitions,
+            starts,
+            starts,
+            starts,
+        )
+        row.because[:], row.since[:] = because, self.clock.now
+        self._read(np.concatenate((self._rows, new), axis=1))
         self._go_on()
+
+    def _read(self, rows: np.ndarray) -> None:
+        """Consume these partitions from now on: :class:`Owned` as int64[fields, n]."""
+        self._rows = rows
+        self.own = Owned(*rows)
 
     def _go_on(self) -> None:
         """Run the loop where it stood still, or look again at what there is to fetch."""
-        s = self.state
-        if s[PHASE] == HALTED:
-            s[PHASE], s[LAST_POLL] = POLL, self.clock.now
-        if s[PHASE] == POLL:
-            s[NEXT], s[WAIT_UNTIL], s[FETCHED_AT] = self.clock.now, -1, 0
+        loop = self.loop
+        if loop.phase == Phase.HALTED:
+            loop.phase, loop.last_poll = Phase.POLL, self.clock.now
+        if loop.phase == Phase.POLL:
+            loop.next, loop.wait_until, loop.fetched_at = self.clock.now, -1, 0
         self.advance()
         self._watch()
 
@@ -300,25 +299,18 @@ class Consumer:
         """Partitions (None: all) are no longer consumed; what was processed is booked."""
         self.advance()
         self._send_flight_off()
-        keep = np.zeros(self.own.size, dtype=np.bool_)
+        keep = np.zeros(self.own.partition.size, dtype=np.bool_)
         if partitions is not None:
-            keep = ~self.log.among(self.own, partitions)
+            keep = ~self.log.among(self.own.partition, partitions)
         go = ~keep
         if go.any():
             done = self.processed()
-            if self.mode == TRANSACTION:
+            if self.mode == Mode.TRANSACTION:
                 self._abort()
-            delivery = Delivery(
-                self.own[go],
-                self.starts[go],
-                done[go],
-                self.because[go],
-                self.number,
-                self.since[go],
-                self.clock.now,
-            )
-            self.log.delivered(delivery, why)
-            self._keep(keep)
+            gone = Owned(*self._rows[:, go])
+            self.log.delivered(self._delivery(gone, gone.start, done[go]), why)
+            self._read(self._rows[:, keep])
+            self.loop.first = self.loop.turn = 0
         held = np.zeros(self.held.size, dtype=np.bool_)
         if partitions is not None:
             held = ~self.log.among(self.held, partitions)
@@ -329,30 +321,31 @@ class Consumer:
                 self._book_ownership(~held)
             self.held, self.held_since = self.held[held], self.held_since[held]
             self.held_generation = self.held_generation[held]
-        if self.own.size == 0:
-            self.state[[PHASE, NEXT, WAIT_UNTIL]] = HALTED, NEVER, -1
+        if self.own.partition.size == 0:
+            loop = self.loop
+            loop.phase, loop.next, loop.wait_until = Phase.HALTED, NEVER, -1
 
-    def _keep(self, keep: np.ndarray) -> None:
-        for name in ("own", "position", "batch", "flight", "_fresh", "starts", "because",
-                     "since"):  # fmt: skip
-            setattr(self, name, getattr(self, name)[keep])
-        self.state[[FIRST, TURN]] = 0
+    def _delivery(self, own: Owned, starts: np.ndarray, stops: np.ndarray) -> Delivery:
+        """What was delivered of some partitions, up to now."""
+        return Delivery(
+            own.partition, starts, stops, own.because, self.number, own.since, self.clock.now
+        )
 
     def processed(self) -> np.ndarray:
         """Up to which offset every partition's records count as delivered now."""
-        if self.mode == TRANSACTION and self.state[PHASE] in (PROCESS, COMMIT_AFTER):
-            return self.batch.copy()
-        return poll_loop.processed(
-            self.clock.now, self.state, self.position, self.batch, self.settings
-        )
+        if self.mode == Mode.TRANSACTION and self.loop.phase in (Phase.PROCESS, Phase.COMMIT_AFTER):
+            return self.own.batch.copy()
+        return self._processed(self.clock.now)
+
+    def _processed(self, now: int) -> np.ndarray:
+        loop, settings = self._words
+        return poll_loop.processed(now, loop, self._rows, settings)
 
     def _abort(self) -> None:
         """The open transaction is not committed; its outputs were written all the same."""
-        if self.mode == TRANSACTION and self.state[PHASE] == PROCESS:
-            written = poll_loop.processed(
-                self.clock.now, self.state, self.position, self.batch, self.settings
-            )
-            self.state[ABORTED] += int((written - self.batch).sum())
+        if self.mode == Mode.TRANSACTION and self.loop.phase == Phase.PROCESS:
+            written = self._processed(self.clock.now)
+            self.loop.aborted += int((written - self.own.batch).sum())
 
     def _book_ownership(self, which: np.ndarray) -> None:
         self.world.history.own(
@@ -363,7 +356,7 @@ class Consumer:
     def passed_by(self, why: str) -> None:
         """The group goes on without this consumer, which may not know yet."""
         if self.valid:
-            self.log.ended[self.own] = self.log.reason(f"passed by: {why}")
+            self.log.ended[self.own.partition] = self.log.reason(f"passed by: {why}")
             if self.held.size:
                 self._book_ownership(np.ones(self.held.size, dtype=np.bool_))
             self.valid = False
@@ -384,7 +377,7 @@ class Consumer:
     # ---- commits -------------------------------------------------------------------------------
 
     def judge(self) -> int:
-        """What becomes of a commit that arrives: ``poll_loop.ACCEPTED``, ``FAILS``, ``ASKED``."""
+        """What becomes of a commit that arrives: ``Verdict.ACCEPTED``, ``Verdict.FAILS``, ``Verdict.ASKED``."""
         raise NotImplementedError
 
     def why_refused(self, sent=None) -> str | None:
@@ -405,14 +398,14 @@ class Consumer:
         """Commit what has been processed; ``done(error)`` when the answer is there."""
         self.advance()
         self._send_flight_off()
-        if self.own.size == 0:
+        if self.own.partition.size == 0:
             done(None)
             return
         if self.config.commit == "auto":
-            self.state[NEXT_COMMIT] = self.clock.now + self.config.auto_commit_interval_ms
+            self.loop.next_commit = self.clock.now + self.config.auto_commit_interval_ms
         latency = self.config.latency_ms
         self.clock.after(
-            latency, self._arrive, self.own.copy(), self.processed(), self.identity(), done,
+            latency, self._arrive, Owned(*self._rows.copy()), self.processed(), self.identity(), done,
             self.valid,
         )  # fmt: skip
 
@@ -429,33 +422,31 @@ class Consumer:
 
     def _send_flight_off(self) -> None:
         """A commit under way becomes a message of its own: the arrays it lies in change."""
-        at = int(self.state[FLIGHT_AT])
+        at = self.loop.flight_at
         if at >= 0:
-            self.state[FLIGHT_AT] = -1
-            transaction = None
-            if self.mode == TRANSACTION:
-                transaction = self.batch.copy(), self.because, self.since
+            self.loop.flight_at = -1
             self.clock.at(
-                at, self._arrive, self.own.copy(), self.flight.copy(), self.identity(), None,
-                self.valid, transaction,
+                at, self._arrive, Owned(*self._rows.copy()), self.own.flight.copy(), self.identity(), None,
+                self.valid, self.mode == Mode.TRANSACTION,
             )  # fmt: skip
 
     def _commit_arrived(self) -> None:
         """A commit of the loop that has to be decided on."""
-        s = self.state
-        s[FLIGHT_AT] = -1
-        error = self._decide(self.own, self.flight, self.identity(), self.valid)
-        if error is not None and self.mode in (poll_loop.BEFORE, TRANSACTION):
-            if self.mode == TRANSACTION:
-                s[ABORTED] += s[poll_loop.BATCH_SIZE]
-            self.position[:] = self.batch
-            s[PHASE] = COMMIT_AFTER
-            s[NEXT] += self.config.retry_backoff_ms
-        elif self.mode == TRANSACTION:
-            self.batch[:] = self.position
+        loop = self.loop
+        loop.flight_at = -1
+        own = self.own
+        error = self._decide(own.partition, own.flight, self.identity(), self.valid)
+        if error is not None and self.mode in (Mode.BEFORE, Mode.TRANSACTION):
+            if self.mode == Mode.TRANSACTION:
+                loop.aborted += loop.batch_size
+            own.position[:] = own.batch
+            loop.phase = Phase.COMMIT_AFTER
+            loop.next += self.config.retry_backoff_ms
+        elif self.mode == Mode.TRANSACTION:
+            own.batch[:] = own.position
         if error is None:
             return
-        if self.mode == poll_loop.AFTER:
+        if self.mode == Mode.AFTER:
             self._block()  # commitSync ends with the error before the next poll
             self.clock.after(self.config.latency_ms, self.in_time, self._sync_commit_failed, error)
         else:
@@ -465,22 +456,18 @@ class Consumer:
         self.commit_failed(error)
         self._unblock()
 
-    def _arrive(self, partitions, offsets, sent, done, valid: bool, transaction=None) -> None:
+    def _arrive(self, own, offsets, sent, done, valid: bool, transaction: bool = False) -> None:
         """A commit of its own arrives at the coordinator.
 
-        ``valid``: whether the group counted on this consumer when it sent the commit;
-        ``transaction``: where its batch began, for deliveries that become good with it.
+        ``own``: what was consumed when it was sent; ``valid``: whether the group counted on this
+        consumer then; ``transaction``: the deliveries of the batch become good with it.
         """
-        error = self._decide(partitions, offsets, sent, valid)
-        if transaction is not None:
-            starts, because, since = transaction
+        error = self._decide(own.partition, offsets, sent, valid)
+        if transaction:
             if error is None:
-                delivery = Delivery(
-                    partitions, starts, offsets, because, self.number, since, self.clock.now
-                )
-                self.log.delivered(delivery, "transaction committed")
+                self.log.delivered(self._delivery(own, own.batch, offsets), "transaction committed")
             else:
-                self.state[ABORTED] += int((offsets - starts).sum())
+                self.loop.aborted += int((offsets - own.batch).sum())
         if done is not None:
             self.clock.after(self.config.latency_ms, self.in_time, done, error)
         elif error is not None:

@@ -8,36 +8,145 @@ The loop, as the application writes it: poll; process the records one after the 
 partition; commit, by the setting ``commit``; poll again. A poll returns when ``fetch_min_records``
 are there, or with what there is when ``fetch_max_wait_ms`` have passed, at most
 ``max_poll_records``; partitions take turns as their fetched data runs out.
+
+What the loop remembers has one place in memory and two readers: compiled code sees the fields of a
+record, Python those of a :class:`Loop`.
 """
+
+import ctypes
+from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 
 from assignlab.compiled import inner, njit
 
-# The loop's own state, int64[STATE].
-PHASE, NEXT, FLIGHT_AT, NEXT_COMMIT, LAST_POLL, LAST_COMMIT = 0, 1, 2, 3, 4, 5
-BATCH_AT, BATCH_SIZE, FROZEN, FIRST, WAIT_UNTIL = 6, 7, 8, 9, 10
-POLLS, COMMITS, FAILED, FETCHED_AT, TURN, ABORTED = 11, 12, 13, 14, 15, 16
-STATE = 17
+NEVER = 2**62
+"""A moment that does not come, in ms."""
 
-# Phases: in poll; processing; waiting for a commit after, or before, processing; not running.
-POLL, PROCESS, COMMIT_AFTER, COMMIT_BEFORE, HALTED = 0, 1, 2, 3, 4
 
-# What does not change during a run, int64[SETTINGS].
-MODE, PROCESSING_US, MAX_RECORDS, MIN_RECORDS, MAX_WAIT = 0, 1, 2, 3, 4
-COMMIT_INTERVAL, LATENCY, REPLICATION, MAX_POLL_INTERVAL, BACKOFF = 5, 6, 7, 8, 9
-SETTINGS = 10
+class Phase(IntEnum):
+    """Where the loop is: in poll; processing; waiting for a commit after, or before, processing; not
+    running."""
 
-# Modes, in the order of ``config.COMMITS``.
-AUTO, AFTER, BEFORE, TRANSACTION, NONE = 0, 1, 2, 3, 4
+    POLL = 0
+    PROCESS = 1
+    COMMIT_AFTER = 2
+    COMMIT_BEFORE = 3
+    HALTED = 4
 
-# What becomes of a commit that arrives.
-ACCEPTED, FAILS, ASKED = 0, 1, 2
 
-# Why the loop stopped.
-REACHED, HELD, COMMIT_ARRIVED, LONG_BATCH = 0, 1, 2, 3
+class Mode(IntEnum):
+    """When the application commits, in the order of ``config.COMMITS``."""
 
-NEVER = np.int64(2**62)
+    AUTO = 0
+    AFTER = 1
+    BEFORE = 2
+    TRANSACTION = 3
+    NONE = 4
+
+
+class Verdict(IntEnum):
+    """What becomes of a commit that arrives: it counts; the client is told an error, without further
+    effect; somebody has to decide."""
+
+    ACCEPTED = 0
+    FAILS = 1
+    ASKED = 2
+
+
+class Stop(IntEnum):
+    """Why the loop stopped: all is played; it is held before a poll; a commit has to be decided on; a
+    batch takes longer than ``max_poll_interval_ms``."""
+
+    REACHED = 0
+    HELD = 1
+    COMMIT_ARRIVED = 2
+    LONG_BATCH = 3
+
+
+class Loop(ctypes.Structure):
+    """What the loop remembers; moments in ms, the others as named.
+
+    ``phase``; ``next``: when it goes on; ``flight_at``: when the commit under way arrives, -1 for
+    none; ``next_commit``: when auto commit is due; ``last_poll``, ``last_commit``. Of the batch at
+    hand: ``batch_at``, when its processing began, ``batch_size`` in records, ``frozen``: how many of
+    them were processed before a stall. ``first``, ``turn``: the partition that the batch, and the next
+    one, begins with. ``wait_until``: when the poll returns at the latest, -1 for none under way;
+    ``fetched_at``: when the fetch under way is back. Counts: ``polls``, ``commits``, ``failed`` (those
+    without effect), ``aborted`` (records).
+    """
+
+    phase: int
+    next: int
+    flight_at: int
+    next_commit: int
+    last_poll: int
+    last_commit: int
+    batch_at: int
+    batch_size: int
+    frozen: int
+    first: int
+    turn: int
+    wait_until: int
+    fetched_at: int
+    polls: int
+    commits: int
+    failed: int
+    aborted: int
+
+
+class Settings(ctypes.Structure):
+    """What does not change during a run; times in ms, of one record in microseconds."""
+
+    mode: int
+    processing_us: int
+    max_records: int
+    min_records: int
+    max_wait: int
+    commit_interval: int
+    latency: int
+    replication: int
+    max_poll_interval: int
+    backoff: int
+
+
+for kind in (Loop, Settings):
+    kind._fields_ = [(name, ctypes.c_int64) for name in kind.__annotations__]
+
+
+LOOP, SETTINGS = (np.dtype((np.record, np.dtype(kind))) for kind in (Loop, Settings))
+
+
+def words(fields: ctypes.Structure) -> np.ndarray:
+    """The memory of a structure as int64: compiled code is called faster with that, and sees the fields
+    again as ``words.view(LOOP)[0]``."""
+    return np.frombuffer(fields, dtype=np.int64)
+
+
+class Owned(NamedTuple):
+    """The partitions that a consumer reads, int64[n] each.
+
+    ``partition``: dense number; ``position``: next offset to fetch; ``batch``: where the batch at hand
+    begins; ``flight``: what the commit under way says; ``fresh``: room to count what can be fetched.
+    ``start``: where this consumer began, ``since`` when, and ``because``: why the delivery before it
+    ended, an index of ``Log.reasons``.
+    """
+
+    partition: np.ndarray
+    position: np.ndarray
+    batch: np.ndarray
+    flight: np.ndarray
+    fresh: np.ndarray
+    start: np.ndarray
+    because: np.ndarray
+    since: np.ndarray
+
+
+@inner
+def owned(rows):
+    """The fields of int64[fields, n], one a row."""
+    return Owned(rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7])
 
 
 @inner
@@ -56,21 +165,22 @@ def end_offsets(t, partitions, rate, created):
 
 
 @inner
-def available(t, own, position, rate, created):
+def available(t, partition, position, rate, created):
     """How many records below the high watermark have not been fetched."""
     total = 0
-    for k in range(own.size):
-        total += max(end_offset(rate[own[k]], created[own[k]], t) - position[k], 0)
+    for k in range(partition.size):
+        p = partition[k]
+        total += max(end_offset(rate[p], created[p], t) - position[k], 0)
     return total
 
 
 @inner
-def when_available(t, until, wanted, own, position, rate, created):
+def when_available(t, until, wanted, partition, position, rate, created):
     """The first moment from ``t`` to ``until`` with ``wanted`` records, else ``until``."""
     low, high = t, until
     while low < high:
         middle = (low + high) // 2
-        if available(middle, own, position, rate, created) >= wanted:
+        if available(middle, partition, position, rate, created) >= wanted:
             high = middle
         else:
             low = middle + 1
@@ -78,20 +188,21 @@ def when_available(t, until, wanted, own, position, rate, created):
 
 
 @inner
-def look(t, own, position, fresh, rate, created):
+def look(t, partition, position, fresh, rate, created):
     """How many records each partition has below the high watermark, unfetched; returns the sum."""
     total = 0
-    for k in range(own.size):
-        fresh[k] = max(end_offset(rate[own[k]], created[own[k]], t) - position[k], 0)
+    for k in range(partition.size):
+        p = partition[k]
+        fresh[k] = max(end_offset(rate[p], created[p], t) - position[k], 0)
         total += fresh[k]
     return total
 
 
 @inner
-def take_batch(s, position, batch, fresh, most):
+def take_batch(loop, position, batch, fresh, most):
     """Move the position over at most ``most`` fresh records, partitions in turn."""
     n = position.size
-    s[FIRST] = first = s[TURN] % n
+    loop.first = first = loop.turn % n
     left = most
     for k in range(n):
         batch[k] = position[k]
@@ -103,159 +214,158 @@ def take_batch(s, position, batch, fresh, most):
         position[k] += taken
         left -= taken
         if left == 0:
-            s[TURN] = k  # the next batch begins with what is left here
+            loop.turn = k  # the next batch begins with what is left here
             break
-    s[BATCH_SIZE] = most - left
+    loop.batch_size = most - left
 
 
 @inner
-def processed_count(t, s, settings):
+def processed_count(t, loop, settings):
     """How many records of the current batch have been processed at ``t``."""
-    if settings[PROCESSING_US] == 0:
-        done = s[BATCH_SIZE]
+    if settings.processing_us == 0:
+        done = loop.batch_size
     else:
-        done = (t - s[BATCH_AT]) * 1000 // settings[PROCESSING_US]
-    return min(max(done, s[FROZEN]), s[BATCH_SIZE])
+        done = (t - loop.batch_at) * 1000 // settings.processing_us
+    return min(max(done, loop.frozen), loop.batch_size)
 
 
 @njit
-def processed(t, s, position, batch, settings):
+def processed(t, loop_words, rows, setting_words):
     """Up to which offset each partition's records have been processed at ``t``: int64[n]."""
-    if s[PHASE] == COMMIT_BEFORE:
-        return batch.copy()
-    if s[PHASE] != PROCESS:
-        return position.copy()
-    left = processed_count(t, s, settings)
-    n = position.size
-    done = batch.copy()
+    loop, settings, own = loop_words.view(LOOP)[0], setting_words.view(SETTINGS)[0], owned(rows)
+    if loop.phase == Phase.COMMIT_BEFORE:
+        return own.batch.copy()
+    if loop.phase != Phase.PROCESS:
+        return own.position.copy()
+    left = processed_count(t, loop, settings)
+    n = own.position.size
+    done = own.batch.copy()
     for j in range(n):
-        k = (s[FIRST] + j) % n
-        taken = min(position[k] - batch[k], left)
+        k = (loop.first + j) % n
+        taken = min(own.position[k] - own.batch[k], left)
         done[k] += taken
         left -= taken
     return done
 
 
 @inner
-def send_commit(t, s, position, flight, latency):
+def send_commit(t, loop, position, flight, latency):
+    """A commit of the position goes out."""
     for k in range(position.size):
         flight[k] = position[k]
-    s[FLIGHT_AT] = t + latency
+    loop.flight_at = t + latency
 
 
 @inner
-def seek_back(position, batch):
-    for k in range(position.size):
-        position[k] = batch[k]
+def process(t, loop, settings):
+    """The batch is processed from ``t`` on; returns whether that takes too long between two polls."""
+    loop.phase = Phase.PROCESS
+    loop.batch_at = t
+    loop.next = t + max(1, -(-loop.batch_size * settings.processing_us // 1000))
+    return loop.next - t > settings.max_poll_interval
 
 
 @njit
-def advance(
-    until, hold, s, own, position, batch, flight, fresh, rate, created, committed, verdict, settings
-):
-    """Play the loop up to ``until``; returns why it stopped.
+def advance(until, hold, verdict, loop_words, rows, rate, created, committed, setting_words):
+    """Play the loop up to ``until``; returns why it stopped, a :class:`Stop`.
 
-    ``hold``: stop before the next poll instead of making it. ``own`` int64[n]: partitions;
-    ``position``, ``batch``, ``flight`` int64[n]: next offset to fetch, where the current batch
-    begins, what the commit under way says; ``fresh`` int64[n]: room to work. ``committed`` int64:
-    of all partitions. ``verdict``: what becomes of commits that arrive: ``FAILS`` tells the client
-    without further effect, ``ASKED`` stops here, for somebody to decide.
+    ``hold``: stop before the next poll instead of making it. ``verdict``: what becomes of commits
+    that arrive, a :class:`Verdict` as a number. ``rows``: what is read, :class:`Owned` as int64[fields,
+    n]. ``rate``, ``created``, ``committed``: of all partitions, see :class:`~.log.Log`. The others are
+    the :func:`words` of a :class:`Loop` and of :class:`Settings`.
     """
-    mode, latency = settings[MODE], settings[LATENCY]
-    behind = settings[REPLICATION] + latency
+    loop, settings = loop_words.view(LOOP)[0], setting_words.view(SETTINGS)[0]
+    partition, position, batch, flight, fresh = owned(rows)[:5]
+    n = partition.size
+    mode, latency = settings.mode, settings.latency
+    behind = settings.replication + latency
     while True:
-        t = s[NEXT]
-        flight_at = s[FLIGHT_AT]
+        t = loop.next
+        flight_at = loop.flight_at
         if 0 <= flight_at <= until and flight_at <= t:
-            if verdict == ASKED:
-                return COMMIT_ARRIVED
-            s[FLIGHT_AT] = -1
-            if verdict == FAILS:
-                s[FAILED] += 1
-                if mode == BEFORE or mode == TRANSACTION:
+            if verdict == Verdict.ASKED:
+                return Stop.COMMIT_ARRIVED.value
+            loop.flight_at = -1
+            if verdict == Verdict.FAILS:
+                loop.failed += 1
+                if mode == Mode.BEFORE or mode == Mode.TRANSACTION:
                     # The application gives the batch up, waits a bit, and reads it again.
-                    if mode == TRANSACTION:
-                        s[ABORTED] += s[BATCH_SIZE]
-                    seek_back(position, batch)
-                    s[PHASE] = COMMIT_AFTER
-                    s[NEXT] = flight_at + latency + settings[BACKOFF]
+                    if mode == Mode.TRANSACTION:
+                        loop.aborted += loop.batch_size
+                    for k in range(n):
+                        position[k] = batch[k]
+                    loop.phase = Phase.COMMIT_AFTER
+                    loop.next = flight_at + latency + settings.backoff
                 continue
-            s[COMMITS] += 1
-            for k in range(own.size):
-                committed[own[k]] = flight[k]
-            if mode == TRANSACTION:
-                for k in range(own.size):
+            loop.commits += 1
+            for k in range(n):
+                committed[partition[k]] = flight[k]
+            if mode == Mode.TRANSACTION:
+                for k in range(n):
                     batch[k] = position[k]
             continue
         if t > until:
-            return REACHED
-        phase = s[PHASE]
-        if phase == POLL:
+            return Stop.REACHED.value
+        phase = loop.phase
+        if phase == Phase.POLL:
             if hold:
-                return HELD
-            s[LAST_POLL] = t
-            if mode == AUTO and t >= s[NEXT_COMMIT] and s[FLIGHT_AT] < 0:
-                send_commit(t, s, position, flight, latency)
-                s[NEXT_COMMIT] = t + settings[COMMIT_INTERVAL]
-            if t < s[FETCHED_AT]:
-                s[NEXT] = s[FETCHED_AT]
+                return Stop.HELD.value
+            loop.last_poll = t
+            if mode == Mode.AUTO and t >= loop.next_commit and flight_at < 0:
+                send_commit(t, loop, position, flight, latency)
+                loop.next_commit = t + settings.commit_interval
+            if t < loop.fetched_at:
+                loop.next = loop.fetched_at
                 continue
             seen = t - behind
-            there = look(seen, own, position, fresh, rate, created)
-            if s[WAIT_UNTIL] < 0:
-                s[WAIT_UNTIL] = t + settings[MAX_WAIT]
-            if there < settings[MIN_RECORDS] and t < s[WAIT_UNTIL]:
-                stop = s[WAIT_UNTIL]
-                if mode == AUTO and t < s[NEXT_COMMIT]:
-                    stop = min(stop, s[NEXT_COMMIT])
-                s[NEXT] = behind + when_available(
-                    seen + 1, stop - behind, settings[MIN_RECORDS],
-                    own, position, rate, created,
-                )  # fmt: skip
+            there = look(seen, partition, position, fresh, rate, created)
+            if loop.wait_until < 0:
+                loop.wait_until = t + settings.max_wait
+            if there < settings.min_records and t < loop.wait_until:
+                stop = loop.wait_until
+                if mode == Mode.AUTO and t < loop.next_commit:
+                    stop = min(stop, loop.next_commit)
+                wanted = settings.min_records
+                arrived = when_available(
+                    seen + 1, stop - behind, wanted, partition, position, rate, created
+                )
+                loop.next = behind + arrived
                 continue
-            s[WAIT_UNTIL] = -1
+            loop.wait_until = -1
             if there == 0:
-                s[NEXT] = t + 1
+                loop.next = t + 1
                 continue
-            s[POLLS] += 1
-            if there <= settings[MAX_RECORDS]:
-                for k in range(own.size):
+            loop.polls += 1
+            if there <= settings.max_records:
+                for k in range(n):
                     batch[k] = position[k]
                     position[k] += fresh[k]
-                s[FIRST] = s[TURN] = 0
-                s[BATCH_SIZE] = there
+                loop.first = loop.turn = 0
+                loop.batch_size = there
             else:
-                take_batch(s, position, batch, fresh, settings[MAX_RECORDS])
-            size = s[BATCH_SIZE]
-            if size == there:
-                s[FETCHED_AT] = t + 2 * latency  # nothing is left here: the next fetch goes out now
-            s[FROZEN] = 0
-            if mode == BEFORE:
-                send_commit(t, s, position, flight, latency)
-                s[PHASE] = COMMIT_BEFORE
-                s[NEXT] = t + 2 * latency
-            else:
-                s[PHASE] = PROCESS
-                s[BATCH_AT] = t
-                s[NEXT] = t + max(1, -(-size * settings[PROCESSING_US] // 1000))
-                if s[NEXT] - t > settings[MAX_POLL_INTERVAL]:
-                    return LONG_BATCH
-        elif phase == PROCESS:
-            s[PHASE] = POLL
-            if mode == TRANSACTION or (
-                mode == AFTER and t - s[LAST_COMMIT] >= settings[COMMIT_INTERVAL]
+                take_batch(loop, position, batch, fresh, settings.max_records)
+            if loop.batch_size == there:
+                loop.fetched_at = t + 2 * latency  # nothing is left: the next fetch goes out now
+            loop.frozen = 0
+            if mode == Mode.BEFORE:
+                send_commit(t, loop, position, flight, latency)
+                loop.phase = Phase.COMMIT_BEFORE
+                loop.next = t + 2 * latency
+            elif process(t, loop, settings):
+                return Stop.LONG_BATCH.value
+        elif phase == Phase.PROCESS:
+            loop.phase = Phase.POLL
+            if mode == Mode.TRANSACTION or (
+                mode == Mode.AFTER and t - loop.last_commit >= settings.commit_interval
             ):
-                send_commit(t, s, position, flight, latency)
-                s[LAST_COMMIT] = t
-                s[PHASE] = COMMIT_AFTER
-                s[NEXT] = t + 2 * latency
-        elif phase == COMMIT_AFTER:
-            s[PHASE] = POLL
-        elif phase == COMMIT_BEFORE:
-            s[PHASE] = PROCESS
-            s[BATCH_AT] = t
-            s[NEXT] = t + max(1, -(-s[BATCH_SIZE] * settings[PROCESSING_US] // 1000))
-            if s[NEXT] - t > settings[MAX_POLL_INTERVAL]:
-                return LONG_BATCH
+                send_commit(t, loop, position, flight, latency)
+                loop.last_commit = t
+                loop.phase = Phase.COMMIT_AFTER
+                loop.next = t + 2 * latency
+        elif phase == Phase.COMMIT_AFTER:
+            loop.phase = Phase.POLL
+        elif phase == Phase.COMMIT_BEFORE:
+            if process(t, loop, settings):
+                return Stop.LONG_BATCH.value
         else:
-            return REACHED
+            return Stop.REACHED.value

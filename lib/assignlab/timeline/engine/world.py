@@ -16,7 +16,7 @@ from assignlab.timeline.config import Config
 from assignlab.timeline.engine.clock import Clock
 from assignlab.timeline.engine.history import History, Sample, Watched
 from assignlab.timeline.engine.log import Cluster, Log
-from assignlab.timeline.engine.poll_loop import ABORTED, COMMITS, POLLS
+from assignlab.timeline.engine.poll_loop import Loop, Owned
 from assignlab.timeline.engine.requests import Groups
 from assignlab.timeline.scenario import Member, Scenario
 
@@ -28,10 +28,9 @@ class Process(Protocol):
     alive: bool
     valid: bool
     deciding: bool
-    state: np.ndarray
+    loop: Loop
     held: np.ndarray
-    own: np.ndarray
-    position: np.ndarray
+    own: Owned
 
     def advance(self) -> None: ...
 
@@ -195,7 +194,7 @@ class World:
         for process in self.running.values():
             if process.alive and process.valid:
                 process.advance()
-                reached[process.own] = process.position
+                reached[process.own.partition] = process.own.position
                 owner[process.held] = process.number
         return reached, owner
 
@@ -208,11 +207,11 @@ class World:
             if process.alive:
                 process.advance()
                 if process.valid:
-                    history.frontier[process.own] = process.processed()
+                    history.frontier[process.own.partition] = process.processed()
                 process.passed_by("end of the run")
                 process.give_up(None, "end of the run")
-            history.polls += int(process.state[POLLS])
-            history.commits += int(process.state[COMMITS])
-            history.aborted += int(process.state[ABORTED])
+            history.polls += process.loop.polls
+            history.commits += process.loop.commits
+            history.aborted += process.loop.aborted
         history.calls = self.clock.events
         return history

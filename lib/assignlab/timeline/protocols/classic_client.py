@@ -15,15 +15,7 @@ from assignlab.errors import OriginalError
 from assignlab.group.assignment import topic_of
 from assignlab.timeline.engine.consumer import Consumer
 from assignlab.timeline.engine.log import EMPTY
-from assignlab.timeline.engine.poll_loop import (
-    ACCEPTED,
-    ASKED,
-    FAILS,
-    HALTED,
-    NEXT_COMMIT,
-    PHASE,
-    TRANSACTION,
-)
+from assignlab.timeline.engine.poll_loop import Mode, Phase, Verdict
 from assignlab.timeline.engine.requests import Claim, JoinRequest
 from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols.classic_coordinator import Coordinator, GroupMember
@@ -126,7 +118,7 @@ class Client(Consumer):
         if self.member.pattern is not None:
             self.metadata = self.world.cluster.partitions.copy()
             self.subscription = self.world.subscription_of(self.member, self.metadata)
-        if self.config.commit == "auto" and self.phase == JOINED and self.own.size:
+        if self.config.commit == "auto" and self.phase == JOINED and self.own.partition.size:
             self.commit_in_poll(self._committed_before_join)
         else:
             self._committed_before_join(None)
@@ -289,12 +281,12 @@ class Client(Consumer):
             self.request_rejoin("")
             return
         self.joining = False
-        if self.mode == TRANSACTION:
+        if self.mode == Mode.TRANSACTION:
             self.advance()
             self.group_metadata = self.member_id, generation
             self.set_verdict()
         if self.config.commit == "auto":
-            self.state[NEXT_COMMIT] = self.clock.now + self.config.auto_commit_interval_ms
+            self.loop.next_commit = self.clock.now + self.config.auto_commit_interval_ms
         if not self._subscribes_to(partitions):
             self.request_rejoin("received assignment does not match the current subscription")
             return
@@ -382,7 +374,7 @@ class Client(Consumer):
         self.at_poll(self._close)
 
     def _close(self) -> None:
-        if self.config.commit == "auto" and self.phase == JOINED and self.own.size:
+        if self.config.commit == "auto" and self.phase == JOINED and self.own.partition.size:
             self.commit_in_poll(lambda error: self._leave())
         else:
             self._leave()
@@ -442,7 +434,7 @@ class Client(Consumer):
 
     def commit_failed(self, error: str) -> None:
         """The answer to a commit is an error; of transactions only the producer hears."""
-        if self.mode == TRANSACTION:
+        if self.mode == Mode.TRANSACTION:
             return
         self._reset_on(error)
         if error == REBALANCE_IN_PROGRESS or self.phase == UNJOINED:
@@ -461,7 +453,7 @@ class Client(Consumer):
     # ---- commits -------------------------------------------------------------------------------
 
     def identity(self):
-        if self.mode == TRANSACTION:
+        if self.mode == Mode.TRANSACTION:
             # The producer sends the offsets, with what the consumer's last join gave it: no check
             # on this side, and a rebalance that is being prepared does not matter (groupMetadata()).
             return *self.group_metadata, JOINED
@@ -481,5 +473,7 @@ class Client(Consumer):
         error = self.why_refused()
         if error is None:
             # Without fencing a consumer that the group left behind may set offsets back.
-            return ACCEPTED if self.valid or self.state[PHASE] == HALTED else ASKED
-        return FAILS if error in (REBALANCE_IN_PROGRESS, NOT_COORDINATOR) else ASKED
+            return (
+                Verdict.ACCEPTED if self.valid or self.loop.phase == Phase.HALTED else Verdict.ASKED
+            )
+        return Verdict.FAILS if error in (REBALANCE_IN_PROGRESS, NOT_COORDINATOR) else Verdict.ASKED

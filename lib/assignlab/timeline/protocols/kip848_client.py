@@ -11,7 +11,7 @@ import numpy as np
 
 from assignlab.timeline.engine.consumer import Consumer
 from assignlab.timeline.engine.log import EMPTY
-from assignlab.timeline.engine.poll_loop import ACCEPTED, ASKED, FAILS, HALTED, NEXT_COMMIT, PHASE
+from assignlab.timeline.engine.poll_loop import Phase, Verdict
 from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols.errors import (
     FENCED_INSTANCE_ID,
@@ -163,7 +163,7 @@ class Client(Consumer):
             return
         revoked = self.held[~self.log.among(self.held, self.target)]
         self._reconciling = True
-        if revoked.size or (self.config.commit == "auto" and self.own.size):
+        if revoked.size or (self.config.commit == "auto" and self.own.partition.size):
             self.at_poll(self._reconcile_in_poll, self.target)
         else:
             self._revoke_and_assign(self.target)
@@ -172,8 +172,8 @@ class Client(Consumer):
         if self.phase != RECONCILING:
             self._reconciling = False
             return
-        if self.config.commit == "auto" and self.own.size:
-            self.state[NEXT_COMMIT] = self.clock.now + self.config.auto_commit_interval_ms
+        if self.config.commit == "auto" and self.own.partition.size:
+            self.loop.next_commit = self.clock.now + self.config.auto_commit_interval_ms
             self.commit_in_poll(lambda error: self._revoke_and_assign(target))
         else:
             self._revoke_and_assign(target)
@@ -229,7 +229,7 @@ class Client(Consumer):
 
     def _close(self) -> None:
         self._stop_heartbeats()
-        if self.config.commit == "auto" and self.own.size and self.phase != STALE:
+        if self.config.commit == "auto" and self.own.partition.size and self.phase != STALE:
             self.commit_in_poll(lambda error: self._revoke_all())
         else:
             self._revoke_all()
@@ -243,7 +243,7 @@ class Client(Consumer):
             self.tell("closed")
             self.end("closed")
 
-        if self.config.commit_on_revoke and self.own.size:
+        if self.config.commit_on_revoke and self.own.partition.size:
             self.commit_in_poll(go)
         else:
             go()
@@ -261,10 +261,12 @@ class Client(Consumer):
 
     def why_refused(self, sent=None) -> str | None:
         member_id, epoch = sent or self.identity()
-        return self.coordinator.validate_commit(member_id, epoch, self.own)
+        return self.coordinator.validate_commit(member_id, epoch, self.own.partition)
 
     def judge(self) -> int:
         error = self.why_refused()
         if error is None:
-            return ACCEPTED if self.valid or self.state[PHASE] == HALTED else ASKED
-        return FAILS if error == NOT_COORDINATOR else ASKED
+            return (
+                Verdict.ACCEPTED if self.valid or self.loop.phase == Phase.HALTED else Verdict.ASKED
+            )
+        return Verdict.FAILS if error == NOT_COORDINATOR else Verdict.ASKED

@@ -20,20 +20,9 @@ import numpy as np
 
 from assignlab.errors import OriginalError
 from assignlab.timeline.config import TimelineError
-from assignlab.timeline.engine import poll_loop
 from assignlab.timeline.engine.consumer import Consumer
 from assignlab.timeline.engine.log import EMPTY
-from assignlab.timeline.engine.poll_loop import (
-    ACCEPTED,
-    ASKED,
-    HALTED,
-    NEVER,
-    NEXT,
-    NEXT_COMMIT,
-    PHASE,
-    POLL,
-    PROCESS,
-)
+from assignlab.timeline.engine.poll_loop import NEVER, Phase, Verdict
 from assignlab.timeline.engine.requests import JoinRequest
 from assignlab.timeline.engine.world import World
 from assignlab.timeline.scenario import Member
@@ -168,7 +157,7 @@ class Client(Consumer):
             return
         self.tell("rejoin", detail=f"try {number + 1}")
         self._cut_off()
-        if self.config.commit == "auto" and self.own.size:
+        if self.config.commit == "auto" and self.own.partition.size:
             self.commit(lambda error: self._released(number))
         else:
             self._released(number)
@@ -176,13 +165,11 @@ class Client(Consumer):
     def _cut_off(self) -> None:
         """Stop at the record at hand; what else was fetched is dropped."""
         self.advance()
-        if self.state[PHASE] in (PROCESS, poll_loop.COMMIT_BEFORE):
-            one = -(-int(self.settings[poll_loop.PROCESSING_US]) // 1000)
-            self.position[:] = poll_loop.processed(
-                self.clock.now + one, self.state, self.position, self.batch, self.settings
-            )
-        self.state[PHASE] = POLL if self.own.size else HALTED
-        self.state[NEXT] = NEVER
+        if self.loop.phase in (Phase.PROCESS, Phase.COMMIT_BEFORE):
+            one = -(-self.settings.processing_us // 1000)
+            self.own.position[:] = self._processed(self.clock.now + one)
+        self.loop.phase = Phase.POLL if self.own.partition.size else Phase.HALTED
+        self.loop.next = NEVER
 
     def _released(self, number: int) -> None:
         """Everything is given up, one node after the other."""
@@ -245,13 +232,13 @@ class Client(Consumer):
             self.clock.now, "generation", self.number, self.generation, EMPTY, self.strategy.name
         )
         if self.config.commit == "auto":
-            self.state[NEXT_COMMIT] = self.clock.now + self.config.auto_commit_interval_ms
+            self.loop.next_commit = self.clock.now + self.config.auto_commit_interval_ms
         added = partitions[~self.log.among(partitions, self.held)]
         if added.size:
             self.take(added)
         else:
             self.tell("assigned", EMPTY)
-        if self.own.size:
+        if self.own.partition.size:
             self._go_on()
         self._done()
 
@@ -281,7 +268,7 @@ class Client(Consumer):
     def close(self) -> None:
         """Commit, then go; the session ends with it."""
         self._cut_off()
-        if self.config.commit == "auto" and self.own.size:
+        if self.config.commit == "auto" and self.own.partition.size:
             self.commit(self._closed)
         else:
             self._closed(None)
@@ -310,4 +297,4 @@ class Client(Consumer):
         return None
 
     def judge(self) -> int:
-        return ACCEPTED if self.valid or self.state[PHASE] == HALTED else ASKED
+        return Verdict.ACCEPTED if self.valid or self.loop.phase == Phase.HALTED else Verdict.ASKED
