@@ -42,6 +42,10 @@ class OriginalError(AssignlabError):
         return OriginalError, (self.original, self.explanation)
 
 
+LISTED, NEAREST = 12, 5
+"""How many names a message lists; of more it says the nearest."""
+
+
 class UnknownName(AssignlabError):
     """A name is not among those allowed; the message says the nearest right one."""
 
@@ -50,9 +54,24 @@ class UnknownName(AssignlabError):
         near = difflib.get_close_matches(str(name), allowed, n=1, cutoff=0.4)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
         shown = repr(name) if len(str(name)) <= 60 else repr(str(name)[:57] + "...")
-        super().__init__(f"unknown {kind} {shown}{hint}; allowed: {', '.join(allowed)}")
+        super().__init__(
+            f"unknown {kind} {shown}{hint}; allowed: {_some(kind, str(name), allowed)}"
+        )
         self.name = name
         self.nearest = near[0] if near else None
+
+
+def _some(kind: str, name: str, allowed: list) -> str:
+    """The names allowed, or the five nearest and how many there are beside them.
+
+    >>> _some("event", "c", ["a", "b"]), _some("event", "n7", [f"n{i}" for i in range(20)])[:10]
+    ('a, b', 'n7, n17, n')
+    """
+    if len(allowed) <= LISTED:
+        return ", ".join(allowed)
+    near = difflib.get_close_matches(name, allowed, n=NEAREST, cutoff=0)
+    where = ", see 'assignlab strategies'" if kind == "strategy" else ""
+    return f"{', '.join(near)} and {len(allowed) - len(near)} more{where}"
 
 
 class UnknownRelease(UnknownName):

@@ -34,6 +34,8 @@ from assignlab.words import heading
 
 RECORD = "record.json"
 ROWS_SHOWN = 15
+WIDTH = 48
+"""Characters that fit beside each other on a phone: a wider table is marked, for the page to turn."""
 SMALL = 640
 """Width in pixels of a picture's part that the index shows."""
 ROLE = "assignlab"
@@ -282,7 +284,11 @@ def _save_small(figure, axes, part: Path) -> None:
     drawn = [ax for ax in figure.axes if ax.has_data() or ax.patches or ax.texts]
     box = None
     if axes is not None or len(drawn) > 1:
-        pixels = (axes or drawn[0]).get_tightbbox()
+        shown = axes or drawn[0]
+        figure.set_layout_engine("none")
+        for ax in figure.axes:
+            ax.set_visible(ax is shown)
+        pixels = shown.get_tightbbox()
         box = pixels.transformed(figure.dpi_scale_trans.inverted()).padded(0.05)
     width = box.width if box is not None else figure.get_figwidth()
     figure.savefig(part, format="png", dpi=min(SMALL / width, 200), bbox_inches=box or "tight")
@@ -325,12 +331,27 @@ def _table_html(frame, caption: str) -> str:
         )
         for row in frame.astype(object).itertuples(index=False, name=None)
     ]
+    wide = ' class="wide"' if _width(frame) > WIDTH else ""
     # Jupyter's own layout gives every column the same width, whatever it holds.
     return (
-        '<div style="overflow-x:auto"><table style="table-layout:auto">'
+        f'<div style="overflow-x:auto"><table{wide} style="table-layout:auto">'
         f"<caption>{html.escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>"
         + "".join(f"<tr>{row}</tr>" for row in rows)
         + "</tbody></table></div>"
+    )
+
+
+def _width(frame) -> int:
+    """Characters that a row needs, long texts broken into lines."""
+    return sum(
+        2
+        + max(
+            [
+                max(map(len, heading(column).split()), default=0),
+                *(min(len(cell(value)), 16) for value in frame[column]),
+            ]
+        )
+        for column in frame.columns
     )
 
 

@@ -1,6 +1,7 @@
 """Sweeps: refused before Spark starts, the same table however it is cut, nothing lost silently."""
 
 import hashlib
+import inspect
 import io
 import math
 import os
@@ -89,6 +90,8 @@ def no_spark(monkeypatch):
         (lambda: sweep.grid(events=7), sweep.SweepError, "a list of words"),
         (lambda: sweep.run([], STRATEGIES), sweep.SweepError, "at least one scenario"),
         (lambda: sweep.run([Scenario()], []), sweep.SweepError, "at least one strategy"),
+        (lambda: sweep.run([Scenario()], "rangee"), UnknownName, "did you mean 'range"),
+        (lambda: sweep.run([Scenario()], ["grade"]), UnknownName, "more, see 'assignlab strateg"),
         (lambda: sweep.run([Scenario()] * 2, STRATEGIES), sweep.SweepError, "given twice"),
         (lambda: sweep.run([Scenario()], ["range@2.0"] * 2), sweep.SweepError, "given twice"),
         (lambda: sweep.run([{"members": 3}], STRATEGIES), sweep.SweepError, "not a Scenario"),
@@ -274,6 +277,23 @@ def test_frame_gives_the_rows_asked_for(spark, tables, asked, expected):
     pd.testing.assert_frame_equal(
         frame, rows[["seed", "largest"]].reset_index(drop=True), check_dtype=False
     )
+
+
+def test_a_wrong_condition_is_one_line_and_a_table_shows_itself(spark, tables, asked):
+    table = sweep.run(asked, STRATEGIES)
+    for condition in ("stepp > 0", "step >"):
+        with pytest.raises(sweep.SweepError, match="where: ") as refused:
+            table.frame(where=condition)
+        assert len(str(refused.value).splitlines()) == 1 and "count_gap" in str(refused.value)
+    page = table._repr_html_()
+    assert page.count("<tr") == 11 and "<th>strategy</th>" in page
+
+
+def test_grid_tells_its_fields_and_their_defaults():
+    told = inspect.getdoc(sweep.grid)
+    for name, parameter in inspect.signature(sweep.grid).parameters.items():
+        assert f"{name}: " in told
+        assert parameter.default == getattr(Scenario(), name)
 
 
 def test_nothing_is_left_in_the_working_directory(spark, tables, monkeypatch):

@@ -185,18 +185,18 @@ def _run_apart(place: Place, plan: Plan, processes: Processes, timeout, progress
     if processes.stopped:
         return {"status": "interrupted"}
     reason = reason or reason_of_failure(plan.notebook, folder, run_id, exit_code)
+    left = read_record(folder, run_id) or {}
     try:
-        write_page(folder, plan.notebook)
+        write_page(folder, plan, place.scale, left)
     except Exception as error:
         reason = reason or f"its page could not be made: {one_line(error)}"
-    left = read_record(folder, run_id) or {}
     record = {
         "notebook": plan.name,
         "title": plan.notebook.title,
         "scale": place.scale,
         "status": "failed" if reason else "completed",
         "reason": reason,
-        "answer": left.get("answer"),
+        **{told: left.get(told) for told in ("answer", "do", "short", "picture")},
         "run_id": run_id,
         "inputs": plan.inputs,
         "parameters": plan.values,

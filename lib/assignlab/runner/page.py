@@ -1,12 +1,36 @@
-"""The executed notebook as one HTML page that needs nothing else: code folded, pictures inside."""
+"""The executed notebook as one HTML page that needs nothing else, with what answers on top.
 
+Title, answer, the picture that shows it, what to do with it; then everything else in the notebook's
+order, pictures inside, code behind one switch, tables with their files, the words that the page uses.
+"""
+
+import base64
+import html
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
+import jinja2
+
 from assignlab.local.files import whole
-from assignlab.runner.plan import Notebook
+from assignlab.runner.plan import Plan
+from assignlab.study import ROLE, cell, provenance
+from assignlab.words import linked, terms_in
 
 TEMPLATES = Path(__file__).parent / "templates"
 PAGE_SUFFIX = ".html"
+FORMATS = {".csv": "CSV", ".parquet": "Parquet"}
+NAVIGATION = re.compile(r"(?<=<!-- navigation -->).*?(?=<!-- /navigation -->)", re.DOTALL)
+
+
+def environment() -> jinja2.Environment:
+    """The templates of page and index; what is put into them is escaped."""
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
 
 
 def style() -> str:
@@ -14,29 +38,155 @@ def style() -> str:
     return (TEMPLATES / "style.css").read_text(encoding="utf-8")
 
 
-def write_page(folder: Path, notebook: Notebook) -> None:
-    """Write ``<notebook>.html`` beside the executed notebook in `folder`, if there is one."""
+def numbered(name: str, title: str) -> tuple[str, str]:
+    """(number, title) of a notebook: the number is what its name begins with, or empty.
+
+    >>> numbered("02_imbalance", "How does imbalance grow?"), numbered("mine", "Mine")
+    (('02', 'How does imbalance grow?'), ('', 'Mine'))
+    """
+    found = re.match(r"(\d+)_", name)
+    return found[1] if found else "", title
+
+
+def values_line(values: dict) -> list[tuple[str, str]]:
+    """Parameters as (name, value as text), lists without brackets.
+
+    >>> values_line({"topics": [1, 2], "racks": None, "seed": 0})
+    [('topics', '1, 2'), ('racks', '–'), ('seed', '0')]
+    """
+    return [
+        (name, ", ".join(map(cell, value)) if isinstance(value, list) else cell(value))
+        for name, value in values.items()
+    ]
+
+
+def write_page(folder: Path, plan: Plan, scale: str, left: dict) -> None:
+    """Write ``<notebook>.html`` beside the executed notebook in `folder`, if there is one.
+
+    left: the record that the notebook left, empty where it did not complete.
+    """
     import nbformat
     from nbconvert.exporters import HTMLExporter
-    from pygments.formatters import HtmlFormatter
     from traitlets.config import Config
 
-    executed = folder / f"{notebook.name}.ipynb"
+    executed = folder / f"{plan.name}.ipynb"
     if not executed.is_file():
         return
+    document = nbformat.read(executed, as_version=4)
+    files = {result["name"]: result["files"] for result in left.get("results", [])}
+    picture = _arrange(document, folder, left.get("picture"), files)
     exporter = HTMLExporter(
         config=Config(),
         template_name="page",
         extra_template_basedirs=[str(TEMPLATES)],
         exclude_input_prompt=True,
         exclude_output_prompt=True,
+        exclude_anchor_links=True,
     )
+    body, sections = with_anchors(exporter.from_notebook_node(document)[0])
+    number, title = numbered(plan.name, plan.notebook.title)
+    text = html.unescape(re.sub(r"<(pre|style)\b.*?</\1>|<[^>]+>", " ", body, flags=re.DOTALL))
+    page = environment().get_template("page.html.j2").render(
+        style=sheet(),
+        number=number,
+        title=title,
+        answer=left.get("answer"),
+        do=left.get("do"),
+        picture=picture,
+        sections=sections,
+        parameters=values_line(plan.values),
+        command=f"assignlab run {number or plan.name} --scale {scale} -p NAME VALUE",
+        body=body,
+        terms=terms_in(" ".join([text, left.get("answer", ""), left.get("do", "")])),
+        provenance=provenance(left) if left else None,
+    )  # fmt: skip
+    with whole(folder / f"{plan.name}{PAGE_SUFFIX}") as part:
+        part.write_text(linked(page), encoding="utf-8")
+
+
+def with_anchors(body: str) -> tuple[str, list[tuple[str, str]]]:
+    """(the HTML with an id at every section's heading; (id, heading) of each).
+
+    >>> with_anchors("<h2>One &amp; all</h2>")
+    ('<h2 id="section-1">One &amp; all</h2>', [('section-1', 'One &amp; all')])
+    """
+    pieces = re.split(r"<h2[^>]*>(.*?)</h2>", body, flags=re.DOTALL)
+    sections = [(f"section-{number}", text) for number, text in enumerate(pieces[1::2], 1)]
+    pieces[1::2] = [f'<h2 id="{anchor}">{text}</h2>' for anchor, text in sections]
+    return "".join(pieces), sections
+
+
+def sheet() -> str:
+    """The style sheet of a page: the shared one, and the colours of code."""
+    from pygments.formatters import HtmlFormatter
+
     light = HtmlFormatter(style="default").get_style_defs(".highlight")
     dark = HtmlFormatter(style="github-dark").get_style_defs(".highlight")
-    sheet = f"{style()}\n{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}"
-    html, _ = exporter.from_notebook_node(
-        nbformat.read(executed, as_version=4),
-        {"page": {"title": notebook.title, "style": sheet}},
-    )
-    with whole(folder / f"{notebook.name}{PAGE_SUFFIX}") as part:
-        part.write_text(html, encoding="utf-8")
+    return f"{style()}\n{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}"
+
+
+def _arrange(document, folder: Path, main: str | None, files: dict) -> str | None:
+    """Prepare a notebook's outputs for its page, in place; the HTML of the main picture.
+
+    The title, the answer and the provenance stand elsewhere on the page; pictures are taken from
+    their SVG files; tables get links to theirs.
+    """
+    first = document.cells[0] if document.cells else None
+    if first is not None and first.cell_type == "markdown":
+        first.source = re.sub(r"\A# .*\n?", "", first.source)
+    found = None
+    for outputs, place, role in _roles(document):
+        output = outputs[place]
+        if role["kind"] in ("answer", "provenance"):
+            outputs[place] = None
+        elif role["kind"] == "table":
+            output.data["text/html"] += _links(files.get(role["name"], ()))
+        elif role["kind"] == "figure":
+            shown = _figure(folder, role["name"], output)
+            if role["name"] == main:
+                found = shown
+                shown = '<p class="soft"><a href="#picture">The picture at the top</a></p>'
+            output.data = {"text/html": shown}
+    for each in document.cells:
+        if each.cell_type == "code":
+            each.outputs = [output for output in each.outputs if output is not None]
+    return found
+
+
+def _roles(document) -> Iterator[tuple[list, int, dict]]:
+    """(outputs of a cell, place among them, role) of every output that a study showed."""
+    for each in document.cells:
+        for place, output in enumerate(each.get("outputs", ())):
+            role = output.get("metadata", {}).get(ROLE)
+            if role:
+                yield each.outputs, place, role
+
+
+def _figure(folder: Path, name: str, output) -> str:
+    """A picture inside the page, which opens as SVG; the PNG where there is no SVG."""
+    alt = html.escape(output.metadata["image/png"]["alt"])
+    path = folder / f"{name}.svg"
+    if path.is_file():
+        data = f"svg+xml;base64,{base64.b64encode(path.read_bytes()).decode('ascii')}"
+    else:
+        data = f"png;base64,{output.data['image/png']}"
+    source = f'<img src="data:image/{data}" alt="{alt}">'
+    return f'<figure><a class="picture" href="{name}.svg">{source}</a></figure>'
+
+
+def _links(files) -> str:
+    links = [
+        f'<a href="{html.escape(file)}">{FORMATS.get(Path(file).suffix, "file")}</a>'
+        for file in files
+    ]
+    return f'<p class="files">all of it: {", ".join(links)}</p>' if links else ""
+
+
+def navigate(path: Path, before: tuple | None, after: tuple | None) -> None:
+    """Write the links of a page to its neighbours: (link, title) each, None where there is none."""
+    page = path.read_text(encoding="utf-8")
+    links = environment().get_template("navigation.html.j2").render(before=before, after=after)
+    renewed = NAVIGATION.sub(lambda _: links, page)
+    if renewed != page:
+        with whole(path) as part:
+            part.write_text(renewed, encoding="utf-8")

@@ -1,18 +1,25 @@
-"""What a batch leaves over all notebooks: ``manifest.json`` and the page ``index.html``."""
+"""What a batch leaves over all notebooks: ``manifest.json`` and the gallery ``index.html``."""
 
 import base64
+import itertools
 from datetime import UTC, datetime
 from pathlib import Path
 
-import jinja2
-
 from assignlab.local.files import whole, write_json
 from assignlab.local.project import versions
-from assignlab.runner.page import PAGE_SUFFIX, TEMPLATES, style
-from assignlab.runner.plan import Place
+from assignlab.runner.page import (
+    PAGE_SUFFIX,
+    environment,
+    navigate,
+    numbered,
+    style,
+    values_line,
+)
+from assignlab.runner.parameters import Mistake
+from assignlab.runner.plan import Place, read_notebook
 from assignlab.runner.progress import clock
 from assignlab.runner.records import run_records
-from assignlab.study import provenance
+from assignlab.words import TERMS, linked
 
 MANIFEST = "manifest.json"
 
@@ -21,7 +28,7 @@ def write_report(place: Place) -> Path:
     """Write manifest and index of this scale, and the index of all outputs, which is returned.
 
     Both tell of every notebook of the collection: its last run at this scale, whichever call of the
-    runner made it.
+    runner made it. Pages get the links to their neighbours.
     """
     records = run_records(place)
     write_json(
@@ -36,82 +43,116 @@ def write_report(place: Place) -> Path:
             ],
         },
     )
+    _link_neighbours(place, records)
     _write_index(place, records, place.folder / "index.html", "")
     index = place.outputs / "index.html"
     _write_index(place, records, index, f"{place.scale}/")
     return index
 
 
+def _link_neighbours(place: Place, records: dict[str, dict]) -> None:
+    names = [name for name in records if (place.folder / name / f"{name}{PAGE_SUFFIX}").is_file()]
+    links = [
+        (f"../{name}/{name}{PAGE_SUFFIX}", " ".join(numbered(name, records[name]["title"])))
+        for name in names
+    ]
+    for name, before, after in zip(names, [None, *links], [*links[1:], None], strict=False):
+        navigate(place.folder / name / f"{name}{PAGE_SUFFIX}", before, after)
+
+
 def _write_index(place: Place, records: dict[str, dict], path: Path, prefix: str) -> None:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     up = "" if prefix else "../"
-    html = environment.get_template("index.html.j2").render(
+    html = environment().get_template("index.html.j2").render(
         style=style(),
         scale=place.scale,
         manifest=prefix + MANIFEST,
         cards=[
-            card(place.folder, name, records.get(name), f"{prefix}{name}/")
-            for name in place.notebooks()
+            card(place.folder, name, title_of(path), records.get(name), f"{prefix}{name}/")
+            for name, path in place.notebooks().items()
         ],
         others=[
             (scale, f"{up}{scale}/index.html")
             for scale in sorted(found.parent.name for found in place.outputs.glob(f"*/{MANIFEST}"))
             if scale != place.scale
         ],
-    )
+        provenance=provenances(records),
+        terms=TERMS,
+    )  # fmt: skip
     with whole(path) as part:
-        part.write_text(html, encoding="utf-8")
+        part.write_text(linked(html), encoding="utf-8")
 
 
-def card(folder: Path, name: str, record: dict | None, prefix: str) -> dict:
+def title_of(path: Path) -> str:
+    """The title of a notebook, or its name where it cannot be read."""
+    try:
+        return read_notebook(path).title
+    except Mistake:
+        return path.stem
+
+
+def provenances(records: dict[str, dict]) -> list[str]:
+    """A line for all runs: versions, commit, time; one for each where they differ.
+
+    >>> run = {"versions": {"assignlab": "1.0", "python": "3.12"}, "git": "abc", "seconds": 59.0}
+    >>> provenances({"01_first": run, "02_second": run})
+    ['assignlab 1.0 (abc), python 3.12: 01, 02, 1:58 in all']
+    """
+    lines: dict[str, list[tuple[str, float]]] = {}
+    for name, record in records.items():
+        parts = [" ".join(item) for item in record["versions"].items()]
+        if record["git"]:
+            parts[0] += f" ({record['git']})"
+        number = numbered(name, "")[0] or name
+        lines.setdefault(", ".join(parts), []).append((number, record["seconds"]))
+    return [
+        f"{line}: {', '.join(number for number, _ in runs)}, "
+        f"{clock(sum(seconds for _, seconds in runs))} in all"
+        for line, runs in lines.items()
+    ]
+
+
+def card(folder: Path, name: str, title: str, record: dict | None, prefix: str) -> dict:
     """What the index shows of one notebook; links begin with `prefix`."""
     if record is None:
-        return {"title": name, "status": "not run"}
-    tables, figures = (
-        [result for result in record["results"] if result["kind"] == kind]
-        for kind in ("table", "figure")
-    )
+        number, title = numbered(name, title)
+        return {"number": number, "title": title, "status": "not run"}
+    files = {file: prefix + file for file in record["files"]}
+    number, title = numbered(name, record["title"])
     return {
-        "title": record["title"],
+        "number": number,
+        "title": title,
+        "link": files.get(f"{name}{PAGE_SUFFIX}") or files.get("run.log"),
         "status": record["status"],
         "reason": record["reason"],
-        "answer": record["answer"],
+        "short": record["short"] or record["answer"],
         "duration": clock(record["seconds"]),
-        "provenance": provenance(record),
-        "parameters": record["parameters"],
-        "picture": _picture(folder / name, figures),
-        "pages": [
-            (text, prefix + file)
-            for text, file in (
-                ("page", f"{name}{PAGE_SUFFIX}"),
-                ("notebook", f"{name}.ipynb"),
-                ("log", "run.log"),
-            )
-            if file in record["files"]
+        "parameters": values_line(record["parameters"]),
+        "picture": _picture(folder / name, record),
+        "files": [
+            (text, files[file])
+            for text, file in (("executed notebook", f"{name}.ipynb"), ("log", "run.log"))
+            if file in files
         ],
         "results": [
             (
-                result["name"],
+                result["name"].replace("_", " "),
                 [
                     (Path(file["file"]).suffix[1:], prefix + file["file"])
                     for file in result["files"]
                 ],
             )
-            for result in tables + figures
+            for kind, result in itertools.product(("figure", "table"), record["results"])
+            if result["kind"] == kind
         ],
     }
 
 
-def _picture(folder: Path, figures: list[dict]) -> dict | None:
-    """The first picture, as data inside the page, with its alt text."""
-    for figure in figures:
-        for file in figure["files"]:
-            if file["file"].endswith(".png") and (folder / file["file"]).is_file():
-                data = base64.b64encode((folder / file["file"]).read_bytes()).decode("ascii")
-                return {"source": f"data:image/png;base64,{data}", "alt": figure["text"]}
+def _picture(folder: Path, record: dict) -> dict | None:
+    """The picture that shows the answer, small, as data inside the page, with its alt text."""
+    figures = [result for result in record["results"] if result["kind"] == "figure"]
+    for figure in sorted(figures, key=lambda figure: figure["name"] != record["picture"]):
+        path = folder / f"{figure['name']}.small.png"
+        if path.is_file():
+            data = base64.b64encode(path.read_bytes()).decode("ascii")
+            return {"source": f"data:image/png;base64,{data}", "alt": figure["text"]}
     return None

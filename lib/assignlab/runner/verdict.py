@@ -16,7 +16,12 @@ from assignlab.study import RECORD
 RECORD_SHAPE = {
     "run_id": str,
     "answer": str,
+    "do": str,
+    "short": str,
+    "picture": str,
     "failures": int,
+    "seed": object,
+    "seconds": int | float,
     "versions": dict,
     "git": str | None,
     "results": [RESULT],

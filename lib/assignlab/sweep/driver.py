@@ -34,7 +34,7 @@ DESCRIPTION = "_description.json"
 
 def run(
     scenarios: Iterable[Scenario],
-    strategies: Sequence[str],
+    strategies: Sequence[str] | str,
     name: str | None = None,
     limit: float = TIME_LIMIT,
     slices: int | None = None,
@@ -49,7 +49,8 @@ def run(
     A simulation that raises becomes an error row too: :attr:`Table.failures` has them, and a line
     on stderr says how many. Progress goes to stderr, a line every few seconds.
     """
-    scenarios, strategies = list(scenarios), list(strategies)
+    scenarios = list(scenarios)
+    strategies = [strategies] if isinstance(strategies, str) else list(strategies)
     check(scenarios, strategies, name, limit)
     costs = [cost(scenario, len(strategies)) for scenario in scenarios]
     name = name or "sweep-" + digest(scenarios, strategies)

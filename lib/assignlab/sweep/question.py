@@ -2,6 +2,7 @@
 
 import dataclasses
 import hashlib
+import inspect
 import json
 import re
 from collections import Counter
@@ -26,10 +27,19 @@ class SweepError(AssignlabError):
 def grid(**fields) -> list[Scenario]:
     """Every combination of the fields' values, the last field changing fastest.
 
-    A field is one of :class:`~assignlab.replay.scenarios.Scenario`; its value is one value or, for an
-    axis, a list, range or array of them. One history of ``events`` is a list or tuple of words,
-    several are a list of those. A wrong field raises :class:`~assignlab.errors.UnknownName`, which
-    says the nearest right one, and a wrong value :class:`SweepError`.
+    A field has one value or, for an axis, a list, range or array of them. One history of ``events``
+    is a list or tuple of words, several are a list of those.
+
+    members: consumers in the group. topics: topics that it reads. partitions: over all topics, at
+    least one a topic. distribution: how they are split over the topics (EQUAL, SKEWED).
+    subscription: who reads what (HOMOGENEOUS, HETEROGENEOUS_DISJOINT, HETEROGENEOUS_NESTED, RANDOM).
+    seed: of all that is drawn. ids: the members' names (uuid, numbered, plain). static: members have
+    a ``group.instance.id``. racks: 0, or how many racks members and replicas are spread over.
+    events: what happens, one after the other, FULL first; ``docs/sweeps.md`` has them all.
+    `assignlab.replay.scenarios.Scenario` says each more exactly.
+
+    A wrong field raises :class:`~assignlab.errors.UnknownName`, which says the nearest right one,
+    and a wrong value :class:`SweepError`.
 
     >>> [(s.members, s.seed) for s in grid(members=[2, 3], topics=4, seed=range(2))]
     [(2, 0), (2, 1), (3, 0), (3, 1)]
@@ -42,6 +52,16 @@ def grid(**fields) -> list[Scenario]:
         return [Scenario(**dict(zip(fields, point, strict=True))) for point in product(*axes)]
     except ValueError as error:
         raise SweepError(str(error)) from None
+
+
+# help(grid) shows the fields and their defaults.
+grid.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+        for name, default in FIELDS.items()
+    ],
+    return_annotation=list[Scenario],
+)
 
 
 def axis(name: str, value) -> list:

@@ -1,5 +1,6 @@
 """The table of a sweep, aggregated by Spark before it becomes a pandas frame."""
 
+import html
 import sys
 from collections.abc import Sequence
 from functools import cached_property
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FAILURES_SHOWN = 3
+ROWS_SHOWN = 10
 FAILURES_KEPT = 1000
 FRAME_ROWS = 1_000_000
 SPARK_TYPES = {"string": "string", "int64": "bigint", "float64": "double", "bool": "boolean"}
@@ -34,6 +36,13 @@ class Table:
 
     def __repr__(self):
         return f"Table({str(self.path)!r})"
+
+    def _repr_html_(self):
+        """Its first rows, for notebooks."""
+        rows = self.records().orderBy(*self.subject.key).limit(ROWS_SHOWN + 1).toPandas()
+        more = "the first rows of" if len(rows) > ROWS_SHOWN else ""
+        page = rows.head(ROWS_SHOWN).dropna(axis="columns", how="all").to_html(index=False)
+        return f"<p>{more} {html.escape(str(self.path))}</p>{page}"
 
     def records(self):
         """All rows, as a Spark DataFrame."""
@@ -62,9 +71,7 @@ class Table:
         from pyspark.sql import functions as F
 
         self._check(*by, *measures)
-        rows = self.records()
-        if where:
-            rows = rows.where(where)
+        rows = self._where(where)
         if whole_histories:
             key = dict.fromkeys([*by, "scenario", "strategy"])
             sums = [F.sum(measure).alias(measure) for measure in measures]
@@ -97,9 +104,7 @@ class Table:
         :class:`SweepError` above a million rows: aggregate those with :meth:`summary`.
         """
         self._check(*(columns or ()))
-        rows = self.records()
-        if where:
-            rows = rows.where(where)
+        rows = self._where(where)
         rows = (
             rows.orderBy(*self.subject.key)
             .limit(FRAME_ROWS + 1)
@@ -125,6 +130,19 @@ class Table:
         print(f"sweep: {many}{len(self.failures)} simulations failed; the first:", file=sys.stderr)
         for row in self.failures.head(FAILURES_SHOWN).to_dict("records"):
             print(f"  {row.get('strategy', row['scenario'])}: {row['error']}", file=sys.stderr)
+
+    def _where(self, condition: str | None):
+        """The rows that an SQL condition chooses, refused in one line where it is none."""
+        from pyspark.errors import AnalysisException, ParseException
+
+        if not condition:
+            return self.records()
+        try:
+            return self.records().where(condition)
+        except (AnalysisException, ParseException) as error:
+            why = next(filter(None, str(error).strip().splitlines()), "").split(" SQLSTATE")[0]
+            known = ", ".join(column.name for column in self.subject.columns)
+            raise SweepError(f"where: {condition!r}: {why} Columns: {known}") from None
 
     def _known(self, name: str) -> bool:
         return any(column.name == name for column in self.subject.columns)
