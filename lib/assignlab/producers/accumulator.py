@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.compiled import inner, njit
-from assignlab.producers.kafka_built_in import next_partition, switch_due
+from assignlab.producers.kafka_built_in import switch, switch_due
 from assignlab.producers.partitioner import NONE, State, Topics
 
 BATCH_HEADER = 61
@@ -100,16 +100,6 @@ def new_batch(buffer, partition, key, value, batch_size):
 
 
 @inner
-def switch(of, state):
-    """The built-in partitioner of topic 0 draws its next partition."""
-    state.turn[0] = next_partition(
-        0, of.partitions, of.available, of.starts, state.random,
-        state.loads, state.load_ids, state.load_lengths,
-    )  # fmt: skip
-    state.noted[0] = 0
-
-
-@inner
 def append(buffer, key, value, batch_size, waits, of, state):
     """``RecordAccumulator.append`` of a record that any partition may get: the partition.
 
@@ -117,22 +107,22 @@ def append(buffer, key, value, batch_size, waits, of, state):
     """
     while True:
         if state.turn[0] == NONE:
-            switch(of, state)
+            switch(0, of, state)
         partition = state.turn[0]
         buffer.known[partition] = True
         if full(buffer, partition) and switch_due(state.noted[0], batch_size, True):
-            switch(of, state)
+            switch(0, of, state)
             continue
         added = try_append(buffer, partition, key, value)
         if added < 0:
             # What had no room has closed the batch, so a switch that waited for it is due now.
             if switch_due(state.noted[0], batch_size, True):
-                switch(of, state)
+                switch(0, of, state)
                 continue
             added = new_batch(buffer, partition, key, value, batch_size)
         state.noted[0] += added
         if switch_due(state.noted[0], batch_size, not waits or full(buffer, partition)):
-            switch(of, state)
+            switch(0, of, state)
         return partition
 
 

@@ -72,6 +72,21 @@ class Setting:
             raise ValueError("every broker needs a response time above 0, and a request in flight")
 
 
+class Played(NamedTuple):
+    """A setting as compiled code reads it; ``random_start``: whether the counter begins anywhere."""
+
+    kind: int
+    random_start: bool
+    value_bytes: int
+    response_ms: np.ndarray
+    batch_size: int
+    linger_ms: float
+    in_flight: int
+    adaptive: bool
+    availability_timeout_ms: int
+    waits: bool
+
+
 class Delivery(NamedTuple):
     """What became of n records: ``partitions`` int64[n], ``sent_ms`` and ``done_ms`` float64[n]
     (arrival in the buffer, response), ``requests`` int64[p]."""
@@ -102,22 +117,21 @@ def deliver(setting: Setting, seed: int = 0) -> Delivery:
     """Plays a setting to its end; the seed decides the partitioner's draws."""
     of = topics([len(setting.response_ms)])
     sent = np.arange(setting.records) * (1000.0 / setting.rate)
-    chosen, done, requests = _deliver(
-        KINDS[setting.partitioner], sent, setting.value_bytes,
+    played = Played(
+        KINDS[setting.partitioner], setting.partitioner == "default@2.0", setting.value_bytes,
         np.array(setting.response_ms, float), setting.batch_size, float(setting.linger_ms),
         setting.in_flight, setting.adaptive, setting.availability_timeout_ms, setting.waits,
-        empty(of.partitions[0]), of,
-        fresh(of, generator(seed)), setting.partitioner == "default@2.0",
     )  # fmt: skip
+    state = fresh(of, generator(seed))
+    chosen, done, requests = _deliver(played, sent, empty(of.partitions[0]), of, state)
     return Delivery(chosen, sent, done, requests)
 
 
 @njit
-def _deliver(
-    kind, sent, value, response_ms, batch_size, linger, in_flight, adaptive, availability_timeout,
-    waits, buffer, of, state, random_start,
-):  # fmt: skip
-    n, p = sent.size, response_ms.size
+def _deliver(played, sent, buffer, of, state):
+    n, p = sent.size, played.response_ms.size
+    kind, value, batch_size = played.kind, played.value_bytes, played.batch_size
+    in_flight, linger = played.in_flight, played.linger_ms
     chosen = np.empty(n, np.int64)
     done = np.empty(n)
     batch_of = np.empty(n, np.int64)
@@ -132,7 +146,7 @@ def _deliver(
     free_at = np.zeros(p)
     if kind != BUILT_IN:
         state.turn[0] = NONE if kind == STICKY else 0
-        if random_start:
+        if played.random_start:
             state.turn[0] = thread_local_int(state.random)
     record, now = 0, 0.0
     while record < n or (first >= 0).any():
@@ -143,7 +157,7 @@ def _deliver(
                 oldest[broker] = (oldest[broker] + 1) % in_flight
                 under_way[broker] -= 1
         while record < n and sent[record] <= now:
-            part = put(kind, buffer, value, batch_size, waits, of, state)
+            part = put(kind, buffer, value, batch_size, played.waits, of, state)
             if buffer.records[part] == 1:  # the record opened a batch
                 created[batches] = now
                 if first[part] < 0:
@@ -154,19 +168,19 @@ def _deliver(
                 batches += 1
             chosen[record], batch_of[record] = part, last[part]
             record += 1
-        if adaptive and kind == BUILT_IN:
-            accumulator.ready(buffer, availability_timeout, state)
+        if played.adaptive and kind == BUILT_IN:
+            accumulator.ready(buffer, played.availability_timeout_ms, state)
         for broker in range(p):
             while is_ready(buffer, broker, first, created, linger, now):
                 can_drain = under_way[broker] < in_flight
-                if availability_timeout > 0:
+                if played.availability_timeout_ms > 0:
                     accumulator.seen_node(buffer, broker, np.int64(now), can_drain)
                 if not can_drain:
                     break
                 drain(buffer, broker)
                 batch = first[broker]
                 first[broker] = following[batch]
-                free_at[broker] = max(free_at[broker], now) + response_ms[broker]
+                free_at[broker] = max(free_at[broker], now) + played.response_ms[broker]
                 answered[batch] = free_at[broker]
                 slot = (oldest[broker] + under_way[broker]) % in_flight
                 due[broker, slot] = free_at[broker]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from assignlab.compiled import inner, njit
+from assignlab.compiled import inner, leaf, njit
 from assignlab.producers.draws import next_positive
 from assignlab.producers.hashes import no_keys
 from assignlab.producers.kafka_hash import JAVA_EXPLICIT, by_murmur2
@@ -31,60 +31,56 @@ def with_batch_size(batch_size: int = BATCH_SIZE, ignore_keys: bool = False):
     def run(records: Records, of: Topics, state: State) -> np.ndarray:
         keys = no_keys(records.topics.size) if ignore_keys else records.keys
         chosen = by_murmur2(keys, of.partitions[records.topics])
-        _stick(
-            chosen, keys.null, records.topics, records.sizes, records.full_before,
-            records.full_after, batch_size, *of, *state,
-        )  # fmt: skip
+        _stick(chosen, keys.null, records, batch_size, of, state)
         return chosen
 
     return run
 
 
 @njit
-def _stick(
-    chosen, sticks, topics, sizes, full_before, full_after, batch_size,
-    partitions, available, starts, sticky, noted, random, loads, load_ids, load_lengths,
-):  # fmt: skip
+def _stick(chosen, sticks, records, batch_size, of, state):
+    topics, sizes = records.topics, records.sizes
+    full_before, full_after = records.full_before, records.full_after
+    sticky, noted = state.turn, state.noted
     for i in range(chosen.size):
         if not sticks[i]:
             continue
         topic = topics[i]
         if sticky[topic] == NONE:
-            sticky[topic] = next_partition(
-                topic, partitions, available, starts, random, loads, load_ids, load_lengths
-            )
+            sticky[topic] = next_partition(topic, of, state)
         if full_before[i] and switch_due(noted[topic], batch_size, True):
-            sticky[topic] = next_partition(
-                topic, partitions, available, starts, random, loads, load_ids, load_lengths
-            )
-            noted[topic] = 0
+            switch(topic, of, state)
         chosen[i] = sticky[topic]
         noted[topic] += sizes[i]
         if switch_due(noted[topic], batch_size, full_after[i]):
-            sticky[topic] = next_partition(
-                topic, partitions, available, starts, random, loads, load_ids, load_lengths
-            )
-            noted[topic] = 0
+            switch(topic, of, state)
 
 
-@inner
+@leaf
 def switch_due(produced, batch_size, enabled):
     """``updatePartitionInfo``: enough bytes and allowed to, or twice enough."""
     return (produced >= batch_size and enabled) or produced >= 2 * batch_size
 
 
 @inner
-def next_partition(topic, partitions, available, starts, random, loads, load_ids, load_lengths):
+def switch(topic, of, state):
+    """The topic's next partition is drawn, and no bytes have gone there yet."""
+    state.turn[topic] = next_partition(topic, of, state)
+    state.noted[topic] = 0
+
+
+@inner
+def next_partition(topic, of, state):
     """One draw: by the load table where there is one, else uniform; it may be the same again."""
-    number = next_positive(random)
-    length = load_lengths[topic]
+    number = next_positive(state.random)
+    length = state.load_lengths[topic]
     if length == 0:
-        start, count = starts[topic], starts[topic + 1] - starts[topic]
+        start, count = of.starts[topic], of.starts[topic + 1] - of.starts[topic]
         if count > 0:
-            return available[start + number % count]
-        return number % partitions[topic]
-    table = loads[topic, :length]
-    return load_ids[topic, np.searchsorted(table, number % table[-1], side="right")]
+            return of.available[start + number % count]
+        return number % of.partitions[topic]
+    table = state.loads[topic, :length]
+    return state.load_ids[topic, np.searchsorted(table, number % table[-1], side="right")]
 
 
 def load_table(queues: np.ndarray, length: int) -> np.ndarray:
