@@ -548,3 +548,42 @@ def group_what_if(sources, chosen, events, release, given, as_json, html):
             lambda document: what_if.report(document, chosen, events, release, config),
         )
     )
+
+
+@group.command("recommend")
+@sources
+@release
+@given
+@as_json
+@html
+def group_recommend(sources, release, given, as_json, html):
+    """What to set, as lines to paste; why, what it costs, what is not known."""
+    from assignlab.advice import commands, recommend
+
+    config = _settings(release, given)
+    sys.exit(
+        commands.ask(
+            sources,
+            _told(as_json, html),
+            lambda document: recommend.report(document, release, config),
+        )
+    )
+
+
+@group.command("survey")
+@sources
+@release
+@click.option("--spark/--no-spark", default=None, help="Play on Spark [default: from 1000 groups].")
+@as_json
+@html
+def group_survey(sources, release, spark, as_json, html):
+    """Rank the groups of a whole cluster by what another strategy would gain."""
+    from assignlab.advice import commands, survey
+
+    sys.exit(
+        commands.ask_all(
+            sources,
+            _told(as_json, html),
+            lambda documents: survey.report(documents, release, spark),
+        )
+    )

@@ -81,6 +81,23 @@ def ask(sources: Sequence[str], told: Told, question: Callable[[Document], repor
     return _of_groups(sources, told, lambda groups: _tell(groups, voice, told))
 
 
+def ask_all(
+    sources: Sequence[str], told: Told, question: Callable[[list[Document]], report.Report]
+) -> int:
+    """Says one report on all groups together; returns the exit code."""
+
+    def tell(groups: list[Document]) -> None:
+        answer = question(groups)
+        voice = Voice(
+            lambda group: report.as_text(answer),
+            lambda group: report.as_data(answer),
+            lambda group: answer,
+        )
+        _tell([{}], voice, told)
+
+    return _of_groups(sources, told, tell)
+
+
 def _tell(groups: list[Document], voice: Voice, told: Told) -> None:
     if told.html is not None:
         with whole(told.html) as part:

@@ -80,6 +80,9 @@ EVENTS = {
     "twice the partitions": What("partitions added", _partitions),
 }
 """What may happen; "switch" is the change to the strategy itself."""
+FROM_CLASSIC = ("range", "roundrobin", "sticky", "cooperative-sticky", "server-uniform")
+FROM_SERVER = ("server-range", "server-uniform")
+"""What groups of each protocol may change to; nobody goes back from KIP-848 for a strategy."""
 MIGRATIONS = ("two bounces", "KIP-848")
 
 
@@ -89,7 +92,7 @@ def strategies_for(asked: Subject, release: str) -> list[str]:
     if own.system not in ("Kafka consumer", SERVER):
         return [own.name]
     found = [own.name]
-    for name in ("range", "roundrobin", "sticky", "cooperative-sticky", "server-uniform"):
+    for name in FROM_SERVER if is_server(own) else FROM_CLASSIC:
         try:
             strategy = assignors.get(f"{name}@{release}")
         except UnknownName:

@@ -1,0 +1,251 @@
+"""``assignlab group recommend``: what to set, why, what it costs, what is not known.
+
+A change is recommended if it is worse in none of three measures, and clearly better in one: the
+fullest member, the partitions that a member more and a rollout move, and the time without an owner
+of a rollout. Ranges that overlap are no difference. Every reason names the row it came from.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from assignlab import assignors
+from assignlab.advice import what_if
+from assignlab.advice.law import law
+from assignlab.advice.report import Lines, Report, Table
+from assignlab.advice.show import title
+from assignlab.advice.subject import SERVER, Range, Subject, subject
+from assignlab.assignors.strategy import Strategy
+from assignlab.timeline import Config
+
+CLASSES = {
+    "range": "RangeAssignor", "roundrobin": "RoundRobinAssignor", "sticky": "StickyAssignor",
+    "cooperative-sticky": "CooperativeStickyAssignor",
+}  # fmt: skip
+PLACE = "org.apache.kafka.clients.consumer."
+WATCHED = ("switch", "a member more", "a crash", "a rollout")
+STATIC = " + group.instance.id"
+
+
+class Option(NamedTuple):
+    """Something that could be set: its rows by event, and its three measures (None: not known)."""
+
+    label: str
+    strategy: Strategy
+    rows: dict[str, dict[str, Any]]
+    fullest: Range
+    moved: Range
+    unowned: Range | None
+
+    def cite(self, *events: str) -> str:
+        return "row " + " and ".join(self.rows[event]["row"] for event in events)
+
+
+def report(document: dict[str, Any], release: str, config: Config) -> Report:
+    """What to set for the group of a document."""
+    asked = subject(document)
+    own = asked.chosen()
+    names = what_if.strategies_for(asked, release)
+    rows, unknown = what_if.table(asked, names, (*WATCHED, *what_if.MIGRATIONS), release, config)
+    if not asked.static and own.system in ("Kafka consumer", SERVER):
+        more, _ = what_if.table(
+            _static(document), [own.name], ("a crash", "a rollout"), release, config
+        )
+        for row in more:
+            rows.append((f"W{len(rows) + 1}", row[1], own.name + STATIC, *row[3:]))
+    options = _options(asked, rows)
+    now, others = options[0], options[1:]
+    better = [option for option in others if _verdict(option, now)[0]]
+    better.sort(key=lambda option: (-len(_verdict(option, now)[1]), option.moved.median))
+    said, lines = _said(asked, now, better, others, rows)
+    found = Table("what_if", "What the reasons come from", what_if.COLUMNS, rows)
+    unknown = [
+        *unknown,
+        "what a record costs to process, and what a pause costs the application",
+        (
+            f"the release of clients and brokers: taken as {release} (--release), settings as its defaults"
+            " (--set)"
+        ),
+        (
+            "whether clients are Java's; librdkafka takes the same lists by name"
+            " (partition.assignment.strategy=cooperative-sticky,range)"
+        ),
+    ]
+    inferred = document.get("inferred", [])
+    return Report(title(document), inferred, said, [found], lines, unknown)
+
+
+def _static(document: dict[str, Any]) -> Subject:
+    members = [member | {"instance": f"i{m}"} for m, member in enumerate(document["members"])]
+    return subject(document | {"members": members})
+
+
+def _options(asked: Subject, rows: Sequence[tuple]) -> list[Option]:
+    """The group as it is first, then what could be set."""
+    by_label: dict[str, dict[str, dict]] = {}
+    for row in rows:
+        found = dict(zip(what_if.COLUMNS, row, strict=True))
+        if found["fullest"] is not None and found["event"] not in what_if.MIGRATIONS:
+            by_label.setdefault(found["strategy"], {})[found["event"]] = found
+    fullest = int(asked.held.sizes.max())
+    held = Range(fullest, fullest, fullest)
+    options: list[Option] = []
+    for label, events in by_label.items():
+        if "a rollout" not in events:
+            continue
+        own = by_label[next(iter(by_label))]
+        more = events.get("a member more", own.get("a member more"))
+        moved = [events["a rollout"]["moved"]] + ([more["moved"]] if more else [])
+        options.append(
+            Option(
+                label,
+                assignors.get(label.removesuffix(STATIC)),
+                events,
+                events["switch"]["fullest"] if "switch" in events else held,
+                Range(*map(sum, zip(*moved, strict=True))),
+                events["a rollout"]["unowned partition-seconds"],
+            )
+        )
+    return options
+
+
+def _verdict(option: Option, now: Option) -> tuple[bool, list[str]]:
+    """(whether it is better, the measures in which it clearly is)."""
+    better, worse = [], []
+    for name in ("fullest", "moved", "unowned"):
+        mine, today = getattr(option, name), getattr(now, name)
+        if mine is None or today is None:
+            continue
+        if mine.high < today.low:
+            better.append(name)
+        elif mine.low > today.high:
+            worse.append(name)
+    return bool(better) and not worse, better
+
+
+def _said(
+    asked: Subject, now: Option, better: list[Option], others: list[Option], rows: Sequence[tuple]
+) -> tuple[list[str], list[Lines]]:
+    said, lines = [], []
+    if better:
+        best = better[0]
+        said.append(f"Set {best.label}.")
+        said += _reasons(best, now)
+        said += _costs(best, now, rows)
+        lines += _lines(best, now)
+        if others_too := [option.label for option in better[1:]]:
+            said.append(f"Also better than today, in fewer ways or less: {', '.join(others_too)}.")
+    else:
+        said.append("Nothing that was tried is better than today: set nothing new.")
+    for option in others:
+        gains = _verdict(option, now)[1]
+        if option not in better and gains:
+            said.append(
+                f"A trade, not recommended: {option.label}. " + " ".join(_reasons(option, now))
+            )
+    said += _idle(asked)
+    said.append(f"Why the group is as it is: {law(asked)}")
+    crash = now.rows.get("a crash")
+    if crash and crash["unowned partition-seconds"] is not None:
+        said.append(
+            f"A crash leaves {crash['unowned partition-seconds']} partition-seconds without an owner"
+            f" (row {crash['row']}); session.timeout.ms decides that."
+        )
+    return said, lines
+
+
+TOLD = {
+    "fullest": ("The fullest member holds {mine} partitions instead of {today}", ("switch",)),
+    "moved": (
+        "A member more and a rollout together move {mine} partitions instead of {today}",
+        ("a member more", "a rollout"),
+    ),
+    "unowned": (
+        "A rollout leaves {mine} partition-seconds without an owner instead of {today}",
+        ("a rollout",),
+    ),
+}
+
+
+def _reasons(option: Option, now: Option) -> list[str]:
+    """One sentence for each measure that differs, with the rows it came from."""
+    said = []
+    for name, (words, events) in TOLD.items():
+        mine, today = getattr(option, name), getattr(now, name)
+        if mine is None or today is None or not (mine.high < today.low or mine.low > today.high):
+            continue
+        own = option.cite(*(event for event in events if event in option.rows))
+        today_rows = [event for event in events if event in now.rows]
+        against = f" against {now.cite(*today_rows)}" if today_rows else ", as it is now"
+        said.append(words.format(mine=mine, today=today) + f" ({own}{against}).")
+    return said
+
+
+def _costs(best: Option, now: Option, rows: Sequence[tuple]) -> list[str]:
+    if best.label.endswith(STATIC):
+        crash, today = best.rows.get("a crash"), now.rows.get("a crash")
+        told = f" (row {crash['row']} against {today['row']})" if crash and today else ""
+        return [
+            (
+                "It costs one restart of every member; a member that leaves for good is missed only"
+                f" after its session{told}."
+            )
+        ]
+    wanted = {"cooperative": "two bounces", "server": "KIP-848"}.get(best.strategy.protocol)
+    found = [dict(zip(what_if.COLUMNS, row, strict=True)) for row in rows if row[1] == wanted]
+    if found and now.strategy.protocol != best.strategy.protocol:
+        row = found[0]
+        unowned = row["unowned partition-seconds"]
+        pause = f", {unowned} partition-seconds without an owner" if unowned is not None else ""
+        return [f"It costs {row['note']}: {row['moved']} moves{pause} (row {row['row']})."]
+    switch = best.rows.get("switch")
+    if switch is None:
+        return []
+    return [
+        (
+            f"It costs a restart of every member (row {now.rows['a rollout']['row']}) and"
+            f" {switch['moved']} moves when the last one knows the new strategy (row {switch['row']})."
+        )
+    ]
+
+
+def _lines(best: Option, now: Option) -> list[Lines]:
+    if best.label.endswith(STATIC):
+        return [
+            Lines(
+                "every member; a name of its own that stays over restarts, such as the pod's ordinal",
+                ("group.instance.id=NAME-ORDINAL",),
+            )
+        ]
+    new, old = best.strategy, now.strategy
+    if new.protocol == "server":
+        remote = (f"group.remote.assignor={new.kind.removeprefix('server-')}",)
+        if old.protocol == "server":
+            return [Lines("every member, one restart each", remote)]
+        return [
+            Lines(
+                "every member, one restart each; take partition.assignment.strategy,"
+                " session.timeout.ms and heartbeat.interval.ms out: they are refused or ignored"
+                " under this protocol",
+                ("group.protocol=consumer", *remote),
+            )
+        ]
+    if new.base not in CLASSES or old.base not in CLASSES:
+        return []
+    both = f"partition.assignment.strategy={PLACE}{CLASSES[new.base]},{PLACE}{CLASSES[old.base]}"
+    alone = f"partition.assignment.strategy={PLACE}{CLASSES[new.base]}"
+    return [
+        Lines("first restart of every member: both, the new one first", (both,)),
+        Lines("second restart, when the first is through: the new one alone", (alone,)),
+    ]
+
+
+def _idle(asked: Subject) -> list[str]:
+    if asked.partitions >= asked.members:
+        return []
+    return [
+        (
+            f"{asked.members - asked.partitions} members have nothing under any strategy: run"
+            f" {asked.partitions} at most, or give the topics {asked.members} partitions together"
+            " (kafka-topics --alter --partitions; keys then go to other partitions)."
+        )
+    ]

@@ -1,0 +1,125 @@
+"""``assignlab group survey``: the groups of a whole cluster, ranked by what a change would gain.
+
+Every group is played under its own strategy and those that it could change to: the fullest member,
+and what a member more would move. Hundreds of groups are played here, thousands on Spark.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assignlab import assignors
+from assignlab.advice import scaling
+from assignlab.advice.play import numbers, steps
+from assignlab.advice.report import Report, Table
+from assignlab.advice.scaling import joined, switched
+from assignlab.advice.subject import NotAnswerable, drawn, subject
+from assignlab.advice.what_if import strategies_for
+from assignlab.errors import AssignlabError
+
+ON_SPARK = 1_000
+"""From so many groups on, Spark plays them."""
+DRAWS = scaling.LEAST_DRAWS
+COLUMNS = (
+    "gain", "group", "strategy", "members", "partitions", "fullest", "emptiest", "idle", "better",
+    "fullest then", "avoidable", "avoidable then", "why not",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A group document as JSON, and the release of its clients: a trial of a sweep."""
+
+    number: int
+    document: str
+    release: str
+
+
+def play(trial: Trial) -> dict[str, Any]:
+    """The record of a group; ``why_not``: why it could not be asked, else ''.
+
+    ``gain``: how much less the fullest member would hold, and how many moves fewer a member more
+    would cost beyond need, both as shares of the group's partitions per member.
+    """
+    document = json.loads(trial.document)
+    record = {
+        "gain": 0.0, "group": document.get("group") or "", "strategy": document.get("strategy") or "",
+        "members": len(document["members"]), "partitions": 0, "fullest": 0, "emptiest": 0, "idle": 0,
+        "better": "", "fullest_then": 0, "avoidable": 0, "avoidable_then": 0, "why_not": "",
+    }  # fmt: skip
+    try:
+        return record | _played(document, trial.release)
+    except AssignlabError as error:
+        return record | {"why_not": str(error)}
+
+
+def _played(document: dict[str, Any], release: str) -> dict[str, Any]:
+    asked = subject(document)
+    sizes = asked.held.sizes
+    fullest = int(sizes.max())
+    share = asked.partitions / asked.members
+    if not share:
+        raise NotAnswerable(f"{asked.name}: no partitions")
+    found = {}
+    for name in strategies_for(asked, release):
+        strategy = assignors.get(name)
+        switch = switched(asked, strategy)
+
+        def once(draw, strategy=strategy, switch=switch):
+            group = joined(asked, asked.group, strategy, draw)
+            played = steps(asked, [*switch, ("more", group)], strategy)
+            then = numbers(played[-2])["fullest"] if switch else fullest
+            return {"fullest": then, "avoidable": numbers(played[-1])["avoidable"]}
+
+        drawn_here = drawn(DRAWS, once)
+        found[name] = int(drawn_here["fullest"].median), int(drawn_here["avoidable"].median)
+    own = asked.chosen().name
+    now = found[own]
+
+    def gain(name: str) -> float:
+        return (now[0] - found[name][0] + max(0, now[1] - found[name][1])) / share
+
+    best = max(found, key=lambda name: (gain(name), name == own))
+    return {
+        "gain": round(max(0.0, gain(best)), 3),
+        "partitions": asked.partitions,
+        "fullest": fullest,
+        "emptiest": int(sizes.min()),
+        "idle": int((sizes == 0).sum()),
+        "better": "" if best == own else best,
+        "fullest_then": found[best][0],
+        "avoidable": now[1],
+        "avoidable_then": found[best][1],
+    }
+
+
+def report(documents: Sequence[dict[str, Any]], release: str, spark: bool | None = None) -> Report:
+    """All groups, most gain first; ``spark``: whether Spark plays them (None: where many are)."""
+    trials = [Trial(n, json.dumps(document), release) for n, document in enumerate(documents)]
+    if spark if spark is not None else len(trials) >= ON_SPARK:
+        records = _on_spark(trials)
+    else:
+        records = [play(trial) for trial in trials]
+    names = [name.replace(" ", "_") for name in COLUMNS]
+    records.sort(key=lambda record: (-record["gain"], bool(record["why_not"]), record["group"]))
+    rows = [
+        tuple(record[name] if record[name] != "" else None for name in names) for record in records
+    ]
+    gaining = sum(record["gain"] > 0 for record in records)
+    asked = sum(not record["why_not"] for record in records)
+    said = (
+        f"{asked} of {len(records)} groups could be asked; {gaining} would gain by another strategy."
+        " gain: partitions fewer on the fullest member, and avoidable moves fewer when a member joins,"
+        " over the partitions per member. group recommend says for one group what to set."
+    )
+    table = Table("survey", "Groups by what a change would gain", COLUMNS, rows)
+    return Report(f"{len(records)} groups", [], [said], [table])
+
+
+def _on_spark(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+    from assignlab.timeline import sweep
+
+    frame = sweep(trials, play, name="survey").frame()
+    records = frame.sort_values("scenario").to_dict("records")
+    return [record | {"why_not": record["error"] or record["why_not"] or ""} for record in records]

@@ -1,0 +1,87 @@
+"""group recommend and survey: what is set follows from the rows it cites."""
+
+import json
+import re
+
+import pytest
+from click.testing import CliRunner
+
+from assignlab.advice import pauses, recommend, scaling, survey, what_if
+from assignlab.cli import main
+from conftest import document
+
+CONFIG = pauses.settings()
+
+
+@pytest.fixture(autouse=True)
+def few_draws(monkeypatch):
+    monkeypatch.setattr(scaling, "WORK", 1)
+
+
+def cited(report):
+    return set(re.findall(r"\bW\d+\b", " ".join(report.said)))
+
+
+def test_a_range_group_gets_lines_to_paste_and_reasons_with_rows(range_3_5):
+    report = recommend.report(range_3_5, "4.4", CONFIG)
+    rows = {row[0]: row for row in report.tables[0].rows}
+    assert report.said[0] == "Set sticky."
+    assert cited(report) and cited(report) <= set(rows)
+    first, second = (config.lines[0] for config in report.lines)
+    place = "partition.assignment.strategy=org.apache.kafka.clients.consumer."
+    assert first.startswith(place + "StickyAssignor,") and first.endswith("RangeAssignor")
+    assert second == place + "StickyAssignor"
+    reason = next(s for s in report.said if s.startswith("The fullest member holds 2"))
+    row = rows[re.search(r"row (W\d+)", reason)[1]]
+    assert row[1:4] == ("switch", "sticky", row[3]) and row[3].high == 2
+    assert any("cooperative-sticky" in said and "trade" in said for said in report.said)
+
+
+def test_nothing_is_better_than_a_group_that_is_even_and_sticky():
+    held = [["t-0", "t-1"], ["t-2", "t-3"]]
+    report = recommend.report(document({"t": 4}, held, "sticky"), "4.4", CONFIG)
+    assert report.said[0] == "Nothing that was tried is better than today: set nothing new."
+    assert report.lines == []
+
+
+def test_old_releases_are_not_sent_to_what_they_do_not_have(range_3_5):
+    report = recommend.report(range_3_5, "2.3", CONFIG)
+    tried = {row[2].partition("@")[0] for row in report.tables[0].rows}
+    assert not {"cooperative-sticky", "server-uniform"} & tried and "sticky" in tried
+
+
+def test_groups_of_the_new_protocol_stay_there():
+    names = what_if.strategies_for(
+        what_if.subject(document({"t": 2}, [["t-0"], ["t-1"]], "server-range")), "4.4"
+    )
+    assert names == ["server-range", "server-uniform"]
+
+
+def test_idle_members_are_counted():
+    report = recommend.report(document({"t": 1}, [["t-0"], []], "sticky"), "4.4", CONFIG)
+    assert any(said.startswith("1 members have nothing under any") for said in report.said)
+
+
+def test_a_survey_ranks_by_gain_and_says_why_not(range_3_5):
+    even = document({"t": 4}, [["t-0", "t-1"], ["t-2", "t-3"]], "sticky", group="even")
+    empty = document({"t": 1}, [], group="empty")
+    report = survey.report([even, empty, range_3_5], "4.4")
+    rows = [dict(zip(survey.COLUMNS, row, strict=True)) for row in report.tables[0].rows]
+    assert [row["group"] for row in rows] == ["billing", "even", "empty"]
+    assert rows[0]["gain"] > 0 and rows[0]["better"] and rows[0]["fullest then"] == 2
+    assert rows[1]["gain"] == 0 and rows[1]["better"] is None
+    assert "no members" in rows[2]["why not"]
+    assert "2 of 3 groups could be asked; 1 would gain" in report.said[0]
+
+
+def test_the_commands_write_pages_and_json(tmp_path, range_3_5):
+    range_3_5["group"] = "<img src=x onerror=alert(1)>"
+    source, page = tmp_path / "group.json", tmp_path / "page.html"
+    source.write_text(json.dumps(range_3_5))
+    runner = CliRunner()
+    for command in (["recommend"], ["survey"]):
+        said = runner.invoke(main, ["group", *command, str(source), "--html", str(page)])
+        assert said.exit_code == 0, said.output
+        assert "<img" not in page.read_text() and "&lt;img" in page.read_text()
+    [found] = json.loads(runner.invoke(main, ["group", "survey", str(source), "--json"]).output)
+    assert found["survey"][0]["group"] == range_3_5["group"]
