@@ -20,7 +20,7 @@ endif
 # Where the library has changed since it was compiled, the first notebook does not wait for the rest.
 AHEAD = $(if $(shell find lib/assignlab -name '*.py' -newer $(WARM) 2>&1),--compile-ahead)
 
-.PHONY: help check setup warm study smoke test quick lint types docs docs-check lab doctor
+.PHONY: help check setup warm study smoke test quick chaos lint types docs docs-check lab doctor
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -38,6 +38,9 @@ test: warm ## set up and run all tests, two files at a time
 
 quick: warm ## the tests of every save, in a minute
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
+
+chaos: warm ## break sweeps and batches for 20 minutes, and look that nothing wrong is called right
+	@$(BIN)/python bench/chaos.py --seconds 1140 $(CHAOS)
 
 lint: setup ## style and format of all Python, notebooks too
 	@$(BIN)/ruff check $(PYTHON_FILES)

@@ -130,6 +130,12 @@ def topic(**fields):
             "more than 10000000 partitions",
         ),
         (member(streams=2**31 - 1), "members[0].streams", "1000000"),
+        (
+            {"topics": [], "members": [{"id": i, "topics": ["t"], "streams": 10**6} for i in "mn"]},
+            "members[1].streams",
+            "more than 1000000 streams",
+        ),
+        (member(topics=["t", "u"], streams=[600_000] * 2), "members[0].streams", "together"),
         (topic(partitions=2, racks=[["a"]]), "topics[0].racks", "1 entries for 2 partitions"),
         (topic(partitions=1, racks=[[1]]), "topics[0].racks", "rack names"),
         (topic(partitions=1, racks=["a"]), "topics[0].racks", "an array"),

@@ -21,6 +21,7 @@ from click.testing import CliRunner
 
 from assignlab import assignors
 from assignlab.cli import main
+from assignlab.local.library import rooms
 from assignlab.local.project import FOLDER_VARIABLE, OUTPUTS_VARIABLE, RUN_ID_VARIABLE, project
 from assignlab.releases import Facts
 from assignlab.runner import Place, batch, parameters, plan
@@ -708,8 +709,8 @@ def test_everything_that_results_depend_on_counts_as_a_change(collection, monkey
     for name in ("published/data/examples.yaml", "runner/templates/style.css", "study.py"):
         with (library / name).open("a") as file:
             file.write("\n")
-    changed = planning._library() | planning.rooms(library)
-    monkeypatch.setattr(planning, "_library", lambda: changed)
+    changed = planning.library() | rooms(library)
+    monkeypatch.setattr(planning, "library", lambda: changed)
     reason = reason_to_run(place, plan(place, ["02"])[0])
     assert reason == "the library changed: published, runner, study.py"
     monkeypatch.undo()

@@ -21,6 +21,7 @@ from assignlab.replay.records import records, scenario_values
 from assignlab.replay.scenarios import Scenario
 from assignlab.sweep import driver, slices
 from assignlab.sweep.slices import SCHEMA
+from conftest import java_missing
 
 STRATEGIES = ["range@2.0", "roundrobin"]
 EVENTS = ("FULL", "JOIN_ONE", "CRASH", "RETURN", "PARTITIONS_ADDED")
@@ -196,6 +197,28 @@ def test_a_simulation_that_runs_out_of_time_becomes_an_error_record(spark, table
     assert digest(rest.combine_chunks()) == digest(plain([Scenario()]))
 
 
+def test_numbers_and_memory_beyond_reach_become_error_records(monkeypatch):
+    monkeypatch.setattr(slices, "memory_of_one", lambda: 2**28)
+    asked = [
+        Scenario(partitions=2**63),
+        Scenario(members=2**40),
+        Scenario(seed=2**64),
+        Scenario(partitions=200_000_000, events=("FULL",)),
+        Scenario(),
+    ]
+    assert [driver.cost(scenario) > 0 for scenario in asked]
+    batches = [b for _, b in slices.simulate([*enumerate(asked)], ["range@2.0"], limit=60.0)]
+    rows = pa.Table.from_batches(batches).to_pandas().set_index("scenario")
+    errors = rows["error"].dropna().tolist()
+    assert (
+        errors[0] == f"OverflowError: partitions: {2**63} is more than {2**31 - 1}: ask for fewer"
+    )
+    assert errors[1].startswith("OverflowError: members") and "seed" in errors[2]
+    if sys.platform == "linux":
+        assert errors[3].startswith("MemoryError: ") and "use a machine with more" in errors[3]
+    assert len(rows.loc[4]) == 3 and rows.loc[4, "error"].isna().all()
+
+
 def test_only_the_strategy_that_takes_its_process_down_is_lost(monkeypatch):
     def records(scenario, strategies):
         for name in strategies:
@@ -231,8 +254,12 @@ def test_a_table_appears_whole_or_not_at_all(spark, tables, monkeypatch):
     monkeypatch.setattr(driver, "write", fails)
     with pytest.raises(OSError, match="disk full"):
         sweep.run([Scenario(seed=1)], STRATEGIES, name="kept")
-    assert [path.name for path in tables.iterdir()] == ["kept.parquet"]
+    assert sorted(path.name for path in tables.iterdir()) == [".unfinished", "kept.parquet"]
     assert digest(read(first)) == before
+    monkeypatch.undo()
+    monkeypatch.setenv("ASSIGNLAB_RUN_FOLDER", str(tables))
+    sweep.run([Scenario(seed=1)], STRATEGIES, name="kept")
+    assert [path.name for path in tables.iterdir()] == ["kept.parquet"]
 
 
 # ---- what comes back ---------------------------------------------------------------------------
@@ -303,11 +330,44 @@ def test_nothing_is_left_in_the_working_directory(spark, tables, monkeypatch):
     assert str(project() / "outputs") in spark.conf.get("spark.sql.warehouse.dir")
 
 
-@pytest.mark.parametrize("folder", ["q?", "[x]", "{a,b} 分区 #%20:1"])
-def test_a_table_is_read_from_its_own_folder(spark, tmp_path, folder, monkeypatch):
-    """Spark reads a path as a pattern: ``q?`` would be ``q1`` too."""
-    for place, seeds in [("q1", 2), ("x", 2), ("a", 2), (folder, 1)]:
-        (tmp_path / place).mkdir()
-        monkeypatch.setenv("ASSIGNLAB_RUN_FOLDER", str(tmp_path / place))
-        table = sweep.run(sweep.grid(seed=range(seeds), events=("FULL",)), ["range@2.0"], name="t")
-    assert len(table.frame()) == 1
+# In one process, since it has one Spark: tables in these folders, each beside one that the folder's
+# name, read as a pattern, would match too.
+STRANGE = """
+import os, sys
+from pathlib import Path
+from assignlab import sweep
+
+for place, rows in [("q1", 2), ("x", 2), ("a", 2), *[(strange, 1) for strange in sys.argv[1:]]]:
+    os.environ["ASSIGNLAB_RUN_FOLDER"] = place
+    os.makedirs(place)
+    grid = sweep.grid(seed=range(rows), events=("FULL",))
+    assert len(sweep.run(grid, ["range@2.0"], name="t").frame()) == rows, place
+del os.environ["ASSIGNLAB_RUN_FOLDER"]
+assert sweep.run(grid, ["range@2.0"]).path.is_relative_to(Path(os.environ["ASSIGNLAB_OUTPUTS"]))
+assert len(sweep.Table(next(Path("q?").glob("t.parquet"))).summary(["seed"], ["gini"])) == 1
+"""
+
+
+@pytest.mark.skipif(java_missing(), reason="needs Java 17 or later")
+def test_no_path_is_too_strange_and_no_default_file_system(tmp_path):
+    """Spark reads paths as patterns and URIs, and asks its default file system for those without one."""
+    here = tmp_path / "a b,分区 [x]{y,z} #%20:1?*"
+    (here / "conf").mkdir(parents=True)
+    defaults = "spark.hadoop.fs.defaultFS hdfs://nowhere:1\n"
+    (here / "conf" / "spark-defaults.conf").write_text(defaults)
+    folders = ["q?", "[x]", "{a,b}", "*", "分区", "a b", "#", "%20", "a,b", "a:b"]
+    answer = subprocess.run(
+        [sys.executable, "-c", STRANGE, *folders],
+        cwd=here,
+        env={
+            **os.environ,
+            "SPARK_MASTER": "local[1]",
+            "SPARK_CONF_DIR": str(here / "conf"),
+            "ASSIGNLAB_OUTPUTS": str(here / "outputs"),
+        },
+        capture_output=True,
+        text=True,
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert [path.name for path in tmp_path.iterdir()] == [here.name]
+    assert (here / "outputs" / "spark" / "driver.log").exists()

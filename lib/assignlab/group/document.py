@@ -20,6 +20,7 @@ MAX_NUMBER = 2**31 - 1
 MAX_PARTITIONS = 10_000_000
 """Of all topics together: their lists would fill the memory of most machines."""
 MAX_STREAMS = 1_000_000
+"""Of all members together, over all their topics: each becomes a consumer thread with a name."""
 
 
 def parse(document: Mapping[str, Any]) -> Group:
@@ -49,6 +50,7 @@ def parse(document: Mapping[str, Any]) -> Group:
         for i, entry in enumerate(member_entries)
     ]
     _index([member["id"] for member in members], "members", "member id")
+    _streams_within_reach(members)
     options = {name: document[name] for name in OPTIONS if document.get(name) is not None}
     return Group(_topics(topics, index), _members(members), _claims(members), options)
 
@@ -59,8 +61,25 @@ def _topics_within_reach(entries: list) -> list[dict[str, Any]]:
         topics.append(_topic(entry, f"topics[{i}]"))
         total += topics[-1]["partitions"]
         if total > MAX_PARTITIONS:
-            raise DocumentError("topics", f"have more than {MAX_PARTITIONS} partitions")
+            raise DocumentError(
+                "topics",
+                f"have more than {MAX_PARTITIONS} partitions together: ask for fewer, or for the "
+                "topics in several documents",
+            )
     return topics
+
+
+def _streams_within_reach(members: list[dict]) -> None:
+    total = 0
+    for i, member in enumerate(members):
+        streams, topics = member["streams"], len(member["topics"])
+        total += sum(streams) if isinstance(streams, tuple) else (streams or 0) * topics
+        if total > MAX_STREAMS:
+            raise DocumentError(
+                f"members[{i}].streams",
+                f"makes more than {MAX_STREAMS} streams of all members and topics together: ask for "
+                "fewer, those beyond a topic's partitions stay idle",
+            )
 
 
 def _topic(entry: Any, where: str) -> dict[str, Any]:

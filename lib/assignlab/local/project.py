@@ -4,6 +4,7 @@ import os
 import platform
 import re
 import subprocess
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 
@@ -13,6 +14,15 @@ import assignlab
 def cores() -> int:
     """The cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def memory() -> int:
+    """The bytes of memory that this machine has, or its container's limit where that is less."""
+    found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for limit in ("memory.max", "memory/memory.limit_in_bytes"):
+        with suppress(OSError, ValueError):  # no container, or no limit
+            found.append(int(Path("/sys/fs/cgroup", limit).read_text()))
+    return min(found)
 
 
 FOLDER_VARIABLE = "ASSIGNLAB_RUN_FOLDER"

@@ -35,6 +35,8 @@ STEP_COLUMNS = (
 COLUMNS = SCENARIO_COLUMNS + STEP_COLUMNS + METRICS
 """The columns of a record, in order; those of the metrics are null in an error record."""
 
+MOST, LARGEST = 2**31 - 1, 2**63 - 1
+"""What clients count members, topics and partitions in, and what a column holds."""
 _NO_METRICS = (None,) * len(METRICS)
 _FIELDS = tuple(field.name for field in fields(Scenario))
 assert _FIELDS == tuple(column.name for column in SCENARIO_COLUMNS)
@@ -66,6 +68,7 @@ def records(scenario: Scenario, strategies: Sequence[str]) -> Iterator[tuple]:
     """
     start = scenario_values(scenario)
     try:
+        refuse_beyond_reach(scenario)
         moments = _history(scenario)
     except Exception as raised:
         for name in strategies:
@@ -88,16 +91,33 @@ def _history(scenario: Scenario) -> list[Moment]:
     return history(scenario)
 
 
+def refuse_beyond_reach(scenario: Scenario) -> None:
+    """Raise OverflowError for numbers that no group can have: clients count in 32 bits."""
+    for name, most in (
+        ("members", MOST),
+        ("topics", MOST),
+        ("partitions", MOST),
+        ("seed", LARGEST),
+    ):
+        if abs(value := getattr(scenario, name)) > most:
+            raise OverflowError(f"{name}: {value} is more than {most}: ask for fewer")
+
+
 def scenario_values(scenario: Scenario) -> tuple:
-    """The ``SCENARIO_COLUMNS`` of a scenario."""
+    """The ``SCENARIO_COLUMNS`` of a scenario; null where a number is larger than its column."""
     values = [getattr(scenario, name) for name in _FIELDS]
     values[-1] = " ".join(scenario.events)
-    return tuple(values)
+    return tuple([None if type(v) is int and abs(v) > LARGEST else v for v in values])
 
 
 def _failure(name: str, step: int, event: str, raised: Exception) -> tuple:
-    error = f"{type(raised).__name__}: {raised}"
-    return (name, step, event, error, None, None) + _NO_METRICS
+    return (name, step, event, reason(raised), None, None) + _NO_METRICS
+
+
+def reason(raised: Exception) -> str:
+    """An error as the column ``error`` has it, with what helps where memory was too small."""
+    remedy = "; ask for fewer members, topics or partitions, or use a machine with more memory"
+    return f"{type(raised).__name__}: {raised}" + remedy * isinstance(raised, MemoryError)
 
 
 def cost(scenario: Scenario, strategies: int = 1) -> float:

@@ -1,6 +1,5 @@
 """Which notebooks run, with which parameters: all of it checked before anything starts."""
 
-import hashlib
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -10,6 +9,7 @@ from pathlib import Path
 import yaml
 
 from assignlab.errors import UnknownName
+from assignlab.local.library import digest, library
 from assignlab.local.project import versions
 from assignlab.runner import parameters
 from assignlab.runner.parameters import Mistake, Parameter, known
@@ -227,37 +227,11 @@ def _inputs(place: Place, notebook: Notebook) -> dict:
     """All that the results depend on beside the values, as JSON."""
     constraints = place.root / "constraints.txt"
     return {
-        "notebook": _digest([notebook.path]),
-        "constraints": _digest([constraints] if constraints.is_file() else []),
-        "library": _library(),
+        "notebook": digest([notebook.path]),
+        "constraints": digest([constraints] if constraints.is_file() else []),
+        "library": library(),
         "packages": _packages(),
     }
-
-
-def _digest(files: list[Path]) -> str:
-    digest = hashlib.sha256()
-    for path in sorted(files):
-        content = path.read_bytes()
-        digest.update(f"{path.name}\0{len(content)}\0".encode() + content)
-    return digest.hexdigest()[:16]
-
-
-@cache
-def _library() -> dict[str, str]:
-    return rooms(Path(parameters.__file__).parents[1])
-
-
-def rooms(package: Path) -> dict[str, str]:
-    """Room of the library -> digest of its files: sources, data and templates."""
-    files = [path for path in package.rglob("*") if path.is_file() and not _is_compiled(path)]
-    found: dict[str, list[Path]] = {}
-    for path in files:
-        found.setdefault(path.relative_to(package).parts[0], []).append(path)
-    return {room: _digest(found[room]) for room in sorted(found)}
-
-
-def _is_compiled(path: Path) -> bool:
-    return path.parent.name == "__pycache__" or path.suffix in (".nbi", ".nbc")
 
 
 @cache

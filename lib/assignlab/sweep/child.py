@@ -4,13 +4,17 @@ import mmap
 import os
 import signal
 import struct
+import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from ctypes import CDLL
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 
 MARK = struct.Struct("q")
+PRCTL = CDLL(None).prctl if sys.platform == "linux" else None
+SET_PARENT_DEATH_SIGNAL = 1
 
 
 class Child:
@@ -18,15 +22,18 @@ class Child:
 
     ``mark(n)`` leaves a number that this process can read when the child is gone; ``timer(seconds)``
     has the system end the child after so much processor time, 0 stops the clock. As a context it
-    ends the child when it is left.
+    ends the child when it is left. ``memory``: bytes that it may take beside those that it begins
+    with; more is a MemoryError in it, where the system is Linux.
     """
 
-    def __init__(self, produce: Callable[[Callable, Callable], Iterable]):
+    def __init__(self, produce: Callable[[Callable, Callable], Iterable], memory: int):
         self._shared = mmap.mmap(-1, MARK.size)
         self._set_mark(-1)
         self._reader, writer = Pipe(duplex=False)
         self._pid = os.fork()
         if self._pid == 0:
+            end_with_parent()
+            limit_memory(memory)
             self._reader.close()
             self._run(produce, writer)
         writer.close()
@@ -77,3 +84,25 @@ class Child:
 
     def _set_timer(self, seconds: float) -> None:
         signal.setitimer(signal.ITIMER_PROF, seconds)
+
+
+def end_with_parent() -> None:
+    """Have Linux end this process when its parent ends, be it by ``kill -9`` in mid simulation.
+
+    Elsewhere a child without parent ends when it next sends something.
+    """
+    if PRCTL:
+        PRCTL(SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+
+
+def limit_memory(more: int) -> None:
+    """Let this process take so many bytes more than it has, where Linux counts them."""
+    if sys.platform == "linux":
+        import resource
+
+        with open("/proc/self/statm") as file:
+            pages = int(file.read().split()[5])  # data and stacks
+        most = pages * resource.getpagesize() + more
+        hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+        if hard == resource.RLIM_INFINITY or most < hard:
+            resource.setrlimit(resource.RLIMIT_DATA, (most, hard))

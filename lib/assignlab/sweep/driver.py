@@ -3,12 +3,10 @@
 import heapq
 import math
 import pickle
-import shutil
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
-from uuid import uuid4
 
 import pyarrow as pa
 
@@ -17,14 +15,16 @@ from assignlab.local.project import cores, outputs, run_folder, versions
 from assignlab.replay.records import cost
 from assignlab.replay.scenarios import Scenario
 from assignlab.sweep.progress import Progress
-from assignlab.sweep.question import SweepError, check, digest
+from assignlab.sweep.question import SweepError, check, digest, digest_of
 from assignlab.sweep.slices import REBALANCES
-from assignlab.sweep.spark import is_local, session, unpack_shipped
+from assignlab.sweep.spark import answering, is_local, session, unpack_shipped
 from assignlab.sweep.subject import Subject
 from assignlab.sweep.table import Table
+from assignlab.sweep.workplace import Workplace, tell
 
 SLICES_PER_CORE = 3
 SHORTEST_SLICE = 0.25
+LONGEST_SLICE = 30.0
 CLUSTER_SLICE = 10.0
 CLUSTER_SLICES = 16
 KEY = REBALANCES.key
@@ -46,22 +46,28 @@ def run(
     processor time for one strategy on one scenario; more makes an error row (the one thing in the
     table that depends on the machine). ``slices``: how many tasks the work is cut into.
 
+    A sweep that was interrupted, asked again, keeps the slices that were done.
+
     A simulation that raises becomes an error row too: :attr:`Table.failures` has them, and a line
     on stderr says how many. Progress goes to stderr, a line every few seconds.
     """
     scenarios = list(scenarios)
     strategies = [strategies] if isinstance(strategies, str) else list(strategies)
     check(scenarios, strategies, name, limit)
-    costs = [cost(scenario, len(strategies)) for scenario in scenarios]
-    name = name or "sweep-" + digest(scenarios, strategies)
-    return play_on_spark(Work(scenarios, strategies, costs, limit, REBALANCES), name, slices)
+    longest = limit * len(strategies)
+    costs = [min(cost(scenario, len(strategies)), longest) for scenario in scenarios]
+    question = digest(scenarios, strategies)
+    work = Work(scenarios, strategies, costs, limit, REBALANCES, question)
+    return play_on_spark(work, name or f"sweep-{question}", slices)
 
 
 class Work(NamedTuple):
     """What Spark is to play, whatever its subject.
 
     ``scenarios``: what ``subject`` plays, of a class that the executors can import; ``costs``:
-    about how many seconds each takes; ``limit``: see :func:`run`.
+    about how many seconds each takes; ``limit``: see :func:`run`; ``question``: a name of scenarios,
+    strategies and subject, so that an interrupted sweep is found again; None where these depend on
+    code outside the library.
     """
 
     scenarios: Sequence
@@ -69,6 +75,7 @@ class Work(NamedTuple):
     costs: Sequence[float]
     limit: float
     subject: Subject
+    question: str | None
 
 
 def play_on_spark(work: Work, name: str, slices: int | None = None) -> "Table":
@@ -76,22 +83,39 @@ def play_on_spark(work: Work, name: str, slices: int | None = None) -> "Table":
     spark = session()
     began = time.monotonic()
     costs = work.costs
-    dealt = deal(costs, slices or slice_count(spark, sum(costs), len(costs)))
     path = folder() / f"{name}.parquet"
-    part = path.with_name(f".{path.name}.{uuid4().hex[:8]}.part")
-    (part / "progress").mkdir(parents=True)
-    try:
-        with Progress(part / "progress", costs):
-            failed = write(spark, work, dealt, part)
-        seconds = round(time.monotonic() - began, 3)
-        write_json(part / "table" / DESCRIPTION, describe(work, seconds))
-        take_place(part / "table", path)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
+    with Workplace(unfinished_beside(path.parent), question_of(work)) as place:
+        dealt = place.dealt(
+            lambda: deal(costs, slices or slice_count(spark, sum(costs), len(costs)))
+        )
+        done = place.done()
+        rest = [cost for cost, slice in zip(costs, dealt, strict=True) if slice not in done]
+        if done:
+            tell(f"{len(costs) - len(rest)} scenarios are there, from a sweep that did not end")
+        with Progress(place.progress, rest):
+            failed = write(spark, work, dealt, place)
+        write_json(place.slices / DESCRIPTION, describe(work, round(time.monotonic() - began, 3)))
+        place.take_place(path)
     table = Table(path, work.subject)
     if failed:
         table.tell_failures()
     return table
+
+
+def question_of(work: Work) -> str | None:
+    """A name of all that a table depends on, the limit of time among it; see :class:`Work`."""
+    if work.question is None:
+        return None
+    return digest_of([work.question, work.limit, versions(), work.subject.schema.to_string()])
+
+
+def unfinished_beside(tables: Path) -> Path:
+    """The folder whose sweeps work where an interruption leaves them.
+
+    That of ``tables`` itself; but a run that fails takes its folder with it, and runs have theirs
+    below ``outputs()``.
+    """
+    return outputs() / "sweeps" if tables.is_relative_to(outputs()) else tables
 
 
 def folder() -> Path:
@@ -102,7 +126,8 @@ def folder() -> Path:
 def slice_count(spark, cost: float, scenarios: int) -> int:
     """How many tasks to cut a sweep into that should take ``cost`` seconds on one core."""
     if is_local(spark):
-        wanted = SLICES_PER_CORE * cores()
+        # An interruption costs what is not finished.
+        wanted = max(SLICES_PER_CORE * cores(), math.ceil(cost / LONGEST_SLICE))
     else:
         # A cluster does not say how large it is: tasks long enough to be worth their start.
         wanted = max(CLUSTER_SLICES, math.ceil(cost / CLUSTER_SLICE))
@@ -125,51 +150,48 @@ def deal(costs: Sequence[float], slices: int) -> list[int]:
     return dealt
 
 
-def write(spark, work: Work, dealt: Sequence[int], part: Path) -> int:
-    """Let Spark play the scenarios; every task writes its slice of the table to ``part/table``.
+def write(spark, work: Work, dealt: Sequence[int], place: Workplace) -> int:
+    """Let Spark play the slices that are not done yet; every task writes its own, as a file.
 
-    Returns how many simulations failed.
+    Returns how many simulations failed in all slices.
     """
-    slices: list[list[tuple]] = [[] for _ in range(max(dealt) + 1)]
+    done = place.done()
+    slices: dict[int, list[tuple]] = {}
     for i in sorted(range(len(dealt)), key=lambda i: (-work.costs[i], i)):
-        slices[dealt[i]].append((i, work.costs[i], work.scenarios[i]))
-    jobs = pa.table(
-        {
-            "slice": pa.array(range(len(slices)), pa.int32()),
-            "jobs": pa.array([pickle.dumps(slice) for slice in slices], pa.binary()),
-        }
-    )
-    progress, table = str(part / "progress"), part / "table"
-    table.mkdir()
-    place = str(table)
+        if dealt[i] not in done:
+            slices.setdefault(dealt[i], []).append((i, work.costs[i], work.scenarios[i]))
+    if slices:
+        jobs = pa.table(
+            {
+                "task": pa.array(range(len(slices)), pa.int32()),
+                "slice": pa.array(slices, pa.int32()),
+                "jobs": pa.array([pickle.dumps(slice) for slice in slices.values()], pa.binary()),
+            }
+        )
+        with answering(spark):
+            spark.createDataFrame(jobs).repartitionById(len(slices), "task").mapInArrow(
+                player(work, place), "slice int"
+            ).collect()
+        done = place.done()
+    if missing := set(dealt) - set(done):
+        raise SweepError(f"{len(missing)} of {max(dealt) + 1} slices are not in {place.slices}")
+    return sum(done.values())
+
+
+def player(work: Work, place: Workplace) -> Callable:
+    """What a task does with its slice. It travels by value, with plain things only."""
     unpack = unpack_shipped()
     strategies, limit, subject = work.strategies, work.limit, pickle.dumps(work.subject)
+    folders = str(place.slices), str(place.parts), str(place.progress)
 
     def play(batches):
         unpack()
         # Imported where it runs: an executor may know the package from the zip only.
-        from assignlab.sweep.slices import write_slice
+        from assignlab.sweep.slices import Folders, write_slice
 
-        yield from write_slice(batches, strategies, limit, progress, place, pickle.loads(subject))
+        yield from write_slice(batches, strategies, limit, Folders(*folders), pickle.loads(subject))
 
-    done = (
-        spark.createDataFrame(jobs)
-        .repartitionById(len(slices), "slice")
-        .mapInArrow(play, "slice int, failed long")
-        .collect()
-    )
-    files = {file.name for file in table.glob("slice-*.parquet")}
-    if len(done) != len(slices) or len(files) != len(done):
-        raise SweepError(f"{len(slices)} slices were dealt, {len(files)} files are in {table}")
-    return sum(row["failed"] for row in done)
-
-
-def take_place(new: Path, path: Path) -> None:
-    """Let the folder ``new`` take the place of ``path``."""
-    old = new.with_name("old")
-    if path.exists():
-        path.rename(old)
-    new.rename(path)
+    return play
 
 
 def describe(work: Work, seconds: float) -> dict:

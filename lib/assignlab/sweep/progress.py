@@ -21,7 +21,7 @@ class Progress:
     def __init__(self, place: Path, costs: Sequence[float]):
         self._place = place
         self._scenarios = len(costs)
-        self._cost = sum(costs)
+        self._cost = sum(costs) or 1.0
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 

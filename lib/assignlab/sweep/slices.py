@@ -20,6 +20,7 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from assignlab.local.project import cores, memory
 from assignlab.replay import records as rebalances
 from assignlab.replay.columns import Column
 from assignlab.replay.scenarios import Scenario
@@ -33,7 +34,8 @@ COLUMNS = (
 )
 """The columns of a sweep's table; ``scenario``, ``strategy`` and ``step`` are its key."""
 SCHEMA = pa.schema([(column.name, TYPES[column.type]) for column in COLUMNS])
-WRITTEN = pa.schema([("slice", pa.int32()), ("failed", pa.int64())])
+WRITTEN = pa.schema([("slice", pa.int32())])
+MEMORY_SHARE = 0.8
 ROWS_PER_BATCH = 4096
 SECONDS_PER_BATCH = 0.5
 SCENARIO_NAMES = [column.name for column in rebalances.SCENARIO_COLUMNS]
@@ -56,21 +58,31 @@ REBALANCES = Subject(COLUMNS, ("scenario", "strategy", "step"), records, lost, l
 """Rebalances, one after the other: what :func:`assignlab.sweep.driver.run` plays."""
 
 
+class Folders(NamedTuple):
+    """Where a task writes, on a file system that it shares with the driver.
+
+    ``slices``: the finished slices; ``parts``: those that are being written; ``progress``: see
+    :func:`report`.
+    """
+
+    slices: str
+    parts: str
+    progress: str
+
+
 def write_slice(
     batches: Iterable[pa.RecordBatch],
     strategies: Sequence[str],
     limit: float,
-    progress: str,
-    table: str,
+    folders: Folders,
     subject: Subject = REBALANCES,
 ) -> Iterator[pa.RecordBatch]:
     """Play one slice and leave its records as one Parquet file: what a sweep hands to ``mapInArrow``.
 
     ``batches``: one row, columns ``slice`` and ``jobs``: pickled (number, cost, scenario), the
-    costly ones first; ``limit``: see :func:`simulate`; ``progress``: the folder to :func:`report`
-    to; ``table``: the folder of the table, which driver and executors share. Only the number of
-    error records goes back through Spark: writing here spares the records the way through the JVM,
-    row by row. A task that is run twice writes the same file again, whole.
+    costly ones first; ``limit``: see :func:`simulate`. Only the number of the slice goes back
+    through Spark: writing here spares the records the way through the JVM, row by row. A task that
+    is run twice writes the same file again, whole.
     """
     rows = [row for batch in batches for row in batch.to_pylist()]
     if not rows:
@@ -81,16 +93,14 @@ def write_slice(
         # Before the children are forked, so that none of them has to.
         subject.load(strategy)
     costs = list(accumulate(cost for _, cost, _ in jobs))
-    failed = 0
-    part = Path(table) / f".{number}.{uuid4().hex}.part"
+    part = Path(folders.parts) / f"{number}.{uuid4().hex}"
     with pq.ParquetWriter(part, subject.schema) as file:
         played = [(scenario, what) for scenario, _, what in jobs]
         for done, batch in simulate(played, strategies, limit, subject):
-            report(Path(progress), number, done, costs[done - 1] if done else 0.0)
+            report(Path(folders.progress), number, done, costs[done - 1] if done else 0.0)
             file.write_batch(batch)
-            failed += batch.num_rows - batch.column("error").null_count
-    part.replace(part.with_name(f"slice-{number:05}.parquet"))
-    yield pa.RecordBatch.from_pydict({"slice": [number], "failed": [failed]}, schema=WRITTEN)
+    part.replace(Path(folders.slices) / f"slice-{number:05}.parquet")
+    yield pa.RecordBatch.from_pydict({"slice": [number]}, schema=WRITTEN)
 
 
 def report(folder: Path, slice: int, done: int, cost: float) -> None:
@@ -137,7 +147,7 @@ def simulate(
         return
     while jobs:
         played = 0
-        with Child(partial(play, jobs, limit, subject)) as child:
+        with Child(partial(play, jobs, limit, subject), memory_of_one()) as child:
             for played, batch in child.messages():
                 yield len(scenarios) - len({job.number for job in jobs[played:]}), batch
         left = jobs[played:]
@@ -147,6 +157,11 @@ def simulate(
                 raise RuntimeError(f"the process of a slice ended with code {child.code}")
             left[guilty : guilty + 1] = after_death(left[guilty], child.code, limit)
         jobs = left
+
+
+def memory_of_one() -> int:
+    """The bytes that one simulation may take: of the machine's memory its core's share."""
+    return int(MEMORY_SHARE * memory() / cores())
 
 
 def play(

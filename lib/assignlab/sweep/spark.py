@@ -1,22 +1,32 @@
 """The Spark session that sweeps run on: this machine's cores, or a cluster that the environment names.
 
 Nothing set: Spark runs inside this process's own JVM on all cores (``local[k,4]``: a task that dies
-is tried again), listens on the loopback address only and keeps its files under ``outputs/spark``; what the JVM prints goes to
-``outputs/spark/driver.log`` and not between the results.
+is tried again), listens on the loopback address only and keeps its files under ``outputs/spark``;
+what the JVM prints goes to ``outputs/spark/driver.log`` and not between the results.
 ``SPARK_MASTER`` (``spark://host:7077``, ``local[2]``, ...) names another master, ``SPARK_REMOTE``
 (``sc://host:15002``) a Spark Connect server. To both the package is shipped as a zip; Python of the
 same minor version with numba, numpy and pyarrow is expected there (``PYSPARK_PYTHON`` says which),
 and a folder for results that the driver and the executors share.
+
+What the user says to Spark itself wins over what stands here: ``spark-defaults.conf`` (in
+``SPARK_CONF_DIR``, or ``conf`` of ``SPARK_HOME``), ``SPARK_DRIVER_MEMORY``, ``SPARK_LOCAL_DIRS`` and
+``PYSPARK_SUBMIT_ARGS``. A server that does not answer is an error with its address within half a
+minute: :class:`SparkDidNotStart` before a sweep, :class:`SparkEnded` in the midst of one.
 """
 
 import hashlib
 import io
 import os
 import re
+import socket
 import sys
 import tempfile
+import threading
+import warnings
 import zipfile
 from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
@@ -29,6 +39,9 @@ LOOPBACK = "127.0.0.1"
 DRIVER_MEMORY = "2g"
 ATTEMPTS = 4
 """How often a task is tried on this machine, as many times as on a cluster."""
+RETRIES, LONGEST_PAUSE = 6, 4000
+"""Of a call to a Spark Connect server: about 13 s, the pauses in milliseconds."""
+PATIENCE = 20.0
 LOG_SHOWN = 15
 LOG_BYTES = 2**22
 
@@ -36,7 +49,11 @@ _shipped: WeakKeyDictionary = WeakKeyDictionary()
 
 
 class SparkDidNotStart(AssignlabError):
-    """Spark did not start; the message ends with the last lines of its log."""
+    """Spark did not start; the message ends with the last lines of its log, or has its address."""
+
+
+class SparkEnded(AssignlabError):
+    """Spark ended in mid work, or its server no longer answers: its address, or the end of its log."""
 
 
 def session():
@@ -49,14 +66,97 @@ def session():
     from pyspark.sql import SparkSession
 
     if remote := os.environ.get("SPARK_REMOTE"):
-        spark = SparkSession.builder.remote(remote).getOrCreate()
+        spark = connect(remote)
     elif SparkContext._active_spark_context is not None:
         spark = SparkSession.builder.getOrCreate()
     else:
-        spark = start(os.environ.get("SPARK_MASTER") or f"local[{cores()},{ATTEMPTS}]")
+        spark = start(os.environ.get("SPARK_MASTER"))
     if spark not in _shipped and not is_local(spark):
         ship(spark)
     return spark
+
+
+def connect(remote: str):
+    """The session on a Spark Connect server. Raises :class:`SparkDidNotStart` where none answers."""
+    from pyspark.sql import SparkSession
+    from pyspark.sql.connect.client.retries import DefaultPolicy
+
+    spark = SparkSession.builder.remote(remote).getOrCreate()
+    # Spark's own would go on asking for ten minutes, without a word.
+    spark.client.set_retry_policies([DefaultPolicy(max_retries=RETRIES, max_backoff=LONGEST_PAUSE)])
+    answer: Future = Future()
+
+    def ask():
+        try:
+            answer.set_result(spark.version)
+        except Exception as error:
+            answer.set_exception(error)
+
+    # A thread, since a connection that nobody refuses is waited for without a limit.
+    threading.Thread(target=ask, daemon=True).start()
+    try:
+        answer.result(timeout=PATIENCE)
+    except Exception as error:
+        forget(spark)
+        raise SparkDidNotStart(
+            f"no Spark Connect server answers at {remote} (SPARK_REMOTE): start it, name another, or "
+            f"leave SPARK_REMOTE out to run on this machine ({first_line(error)})"
+        ) from error
+    return spark
+
+
+@contextmanager
+def answering(spark):
+    """What a Spark raises that is gone becomes :class:`SparkEnded`; the next session is a new one."""
+    try:
+        yield
+    except Exception as error:
+        if not is_gone(spark, error):
+            raise
+        forget(spark)
+        if is_connect(spark):
+            where = (
+                f"the Spark Connect server at {os.environ.get('SPARK_REMOTE')} no longer answers"
+            )
+            raise SparkEnded(f"{where}: start it and ask again ({first_line(error)})") from error
+        log = outputs() / "spark" / "driver.log"
+        raise SparkEnded(
+            "Spark's Java machine has ended. If its log says OutOfMemoryError, give it more: "
+            f"SPARK_DRIVER_MEMORY=8g. The end of {log}:\n{last_lines(log)}"
+        ) from error
+
+
+def is_gone(spark, error: Exception) -> bool:
+    """Whether the error came because Spark, or the way to it, is no longer there."""
+    if is_connect(spark):
+        # INVALID_HANDLE: another server answers, which does not know the session.
+        return any(word in str(error) for word in ("UNAVAILABLE", "INVALID_HANDLE"))
+    try:
+        return spark.sparkContext._jsc.sc().isStopped()
+    except Exception:
+        return True
+
+
+def forget(spark) -> None:
+    """Have the next session be a new one."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    if is_connect(spark):
+        spark.client.close()
+        return
+    with suppress(Exception), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        spark.stop()
+    SparkContext._active_spark_context = SparkContext._gateway = SparkContext._jvm = None
+    SparkSession._instantiatedSession = SparkSession._activeSession = None
+
+
+def first_line(error: BaseException) -> str:
+    """The kind of an error and the line of it that says most."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    said = next((line for line in lines if line.startswith("details")), lines[0] if lines else "")
+    return f"{type(error).__name__} {said}".strip()
 
 
 def is_connect(spark) -> bool:
@@ -69,13 +169,16 @@ def is_local(spark) -> bool:
     return not is_connect(spark) and spark.sparkContext.master.split("[")[0] == "local"
 
 
-def start(master: str):
-    """Start a JVM and a session on ``master``; see :func:`session`."""
+def start(master: str | None):
+    """Start a JVM and a session on ``master``, or where the user's Spark says; see :func:`session`."""
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
     ensure_java_env()
+    own = own_settings()
+    master = master or own.get("spark.master") or f"local[{cores()},{ATTEMPTS}]"
+    reach(master)
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     if master.startswith("local"):
         os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -83,7 +186,9 @@ def start(master: str):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     place = outputs() / "spark"
     place.mkdir(parents=True, exist_ok=True)
-    conf = SparkConf().setAll(list(settings(master, place).items()))
+    chosen = settings(master, place)
+    conf = SparkConf().setAll([(key, chosen[key]) for key in chosen if key not in own])
+    conf.setMaster(master)
     with open_log(place / "driver.log") as log:
         try:
             gateway = launch_gateway(conf, {"stdout": log, "stderr": log})
@@ -95,11 +200,41 @@ def start(master: str):
             ) from error
 
 
+def reach(master: str) -> None:
+    """Raise :class:`SparkDidNotStart` where a standalone master does not listen."""
+    if not master.startswith("spark://"):
+        return
+    reasons = []
+    for address in master.removeprefix("spark://").split(","):
+        host, _, port = address.rpartition(":")
+        try:
+            return socket.create_connection((host.strip("[]"), int(port)), timeout=PATIENCE).close()
+        except (OSError, ValueError) as error:
+            reasons.append(str(error))
+    raise SparkDidNotStart(
+        f"no Spark master answers at {master} (SPARK_MASTER): start it, name another, or leave "
+        f"SPARK_MASTER out to run on this machine ({'; '.join(reasons)})"
+    )
+
+
+def own_settings() -> dict[str, str]:
+    """What the user has set for Spark itself, outside this program."""
+    from pyspark.find_spark_home import _find_spark_home
+
+    folder = os.environ.get("SPARK_CONF_DIR") or os.path.join(_find_spark_home(), "conf")
+    file = Path(folder) / "spark-defaults.conf"
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    pairs = [re.split(r"[\s=:]+", line.strip(), maxsplit=1) for line in lines]
+    found = {pair[0]: pair[1] for pair in pairs if len(pair) == 2 and pair[0][0] not in "#!"}
+    if memory := os.environ.get("SPARK_DRIVER_MEMORY"):
+        found.setdefault("spark.driver.memory", memory)
+    return found
+
+
 def settings(master: str, place: Path) -> dict[str, str]:
-    """Spark's settings for ``master``; ``place`` takes its files."""
+    """Ours for ``master``, where the user has no own; ``place`` takes Spark's files."""
     chosen = {
         "spark.app.name": "assignlab",
-        "spark.master": master,
         "spark.driver.memory": DRIVER_MEMORY,
         # A list of folders for Spark: one whose path has a comma would be two.
         "spark.local.dir": tempfile.gettempdir() if "," in str(place) else str(place / "local"),

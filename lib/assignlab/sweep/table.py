@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assignlab.errors import UnknownName
+from assignlab.sweep.aggregate import extent, summarise, sums_over
 from assignlab.sweep.question import SweepError
 from assignlab.sweep.slices import REBALANCES, SCENARIO_NAMES
-from assignlab.sweep.spark import session
+from assignlab.sweep.spark import answering, session
 from assignlab.sweep.subject import Subject
 
 if TYPE_CHECKING:
@@ -67,24 +68,18 @@ class Table:
         many rows went in) and ``failed`` (how many simulations gave none). ``where``: which rows,
         as an SQL condition, such as ``"step > 0"``. ``whole_histories``: first add each measure up
         over the steps of every history.
-        """
-        from pyspark.sql import functions as F
 
+        Means and quantiles are exact, at any size: :mod:`assignlab.sweep.aggregate` says how.
+        """
         self._check(*by, *measures)
-        rows = self._where(where)
-        if whole_histories:
-            key = dict.fromkeys([*by, "scenario", "strategy"])
-            sums = [F.sum(measure).alias(measure) for measure in measures]
-            rows = rows.groupBy(*key).agg(*sums, F.first("error", ignorenulls=True).alias("error"))
-        columns = []
-        for measure in measures:
-            quantiles = F.percentile(measure, [band[0], 0.5, band[1]])
-            columns.append(exact_mean(measure).alias(measure))
-            for i, suffix in enumerate(("low", "median", "high")):
-                columns.append(quantiles[i].alias(f"{measure}_{suffix}"))
-        columns.append(F.count_if(F.isnull("error")).alias("runs"))
-        columns.append(F.count("error").alias("failed"))
-        return rows.groupBy(*by).agg(*columns).orderBy(*by).toPandas()
+        everything = self.records()
+        with answering(everything.sparkSession):
+            size = extent(self.path.glob("*.parquet"), everything, measures)
+            rows = self._where(where)
+            if whole_histories:
+                key = dict.fromkeys([*by, "scenario", "strategy"])
+                rows, size = sums_over(rows, [*key], measures, size), size.summed()
+            return summarise(rows, by, measures, band, size)
 
     def means(
         self,
@@ -105,12 +100,9 @@ class Table:
         """
         self._check(*(columns or ()))
         rows = self._where(where)
-        rows = (
-            rows.orderBy(*self.subject.key)
-            .limit(FRAME_ROWS + 1)
-            .select(*(columns or "*"))
-            .toPandas()
-        )
+        rows = rows.orderBy(*self.subject.key).limit(FRAME_ROWS + 1).select(*(columns or "*"))
+        with answering(rows.sparkSession):
+            rows = rows.toPandas()
         if len(rows) > FRAME_ROWS:
             raise SweepError(f"more than {FRAME_ROWS} rows: aggregate them with summary()")
         return rows
@@ -122,7 +114,8 @@ class Table:
         rows = self.records().where("error is not null").orderBy(*key).limit(FAILURES_KEPT)
         facts = [name for name in ("event", "error", *SCENARIO_NAMES) if self._known(name)]
         facts = [name for name in facts if name not in key]
-        return rows.select(*key, *facts).toPandas()
+        with answering(rows.sparkSession):
+            return rows.select(*key, *facts).toPandas()
 
     def tell_failures(self):
         """Say on stderr how many simulations failed, and how the first did."""
@@ -152,12 +145,3 @@ class Table:
         for column in columns:
             if not self._known(column):
                 raise UnknownName("column", column, known)
-
-
-def exact_mean(column: str):
-    """The mean, summed in order of size: the same to the last bit whatever Spark's order is."""
-    from pyspark.sql import functions as F
-
-    ordered = F.array_sort(F.collect_list(F.col(column).cast("double")))
-    total = F.aggregate(ordered, F.lit(0.0), lambda sum, value: sum + value)
-    return F.when(F.size(ordered) > 0, total / F.size(ordered))

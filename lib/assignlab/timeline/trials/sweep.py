@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from assignlab.replay.columns import Column
+from assignlab.replay.records import reason
 from assignlab.sweep.driver import Work, play_on_spark
 from assignlab.sweep.question import check_table, digest_of
 from assignlab.sweep.subject import Subject
@@ -55,8 +56,10 @@ def sweep(
     )
     costs = [seconds * size / weight(trials[0]) for size in map(weight, trials)]
     called = f"{play.__module__}.{play.__qualname__}"
-    name = name or "timeline-" + digest_of([called, [asdict(trial) for trial in trials]])
-    return play_on_spark(Work(trials, [called], costs, limit, subject), name, slices)
+    question = digest_of([called, [asdict(trial) for trial in trials]])
+    ours = play.__module__.startswith("assignlab.")
+    work = Work(trials, [called], costs, limit, subject, question if ours else None)
+    return play_on_spark(work, name or f"timeline-{question}", slices)
 
 
 def check(trials: Sequence[Any]) -> None:
@@ -121,7 +124,7 @@ def records(
             row(columns, number, trial, record) for number, record in enumerate(plain(play(trial)))
         ]
     except Exception as raised:
-        rows = [lost(columns, trial, "", f"{type(raised).__name__}: {raised}")]
+        rows = [lost(columns, trial, "", reason(raised))]
     yield from rows
 
 

@@ -1,0 +1,190 @@
+"""The folder that a sweep works in until its table is whole, and what becomes of it afterwards.
+
+It is ``.unfinished/<question>`` beside the tables: ``slices`` has the finished slices, ``parts`` those
+that tasks are writing, ``progress`` how far they are, ``dealt.npy`` which scenario is in which slice.
+So a slice is there whole or not at all, and nothing but whole slices comes into a table.
+
+The driver holds a lock on its folder until it ends, however it ends. A folder without an owner is
+what an interrupted sweep left: the same sweep, asked again, keeps its slices and plays the others.
+The next sweep of any kind removes what nobody can go on from: folders without finished slices, those
+of another version of the library, those older than a week.
+"""
+
+import errno
+import fcntl
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from assignlab.local.files import whole
+from assignlab.local.library import library
+from assignlab.sweep.question import digest_of
+
+UNFINISHED = ".unfinished"
+KEPT_AGE = 7 * 86400.0
+TRIES = 5
+PAUSE = 0.1
+
+
+class Workplace:
+    """The folder of one sweep, locked while it is entered.
+
+    ``tables``: the folder that has ``.unfinished``. ``question``: a name of all that the table
+    depends on, so that the same question finds the slices that are done; None keeps nothing.
+    """
+
+    def __init__(self, tables: Path, question: str | None):
+        self._tables = tables
+        self._question = question
+
+    def __enter__(self):
+        clear_leftovers(self._tables)
+        self.path, self._lock = self._own_folder()
+        self.slices, self.parts = self.path / "slices", self.path / "parts"
+        self.progress = self.path / "progress"
+        for scratch in (self.parts, self.progress):
+            # A task of the killed driver may be writing still: it finds its folder gone.
+            shutil.rmtree(scratch, ignore_errors=True)
+            scratch.mkdir()
+        self.slices.mkdir(exist_ok=True)
+        for part in self.slices.glob(".*"):
+            part.unlink()
+        return self
+
+    def __exit__(self, *failure):
+        try:
+            done = len(self.done()) if failure[0] and self._question else 0
+            if done:
+                tell(
+                    f"{done} finished slices are kept: the same sweep, asked again, goes on from them"
+                )
+            else:
+                shutil.rmtree(self.path, ignore_errors=True)
+                with suppress(OSError):  # another sweep works there
+                    self.path.parent.rmdir()
+        finally:
+            os.close(self._lock)
+
+    def dealt(self, deal: Callable[[], Sequence[int]]) -> list[int]:
+        """The slice of every scenario: what the interrupted sweep dealt, else ``deal()``."""
+        file = self.path / "dealt.npy"
+        if not file.exists():
+            shutil.rmtree(self.slices)
+            self.slices.mkdir()
+            with whole(file) as part, part.open("wb") as out:
+                np.save(out, np.array(deal(), dtype=np.int32))
+        return np.load(file).tolist()
+
+    def done(self) -> dict[int, int]:
+        """The finished slices: number -> how many of its simulations failed."""
+        found = {}
+        for file in self.slices.glob("slice-*.parquet"):
+            try:
+                found[int(file.stem.removeprefix("slice-"))] = failures(file)
+            except (OSError, pa.ArrowException):
+                file.unlink()  # cut off where the machine lost its power
+        return found
+
+    def take_place(self, path: Path) -> None:
+        """Let the finished slices take the place of ``path``; of sweeps of one name the last wins."""
+        new = self.slices
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if new.stat().st_dev != path.parent.stat().st_dev:
+            new = Path(shutil.copytree(new, path.with_name(f".{path.name}.{uuid4().hex[:8]}.part")))
+        earlier = []
+        while not renamed(new, path):
+            earlier.append(path.with_name(f".{path.name}.{uuid4().hex[:8]}.earlier"))
+            with suppress(FileNotFoundError):  # another sweep of this name does the same just now
+                path.rename(earlier[-1])
+        for table in earlier:
+            shutil.rmtree(table, ignore_errors=True)
+
+    def _own_folder(self) -> tuple[Path, int]:
+        """The folder of the question, or a fresh one where another sweep has it; and its lock."""
+        asked = [f"{self._question}-{code()}"] * TRIES if self._question else []
+        fresh = [f"{uuid4().hex[:12]}-{code()}" for _ in range(TRIES)]
+        for name in asked + fresh:
+            path = self._tables / UNFINISHED / name
+            path.mkdir(parents=True, exist_ok=True)
+            if (lock := locked(path)) is not None:
+                return path, lock
+            time.sleep(PAUSE)  # a sweep that starts looks at all folders for a moment
+        raise OSError(f"cannot lock {path}")
+
+
+def code() -> str:
+    """A short name for this version of the library."""
+    return digest_of(library())[:8]
+
+
+def failures(file: Path) -> int:
+    """How many error records a slice has, from the end of its file. Raises where that is missing."""
+    found = pq.read_metadata(file)
+    error = found.schema.names.index("error")
+    groups = [found.row_group(i) for i in range(found.num_row_groups)]
+    return sum(g.num_rows - g.column(error).statistics.null_count for g in groups if g.num_rows)
+
+
+def locked(folder: Path) -> int | None:
+    """A descriptor that holds the folder's lock, or None: another has it, or is removing it."""
+    lock = None
+    try:
+        lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(lock), os.stat(folder / ".lock")):
+            return lock
+    except (FileNotFoundError, BlockingIOError):
+        pass
+    if lock is not None:
+        os.close(lock)
+    return None
+
+
+def renamed(new: Path, path: Path) -> bool:
+    """Rename a folder; whether no other folder was there."""
+    try:
+        new.rename(path)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+            raise
+        return False
+    return True
+
+
+def clear_leftovers(tables: Path) -> None:
+    """Remove what killed sweeps left, with a line for each on stderr."""
+    for earlier in tables.glob(".*.parquet.*.earlier"):
+        # It was killed while its table took the place of this one.
+        if not renamed(earlier, tables / earlier.name[1:].rsplit(".", 2)[0]):
+            remove(earlier)
+    for part in (*tables.glob(".*.parquet.*.part"), *tables.glob("*.parquet/.*.part")):
+        remove(part)
+    for folder in (tables / UNFINISHED).glob("*"):
+        lock = locked(folder)
+        if lock is None:
+            continue
+        old = time.time() - folder.stat().st_mtime > KEPT_AGE
+        if old or not folder.name.endswith(code()) or not any(folder.glob("slices/*.parquet")):
+            remove(folder)
+        os.close(lock)
+
+
+def remove(left: Path) -> None:
+    """Remove a file or folder that nobody owns, and say so."""
+    with suppress(OSError):
+        shutil.rmtree(left) if left.is_dir() else left.unlink()
+    tell(f"{'cannot remove' if left.exists() else 'removed'} what a killed sweep left: {left}")
+
+
+def tell(text: str) -> None:
+    """Say a line on stderr."""
+    print(f"sweep: {text}", file=sys.stderr, flush=True)

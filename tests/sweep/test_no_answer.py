@@ -1,0 +1,130 @@
+"""A Spark that does not answer is an error with its address, soon; the user's own settings win."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import pytest
+from test_cluster import free_port, running
+
+from assignlab.sweep import spark as sparks
+from assignlab.sweep.spark import SparkDidNotStart, own_settings, reach
+from conftest import java_missing
+
+needs_java = pytest.mark.skipif(java_missing(), reason="needs Java 17 or later")
+needs_connect = pytest.mark.skipif(not find_spec("grpc_status"), reason="needs the extra 'connect'")
+
+# Long enough to be killed in its midst.
+SWEEP = """
+from assignlab import sweep
+sweep.run(sweep.grid(members=50, partitions=5000, seed=range(2000)), ["range@2.0"])
+"""
+
+
+def asked(folder, **environment) -> subprocess.Popen:
+    return subprocess.Popen(
+        [sys.executable, "-c", SWEEP],
+        env=os.environ | {"ASSIGNLAB_RUN_FOLDER": str(folder)} | environment,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_a_standalone_master_that_does_not_listen(monkeypatch, tmp_path):
+    port = free_port()
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    with pytest.raises(SparkDidNotStart, match=f"spark://127.0.0.1:{port} .*refused"):
+        sparks.start(f"spark://127.0.0.1:{port}")
+
+
+def test_one_of_several_masters_that_listens_suffices():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        reach(f"spark://127.0.0.1:{free_port()},127.0.0.1:{server.getsockname()[1]}")
+
+
+@needs_connect
+def test_a_connect_server_that_does_not_listen(tmp_path):
+    address = f"sc://127.0.0.1:{free_port()}"
+    process = asked(tmp_path, SPARK_REMOTE=address)
+    said = process.communicate(timeout=120)[1]
+    assert process.returncode == 1
+    assert f"no Spark Connect server answers at {address}" in said.splitlines()[-1]
+
+
+@needs_connect
+def test_a_connect_server_that_accepts_and_says_nothing(monkeypatch):
+    monkeypatch.setattr(sparks, "PATIENCE", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"sc://127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(SparkDidNotStart, match=address):
+            sparks.connect(address)
+
+
+@needs_java
+@needs_connect
+@pytest.mark.slow
+def test_a_connect_server_that_is_killed_in_mid_sweep(tmp_path):
+    port = free_port()
+    with running(
+        tmp_path / "connect.log",
+        "Spark Connect server started",
+        "org.apache.spark.deploy.SparkSubmit",
+        *("--master", "local[1]"),
+        *("--class", "org.apache.spark.sql.connect.service.SparkConnectServer"),
+        *("--conf", f"spark.connect.grpc.binding.port={port}"),
+        *("--conf", "spark.connect.grpc.binding.address=127.0.0.1"),
+        *("--conf", "spark.driver.bindAddress=127.0.0.1"),
+        *("--conf", "spark.ui.enabled=false"),
+        "spark-internal",
+    ) as server:
+        process = asked(tmp_path, SPARK_REMOTE=f"sc://127.0.0.1:{port}")
+        for line in process.stderr:
+            if "s left" in line:
+                os.kill(server.pid, signal.SIGKILL)
+                break
+        said = process.communicate(timeout=120)[1]
+    assert process.returncode == 1
+    assert f"server at sc://127.0.0.1:{port} no longer answers" in said
+    assert not list(tmp_path.glob("*.parquet"))
+
+
+@needs_java
+@pytest.mark.slow
+def test_a_java_machine_that_is_killed_in_mid_sweep(tmp_path):
+    """The next sweep of the process has a new one."""
+    script = f"""
+import os, signal, threading
+from assignlab import sweep
+from assignlab.sweep.spark import SparkEnded, session
+pid = session().sparkContext._gateway.proc.pid
+threading.Timer(1.0, os.kill, (pid, signal.SIGKILL)).start()
+try:
+    exec({SWEEP!r})
+except SparkEnded as error:
+    print(str(error).splitlines()[0])
+table = sweep.run(sweep.grid(seed=range(3)), ["range@2.0"])
+print(len(table.frame()))
+"""
+    answer = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | {"ASSIGNLAB_RUN_FOLDER": str(tmp_path), "SPARK_MASTER": "local[1]"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    first, second = answer.stdout.splitlines()
+    assert first.startswith("Spark's Java machine has ended") and second == "9"
+
+
+def test_what_the_user_says_to_spark_wins(monkeypatch, tmp_path):
+    lines = ["# ours", "spark.driver.memory  5g", "spark.local.dir=/fast, disk", "spark.x:y", ""]
+    (tmp_path / "spark-defaults.conf").write_text("\n".join(lines))
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    monkeypatch.setenv("SPARK_DRIVER_MEMORY", "7g")
+    asked = {"spark.driver.memory": "5g", "spark.local.dir": "/fast, disk", "spark.x": "y"}
+    assert own_settings() == asked
+    (tmp_path / "spark-defaults.conf").unlink()
+    assert own_settings() == {"spark.driver.memory": "7g"}
