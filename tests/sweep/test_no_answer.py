@@ -94,18 +94,29 @@ def test_a_connect_server_that_is_killed_in_mid_sweep(tmp_path):
 @needs_java
 @pytest.mark.slow
 def test_a_java_machine_that_is_killed_in_mid_sweep(tmp_path):
-    """The next sweep of the process has a new one."""
+    """The next sweep of the process has a new one, and so has one after it died unnoticed."""
     script = f"""
 import os, signal, threading
 from assignlab import sweep
+from assignlab.sweep.driver import Progress
 from assignlab.sweep.spark import SparkEnded, session
-pid = session().sparkContext._gateway.proc.pid
-threading.Timer(1.0, os.kill, (pid, signal.SIGKILL)).start()
+
+def kill():
+    os.kill(session().sparkContext._gateway.proc.pid, signal.SIGKILL)
+
+class Killing(Progress):
+    def __enter__(self):
+        threading.Timer(2.0, kill).start()
+        return super().__enter__()
+
+sweep.driver.Progress = Killing
 try:
     exec({SWEEP!r})
 except SparkEnded as error:
     print(str(error).splitlines()[0])
+sweep.driver.Progress = Progress
 table = sweep.run(sweep.grid(seed=range(3)), ["range@2.0"])
+kill()
 print(len(table.frame()))
 """
     answer = subprocess.run(

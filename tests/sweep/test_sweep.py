@@ -21,7 +21,6 @@ from assignlab.replay.records import records, scenario_values
 from assignlab.replay.scenarios import Scenario
 from assignlab.sweep import driver, slices
 from assignlab.sweep.slices import SCHEMA
-from conftest import java_missing
 
 STRATEGIES = ["range@2.0", "roundrobin"]
 EVENTS = ("FULL", "JOIN_ONE", "CRASH", "RETURN", "PARTITIONS_ADDED")
@@ -348,8 +347,7 @@ assert len(sweep.Table(next(Path("q?").glob("t.parquet"))).summary(["seed"], ["g
 """
 
 
-@pytest.mark.skipif(java_missing(), reason="needs Java 17 or later")
-def test_no_path_is_too_strange_and_no_default_file_system(tmp_path):
+def test_no_path_is_too_strange_and_no_default_file_system(spark, tmp_path):
     """Spark reads paths as patterns and URIs, and asks its default file system for those without one."""
     here = tmp_path / "a b,分区 [x]{y,z} #%20:1?*"
     (here / "conf").mkdir(parents=True)

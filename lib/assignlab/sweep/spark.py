@@ -39,8 +39,8 @@ LOOPBACK = "127.0.0.1"
 DRIVER_MEMORY = "2g"
 ATTEMPTS = 4
 """How often a task is tried on this machine, as many times as on a cluster."""
-RETRIES, LONGEST_PAUSE = 6, 4000
-"""Of a call to a Spark Connect server: about 13 s, the pauses in milliseconds."""
+RETRIES, LONGEST_PAUSE = 5, 3000
+"""Of a call to a Spark Connect server: about 8 s, the pauses in milliseconds."""
 PATIENCE = 20.0
 LOG_SHOWN = 15
 LOG_BYTES = 2**22
@@ -67,10 +67,14 @@ def session():
 
     if remote := os.environ.get("SPARK_REMOTE"):
         spark = connect(remote)
-    elif SparkContext._active_spark_context is not None:
-        spark = SparkSession.builder.getOrCreate()
     else:
-        spark = start(os.environ.get("SPARK_MASTER"))
+        context = SparkContext._active_spark_context
+        if context is not None and not is_running(context):
+            forget(context)
+        if SparkContext._active_spark_context is not None:
+            spark = SparkSession.builder.getOrCreate()
+        else:
+            spark = start(os.environ.get("SPARK_MASTER"))
     if spark not in _shipped and not is_local(spark):
         ship(spark)
     return spark
@@ -97,7 +101,7 @@ def connect(remote: str):
     try:
         answer.result(timeout=PATIENCE)
     except Exception as error:
-        forget(spark)
+        spark.client.close()
         raise SparkDidNotStart(
             f"no Spark Connect server answers at {remote} (SPARK_REMOTE): start it, name another, or "
             f"leave SPARK_REMOTE out to run on this machine ({first_line(error)})"
@@ -113,12 +117,13 @@ def answering(spark):
     except Exception as error:
         if not is_gone(spark, error):
             raise
-        forget(spark)
         if is_connect(spark):
+            spark.client.close()
             where = (
                 f"the Spark Connect server at {os.environ.get('SPARK_REMOTE')} no longer answers"
             )
             raise SparkEnded(f"{where}: start it and ask again ({first_line(error)})") from error
+        forget(spark.sparkContext)
         log = outputs() / "spark" / "driver.log"
         raise SparkEnded(
             "Spark's Java machine has ended. If its log says OutOfMemoryError, give it more: "
@@ -131,23 +136,25 @@ def is_gone(spark, error: Exception) -> bool:
     if is_connect(spark):
         # INVALID_HANDLE: another server answers, which does not know the session.
         return any(word in str(error) for word in ("UNAVAILABLE", "INVALID_HANDLE"))
+    return not is_running(spark.sparkContext)
+
+
+def is_running(context) -> bool:
+    """Whether the context's Java machine is there and has not stopped it."""
     try:
-        return spark.sparkContext._jsc.sc().isStopped()
+        return not context._jsc.sc().isStopped()
     except Exception:
-        return True
+        return False
 
 
-def forget(spark) -> None:
-    """Have the next session be a new one."""
+def forget(context) -> None:
+    """Have the next session be one with a Java machine of its own."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    if is_connect(spark):
-        spark.client.close()
-        return
     with suppress(Exception), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        spark.stop()
+        context.stop()
     SparkContext._active_spark_context = SparkContext._gateway = SparkContext._jvm = None
     SparkSession._instantiatedSession = SparkSession._activeSession = None
 
