@@ -353,7 +353,7 @@ def test_no_path_is_too_strange_and_no_default_file_system(spark, tmp_path):
     (here / "conf").mkdir(parents=True)
     defaults = "spark.hadoop.fs.defaultFS hdfs://nowhere:1\n"
     (here / "conf" / "spark-defaults.conf").write_text(defaults)
-    folders = ["q?", "[x]", "{a,b}", "*", "分区", "a b", "#", "%20", "a,b", "a:b"]
+    folders = ["q?", "[x]", "{a,b}", "* 分区 #%20,:"]
     answer = subprocess.run(
         [sys.executable, "-c", STRANGE, *folders],
         cwd=here,
