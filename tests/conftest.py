@@ -1,10 +1,20 @@
-"""What several tests ask for: one Spark session, a folder for tables, ours beside an original."""
+"""What several tests ask for: a Spark session, a folder for tables, ours beside an original, a group."""
 
 import pytest
 
 from assignlab.assignors.answer import answer
 from assignlab.local.java import NoJava, java_home
 from assignlab.proof.originals import Originals, OriginalsUnavailable
+
+SLOW = {"spark", "cluster", "originals", "java", "judged", "results", "ran", "copy", "zipped"}
+"""Fixtures that start a JVM, a kernel, an original or a copy of the project."""
+
+
+def pytest_collection_modifyitems(items):
+    """A test that asks for one of those is none for every save."""
+    for item in items:
+        if SLOW & set(item.fixturenames):
+            item.add_marker(pytest.mark.slow)
 
 
 def java_missing() -> bool:
@@ -38,7 +48,9 @@ def tables(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.fixture(scope="module", params=["ours", "the original"])
+@pytest.fixture(
+    scope="module", params=["ours", pytest.param("the original", marks=pytest.mark.slow)]
+)
 def ask(request):
     """Answers a group document: our port, or the original, where its tools are there."""
     if request.param == "ours":
@@ -53,3 +65,30 @@ def ask(request):
                 pytest.skip(str(missing))
 
         yield asked
+
+
+def document(counts, sizes, strategy="range", **fields):
+    """A settled classic group: topics with these counts, every member to all of them.
+
+    ``sizes``: what the members hold, a list of ``topic-partition`` words each.
+    """
+    topics = [{"name": name, "partitions": count} for name, count in counts.items()]
+    members = [
+        {
+            "id": f"c{number}-00000000-0000-4000-8000-00000000000{number}",
+            "topics": list(counts),
+            "owned": [[word.rpartition("-")[0], int(word.rpartition("-")[2])] for word in words],
+            "generation": 1,
+            "sub_generation": 1,
+        }
+        for number, words in enumerate(sizes)
+    ]
+    found = {"strategy": strategy, "topics": topics, "members": members, "inferred": []}
+    return {"group": "billing", "state": "Stable"} | found | fields
+
+
+@pytest.fixture
+def range_3_5():
+    """Topics of 3 and 5 partitions on 4 members under range: 3/2/2/1."""
+    held = [["a-0", "b-0", "b-1"], ["a-1", "b-2"], ["a-2", "b-3"], ["b-4"]]
+    return document({"a": 3, "b": 5}, held)
