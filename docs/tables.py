@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 from assignlab import assignors
 from assignlab.cli import main as cli
+from assignlab.local.project import outputs
 from assignlab.replay.columns import COLUMNS
 from assignlab.replay.scenarios import EVENTS
 from assignlab.words import TERMS
@@ -67,7 +68,7 @@ def glossary() -> str:
 
 def floors() -> str:
     """The rooms, each above those that it touches."""
-    touches = _test_rooms().may_touch()
+    touches = _loaded("rooms", ROOT / "tests" / "test_rooms.py").may_touch()
     floor: dict[str, int] = {}
     graph = {r: set(touches) - {r} if "everything" in t else t for r, t in touches.items()}
     for room in TopologicalSorter(graph).static_order():
@@ -79,19 +80,23 @@ def floors() -> str:
     return "\n".join(["```", *lines, "```"])
 
 
-def _test_rooms():
-    """``tests/test_rooms.py``, which reads the table of rooms."""
-    spec = importlib.util.spec_from_file_location("rooms", ROOT / "tests" / "test_rooms.py")
-    rooms = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(rooms)
-    return rooms
+def _loaded(name: str, path: Path):
+    """A file that stands in no package, as a module."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
+
+gallery = _loaded("gallery", ROOT / "docs" / "gallery.py")
 
 GENERATED: dict[tuple[str, str], Callable[[], str]] = {
     ("README.md", "strategies"): strategies,
     ("README.md", "notebooks"): notebooks,
     ("docs/architecture.md", "floors"): floors,
     ("docs/glossary.md", "glossary"): glossary,
+    ("docs/gallery/README.md", "gallery"): gallery.page,
+    ("README.md", "pictures"): gallery.strip,
     ("docs/sweeps.md", "events"): events,
     ("docs/sweeps.md", "columns"): columns,
 }
@@ -132,6 +137,8 @@ def main() -> int:
         (ROOT / CASES).write_text(cases(CASES), encoding="utf-8")
         return 0
     stale = 0
+    if not CHECK:
+        gallery.renew(outputs() / "study")
     for page in dict.fromkeys(page for page, _ in GENERATED):
         path = ROOT / page
         text = renewed(page)

@@ -85,6 +85,25 @@ def test_the_parameters_are_found_among_the_variables_of_a_real_session(project)
     assert study.parameters_among(shell.user_ns) == {"seed": 7, "members": [2, 4], "label": "a"}
 
 
+def test_values_are_checked_wherever_a_notebook_runs(project):
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell()
+    shell.run_cell("consumers = [3]  # list of int 1..9: members", store_history=True)
+    shell.run_cell("import math\nother = 1", store_history=True)
+    assert study.begin("01_first", shell.user_ns).parameters == {"consumers": [3]}
+    shell.run_cell("# Parameters\nconsumers = 4\nconsumer = 3\n", store_history=True)
+    with pytest.raises(ValueError) as refused:
+        study.begin("01_first", shell.user_ns)
+    assert str(refused.value).splitlines() == [
+        "consumers: 4 is not a list with at least one value; allowed: list of int 1..9",
+        "unknown parameter 'consumer' (did you mean 'consumers'?); allowed: consumers",
+    ]
+    # The cell was mended and run again; Papermill's cell is not there in JupyterLab.
+    shell.run_cell("consumers = [4]  # list of int 1..9: members", store_history=True)
+    assert study.begin("01_first", shell.user_ns).parameters == {"consumers": [4]}
+
+
 def test_beginning_again_takes_back_the_record_of_the_run_before(project, shown):
     made = study.begin("01_first", {})
     made.answer("Yes.")

@@ -93,7 +93,21 @@ def warm(strategies):
     nargs=2,
     multiple=True,
     metavar="NAME VALUE",
-    help="Set a parameter of the named notebooks; lists as YAML: -p members '[2, 4]'.",
+    help="Set a parameter of the named notebooks; lists as YAML: -p members '[2, 4]'. Such runs have "
+    "folders of their own.",
+)
+@click.option(
+    "--grid",
+    multiple=True,
+    metavar="NAME=VALUE,VALUE",
+    help="Run with each of these values, every combination of several: --grid seed=1,2 "
+    "--grid members='[4],[8]'.",
+)
+@click.option(
+    "--matrix",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="The same from a YAML file of 'name: [value, value]' lines.",
 )
 @count("--jobs", 1, "Notebooks at a time; each sweep uses all cores by itself.")
 @click.option(
@@ -128,7 +142,7 @@ def warm(strategies):
     metavar="DIR",
     help="The folder that has notebooks/ and params/.",
 )
-def run(notebooks, scale, passed, jobs, timeout, resume, compile_ahead, listing, outputs, root):
+def run(notebooks, scale, passed, grid, matrix, jobs, outputs, root, listing, **how):
     """Run notebooks through Papermill; all of them where none is named.
 
     Exit code: 0 if every notebook completed and left its results, 1 if not, 2 if a parameter or a
@@ -143,11 +157,12 @@ def run(notebooks, scale, passed, jobs, timeout, resume, compile_ahead, listing,
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     root = (root or project()).resolve()
+    timeout = how["timeout"]
     try:
         if timeout is not None and not timeout <= 1e9:
             raise runner.Refused([f"--timeout: expected at most 1e9 seconds, got {timeout:g}"])
         place = runner.Place(root, folder_named(outputs or str(root / "outputs")), scale)
-        plans = runner.plan(place, notebooks, passed)
+        plans = runner.plan(place, notebooks, passed, runner.read_axes(grid, matrix))
     except ValueError as refusal:
         for line in getattr(refusal, "lines", [str(refusal)]):
             click.echo(f"assignlab: {line}", err=True)
@@ -159,10 +174,40 @@ def run(notebooks, scale, passed, jobs, timeout, resume, compile_ahead, listing,
         click.echo(f"assignlab: {problem}", err=True)
         sys.exit(2)
     try:
-        sys.exit(runner.run(place, plans, jobs, timeout, resume, compile_ahead))
+        sys.exit(runner.run(place, plans, jobs, **how))
     except OSError as error:
         click.echo(f"assignlab: {error}", err=True)
         sys.exit(1)
+
+
+@main.command()
+@click.argument("notebook")
+@click.argument("table")
+@click.argument(
+    "folders", nargs=-1, type=click.Path(exists=True, path_type=Path), metavar="[FOLDER]..."
+)
+@click.option(
+    "--to",
+    "target",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="A .csv or .parquet file to write [default: CSV on standard output].",
+)
+def collect(notebook, table, folders, target):
+    """Make one table of what many runs left: TABLE of NOTEBOOK, parameters as columns.
+
+    Every complete run below the folders [default: outputs of the project] goes in; its parameters
+    stand in columns param_NAME. Exit code: 2 if there is no such run or table.
+    """
+    from assignlab.local.project import outputs
+    from assignlab.runner import collecting
+
+    try:
+        frame = collecting.collect(notebook, table, folders or [outputs()])
+        collecting.write(frame, target)
+    except (ValueError, OSError) as error:
+        complain(error)
+        sys.exit(2)
 
 
 @main.command()

@@ -30,6 +30,7 @@ from pathlib import Path
 
 from assignlab.local.files import whole, write_json
 from assignlab.local.project import RUN_ID_VARIABLE, git_state, outputs, run_folder, versions
+from assignlab.parameters.declared import of_session
 from assignlab.words import heading
 
 RECORD = "record.json"
@@ -79,12 +80,17 @@ def parameters_among(variables) -> dict:
 def begin(notebook: str, variables) -> "Study":
     """Begin to collect the results of `notebook` (its file name without ``.ipynb``).
 
-    variables: the notebook's ``globals()``, or a dict of its parameters.
+    variables: the notebook's ``globals()``, or a dict of its parameters. Where the parameters cell
+    ran, their values are checked as ``assignlab run`` does before it starts anything: ``Mistake``, a
+    ValueError, says what is allowed.
     """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", notebook):
         raise ValueError(f"not a notebook's name: {notebook!r}")
     folder = run_folder() or outputs() / "adhoc" / notebook
-    return Study(notebook, folder, parameters_among(variables), os.environ.get(RUN_ID_VARIABLE))
+    parameters = of_session(variables)
+    if parameters is None:
+        parameters = parameters_among(variables)
+    return Study(notebook, folder, parameters, os.environ.get(RUN_ID_VARIABLE))
 
 
 class Study:

@@ -60,7 +60,10 @@ def test_conda_environment_installs_this_package_with_the_same_pins():
     named = dict(line.split(" ", 1) if " " in line else (line, "") for line in conda)
     assert named["python"].replace(" ", "") == PROJECT["requires-python"]
     assert named["openjdk"].startswith(">=17") and "pip" in named
-    assert pip["pip"] == ["-c constraints.txt", "-e .[test]"]
+    first, *packages, last = pip["pip"]
+    assert (first, last) == ("-c constraints.txt", "-e .[test]")
+    assert set(packages) == {"jupyterlab", "papermill", "pyspark", "pandas", "seaborn"}
+    assert set(packages) <= {pin.name for pin in PINS}
 
 
 def test_every_file_names_the_same_python_versions():

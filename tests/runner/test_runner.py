@@ -1,5 +1,6 @@
 """The batch runner: bad input is refused at once, done means done, and what a run leaves behind."""
 
+import dataclasses
 import io
 import json
 import os
@@ -23,10 +24,8 @@ from assignlab import assignors
 from assignlab.cli import main
 from assignlab.local.library import rooms
 from assignlab.local.project import FOLDER_VARIABLE, OUTPUTS_VARIABLE, RUN_ID_VARIABLE, project
-from assignlab.releases import Facts
-from assignlab.runner import Place, batch, parameters, plan
-from assignlab.runner import collection as copies
-from assignlab.runner.parameters import (
+from assignlab.parameters import declared as parameters
+from assignlab.parameters.declared import (
     Mistake,
     check,
     declared,
@@ -35,6 +34,9 @@ from assignlab.runner.parameters import (
     strategy_facts,
     strategy_names,
 )
+from assignlab.releases import Facts
+from assignlab.runner import Place, batch, plan, read_axes
+from assignlab.runner import collection as copies
 from assignlab.runner.plan import read_notebook
 from assignlab.runner.progress import Progress
 from assignlab.runner.records import reason_to_run, run_record
@@ -107,6 +109,12 @@ def notebook(
         values.parent.mkdir(parents=True, exist_ok=True)
         values.write_text("")
     return path
+
+
+def set_seed(root: Path, seed: int):
+    """Have the scale's files give every notebook this seed."""
+    for path in (root / "params" / "smoke").glob("*.yaml"):
+        path.write_text(f"seed: {seed}\n")
 
 
 def invoke(root: Path, *words: str):
@@ -434,7 +442,7 @@ def test_notebooks_are_chosen_by_name_number_or_file(collection):
 def test_list_shows_values_and_what_is_allowed(collection, nothing_starts):
     result = invoke(collection, "--list", "-p", "members", "[3]")
     assert result.exit_code == 0
-    assert "01_first  (scale smoke; would run: not run yet)" in result.output
+    assert "01_first members=3  (scale smoke; would run: not run yet)" in result.output
     assert "members = [3]\n      list of int 1..100: consumers in the group" in result.output
 
 
@@ -501,7 +509,8 @@ def ran(tmp_path_factory):
         old.mkdir(parents=True)
         (old / "record.json").write_text('{"run_id": "old", "results": [], "failures": 0}')
         (old / "numbers.csv").write_text("old")
-    said = invoke(root, "--jobs", "2", "-p", "seed", "9")
+    set_seed(root, 9)
+    said = invoke(root, "--jobs", "2")
     output, _ = hanging.communicate(timeout=60)
     assert hanging.returncode == 1
     return root, said, hung, output
@@ -675,15 +684,15 @@ def test_the_manifest_names_parameters_versions_and_results_by_content(ran):
 def test_a_complete_run_is_skipped_until_something_changes(ran, nothing_starts):
     root, *_ = ran
     place = Place(root, root / "outputs", "smoke")
-    result = invoke(root, "01_good", "-p", "seed", "9")
+    result = invoke(root, "01_good")
     assert result.exit_code == 0
     assert "01_good  complete and unchanged, skipped" in result.output
     assert "1 of 1 notebooks complete" in result.output
-    other = plan(place, ["01"], [("seed", "10")])[0]
-    assert reason_to_run(place, other) == "seed was 9, is 10"
-    failed = plan(place, ["02"], [("seed", "9")])[0]
+    failed = plan(place, ["02"])[0]
     assert reason_to_run(place, failed) == "failed: KeyError: 'topic <t>'"
-    same = plan(place, ["01"], [("seed", "9")])[0]
+    same = plan(place, ["01"])[0]
+    other = dataclasses.replace(same, values={"seed": 10})
+    assert reason_to_run(place, other) == "seed was 9, is 10"
     assert reason_to_run(place, same) is None
     kept = root / "outputs" / "smoke" / "01_good" / "numbers.csv"
     content = kept.read_bytes()
@@ -842,13 +851,15 @@ if seed == 1:
 def test_a_killed_runner_takes_its_run_along_and_the_next_is_not_disturbed(tmp_path, guard_too):
     late = RESULT.replace("n\\n1\\n", "of seed 2") + "\nimport time\ntime.sleep(1)"
     notebook(tmp_path, "01_writes", WRITES, BEGIN, late, FINISH)
-    killed = start_run(tmp_path, "-p", "seed", "1")
+    set_seed(tmp_path, 1)
+    killed = start_run(tmp_path)
     child = child_started(tmp_path, "01_writes", killed)
     for process in psutil.Process(killed.pid).children() if guard_too else ():
         process.kill()
     killed.kill()
     killed.wait()
-    result = invoke(tmp_path, "-p", "seed", "2")
+    set_seed(tmp_path, 2)
+    result = invoke(tmp_path)
     assert result.exit_code == 0
     assert gone(child)
     assert (tmp_path / "outputs" / "smoke" / "01_writes" / "numbers.csv").read_text() == "of seed 2"
@@ -856,13 +867,14 @@ def test_a_killed_runner_takes_its_run_along_and_the_next_is_not_disturbed(tmp_p
     assert not (tmp_path / "outputs" / "smoke" / ".running").exists()
 
 
-def test_results_that_a_killed_run_was_about_to_replace_are_put_back(collection):
+@pytest.mark.parametrize("path", ["01_first", "points/seed=3/01_first"])
+def test_results_that_a_killed_run_was_about_to_replace_are_put_back(collection, path):
     place = Place(collection, collection / "outputs", "smoke")
-    earlier = place.running / "0123" / "01_first.earlier"
+    earlier = place.running / "0123" / f"{path}.earlier"
     earlier.mkdir(parents=True)
     (earlier / "numbers.csv").write_text("kept")
     batch.clear_leftovers(place)
-    assert (place.folder / "01_first" / "numbers.csv").read_text() == "kept"
+    assert (place.folder / path / "numbers.csv").read_text() == "kept"
     assert not list(place.running.iterdir())
 
 
@@ -875,6 +887,88 @@ def test_two_runs_do_not_write_to_one_folder(collection, nothing_starts, monkeyp
         result = invoke(collection)
     assert result.exit_code == 1
     assert "another run writes to" in result.stderr
+
+
+# --- Values of one's own, and grids ----------------------------------------------------------
+
+
+def test_a_grid_gives_every_combination_a_folder_of_its_own(collection):
+    place = Place(collection, collection / "outputs", "smoke")
+    axes = read_axes(["members=[2],[2, 4]", "seed=1,2"], None)
+    plans = plan(place, ["01"], [("rate", "2.5")], axes)
+    assert [str(each.path) for each in plans] == [
+        "points/rate=2.5,members=2,seed=1/01_first",
+        "points/rate=2.5,members=2,seed=2/01_first",
+        "points/rate=2.5,members=2+4,seed=1/01_first",
+        "points/rate=2.5,members=2+4,seed=2/01_first",
+    ]
+    assert plans[3].values["members"] == [2, 4] and plans[3].values["seed"] == 2
+    assert str(plan(place, ["01"])[0].path) == "01_first"
+
+
+def test_a_matrix_is_a_grid_from_a_file(collection, tmp_path):
+    (tmp_path / "matrix.yaml").write_text("members: [[2], [4]]\nlabel: ['a b', c]\n")
+    axes = read_axes(["seed=1"], tmp_path / "matrix.yaml")
+    plans = plan(Place(collection, collection / "outputs", "smoke"), ["01"], (), axes)
+    assert [(each.values["members"], each.values["label"]) for each in plans] == [
+        ([2], "a b"), ([2], "c"), ([4], "a b"), ([4], "c"),
+    ]  # fmt: skip
+    assert len({each.path for each in plans}) == 4
+
+
+WRONG_GRIDS = [
+    (["--grid", "members=[2],[0]"], "01_first: --grid members: 0 is out of range"),
+    (["--grid", "members=2"], "--grid members: '2' is not a YAML list such as [2, 4]"),
+    (["--grid", "memebrs=[2]"], "unknown parameter 'memebrs' (did you mean 'members'?)"),
+    (["--grid", "seed"], "--grid 'seed': write NAME=VALUE,VALUE"),
+    (["--grid", "seed=1", "--grid", "seed=2"], "--grid seed is given twice"),
+    (["--grid", "seed=1", "-p", "seed", "2"], "-p seed is given twice"),
+    (["-p", "share", "0.5", "02"], "02_second has no parameter 'share': run it by itself"),
+]
+
+
+@pytest.mark.parametrize(("words", "told"), WRONG_GRIDS, ids=[told for _, told in WRONG_GRIDS])
+def test_a_wrong_grid_is_refused(collection, nothing_starts, words, told):
+    result = invoke(collection, "01", *words)
+    assert result.exit_code == 2 and told in result.stderr
+
+
+def test_points_replace_neither_the_study_nor_each_other_and_are_collected(tmp_path, monkeypatch):
+    import pandas as pd
+
+    notebook(tmp_path, "01_first", BEGIN, parameters=PARAMETERS)
+    notebook(tmp_path, "02_second", BEGIN)
+
+    def execute(plan, folder, run_id, *_):
+        pd.DataFrame({"n": [plan.values["seed"]]}).to_parquet(folder / "numbers.parquet")
+        return leave(plan, folder, run_id, f"Seed {plan.values['seed']}.")
+
+    monkeypatch.setattr(batch, "execute", execute)
+    assert invoke(tmp_path).exit_code == 0
+    grid = ["01", "--grid", "seed=1,2", "--grid", "members=[2],[4]", "--jobs", "2"]
+    result = invoke(tmp_path, *grid)
+    assert result.exit_code == 0 and "4 of 4 runs complete" in result.stdout
+    assert invoke(tmp_path, "-p", "share", "0.25").stdout.count("complete. Seed 7.") == 1
+    again = invoke(tmp_path, *grid)
+    assert again.stdout.count("complete and unchanged, skipped") == 4
+    smoke = tmp_path / "outputs" / "smoke"
+    answers = {
+        str(path.parent.relative_to(smoke)): json.loads(path.read_text())["answer"]
+        for path in smoke.rglob("run.json")
+    }
+    assert answers["01_first"] == answers["points/share=0.25/01_first"] == "Seed 7."
+    assert answers["points/seed=2,members=4/01_first"] == "Seed 2." and len(answers) == 7
+    page = (tmp_path / "outputs" / "index.html").read_text()
+    link = "smoke/points/seed=2,members=4/01_first/01_first.html"
+    assert f'<a href="{link}">Seed 2.</a>' in page and (tmp_path / "outputs" / link).is_file()
+    table = tmp_path / "all.csv"
+    words = ["collect", "01", "numbers", str(tmp_path / "outputs"), "--to", str(table)]
+    assert CliRunner().invoke(main, words).exit_code == 0
+    frame = pd.read_csv(table)
+    assert len(frame) == 6 and (frame["param_seed"] == frame["n"]).all()
+    assert set(frame["param_members"]) >= {"[2]", "[4]"}
+    refused = CliRunner().invoke(main, ["collect", "01", "other", str(tmp_path / "outputs")])
+    assert refused.exit_code == 2 and "its tables: numbers" in refused.stderr
 
 
 # --- One bad notebook ------------------------------------------------------------------------

@@ -6,6 +6,6 @@ complete), `page` (its HTML page), `report` (manifest and index over all noteboo
 """
 
 from assignlab.runner.batch import print_list, run
-from assignlab.runner.plan import Place, Plan, Refused, plan
+from assignlab.runner.plan import Place, Plan, Refused, plan, read_axes
 
-__all__ = ["Place", "Plan", "Refused", "plan", "print_list", "run"]
+__all__ = ["Place", "Plan", "Refused", "plan", "print_list", "read_axes", "run"]

@@ -1,7 +1,7 @@
 """Runs plans: a folder per notebook that appears whole, a record written last, a report of all.
 
-A run works in ``<scale>/.running/<run id>/<notebook>`` and takes the place of ``<scale>/<notebook>``
-when it has ended and none of its processes is left. So results of two runs never mix, and an
+A run works in ``<scale>/.running/<run id>/<its path>`` and takes the place of ``<scale>/<its path>``
+(`Plan.path`: the notebook's name, for values of one's own below ``points/<values>``) when it has ended and none of its processes is left. So results of two runs never mix, and an
 interrupted one leaves the earlier in place.
 """
 
@@ -26,7 +26,7 @@ from assignlab.runner.page import write_page
 from assignlab.runner.papermill import Processes, execute
 from assignlab.runner.plan import Place, Plan
 from assignlab.runner.progress import Progress, clock
-from assignlab.runner.records import RUN_RECORD, describe, reason_to_run, run_record, run_records
+from assignlab.runner.records import RUN_RECORD, describe, reason_to_run, run_record
 from assignlab.runner.report import write_report
 from assignlab.runner.verdict import read_record, reason_of_failure
 
@@ -70,10 +70,11 @@ def run(
 
 def _sum_up(place: Place, plans: list[Plan], completed: set[str]) -> int:
     """Say how the batch ended, and return its exit code."""
-    failed = [plan.name for plan in plans if plan.name not in completed]
+    failed = [plan.label for plan in plans if plan.label not in completed]
     if failed:
         tell(f"assignlab: did not complete: {', '.join(failed)}", err=True)
-    tell(f"{len(completed)} of {len(plans)} notebooks complete at scale {place.scale}")
+    what = "runs" if any(plan.passed for plan in plans) else "notebooks"
+    tell(f"{len(completed)} of {len(plans)} {what} complete at scale {place.scale}")
     report = _report(place)
     tell(str(report))
     return 1 if failed or report is None else 0
@@ -98,10 +99,11 @@ def clear_leftovers(place: Place) -> None:
     """Remove what killed runs left, with a line for each; called while nobody else runs."""
     for left in sorted(place.running.glob("*")):
         guard.end({left.name})
-        for earlier in left.glob(f"*{EARLIER}"):
+        for earlier in left.rglob(f"*{EARLIER}"):
             # It was killed while its results took the place of these.
-            target = place.folder / earlier.name.removesuffix(EARLIER)
+            target = place.folder / str(earlier.relative_to(left)).removesuffix(EARLIER)
             if not target.exists():
+                target.parent.mkdir(parents=True, exist_ok=True)
                 earlier.rename(target)
         shutil.rmtree(left, ignore_errors=True)
         what = "cannot remove" if left.exists() else "removed"
@@ -117,18 +119,18 @@ def _run_all(
 ) -> set[str]:
     """Run what is not complete yet, some at a time; the names of the complete ones."""
     # Papermill adds one cell, with the parameters.
-    cells = {plan.name: plan.notebook.cells + 1 for plan in plans}
+    cells = {plan.label: plan.notebook.cells + 1 for plan in plans}
     earlier = {
-        name: record["seconds"]
-        for name, record in run_records(place).items()
-        if record["status"] == "completed"
+        plan.label: record["seconds"]
+        for plan in plans
+        if (record := run_record(place, plan.path)) and record["status"] == "completed"
     }
     progress = Progress(cells, earlier, jobs)
-    completed = {plan.name for plan in plans if resume and not reason_to_run(place, plan)}
+    completed = {plan.label for plan in plans if resume and not reason_to_run(place, plan)}
     for name in cells:
         if name in completed:
             progress.note(name, "complete and unchanged, skipped (--force runs it again)")
-    waiting = [plan for plan in plans if plan.name not in completed]
+    waiting = [plan for plan in plans if plan.label not in completed]
     compiler = Compiler(waiting if compile_ahead else (), processes)
 
     def play(plan: Plan) -> bool:
@@ -136,7 +138,7 @@ def _run_all(
         return run_one(place, plan, processes, timeout, progress)
 
     pool = ThreadPoolExecutor(jobs)
-    running = {pool.submit(play, plan): plan.name for plan in waiting}
+    running = {pool.submit(play, plan): plan.label for plan in waiting}
     try:
         while running:
             done, _ = wait(running, timeout=1, return_when=FIRST_COMPLETED)
@@ -160,7 +162,7 @@ def run_one(
 
     Whatever goes wrong is told as the reason of this notebook, and the others go on.
     """
-    progress.start(plan.name)
+    progress.start(plan.label)
     try:
         record = _run_apart(place, plan, processes, timeout, progress)
     except Exception as error:
@@ -169,18 +171,18 @@ def run_one(
         return False
     completed = record["status"] == "completed"
     outcome = f"complete. {record['answer']}" if completed else f"FAILED: {record['reason']}"
-    progress.end(plan.name, outcome, completed)
+    progress.end(plan.label, outcome, completed)
     return completed
 
 
 def _run_apart(place: Place, plan: Plan, processes: Processes, timeout, progress) -> dict:
     """Run one notebook in a folder of its own, then put this in place; returns the run's record."""
     run_id = uuid4().hex
-    folder = place.running / run_id / plan.name
+    folder = place.running / run_id / plan.path
     folder.mkdir(parents=True)
     started, began = datetime.now(UTC), time.monotonic()
     exit_code, reason = execute(
-        plan, folder, run_id, processes, timeout, lambda line: progress.said(plan.name, line)
+        plan, folder, run_id, processes, timeout, lambda line: progress.said(plan.label, line)
     )
     if processes.stopped:
         return {"status": "interrupted"}
@@ -200,6 +202,7 @@ def _run_apart(place: Place, plan: Plan, processes: Processes, timeout, progress
         "run_id": run_id,
         "inputs": plan.inputs,
         "parameters": plan.values,
+        "passed": plan.passed,
         "seed": plan.values.get("seed"),
         "started": started.isoformat(timespec="seconds"),
         "seconds": round(time.monotonic() - began, 3),
@@ -209,7 +212,8 @@ def _run_apart(place: Place, plan: Plan, processes: Processes, timeout, progress
         "files": sorted(path.name for path in folder.iterdir() if path.is_file()),
     }
     write_json(folder / RUN_RECORD, record)
-    publish(folder, place.folder / plan.name)
+    publish(folder, place.folder / plan.path)
+    shutil.rmtree(place.running / run_id, ignore_errors=True)
     return record
 
 
@@ -221,19 +225,20 @@ def one_line(error: Exception) -> str:
 def publish(folder: Path, target: Path) -> None:
     """Put a finished run's folder in place of the earlier one."""
     earlier = folder.with_name(f"{folder.name}{EARLIER}")
+    target.parent.mkdir(parents=True, exist_ok=True)
     if target.exists():
         target.rename(earlier)
     folder.rename(target)
-    shutil.rmtree(folder.parent, ignore_errors=True)
+    shutil.rmtree(earlier, ignore_errors=True)
 
 
 def print_list(place: Place, plans: list[Plan]) -> None:
     """Print what would run: notebooks, state, reason to run, and parameters with what each may be."""
     for plan in plans:
-        reason, record = reason_to_run(place, plan), run_record(place, plan.name)
+        reason, record = reason_to_run(place, plan), run_record(place, plan.path)
         took = clock(record["seconds"]) if record else ""
         state = f"would run: {reason}" if reason else f"complete, took {took}"
-        click.echo(f"{plan.name}  (scale {place.scale}; {state})")
+        click.echo(f"{plan.label}  (scale {place.scale}; {state})")
         for name, parameter in plan.notebook.parameters.items():
             click.echo(f"  {name} = {plan.values[name]!r}")
             click.echo(f"      {parameter.kind.text}: {parameter.meaning}")

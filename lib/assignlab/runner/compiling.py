@@ -7,8 +7,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from uuid import uuid4
 
 from assignlab.local.project import RUN_ID_VARIABLE
+from assignlab.parameters.declared import strategy_names
 from assignlab.runner.papermill import Processes
-from assignlab.runner.parameters import strategy_names
 from assignlab.runner.plan import Plan
 
 
@@ -45,12 +45,12 @@ class Compiler:
             last = bool(missing) and done == set(strategy_names())
             names = [] if last else sorted(missing)
             if last or names:
-                self._compiled[plan.name] = self._pool.submit(self._compile, names)
+                self._compiled[plan.label] = self._pool.submit(self._compile, names)
 
     def wait_for(self, plan: Plan) -> None:
         """Return when the code that a notebook needs is there; one that needs none does not wait."""
-        if plan.name in self._compiled and strategies_of(plan):
-            self._compiled[plan.name].result()
+        if plan.label in self._compiled and strategies_of(plan):
+            self._compiled[plan.label].result()
 
     def _compile(self, names: list[str]) -> None:
         command = [sys.executable, "-P", "-m", "assignlab", "warm", *names]

@@ -90,6 +90,7 @@ def write_page(folder: Path, plan: Plan, scale: str, left: dict) -> None:
         style=sheet(),
         number=number,
         title=title,
+        index=f"{'../' * len(plan.path.parts)}index.html",
         answer=left.get("answer"),
         do=left.get("do"),
         picture=picture,

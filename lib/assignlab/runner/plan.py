@@ -1,21 +1,31 @@
-"""Which notebooks run, with which parameters: all of it checked before anything starts."""
+"""Which notebooks run, with which parameters: all of it checked before anything starts.
 
+The study's runs have the values of the notebook and of ``params/<scale>``. What is passed besides makes
+a *point*, a run in a folder of its own that is called by the values passed, so that neither the study's
+results nor another point's are replaced.
+"""
+
+import hashlib
+import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
-from pathlib import Path
+from itertools import product
+from pathlib import Path, PurePath
 
 import yaml
 
 from assignlab.errors import UnknownName
 from assignlab.local.library import digest, library
 from assignlab.local.project import versions
-from assignlab.runner import parameters
-from assignlab.runner.parameters import Mistake, Parameter, known
+from assignlab.parameters import declared as parameters
+from assignlab.parameters.declared import Mistake, Parameter, known
+from assignlab.parameters.strict_yaml import Misread, StrictLoader, shown
 from assignlab.runner.shapes import read_shaped, shaped
-from assignlab.runner.strict_yaml import Misread, StrictLoader
 
+POINTS = "points"
 NOTEBOOK_SHAPE = {
     "cells": [{"cell_type": str, "source": str | list, "metadata": dict}],
     "metadata": dict,
@@ -45,6 +55,11 @@ class Place:
         return self.outputs / self.scale
 
     @property
+    def points(self) -> Path:
+        """Where runs with values of their own lie, one folder per point, in it one per notebook."""
+        return self.folder / POINTS
+
+    @property
     def running(self) -> Path:
         """Where runs work, each in a folder that is called by its id."""
         return self.folder / ".running"
@@ -71,51 +86,154 @@ class Notebook:
 
 @dataclass(frozen=True)
 class Plan:
-    """One run: a notebook with checked values. ``inputs``: what else the results depend on."""
+    """One run: a notebook with checked values. ``inputs``: what else the results depend on.
+
+    ``passed``: those of the values that were passed; none for a run of the study.
+    """
 
     notebook: Notebook
     values: dict
     inputs: dict
+    passed: dict
 
     @property
     def name(self) -> str:
         return self.notebook.name
 
+    @property
+    def label(self) -> str:
+        """What messages call the run."""
+        return " ".join(filter(None, [self.name, point_name(self.passed)]))
 
-def plan(place: Place, wanted=(), passed=()) -> list[Plan]:
-    """The runs asked for, in the collection's order.
+    @property
+    def path(self) -> PurePath:
+        """Where its results lie, below the folder of the scale."""
+        if not self.passed:
+            return PurePath(self.name)
+        return PurePath(POINTS, point_name(self.passed), self.name)
+
+
+def point_name(passed: dict) -> str:
+    """A folder's name for the values passed; two different points never have the same.
+
+    >>> point_name({"members": [4, 8], "skew": 0.5}), point_name({})
+    ('members=4+8,skew=0.5', '')
+    >>> point_name({"label": "a/b"})
+    'label=a-b~2b9e'
+    """
+    items = {name: value if isinstance(value, list) else [value] for name, value in passed.items()}
+    text = ",".join(f"{name}={'+'.join(map(str, values))}" for name, values in items.items())
+    short = re.sub(r"[^\w.@=,+-]+", "-", text)[:120]
+    told = [str(value) for values in items.values() for value in values]
+    if short == text and not any(re.search("[,=+]", item) for item in told):
+        return text
+    return f"{short}~{hashlib.sha256(json.dumps(passed).encode()).hexdigest()[:4]}"
+
+
+def plan(place: Place, wanted=(), passed=(), axes: Mapping[str, list] | None = None) -> list[Plan]:
+    """The runs asked for, in the collection's order, those of a notebook as its axes turn.
 
     wanted: notebooks by name, number or file; none means all. passed: (parameter, text) pairs from
-    the command line, for those notebooks. Raises `Refused` with every mistake found.
+    the command line, for those notebooks. axes: parameter -> values, each a text or list of texts as
+    from the command line, or a plain value; every combination is a run. Raises `Refused` with every
+    mistake found.
     """
+    axes = axes or {}
     mistakes = []
-    paths = _selected(place, wanted)
     notebooks = []
-    for path in paths:
+    for path in _selected(place, wanted):
         try:
             notebooks.append(read_notebook(path))
         except Mistake as mistake:
             mistakes.append(f"{path.stem}: {mistake}")
-    mistakes = mistakes or _wrong_names(notebooks, [name for name, _ in passed])
+    names = [*(name for name, _ in passed), *axes]
+    mistakes = mistakes or _wrong_names(notebooks, names, bool(wanted))
     plans = []
     for notebook in notebooks:
-        values, wrong = _values(place, notebook, passed)
+        own = [name for name in names if name in notebook.parameters]
+        if names and not own:
+            continue
+        values, wrong = _values(place, notebook)
+        points, more = _points(notebook, passed, axes)
+        wrong += more
         mistakes += [f"{notebook.name}: {line}" for line in wrong]
         if not wrong:
-            plans.append(Plan(notebook, values, _inputs(place, notebook)))
+            inputs = _inputs(place, notebook)
+            plans += [Plan(notebook, values | point, inputs, point) for point in points]
     if mistakes:
         raise Refused(mistakes)
     return plans
 
 
-def _wrong_names(notebooks: list[Notebook], passed: list[str]) -> list[str]:
-    """What is wrong with the names of the parameters that were passed."""
+def _points(notebook: Notebook, passed, axes: Mapping[str, list]) -> tuple[list[dict], list[str]]:
+    """(every combination of the values passed, mistakes); one of no values where none are."""
+    mistakes: list[str] = []
+    turning: dict[str, list] = {}
+    given = [(name, [text], "-p") for name, text in passed]
+    for name, values, option in [*given, *((name, axes[name], "--grid") for name in axes)]:
+        if name not in notebook.parameters:
+            continue
+        kind, checked = notebook.parameters[name].kind, []
+        for value in values:
+            try:
+                read = parameters.from_text if isinstance(value, str) else parameters.from_words
+                checked.append(read(kind, value))
+            except Mistake as mistake:
+                mistakes.append(f"{option} {name}: {mistake}")
+        turning[name] = [value for i, value in enumerate(checked) if value not in checked[:i]]
+    points = [dict(zip(turning, point, strict=True)) for point in product(*turning.values())]
+    return points, mistakes
+
+
+def read_axes(options, file: Path | None) -> dict[str, list]:
+    """The axes of a grid: of options ``name=value,value`` and of a YAML file ``name: [values]``.
+
+    Raises `Refused` where one of them is not understood.
+    """
+    axes: dict[str, list] = {}
+    mistakes = []
+    for option in options:
+        name, equals, text = option.partition("=")
+        values = parameters.words(f"[{text}]")
+        if not equals or not isinstance(values, list) or not values:
+            mistakes.append(f"--grid {shown(option)}: write NAME=VALUE,VALUE, lists as [4],[8]")
+        elif name in axes:
+            mistakes.append(f"--grid {name} is given twice")
+        else:
+            axes[name] = values
+    try:
+        document = read_parameters(file) if file else {}
+    except Mistake as mistake:
+        raise Refused([f"{file} {mistake}"]) from None
+    for name, values in document.items():
+        if not isinstance(values, list) or not values:
+            mistakes.append(f"{file}: {name}: {shown(values)} is not a list of values")
+        elif name in axes:
+            mistakes.append(f"{file}: {name} is a --grid option, too")
+        else:
+            axes[name] = values
+    if mistakes:
+        raise Refused(mistakes)
+    return axes
+
+
+def _wrong_names(notebooks: list[Notebook], passed: list[str], chosen: bool) -> list[str]:
+    """What is wrong with the names of the parameters that were passed.
+
+    Notebooks that were named (chosen) must all have them; of all notebooks one is enough.
+    """
     anywhere = sorted({name for notebook in notebooks for name in notebook.parameters})
     unknown = [
         str(UnknownName("parameter", name, anywhere)) for name in passed if name not in anywhere
     ]
+    lacking = [
+        f"{notebook.name} has no parameter {name!r}: run it by itself"
+        for name in dict.fromkeys(passed)
+        for notebook in notebooks
+        if chosen and name in anywhere and name not in notebook.parameters
+    ]
     twice = [name for name in anywhere if passed.count(name) > 1]
-    return unknown + [f"-p {name} is given twice" for name in twice]
+    return unknown + lacking + [f"-p {name} is given twice" for name in twice]
 
 
 def _selected(place: Place, wanted) -> list[Path]:
@@ -172,8 +290,8 @@ def _is_tagged(cell: dict, tag: str) -> bool:
     return shaped(cell["metadata"], {"tags": [str]}) and tag in cell["metadata"]["tags"]
 
 
-def _values(place: Place, notebook: Notebook, passed) -> tuple[dict, list[str]]:
-    """(parameter -> value: the notebook's own, the scale's file, the command line; mistakes)."""
+def _values(place: Place, notebook: Notebook) -> tuple[dict, list[str]]:
+    """(parameter -> value: the notebook's own, then the scale's file; mistakes)."""
     values = {name: parameter.default for name, parameter in notebook.parameters.items()}
     path = place.parameter_file(notebook.name)
     file = f"params/{place.scale}/{path.name}"
@@ -188,12 +306,6 @@ def _values(place: Place, notebook: Notebook, passed) -> tuple[dict, list[str]]:
             values[name] = parameters.check(notebook.parameters[name].kind, value)
         except Mistake as mistake:
             mistakes.append(f"{file}: {name}: {mistake}")
-    for name, text in passed:
-        if name in notebook.parameters:
-            try:
-                values[name] = parameters.from_text(notebook.parameters[name].kind, text)
-            except Mistake as mistake:
-                mistakes.append(f"-p {name}: {mistake}")
     return values, mistakes
 
 

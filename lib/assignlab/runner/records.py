@@ -2,11 +2,11 @@
 
 import hashlib
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePath
 
+from assignlab.parameters.strict_yaml import shown
 from assignlab.runner.plan import Place, Plan
 from assignlab.runner.shapes import read_shaped
-from assignlab.runner.strict_yaml import shown
 
 RUN_RECORD = "run.json"
 
@@ -22,6 +22,7 @@ RUN_SHAPE = {
     "picture": str | None,
     "inputs": {"notebook": str, "constraints": str, "library": dict, "packages": dict},
     "parameters": dict,
+    "passed": dict,
     "seed": object,
     "seconds": int | float,
     "versions": dict,
@@ -31,15 +32,22 @@ RUN_SHAPE = {
 }
 
 
-def run_record(place: Place, notebook: str) -> dict | None:
-    """The record of a notebook's last run at this scale, or None."""
-    return read_shaped(place.folder / notebook / RUN_RECORD, RUN_SHAPE)
+def run_record(place: Place, path: PurePath) -> dict | None:
+    """The record of the last run that left its results in this folder of the scale, or None."""
+    return read_shaped(place.folder / path / RUN_RECORD, RUN_SHAPE)
 
 
 def run_records(place: Place) -> dict[str, dict]:
-    """Notebook -> record of its last run, for those of the collection that ever ran."""
-    records = {name: run_record(place, name) for name in place.notebooks()}
+    """Notebook -> record of its last run of the study, for those of the collection that ever ran."""
+    records = {name: run_record(place, PurePath(name)) for name in place.notebooks()}
     return {name: record for name, record in records.items() if record}
+
+
+def point_records(place: Place, notebook: str) -> dict[PurePath, dict]:
+    """Folder below that of the scale -> record, of a notebook's runs with values of their own."""
+    paths = [path.relative_to(place.folder) for path in sorted(place.points.glob(f"*/{notebook}"))]
+    records = {path: run_record(place, path) for path in paths}
+    return {path: record for path, record in records.items() if record}
 
 
 def reason_to_run(place: Place, plan: Plan) -> str | None:
@@ -48,13 +56,13 @@ def reason_to_run(place: Place, plan: Plan) -> str | None:
     That is: it completed, with these values, notebook, library and packages, and its files are as
     it left them.
     """
-    record = run_record(place, plan.name)
+    record = run_record(place, plan.path)
     if record is None:
         return "not run yet"
     if record["status"] != "completed":
         return f"failed: {record['reason']}"
     reasons = list(_changes(record, plan))
-    folder = place.folder / plan.name
+    folder = place.folder / plan.path
     for result in record["results"]:
         names = [file["file"] for file in result["files"]]
         if describe(folder, {**result, "files": names}) != result:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from assignlab.local.files import whole, write_json
 from assignlab.local.project import versions
+from assignlab.parameters.declared import Mistake
 from assignlab.runner.page import (
     PAGE_SUFFIX,
     environment,
@@ -15,10 +16,9 @@ from assignlab.runner.page import (
     style,
     values_line,
 )
-from assignlab.runner.parameters import Mistake
 from assignlab.runner.plan import Place, read_notebook
 from assignlab.runner.progress import clock
-from assignlab.runner.records import run_records
+from assignlab.runner.records import point_records, run_records
 from assignlab.words import TERMS, linked
 
 MANIFEST = "manifest.json"
@@ -41,6 +41,11 @@ def write_report(place: Place) -> Path:
                 records.get(name, {"notebook": name, "status": "not run"})
                 for name in place.notebooks()
             ],
+            "points": {
+                str(path): record
+                for name in place.notebooks()
+                for path, record in point_records(place, name).items()
+            },
         },
     )
     _link_neighbours(place, records)
@@ -69,6 +74,11 @@ def _write_index(place: Place, records: dict[str, dict], path: Path, prefix: str
         cards=[
             card(place.folder, name, title_of(path), records.get(name), f"{prefix}{name}/")
             for name, path in place.notebooks().items()
+        ],
+        grids=[
+            grid
+            for name, path in place.notebooks().items()
+            if (grid := grid_of(name, title_of(path), point_records(place, name), prefix))
         ],
         others=[
             (scale, f"{up}{scale}/index.html")
@@ -145,6 +155,38 @@ def card(folder: Path, name: str, title: str, record: dict | None, prefix: str) 
             if result["kind"] == kind
         ],
     }
+
+
+def grid_of(name: str, title: str, records: dict, prefix: str) -> dict | None:
+    """What the index shows of a notebook's runs with values of their own; None where it has none.
+
+    Where all of them have the same two parameters, one turns along the rows and one along the columns;
+    else every run is a row.
+    """
+    if not records:
+        return None
+    cells = {}
+    for path, record in records.items():
+        link = f"{prefix}{path.as_posix()}/{name}{PAGE_SUFFIX}"
+        told = record["short"] if record["status"] == "completed" else record["status"]
+        cells[tuple(values_line(record["passed"]))] = (link, told)
+    number, title = numbered(name, title)
+    names = {tuple(each for each, _ in values) for values in cells}
+    if len(names) == 1 and len(next(iter(names))) == 2:
+        ((down, across),) = names
+        rows, columns = ([*dict.fromkeys(values[i][1] for values in cells)] for i in (0, 1))
+        head = [f"{down} \\ {across}", *columns]
+        body = [
+            [row, *(cells.get(((down, row), (across, column))) for column in columns)]
+            for row in rows
+        ]
+    else:
+        head = ["values", ""]
+        body = [
+            [", ".join(f"{each} {value}" for each, value in values), told]
+            for values, told in cells.items()
+        ]
+    return {"number": number, "title": title, "head": head, "body": body}
 
 
 def _picture(folder: Path, record: dict) -> dict | None:

@@ -21,6 +21,7 @@ import io
 import math
 import re
 import tokenize
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -29,8 +30,8 @@ from typing import NamedTuple
 import yaml
 
 from assignlab.errors import UnknownName
+from assignlab.parameters.strict_yaml import DIGITS, shown
 from assignlab.releases import Facts, resolve
-from assignlab.runner.strict_yaml import DIGITS, shown
 
 NUMBER = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
 GRAMMAR = re.compile(
@@ -187,15 +188,27 @@ def from_text(kind: Kind, text: str):
     """
     if not kind.listed:
         return check(kind, _typed(kind, text))
-    try:
-        document = yaml.load(text, yaml.BaseLoader)
-    except (yaml.YAMLError, RecursionError):
-        document = None
+    document = words(text)
     if isinstance(document, list):
-        return check(kind, [_typed(kind, item) for item in document])
+        return from_words(kind, document)
     if kind.optional and text in ("None", "null"):
         return None
     raise _not_allowed(kind, f"{shown(text)} is not a YAML list such as [2, 4]")
+
+
+def from_words(kind: Kind, value):
+    """As `from_text`, of a text that was taken apart already: a list has texts or plain values."""
+    if isinstance(value, list):
+        return check(kind, [_typed(kind, item) for item in value])
+    return check(kind, _typed(kind, value))
+
+
+def words(text: str):
+    """What a YAML text holds, every scalar in it a text; None where it is not YAML."""
+    try:
+        return yaml.load(text, yaml.BaseLoader)
+    except (yaml.YAMLError, RecursionError):
+        return None
 
 
 def _typed(kind: Kind, text):
@@ -261,6 +274,17 @@ def declared(source: str) -> dict[str, Parameter]:
 
     Raises `Mistake` where a line is not a commented literal.
     """
+    found = _read(source)
+    for name, parameter in found.items():
+        try:
+            check(parameter.kind, parameter.default)
+        except Mistake as mistake:
+            raise Mistake(f"{name}, as declared in the notebook: {mistake}") from None
+    return found
+
+
+def _read(source: str) -> dict[str, Parameter]:
+    """The parameters of a parameters cell, whatever their values are."""
     try:
         statements = ast.parse(source).body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -274,11 +298,53 @@ def declared(source: str) -> dict[str, Parameter]:
             raise Mistake(f"{name} needs a comment such as '# int 1..10: what it means'")
         try:
             kind = read_kind(allowed.strip())
-            check(kind, default)
         except Mistake as mistake:
             raise Mistake(f"{name}, as declared in the notebook: {mistake}") from None
         found[name] = Parameter(name, kind, default, meaning.strip())
     return found
+
+
+INJECTED = "# Parameters\n"
+"""What the cell begins with that Papermill puts below the parameters cell."""
+
+
+def of_session(variables: Mapping) -> dict | None:
+    """The parameters of a notebook that runs, checked; None where it ran no parameters cell.
+
+    variables: its ``globals()``; IPython keeps there, as ``In``, the source of every cell that ran.
+    Raises `Mistake` with a line for each value that is not allowed and each name that Papermill put
+    in and no line declares.
+
+    >>> cells = ["n = [2]  # list of int 1..9: members", INJECTED + "n = 4\\nm = 1"]
+    >>> of_session({"In": cells, "n": 4, "m": 1})
+    Traceback (most recent call last):
+    assignlab.parameters.declared.Mistake: n: 4 is not a list with at least one value; allowed: \
+list of int 1..9
+    unknown parameter 'm'; allowed: n
+    """
+    sources = [str(source) for source in variables.get("In", ())]
+    for place in reversed(range(len(sources))):
+        try:
+            found = _read(sources[place])
+        except Mistake:
+            continue
+        if found:
+            break
+    else:
+        return None
+    values, mistakes = {}, []
+    for name, parameter in found.items():
+        try:
+            values[name] = check(parameter.kind, variables.get(name, parameter.default))
+        except Mistake as mistake:
+            mistakes.append(f"{name}: {mistake}")
+    for source in sources[place + 1 :]:
+        if source.startswith(INJECTED):
+            names = re.findall(r"^(\w+) = ", source, re.MULTILINE)
+            mistakes += [str(UnknownName("parameter", n, found)) for n in names if n not in found]
+    if mistakes:
+        raise Mistake("\n".join(mistakes))
+    return values
 
 
 class _Comment(NamedTuple):

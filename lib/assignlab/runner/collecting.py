@@ -1,0 +1,60 @@
+"""One table of what many runs left, with their parameters as columns."""
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from assignlab.runner.records import RUN_RECORD, RUN_SHAPE
+from assignlab.runner.shapes import read_shaped
+
+
+def collect(notebook: str, table: str, folders: Iterable[Path]):
+    """A table of all complete runs of a notebook below the folders, as a pandas frame.
+
+    notebook: its name or number. In front of the table's columns stand ``scale`` and, as
+    ``param_<name>``, the runs' parameters; lists as JSON. Raises ValueError where no run has it.
+    """
+    import json
+
+    import pandas as pd
+
+    frames, tables = [], set()
+    for path, record in _runs(notebook, folders):
+        tables |= {result["name"] for result in record["results"] if result["kind"] == "table"}
+        file = path.parent / f"{table}.parquet"
+        if not file.is_file():
+            continue
+        frame = pd.read_parquet(file)
+        values = {
+            f"param_{name}": json.dumps(value) if isinstance(value, list) else value
+            for name, value in record["parameters"].items()
+        }
+        front = pd.DataFrame({"scale": record["scale"], **values}, index=frame.index)
+        frames.append(pd.concat([front, frame], axis="columns"))
+    if not frames:
+        known = f"its tables: {', '.join(sorted(tables))}" if tables else "no complete run is there"
+        raise ValueError(f"no table {table!r} of notebook {notebook!r}: {known}")
+    return pd.concat(frames, ignore_index=True)
+
+
+def _runs(notebook: str, folders: Iterable[Path]):
+    """(record's file, record) of every complete run of the notebook, each once."""
+    paths = {path.resolve() for folder in folders for path in folder.rglob(RUN_RECORD)}
+    for path in sorted(paths):
+        record = read_shaped(path, {**RUN_SHAPE, "notebook": str, "scale": str})
+        if ".running" not in path.parts and record and record["status"] == "completed":
+            name = record["notebook"]
+            if name == notebook or name.startswith(f"{notebook}_"):
+                yield path, record
+
+
+def write(frame, target: Path | None) -> None:
+    """Write a frame to a .csv or .parquet file, or as CSV to standard output."""
+    if target is None:
+        frame.to_csv(sys.stdout, index=False)
+    elif target.suffix == ".parquet":
+        frame.to_parquet(target, index=False)
+    elif target.suffix == ".csv":
+        frame.to_csv(target, index=False)
+    else:
+        raise ValueError(f"{target}: write to a .csv or .parquet file")
