@@ -1,5 +1,6 @@
 """Sweeps that are interrupted: nothing half is taken for a table, what is done is kept, all is cleared."""
 
+import errno
 import multiprocessing
 import os
 import signal
@@ -77,6 +78,17 @@ def test_two_sweeps_of_one_question_do_not_share_a_folder(tmp_path):
         write_slices(one, [0])
         clear_leftovers(tmp_path)
         assert one.done() == {0: 0} and other.slices.exists()
+
+
+def test_a_file_system_without_locks_serves_too(tmp_path, monkeypatch):
+    def flock(*_):
+        raise OSError(errno.ENOTSUP, "no locks")
+
+    monkeypatch.setattr("fcntl.flock", flock)
+    with Workplace(tmp_path, "question") as one, Workplace(tmp_path, "question") as other:
+        assert one.path != other.path and one.slices.exists()
+        one.take_place(tmp_path / "table.parquet")
+    assert (tmp_path / "table.parquet").exists() and not other.path.exists()
 
 
 def be_killed(tables: Path, ready) -> None:

@@ -91,6 +91,44 @@ def test_a_connect_server_that_is_killed_in_mid_sweep(tmp_path):
     assert not list(tmp_path.glob("*.parquet"))
 
 
+@needs_java
+@pytest.mark.slow
+def test_a_java_machine_that_is_killed_in_mid_sweep(tmp_path):
+    """The next sweep of the process has a new one."""
+    script = f"""
+import os, signal, threading
+from assignlab import sweep
+from assignlab.sweep.driver import Progress
+from assignlab.sweep.spark import SparkEnded, session
+
+def kill():
+    os.kill(session().sparkContext._gateway.proc.pid, signal.SIGKILL)
+
+class Killing(Progress):
+    def __enter__(self):
+        threading.Timer(2.0, kill).start()
+        return super().__enter__()
+
+sweep.driver.Progress = Killing
+try:
+    exec({SWEEP!r})
+except SparkEnded as error:
+    print(str(error).splitlines()[0])
+sweep.driver.Progress = Progress
+table = sweep.run(sweep.grid(seed=range(3)), ["range@2.0"])
+print(len(table.frame()))
+"""
+    answer = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | {"ASSIGNLAB_RUN_FOLDER": str(tmp_path), "SPARK_MASTER": "local[1]"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    first, second = answer.stdout.splitlines()
+    assert first.startswith("Spark's Java machine has ended") and second == "9"
+
+
 def test_what_the_user_says_to_spark_wins(monkeypatch, tmp_path):
     lines = ["# ours", "spark.driver.memory  5g", "spark.local.dir=/fast, disk", "spark.x:y", ""]
     (tmp_path / "spark-defaults.conf").write_text("\n".join(lines))

@@ -118,7 +118,8 @@ class Workplace:
             if (lock := locked(path)) is not None:
                 return path, lock
             time.sleep(PAUSE)  # a sweep that starts looks at all folders for a moment
-        raise OSError(f"cannot lock {path}")
+        # A file system without locks: a fresh folder is this sweep's own all the same.
+        return path, os.open(path / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
 
 
 def code() -> str:
@@ -135,15 +136,14 @@ def failures(file: Path) -> int:
 
 
 def locked(folder: Path) -> int | None:
-    """A descriptor that holds the folder's lock, or None: another has it, or is removing it."""
+    """A descriptor that holds the folder's lock, or None: another has it or is removing the folder,
+    it is another user's, or its file system has no locks."""
     lock = None
-    try:
+    with suppress(OSError):
         lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if os.path.samestat(os.fstat(lock), os.stat(folder / ".lock")):
             return lock
-    except (FileNotFoundError, BlockingIOError):
-        pass
     if lock is not None:
         os.close(lock)
     return None
