@@ -1,5 +1,7 @@
 """Which strategies and releases would have given exactly this assignment: by playing them."""
 
+from collections import Counter
+
 import numpy as np
 
 from assignlab import assignors
@@ -9,6 +11,7 @@ from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError
 from assignlab.group.assignment import Assignment
 from assignlab.group.model import Claims, Group
+from assignlab.releases import version
 from assignlab.replay.rebalance import settled
 
 KAFKA_CLIENTS = (
@@ -38,31 +41,45 @@ def candidates(subject: Subject) -> list[Strategy]:
 
 
 def alike(subject: Subject) -> tuple[str, Table]:
-    """(a sentence, the strategies that give exactly these owners)."""
+    """(a sentence, the strategies that give exactly these owners).
+
+    Releases of one strategy that do so alike share a row.
+    """
     asked = candidates(subject)
     fresh = subject.group.with_claims(Claims.none(subject.members))
-    rows = []
+    found: dict[tuple[str, str, bool, bool | None], list[Strategy]] = {}
     for strategy in asked:
         from_nothing = _gives(strategy, fresh, subject.held)
         keeping = _gives(strategy, subject.group, subject.held) if strategy.sticky else None
         if from_nothing or keeping:
-            span = strategy.first
-            if strategy.last != strategy.first:
-                span += f" to {strategy.last}"
-            rows.append((strategy.name, strategy.system, span, bool(from_nothing), keeping))
-    names = ", ".join(row[0] for row in rows[:4]) + (f" and {len(rows) - 4} more" * (len(rows) > 4))
+            key = (strategy.base, strategy.system, from_nothing, keeping)
+            found.setdefault(key, []).append(strategy)
+    every = Counter(strategy.base for strategy in asked)
+    rows = [
+        (base, system, _releases(alike, every[base]), from_nothing, keeping)
+        for (base, system, from_nothing, keeping), alike in found.items()
+    ]
+    names = [f"{row[0]} ({row[2]})" for row in rows]
+    more = f" and {len(names) - 4} more" if len(names) > 4 else ""
     said = (
-        f"Of {len(asked)} strategies and releases played, {names} would have given exactly this."
+        f"Of {len(asked)} strategies and releases played, these would have given exactly this:"
+        f" {', '.join(names[:4])}{more}."
         if rows
-        else f"None of {len(asked)} strategies and releases played gives exactly this assignment: "
-        "members came and went since, or subscriptions are not as inferred."
+        else f"None of {len(asked)} strategies and releases played gives exactly this assignment:"
+        " members came and went since, or subscriptions are not as inferred."
     )
-    return said, Table(
-        "alike",
-        "Who would have given exactly this",
-        ("strategy", "system", "releases", "from nothing", "keeping what is held"),
-        rows,
-    )
+    columns = ("strategy", "system", "releases", "from nothing", "keeping what is held")
+    return said, Table("alike", "Who would have given exactly this", columns, rows)
+
+
+def _releases(alike: list[Strategy], of: int) -> str:
+    """Their releases; from the first to the last where it is all that the lab has of the strategy."""
+    alike = sorted(alike, key=lambda strategy: version(strategy.first))
+    if len(alike) == of:
+        ends = [(alike[0].first, alike[-1].last)]
+    else:
+        ends = [(strategy.first, strategy.last) for strategy in alike]
+    return ", ".join(first if first == last else f"{first} to {last}" for first, last in ends)
 
 
 def _gives(strategy: Strategy, group: Group, held: Assignment) -> bool:

@@ -22,8 +22,8 @@ def law(subject: Subject) -> str:
         )
     if total < subject.members:
         return (
-            f"There are {total} partitions for {subject.members} members:"
-            f" {subject.members - total} of them have nothing under any strategy, {idle} have nothing now."
+            f"There are {total} partitions for {subject.members} members: as many as"
+            f" {subject.members - total} have to go without under any strategy; {idle} do now."
         )
     kind = None if subject.strategy is None else subject.strategy.kind
     if kind in PER_TOPIC:

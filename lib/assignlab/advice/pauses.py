@@ -4,7 +4,7 @@ Phases of heartbeats decide much of it, so every figure is a range: over start m
 heartbeats in step and drifting by up to 100 ms a beat.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -120,36 +120,45 @@ class Life:
         return {name: spread(values) for name, values in found.items()}
 
 
-def usual_events(subject: Subject, strategy: Strategy, config: Config) -> dict[str, Range]:
-    """What a member more, one less, a crash, a topic more and more partitions cost."""
+def usual_events(
+    subject: Subject, strategy: Strategy, config: Config, wanted: Collection[str]
+) -> dict[str, Range]:
+    """What these cost of: member more, member less, crash, topic more, partitions added."""
     if not subject.partitions:
         return {}
     life = Life(members_of(subject), topics_of(subject))
     session = max(config.session_timeout_ms, config.group_consumer_session_timeout_ms)
     last = f"m{subject.members - 1}"
-    life.add("member more", [join(life.now, newcomer(subject, "new"))], 60_000)
-    gone = session + 60_000 if subject.static else 60_000
-    life.add("member less", [leave(life.now, "new")], gone)
-    life.add("crash", [crash(life.now, last)], session + 60_000)
-    life.add("back", [Action(life.now, "return", last)], 60_000)
+    if not {"member more", "member less"}.isdisjoint(wanted):
+        life.add("member more", [join(life.now, newcomer(subject, "new"))], 60_000)
+    if "member less" in wanted:
+        gone = session + 60_000 if subject.static else 60_000
+        life.add("member less", [leave(life.now, "new")], gone)
+    if "crash" in wanted:
+        life.add("crash", [crash(life.now, last)], session + 60_000)
+        life.add("back", [Action(life.now, "return", last)], 60_000)
     largest = max(life.topics, key=lambda topic: topic.partitions)
-    grown = [add_partitions(life.now, largest.name, 2 * largest.partitions)]
-    life.add("partitions added", grown, config.metadata_max_age_ms + 60_000)
-    name = unused(subject, "new-topic")
-    more: list[Action] = [create_topic(life.now, Topic(name, largest.partitions))]
-    for member in life.members:
-        more.append(subscribe(life.now, member.name, [*(member.topics or ()), name]))
-    life.add("topic more", more, 60_000)
+    if "partitions added" in wanted:
+        grown = [add_partitions(life.now, largest.name, 2 * largest.partitions)]
+        life.add("partitions added", grown, config.metadata_max_age_ms + 60_000)
+    if "topic more" in wanted:
+        name = unused(subject, "new-topic")
+        more: list[Action] = [create_topic(life.now, Topic(name, largest.partitions))]
+        for member in life.members:
+            more.append(subscribe(life.now, member.name, [*(member.topics or ()), name]))
+        life.add("topic more", more, 60_000)
     return life.play([strategy.name], config)
 
 
-def rollouts(subject: Subject, strategy: Strategy, config: Config) -> dict[str, Range]:
-    """What rollouts cost, one member every 20 s, each away for 5 s, or replaced before it goes."""
+def rollouts(
+    subject: Subject, strategy: Strategy, config: Config, wanted: Collection[str]
+) -> dict[str, Range]:
+    """What these cost of: rollout, rollout with surge, one member every 20 s, each away for 5 s, or replaced before it goes."""
     if not subject.partitions:
         return {}
     count = min(subject.members, MOST_RESTARTS)
     found = {}
-    for name in ("rollout", "rollout with surge"):
+    for name in sorted({"rollout", "rollout with surge"} & set(wanted)):
         life = Life(members_of(subject), topics_of(subject))
         actions: list[Action] = []
         for m in range(count):

@@ -19,9 +19,13 @@ LEAST_DRAWS = 10
 
 
 def draws_for(subject: Subject, rebalances: int, members: int = 0) -> int:
-    """How often ids are drawn for an answer that takes so many rebalances."""
+    """How often ids are drawn for an answer that takes so many rebalances.
+
+    Never more often than the document's own field ``draws`` says, if it has one.
+    """
+    most = subject.document.get("draws", DRAWS)
     each = subject.partitions + max(members, subject.members) + REBALANCE
-    return int(np.clip(WORK // (rebalances * each), LEAST_DRAWS, DRAWS))
+    return int(np.clip(WORK // (rebalances * each), min(LEAST_DRAWS, most), most))
 
 
 def joined(

@@ -165,9 +165,9 @@ def _pauses(
     wanted = {what.pause for word, what in EVENTS.items() if not happening or word in happening}
     found: dict[str, Range] = {}
     if wanted - {"", "rollout", "rollout with surge"}:
-        found |= pauses.usual_events(asked, strategy, config)
+        found |= pauses.usual_events(asked, strategy, config, wanted)
     if wanted & {"rollout", "rollout with surge"}:
-        found |= pauses.rollouts(asked, strategy, config)
+        found |= pauses.rollouts(asked, strategy, config, wanted)
     return found
 
 
