@@ -1,0 +1,119 @@
+"""Maps of a number over two axes, and lines that carry their own labels.
+
+What agrees everywhere is drawn once, under all its names.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm, Normalize
+from matplotlib.patches import Rectangle
+
+from assignlab.pictures import charts
+
+HARMLESS = "#007a5e"
+"""The frame of cells where a law says that nothing happens."""
+CLOSEST = 0.075
+"""How near labels at the end of lines may stand, as a share of the axes' height."""
+
+
+def alike(
+    frame: pd.DataFrame, points: Sequence[str], values: Sequence[str]
+) -> dict[str, list[str]]:
+    """Strategies whose values agree at every point: names joined -> names.
+
+    ``frame``: columns ``strategy``, ``points`` and ``values``, one row per strategy and point.
+
+    >>> frame = pd.DataFrame({"strategy": ["a", "b", "c"], "n": [1, 1, 1], "gap": [2.0, 2.0, 0.0]})
+    >>> alike(frame, ["n"], ["gap"])
+    {'a, b': ['a', 'b'], 'c': ['c']}
+    """
+    groups: dict[tuple, list[str]] = {}
+    for name, rows in frame.groupby("strategy", sort=False):
+        rows = rows.sort_values(list(points))[[*points, *values]].round(6)
+        groups.setdefault(tuple(rows.itertuples(index=False, name=None)), []).append(str(name))
+    return {", ".join(names): names for names in groups.values()}
+
+
+def heat(
+    cells: pd.DataFrame, ax: Axes, least: float, most: float, law: pd.DataFrame | None = None
+) -> Axes:
+    """A number for every cell of a frame, written and shaded, the first row at the bottom.
+
+    ``least``, ``most``: the ends of the shading, which is logarithmic where they are far apart.
+    ``law``: bool, of the same shape; cells where it holds are framed.
+    """
+    norm: Normalize = Normalize(least, most)
+    if least >= 0 and most > 20:
+        norm = LogNorm(max(least, 1), most, clip=True)
+    ax.imshow(cells, origin="lower", aspect="auto", cmap="Blues", norm=norm, interpolation="none")
+    for (row, column), value in np.ndenumerate(cells.to_numpy(dtype=float)):
+        dark = norm(value) > 0.6
+        ax.text(column, row, _short(value), ha="center", va="center", fontsize="xx-small",
+                color="white" if dark else "black")  # fmt: skip
+        if law is not None and law.iat[row, column]:
+            ax.add_patch(
+                Rectangle((column - 0.46, row - 0.46), 0.92, 0.92, fill=False, ec=HARMLESS, lw=1.1)
+            )
+    ax.set_xticks(range(len(cells.columns)), list(cells.columns), fontsize="x-small")
+    ax.set_yticks(range(len(cells.index)), list(cells.index), fontsize="x-small")
+    ax.grid(visible=False)
+    return ax
+
+
+def _short(value: float) -> str:
+    """A number in at most four characters.
+
+    >>> [_short(v) for v in (0.0, 1.5, 12.34, 64.0, float("nan"))]
+    ['0', '1.5', '12', '64', '']
+    """
+    if np.isnan(value):
+        return ""
+    return f"{value:.0f}" if value >= 10 or round(value, 1) == round(value) else f"{value:.1f}"
+
+
+def labelled(lines: Mapping[str, tuple[Sequence, Sequence]], ax: Axes) -> Axes:
+    """Lines, label -> (x, y), each with its label behind its end; labels make room for each other."""
+    ends = []
+    for place, (label, (x, y)) in enumerate(lines.items()):
+        x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+        color = charts.COLORS[place % len(charts.COLORS)]
+        ax.plot(
+            x, y, color=color, dashes=charts.DASHES[place % len(charts.DASHES)] or (None, None),
+            marker=charts.MARKERS[place % len(charts.MARKERS)], markersize=4,
+            markevery=max(len(x) // 12, 1),
+        )  # fmt: skip
+        ends.append((float(y[-1]), float(x[-1]), label, color))
+    ends.sort(key=lambda end: end[0])
+    heights = apart([_share(ax, y) for y, *_ in ends], CLOSEST)
+    for (y, x, label, color), height in zip(ends, heights, strict=True):
+        ax.annotate(
+            label, (x, y), (1.03, height), textcoords="axes fraction", color=color, va="center",
+            fontsize="x-small", arrowprops={"arrowstyle": "-", "color": color, "lw": 0.5},
+        )  # fmt: skip
+    return ax
+
+
+def _share(ax: Axes, y: float) -> float:
+    """How high a value stands in the axes, from 0 to 1."""
+    point = ax.transData.transform((ax.get_xlim()[0], y))
+    return float(ax.transAxes.inverted().transform(point)[1])
+
+
+def apart(heights: Sequence[float], least: float) -> list[float]:
+    """Ascending heights moved up until each is at least that far above the one before, then down
+    where they left the axes.
+
+    >>> apart([0.0, 0.0, 0.5], 0.1), apart([0.9, 1.0, 1.0], 0.1)
+    ([0.0, 0.1, 0.5], [0.8, 0.9, 1.0])
+    """
+    placed: list[float] = []
+    for height in heights:
+        placed.append(max(height, placed[-1] + least) if placed else height)
+    top = 1.0
+    for i in range(len(placed) - 1, -1, -1):
+        placed[i] = min(placed[i], top)
+        top = placed[i] - least
+    return [round(height, 6) for height in placed]
