@@ -38,16 +38,21 @@ def alike(
 
 
 def heat(
-    cells: pd.DataFrame, ax: Axes, least: float, most: float, law: pd.DataFrame | None = None
+    cells: pd.DataFrame,
+    ax: Axes,
+    least: float,
+    most: float,
+    law: pd.DataFrame | None = None,
+    log: bool = False,
 ) -> Axes:
     """A number for every cell of a frame, written and shaded, the first row at the bottom.
 
-    ``least``, ``most``: the ends of the shading, which is logarithmic where they are far apart.
+    ``least``, ``most``: the ends of the shading, which is logarithmic from 1 on with ``log``.
     ``law``: bool, of the same shape; cells where it holds are framed.
     """
-    norm: Normalize = Normalize(least, most)
-    if least >= 0 and most > 20:
-        norm = LogNorm(max(least, 1), most, clip=True)
+    norm: Normalize = Normalize(least, max(most, least + 1))
+    if log:
+        norm = LogNorm(max(least, 1), max(most, 2), clip=True)
     ax.imshow(cells, origin="lower", aspect="auto", cmap="Blues", norm=norm, interpolation="none")
     for (row, column), value in np.ndenumerate(cells.to_numpy(dtype=float)):
         dark = norm(value) > 0.6
@@ -55,7 +60,7 @@ def heat(
                 color="white" if dark else "black")  # fmt: skip
         if law is not None and law.iat[row, column]:
             ax.add_patch(
-                Rectangle((column - 0.46, row - 0.46), 0.92, 0.92, fill=False, ec=HARMLESS, lw=1.1)
+                Rectangle((column - 0.46, row - 0.46), 0.92, 0.92, fill=False, ec=HARMLESS, lw=1.5)
             )
     ax.set_xticks(range(len(cells.columns)), list(cells.columns), fontsize="x-small")
     ax.set_yticks(range(len(cells.index)), list(cells.index), fontsize="x-small")
