@@ -40,7 +40,7 @@ quick: warm ## the tests of every save, in a minute
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
 chaos: warm ## break sweeps and batches for 20 minutes, and look that nothing wrong is called right
-	@$(BIN)/python bench/chaos.py --seconds 1140 $(CHAOS)
+	@$(BIN)/python bench/chaos.py --seconds 1080 $(CHAOS)
 
 lint: setup ## style and format of all Python, notebooks too
 	@$(BIN)/ruff check $(PYTHON_FILES)

@@ -72,8 +72,10 @@ study.answer("There are %d rows." % len(table.frame()))
 study.finish()
 """
 BATCH = "from assignlab.cli import main; main()"
-ALONE = 90.0
-"""Seconds after which a process of a round counts as left behind."""
+LONGEST = 300.0
+"""Seconds that a sweep or batch of a round may take."""
+ALONE = 60.0
+"""Seconds after its end in which all that it started has to end."""
 
 
 class Task(NamedTuple):
@@ -346,7 +348,7 @@ def play(seed: int, number: int, right: dict) -> list[str]:
 def wait_for_work(process: subprocess.Popen, folder: Path, delay: float) -> None:
     """Until slices come, or the process ends; in every fourth round some moment before that."""
     started = time.monotonic()
-    while process.poll() is None and time.monotonic() - started < ALONE:
+    while process.poll() is None and time.monotonic() - started < LONGEST:
         if delay < 5.0 and time.monotonic() - started > delay:
             return
         if any(folder.glob("outputs/sweeps/.unfinished/*/slices/*.parquet")):
@@ -359,9 +361,9 @@ def outlives(process: subprocess.Popen, folder: Path) -> list[str]:
     """Wait for the process to end, then for all that it started; ends and names what does not."""
     wrong = []
     try:
-        process.wait(timeout=2 * ALONE)
+        process.wait(timeout=LONGEST)
     except subprocess.TimeoutExpired:
-        wrong.append(f"still runs after {2 * ALONE:g} s")
+        wrong.append(f"still runs after {LONGEST:g} s")
         process.kill()
         process.wait()
     until = time.monotonic() + ALONE
