@@ -1,6 +1,9 @@
 """How a notebook leaves its results: whole files, the record last, the same everywhere."""
 
 import json
+import re
+import shutil
+import subprocess
 
 import matplotlib
 import pandas as pd
@@ -196,6 +199,43 @@ def test_the_answer_tells_what_to_do_and_which_picture_shows_it(project, shown):
     made.finish()
     record = json.loads((made.folder / "record.json").read_text())
     assert (record["picture"], record["short"], record["do"]) == ("first", "Up.", "")
+
+
+RESTARTS = [
+    (m, d, s, m * d * (s == "range")) for m in (3, 8) for d in (0, 20) for s in ("range", "b")
+]
+
+
+def test_sliders_are_refused_where_rows_are_not_told_apart(project, shown):
+    made = study.begin("01_first", {})
+    frame = pd.DataFrame(RESTARTS, columns=["members", "drift_ms", "strategy", "cost"])
+    with pytest.raises(ValueError, match="members, strategy do not tell the rows apart"):
+        made.explore("costs", frame, ["members"], "strategy", "cost", "Costs")
+    with pytest.raises(ValueError, match="cost has values that no bar shows"):
+        frame = frame.assign(cost=-1)
+        made.explore("costs", frame, ["members", "drift_ms"], "strategy", "cost", "Costs")
+
+
+@pytest.mark.skipif(not shutil.which("chromium"), reason="no Chromium")
+def test_sliders_choose_the_bars_in_a_browser(project, shown):
+    made = study.begin("01_first", {})
+    frame = pd.DataFrame(RESTARTS, columns=["members", "drift_ms", "strategy", "cost"])
+    made.explore("costs", frame, ["members", "drift_ms"], "strategy", "cost", "Costs </script>")
+    assert names(made.folder) == ["costs.csv", "costs.parquet"]
+    move = "<script>for (const i of document.querySelectorAll('input')) {i.value = 1; i.oninput()}"
+    page = project / "page.html"
+    page.write_text(f"<meta charset=utf-8>{shown[-1][0]['text/html']}{move}</script>")
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    flags += [
+        "--disable-component-update",
+        "--disable-sync",
+        f"--user-data-dir={project / 'chromium'}",
+    ]
+    command = ["chromium", *flags, "--dump-dom", page.as_uri()]
+    dom = subprocess.run(command, capture_output=True, text=True, timeout=120).stdout
+    drawn = re.search("<svg.*?</svg>", dom, re.DOTALL)[0]
+    assert re.findall("<text[^>]*>([^<]*)", drawn) == ["range", "160", "b", "0"]
+    assert re.findall("<output>([^<]*)", dom) == ["8", "20"]
 
 
 def test_failed_simulations_are_kept_and_counted(project, shown):

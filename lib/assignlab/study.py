@@ -20,6 +20,7 @@ died: the runner believes it and not the notebook's metadata.
 import base64
 import html
 import io
+import json
 import math
 import numbers
 import os
@@ -166,6 +167,32 @@ class Study:
             {"image/png": {"alt": alt}, ROLE: {"kind": "figure", "name": name}},
         )
 
+    def explore(self, name: str, frame, sliders: list[str], bars: str, value: str, caption: str):
+        """Show numbers as bars that sliders choose from, and keep the frame as :meth:`table` does.
+
+        sliders: columns; each gets a slider over its values, and the rows with the values chosen are
+        drawn: a bar for each value of the column ``bars``, as long as ``value``. All answers are in
+        the output itself, so that it works offline, in JupyterLab as in the page. Raises ValueError
+        where rows are not told apart by sliders and bars, or numbers are negative or missing.
+        """
+        frame = _flat(frame)
+        if frame.duplicated([*sliders, bars]).any():
+            raise ValueError(f"{', '.join([*sliders, bars])} do not tell the rows apart")
+        if not (frame[value] >= 0).all():
+            raise ValueError(f"{value} has values that no bar shows: negative or missing")
+        files = self._claim(name, "table", ["csv", "parquet"], caption)
+        with whole(files[0]) as part:
+            frame.to_csv(part, index=False)
+        with whole(files[1]) as part:
+            frame.to_parquet(part, index=False)
+        _display(
+            {
+                "text/html": explorer(name, frame, sliders, bars, value, caption),
+                "text/plain": f"{caption}\n{frame.head(ROWS_SHOWN).to_string(index=False)}",
+            },
+            {ROLE: {"kind": "table", "name": name}},
+        )
+
     @staticmethod
     def told(of_each: dict[str, object], word: str) -> str:
         """What holds for each name, for an answer: names of which the same holds stand together.
@@ -271,6 +298,67 @@ def provenance(record: dict) -> str:
     if record["seed"] is not None:
         parts.append(f"seed {record['seed']}")
     return ", ".join([*parts, f"{record['seconds']:.1f} s"])
+
+
+EXPLORER = """\
+<figure class="explorer" id="explore-{name}"><figcaption>{caption}</figcaption>
+<div>{sliders}</div>
+<svg viewBox="0 0 640 {height}" role="img" aria-live="polite" style="width:100%;max-width:48rem"></svg>
+<noscript>The sliders need JavaScript; all numbers are in {name}.csv.</noscript>
+<script>{{
+const data = {data}, root = document.getElementById("explore-{name}");
+const inputs = [...root.querySelectorAll("input")], svg = root.querySelector("svg");
+const draw = () => {{
+  const key = inputs.map((input) => input.value).join();
+  inputs.forEach((input, i) => input.nextElementSibling.value = data.values[i][input.value]);
+  svg.replaceChildren();
+  data.bars.forEach((bar, i) => {{
+    const number = (data.rows[key] || {{}})[i], y = 28 * i;
+    const add = (tag, facts, text) => {{
+      const part = svg.appendChild(document.createElementNS("http://www.w3.org/2000/svg", tag));
+      for (const fact in facts) part.setAttribute(fact, facts[fact]);
+      part.textContent = text || "";
+    }};
+    add("text", {{x: 196, y: y + 18, "text-anchor": "end", fill: "currentColor", "font-size": 14}}, bar);
+    add("rect", {{x: 204, y: y + 4, height: 20, fill: "#3b82c4",
+      width: number === undefined ? 0 : Math.max(1, 340 * number / (data.most || 1))}});
+    add("text", {{x: 212 + (number === undefined ? 0 : 340 * number / (data.most || 1)), y: y + 18,
+      fill: "currentColor", "font-size": 14}}, number === undefined ? "–" : number.toLocaleString("en"));
+  }});
+}};
+inputs.forEach((input) => input.oninput = draw);
+draw();
+}}</script></figure>"""
+
+
+def explorer(name: str, frame, sliders: list[str], bars: str, value: str, caption: str) -> str:
+    """The HTML of :meth:`Study.explore`: sliders, and bars as plain SVG, with all numbers inside."""
+    values = [list(dict.fromkeys(frame[column])) for column in sliders]
+    named = list(dict.fromkeys(frame[bars]))
+    rows: dict[str, dict[int, float]] = {}
+    for row in frame[[*sliders, bars, value]].itertuples(index=False, name=None):
+        key = ",".join(str(of.index(at)) for of, at in zip(values, row, strict=False))
+        rows.setdefault(key, {})[named.index(row[-2])] = round(float(row[-1]), 3)
+    data = {
+        "values": [[cell(item) for item in of] for of in values],
+        "bars": [str(bar) for bar in named],
+        "most": float(frame[value].max()) if len(frame) else 0.0,
+        "rows": rows,
+    }
+    inputs = "".join(
+        f'<label style="display:inline-block;margin-right:1.5em">{html.escape(heading(column))} '
+        f'<input type="range" min="0" max="{len(of) - 1}" value="0" '
+        f'aria-label="{html.escape(heading(column))}"> <output></output></label>'
+        for column, of in zip(sliders, values, strict=True)
+    )
+    return EXPLORER.format(
+        name=name,
+        caption=html.escape(f"{caption}: {heading(value)}"),
+        sliders=inputs,
+        height=28 * len(named),
+        # A text must not end the script that it stands in.
+        data=json.dumps(data).replace("<", "\\u003c"),
+    )
 
 
 def shortened(text: str, most: int = 160) -> str:

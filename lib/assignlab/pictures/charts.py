@@ -4,6 +4,7 @@ A strategy looks the same in every chart: its look is one of its facts. No chart
 alone.
 """
 
+import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import matplotlib.pyplot as plt
@@ -14,6 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from assignlab import assignors
+from assignlab.errors import UnknownName
 from assignlab.group.assignment import Assignment, partition_of, topic_of
 from assignlab.group.model import Group
 
@@ -60,10 +62,21 @@ def theme() -> None:
 def look(strategy: str) -> dict:
     """Colour, marker and dashes of a strategy, and how its marker is filled without a line.
 
+    A name that is no strategy of the collection gets a look of its own.
+
     >>> look("sticky@2.0")
     {'color': '#5566aa', 'marker': 'o', 'dashes': (1, 1), 'fill': 'none'}
+    >>> look("mine") == look("mine") != look("yours"), by_system(["range", "mine"])["your own"]
+    (True, ['mine'])
     """
-    color, marker, line = assignors.get(strategy).look
+    try:
+        color, marker, line = assignors.get(strategy).look
+    except UnknownName:
+        # One of the user's own: by its name, so that it looks the same in every chart.
+        drawn = zlib.crc32(strategy.encode())
+        color = list(PALETTE)[drawn % len(PALETTE)]
+        marker = MARKERS[drawn // 8 % len(MARKERS)]
+        line = list(LINES)[drawn // 128 % len(LINES)]
     dashes, fill = LINES[line]
     return {"color": PALETTE[color], "marker": marker, "dashes": dashes, "fill": fill}
 
@@ -175,7 +188,11 @@ def by_system(names: Iterable[str]) -> dict[str, list[str]]:
     panels: dict[str, list[str]] = {}
     systems: dict[str, list[str]] = {}
     for name in names:
-        systems.setdefault(assignors.get(name).system, []).append(name)
+        try:
+            system = assignors.get(name).system
+        except UnknownName:
+            system = "your own"
+        systems.setdefault(system, []).append(name)
     for system, found in systems.items():
         earlier = [name for name in found if "@" in name]
         for title, part in ((system, found), (f"{system}, earlier", earlier)):

@@ -150,6 +150,8 @@ def _arrange(document, folder: Path, main: str | None, files: dict) -> str | Non
             output.data = {"text/html": shown}
     for each in document.cells:
         if each.cell_type == "code":
+            # JupyterLab folds such code; the page has its switch.
+            each.metadata.pop("jupyter", None)
             each.outputs = [output for output in each.outputs if output is not None]
     return found
 
