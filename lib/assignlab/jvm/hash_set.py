@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assignlab.compiled import njit
+from assignlab.compiled import inner, leaf
 from assignlab.jvm import tree_bins
 from assignlab.jvm.hash_map import spread_all
 
@@ -33,7 +33,7 @@ class HashSets(NamedTuple):
     tree: np.ndarray
 
 
-@njit
+@inner
 def hash_sets(hashes, sets):
     """``sets`` new, empty sets (16 slots) over elements with these hash codes, int32[elements]."""
     return HashSets(
@@ -48,7 +48,7 @@ def hash_sets(hashes, sets):
     )
 
 
-@njit
+@leaf
 def set_add(sets, s, element):
     """``add``: put an element, which is in no set, into set ``s``."""
     if sets.size[s] >= tree_bins.TREEIFY_THRESHOLD:
@@ -66,7 +66,7 @@ def set_add(sets, s, element):
         sets.capacity[s] *= 2
 
 
-@njit
+@leaf
 def _make_room(sets, s, h):
     """A ninth element in a slot doubles a small table and makes a tree in a larger one."""
     mask = sets.capacity[s] - 1
@@ -83,7 +83,7 @@ def _make_room(sets, s, h):
             sets.tree[0] = True
 
 
-@njit
+@leaf
 def set_remove(sets, s, element):
     """``remove``: take an element out of set ``s``; the table keeps its size."""
     before, after = sets.prev[element], sets.next[element]
@@ -98,7 +98,7 @@ def set_remove(sets, s, element):
     sets.size[s] -= 1
 
 
-@njit
+@leaf
 def set_first(sets, s):
     """``iterator().next()``: the oldest element of the lowest occupied slot; -1 if empty."""
     mask = sets.capacity[s] - 1
@@ -114,7 +114,7 @@ def set_first(sets, s):
     return found
 
 
-@njit
+@leaf
 def set_renew(sets, s):
     """Replace the empty set ``s`` by a new one: 16 slots again."""
     sets.capacity[s] = 16

@@ -324,6 +324,12 @@ def moves_among_different_subscriptions(state: State) -> bool:
     return not state.equal and any(member.get("owned") for member in state.members.values())
 
 
+@Fault(lambda s: s.sticky and s.protocol in ("eager", "cooperative"), throws="NeverEnds")
+def moves_come_round(state: State) -> bool:
+    """Members do not all name the same topics: a move may undo another one, and that one it again."""
+    return not state.equal
+
+
 @Fault(named("sticky@2.0"), throws="NullPointerException", number="KAFKA-7962")
 def missing_topic(state: State) -> bool:
     """A member names a topic that does not exist or has no partitions."""

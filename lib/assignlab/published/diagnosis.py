@@ -1,9 +1,8 @@
 """Which faults an answer shows, and what a correct one would be."""
 
 import itertools
-import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from assignlab.proof.promises import CHECKS
 from assignlab.proof.smaller import smaller
@@ -14,14 +13,15 @@ MOST_ANSWERS = 100_000
 
 FAULTS = (
     "no such partition", "not subscribed", "owned twice", "no owner", "older claim wins",
-    "given too early", "withheld", "needless move", "uneven", "topic on one",
+    "given too early", "withheld", "needless move", "uneven", "topic on one", "starving",
+    "moves too many",
 )  # fmt: skip
 
 
 def faults(document: Document, answer: Answer) -> list[str]:
     """What is wrong with an answer, in the order of the list; nothing for a sound one.
 
-    - the class of the exception, alone, where there is one;
+    - the class of the exception, alone, where there is one (``NeverEnds`` where there is no answer);
     - ``no such partition``, ``not subscribed``: an owner of what does not exist, of what it did not
       ask for;
     - ``owned twice``: a partition stands in two lists, or twice in one;
@@ -32,7 +32,9 @@ def faults(document: Document, answer: Answer) -> list[str]:
     - ``withheld``: a cooperative assignor takes a partition from its owner for nobody's good;
     - ``needless move``: the claims are a sound answer already, and something moves;
     - ``uneven``: a member has at least two more than another that could take one of them;
-    - ``topic on one``: the same within one topic, all members having the same subscription.
+    - ``topic on one``: the same within one topic, all members having the same subscription;
+    - ``starving``: a member has nothing, and there is an answer that leaves nobody without;
+    - ``moves too many``: an equally even answer leaves more partitions where they rightfully are.
 
     >>> group = {"strategy": "range", "topics": [{"name": "t", "partitions": 2}],
     ...          "members": [{"id": "a", "topics": ["t"]}, {"id": "b", "topics": []}]}
@@ -45,6 +47,9 @@ def faults(document: Document, answer: Answer) -> list[str]:
     found = broken(state) | uneven(state)
     if state.strategy.sticky and not state.strategy.shares:
         found |= against_claims(state)
+        if not found and state.strategy.protocol == "eager":
+            found |= {"starving"} if starving(state) else set()
+            found |= {"moves too many"} if moves_too_many(state) else set()
     return [fault for fault in FAULTS if fault in found]
 
 
@@ -100,6 +105,42 @@ def against_claims(state: State) -> set[str]:
     if lost and not broken(before) and "uneven" not in uneven(before):
         found.add("needless move")
     return found
+
+
+def starving(state: State) -> bool:
+    """Whether a member has nothing, and everybody could have something: a matching says so."""
+    readers = {
+        id: [pair for pair in state.owners if pair[0] in member["topics"]]
+        for id, member in state.members.items()
+    }
+    matched: dict[Partition, str] = {}
+
+    def finds_one(id: str, tried: set[Partition]) -> bool:
+        for pair in readers[id]:
+            if pair not in tried:
+                tried.add(pair)
+                if pair not in matched or finds_one(matched[pair], tried):
+                    matched[pair] = id
+                    return True
+        return False
+
+    hungry = any(readers[id] and not given for id, given in state.given.items())
+    return hungry and all(finds_one(id, set()) for id, pairs in readers.items() if pairs)
+
+
+def moves_too_many(state: State) -> bool:
+    """Whether the correct answer is as even and moves less; False where it cannot be found."""
+    try:
+        best = State(state.document, correct(state.document)["assignment"])
+    except ValueError:
+        return False
+
+    def squares_and_moves(given: State) -> tuple[int, int]:
+        moved = sum(pair not in given.given[id] for pair, id in given.holders.items())
+        return sum(len(pairs) ** 2 for pairs in given.given.values()), moved
+
+    (even, moved), (best_even, fewest) = squares_and_moves(state), squares_and_moves(best)
+    return even == best_even and moved > fewest
 
 
 def gap(held: dict[str, list], topic: str) -> int:
@@ -180,10 +221,28 @@ def correct(document: Document) -> Answer:
     partitions = [
         pair for pair in sorted(existing(document)) if any(pair[0] in t for t in readers.values())
     ]
-    choices = [[id for id, topics in readers.items() if pair[0] in topics] for pair in partitions]
-    if math.prod(map(len, choices)) > MOST_ANSWERS:
-        raise ValueError("a group too large to try all answers")
     holders = state.holders
+    alike: dict[tuple, list[int]] = {}
+    for i, pair in enumerate(partitions):
+        alike.setdefault((pair[0], holders.get(pair)), []).append(i)
+    # Which of the partitions that are alike goes to whom makes no difference, but for the order.
+    choices = [
+        itertools.combinations_with_replacement(
+            [id for id, topics in readers.items() if topic in topics], len(places)
+        )
+        for (topic, _), places in alike.items()
+    ]
+    order = list(itertools.chain.from_iterable(alike.values()))
+    index = {id: m for m, id in enumerate(readers)}
+
+    def answers() -> Iterator[tuple[str, ...]]:
+        owners = [""] * len(partitions)
+        for number, picked in enumerate(itertools.product(*choices)):
+            if number == MOST_ANSWERS:
+                raise ValueError("a group too large to try all answers")
+            for place, id in zip(order, itertools.chain.from_iterable(picked), strict=True):
+                owners[place] = id
+            yield tuple(owners)
 
     def cost(owners: tuple[str, ...]) -> tuple:
         sizes = Counter(owners)
@@ -195,9 +254,10 @@ def correct(document: Document) -> Answer:
             sum(size * size for size in sizes.values()),
             moved,
             sum(size * size for size in per_topic.values()),
+            [index[id] for id in owners],
         )
 
-    best = min(itertools.product(*choices), key=cost)
+    best = min(answers(), key=cost)
     held: dict[str, list] = {id: [] for id in readers}
     cooperative = state.strategy.protocol == "cooperative"
     for id, (topic, partition) in zip(best, partitions, strict=True):

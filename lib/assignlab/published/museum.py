@@ -273,6 +273,7 @@ MARKS = {
     "no such partition": "gone", "not subscribed": "guest", "owned twice": "twice",
     "no owner": "lost", "older claim wins": "older", "given too early": "early",
     "withheld": "held", "needless move": "moved", "uneven": "uneven", "topic on one": "topic",
+    "NeverEnds": "never",
 }  # fmt: skip
 
 
@@ -386,13 +387,20 @@ def panels(names: Iterable[str]) -> dict[str, tuple[Group, Assignment, Assignmen
 
 
 def recheck(strategies: Iterable[str], newest_only: bool = False) -> list[str]:
-    """Asks the live originals again: "exhibit release" of every answer that is not as recorded."""
+    """Asks the live originals again: "exhibit release" of every answer that is not as recorded.
+
+    ``newest_only``: of every exhibit the newest release alone, and not where that would never end.
+    """
     changed = []
     wanted = set(strategies)
     for system, release, shown in _by_release():
         shown = [exhibit for exhibit in shown if exhibit.strategy in wanted]
         if newest_only:
-            shown = [e for e in shown if release == list(recorded()[e.name])[-1]]
+            newest = [list(recorded()[e.name].items())[-1] for e in shown]
+            shown = [
+                e for e, (last, given) in zip(shown, newest, strict=True)
+                if release == last and given != {"error": "NeverEnds"}
+            ]  # fmt: skip
         if not shown:
             continue
         with Original(system, release) as original:

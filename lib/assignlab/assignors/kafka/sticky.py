@@ -68,6 +68,7 @@ from assignlab.assignors.kafka.parts.claims import (
 )
 from assignlab.assignors.kafka.parts.releases import GENERATION_SUBSCRIBED, LATEST, RACKS
 from assignlab.assignors.kafka.parts.way_back import group_data_by_topic, regroup_crowded
+from assignlab.assignors.parts.never_ends import never_ends
 from assignlab.assignors.parts.racks import NO_RACKS, rack_info
 from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import njit
@@ -79,7 +80,7 @@ from assignlab.group.model import ABSENT, Group
 def assign(group: Group) -> Assignment:
     """Settle the claims, then keep and deal, or keep, assign and balance.
 
-    Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
+    Raises :class:`~assignlab.errors.OriginalError` where the original throws or never ends. Notes
     ``nondeterministic`` where a crowded hash bin, which Java may walk otherwise, decided.
     """
     return assign_sticky(group, cooperative=False)
@@ -98,7 +99,9 @@ def assign_sticky(group: Group, cooperative: bool, release: int = LATEST) -> Ass
         _, offsets, codes = run(constrained, group, (shape, racks), cooperative, release)
         return Assignment(offsets, codes)
     known = shape, *group.prepared(eligible.potential_of), racks
-    _, offsets, codes, certain = run(general, group, known, cooperative, release)
+    status, offsets, codes, certain = run(general, group, known, cooperative, release)
+    if status < 0:
+        raise never_ends(-status, certain)
     return Assignment(offsets, codes, notes={} if certain else {"nondeterministic": True})
 
 
@@ -116,7 +119,7 @@ def run(
         phantoms = phantoms_of(group, group.prepared(shape_of))
         shape = with_phantoms(known[0], phantoms)
         answer = algorithm.build(shape, *known[1:], phantoms, read, cooperative, release)
-    if answer[0] != algorithm.DONE:
+    if answer[0] > algorithm.DONE:
         raise OriginalError(*algorithm.FAULTS[answer[0]])
     return answer
 

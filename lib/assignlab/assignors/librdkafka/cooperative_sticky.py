@@ -75,6 +75,7 @@ from assignlab.assignors.parts.movements import (
     no_movements,
     pair_key,
 )
+from assignlab.assignors.parts.never_ends import never_ends, tell, tell_movements
 from assignlab.assignors.parts.orders import subscriptions_by_topic
 from assignlab.assignors.parts.potential import NONE, Potential, potential
 from assignlab.assignors.parts.racks import use_rack_aware_assignment
@@ -96,6 +97,7 @@ from assignlab.assignors.parts.reassignment import (
     unassigned_partitions,
 )
 from assignlab.assignors.parts.rival_claims import keep_claimed, last_claimants, partition_number
+from assignlab.assignors.parts.slices import copy_into
 from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import leaf, njit
 from assignlab.errors import OriginalError
@@ -183,7 +185,7 @@ def suiting_racks(group: Group, may_have: Potential) -> np.ndarray:
 def assign(group: Group) -> Assignment:
     """Balance, then withhold what others still claim.
 
-    Raises :class:`OriginalError` where the original's process ends.
+    Raises :class:`OriginalError` where the original's process ends, or never does.
     """
     if not group.prepared(known).reads.any():
         return Assignment(*by_member(NOBODY, NOBODY, len(group.members)))
@@ -206,6 +208,8 @@ def balanced(group: Group) -> tuple[np.ndarray, np.ndarray]:
     current = current_assignment(prepared, claimed, claimed_by)
     revoked = current.listed.size < claimed.size
     offsets, codes, status = balance(may_have, current, prepared.suits, walk, revoked)
+    if status < 0:
+        raise never_ends(-status)
     if status != DONE:
         raise OriginalError(*FAULTS[status])
     return np.repeat(np.arange(offsets.size - 1), np.diff(offsets)), codes
@@ -294,7 +298,7 @@ def sort_by_generation(claimants, generation, merged, start, end):
         merged[at] = claimants[right if take_right else left]
         right += take_right
         left += not take_right
-    claimants[start:end] = merged[start:end]
+    copy_into(claimants, start, merged[start:end])
 
 
 def sorted_partitions(prepared: Known, claimed_by: Claimants) -> tuple[np.ndarray, np.ndarray]:
@@ -364,6 +368,7 @@ def balance(may_have, current, suits, walk, revoked):
         walk,
         better_consumer,
         reassign_partition,
+        tell_moves,
     )
     if not performed or initializing or balance_score(levels.counts) < before:
         offsets, codes = lists(held, may_have.codes, may_have.by_id)
@@ -424,6 +429,20 @@ def better_consumer(state, _, i):
     if new_consumer != NONE and has_two_fewer(state.held, new_consumer, i):
         return new_consumer, DONE
     return least_loaded_with_two_fewer(state.held, i), DONE
+
+
+@leaf
+def tell_moves(memory, movements):
+    """Both maps of moves, and whose record is the key of each pair."""
+    moves, records = movements.moves, movements.records
+    tell_movements(memory, moves)
+    for x in range(records.size):
+        if records[x].state != ON_RECORD:
+            tell(memory, x)
+            tell(memory, records[x].state)
+            tell(memory, records[x].source)
+        elif moves.pair[x] != NONE:
+            tell(memory, movements.keys[moves.pair[x]])
 
 
 @leaf

@@ -2,7 +2,7 @@
 
 KIP-54's general algorithm, as ``StickyAssignor`` ran it up to 2.5 for all groups; the functions have
 the names of its steps. Clients that copied it (kafka-python, librdkafka) choose and move in their
-own way: they hand :func:`perform_reassignments` those two steps.
+own way: they hand :func:`perform_reassignments` those steps.
 """
 
 from typing import NamedTuple
@@ -35,6 +35,16 @@ from assignlab.assignors.parts.movements import (
     no_movements,
     the_actual_partition_to_be_moved,
 )
+from assignlab.assignors.parts.never_ends import (
+    Memory,
+    begin_to_walk,
+    has_to_tell,
+    never_ends,
+    nothing_remembered,
+    period,
+    tell,
+    tell_movements,
+)
 from assignlab.assignors.parts.potential import NONE, Potential, potential
 from assignlab.compiled import inner, leaf, njit
 from assignlab.errors import OriginalError
@@ -43,7 +53,7 @@ from assignlab.jvm.hash_map import hash_map_walk
 
 NOBODY = np.empty(0, dtype=np.int64)
 DONE, MISSING = 0, 1
-"""Steps end well, or meet a consumer that was set aside."""
+"""Steps end well, or meet a consumer that was set aside. Below 0: they never end."""
 
 
 # balance
@@ -55,12 +65,14 @@ def balance(
     """The lists as (offsets, codes) once nothing can be improved.
 
     ``new_first``: since 2.4, whether moving what was just handed out is tried before moving
-    anything else. Raises :class:`OriginalError` where the original throws.
+    anything else. Raises :class:`OriginalError` where the original throws or never ends.
     """
     if len(group.members) == 0:
         raise OriginalError("NoSuchElementException", "the group has no members")
     hashes = group.prepared(hashes_of_partitions)
     offsets, codes, status = balanced(known, current, sorted_partitions, hashes, new_first)
+    if status < 0:
+        raise never_ends(-status)
     if status == MISSING:
         raise OriginalError(
             "NullPointerException", "rival claims name a consumer that has left the balancing"
@@ -93,6 +105,7 @@ def balanced(known, current, sorted_partitions, hashes, new_first):
         sorted_partitions,
         better_consumer,
         reassign_partition,
+        tell_movements,
     )
     in_vain = not initializing and balance_score(levels.counts) >= score
     if new_first if not reassignment_performed else not in_vain:
@@ -165,7 +178,8 @@ class State(NamedTuple):
     ``levels``: sizes of the consumers that take part; ``fixed``: bool[members], those set aside;
     ``witness`` WITNESS[1]: see :func:`is_balanced`; ``doubled``, ``previous``: see
     :class:`~assignlab.assignors.parts.holdings.Current`; ``by_hash``: int64[members], consumers in
-    the order of the HashMap of subscriptions.
+    the order of the HashMap of subscriptions; ``memory``: of states, see
+    :mod:`assignlab.assignors.parts.never_ends`.
     """
 
     held: Holdings
@@ -175,48 +189,63 @@ class State(NamedTuple):
     doubled: np.ndarray
     previous: np.ndarray
     by_hash: np.ndarray
+    memory: Memory
 
 
 @inner
 def state_of(held, levels, fixed, current, by_hash):
     """The :class:`State` before anything moves."""
     witness = np.zeros(1, WITNESS)
-    return State(held, levels, fixed, witness, current.doubled, current.previous, by_hash)
+    memory = nothing_remembered(held.entries.size, held.partitions.size)
+    return State(held, levels, fixed, witness, current.doubled, current.previous, by_hash, memory)
 
 
 @leaf
-def move_new_first(state, movements, unassigned, partitions, better_consumer, reassign_partition):
+def move_new_first(
+    state, movements, unassigned, partitions, better_consumer, reassign_partition, tell_movements
+):
     """Since 2.4 what was just handed out is moved alone, before anything is.
 
     See :func:`perform_reassignments`, which is done with both; its answer for the second counts.
     """
     if unassigned.size > 0:
         _, status = perform_reassignments(
-            state, movements, unassigned, better_consumer, reassign_partition
+            state, movements, unassigned, better_consumer, reassign_partition, tell_movements
         )
         if status != DONE:
             return False, status
-    return perform_reassignments(state, movements, partitions, better_consumer, reassign_partition)
+    return perform_reassignments(
+        state, movements, partitions, better_consumer, reassign_partition, tell_movements
+    )
 
 
 @leaf
 def perform_reassignments(
-    state, movements, reassignable_partitions, better_consumer, reassign_partition
+    state, movements, reassignable_partitions, better_consumer, reassign_partition, tell_movements
 ):
     """Walk the partitions and move what helps, until balanced or until a walk changes nothing.
 
     Partitions with one potential consumer (``fixedPartitions``) are passed over.
     ``movements``: what the client notes of moves. ``better_consumer(state, movements, i)`` tells who
     should have partition i, or ``NONE``, and a status;
-    ``reassign_partition(state, movements, i, consumer)`` moves it and tells a status.
+    ``reassign_partition(state, movements, i, consumer)`` moves it and tells a status;
+    ``tell_movements(memory, movements)`` tells what the client noted.
 
-    Returns (whether anything moved, status).
+    Returns (whether anything moved, status). A status below 0 says that it never ends, and how many
+    moves it is, times -1, that come round.
     """
     held = state.held
     reassignment_performed = False
     modified = True
+    begin_to_walk(state.memory)
     while modified:
         modified = False
+        if has_to_tell(state.memory):
+            tell_lists(state.memory, held)
+            tell_movements(state.memory, movements)
+            moves = period(state.memory)
+            if moves > 0:
+                return reassignment_performed, -moves
         looked = False
         for i in reassignable_partitions:
             if held.topics[held.partitions[i].topic].subscribers < 2:
@@ -227,12 +256,26 @@ def perform_reassignments(
             new_consumer, status = better_consumer(state, movements, i)
             if status == DONE and new_consumer != NONE:
                 status = reassign_partition(state, movements, i, new_consumer)
+                state.memory.walk[0].moves += 1
                 reassignment_performed = True
                 modified = True
                 looked = False
             if status != DONE:
                 return reassignment_performed, status
     return reassignment_performed, DONE
+
+
+@leaf
+def tell_lists(memory, held):
+    """Tell who owns what and what the lists are."""
+    for i in range(held.partitions.size):
+        tell(memory, held.partitions[i].owner)
+    for m in range(held.consumers.size):
+        tell(memory, held.consumers[m].count)
+        e = held.consumers[m].head
+        while e != NONE:
+            tell(memory, held.entries[e].partition)
+            e = held.entries[e].after
 
 
 @leaf

@@ -16,11 +16,8 @@ from assignlab.assignors.parts.racks import NO_RACK, racks_mismatch
 from assignlab.compiled import leaf
 from assignlab.group.assignment import topic_of
 
-DONE = 0
-BALANCED = -1
-BETTER = -2
-NULL_POINTER = 1
-NO_ELEMENT = 2
+DONE, NULL_POINTER, NO_ELEMENT = 0, 1, 2
+BALANCED, BETTER = 4, 5
 
 WITNESS = record("member", "partition")
 """Who showed imbalance last time, and by which partition; mostly they still do."""

@@ -159,12 +159,16 @@ def first_difference(by_hash, subscription, offsets, topics, known):
             continue
         named = topics[offsets[s] : offsets[s + 1]]
         if count == 0:
-            wanted[named] = True
-            count = wanted.sum()
+            for t in named:
+                count += not wanted[t]
+                wanted[t] = True
             same[s] = 0 < count == named.size
             continue
-        if named.size != count or not wanted[named].all():
+        if named.size != count:
             return i
+        for t in named:
+            if not wanted[t]:
+                return i
         same[s] = True
     return by_hash.size
 

@@ -214,7 +214,8 @@ def keep_lists(shape, phantoms, holder, kept, rows, length):
             at[m] += 1
         else:
             holder[x] = -2 - m
-    length[:] = at - begin
+    for m in range(length.size):
+        length[m] = at[m] - begin[m]
 
 
 @inner

@@ -70,6 +70,15 @@ from assignlab.assignors.parts.movements import (
     no_movements,
     the_actual_partition_to_be_moved,
 )
+from assignlab.assignors.parts.never_ends import (
+    Memory,
+    begin_to_walk,
+    has_to_tell,
+    nothing_remembered,
+    period,
+    tell,
+    tell_movements,
+)
 from assignlab.assignors.parts.racks import Racks, unpack_racks
 from assignlab.compiled import inner, leaf, njit
 from assignlab.jvm.names import signed
@@ -84,7 +93,8 @@ class State(NamedTuple):
     moved; ``seats``: the subscribers of the topic that is looked at, as ``sortedCurrentSubscriptions``
     has them; ``previous``: see :func:`previous_owners`; ``strange``: whether ``isBalanced`` has to
     be asked, and ``witness`` WITNESS[1], what it said last (see
-    :mod:`assignlab.assignors.kafka.parts.balanced`).
+    :mod:`assignlab.assignors.kafka.parts.balanced`); ``memory``: of states, see
+    :mod:`assignlab.assignors.parts.never_ends`.
     """
 
     shape: Shape
@@ -97,6 +107,7 @@ class State(NamedTuple):
     previous: np.ndarray
     strange: bool
     witness: np.ndarray
+    memory: Memory
     release: int
 
 
@@ -107,7 +118,8 @@ def balance(
     """Assign what is left, then move partitions until nothing moves; back again if in vain.
 
     First only what was just assigned is moved, unless something had to be revoked anyway.
-    ``unassigned``: bool[partitions]. Returns (status, the lists, whether all is certain).
+    ``unassigned``: bool[partitions]. Returns (status, as from :func:`perform_reassignments`; the
+    lists; whether all is certain).
     """
     initializing = held.size.max() == 0
     seats = no_seats(held.size.size, racks)
@@ -121,9 +133,11 @@ def balance(
     movements = no_movements(hashes, held.size.size)
     witness = np.empty(1, WITNESS)
     witness[0].member = NOBODY
+    memory = nothing_remembered(held.log.size, held.partitions.size)
     state = State(
-        shape, potential, racks, held, fixed, movements, seats, previous, strange, witness, release
-    )
+        shape, potential, racks, held, fixed, movements, seats, previous, strange, witness, memory,
+        release,
+    )  # fmt: skip
     status = DONE
     reassignment_performed = False
     if not revocation_required:
@@ -184,13 +198,18 @@ def perform_reassignments(state, reassignable):
     """Look at partition after partition, again and again until nothing moves.
 
     ``reassignable``: bool[partitions], those to look at; empty for all.
-    Returns (status, whether anything moved).
+    Returns (status, whether anything moved). A status below 0 says that it never ends, and how many
+    moves it is, times -1, that come round.
     """
     shape, potential, held = state.shape, state.potential, state.held
     reassignment_performed = False
     modified = True
+    begin_to_walk(state.memory)
     while modified:
         modified = False
+        moves = moves_that_come_round(state)
+        if moves > 0:
+            return -moves, reassignment_performed
         for t in potential.topics:
             if potential.named[t] < 2 or not (state.strange or can_move(shape, potential, held, t)):
                 continue
@@ -246,6 +265,7 @@ def better_member(state, topic, x):
 def reassign_partition(state, topic, x, new):
     """Move ``x``, or one of its topic that had come the other way, to ``new``."""
     held, movements = state.held, state.movements
+    state.memory.walk[0].moves += 1
     owner = held.partitions[x].owner
     actual = the_actual_partition_to_be_moved(movements, x, topic, owner, new)
     old = held.partitions[actual].owner
@@ -254,6 +274,22 @@ def reassign_partition(state, topic, x, new):
     append(held, actual, new)
     update_seat(state.potential, held, new, state.seats)
     update_seat(state.potential, held, old, state.seats)
+
+
+@leaf
+def moves_that_come_round(state):
+    """How many moves lie between this state and the same one before; 0 if there was none."""
+    memory, held = state.memory, state.held
+    if not has_to_tell(memory):
+        return 0
+    for x in range(held.partitions.size):
+        tell(memory, held.partitions[x].owner)
+    for e in range(held.used[0]):
+        if held.log[e].member != DEAD:
+            tell(memory, held.log[e].partition)
+            tell(memory, held.log[e].member)
+    tell_movements(memory, state.movements)
+    return period(memory)
 
 
 @inner

@@ -38,6 +38,7 @@ from assignlab.assignors.parts.movements import (
     no_movements,
     pair_key,
 )
+from assignlab.assignors.parts.never_ends import never_ends, tell_movements
 from assignlab.assignors.parts.orders import times_named
 from assignlab.assignors.parts.potential import NONE, Potential, potential
 from assignlab.assignors.parts.reassignment import (
@@ -143,6 +144,8 @@ def final_assignment(group: Group, generation: np.ndarray) -> tuple[np.ndarray, 
     current = Current(offsets, listed, owner, doubled, previous)
     walk, ordered = sorted_partitions(prepared, current, fresh)
     owners, status, certain = balance(may_have, current, walk, revoked > 0)
+    if status < 0:
+        raise never_ends(-status, ordered and certain)
     if status == MISSING:
         raise OriginalError(
             "KeyError", "a partition is to go back to a consumer that has left the balancing"
@@ -230,6 +233,7 @@ def balance(may_have, current, walk, revoked):
         walk,
         better_consumer,
         reassign_partition,
+        tell_moves,
     )
     # By asking for the size of a list that was set aside the original makes an empty one.
     score = sum_of_differences(levels.counts, movements.touched.sum())
@@ -249,6 +253,11 @@ def better_consumer(state, movements, i):
     elif new_consumer != NONE and has_two_fewer(held, new_consumer, i):
         return new_consumer, DONE
     return least_loaded_with_two_fewer(held, i), DONE
+
+
+@leaf
+def tell_moves(memory, movements):
+    tell_movements(memory, movements.moves)
 
 
 @leaf
