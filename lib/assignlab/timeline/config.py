@@ -37,7 +37,8 @@ class Config:
     ``commit_on_revoke``: the listener commits what is processed in ``onPartitionsRevoked``.
     ``isolation_level``: how the readers of the outputs see aborted transactions.
 
-    Coordinator: ``group_initial_rebalance_delay_ms``; KIP-848: ``group_consumer_*``. No setting of
+    Coordinator: ``group_initial_rebalance_delay_ms``; ``group_coordinator_new_enable``: the one in Java,
+    as since 4.0, else the one in Scala; KIP-848: ``group_consumer_*``. No setting of
     Kafka's but a change of 4.3: ``group_consumer_older_epochs``, whether a commit with an older
     member epoch counts for partitions that the member has had since then.
     ``fencing``: False switches off every check of membership and generation of a commit, on
@@ -70,6 +71,7 @@ class Config:
     isolation_level: str = "read_committed"
 
     group_initial_rebalance_delay_ms: int = 3_000
+    group_coordinator_new_enable: bool = True
     group_consumer_heartbeat_interval_ms: int = 5_000
     group_consumer_session_timeout_ms: int = 45_000
     group_consumer_assignment_interval_ms: int = 1_000
@@ -131,6 +133,7 @@ CHANGES: Mapping[str, Mapping[str, Mapping[str, object]]] = MappingProxyType(
                 "max_poll_records": 2**31 - 1,
                 "fetch_max_wait_ms": 500,
                 "group_initial_rebalance_delay_ms": 0,
+                "group_coordinator_new_enable": False,
             },
             "0.10.1": {
                 "session_timeout_ms": 10_000,
@@ -140,6 +143,7 @@ CHANGES: Mapping[str, Mapping[str, Mapping[str, object]]] = MappingProxyType(
             "0.11": {"group_initial_rebalance_delay_ms": 3_000},
             "3.0": {"session_timeout_ms": 45_000},
             "4.0": {
+                "group_coordinator_new_enable": True,
                 "group_consumer_assignment_interval_ms": 0,
                 "group_consumer_older_epochs": False,
             },

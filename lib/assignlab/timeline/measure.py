@@ -47,7 +47,7 @@ def totals(history: History) -> dict:
         "waiting": produced - distinct - lost,
         "aborted": history.aborted,
         "rounds": kinds["generation"],
-        "refused": kinds["commit refused"],
+        "refused": history.refused,
         "unowned_ms": int(unowned_ms(history, 0, history.scenario.duration_ms)),
         "lag_most": max(lags),
         "lag_end": lags[-1],

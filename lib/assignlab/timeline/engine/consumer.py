@@ -230,11 +230,14 @@ class Consumer:
         if self.clock.now < self.frozen_until:
             self._poll_check = self.clock.at(self.frozen_until, self._poll_interval_over)
             return
-        self.advance()
-        if self.loop.phase != Phase.HALTED and (
-            self.clock.now - self.loop.last_poll >= self.config.max_poll_interval_ms
-        ):
+        if self.is_poll_interval_over():
             self.poll_interval_exceeded()
+
+    def is_poll_interval_over(self) -> bool:
+        """Whether the application has not been in poll for too long."""
+        self.advance()
+        since = self.clock.now - self.loop.last_poll
+        return self.loop.phase != Phase.HALTED and since >= self.config.max_poll_interval_ms
 
     # ---- partitions ----------------------------------------------------------------------------
 
@@ -477,7 +480,10 @@ class Consumer:
         error = self.why_refused(sent)
         if error is not None:
             self.tell("commit refused", partitions, error)
+            self.loop.failed += 1
+            self._refusals += 1
             return error
+        self.loop.accepted_at = self.clock.now
         if not (valid and self.valid):
             # Somebody else may own these partitions, whose commits so far came before this one.
             self.deciding = True

@@ -64,8 +64,8 @@ class History:
     """One simulated history.
 
     ``events``: in order. ``owned``: one row per member and moment at which it lost partitions.
-    ``samples``: one row per sample; ``watched``: per sample and watched partition. ``calls``, ``polls``, ``commits``: how
-    many there were. ``produced`` int64: log end offsets at the end; ``frontier`` int64: how far the
+    ``samples``: one row per sample; ``watched``: per sample and watched partition. ``calls``, ``polls``,
+    ``commits`` and ``refused`` ones: how many there were. ``produced`` int64: log end offsets at the end; ``frontier`` int64: how far the
     group is through with each partition for good.
     """
 
@@ -83,6 +83,7 @@ class History:
     calls: int = 0
     polls: int = 0
     commits: int = 0
+    refused: int = 0
     aborted: int = 0
     produced: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     frontier: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))

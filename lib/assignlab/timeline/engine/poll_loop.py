@@ -73,8 +73,8 @@ class Loop(ctypes.Structure):
     hand: ``batch_at``, when its processing began, ``batch_size`` in records, ``frozen``: how many of
     them were processed before a stall. ``first``, ``turn``: the partition that the batch, and the next
     one, begins with. ``wait_until``: when the poll returns at the latest, -1 for none under way;
-    ``fetched_at``: when the fetch under way is back. Counts: ``polls``, ``commits``, ``failed`` (those
-    without effect), ``aborted`` (records).
+    ``fetched_at``: when the fetch under way is back; ``accepted_at``: when a commit last counted.
+    Counts: ``polls``, ``commits``, ``failed`` (commits without effect), ``aborted`` (records).
     """
 
     phase: int
@@ -90,6 +90,7 @@ class Loop(ctypes.Structure):
     turn: int
     wait_until: int
     fetched_at: int
+    accepted_at: int
     polls: int
     commits: int
     failed: int
@@ -298,6 +299,7 @@ def advance(until, hold, verdict, loop_words, rows, rate, created, committed, se
                     loop.next = flight_at + latency + settings.backoff
                 continue
             loop.commits += 1
+            loop.accepted_at = flight_at
             for k in range(n):
                 committed[partition[k]] = flight[k]
             if mode == Mode.TRANSACTION:

@@ -34,24 +34,32 @@ class Claim:
 
 @dataclass(frozen=True, eq=False)
 class JoinRequest:
-    """A member's subscription: topic indices in the order in which it sends them."""
+    """A member's subscription: topic indices in the order in which it sends them.
+
+    ``protocols``: names of its strategies, most wanted first; ``claims``: what it tells each of them;
+    ``generation``: the last that it was in, which is a part of what it sends.
+    """
 
     member_id: str
     protocols: tuple[str, ...]
     subscription: tuple[int, ...]
-    claim: Claim | None
+    claims: tuple[Claim | None, ...] = ()
+    generation: int = -1
+
+    def claim_for(self, strategy: str) -> Claim | None:
+        """What the member tells a strategy that it owns."""
+        return dict(zip(self.protocols, self.claims, strict=False)).get(strategy)
 
     def matches(self, other: "JoinRequest") -> bool:
         """Whether the coordinator sees no change."""
-        same_claim = (
-            self.claim is None and other.claim is None
-            if self.claim is None or other.claim is None
-            else self.claim.matches(other.claim)
-        )
         return (
             self.protocols == other.protocols
+            and self.generation == other.generation
             and self.subscription == other.subscription
-            and same_claim
+            and all(
+                one is other if one is None else one.matches(other)
+                for one, other in zip(self.claims, other.claims, strict=True)
+            )
         )
 
 
@@ -87,7 +95,7 @@ class Groups:
         """
         group = self._group(members, counts)
         if strategy.sticky:
-            claims = [member.request.claim for member in members]
+            claims = [member.request.claim_for(strategy.name) for member in members]
             group = group.with_claims(_claims(claims, strategy.generations))
         after = strategy.assign(group)
         # In the order in which members will send it back.

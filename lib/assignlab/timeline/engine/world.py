@@ -212,6 +212,7 @@ class World:
                 process.give_up(None, "end of the run")
             history.polls += process.loop.polls
             history.commits += process.loop.commits
+            history.refused += process.loop.failed
             history.aborted += process.loop.aborted
         history.calls = self.clock.events
         return history

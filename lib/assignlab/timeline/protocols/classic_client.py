@@ -51,8 +51,10 @@ class Client(Consumer):
         self.snapshot: np.ndarray | None = None
         self.metadata = world.cluster.partitions.copy()
         self.claim: Claim | None = None
+        self.remembered: dict[str, Claim | None] = {}
         self.lost_reason = ""
         self._beat = None
+        self._metadata_age = None
         self._sent_generation = NO_GENERATION
         self.strategies = world.strategies_of(member)
         self.cooperative = all(s.protocol == "cooperative" for s in self.strategies)
@@ -65,13 +67,7 @@ class Client(Consumer):
 
     def _found_coordinator(self) -> None:
         self._refresh_metadata()
-        self.clock.after(self.config.metadata_max_age_ms, self._metadata_expired)
         self.request_rejoin("")
-
-    def _metadata_expired(self) -> None:
-        if self.alive:
-            self.in_time(self._refresh_metadata)
-            self.clock.after(self.config.metadata_max_age_ms, self._metadata_expired)
 
     def metadata_is_stale(self) -> None:
         """A topic that was missing is there now: clients that name it keep asking for it."""
@@ -81,9 +77,18 @@ class Client(Consumer):
         """The topics as the cluster has them now; may call for a rebalance."""
         if not self.alive or self.fatal:
             return
+        self._fetch_metadata()
+        self._check_subscription()
+
+    def _fetch_metadata(self) -> None:
+        """The topics as they are now; looked at again when this is ``metadata_max_age_ms`` old."""
         self.metadata = self.world.cluster.partitions.copy()
         self.subscription = self.world.subscription_of(self.member, self.metadata)
-        self._check_subscription()
+        if self._metadata_age is not None:
+            self._metadata_age.cancel()
+        self._metadata_age = self.clock.after(
+            self.config.metadata_max_age_ms, self.in_time, self._refresh_metadata
+        )
 
     def subscribe(self, topics) -> None:
         """The application subscribes to something else."""
@@ -116,8 +121,7 @@ class Client(Consumer):
     def _join_prepare(self) -> None:
         """Commit, tell the listener, give up what has to be given up; then join."""
         if self.member.pattern is not None:
-            self.metadata = self.world.cluster.partitions.copy()
-            self.subscription = self.world.subscription_of(self.member, self.metadata)
+            self._fetch_metadata()
         if self.config.commit == "auto" and self.phase == JOINED and self.own.partition.size:
             self.commit_in_poll(self._committed_before_join)
         else:
@@ -133,7 +137,7 @@ class Client(Consumer):
             if self.held.size:
                 self.tell("lost", self.held, self.lost_reason)
                 self.give_up(None, f"lost: {self.lost_reason}" if self.lost_reason else "lost")
-            self.claim_nothing()
+            self.claim = None
             self._send_join()
             return
         if self.cooperative:
@@ -144,11 +148,6 @@ class Client(Consumer):
             going = self.held
         self._revoke(going, self._send_join)
 
-    def claim_nothing(self) -> None:
-        """Cooperative members claim what they hold, eager ones what they last were given."""
-        if self.cooperative:
-            self.claim = None
-
     def _revoke(self, partitions: np.ndarray, then) -> None:
         """onPartitionsRevoked, with the listener's commit, then let the partitions go."""
         if partitions.size == 0:
@@ -158,7 +157,7 @@ class Client(Consumer):
         def finish(error: str | None) -> None:
             self.tell("revoked", partitions, error or "")
             self.give_up(partitions, self.revoked_how(error))
-            if self.claim is not None and self.cooperative:
+            if self.claim is not None:
                 self.claim = self.claim.without(self.world.cluster.codes(partitions))
             then()
 
@@ -177,9 +176,21 @@ class Client(Consumer):
         self.joined_subscription = self.subscription
         request = JoinRequest(
             self.member_id, tuple(s.name for s in self.strategies), self.subscription,
-            self.claim,
+            tuple(self._claim_for(strategy) for strategy in self.strategies), self.generation,
         )  # fmt: skip
         self.clock.after(self.config.latency_ms, self.coordinator.join_group, self, request)
+
+    def _claim_for(self, strategy) -> Claim | None:
+        """What a strategy is told that this member owns.
+
+        Cooperative strategies read what is still assigned, and an eager member has given everything up,
+        also if it lists a cooperative one; sticky remembers what it last assigned here.
+        """
+        if strategy.protocol != "cooperative":
+            return self.remembered.get(strategy.name)
+        if self.cooperative or self.generation == NO_GENERATION:
+            return self.claim
+        return Claim(EMPTY, self.generation)
 
     def joined(
         self, error, member_id="", generation=NO_GENERATION, protocol=None, members=None,
@@ -259,7 +270,8 @@ class Client(Consumer):
         else:
             self.advance()
             self.phase = JOINED
-            self.belongs_again()
+            if self.coordinator.counts_on(self):  # not if it was expelled while the answer waited
+                self.belongs_again()
             self.set_verdict()
             self.at_poll(self._join_complete, self.generation, partitions, claim)
 
@@ -290,7 +302,9 @@ class Client(Consumer):
         if not self._subscribes_to(partitions):
             self.request_rejoin("received assignment does not match the current subscription")
             return
-        self.claim = claim
+        self.remembered[self.protocol] = claim
+        if self.cooperative:
+            self.claim = claim
         revoked = self.held[~self.log.among(self.held, partitions)]
         added = partitions[~self.log.among(partitions, self.held)]
         if revoked.size:

@@ -54,6 +54,37 @@ class GroupMember:
     deadline: int = 0
 
 
+def scala_hash_map_order(hashes: list[int]) -> list[int]:
+    """The order in which Scala 2.13's immutable ``HashMap`` walks keys with these hash codes.
+
+    A trie with five bits of the improved hash a level; a node's own entries come before its children's.
+
+    >>> scala_hash_map_order([3, 1, 2, 1 << 20])
+    [1, 2, 0, 3]
+    """
+    improved = [_improve(h) for h in hashes]
+
+    def walk(inside: list[int], shift: int) -> list[int]:
+        slots: dict[int, list[int]] = {}
+        for i in inside:
+            slots.setdefault(improved[i] >> shift & 31, []).append(i)
+        if shift > 30:
+            return inside  # equal hashes
+        alone = [found[0] for _, found in sorted(slots.items()) if len(found) == 1]
+        crowded = [walk(found, shift + 5) for _, found in sorted(slots.items()) if len(found) > 1]
+        return alone + [i for found in crowded for i in found]
+
+    return walk(list(range(len(hashes))), 0)
+
+
+def _improve(h: int) -> int:
+    """``scala.collection.Hashing.improve``, in 32 bits."""
+    h = (h + ~(h << 9)) & 0xFFFFFFFF
+    h ^= h >> 14
+    h = (h + (h << 4)) & 0xFFFFFFFF
+    return h ^ h >> 10
+
+
 class Coordinator:
     """The group coordinator: a state machine that answers requests and has timers."""
 
@@ -285,13 +316,13 @@ class Coordinator:
         for member in members:
             wanted = next(name for name in member.request.protocols if name in common)
             votes[wanted] = votes.get(wanted, 0) + 1
-        names = list(votes)
-        # Ties go to the last in the order of the HashMap of votes, as Stream.max keeps the last.
-        best = None
-        for i in hash_map_order(Names(names).hashes).tolist():
-            if best is None or votes[names[i]] >= votes[best]:
-                best = names[i]
-        return best
+        hashes = Names(list(votes)).hashes
+        if self.config.group_coordinator_new_enable:
+            order = hash_map_order(hashes).tolist()
+        else:
+            order = scala_hash_map_order(hashes.tolist())
+        names = [list(votes)[i] for i in order]
+        return max(names, key=votes.__getitem__)  # the first of those with most votes, as there
 
     def _walk(self) -> list[GroupMember]:
         """The members in the order of the coordinator's HashMap."""
@@ -333,6 +364,11 @@ class Coordinator:
         """Write the group to the offsets topic."""
         members = {id: replace(member) for id, member in self.members.items()}
         self._persisted = (self.generation, self.protocol, self.leader, members)
+
+    def counts_on(self, client) -> bool:
+        """Whether a client is a member, in the generation that it knows."""
+        member = self.members.get(client.member_id)
+        return member is not None and client.generation == self.generation
 
     def _answer_sync(self, member: GroupMember) -> None:
         member.awaiting_sync = False
@@ -405,6 +441,11 @@ class Coordinator:
         if self.members.get(member.id) is not member:
             return
         waits = member.awaiting_join or member.awaiting_sync
+        if self.config.commit != "transaction":
+            # A commit is a sign of life too (OffsetMetadataManager.commitOffset).
+            self._watch_commits_of(member.client)
+            alive_at = member.client.loop.accepted_at
+            member.deadline = max(member.deadline, alive_at + self.config.session_timeout_ms)
         if member.deadline > self.clock.now or not self.available or waits:
             if waits or not self.available:
                 member.deadline = self.clock.now + self.config.session_timeout_ms

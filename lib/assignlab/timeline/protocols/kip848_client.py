@@ -62,8 +62,11 @@ class Client(Consumer):
 
     def subscribe(self, topics) -> None:
         """The application subscribes to something else."""
-        self.member = replace(self.member, topics=tuple(topics), pattern=None)
-        self.at_poll(self._send_heartbeat)
+        self.at_poll(self._subscribed, tuple(topics))
+
+    def _subscribed(self, topics: tuple[str, ...]) -> None:
+        """The next heartbeat carries it; none is sent for it (onSubscriptionUpdated)."""
+        self.member = replace(self.member, topics=topics, pattern=None)
 
     def metadata_is_stale(self) -> None:
         """The coordinator sees to topics."""
@@ -81,6 +84,9 @@ class Client(Consumer):
             self._beat = self.clock.at(self.frozen_until, self._send_heartbeat)
             return
         if self._in_flight:
+            return
+        if self.is_poll_interval_over():
+            self._leave_stale()
             return
         topics = self.world.subscription_of(self.member, self.world.cluster.partitions)
         asked = (self.member.pattern, topics)
@@ -205,10 +211,12 @@ class Client(Consumer):
 
     # ---- leaving and failing -------------------------------------------------------------------
 
-    def poll_interval_exceeded(self) -> None:
-        """Leave; the application notices at its next poll, loses everything and joins again."""
-        if self.phase in (UNSUBSCRIBED, STALE):
-            return
+    def _leave_stale(self) -> None:
+        """Leave; the application notices at its next poll, loses everything and joins again.
+
+        The network thread sees that the poll interval is over when it next wakes up, and while the
+        application does nothing, heartbeats are what it wakes up for.
+        """
         self.tell("poll interval exceeded", self.held)
         self._send_leave()
         self._stop_heartbeats()

@@ -28,6 +28,7 @@ from assignlab.timeline.protocols.errors import (
     UNKNOWN_MEMBER_ID,
     UNRELEASED_INSTANCE_ID,
 )
+from assignlab.timeline.protocols.timeline_map import TimelineMap
 
 STABLE, UNREVOKED, UNRELEASED = "STABLE", "UNREVOKED_PARTITIONS", "UNRELEASED_PARTITIONS"
 
@@ -42,6 +43,7 @@ class GroupMember:
     id: str
     client: Consumer
     instance: str | None
+    strategy: str
     epoch: int = 0
     previous_epoch: int = 0
     state: str = STABLE
@@ -58,7 +60,7 @@ class GroupMember:
     @property
     def request(self) -> JoinRequest:
         """The member as the assignor sees it: its current target is what it claims."""
-        return JoinRequest(self.id, (), self.subscription, self.claim)
+        return JoinRequest(self.id, (self.strategy,), self.subscription, (self.claim,))
 
 
 class Coordinator:
@@ -70,6 +72,7 @@ class Coordinator:
         self.config = world.config
         self.strategy = world.strategies[0]
         self.members: dict[str, GroupMember] = {}
+        self.walk = TimelineMap()
         self.static: dict[str, str] = {}
         self.group_epoch = self.assignment_epoch = 0
         self.assigned_at: int | None = None
@@ -102,6 +105,7 @@ class Coordinator:
         if changed or self._topics_changed:
             self._refresh_metadata(changed)
         self._update_target_assignment()
+        self.walk.add(member_id)
         self._reconcile(member, owned, changed)
         self._session_lasts(member)
         full = epoch == JOINING_EPOCH
@@ -145,12 +149,15 @@ class Coordinator:
                 for id, member in self.members.items()
             ]  # fmt: skip
             self.members = dict(members)
+            self.walk.remove(old_id)
             self._numbers[member_id] = self._numbers.pop(old_id)
             self.static[client.instance] = member_id
             return self.members[member_id]
         if member_id not in self.members:
             self._numbers[member_id] = max(self._numbers.values(), default=-1) + 1
-            self.members[member_id] = GroupMember(member_id, client, client.instance)
+            self.members[member_id] = GroupMember(
+                member_id, client, client.instance, self.strategy.name
+            )
             if client.instance is not None:
                 self.static[client.instance] = member_id
         return self.members[member_id]
@@ -223,7 +230,9 @@ class Coordinator:
         interval = self.config.group_consumer_assignment_interval_ms
         if self.assigned_at is not None and self.clock.now < self.assigned_at + interval:
             return
-        members = list(self.members.values())
+        walked = list(self.walk)
+        new = [id for id in self.members if id not in walked]  # joins with this heartbeat
+        members = [self.members[id] for id in (*walked, *new)]
         targets = self.world.groups.assign(
             self.strategy, members, self.world.cluster.partitions, self.group_epoch
         )
@@ -344,6 +353,7 @@ class Coordinator:
         client.advance()
         self._holder[member.assigned] = self._holder[member.revoking] = -1
         del self.members[member.id]
+        self.walk.remove(member.id)
         del self._numbers[member.id]
         if member.instance is not None:
             self.static.pop(member.instance, None)

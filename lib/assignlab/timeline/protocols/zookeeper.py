@@ -37,7 +37,7 @@ class Registered:
         self.client = client
         self.id = client.consumer_id
         self.instance = None
-        self.request = JoinRequest(self.id, (), subscription, None)
+        self.request = JoinRequest(self.id, (), subscription)
 
 
 class Registry:
