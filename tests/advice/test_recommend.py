@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from assignlab.advice import pauses, recommend, scaling, survey, what_if
 from assignlab.cli import main
+from assignlab.errors import UnknownRelease
 from conftest import document
 
 CONFIG = pauses.settings()
@@ -48,6 +49,16 @@ def test_old_releases_are_not_sent_to_what_they_do_not_have(range_3_5):
     report = recommend.report(range_3_5, "2.3", CONFIG)
     tried = {row[2].partition("@")[0] for row in report.tables[0].rows}
     assert not {"cooperative-sticky", "server-uniform"} & tried and "sticky" in tried
+    assert {row[2] for row in report.tables[0].rows} >= {"range@2.3", "sticky@2.3"}
+    with pytest.raises(UnknownRelease, match="knows no Kafka 5.0"):
+        recommend.report(range_3_5, "5.0", CONFIG)
+
+
+def test_a_group_whose_topics_are_gone_is_no_error(range_3_5):
+    for member in range_3_5["members"]:
+        member["owned"] = []
+    report = recommend.report(range_3_5 | {"topics": []}, "4.4", CONFIG)
+    assert report.said[0].startswith("Nothing that was tried")
 
 
 def test_groups_of_the_new_protocol_stay_there():

@@ -105,9 +105,12 @@ class Life:
 
         Empty where the timeline does not play these strategies.
         """
-        scenario = Scenario(
-            self.topics, self.members, self.actions, duration_ms=self.now, sample_ms=self.now
-        )
+        try:
+            scenario = Scenario(
+                self.topics, self.members, self.actions, duration_ms=self.now, sample_ms=self.now
+            )
+        except AssignlabError:
+            return {}
         found: dict[str, list[float]] = {name: [] for name in self.spans}
         for seed, drift in product(SEEDS, DRIFTS_MS):
             drifting = replace(config, start_spread_ms=5_000, heartbeat_drift_ms=drift)

@@ -42,6 +42,7 @@ class Option(NamedTuple):
 
 def report(document: dict[str, Any], release: str, config: Config) -> Report:
     """What to set for the group of a document."""
+    document = what_if.of_release(document, release)
     asked = subject(document)
     own = asked.chosen()
     names = what_if.strategies_for(asked, release)

@@ -15,7 +15,7 @@ from assignlab.advice.play import numbers, steps
 from assignlab.advice.report import Report, Table
 from assignlab.advice.scaling import joined, switched
 from assignlab.advice.subject import NotAnswerable, drawn, subject
-from assignlab.advice.what_if import strategies_for
+from assignlab.advice.what_if import of_release, strategies_for
 from assignlab.errors import AssignlabError
 
 ON_SPARK = 1_000
@@ -55,7 +55,7 @@ def play(trial: Trial) -> dict[str, Any]:
 
 
 def _played(document: dict[str, Any], release: str) -> dict[str, Any]:
-    asked = subject(document)
+    asked = subject(of_release(document, release))
     sizes = asked.held.sizes
     fullest = int(sizes.max())
     share = asked.partitions / asked.members

@@ -102,6 +102,20 @@ def strategies_for(asked: Subject, release: str) -> list[str]:
     return found
 
 
+def of_release(document: dict[str, Any], release: str) -> dict[str, Any]:
+    """The document with its Java client's or coordinator's strategy as that release has it.
+
+    Texts name no release, so the newest is read into them. Raises
+    :class:`~assignlab.errors.UnknownRelease` where Kafka has no such release, or not the strategy.
+    """
+    own = document.get("strategy")
+    if own in (*FROM_CLASSIC, *FROM_SERVER):
+        strategy = assignors.get(f"{own}@{release}")
+        if strategy.assign is not assignors.get(own).assign:
+            return document | {"strategy": strategy.name}
+    return document
+
+
 def report(
     document: dict[str, Any],
     chosen: Sequence[str],
@@ -110,7 +124,7 @@ def report(
     config: Config,
 ) -> Report:
     """The table of events and strategies; ``chosen`` and ``happening``: only these, if any."""
-    asked = subject(document)
+    asked = subject(of_release(document, release))
     rows, unknown = table(asked, chosen, happening, release, config)
     note = (
         "moved: partitions taken from their owners; avoidable: more than an answer as even needs; one"
