@@ -270,7 +270,7 @@ def test_metaq_leaves_topics_alone_that_did_not_change():
 
 
 def test_ties_between_strategies_go_to_the_first_that_the_coordinator_walks():
-    """Java's HashMap has sticky (slot 2) before range (6); Scala's trie has its own order."""
+    """Java walks its HashMap, Scala its trie: each has an order of its own."""
 
     def chosen(names, config):
         members = [Member(f"m{i}", strategies=names[i:] + names[:i]) for i in range(2)]

@@ -202,7 +202,7 @@ STRATEGY = replace(
     sticky.STRATEGY,
     name="sticky@2.0",
     first="1.1.1",
-    last="2.0.1",
+    last="2.2.2",
     original="kafka-clients:2.0.1",
     look=("slate", "o", "dotted"),
     member_fields=("owned",),
