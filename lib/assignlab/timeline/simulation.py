@@ -1,12 +1,11 @@
 """One run of a scenario: the protocol that its strategies speak, and what is done to the group."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from assignlab import assignors
 from assignlab.assignors.strategy import Strategy
 from assignlab.timeline.config import Config, TimelineError
-from assignlab.timeline.engine.consumer import Consumer
 from assignlab.timeline.engine.history import History
 from assignlab.timeline.engine.log import EMPTY
 from assignlab.timeline.engine.world import World
@@ -93,7 +92,7 @@ class Simulation:
         self.history = self.world.history
         self.members = scenario.processes
         self._numbers = {name: number for number, name in enumerate(self.members)}
-        self._rates = {topic.name: topic.rate for topic in scenario.topics}
+        self.rates = {topic.name: topic.rate for topic in scenario.topics}
         chosen = {s for m in self.members.values() for s in self.world.strategies_of(m)}
         coordinator, self._client = protocol_of(chosen)
         self.coordinator: Any = coordinator(self.world)
@@ -120,67 +119,124 @@ class Simulation:
         number = self._numbers.get(action.member, -1)
         kind = f"action: {action.kind}"
         self.history.tell(self.clock.now, kind, number, -1, EMPTY, str(action.member or ""))
-        getattr(self, "_" + action.kind)(action)
+        ACTIONS[action.kind](self, action)
 
-    def _running(self, action: Action) -> Consumer | None:
-        client = self.world.running.get(action.member)
+    def clients(self) -> list[Any]:
+        """The last process of every member."""
+        return list(self.world.running.values())
+
+    def running(self, action: Action) -> Any:
+        """The client of the member whom an action concerns, if its process runs."""
+        client = self.world.running.get(str(action.member))
         return client if client is not None and client.alive else None
 
-    def _join(self, action: Action) -> None:
-        self.start(action["member"])
+    def start_anew(self, action: Action) -> None:
+        """The member's process starts again, if it does not run."""
+        if self.running(action) is None:
+            self.start(self.members[str(action.member)])
 
-    def _leave(self, action: Action) -> None:
-        if client := self._running(action):
-            client.close()
-
-    def _crash(self, action: Action) -> None:
-        if client := self._running(action):
-            client.crash()
-
-    def _return(self, action: Action) -> None:
-        self._start_anew(action)
-
-    def _restart(self, action: Action) -> None:
-        if client := self._running(action):
-            client.close()
-        self.clock.after(action["down_ms"], self._return_when_closed, action)
-
-    def _return_when_closed(self, action: Action) -> None:
-        if self._running(action) is not None:
-            self.clock.after(100, self._return_when_closed, action)
+    def return_when_closed(self, action: Action) -> None:
+        """The member's process starts again as soon as the one before is gone."""
+        if self.running(action) is not None:
+            self.clock.after(100, self.return_when_closed, action)
         else:
-            self.clock.after(self.world.start_delay(), self._start_anew, action)
+            self.clock.after(self.world.start_delay(), self.start_anew, action)
 
-    def _start_anew(self, action: Action) -> None:
-        if self._running(action) is None:
-            self.start(self.members[action.member])
-
-    def _stall(self, action: Action) -> None:
-        if client := self._running(action):
-            client.stall(action["for_ms"])
-
-    def _freeze(self, action: Action) -> None:
-        if client := self._running(action):
-            client.freeze(action["for_ms"])
-
-    def _subscribe(self, action: Action) -> None:
-        if client := self._running(action):
-            client.subscribe(action["topics"])
-
-    def _create_topic(self, action: Action) -> None:
-        spec = action["topic"]
-        self._rates[spec.name] = spec.rate
-        self._grow(spec.name, spec.partitions)
-        for client in self.world.running.values():
-            if client.alive and client.member.topics and spec.name in client.member.topics:
-                client.metadata_is_stale()
-
-    def _add_partitions(self, action: Action) -> None:
-        self._grow(action["topic"], action["partitions"])
-
-    def _grow(self, name: str, partitions: int) -> None:
-        self.world.grow(self.world.cluster.index[name], partitions, self._rates[name])
+    def grow(self, name: str, partitions: int) -> None:
+        """A topic has so many partitions from now on."""
+        self.world.grow(self.world.cluster.index[name], partitions, self.rates[name])
         self.coordinator.topics_changed()
 
-    def _coordinator_moves(self, action: Action) -> None:
-        self.coordinator.move()
+
+# ---- actions -----------------------------------------------------------------------------------
+
+ACTIONS: dict[str, Callable[[Simulation, Action], None]] = {}
+"""What can be done to a group, by the kind of action; :mod:`~assignlab.timeline.scenario` makes them."""
+
+
+def action(kind: str) -> Callable:
+    """A decorator: the function is what an action of this kind does to a run."""
+
+    def register(function: Callable) -> Callable:
+        ACTIONS[kind] = function
+        return function
+
+    return register
+
+
+@action("join")
+def join(run: Simulation, joins: Action) -> None:
+    """A new member starts."""
+    run.start(joins["member"])
+
+
+@action("leave")
+def leave(run: Simulation, leaves: Action) -> None:
+    """A member closes."""
+    if client := run.running(leaves):
+        client.close()
+
+
+@action("crash")
+def crash(run: Simulation, crashes: Action) -> None:
+    """A member's process is gone at once."""
+    if client := run.running(crashes):
+        client.crash()
+
+
+@action("return")
+def back(run: Simulation, returns: Action) -> None:
+    """A member that left or crashed starts again."""
+    run.start_anew(returns)
+
+
+@action("restart")
+def restart(run: Simulation, restarts: Action) -> None:
+    """A member closes and is back after a while."""
+    if client := run.running(restarts):
+        client.close()
+    run.clock.after(restarts["down_ms"], run.return_when_closed, restarts)
+
+
+@action("stall")
+def stall(run: Simulation, stalls: Action) -> None:
+    """Processing stands still; the heartbeat thread goes on."""
+    if client := run.running(stalls):
+        client.stall(stalls["for_ms"])
+
+
+@action("freeze")
+def freeze(run: Simulation, freezes: Action) -> None:
+    """The whole process stands still."""
+    if client := run.running(freezes):
+        client.freeze(freezes["for_ms"])
+
+
+@action("subscribe")
+def subscribe(run: Simulation, subscribes: Action) -> None:
+    """A member subscribes to other topics."""
+    if client := run.running(subscribes):
+        client.subscribe(subscribes["topics"])
+
+
+@action("create_topic")
+def create_topic(run: Simulation, creates: Action) -> None:
+    """A topic is created; clients that name it keep asking for it and find it soon."""
+    topic = creates["topic"]
+    run.rates[topic.name] = topic.rate
+    run.grow(topic.name, topic.partitions)
+    for client in run.clients():
+        if client.alive and client.member.topics and topic.name in client.member.topics:
+            client.metadata_is_stale()
+
+
+@action("add_partitions")
+def add_partitions(run: Simulation, adds: Action) -> None:
+    """A topic grows."""
+    run.grow(adds["topic"], adds["partitions"])
+
+
+@action("coordinator_moves")
+def coordinator_moves(run: Simulation, moves: Action) -> None:
+    """Another broker becomes the group's coordinator."""
+    run.coordinator.move()
