@@ -117,7 +117,7 @@ def test_what_killed_sweeps_left_is_told_and_cleared(tmp_path, capsys):
     left[2].mkdir()
     left[3].parent.mkdir()
     left[3].touch()
-    (tmp_path / ".u.parquet.0123abcd.earlier" / "whole").mkdir(parents=True)
+    (left[0] / "earlier" / "0123abcd.u.parquet" / "whole").mkdir(parents=True)
     with Workplace(tmp_path, "another"):
         pass
     said = capsys.readouterr().err

@@ -31,6 +31,8 @@ from assignlab.sweep.question import digest_of
 
 UNFINISHED = ".unfinished"
 KEPT_AGE = 7 * 86400.0
+PUT_BACK, REPLACED = "earlier", "replaced"
+"""Where the table is whose place is taken: the first is put back if its driver is killed just then."""
 TRIES = 5
 PAUSE = 0.1
 
@@ -96,17 +98,20 @@ class Workplace:
 
     def take_place(self, path: Path) -> None:
         """Let the finished slices take the place of ``path``; of sweeps of one name the last wins."""
-        new = self.slices
         path.parent.mkdir(parents=True, exist_ok=True)
+        new, earlier = self.slices, self.path / REPLACED
+        if path.parent == self._tables:
+            earlier = self.path / PUT_BACK
         if new.stat().st_dev != path.parent.stat().st_dev:
-            new = Path(shutil.copytree(new, path.with_name(f".{path.name}.{uuid4().hex[:8]}.part")))
-        earlier = []
+            beside = path.with_name(f".{path.name}.{uuid4().hex[:8]}.part")
+            new = Path(shutil.copytree(new, beside / "new"))
+            earlier = beside / REPLACED
+        earlier.mkdir(exist_ok=True)
         while not renamed(new, path):
-            earlier.append(path.with_name(f".{path.name}.{uuid4().hex[:8]}.earlier"))
             with suppress(FileNotFoundError):  # another sweep of this name does the same just now
-                path.rename(earlier[-1])
-        for table in earlier:
-            shutil.rmtree(table, ignore_errors=True)
+                path.rename(earlier / f"{uuid4().hex[:8]}.{path.name}")
+        if earlier.parent != self.path:
+            shutil.rmtree(earlier.parent, ignore_errors=True)
 
     def _own_folder(self) -> tuple[Path, int]:
         """The folder of the question, or a fresh one where another sweep has it; and its lock."""
@@ -162,20 +167,25 @@ def renamed(new: Path, path: Path) -> bool:
 
 def clear_leftovers(tables: Path) -> None:
     """Remove what killed sweeps left, with a line for each on stderr."""
-    for earlier in tables.glob(".*.parquet.*.earlier"):
-        # It was killed while its table took the place of this one.
-        if not renamed(earlier, tables / earlier.name[1:].rsplit(".", 2)[0]):
-            remove(earlier)
     for part in (*tables.glob(".*.parquet.*.part"), *tables.glob("*.parquet/.*.part")):
         remove(part)
     for folder in (tables / UNFINISHED).glob("*"):
         lock = locked(folder)
         if lock is None:
             continue
-        old = time.time() - folder.stat().st_mtime > KEPT_AGE
-        if old or not folder.name.endswith(code()) or not any(folder.glob("slices/*.parquet")):
+        for earlier in folder.glob(f"{PUT_BACK}/*"):
+            renamed(earlier, tables / earlier.name.partition(".")[2])
+        if not (folder / "slices").is_dir():  # another sweep makes or removes it just now
+            shutil.rmtree(folder, ignore_errors=True)
+        elif is_of_no_use(folder):
             remove(folder)
         os.close(lock)
+
+
+def is_of_no_use(folder: Path) -> bool:
+    """Whether nobody can go on from what is there."""
+    old = time.time() - folder.stat().st_mtime > KEPT_AGE
+    return old or not folder.name.endswith(code()) or not any(folder.glob("slices/*.parquet"))
 
 
 def remove(left: Path) -> None:
