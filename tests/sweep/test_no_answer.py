@@ -55,12 +55,18 @@ def test_a_connect_server_that_does_not_listen(tmp_path):
 
 
 @needs_connect
-def test_a_connect_server_that_accepts_and_says_nothing(monkeypatch):
-    monkeypatch.setattr(sparks, "PATIENCE", 0.5)
+def test_a_connect_server_that_accepts_and_says_nothing():
+    """In a process of its own: one that has a Spark already takes no second one."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"sc://127.0.0.1:{server.getsockname()[1]}"
-        with pytest.raises(SparkDidNotStart, match=address):
-            sparks.connect(address)
+        asking = (
+            f"from assignlab.sweep import spark; spark.PATIENCE = 0.5; spark.connect({address!r})"
+        )
+        answer = subprocess.run(
+            [sys.executable, "-c", asking], capture_output=True, text=True, timeout=120
+        )
+    assert answer.returncode == 1
+    assert f"SparkDidNotStart: no Spark Connect server answers at {address}" in answer.stderr
 
 
 @needs_java
