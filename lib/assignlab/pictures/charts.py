@@ -53,7 +53,8 @@ DARKEST = 0.62
 
 
 def theme() -> None:
-    """The look of every notebook of the collection."""
+    """The look of every notebook; a picture is shown where ``study.figure`` says so, not where drawn."""
+    plt.ioff()
     sns.set_theme(style="whitegrid", context="notebook", font_scale=0.9)
     plt.rcParams.update({"figure.dpi": 100, "savefig.dpi": 150, "svg.fonttype": "none"})
     plt.rcParams.update({"svg.hashsalt": "assignlab", "legend.frameon": False})
