@@ -14,7 +14,7 @@ from assignlab.runner.page import numbered
 
 FOLDER = Path(__file__).parent / "gallery"
 CAPTIONS = FOLDER / "captions.json"
-WIDTH, COLORS = 900, 48
+WIDTH, COLORS = 900, 160
 
 
 def renew(runs: Path) -> None:
