@@ -4,13 +4,14 @@ Phases of heartbeats decide much of it, so every figure is a range: over start m
 heartbeats in step and drifting by up to 100 ms a beat.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
 from assignlab.advice.subject import Range, Subject, spread, usual_topics
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError
+from assignlab.group.model import Group
 from assignlab.timeline import (
     Action,
     Config,
@@ -55,16 +56,20 @@ def settings(release: str = "4.4", given: Mapping[str, str] | None = None) -> Co
 def members_of(subject: Subject, strategies: Sequence[str] | None = None) -> list[Member]:
     """The group's members, called m0, m1 and so on."""
     group = subject.group
-    names = group.topics.names
     return [
         Member(
             f"m{m}",
-            topics=[names[t] for t in group.members.topics_of(m) if group.topics.partitions[t] > 0],
+            topics=names_of(group, group.members.topics_of(m)),
             instance=None if group.members.instances is None else group.members.instances[m],
             strategies=strategies,
         )
         for m in range(subject.members)
     ]
+
+
+def names_of(group: Group, topics: Iterable[int]) -> list[str]:
+    """The names of those of the topics that have partitions."""
+    return [group.topics.names[t] for t in topics if group.topics.partitions[t] > 0]
 
 
 def topics_of(subject: Subject) -> list[Topic]:
@@ -79,9 +84,7 @@ def newcomer(subject: Subject, name: str, instance: str | None = None) -> Member
     group = subject.group
     return Member(
         name,
-        topics=[
-            group.topics.names[t] for t in usual_topics(group) if group.topics.partitions[t] > 0
-        ],
+        topics=names_of(group, usual_topics(group)),
         instance=instance or (f"static-{name}" if subject.static else None),
     )
 
@@ -156,7 +159,8 @@ def usual_events(
 def rollouts(
     subject: Subject, strategy: Strategy, config: Config, wanted: Collection[str]
 ) -> dict[str, Range]:
-    """What these cost of: rollout, rollout with surge, one member every 20 s, each away for 5 s, or replaced before it goes."""
+    """What these cost of: rollout, rollout with surge, one member every 20 s, each away for 5 s, or
+    replaced before it goes."""
     if not subject.partitions:
         return {}
     count = min(subject.members, MOST_RESTARTS)
@@ -173,8 +177,7 @@ def rollouts(
                 actions += [join(at, new), leave(at + EVERY_MS // 2, f"m{m}")]
         life.add(name, actions, count * EVERY_MS + 60_000)
         found |= life.play([strategy.name], config)
-    scale = subject.members / count
-    return {name: Range(*(value * scale for value in range)) for name, range in found.items()}
+    return {name: cost.times(subject.members / count) for name, cost in found.items()}
 
 
 def staircase(subject: Subject, strategy: Strategy, up_to: int, config: Config) -> dict[int, Range]:
@@ -182,17 +185,15 @@ def staircase(subject: Subject, strategy: Strategy, up_to: int, config: Config) 
     found: dict[int, Range] = {}
     if not subject.partitions:
         return found
-    life = Life(members_of(subject), topics_of(subject))
+    up, down = (Life(members_of(subject), topics_of(subject)) for _ in range(2))
     for n in range(subject.members + 1, up_to + 1):
-        life.add(str(n), [join(life.now, newcomer(subject, f"new{n}"))], 60_000)
-    if life.actions:
-        found |= {int(n): cost for n, cost in life.play([strategy.name], config).items()}
-    life = Life(members_of(subject), topics_of(subject))
+        up.add(str(n), [join(up.now, newcomer(subject, f"new{n}"))], 60_000)
     away = 60_000 + (config.session_timeout_ms if subject.static else 0)
     for n in range(subject.members - 1, 0, -1):
-        life.add(str(n), [leave(life.now, f"m{n}")], away)
-    if life.actions:
-        found |= {int(n): cost for n, cost in life.play([strategy.name], config).items()}
+        down.add(str(n), [leave(down.now, f"m{n}")], away)
+    for life in (up, down):
+        if life.actions:
+            found |= {int(n): cost for n, cost in life.play([strategy.name], config).items()}
     return found
 
 
@@ -211,10 +212,7 @@ def two_bounces(subject: Subject, old: Strategy, new: Strategy, config: Config) 
             at += EVERY_MS
     life.add("two bounces", actions, at - life.now + 60_000)
     found = life.play([old.name], config)
-    if not found:
-        return None
-    scale = subject.members / count
-    return Range(*(value * scale for value in found["two bounces"]))
+    return found["two bounces"].times(subject.members / count) if found else None
 
 
 def unused(subject: Subject, name: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from assignlab.advice.subject import Subject
+from assignlab.advice.subject import Subject, is_server
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError
 from assignlab.group.assignment import Assignment
@@ -28,7 +28,7 @@ def frozen(subject: Subject) -> Strategy:
         return Strategy(
             name="unknown", system="", protocol="eager", source="", look=("", "", ""), **facts
         )
-    protocol = "server" if own.protocol == "server" else "eager"
+    protocol = "server" if is_server(own) else "eager"
     return replace(own, protocol=protocol, **facts)
 
 

@@ -13,7 +13,7 @@ from assignlab.advice import what_if
 from assignlab.advice.law import law
 from assignlab.advice.report import Lines, Report, Table
 from assignlab.advice.show import title
-from assignlab.advice.subject import SERVER, Range, Subject, subject
+from assignlab.advice.subject import CLASSIC, SERVER, Range, Subject, is_server, subject
 from assignlab.assignors.strategy import Strategy
 from assignlab.timeline import Config
 
@@ -47,7 +47,7 @@ def report(document: dict[str, Any], release: str, config: Config) -> Report:
     own = asked.chosen()
     names = what_if.strategies_for(asked, release)
     rows, unknown = what_if.table(asked, names, (*WATCHED, *what_if.MIGRATIONS), release, config)
-    if not asked.static and own.system in ("Kafka consumer", SERVER):
+    if not asked.static and own.system in (CLASSIC, SERVER):
         more, _ = what_if.table(
             _static(document), [own.name], ("a crash", "a rollout"), release, config
         )
@@ -218,9 +218,9 @@ def _lines(best: Option, now: Option) -> list[Lines]:
             )
         ]
     new, old = best.strategy, now.strategy
-    if new.protocol == "server":
+    if is_server(new):
         remote = (f"group.remote.assignor={new.kind.removeprefix('server-')}",)
-        if old.protocol == "server":
+        if is_server(old):
             return [Lines("every member, one restart each", remote)]
         return [
             Lines(

@@ -6,7 +6,7 @@ import re
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -126,17 +126,16 @@ def usual_topics(group: Group) -> np.ndarray:
     return group.sent.topics[group.sent.offsets[row] : group.sent.offsets[row + 1]]
 
 
-def without_instances(group: Group) -> Group:
-    """The group with dynamic members only."""
-    return replace(group, sent=replace(group.sent, instances=None), _prepared={})
-
-
 class Range(NamedTuple):
     """A number that depends on what is drawn: its least, median and greatest value."""
 
     low: float
     median: float
     high: float
+
+    def times(self, scale: float) -> "Range":
+        """The Range of so many times the number."""
+        return Range(*(value * scale for value in self))
 
     def __str__(self):
         low, high = f"{self.low:.3g}", f"{self.high:.3g}"

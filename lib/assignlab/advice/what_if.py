@@ -17,7 +17,7 @@ from assignlab.advice.play import Event, numbers, steps, together
 from assignlab.advice.report import Report, Table
 from assignlab.advice.scaling import draws_for, joined, restarted, switched
 from assignlab.advice.show import title
-from assignlab.advice.subject import SERVER, Range, Subject, drawn, is_server, subject
+from assignlab.advice.subject import CLASSIC, SERVER, Range, Subject, drawn, is_server, subject
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError, UnknownName
 from assignlab.replay import events
@@ -89,7 +89,7 @@ MIGRATIONS = ("two bounces", "KIP-848")
 def strategies_for(asked: Subject, release: str) -> list[str]:
     """The group's own strategy, and those it could change to in its release of Kafka."""
     own = asked.chosen()
-    if own.system not in ("Kafka consumer", SERVER):
+    if own.system not in (CLASSIC, SERVER):
         return [own.name]
     found = [own.name]
     for name in FROM_SERVER if is_server(own) else FROM_CLASSIC:
@@ -215,7 +215,7 @@ def _migrations(
 ) -> list[tuple]:
     """Rows for the rolling changes of protocol: two bounces to cooperative-sticky, KIP-848."""
     rows: list[tuple] = []
-    if own.system != "Kafka consumer" or not 1 < asked.members <= MOST_ROLLED_OUT:
+    if own.system != CLASSIC or not 1 < asked.members <= MOST_ROLLED_OUT:
         return rows
     for word, base in (("two bounces", "cooperative-sticky"), ("KIP-848", "server-uniform")):
         if happening and word not in happening or own.base == base:
