@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from assignlab.compiled import njit
-from assignlab.group.assignment import code
 from assignlab.jvm.names import Names
 
 ABSENT = -(2**31)
@@ -198,11 +197,3 @@ def names_twice(offsets, topics, known):
                 return True
             last[topics[k]] = s
     return False
-
-
-def all_codes(topics: Topics) -> np.ndarray:
-    """The codes of every partition that the cluster has, by topic index and partition: int64[n]."""
-    counts = np.maximum(topics.partitions, 0)
-    starts = np.cumsum(counts) - counts
-    topic = np.repeat(np.arange(len(topics)), counts)
-    return code(topic, np.arange(counts.sum()) - starts[topic])

@@ -12,7 +12,6 @@ GAP = 0.14
 
 MARKED = ("crashed", "closed", "removed", "fatal", "lost")
 SIGNS = {"crashed": "✕", "closed": "▽", "removed": "⊘", "fatal": "✕", "lost": "⊘"}
-SIGN_MEANINGS = "✕ crashed   ▽ closed   ⊘ expelled or fenced"
 
 
 def lanes(history: History, ax: Axes, start_s: float, stop_s: float) -> Axes:
