@@ -8,7 +8,10 @@ import pytest
 
 from assignlab.assignors.answer import answer, converse
 from assignlab.errors import DocumentError
+from assignlab.group import plain
 from assignlab.group.document import dump, parse
+from assignlab.group.model import Claims, weights_of
+from assignlab.replay import events
 
 GROUP = {
     "topics": [
@@ -17,8 +20,9 @@ GROUP = {
             "partitions": 2,
             "racks": [["a", None], ["b"]],
             "id": "AAAAAAAAAAAAAAAAAAAAAQ",
+            "weights": [100000, 0.25],
         },
-        {"name": "empty", "partitions": 0},
+        {"name": "empty", "partitions": 0, "weights": []},
         {"name": "q", "brokers": [["b1", 2], ["b0", 1]]},
     ],
     "members": [
@@ -166,6 +170,56 @@ def test_a_document_that_is_not_understood_names_field_and_reason(document, fiel
         parse(document)
     assert caught.value.field == field
     assert reason in str(caught.value)
+
+
+TWO = {"name": "t", "partitions": 2}
+
+
+@pytest.mark.parametrize(
+    ("weights", "place", "reason"),
+    [
+        ([1], "", "has 1 entries for 2 partitions"),
+        ([1, 2, 3], "", "has 3 entries for 2 partitions"),
+        ({"0": 1}, "", "expected an array, got {'0': 1}"),
+        ([1, -0.5], "[1]", "-0.5 is not between 0 and 1e+15"),
+        ([float("nan"), 1], "[0]", "nan is not between 0 and 1e+15"),
+        ([1, float("inf")], "[1]", "inf is not between 0 and 1e+15"),
+        ([10**20, 1], "[0]", "100000000000000000000 is not between 0 and 1e+15"),
+        ([1, None], "[1]", "expected a number of 0 or more, got None"),
+        ([True, 1], "[0]", "expected a number of 0 or more, got True"),
+        (["7", 1], "[0]", "expected a number of 0 or more, got '7'"),
+    ],
+)
+def test_wrong_weights_are_refused_by_name_and_place(weights, place, reason):
+    with pytest.raises(DocumentError) as refused:
+        parse(
+            {"topics": [{"name": "s", "partitions": 0}, TWO | {"weights": weights}], "members": []}
+        )
+    assert str(refused.value) == f"topics[1].weights{place}: {reason}"
+
+
+def test_weights_of_a_topic_that_is_not_there_are_refused():
+    with pytest.raises(DocumentError, match="weights: there is no topic 'u'"):
+        plain.group({"t": 2}, {"a": ["t"]}, weights={"u": [1, 2]})
+
+
+def test_a_group_keeps_its_weights_through_events_claims_and_pickling():
+    g = plain.group({"t": 2, "u": 1}, {"a": ["t", "u"]}, weights={"t": [1, 3]})
+    assert g.prepared(weights_of).tolist() == [1, 3, 1]
+    grown = events.add_partitions(g, {0: 4})
+    assert pickle.loads(pickle.dumps(grown)).prepared(weights_of).tolist() == [1, 3, 2, 2, 1]
+    assert dump(grown)["topics"][0]["weights"] == [1, 3, 2, 2]
+    assert events.recreate_topic(g, 0, 1).prepared(weights_of).tolist() == [1, 1]
+    created = events.create_topic(grown, "v", 2, [0])
+    assert created.prepared(weights_of).tolist() == [1, 3, 2, 2, 1, 1, 1]
+    assert events.delete_topic(created, 0).prepared(weights_of).tolist() == [1, 1, 1]
+    joined = events.join(grown, ["b"], [np.array([0])])
+    assert joined.prepared(weights_of).tolist() == [1, 3, 2, 2, 1]
+    assert joined.with_claims(Claims.none(2)).topics is joined.topics
+
+
+def test_without_weights_a_group_carries_none():
+    assert parse({"topics": [TWO], "members": []}).topics.weights is None
 
 
 def test_a_partition_that_no_broker_has_is_refused():

@@ -21,6 +21,8 @@ MAX_PARTITIONS = 10_000_000
 """Of all topics together: their lists would fill the memory of most machines."""
 MAX_STREAMS = 1_000_000
 """Of all members together, over all their topics: each becomes a consumer thread with a name."""
+MAX_WEIGHT = 1e15
+"""Of one partition: so many can be added, over all partitions, and a weight of 1 still counts."""
 
 
 def parse(document: Mapping[str, Any]) -> Group:
@@ -111,7 +113,28 @@ def _topic(entry: Any, where: str) -> dict[str, Any]:
     uuid = entry.get("id")
     if uuid is not None:
         _expect(uuid, str, f"{where}.id", "a Uuid in base64")
-    return {"name": name, "partitions": partitions, "racks": racks, "id": uuid, "queues": queues}
+    weights = entry.get("weights")
+    if weights is not None:
+        weights = _weights(weights, partitions, f"{where}.weights")
+    return {
+        "name": name,
+        "partitions": partitions,
+        "racks": racks,
+        "id": uuid,
+        "queues": queues,
+        "weights": weights,
+    }
+
+
+def _weights(value: Any, partitions: int, where: str) -> np.ndarray:
+    for i, weight in enumerate(_list(value, where)):
+        _expect(weight, (int, float), f"{where}[{i}]", "a number of 0 or more")
+        if not 0 <= weight <= MAX_WEIGHT:  # nor NaN
+            reason = f"{_shown(weight)} is not between 0 and {MAX_WEIGHT:g}"
+            raise DocumentError(f"{where}[{i}]", reason)
+    if len(value) != partitions:
+        raise DocumentError(where, f"has {len(value)} entries for {partitions} partitions")
+    return np.array(value, dtype=np.float64)
 
 
 def _member(
@@ -183,7 +206,8 @@ def _topics(topics: list[dict], index: Mapping[str, int]) -> Topics:
             return None
         return tuple(t[name] for t in topics) + (None,) * (len(index) - len(topics))
 
-    return Topics(Names(tuple(index)), partitions, column("racks"), column("id"), column("queues"))
+    columns = [column(name) for name in ("racks", "id", "queues", "weights")]
+    return Topics(Names(tuple(index)), partitions, *columns)
 
 
 def _members(members: list[dict]) -> Members:
@@ -207,8 +231,8 @@ def _claims(members: list[dict]) -> Claims:
     )
 
 
-def _expect(value: Any, kind: type, field: str, wanted: str) -> None:
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+def _expect(value: Any, kind: type | tuple[type, ...], field: str, wanted: str) -> None:
+    if not isinstance(value, kind) or isinstance(value, bool):
         raise DocumentError(field, f"expected {wanted}, got {_shown(value)}")
 
 
@@ -279,6 +303,8 @@ def dump(group: Group) -> dict[str, Any]:
             entry["racks"] = [list(replicas) for replicas in racks]
         if (uuid := _entry(topics.ids, t)) is not None:
             entry["id"] = uuid
+        if (weights := _entry(topics.weights, t)) is not None:
+            entry["weights"] = [int(w) if w.is_integer() else w for w in weights.tolist()]
         document["topics"].append(entry)
     for m, name in enumerate(members.names):
         entry = {"id": name, "topics": [topics.names[t] for t in members.topics_of(m).tolist()]}

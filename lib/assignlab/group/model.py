@@ -29,7 +29,9 @@ class Topics:
     ``racks``: per topic, per partition the racks of its replicas (None = broker without rack);
     None where the cluster's racks are not known. ``ids``: topic Uuids in Kafka's base64 form.
     ``queues``: per topic the (broker, number) that each partition index stands for, in order of
-    creation, for systems whose partitions live on named brokers.
+    creation, for systems whose partitions live on named brokers. ``weights``: per topic one number
+    for each partition (float64[partitions]: records a second, bytes or lag, as the caller counts),
+    None where a topic has none; None where no topic has. :func:`weights_of` reads them.
     """
 
     names: Names
@@ -37,6 +39,7 @@ class Topics:
     racks: tuple[tuple[tuple[str | None, ...], ...] | None, ...] | None = None
     ids: tuple[str | None, ...] | None = None
     queues: tuple[tuple[tuple[str, int], ...] | None, ...] | None = None
+    weights: tuple[np.ndarray | None, ...] | None = None
 
     def __len__(self):
         return len(self.names)
@@ -155,6 +158,27 @@ class Group:
             strict=True,
         ):
             object.__setattr__(self, name, value)
+
+
+def weights_of(group: Group) -> np.ndarray:
+    """The weight of every partition, topic by topic: float64[partitions of all topics].
+
+    For ``group.prepared``. A partition of a topic without weights weighs 1, so that without any the
+    load of a member is its number of partitions.
+
+    >>> from assignlab.group import group
+    >>> g = group({"t": 2, "u": 1}, {"a": ["t", "u"]}, weights={"t": [2.5, 0]})
+    >>> g.prepared(weights_of).tolist()
+    [2.5, 0.0, 1.0]
+    """
+    counts = np.maximum(group.topics.partitions, 0)
+    weights = np.ones(int(counts.sum()))
+    end = 0
+    for count, own in zip(counts.tolist(), group.topics.weights or (), strict=False):
+        end += count
+        if own is not None:
+            weights[end - count : end] = own[:count]  # a deleted topic's stay in the list
+    return weights
 
 
 def subscriptions(lists: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

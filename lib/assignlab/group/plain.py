@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from assignlab.errors import DocumentError
 from assignlab.group.model import Group
 
 
@@ -13,12 +14,13 @@ def group(
     instances: Mapping[str, str] | None = None,
     racks: Mapping[str, str] | None = None,
     streams: int | None = None,
+    weights: Mapping[str, Sequence[float]] | None = None,
 ) -> Group:
     """A group from plain names: the short way for examples and notebooks.
 
     ``topics``: partition count by topic; ``members``: subscribed topics by member, in the
     coordinator's order; ``owned``: claims by member; ``generation`` of all claims; ``streams``:
-    threads of every consumer (Kafka 0.8).
+    threads of every consumer (Kafka 0.8); ``weights``: by topic, one number for each partition.
 
     >>> g = group({"t0": 3}, {"C0": ["t0"], "C1": ["t0"]})
     >>> len(g.members), len(g.topics)
@@ -26,9 +28,16 @@ def group(
     """
     from assignlab.group.document import parse
 
+    weights = weights or {}
+    if unknown := weights.keys() - topics.keys():
+        raise DocumentError("weights", f"there is no topic {min(unknown)!r}")
     return parse(
         {
-            "topics": [{"name": name, "partitions": count} for name, count in topics.items()],
+            "topics": [
+                {"name": name, "partitions": count}
+                | ({"weights": list(weights[name])} if name in weights else {})
+                for name, count in topics.items()
+            ],
             "members": [
                 {
                     "id": member,

@@ -97,6 +97,7 @@ def create_topic(
         None if topics.racks is None else topics.racks + (racks,),
         None if topics.ids is None else topics.ids + (id,),
         None if topics.queues is None else topics.queues + (None,),
+        None if topics.weights is None else topics.weights + (None,),
     )
     return _resubscribe(
         group.with_topics(grown), subscribers, lambda subscribed: np.append(subscribed, index)
@@ -147,8 +148,20 @@ def _resized(group: Group, partitions: dict, ids: dict, racks: dict) -> Group:
             partitions=counts,
             ids=_replaced(topics.ids, ids),
             racks=_replaced(topics.racks, racks),
+            weights=_replaced(topics.weights, _resized_weights(topics.weights, partitions)),
         )
     )
+
+
+def _resized_weights(weights: tuple | None, partitions: dict) -> dict:
+    """New partitions weigh as much as the topic's partitions do on average."""
+    resized = {}
+    for topic, count in partitions.items():
+        own = weights[topic] if weights else None
+        if own is not None:
+            new = np.full(max(count - own.size, 0), own.mean() if own.size else 1.0)
+            resized[topic] = np.concatenate((own[: max(count, 0)], new))
+    return resized
 
 
 def _replaced(column: tuple | None, values: dict) -> tuple | None:
