@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import matplotlib
 import pandas as pd
@@ -11,6 +12,7 @@ import pytest
 
 from assignlab import study
 from assignlab.local.project import FOLDER_VARIABLE, OUTPUTS_VARIABLE, RUN_ID_VARIABLE
+from assignlab.pictures import frames
 
 matplotlib.use("agg")
 
@@ -216,26 +218,49 @@ def test_sliders_are_refused_where_rows_are_not_told_apart(project, shown):
         made.explore("costs", frame, ["members", "drift_ms"], "strategy", "cost", "Costs")
 
 
-@pytest.mark.skipif(not shutil.which("chromium"), reason="no Chromium")
-def test_sliders_choose_the_bars_in_a_browser(project, shown):
-    made = study.begin("01_first", {})
-    frame = pd.DataFrame(RESTARTS, columns=["members", "drift_ms", "strategy", "cost"])
-    made.explore("costs", frame, ["members", "drift_ms"], "strategy", "cost", "Costs </script>")
-    assert names(made.folder) == ["costs.csv", "costs.parquet"]
-    move = "<script>for (const i of document.querySelectorAll('input')) {i.value = 1; i.oninput()}"
-    page = project / "page.html"
-    page.write_text(f"<meta charset=utf-8>{shown[-1][0]['text/html']}{move}</script>")
+def in_browser(project: Path, page: str, value: int) -> str:
+    """The document that Chromium makes of a page when all its sliders are moved to a value."""
+    if not shutil.which("chromium"):
+        pytest.skip("no Chromium")
+    move = f"for (const i of document.querySelectorAll('input')) {{i.value = {value}; i.oninput()}}"
+    file = project / "page.html"
+    file.write_text(f"<meta charset=utf-8>{page}<script>{move}</script>")
     flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
     flags += [
         "--disable-component-update",
         "--disable-sync",
         f"--user-data-dir={project / 'chromium'}",
     ]
-    command = ["chromium", *flags, "--dump-dom", page.as_uri()]
-    dom = subprocess.run(command, capture_output=True, text=True, timeout=120).stdout
+    command = ["chromium", *flags, "--dump-dom", file.as_uri()]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120).stdout
+
+
+def test_sliders_choose_the_bars_in_a_browser(project, shown):
+    made = study.begin("01_first", {})
+    frame = pd.DataFrame(RESTARTS, columns=["members", "drift_ms", "strategy", "cost"])
+    made.explore("costs", frame, ["members", "drift_ms"], "strategy", "cost", "Costs </script>")
+    assert names(made.folder) == ["costs.csv", "costs.parquet"]
+    dom = in_browser(project, shown[-1][0]["text/html"], 1)
     drawn = re.search("<svg.*?</svg>", dom, re.DOTALL)[0]
     assert re.findall("<text[^>]*>([^<]*)", drawn) == ["range", "160", "b", "0"]
     assert re.findall("<output>([^<]*)", dom) == ["8", "20"]
+
+
+MOVES = [{"range": {"a": "t0p0 t0p1", "b": ""}}, {"range": {"a": "t0p0", "b": "t0p1"}}]
+
+
+def test_a_slider_steps_through_pictures_in_a_browser(project, shown):
+    made = study.begin("01_first", {})
+    frame = pd.DataFrame({"told": ["b joins", "t0p1 goes to b </script>"]})
+    with pytest.raises(ValueError, match="1 pictures for 2 steps"):
+        made.steps("moves", frame, ["<svg></svg>"], "Moves")
+    made.steps("moves", frame, frames.holdings(MOVES, [{}, {"b": "new & glad"}]), "Moves")
+    assert names(made.folder) == ["moves.csv", "moves.parquet"]
+    dom = in_browser(project, shown[-1][0]["text/html"], 1)
+    drawn = re.search("<svg.*?</svg>", dom, re.DOTALL)[0]
+    words = ["range", "a", "t0p0", "−t0p1", "b", "+t0p1", "new &amp; glad"]
+    assert re.findall("<text[^>]*>([^<]*)", drawn) == words
+    assert "t0p1 goes to b" in re.search("<p .*?</p>", dom)[0] and "2 of 2" in dom
 
 
 def test_failed_simulations_are_kept_and_counted(project, shown):

@@ -193,6 +193,37 @@ class Study:
             {ROLE: {"kind": "table", "name": name}},
         )
 
+    def steps(self, name: str, frame, pictures: list[str], caption: str):
+        """Show pictures one at a time, a slider goes from one to the next; the frame is kept.
+
+        pictures: SVG, such as `assignlab.pictures.frames` makes. frame: a row for each, whose column
+        ``told`` is the sentence that stands above the picture; kept as :meth:`table` does. All of it
+        is in the output itself, as with :meth:`explore`. Raises ValueError where a row has no picture
+        or a picture no row.
+        """
+        frame = _flat(frame)
+        if not 0 < len(frame) == len(pictures):
+            raise ValueError(f"{len(pictures)} pictures for {len(frame)} steps")
+        files = self._claim(name, "table", ["csv", "parquet"], caption)
+        with whole(files[0]) as part:
+            frame.to_csv(part, index=False)
+        with whole(files[1]) as part:
+            frame.to_parquet(part, index=False)
+        told = [str(sentence) for sentence in frame["told"]]
+        numbered = "\n".join(f"{step}. {sentence}" for step, sentence in enumerate(told, 1))
+        page = STEPPER.format(
+            name=name,
+            caption=html.escape(caption),
+            last=len(told) - 1,
+            told=html.escape(told[0]),
+            first=pictures[0],
+            data=_in_script({"told": told, "pictures": pictures}),
+        )
+        _display(
+            {"text/html": page, "text/plain": f"{caption}\n{numbered}"},
+            {ROLE: {"kind": "table", "name": name}},
+        )
+
     @staticmethod
     def told(of_each: dict[str, object], word: str) -> str:
         """What holds for each name, for an answer: names of which the same holds stand together.
@@ -331,6 +362,29 @@ draw();
 }}</script></figure>"""
 
 
+STEPPER = """\
+<figure class="explorer" id="steps-{name}"><figcaption>{caption}</figcaption>
+<label>step <input type="range" min="0" max="{last}" value="0" aria-label="step"> <output></output></label>
+<p aria-live="polite">{told}</p><div>{first}</div>
+<noscript>The slider needs JavaScript; all steps are in {name}.csv.</noscript>
+<script>{{
+const data = {data}, root = document.getElementById("steps-{name}"), slider = root.querySelector("input");
+const draw = () => {{
+  const step = +slider.value;
+  root.querySelector("output").value = `${{step + 1}} of ${{data.told.length}}`;
+  root.querySelector("p").textContent = data.told[step];
+  root.querySelector("div").innerHTML = data.pictures[step];
+}};
+slider.oninput = draw;
+draw();
+}}</script></figure>"""
+
+
+def _in_script(data) -> str:
+    """JSON inside a script, which a text in it must not end."""
+    return json.dumps(data).replace("<", "\\u003c")
+
+
 def explorer(name: str, frame, sliders: list[str], bars: str, value: str, caption: str) -> str:
     """The HTML of :meth:`Study.explore`: sliders, and bars as plain SVG, with all numbers inside."""
     values = [list(dict.fromkeys(frame[column])) for column in sliders]
@@ -356,8 +410,7 @@ def explorer(name: str, frame, sliders: list[str], bars: str, value: str, captio
         caption=html.escape(f"{caption}: {heading(value)}"),
         sliders=inputs,
         height=28 * len(named),
-        # A text must not end the script that it stands in.
-        data=json.dumps(data).replace("<", "\\u003c"),
+        data=_in_script(data),
     )
 
 

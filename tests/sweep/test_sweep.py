@@ -266,7 +266,8 @@ def test_a_table_appears_whole_or_not_at_all(spark, tables, monkeypatch):
 
 def test_summary_is_what_pandas_says(spark, tables, asked, expected):
     table = sweep.run(asked, STRATEGIES)
-    summary = table.summary(["strategy", "topics"], ["gini", "count_gap"], where="step > 0")
+    question = dict(by=["strategy", "topics"], measures=["gini", "count_gap"], where="step > 0")
+    summary = table.summary(**question, band=(0.05, 0.95))
     frame = expected.to_pandas()
     good = frame[(frame["step"] > 0) & frame["error"].isna()]
     groups = good.groupby(["strategy", "topics"])
@@ -279,9 +280,11 @@ def test_summary_is_what_pandas_says(spark, tables, asked, expected):
             (f"{measure}_high", groups[measure].quantile(0.95)),
         ]:
             np.testing.assert_allclose(summary[column], values, rtol=1e-12)
-    means = table.means(["strategy", "topics"], ["gini", "count_gap"], where="step > 0")
+    means = table.summary(**question)
     columns = ["strategy", "topics", "gini", "count_gap", "runs", "failed"]
     pd.testing.assert_frame_equal(means, summary[columns])
+    assert max(map(len, str(means).splitlines())) <= 80
+    assert f"of {len(table)} rows" in table._repr_html_() and "count_gap" in table._repr_html_()
 
 
 def test_summary_counts_failures_and_adds_histories_up(spark, tables, asked, expected):

@@ -11,13 +11,15 @@ from functools import cache
 from assignlab import discovery
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import UnknownName
+from assignlab.group.given import showing
 from assignlab.releases import Facts, resolve
 
 
 @cache
 def strategies() -> dict[str, Strategy]:
     """All strategies by name, sorted by system and name."""
-    found = discovery.carried(sys.modules[__name__], "STRATEGY")
+    carried = discovery.carried(sys.modules[__name__], "STRATEGY")
+    found = [replace(strategy, assign=showing(strategy.assign)) for strategy in carried]
     found.sort(key=lambda strategy: (strategy.system, strategy.name))
     return discovery.by_name(found, "strategy files")
 

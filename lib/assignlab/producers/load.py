@@ -9,6 +9,7 @@ consumers, or one in any order, may read.
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
@@ -310,3 +311,60 @@ def reordering(
                 "out_of_order": (moved & (waiting > 0) & (later > 0)).sum() / in_use.sum(),
             })  # fmt: skip
     return pd.DataFrame(rows)
+
+
+# ---- as trials of a sweep ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One set of keys, for a sweep (:func:`assignlab.timeline.sweep`).
+
+    ``names``: partitioners, or strategies, with commas between. What a question has no use for stays
+    as it is.
+    """
+
+    seed: int
+    names: str
+    skew: float
+    partitions: int
+    kind: str = "words"
+    key_count: int = 10_000
+    records: int = 1_000_000
+    partitioner: str = ""
+    topics: int = 1
+    members: int = 1
+    before: int = 0
+    unread: int = 0
+
+    @property
+    def keys(self) -> dict:
+        """What the three questions have in common."""
+        return {
+            "kind": self.kind,
+            "key_count": self.key_count,
+            "records": self.records,
+            "seeds": [self.seed],
+        }
+
+
+def play_balance(trial: Trial) -> list[dict]:
+    """The records of :func:`balance`, one for each partitioner of ``names``."""
+    frame = balance(trial.names.split(","), [trial.skew], trial.partitions, **trial.keys)
+    return frame.to_dict("records")
+
+
+def play_end_to_end(trial: Trial) -> list[dict]:
+    """The records of :func:`end_to_end`, one for each strategy of ``names``."""
+    size = dict(topics=trial.topics, partitions=trial.partitions, members=trial.members)
+    frame = end_to_end(
+        trial.partitioner, trial.names.split(","), [trial.skew], **size, **trial.keys
+    )
+    return frame.to_dict("records")
+
+
+def play_reordering(trial: Trial) -> list[dict]:
+    """The records of :func:`reordering`: from ``before`` to ``partitions``, for each of ``names``."""
+    growth = (trial.before, trial.partitions)
+    facts = dict(unread=trial.unread, skew=trial.skew)
+    return reordering(trial.names.split(","), [growth], **facts, **trial.keys).to_dict("records")

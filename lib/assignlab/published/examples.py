@@ -4,7 +4,7 @@ Partitions are written as the texts write them: ``t0p1`` is partition 1 of topic
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
@@ -128,3 +128,36 @@ def claiming(group: Group, strategy: str, before: Group, assignment: Assignment)
     strategy's version send. Members that were not in ``before`` claim nothing.
     """
     return rebalance.claiming(group, before, assignors.get(strategy), assignment)
+
+
+def played(
+    strategies: Sequence[str], before: Group, after: Group, happens: str
+) -> tuple[list[str], list[dict[str, dict[str, str]]]]:
+    """What happens to a group, under several strategies beside each other, in three states.
+
+    ``before`` and ``after``: the group without claims, the same topics. Returns what is told of each
+    state, and the states: strategy -> member -> short form.
+
+    >>> from assignlab.group.plain import group
+    >>> one, two = (group({"t": 2}, {c: ["t"] for c in names}) for names in ("a", "ab"))
+    >>> told, states = played(["range"], one, two, "b joins")
+    >>> told[-1], states[-1]
+    ('after: another owner for 1 under range', {'range': {'a': 'tp0', 'b': 'tp1'}})
+    """
+    had = {name: give(name, before) for name in strategies}
+    lists = {name: short(before, had[name]) for name in strategies}
+    staying = {
+        name: {m: of.get(m, "") if m in after.members.names.index else ""
+               for m in dict.fromkeys([*before.members.names, *after.members.names])}
+        for name, of in lists.items()
+    }  # fmt: skip
+    given = {
+        name: short(after, give(name, claiming(after, name, before, had[name])))
+        for name in strategies
+    }
+    moved = {
+        name: sum(len(set(new[m].split()) - set(lists[name].get(m, "").split())) for m in new)
+        for name, new in given.items()
+    }
+    told = ", ".join(f"{count} under {name}" for name, count in moved.items())
+    return ["before", happens, f"after: another owner for {told}"], [lists, staying, given]

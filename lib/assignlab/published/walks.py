@@ -72,6 +72,25 @@ def circle(group: Group) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["round", "partition", "passed over", "dealt to"])
 
 
+def circle_steps(group: Group) -> pd.DataFrame:
+    """The circle as states to step through: told, lists (member -> short form), notes (by member).
+
+    >>> from assignlab.group.plain import group
+    >>> g = group({"t0": 1, "t1": 2}, {"c0": ["t0"], "c1": ["t0", "t1"]})
+    >>> circle_steps(g).iloc[-1].tolist()
+    ['round 2: t1p1 passes c0 over and goes to c1', {'c0': 't0p0', 'c1': 't1p0 t1p1'}, \
+{'c0': 'passed over'}]
+    """
+    lists = dict.fromkeys(group.members.names, "")
+    rows: list[tuple] = [("all partitions wait, in the order of their names", lists, {})]
+    for number, partition, passed, owner in circle(group).itertuples(index=False):
+        lists = lists | {owner: f"{lists[owner]} {partition}".strip()}
+        way = f"passes {passed} over and goes" if passed else "goes"
+        notes = dict.fromkeys(passed.split(), "passed over")
+        rows.append((f"round {number}: {partition} {way} to {owner}", lists, notes))
+    return pd.DataFrame(rows, columns=["told", "lists", "notes"])
+
+
 # Sticky, step by step
 
 
@@ -89,6 +108,28 @@ class Walk(NamedTuple):
     steps: pd.DataFrame
     order: list[str]
     assignment: Assignment
+
+
+def sticky_told(steps: pd.DataFrame) -> list[str]:
+    """What happens in every step of a :class:`Walk`, as a sentence."""
+    return [
+        {
+            "kept": "every member keeps what it claims and still reads",
+            "assigned": f"{row.moved} has no owner and goes to the reader that has least, {row.to}",
+            "moved": f"{row.moved} goes from {row.source} to {row.to}"
+            + (f", in place of {row.looked_at}" if row.looked_at != row.moved else "")
+            + f"; the score was {row.before:g} and is {row.after:g}",
+            "taken back": "the score did not get less: all moves are taken back",
+        }[row.what]
+        for row in steps.rename(
+            columns={
+                "from": "source",
+                "looked at": "looked_at",
+                "score before": "before",
+                "score after": "after",
+            }
+        ).itertuples()
+    ]
 
 
 def sticky_walk(group: Group) -> Walk:

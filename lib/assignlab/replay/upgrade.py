@@ -5,6 +5,7 @@
   so that whatever moves, moves because of the switch.
 - :func:`migrations`: the whole upgrade, member by member. Every restarted member comes back under a new
   id, and the group assigns by what its members have in common.
+- :class:`Trial`: either of them as a trial of a sweep (:func:`assignlab.timeline.sweep`), group by group.
 
 Source of the two bounces: KIP-429. In the first, every member gets ``cooperative-sticky`` beside its
 old strategy; only when the last one has it can the group choose it, and all of them are still eager,
@@ -15,6 +16,7 @@ that speaks the new protocol turns the group over, and the coordinator knows wha
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 import pandas as pd
@@ -36,11 +38,12 @@ def switches(
     seeds: Iterable[int],
     before: Sequence[str] = ("JOIN_ONE", "LEAVE_ONE"),
     after: Sequence[str] = ("JOIN_ONE", "LEAVE_ONE"),
+    old: Sequence[str] | None = None,
     **scenario,
 ) -> pd.DataFrame:
     """One row for each old strategy, new strategy and seed; partitions are counts.
 
-    ``scenario``: fields of :class:`~assignlab.replay.scenarios.Scenario`. Columns: old, new, seed, error
+    ``old``: the old ones, all ``strategies`` unless given. ``scenario``: fields of :class:`~assignlab.replay.scenarios.Scenario`. Columns: old, new, seed, error
     (why there is no result, else None), moved (partitions that change owner at the switch),
     interrupted (given up then, also if kept), rounds, gap_before, gap_after (fullest - emptiest
     member), later (partitions that change owner in the rebalances ``after``).
@@ -55,14 +58,15 @@ def switches(
     rows = []
     for seed in seeds:
         moments = history(Scenario(events=events, seed=seed, **scenario))
-        for old in strategies:
+        for one in old or strategies:
             for new in strategies:
-                chosen = [assignors.get(old)] * place
+                chosen = [assignors.get(one)] * place
                 chosen += [assignors.get(new)] * (len(moments) - place)
                 steps, error = _played(moments, chosen)
                 measured = Switch(error) if error else _measured_switch(steps, place)
-                rows.append((old, new, seed, *measured))
-    return pd.DataFrame(rows, columns=["old", "new", "seed", *Switch._fields])
+                rows.append((one, new, seed, *measured))
+    frame = pd.DataFrame(rows, columns=["old", "new", "seed", *Switch._fields])
+    return frame.astype(dict.fromkeys(Switch._fields[1:], "Int64"))
 
 
 class Switch(NamedTuple):
@@ -183,3 +187,52 @@ def still_eager(
         restarted = max(0, number - 2 * members) // 2
         silent.append(range(size - restarted) if strategy.protocol == "cooperative" else ())
     return silent
+
+
+# ---- as trials of a sweep ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One group and one old strategy. ``new``, ``before``, ``after``: names with commas between."""
+
+    seed: int
+    old: str
+    new: str = ""
+    before: str = ""
+    after: str = ""
+    members: int = 12
+    topics: int = 10
+    partitions: int = 100
+    subscription: str = "HOMOGENEOUS"
+
+    @property
+    def scenario(self) -> dict:
+        """The fields that :class:`~assignlab.replay.scenarios.Scenario` has too."""
+        return {
+            name: value
+            for name, value in asdict(self).items()
+            if name in ("members", "topics", "partitions", "subscription")
+        }
+
+
+def play_switches(trial: Trial) -> list[dict]:
+    """The records of :func:`switches`: one for each new strategy.
+
+    >>> [record["moved"] for record in play_switches(Trial(0, "range", "range,sticky", members=3))]
+    [0, 66]
+    """
+    frame = switches(
+        trial.new.split(","),
+        [trial.seed],
+        [*filter(None, trial.before.split(","))],
+        [*filter(None, trial.after.split(","))],
+        old=[trial.old],
+        **trial.scenario,
+    )
+    return frame.astype(object).where(frame.notna(), None).to_dict("records")
+
+
+def play_migrations(trial: Trial) -> list[dict]:
+    """The records of :func:`migrations`."""
+    return migrations([trial.seed], trial.old, **trial.scenario).to_dict("records")

@@ -111,13 +111,17 @@ def sums_over(rows, key: Sequence[str], measures: Sequence[str], size: Extent):
 
 
 def summarise(
-    rows, by: Sequence[str], measures: Sequence[str], band: tuple[float, float], size: Extent
+    rows,
+    by: Sequence[str],
+    measures: Sequence[str],
+    band: tuple[float, float] | None,
+    size: Extent,
 ) -> "pd.DataFrame":
     """See :meth:`assignlab.sweep.table.Table.summary`."""
     import pandas as pd
     from pyspark.sql import functions as F
 
-    shares = [band[0], 0.5, band[1]]
+    shares = [band[0], 0.5, band[1]] if band else []
     columns: list = []
     at_once = size.rows <= ROWS_AT_ONCE
     for m, name in enumerate(measures):
@@ -128,13 +132,13 @@ def summarise(
         columns.append(F.sum(F.when(~is_finite(value), value)).alias(f"_{m}_odd"))
         finite = F.when(is_finite(value), value)
         columns += [F.min(finite).alias(f"_{m}_least"), F.max(finite).alias(f"_{m}_most")]
-        if at_once:
+        if at_once and shares:
             columns.append(F.percentile(value, shares).alias(f"_{m}_quantiles"))
     columns.append(F.count_if(F.isnull("error")).alias("runs"))
     columns.append(F.count("error").alias("failed"))
     found = rows.groupBy(*by).agg(*columns).orderBy(*by).toArrow()
     frame = found.select([*by]).to_pandas()
-    selected = [] if at_once else select(rows, by, measures, shares, found)
+    selected = select(rows, by, measures, shares, found) if shares and not at_once else []
     for m, name in enumerate(measures):
         unit = Fraction(2) ** (size.exponent[name] - 3 * size.bits)
         facts = [found.column(f"_{m}_{key}").to_pylist() for key in (0, 1, 2, "count", "odd")]
@@ -143,6 +147,8 @@ def summarise(
             for *parts, count, odd in zip(*facts, strict=True)
         ]
         frame[name] = pd.Series(means, dtype=float)
+        if not shares:
+            continue
         three = found.column(f"_{m}_quantiles").to_pylist() if at_once else selected[m]
         for place, suffix in enumerate(("low", "median", "high")):
             values = [math.nan if some is None else some[place] for some in three]

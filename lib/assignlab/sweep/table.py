@@ -7,6 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pyarrow.parquet import read_metadata
+
 from assignlab.errors import UnknownName
 from assignlab.sweep.aggregate import extent, summarise, sums_over
 from assignlab.sweep.question import SweepError
@@ -35,15 +37,18 @@ class Table:
         self.path = Path(path)
         self.subject = subject
 
+    def __len__(self):
+        return sum(read_metadata(file).num_rows for file in self.path.glob("*.parquet"))
+
     def __repr__(self):
-        return f"Table({str(self.path)!r})"
+        return f"Table({str(self.path)!r}): {len(self):,} rows, {len(self.subject.columns)} columns"
 
     def _repr_html_(self):
         """Its first rows, for notebooks."""
-        rows = self.records().orderBy(*self.subject.key).limit(ROWS_SHOWN + 1).toPandas()
-        more = "the first rows of" if len(rows) > ROWS_SHOWN else ""
-        page = rows.head(ROWS_SHOWN).dropna(axis="columns", how="all").to_html(index=False)
-        return f"<p>{more} {html.escape(str(self.path))}</p>{page}"
+        rows = self.records().orderBy(*self.subject.key).limit(ROWS_SHOWN).toPandas()
+        told = f"the first {ROWS_SHOWN} of {len(self):,} rows" if len(self) > ROWS_SHOWN else "all"
+        page = rows.dropna(axis="columns", how="all").to_html(index=False)
+        return f"<p>{html.escape(str(self.path))}, {told}:</p>{page}"
 
     def records(self):
         """All rows, as a Spark DataFrame."""
@@ -59,15 +64,15 @@ class Table:
         measures: Sequence[str],
         where: str | None = None,
         whole_histories: bool = False,
-        band: tuple[float, float] = (0.05, 0.95),
+        band: tuple[float, float] | None = None,
     ) -> "pd.DataFrame":
         """Aggregate in Spark; returns one row per combination of the columns ``by``, sorted.
 
-        Columns: ``by``; for each measure ``m``: ``m`` (the mean), ``m_low``, ``m_median`` and
-        ``m_high`` (quantiles, ``band`` says which are low and high), nulls left out; ``runs`` (how
-        many rows went in) and ``failed`` (how many simulations gave none). ``where``: which rows,
-        as an SQL condition, such as ``"step > 0"``. ``whole_histories``: first add each measure up
-        over the steps of every history.
+        Columns: ``by``; for each measure ``m`` its mean, nulls left out; ``runs`` (how many rows
+        went in) and ``failed`` (how many simulations gave none). ``where``: which rows, as an SQL
+        condition, such as ``"step > 0"``. ``whole_histories``: first add each measure up over the
+        steps of every history. ``band``: also the quantiles ``m_low``, ``m_median`` and ``m_high``
+        behind each mean; ``(0.05, 0.95)`` asks for the values that 5 % and 95 % stay below.
 
         Means and quantiles are exact, at any size: :mod:`assignlab.sweep.aggregate` says how.
         """
@@ -80,17 +85,6 @@ class Table:
                 key = dict.fromkeys([*by, "scenario", "strategy"])
                 rows, size = sums_over(rows, [*key], measures, size), size.summed()
             return summarise(rows, by, measures, band, size)
-
-    def means(
-        self,
-        by: Sequence[str],
-        measures: Sequence[str],
-        where: str | None = None,
-        whole_histories: bool = False,
-    ) -> "pd.DataFrame":
-        """As :meth:`summary`, without the quantiles: ``by``, the means, ``runs``, ``failed``."""
-        frame = self.summary(by, measures, where, whole_histories)
-        return frame[[*by, *measures, "runs", "failed"]]
 
     def frame(self, columns: Sequence[str] | None = None, where: str | None = None):
         """Rows as a pandas frame, sorted by the key; for tables that are small or made so.

@@ -5,7 +5,7 @@ history into small tables, in seconds.
 """
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -95,6 +95,40 @@ def steps(history: History, start_ms: int = 0) -> pd.DataFrame:
         )  # fmt: skip
     columns = ["time_s", "what", "generation", "committed_before", "committed_after"]
     return pd.DataFrame(rows, columns=columns).astype({"generation": "Int64"})
+
+
+def beside(histories: Mapping[str, History], start_ms: int = 0) -> tuple[pd.DataFrame, list[dict]]:
+    """Stories beside each other: what happens in each tenth of a second in which something does.
+
+    Returns a frame (``time_s``, ``told``) and a state for every row: title -> member -> what it owns,
+    and ``committed``, the offset of the first watched partition.
+    """
+    told: dict[int, list[str]] = {}
+    walked = {title: steps(history, start_ms) for title, history in histories.items()}
+    for title, rows in walked.items():
+        tenths = (rows["time_s"] * 10 + 1e-6).astype(int)
+        for tenth, happened in rows.groupby(tenths)["what"]:
+            told.setdefault(tenth, []).append(f"{title}: {'; '.join(happened)}")
+    states = []
+    for tenth in sorted(told):
+        end = (tenth + 1) * SECOND // 10
+        state = {}
+        for title, history in histories.items():
+            owned = history.ownership()
+            held = dict.fromkeys(sorted(owned["member"].unique()), "")
+            now = owned[(owned["from_ms"] < end) & (owned["to_ms"] >= end)]
+            for row in now.sort_values(["topic", "partition"]).itertuples():
+                held[row.member] = f"{held[row.member]} {row.topic}-{row.partition}".strip()
+            rows = walked[title]
+            committed = rows.loc[rows["time_s"] * SECOND < end, "committed_after"]
+            held["committed"] = f"{committed.iloc[-1]:,}" if len(committed) else ""
+            state[title] = held
+        states.append(state)
+    frame = pd.DataFrame(
+        [(tenth / 10, f"{tenth / 10:g} s. {'. '.join(told[tenth])}") for tenth in sorted(told)],
+        columns=["time_s", "told"],
+    )
+    return frame, states
 
 
 # ---- states ------------------------------------------------------------------------------------

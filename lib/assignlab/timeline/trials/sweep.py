@@ -40,7 +40,7 @@ def sweep(
     ``play``: importable, not made in a notebook. The columns are ``scenario`` (number of the
     trial), ``record`` (number of its record, 0 where there is one), the fields of the trial,
     ``error``, and whatever else the records have; the first trial is played here to learn that.
-    A trial that raises, or takes more than ``limit`` seconds of processor time, becomes an error
+    A record may say in its own ``error`` why it has no numbers. A trial that raises, or takes more than ``limit`` seconds of processor time, becomes an error
     row. ``name``, ``slices``: as of :func:`assignlab.sweep.driver.run`.
     """
     trials = list(trials)
@@ -130,7 +130,7 @@ def records(
 
 def row(columns: Sequence[Column], number: int, trial: Any, record: dict) -> tuple:
     """One record in the order of the columns."""
-    values = asdict(trial) | record | {"record": number, "error": None}
+    values = asdict(trial) | {"error": None} | record | {"record": number}
     unknown = values.keys() - {column.name for column in columns}
     if unknown:
         raise TimelineError(f"record: the first one has no {', '.join(sorted(unknown))}")

@@ -1,0 +1,135 @@
+"""Pictures to step through: who holds what, state by state, and the hash ring, as small plain SVG.
+
+A page shows them one at a time (`assignlab.study.Study.steps`). Text has the page's own colour, so
+that it is readable in the dark, and nothing is told by colour alone.
+"""
+
+import html
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import pandas as pd
+
+from assignlab.pictures.charts import COLORS
+
+WIDTH, LINE, LABEL = 480, 28, 104
+"""Of a picture, of a row and of its label; a phone shows the whole width."""
+LETTER = 7.6
+"""Width of a letter at most."""
+
+State = Mapping[str, Mapping[str, str]]
+"""Title -> member -> what it holds, such as ``t0p0 t1p1``; a title may be empty."""
+
+
+class Row(NamedTuple):
+    """``boxes``: (text, mark) each, the mark ``+``, ``−`` or nothing; without boxes a heading."""
+
+    label: str
+    boxes: Sequence[tuple[str, str]] | None
+    note: str = ""
+
+
+def holdings(states: Iterable[State], notes: Sequence[Mapping[str, str]] = ()) -> list[str]:
+    """A picture of every state: a row per member, a box for each thing that it holds.
+
+    Against the state before, a box with ``+`` was gained and a dashed one with ``−`` was lost.
+    ``notes``: for every state, by member, what stands behind its boxes.
+
+    >>> first, second = holdings([{"": {"a": "t0p0 t0p1"}}, {"": {"a": "t0p1 t0p2"}}])
+    >>> [[name in picture for name in ("t0p0<", "−t0p0<", "+t0p2<")] for picture in (first, second)]
+    [[True, False, False], [False, True, True]]
+    """
+    drawn: list[tuple[int, list[str]]] = []
+    before: State | None = None
+    for number, state in enumerate(states):
+        drawn.append(_drawn(_rows(state, before, notes[number] if notes else {})))
+        before = state
+    tallest = max(height for height, _ in drawn)
+    return [_svg(tallest, parts) for _, parts in drawn]
+
+
+def _rows(state: State, before: State | None, notes: Mapping[str, str]) -> Iterator[Row]:
+    for title, members in state.items():
+        if title:
+            yield Row(title, None)
+        for member, text in members.items():
+            now = text.split()
+            then = now if before is None else before.get(title, {}).get(member, "").split()
+            held = [(name, "" if name in then else "+") for name in now]
+            lost = [(name, "−") for name in then if name not in now]
+            yield Row(member, held + lost, notes.get(member, ""))
+
+
+def _drawn(rows: Iterable[Row]) -> tuple[int, list[str]]:
+    """(height, parts) of a picture."""
+    parts: list[str] = []
+    y = 0
+    for label, boxes, note in rows:
+        parts.append(_text(0, y, label, "" if boxes is not None else 'font-weight="bold"'))
+        x: float = LABEL
+        for text, mark in boxes or ():
+            width = LETTER * len(mark + text) + 12
+            if x + width > WIDTH:
+                x, y = LABEL, y + LINE
+            look = {"+": f'fill="{COLORS[0]}"', "−": 'stroke-dasharray="3 3" opacity="0.7"'}
+            parts.append(
+                f'<rect x="{x:.0f}" y="{y + 2}" width="{width:.0f}" height="{LINE - 6}" rx="3" '
+                f'stroke="currentColor" {look.get(mark, "")}/>'
+            )
+            white = ' fill="white"' if mark == "+" else ""
+            parts.append(_text(x + width / 2, y, mark + text, f'text-anchor="middle"{white}'))
+            x += width + 4
+        parts.append(_text(x + 4, y, note))
+        y += LINE
+    return y, parts
+
+
+def ring(points: pd.DataFrame, partitions: pd.DataFrame) -> str:
+    """The ring of consistent hashing: a circle of points per consumer, and every partition's owner.
+
+    ``points`` and ``partitions``: as :func:`assignlab.pictures.walks.ring` takes them. A partition
+    belongs to the consumer of the next point clockwise.
+    """
+    center, parts = WIDTH / 2, []
+    names = sorted(points["consumer"].unique())
+    for i, name in enumerate(names):
+        color, inner = COLORS[i % len(COLORS)], 118 + 18 * i
+        marks = " ".join(
+            f"M{_at(center, inner, point)}L{_at(center, inner + 14, point)}"
+            for point in points.loc[points["consumer"] == name, "point"]
+        )
+        parts.append(f'<path d="{marks}" stroke="{color}" stroke-width="1.5"/>')
+        parts.append(_text(4, LINE * i, f"{name}: circle {i + 1} from within", f'fill="{color}"'))
+    for point, partition, owner in partitions.itertuples(index=False):
+        rim = 118 + 18 * names.index(owner)
+        color = COLORS[names.index(owner) % len(COLORS)]
+        parts.append(
+            f'<path d="M{_at(center, 62, point)}L{_at(center, rim, point)}" stroke="{color}"/>'
+        )
+        x, y = _at(center, 46, point).split()
+        parts.append(_text(float(x), float(y) - 18, partition, 'text-anchor="middle"'))
+    return _svg(WIDTH, parts)
+
+
+def _at(center: float, radius: float, point: int) -> str:
+    """Where a point of the ring (0 to 2**32 - 1) lies: clockwise from the top."""
+    angle = 2 * math.pi * point / 2**32
+    return f"{center + radius * math.sin(angle):.1f} {center - radius * math.cos(angle):.1f}"
+
+
+def _text(x: float, y: float, text: str, look: str = "") -> str:
+    """A text in the row that begins at ``y``."""
+    color = "" if "fill" in look else ' fill="currentColor"'
+    return (
+        f'<text x="{x:.0f}" y="{y + 18:.0f}"{color} {look}>{html.escape(text)}</text>'
+        if text
+        else ""
+    )
+
+
+def _svg(height: float, parts: Iterable[str]) -> str:
+    return (
+        f'<svg viewBox="-2 0 {WIDTH + 4} {height:.0f}" role="img" fill="none" font-size="13" '
+        f'style="width:100%;max-width:40rem">{"".join(parts)}</svg>'
+    )

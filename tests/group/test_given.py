@@ -1,0 +1,22 @@
+"""Assignments show themselves by names, in a shell and in a notebook."""
+
+from assignlab import assignors
+from assignlab.group import group
+from assignlab.group.given import LINE, MEMBERS_SHOWN
+
+
+def test_long_assignments_are_cut_at_members_and_at_lines():
+    topics = {f"topic{i}": 30 for i in range(4)}
+    many = group(topics, {f"c{i}": list(topics) for i in range(MEMBERS_SHOWN + 5)})
+    shown = repr(assignors.get("range").assign(many)).splitlines()
+    assert shown[0] == f"120 partitions of 25 members, the first {MEMBERS_SHOWN}:"
+    assert len(shown) == 1 + MEMBERS_SHOWN and max(map(len, shown)) <= LINE
+    one = repr(assignors.get("sticky@3.5").assign(group(topics, {"c": list(topics)})))
+    assert one.endswith(" ...") and len(one.splitlines()[1]) <= LINE
+
+
+def test_names_are_text_and_nobody_is_a_member():
+    odd = group({"t&": 1}, {"<b>": ["t&"]})
+    page = assignors.get("roundrobin").assign(odd)._repr_html_()
+    assert "&lt;b&gt;" in page and "t&amp;-0" in page and "<b>" not in page
+    assert repr(assignors.get("range").assign(group({}, {}))) == "0 partitions of 0 members"
