@@ -89,33 +89,39 @@ def ring(points: pd.DataFrame, partitions: pd.DataFrame) -> str:
     """The ring of consistent hashing: a circle of points per consumer, and every partition's owner.
 
     ``points`` and ``partitions``: as :func:`assignlab.pictures.walks.ring` takes them. A partition
-    belongs to the consumer of the next point clockwise.
+    belongs to the consumer of the next point clockwise; a line goes from its place to the owner's
+    circle.
     """
-    center, parts = WIDTH / 2, []
+    parts = []
     names = sorted(points["consumer"].unique())
-    for i, name in enumerate(names):
-        color, inner = COLORS[i % len(COLORS)], 118 + 18 * i
+    inner = {name: 104 + 20 * i for i, name in enumerate(names)}
+    colors = {name: COLORS[i % len(COLORS)] for i, name in enumerate(names)}
+    for i, (name, radius) in enumerate(inner.items()):
         marks = " ".join(
-            f"M{_at(center, inner, point)}L{_at(center, inner + 14, point)}"
+            f"M{_at(radius, point)}L{_at(radius + 14, point)}"
             for point in points.loc[points["consumer"] == name, "point"]
         )
-        parts.append(f'<path d="{marks}" stroke="{color}" stroke-width="1.5"/>')
-        parts.append(_text(4, LINE * i, f"{name}: circle {i + 1} from within", f'fill="{color}"'))
-    for point, partition, owner in partitions.itertuples(index=False):
-        rim = 118 + 18 * names.index(owner)
-        color = COLORS[names.index(owner) % len(COLORS)]
-        parts.append(
-            f'<path d="M{_at(center, 62, point)}L{_at(center, rim, point)}" stroke="{color}"/>'
-        )
-        x, y = _at(center, 46, point).split()
-        parts.append(_text(float(x), float(y) - 18, partition, 'text-anchor="middle"'))
+        parts.append(f'<path d="{marks}" stroke="{colors[name]}" stroke-width="1.5"/>')
+        y = WIDTH / 2 + LINE * (i - len(names) / 2)
+        where = f'text-anchor="middle" fill="{colors[name]}"'
+        parts.append(_text(WIDTH / 2, y, f"circle {i + 1}: {name}", where))
+    outer = 118 + 20 * len(names)
+    for i, (point, partition, owner) in enumerate(
+        partitions.sort_values("point").itertuples(index=False)
+    ):
+        place = outer + 10 + 18 * (i % 3)  # neighbours do not lie on each other
+        line = f"M{_at(inner[owner], point)}L{_at(place - 8, point)}"
+        parts.append(f'<path d="{line}" stroke="{colors[owner]}"/>')
+        x, y = map(float, _at(place + 2, point).split())
+        parts.append(_text(x, y - 14, partition, 'text-anchor="middle"'))
     return _svg(WIDTH, parts)
 
 
-def _at(center: float, radius: float, point: int) -> str:
+def _at(radius: float, point: int) -> str:
     """Where a point of the ring (0 to 2**32 - 1) lies: clockwise from the top."""
     angle = 2 * math.pi * point / 2**32
-    return f"{center + radius * math.sin(angle):.1f} {center - radius * math.cos(angle):.1f}"
+    x, y = math.sin(angle), -math.cos(angle)
+    return f"{WIDTH / 2 + radius * x:.1f} {WIDTH / 2 + radius * y:.1f}"
 
 
 def _text(x: float, y: float, text: str, look: str = "") -> str:
