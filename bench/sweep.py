@@ -6,10 +6,14 @@ the tables are compared first. Both have started and loaded their code before th
 the start takes is printed too.
 
 Size S of the sweeps: 10 topics x 10 partitions x 10 members.
+
+``--optimum`` measures what the columns of the optimum cost instead: the same sweep on Spark with and
+without them, in turns, for equal and for other subscriptions.
 """
 
 import argparse
 import multiprocessing
+import os
 import statistics
 import sys
 import tempfile
@@ -34,17 +38,28 @@ EVENTS = (
 )  # fmt: skip
 LEAST_RATE = 10_000
 MOST_RATIO = 1.1
+LEAST_WITH_OPTIMUM = 0.5
+"""How fast a sweep of equal subscriptions is with the optimum, of one without."""
 
 
-def scenarios(count: int) -> list[Scenario]:
+def scenarios(count: int, subscription: str = "HOMOGENEOUS") -> list[Scenario]:
     """Groups of size S that live through every kind of event."""
-    return sweep.grid(members=10, topics=10, partitions=100, seed=range(count), events=EVENTS)
+    return sweep.grid(
+        members=10,
+        topics=10,
+        partitions=100,
+        subscription=subscription,
+        seed=range(count),
+        events=EVENTS,
+    )
 
 
-def on_spark(asked, strategies, slices: int | None = None) -> tuple[float, list[Path]]:
+def on_spark(
+    asked, strategies, slices: int | None = None, optimum: bool = False
+) -> tuple[float, list[Path]]:
     """(seconds, files) of the sweep, cut as a user's would be where ``slices`` says nothing."""
     began = time.perf_counter()
-    table = sweep.run(asked, strategies, name="bench", slices=slices)
+    table = sweep.run(asked, strategies, name="bench", slices=slices, optimum=optimum)
     seconds = time.perf_counter() - began
     return seconds, sorted(Path(table.path).glob("*.parquet"))
 
@@ -103,14 +118,38 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60, help="about how long one sweep takes")
     parser.add_argument("--rounds", type=int, default=2, help="how often each side runs")
     parser.add_argument("--strategies", nargs="+", default=assignors.names())
+    parser.add_argument("--optimum", action="store_true", help="what the optimum costs")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        return compare(asked, Path(folder))
+        return (with_optimum if asked.optimum else compare)(asked, Path(folder))
+
+
+def with_optimum(asked, folder: Path) -> int:
+    """Print how fast sweeps are with the optimum and without; 0 if it is fast enough."""
+    os.environ[FOLDER_VARIABLE] = str(folder)
+    speeds = {}
+    for subscription in ("HOMOGENEOUS", "HETEROGENEOUS_NESTED", "RANDOM"):
+        few = scenarios(2 * cores(), subscription)
+        for optimum in (False, True):  # a worker on every core, with all its code
+            on_spark(few, asked.strategies, cores(), optimum)
+        seconds, _ = on_spark(few, asked.strategies, cores(), True)
+        grid = scenarios(max(len(few), round(len(few) * asked.seconds / seconds)), subscription)
+        times: dict[bool, list[float]] = {False: [], True: []}
+        for _ in range(asked.rounds):
+            for optimum, taken in times.items():
+                taken.append(on_spark(grid, asked.strategies, optimum=optimum)[0])
+        without, beside = (statistics.median(taken) for taken in times.values())
+        speeds[subscription] = without / beside
+        rebalances = len(grid) * len(EVENTS) * len(asked.strategies)
+        print(
+            f"{subscription}: {rebalances / without / cores():.0f} rebalances per second and core, "
+            f"with the optimum {rebalances / beside / cores():.0f}: {without / beside:.2f} times"
+        )
+    print(f"to reach for equal subscriptions: {LEAST_WITH_OPTIMUM} times")
+    return 0 if speeds["HOMOGENEOUS"] >= LEAST_WITH_OPTIMUM else 1
 
 
 def compare(asked, folder: Path) -> int:
-    import os
-
     os.environ[FOLDER_VARIABLE] = str(folder)
     strategies = asked.strategies
     began = time.perf_counter()

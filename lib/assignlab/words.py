@@ -90,7 +90,7 @@ TERMS = (
     ),
     Term(
         "needed",
-        "of 'by choice': as many as any even assignment must move",
+        "of 'by choice': as many as any answer that is at least as even must move",
         {"needed": "needed", "fewest": "fewest moves"},
     ),
     Term(

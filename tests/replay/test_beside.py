@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from assignlab import assignors
 from assignlab.cli import main
+from assignlab.replay import beside
+from assignlab.replay.history import history
+from assignlab.replay.rebalance import replay
+from assignlab.replay.records import COLUMNS_BESIDE_OPTIMUM, measure, records
+from assignlab.replay.scenarios import Scenario
 
 TWO_MOVES = {
     "topics": [{"name": f"t{t}", "partitions": n} for t, n in enumerate((1, 2, 2))],
@@ -81,3 +87,48 @@ def test_the_group_in_the_documentation_is_answered_as_printed():
     asked = re.search(r"echo '(.*?)' \|", page, re.DOTALL)[1].replace("\n", "")
     printed = re.search(r'^\{"assignment".*$', page, re.MULTILINE)[0]
     assert answers(asked, options=("--strategy", "sticky")) == ([json.loads(printed)], 0)
+
+
+EVENTS = ("FULL", "JOIN_ONE", "LEAVE_ONE", "TOPIC_CREATED", "PARTITIONS_ADDED")
+NAMES = [column.name for column in COLUMNS_BESIDE_OPTIMUM]
+
+
+def rows(subscription: str, strategy: str, seed: int = 3) -> list[dict]:
+    """The records of a small history, with the columns of the optimum."""
+    scenario = Scenario(5, 4, 23, subscription=subscription, seed=seed, events=EVENTS)
+    found = records(scenario, [strategy], optimum=True)
+    return [dict(zip(NAMES, row, strict=True)) for row in found]
+
+
+@pytest.mark.parametrize("strategy", ["range", "sticky"])
+def test_the_closed_form_of_a_rebalance_is_what_the_solver_says(strategy):
+    for seed in range(5):
+        scenario = Scenario(5, 4, 23, seed=seed, events=EVENTS)
+        for step in replay(history(scenario), assignors.get(strategy)):
+            least, regret = beside.regret_of(step)
+            *_, squares, best, moves, gap, needless = beside.measure(step, measure(step))
+            assert (squares, best, moves) == (regret.sum_of_squares, *least)
+            assert (gap, needless) == (regret.gap_regret, regret.moves_regret)
+
+
+@pytest.mark.parametrize("subscription", ["RANDOM", "HETEROGENEOUS_NESTED"])
+def test_needed_and_avoidable_moves_are_proven_for_every_subscription(subscription):
+    found = [row for s in ("range", "roundrobin", "sticky") for row in rows(subscription, s)]
+    for row in found:
+        assert row["needed"] + row["avoidable"] == row["by_choice"]
+        assert row["avoidable"] == row["moves_regret"] >= 0 <= row["gap_regret"]
+        assert row["sum_of_squares"] >= row["least_squares"]
+        if row["sum_of_squares"] == row["least_squares"]:
+            assert (row["needed"], row["gap_regret"]) == (row["fewest"], 0)
+    assert any(row["gap_regret"] > 0 for row in found)
+    assert any(row["avoidable"] > 0 for row in found)
+
+
+def test_an_error_and_an_incomplete_answer_have_no_regret():
+    [failed] = list(records(Scenario(1, events=("FULL", "LEAVE_ONE")), ["range"], optimum=True))
+    assert len(failed) == len(NAMES) and failed[-5:] == (None,) * 5
+    crowded = Scenario(9, 2, 3, subscription="RANDOM", events=("FULL",))
+    [row] = records(crowded, ["server-simple"], optimum=True)
+    shared = dict(zip(NAMES, row, strict=True))
+    assert shared["doubled"] > 0 and shared["least_squares"] > 0
+    assert (shared["gap_regret"], shared["moves_regret"]) == (None, None)

@@ -13,6 +13,7 @@ from assignlab.group.assignment import Assignment, code
 from assignlab.group.model import Claims, Group, Members, Topics, subscriptions
 from assignlab.group.plain import group
 from assignlab.jvm.names import Names
+from assignlab.optimum import closed_form, front
 from assignlab.replay import metrics
 from assignlab.replay.columns import COLUMNS
 
@@ -96,6 +97,18 @@ def test_fewest_moves_by_trying_every_even_assignment(data):
         if max(map(chosen.count, range(members))) - min(map(chosen.count, range(members))) <= 1
     )
     assert metrics.fewest_moves(owned, partitions) == fewest
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=5), st.integers(0, 9), st.integers(0, 200))
+def test_fewest_moves_to_be_as_even_are_those_of_the_front(owned, free, more):
+    given_ = {f"m{m}": [(f"t{m}", p) for p in range(own)] for m, own in enumerate(owned)}
+    topics = {f"t{m}": own for m, own in enumerate(owned)} | {"free": free}
+    squares, moves = front(group(topics, {m: [*topics] for m in given_}, given_)).points.T
+    within = squares[0] + more
+    expected = moves[np.searchsorted(squares, within, side="right") - 1]
+    got = closed_form.fewest_moves_within(np.array(owned), sum(owned) + free, within)
+    assert got == expected
 
 
 PARTITIONS = st.lists(st.integers(-1, 4), min_size=1, max_size=4)
@@ -219,6 +232,16 @@ def test_fewest_is_null_where_it_is_not_proven():
     assert (uneven["fewest"], uneven["needed"], uneven["avoidable"]) == (None, None, None)
     twice = measured(a_group([2, 1], [[0], [0]]), after, assignment([[(0, 0)], [(0, 0)]]), [0, 1])
     assert twice["fewest"] is None
+    left_out = measured(a_group([2], [[0], [0]]), assignment([[(0, 0)], []]), before, [0, 1])
+    assert left_out["needed"] is None
+
+
+def test_moves_that_even_nothing_are_avoidable():
+    before = assignment([[(0, 0), (0, 1), (0, 2), (0, 3)], []])
+    after = assignment([[(0, 0)], [(0, 1), (0, 2), (0, 3)]])
+    got = measured(a_group([4], [[0], [0]]), after, before, [0, 1])
+    # One move is enough to be as even as three and one.
+    assert (got["by_choice"], got["fewest"], got["needed"], got["avoidable"]) == (3, 2, 1, 2)
 
 
 def test_a_rotation_is_avoidable():

@@ -170,6 +170,19 @@ def test_hash_seed_changes_nothing(expected, seed):
     assert answer.stdout.strip() == digest(expected)
 
 
+def test_the_optimum_stands_beside_every_answer_that_is_there(spark, tables, asked, expected):
+    table = sweep.run(asked, STRATEGIES, optimum=True)
+    rows = table.records().toArrow()
+    told = {"fewest", "needed", "avoidable"}  # for equal subscriptions without being asked
+    same = [name for name in SCHEMA.names if name not in told]
+    assert ordered(rows.select(same).cast(expected.select(same).schema)) == expected.select(same)
+    frame = table.frame()
+    done = frame[frame["error"].isna()]
+    assert (done["gap_regret"] >= 0).all() and (done["moves_regret"] == done["avoidable"]).all()
+    assert table.failures["scenario"].tolist() == [len(asked) - 1] * 2
+    assert "gap_regret" not in sweep.run(asked, STRATEGIES).frame()
+
+
 # ---- nothing lost silently ---------------------------------------------------------------------
 
 

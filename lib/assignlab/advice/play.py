@@ -8,8 +8,7 @@ from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError
 from assignlab.group.assignment import Assignment
 from assignlab.group.model import Claims, Group
-from assignlab.optimum import regret
-from assignlab.optimum.certificate import NotComplete
+from assignlab.replay.beside import regret_of
 from assignlab.replay.history import moments
 from assignlab.replay.metrics import FIELDS
 from assignlab.replay.rebalance import Step, replay
@@ -64,7 +63,8 @@ def numbers(step: Step) -> dict[str, int]:
     found = dict(zip(FIELDS, measure(step), strict=True))
     avoidable = found["avoidable"]
     if avoidable is None:
-        avoidable = _regret(step) if found["by_choice"] else 0
+        regret = regret_of(step)[1] if found["by_choice"] else None
+        avoidable = regret.moves_regret if regret else 0
     return {
         "fullest": found["largest"],
         "emptiest": found["smallest"],
@@ -83,16 +83,3 @@ def together(played: Sequence[Step]) -> dict[str, int]:
     every = [numbers(step) for step in played]
     added = ("moved", "by_choice", "avoidable", "interrupted", "rounds")
     return every[-1] | {name: sum(row[name] for row in every) for name in added}
-
-
-def _regret(step: Step) -> int:
-    before = step.before
-    members = len(step.group.members)
-    none = Claims.none(members)
-    claims = Claims(
-        before.offsets, before.codes, ~none.present, none.generation, none.sub_generation
-    )
-    try:
-        return regret(step.group.with_claims(claims), step.after).moves_regret
-    except NotComplete:
-        return 0

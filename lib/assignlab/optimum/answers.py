@@ -117,23 +117,25 @@ def front(group: Group) -> Front:
     return Front(points, given_up == 0)
 
 
-def regret(group: Group, assignment: Assignment) -> Regret:
-    """The :class:`Regret` of an answer to a group.
+def regret(group: Group, assignment: Assignment, best: Optimum | None = None) -> Regret:
+    """The :class:`Regret` of an answer to a group; ``best``: the group's optimum, if it is known.
 
     Raises :class:`~assignlab.optimum.certificate.NotComplete` unless every assignable partition has
     one owner that subscribes to its topic. Where the front is not whole, ``moves_regret`` is a
     lower bound.
     """
     own = measured(group, assignment)
-    best = optimum(group)
-    fewest = best.moves
-    if own.sum_of_squares > best.sum_of_squares:
-        squares, moves = front(group).points.T
+    best = best or optimum(group)
+    fewest = min(best.moves, own.moves)
+    if fewest > 0 and own.sum_of_squares > best.sum_of_squares:
+        *_, arcs = _modelled(group)
+        points, _ = pareto.front(arcs, paths.start(arcs), own.sum_of_squares)
+        squares, moves = points.T
         fewest = int(moves[np.searchsorted(squares, own.sum_of_squares, side="right") - 1])
     return Regret(
         sum_of_squares=own.sum_of_squares,
         moves=own.moves,
-        gap_regret=_gap(assignment) - _gap(best.assignment),
+        gap_regret=gap(assignment.sizes) - gap(best.assignment.sizes),
         moves_regret=own.moves - fewest,
         price_of_balance=best.moves,  # every claim can be kept: the fewest moves of all are none
     )
@@ -145,6 +147,6 @@ def _modelled(group: Group) -> tuple[network.Pools, network.Kinds, network.Netwo
     return shared, claimed, network.network(len(group.members), shared, claimed)
 
 
-def _gap(assignment: Assignment) -> int:
-    sizes = assignment.sizes
+def gap(sizes: np.ndarray) -> int:
+    """The largest size less the smallest; 0 without members."""
     return int(sizes.max() - sizes.min()) if sizes.size else 0

@@ -1,5 +1,7 @@
 """The optimum's two numbers where all members subscribe to the same topics."""
 
+import numpy as np
+
 from assignlab.compiled import njit
 
 
@@ -32,3 +34,53 @@ def fewest_moves(owned, partitions):
         kept += min(own, q)
         above += own > q
     return total - kept - min(r, above)
+
+
+@njit
+def fewest_moves_within(owned, partitions, squares):
+    """The fewest partitions that must change hands until the sum of squared sizes is ``squares`` or
+    less, for equal subscriptions; ``squares`` is at least that of an even assignment.
+
+    ``owned``, ``partitions``: as for :func:`fewest_moves`. More moves never make it less even, so
+    the number is found by halving.
+    """
+    low, high = 0, fewest_moves(owned, partitions)
+    while low < high:
+        moves = (low + high) // 2
+        if _squares_after(owned, partitions, moves) <= squares:
+            high = moves
+        else:
+            low = moves + 1
+    return low
+
+
+@njit
+def _squares_after(owned, partitions, moves):
+    """The least sum of squares for so many moves, not more than an even assignment needs.
+
+    The fullest give up ``moves``, down to one level; the emptiest take these and what nobody owns,
+    up to another.
+    """
+    free = partitions - owned.sum()
+    low, high = 0, owned.max()  # the least level above which there are no more than ``moves``
+    while low < high:
+        level = (low + high) // 2
+        if np.maximum(owned - level, 0).sum() <= moves:
+            high = level
+        else:
+            low = level + 1
+    top = low
+    low, high = 0, partitions  # the greatest level below which there is no more room than this
+    while low < high:
+        level = (low + high + 1) // 2
+        if np.maximum(level - owned, 0).sum() <= moves + free:
+            low = level
+        else:
+            high = level - 1
+    squares = given = taken = 0
+    for own in owned:
+        squares += max(min(own, top), low) ** 2
+        given += max(own - top, 0)
+        taken += max(low - own, 0)
+    # What is left takes one each from members at the upper level, and gives one to some at the lower.
+    return squares - (moves - given) * (2 * top - 1) + (moves + free - taken) * (2 * low + 1)

@@ -67,8 +67,10 @@ class Window(NamedTuple):
         return bool((corner.squares - saved < part.best).any())
 
 
-def front(network, flow: Flow) -> tuple[np.ndarray, int]:
+def front(network, flow: Flow, until: int = 0) -> tuple[np.ndarray, int]:
     """(points int64[n, 2], stretches given up) of a network; ``flow`` is one without moves.
+
+    The walk ends as soon as it is at a sum of squares of ``until`` or less.
 
     The points (sum of squares, moves) go from the least squares to no moves. A stretch is given up
     after ``PATIENCE`` branches; there may be more points in it than those returned.
@@ -76,7 +78,7 @@ def front(network, flow: Flow) -> tuple[np.ndarray, int]:
     search = _Search(network)
     corner = search.cheapest(flow)
     points = [np.array([[corner.squares, corner.moves]])]
-    while (rate := search.rate(corner)).moves > 0:
+    while corner.squares > until and (rate := search.rate(corner)).moves > 0:
         after, steps = search.next_corner(corner, rate)
         window = Window(corner.moves, np.full(after.moves - corner.moves + 1, corner.squares))
         window.lower(corner, steps)

@@ -1,4 +1,4 @@
-"""A strategy's answer beside the optimum: what ``assignlab optimum`` does with every line."""
+"""A strategy's answer beside the optimum: a line of ``assignlab optimum``, a rebalance of a sweep."""
 
 from dataclasses import asdict
 from typing import Any
@@ -6,9 +6,16 @@ from typing import Any
 from assignlab import assignors
 from assignlab.errors import AssignlabError, OriginalError
 from assignlab.group.document import lists, parse
-from assignlab.group.model import Group
-from assignlab.optimum import front, optimum, regret
-from assignlab.replay.rebalance import settled
+from assignlab.group.model import Claims, Group
+from assignlab.optimum import Least, Regret, front, optimum, regret
+from assignlab.optimum.answers import gap
+from assignlab.optimum.certificate import NotComplete
+from assignlab.optimum.closed_form import least_squares
+from assignlab.replay import metrics
+from assignlab.replay.rebalance import Step, settled
+
+FEWEST = slice(metrics.FIELDS.index("fewest"), metrics.FIELDS.index("avoidable") + 1)
+"""The places of ``metrics.Fewest`` among the metrics."""
 
 
 def solve(document: Any, strategy: str | None = None) -> dict[str, Any]:
@@ -47,3 +54,48 @@ def _regrets(group: Group, strategy: str) -> dict[str, Any]:
         return {"error": str(error)}
     except AssignlabError as error:
         return {"error": f"{type(error).__name__}: {error}"}
+
+
+def claiming_what_was_held(step: Step) -> Group:
+    """The group of a rebalance, whose members claim what they held before it, whoever they asked."""
+    held, none = step.before, Claims.none(len(step.group.members))
+    claims = Claims(held.offsets, held.codes, ~none.present, none.generation, none.sub_generation)
+    return step.group.with_claims(claims)
+
+
+def regret_of(step: Step) -> tuple[Least, Regret | None]:
+    """(the numbers of the optimum, the regret of the answer) of a rebalance; None for an answer that
+    is not complete."""
+    group = claiming_what_was_held(step)
+    best = optimum(group)
+    least = Least(best.sum_of_squares, best.moves)
+    try:
+        return least, regret(group, step.after, best)
+    except NotComplete:
+        return least, None
+
+
+def measure(step: Step, measured: tuple) -> tuple:
+    """The metrics of a rebalance, ``measured`` by :mod:`assignlab.replay.metrics`, and behind them
+    :data:`assignlab.replay.columns.BESIDE_OPTIMUM`.
+
+    Equal subscriptions have a closed form, which the metrics know. Elsewhere the optimum is solved
+    and proven, and tells the metrics' fewest, needed and avoidable moves too, if each partition had
+    one owner before.
+    """
+    sizes = step.after.sizes
+    squares = int(sizes @ sizes)
+    fewest, _, avoidable = measured[FEWEST]
+    if fewest is not None:
+        best = least_squares(partitions := int(sizes.sum()), sizes.size)
+        regrets = gap(sizes) - (partitions % sizes.size > 0), avoidable
+        return *measured, squares, best, fewest, *regrets
+    least, found = regret_of(step)
+    if found is None:
+        return *measured, squares, *least, None, None
+    by_choice = measured[metrics.FIELDS.index("by_choice")]
+    if by_choice == found.moves:
+        needless = found.moves_regret
+        proven = least.moves, by_choice - needless, needless
+        measured = measured[: FEWEST.start] + proven + measured[FEWEST.stop :]
+    return *measured, squares, *least, found.gap_regret, found.moves_regret

@@ -39,7 +39,7 @@ INTEGERS = (
     Column("revoked_kept", "int64", "pairs", "of stayed: given up during the rebalance"),
     Column("interrupted", "int64", "pairs", "forced + by_choice + revoked_kept"),
     Column("fewest", "int64", "pairs", "fewest moves by choice to be even; null if not proven"),
-    Column("needed", "int64", "pairs", "of by_choice: min(by_choice, fewest); null if not proven"),
+    Column("needed", "int64", "pairs", "of by_choice: fewest to be as even; null if not proven"),
     Column("avoidable", "int64", "pairs", "by_choice - needed; null if not proven"),
 )
 FLOATS = (
@@ -52,3 +52,13 @@ FLOATS = (
 )
 COLUMNS = INTEGERS + FLOATS
 """What :func:`assignlab.replay.metrics.measure` returns, in order."""
+
+BESIDE_OPTIMUM = (
+    Column("sum_of_squares", "int64", "partitions²", "sizes of members squared and added"),
+    Column("least_squares", "int64", "partitions²", "the least sum_of_squares of any assignment"),
+    Column("least_moves", "int64", "partitions", "fewest moves that go with least_squares"),
+    Column("gap_regret", "int64", "partitions", "count_gap - that of the optimum"),
+    Column("moves_regret", "int64", "partitions", "moves - fewest of any assignment as even"),
+)
+"""What :func:`assignlab.replay.beside.measure` adds, in order: the answer beside the optimum, proven.
+The last two are null unless every partition has one owner that subscribes to its topic."""

@@ -19,7 +19,7 @@ import numpy as np
 from assignlab.compiled import njit
 from assignlab.group.assignment import Assignment, partition_of, topic_of
 from assignlab.group.model import Group
-from assignlab.optimum.closed_form import fewest_moves
+from assignlab.optimum.closed_form import fewest_moves, fewest_moves_within
 from assignlab.replay.columns import COLUMNS
 
 # ---- imbalance: functions of sizes -------------------------------------------------------------
@@ -331,7 +331,7 @@ class Moves(NamedTuple):
 
 
 class Fewest(NamedTuple):
-    """The columns of these names; where they are not proven -1, and None in the end."""
+    """The columns of these names; where no closed form proves them -1, and None in the end."""
 
     fewest: int | None
     needed: int | None
@@ -460,9 +460,11 @@ def _moves(change, group, partitions_now, revoked_kept):
     owner_left, lost = _see_left(change, starts, seen)
     owners = _count_owners(group, starts, seen)
     fewest = Fewest(-1, -1, -1)
-    if group.equal and owners.held_once and owners.doubled == 0:
+    complete = owners.unassigned + owners.doubled + kept.invalid == 0
+    if group.equal and owners.held_once and complete:
+        sizes = change.offsets[1:] - change.offsets[:-1]
+        needed = fewest_moves_within(kept.owned, partitions_now, (sizes * sizes).sum())
         least = fewest_moves(kept.owned, partitions_now)
-        needed = min(kept.by_choice, least)
         fewest = Fewest(least, needed, kept.by_choice - needed)
     forced = owner_left + kept.unsubscribed
     revoked = kept.stayed if revoked_kept < 0 else revoked_kept

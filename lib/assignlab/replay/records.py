@@ -5,9 +5,9 @@ from dataclasses import fields
 from functools import lru_cache
 
 from assignlab import assignors
-from assignlab.replay import metrics
+from assignlab.replay import beside, metrics
+from assignlab.replay.columns import BESIDE_OPTIMUM, Column
 from assignlab.replay.columns import COLUMNS as METRICS
-from assignlab.replay.columns import Column
 from assignlab.replay.history import Moment, history
 from assignlab.replay.rebalance import Step, replay
 from assignlab.replay.scenarios import Scenario
@@ -34,10 +34,11 @@ STEP_COLUMNS = (
 )
 COLUMNS = SCENARIO_COLUMNS + STEP_COLUMNS + METRICS
 """The columns of a record, in order; those of the metrics are null in an error record."""
+COLUMNS_BESIDE_OPTIMUM = COLUMNS + BESIDE_OPTIMUM
+"""The columns of a record that is asked for with the optimum."""
 
 MOST, LARGEST = 2**31 - 1, 2**63 - 1
 """What clients count members, topics and partitions in, and what a column holds."""
-_NO_METRICS = (None,) * len(METRICS)
 _FIELDS = tuple(field.name for field in fields(Scenario))
 assert _FIELDS == tuple(column.name for column in SCENARIO_COLUMNS)
 
@@ -54,14 +55,19 @@ def measure(step: Step) -> tuple:
     )
 
 
-def record(step: Step) -> tuple:
+def record(step: Step, optimum: bool = False) -> tuple:
     """The step's own columns and its metrics."""
     facts = (step.strategy.name, step.index, step.event, step.error, step.rounds, step.generation)
-    return facts + (_NO_METRICS if step.error is not None else measure(step))
+    if step.error is not None:
+        return facts + _no_metrics(optimum)
+    return facts + (beside.measure(step, measure(step)) if optimum else measure(step))
 
 
-def records(scenario: Scenario, strategies: Sequence[str]) -> Iterator[tuple]:
-    """One record per rebalance and strategy, in the order of ``COLUMNS``.
+def records(
+    scenario: Scenario, strategies: Sequence[str], optimum: bool = False
+) -> Iterator[tuple]:
+    """One record per rebalance and strategy, in the order of ``COLUMNS``; with the ``optimum`` in
+    that of ``COLUMNS_BESIDE_OPTIMUM``.
 
     The history is built once and replayed through every strategy. Whatever raises becomes an error
     record and ends that strategy's history; an original's own exception does not end it.
@@ -72,17 +78,18 @@ def records(scenario: Scenario, strategies: Sequence[str]) -> Iterator[tuple]:
         moments = _history(scenario)
     except Exception as raised:
         for name in strategies:
-            yield start + _failure(name, 0, scenario.events[0], raised)
+            yield start + _failure(name, 0, scenario.events[0], raised) + _no_metrics(optimum)
         return
     for name in strategies:
         done = 0
         try:
             for step in replay(moments, assignors.get(name)):
-                row = start + record(step)
+                row = start + record(step, optimum)
                 done += 1
                 yield row
         except Exception as raised:
-            yield start + _failure(name, done, moments[done].event, raised)
+            failed = _failure(name, done, moments[done].event, raised)
+            yield start + failed + _no_metrics(optimum)
 
 
 @lru_cache(maxsize=1)
@@ -111,7 +118,11 @@ def scenario_values(scenario: Scenario) -> tuple:
 
 
 def _failure(name: str, step: int, event: str, raised: Exception) -> tuple:
-    return (name, step, event, reason(raised), None, None) + _NO_METRICS
+    return name, step, event, reason(raised), None, None
+
+
+def _no_metrics(optimum: bool) -> tuple:
+    return (None,) * (len(METRICS) + optimum * len(BESIDE_OPTIMUM))
 
 
 def reason(raised: Exception) -> str:
@@ -120,11 +131,13 @@ def reason(raised: Exception) -> str:
     return f"{type(raised).__name__}: {raised}" + remedy * isinstance(raised, MemoryError)
 
 
-def cost(scenario: Scenario, strategies: int = 1) -> float:
+def cost(scenario: Scenario, strategies: int = 1, optimum: bool = False) -> float:
     """About how many seconds ``records`` takes: to cut a sweep into slices of equal cost."""
     steps = len(scenario.events)
     if "ROLLING_RESTART" in scenario.events:
         steps += scenario.events.count("ROLLING_RESTART") * 2 * scenario.members
     size = scenario.partitions + 10 * scenario.members + scenario.topics
     build = 100 + 0.1 * size
-    return 1e-6 * (build + steps * (build + strategies * (60 + 0.2 * size)))
+    solved = optimum and scenario.subscription != "HOMOGENEOUS"
+    each = 60 + 0.2 * size + solved * (500 + size)
+    return 1e-6 * (build + steps * (build + strategies * each))

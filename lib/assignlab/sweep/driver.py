@@ -16,7 +16,7 @@ from assignlab.replay.records import cost
 from assignlab.replay.scenarios import Scenario
 from assignlab.sweep.progress import Progress
 from assignlab.sweep.question import SweepError, check, digest, digest_of
-from assignlab.sweep.slices import REBALANCES
+from assignlab.sweep.slices import REBALANCES, WITH_OPTIMUM
 from assignlab.sweep.spark import answering, is_local, session, unpack_shipped
 from assignlab.sweep.subject import Subject
 from assignlab.sweep.table import Table
@@ -38,6 +38,7 @@ def run(
     name: str | None = None,
     limit: float = TIME_LIMIT,
     slices: int | None = None,
+    optimum: bool = False,
 ) -> "Table":
     """Play every scenario with every strategy on Spark; returns the table of records.
 
@@ -45,6 +46,8 @@ def run(
     place of an earlier one; without a name it is called after what was asked. ``limit``: seconds of
     processor time for one strategy on one scenario; more makes an error row (the one thing in the
     table that depends on the machine). ``slices``: how many tasks the work is cut into.
+    ``optimum``: the table has the columns of :data:`assignlab.replay.columns.BESIDE_OPTIMUM` too, and
+    its needed and avoidable moves are proven for every kind of subscription.
 
     A sweep that was interrupted, asked again, keeps the slices that were done.
 
@@ -55,9 +58,10 @@ def run(
     strategies = [strategies] if isinstance(strategies, str) else list(strategies)
     check(scenarios, strategies, name, limit)
     longest = limit * len(strategies)
-    costs = [min(cost(scenario, len(strategies)), longest) for scenario in scenarios]
+    costs = [min(cost(scenario, len(strategies), optimum), longest) for scenario in scenarios]
     question = digest(scenarios, strategies)
-    work = Work(scenarios, strategies, costs, limit, REBALANCES, question)
+    subject = WITH_OPTIMUM if optimum else REBALANCES
+    work = Work(scenarios, strategies, costs, limit, subject, question)
     return play_on_spark(work, name or f"sweep-{question}", slices)
 
 

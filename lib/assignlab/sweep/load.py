@@ -39,3 +39,11 @@ def load(strategy: str) -> None:
     for scenario in SCENARIOS:
         for _ in records(scenario, [strategy]):
             pass
+
+
+@cache
+def load_with_optimum(strategy: str) -> None:
+    """Have the optimum's code in this process, too."""
+    load(strategy)
+    for _ in records(SCENARIOS[1], [strategy], optimum=True):
+        pass

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from assignlab.local.project import cores, memory
 from assignlab.replay import records as rebalances
-from assignlab.replay.columns import Column
+from assignlab.replay.columns import BESIDE_OPTIMUM, Column
 from assignlab.replay.scenarios import Scenario
 from assignlab.sweep import load
 from assignlab.sweep.child import Child
@@ -54,8 +54,26 @@ def lost(scenario: Scenario, strategy: str, why: str) -> tuple:
     return tuple(values.values())
 
 
+def records_with_optimum(scenario: Scenario, strategies: Sequence[str]) -> Iterable[tuple]:
+    """:func:`records`, every rebalance with the columns of the optimum."""
+    return rebalances.records(scenario, strategies, optimum=True)
+
+
+def lost_with_optimum(scenario: Scenario, strategy: str, why: str) -> tuple:
+    """The error record of :func:`lost`, as wide as those of :func:`records_with_optimum`."""
+    return lost(scenario, strategy, why) + (None,) * len(BESIDE_OPTIMUM)
+
+
 REBALANCES = Subject(COLUMNS, ("scenario", "strategy", "step"), records, lost, load.load)
 """Rebalances, one after the other: what :func:`assignlab.sweep.driver.run` plays."""
+WITH_OPTIMUM = Subject(
+    COLUMNS + BESIDE_OPTIMUM,
+    REBALANCES.key,
+    records_with_optimum,
+    lost_with_optimum,
+    load.load_with_optimum,
+)
+"""The same, each answer beside the proven optimum of its group."""
 
 
 class Folders(NamedTuple):
