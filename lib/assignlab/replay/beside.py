@@ -7,7 +7,7 @@ from assignlab import assignors
 from assignlab.errors import AssignlabError, OriginalError
 from assignlab.group.document import lists, parse
 from assignlab.group.model import Claims, Group
-from assignlab.optimum import Least, Regret, front, optimum, regret
+from assignlab.optimum import Optimum, Regret, front, optimum, regret
 from assignlab.optimum.answers import gap
 from assignlab.optimum.certificate import NotComplete
 from assignlab.optimum.closed_form import least_squares
@@ -15,7 +15,8 @@ from assignlab.replay import metrics
 from assignlab.replay.rebalance import Step, settled
 
 FEWEST = slice(metrics.FIELDS.index("fewest"), metrics.FIELDS.index("avoidable") + 1)
-"""The places of ``metrics.Fewest`` among the metrics."""
+BY_CHOICE, FLOOR = map(metrics.FIELDS.index, ("by_choice", "floor"))
+"""Places among the metrics; the first three are those of ``metrics.Fewest``."""
 
 
 def solve(document: Any, strategy: str | None = None) -> dict[str, Any]:
@@ -63,16 +64,14 @@ def claiming_what_was_held(step: Step) -> Group:
     return step.group.with_claims(claims)
 
 
-def regret_of(step: Step) -> tuple[Least, Regret | None]:
-    """(the numbers of the optimum, the regret of the answer) of a rebalance; None for an answer that
-    is not complete."""
+def regret_of(step: Step) -> tuple[Optimum, Regret | None]:
+    """(the optimum, the regret of the answer) of a rebalance; None for an answer that is not complete."""
     group = claiming_what_was_held(step)
     best = optimum(group)
-    least = Least(best.sum_of_squares, best.moves)
     try:
-        return least, regret(group, step.after, best)
+        return best, regret(group, step.after, best)
     except NotComplete:
-        return least, None
+        return best, None
 
 
 def measure(step: Step, measured: tuple) -> tuple:
@@ -87,15 +86,17 @@ def measure(step: Step, measured: tuple) -> tuple:
     squares = int(sizes @ sizes)
     fewest, _, avoidable = measured[FEWEST]
     if fewest is not None:
-        best = least_squares(partitions := int(sizes.sum()), sizes.size)
+        least = least_squares(partitions := int(sizes.sum()), sizes.size)
         regrets = gap(sizes) - (partitions % sizes.size > 0), avoidable
-        return *measured, squares, best, fewest, *regrets
-    least, found = regret_of(step)
+        return *measured, squares, least, measured[FLOOR], fewest, *regrets
+    best, found = regret_of(step)
+    of_best = best.assignment.sizes
+    ratio = float(of_best.max() / of_best.mean()) if of_best.any() else None
+    least_ones = best.sum_of_squares, ratio, best.moves
     if found is None:
-        return *measured, squares, *least, None, None
-    by_choice = measured[metrics.FIELDS.index("by_choice")]
+        return *measured, squares, *least_ones, None, None
+    by_choice, needless = measured[BY_CHOICE], found.moves_regret
     if by_choice == found.moves:
-        needless = found.moves_regret
-        proven = least.moves, by_choice - needless, needless
+        proven = best.moves, by_choice - needless, needless
         measured = measured[: FEWEST.start] + proven + measured[FEWEST.stop :]
-    return *measured, squares, *least, found.gap_regret, found.moves_regret
+    return *measured, squares, *least_ones, found.gap_regret, needless

@@ -13,6 +13,7 @@ from assignlab.group.model import NO_METADATA, Group
 from assignlab.replay import events
 from assignlab.replay.scenarios import (
     EVENTS,
+    NARROW,
     Scenario,
     draw,
     event,
@@ -309,13 +310,13 @@ def unsubscribe(so_far: History):
 def topic_created(so_far: History):
     """A topic with as many partitions as the average one appears.
 
-    The last bucket takes it up; everybody, if HOMOGENEOUS; every other member, if RANDOM.
+    The last bucket takes it up; everybody, if HOMOGENEOUS; every other member, if RANDOM or NARROW.
     """
     scenario = so_far.scenario
     index = len(so_far.group.topics)
     partitions = max(1, scenario.partitions // scenario.topics)
     members: Sequence[int] = range(len(so_far.group.members))
-    if scenario.subscription == "RANDOM":
+    if scenario.subscription in ("RANDOM", *NARROW):
         members = members[::2]
     elif scenario.subscription != "HOMOGENEOUS":
         last = scenario.buckets - 1

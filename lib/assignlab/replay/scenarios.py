@@ -3,7 +3,7 @@
 A :class:`Scenario` is plain data; the same scenario gives the same group on every machine. Shapes
 and words are those of Kafka's ``ConsumerAssignorBenchmark`` (apache/kafka 32524aba, 2026): EQUAL
 and SKEWED partition counts; HOMOGENEOUS, HETEROGENEOUS_DISJOINT, HETEROGENEOUS_NESTED
-subscriptions. RANDOM subscriptions are our addition.
+subscriptions. RANDOM and NARROW subscriptions are our addition.
 """
 
 from binascii import b2a_base64
@@ -19,7 +19,10 @@ from assignlab.group.model import Claims, Group, Members, Topics
 from assignlab.jvm.names import Names
 
 DISTRIBUTIONS = ("EQUAL", "SKEWED")
-SUBSCRIPTIONS = ("HOMOGENEOUS", "HETEROGENEOUS_DISJOINT", "HETEROGENEOUS_NESTED", "RANDOM")
+NARROW = tuple([f"NARROW_{topics}" for topics in range(1, 10)])
+SUBSCRIPTIONS = (
+    "HOMOGENEOUS", "HETEROGENEOUS_DISJOINT", "HETEROGENEOUS_NESTED", "RANDOM", *NARROW,
+)  # fmt: skip
 IDS = ("uuid", "numbered", "plain")
 EVENTS: dict[str, Callable] = {}
 """What can happen to a group, by name; :mod:`assignlab.replay.history` has the functions."""
@@ -50,7 +53,8 @@ class Scenario:
     ``subscription``: HOMOGENEOUS: everybody subscribes to every topic. The HETEROGENEOUS ones put
     member i in bucket i mod B and cut the topics into B consecutive ranges, B = min(5, members,
     topics); bucket b subscribes to range b (DISJOINT) or ranges 0 to b (NESTED). RANDOM: each
-    member subscribes to each topic with probability 1/2, and to one at least.
+    member subscribes to each topic with probability 1/2, and to one at least. NARROW_1 to NARROW_9:
+    each member subscribes to so many topics, drawn, or to all if there are fewer.
 
     ``seed``: of all that is drawn: member ids, topic names and Uuids, random subscriptions, the
     member or topic that an event concerns. ``ids``: ``uuid``: ``consumer-lab-1-<uuid>``, every
@@ -184,6 +188,10 @@ def topics_of_bucket(scenario: Scenario, member: int) -> np.ndarray:
         chosen = np.flatnonzero(np.unpackbits(bits)[: scenario.topics])
         one = draw(scenario, f"topic/{member}") % scenario.topics
         return chosen if chosen.size else np.array([one])
+    if scenario.subscription in NARROW:
+        read = NARROW.index(scenario.subscription) + 1
+        drawn = [draw(scenario, f"narrow/{member}/{topic}") for topic in range(scenario.topics)]
+        return np.sort(np.argsort(drawn, kind="stable")[:read])
     return np.arange(scenario.topics)
 
 
@@ -193,7 +201,7 @@ def _subscriptions(scenario: Scenario) -> tuple[np.ndarray, np.ndarray, np.ndarr
     if scenario.subscription == "HOMOGENEOUS":
         rows = 1
         subscription = np.zeros(members, dtype=np.int64)
-    elif scenario.subscription == "RANDOM":
+    elif scenario.subscription in ("RANDOM", *NARROW):
         rows = members
         subscription = np.arange(members)
     else:
