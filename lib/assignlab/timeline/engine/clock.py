@@ -10,22 +10,24 @@ from collections.abc import Callable
 import simpy
 
 
-class Timer:
+class Timer(simpy.Timeout):
     """A call to come, which can be taken back."""
 
     __slots__ = ("args", "call", "clock", "moment")
 
-    def __init__(self, clock: "Clock", moment: int, call: Callable, args: tuple):
+    def __init__(self, clock: "Clock", delay: int, call: Callable, args: tuple):
+        super().__init__(clock.environment, delay)
+        self.callbacks.append(Timer._ring)
         self.clock = clock
-        self.moment = moment
-        self.call = call
+        self.moment = clock.now + delay
+        self.call: Callable | None = call
         self.args = args
 
     def cancel(self) -> None:
         """It will not be called."""
         self.call = None
 
-    def _ring(self, event) -> None:
+    def _ring(self) -> None:
         if self.call is not None:
             self.clock.now = self.moment
             self.call(*self.args)
@@ -38,16 +40,14 @@ class Clock:
     """
 
     def __init__(self):
-        self._environment = simpy.Environment()
+        self.environment = simpy.Environment()
         self.now = 0
         self.events = 0
 
     def after(self, delay: int, call: Callable, *args) -> Timer:
         """Call ``call(*args)`` in ``delay`` milliseconds."""
-        timer = Timer(self, self.now + delay, call, args)
-        self._environment.timeout(delay).callbacks.append(timer._ring)
         self.events += 1
-        return timer
+        return Timer(self, delay, call, args)
 
     def at(self, moment: int, call: Callable, *args) -> Timer:
         """Call ``call(*args)`` at ``moment``, or now if that has passed."""
@@ -56,5 +56,5 @@ class Clock:
     def run(self, end: int) -> None:
         """Let time pass until ``end``; what is asked for exactly then still happens."""
         # SimPy stops before what is due at ``until``.
-        self._environment.run(until=end + 0.5)
+        self.environment.run(until=end + 0.5)
         self.now = end

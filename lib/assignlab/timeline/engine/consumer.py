@@ -310,9 +310,9 @@ class Consumer:
             done = self.processed()
             if self.mode == Mode.TRANSACTION:
                 self._abort()
-            gone = Owned(*self._rows[:, go])
+            gone = Owned(*self._rows.compress(go, axis=1))
             self.log.delivered(self._delivery(gone, gone.start, done[go]), why)
-            self._read(self._rows[:, keep])
+            self._read(self._rows.compress(keep, axis=1))  # C order, as compiled code wants it
             self.loop.first = self.loop.turn = 0
         held = np.zeros(self.held.size, dtype=np.bool_)
         if partitions is not None:

@@ -5,6 +5,7 @@ are added later. Four offsets a partition: last committed <= position of its own
 watermark <= log end offset.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
@@ -69,14 +70,14 @@ class Cluster:
     """Topics as the brokers know them now. ``partitions`` int64[topics], 0 before creation.
 
     ``names``: topics that exist at the start, then the others by creation; ``first`` int64[topics]:
-    dense number of partition 0; ``capacity``: how many partitions there will ever be; ``version``
+    dense number of partition 0; ``topic``: that of every dense number there will ever be; ``version``
     counts changes.
     """
 
     names: list[str]
     first: np.ndarray
     partitions: np.ndarray
-    capacity: int
+    topic: np.ndarray
     version: int = 0
     index: dict[str, int] = field(default_factory=dict)
 
@@ -95,7 +96,7 @@ class Cluster:
         sizes = np.array(list(most.values()), dtype=np.int64)
         first = np.cumsum(sizes) - sizes
         index = {name: t for t, name in enumerate(names)}
-        return Cluster(names, first, counts, int(sizes.sum()), index=index)
+        return Cluster(names, first, counts, np.repeat(np.arange(len(names)), sizes), index=index)
 
     def dense_range(self, topic: int, start: int, stop: int) -> np.ndarray:
         """The dense numbers of a topic's partitions from ``start`` to ``stop``."""
@@ -107,8 +108,14 @@ class Cluster:
 
     def codes(self, partitions: np.ndarray) -> np.ndarray:
         """The codes of dense partition numbers."""
-        topic = np.searchsorted(self.first, partitions, side="right") - 1
+        topic = self.topic[partitions]
         return code(topic, partitions - self.first[topic])
+
+    def of_topics(self, partitions: np.ndarray, topics: Sequence[int]) -> np.ndarray:
+        """Which of the partitions belong to one of the topics: bool[n]."""
+        wanted = np.zeros(len(self.names), dtype=np.bool_)
+        wanted[list(topics)] = True
+        return wanted[self.topic[partitions]]
 
     def labels(self, partitions: np.ndarray) -> list[str]:
         """``topic-partition`` of dense numbers."""

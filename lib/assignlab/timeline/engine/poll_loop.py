@@ -65,6 +65,16 @@ class Stop(IntEnum):
     LONG_BATCH = 3
 
 
+for names in (
+    Phase,
+    Mode,
+    Verdict,
+    Stop,
+):  # as plain attributes, which they are by themselves from 3.12 on
+    for name, member in names.__members__.items():
+        type.__setattr__(names, name, member)
+
+
 class Loop(ctypes.Structure):
     """What the loop remembers; moments in ms, the others as named.
 

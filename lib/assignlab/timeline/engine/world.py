@@ -58,7 +58,7 @@ class World:
         self.cluster = Cluster.of(scenario)
         topic_ids = [self.topic_id() for _ in self.cluster.names]
         self.groups = Groups(self.cluster, topic_ids)
-        self.log = Log(self.cluster.capacity)
+        self.log = Log(self.cluster.topic.size)
         for topic, spec in enumerate(scenario.topics):
             self.log.create(self.cluster.dense_range(topic, 0, spec.partitions), spec.rate, 0)
         self.history = History(

@@ -12,7 +12,6 @@ from dataclasses import replace
 import numpy as np
 
 from assignlab.errors import OriginalError
-from assignlab.group.assignment import topic_of
 from assignlab.timeline.engine.consumer import Consumer
 from assignlab.timeline.engine.log import EMPTY
 from assignlab.timeline.engine.poll_loop import Mode, Phase, Verdict
@@ -141,9 +140,7 @@ class Client(Consumer):
             self._send_join()
             return
         if self.cooperative:
-            topics = topic_of(self.world.cluster.codes(self.held))
-            kept = np.isin(topics, np.array(self.subscription, dtype=np.int64))
-            going = self.held[~kept]
+            going = self.held[~self.world.cluster.of_topics(self.held, self.subscription)]
         else:
             going = self.held
         self._revoke(going, self._send_join)
@@ -299,7 +296,7 @@ class Client(Consumer):
             self.set_verdict()
         if self.config.commit == "auto":
             self.loop.next_commit = self.clock.now + self.config.auto_commit_interval_ms
-        if not self._subscribes_to(partitions):
+        if not self.world.cluster.of_topics(partitions, self.subscription).all():
             self.request_rejoin("received assignment does not match the current subscription")
             return
         self.remembered[self.protocol] = claim
@@ -312,10 +309,6 @@ class Client(Consumer):
         else:
             self._take_added(added)
             self._check_subscription()
-
-    def _subscribes_to(self, partitions: np.ndarray) -> bool:
-        topics = topic_of(self.world.cluster.codes(partitions))
-        return set(topics.tolist()) <= set(self.subscription)
 
     def _take_and_rejoin(self, added: np.ndarray) -> None:
         self._take_added(added)

@@ -10,6 +10,7 @@ leader gets everybody's subscriptions, assigns, and sends the assignment with it
 answers to all SyncGroups carry it out (Stable).
 """
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -97,6 +98,7 @@ class Coordinator:
         self.protocol: str | None = None
         self.leader: str | None = None
         self.members: dict[str, GroupMember] = {}
+        self.supported: Counter[str] = Counter()  # strategy -> how many members list it
         self.pending: dict[str, Consumer] = {}
         self.pending_sync: dict[str, None] = {}  # in order
         self.static: dict[str, str] = {}
@@ -122,8 +124,8 @@ class Coordinator:
             self._join_existing_member(client, request)
 
     def _supports(self, request: JoinRequest) -> bool:
-        lists = {m.request.protocols for id, m in self.members.items() if id != request.member_id}
-        return bool(set(request.protocols).intersection(*lists))
+        everybody = len(self.members)
+        return not everybody or any(self.supported[name] == everybody for name in request.protocols)
 
     def _join_new_member(self, client: Consumer, request: JoinRequest) -> None:
         member_id = f"{client.instance or client.name}-{self.world.uuid()}"
@@ -143,6 +145,7 @@ class Coordinator:
             self.new_member_added = True
         self.leader = self.leader or member_id
         self.members[member_id] = member
+        self.supported.update(request.protocols)
         self._table = max(self._table, table_size(len(self.members), 16))
         self.pending.pop(member_id, None)
         if member.instance is not None:
@@ -164,6 +167,8 @@ class Coordinator:
             claim=old.claim,
         )  # fmt: skip
         self.members[new_id] = member
+        self.supported.subtract(old.request.protocols)
+        self.supported.update(request.protocols)
         self.static[old.instance] = new_id
         if self.leader == old_id:
             self.leader = new_id
@@ -465,6 +470,7 @@ class Coordinator:
         if member.awaiting_join:
             self.answer(client, client.joined, UNKNOWN_MEMBER_ID)
         del self.members[member_id]
+        self.supported.subtract(member.request.protocols)
         self.pending_sync.pop(member_id, None)
         if member.instance is not None:
             self.static.pop(member.instance, None)
@@ -526,6 +532,8 @@ class Coordinator:
             self.static = {m.instance: m.id for m in self.members.values() if m.instance}
             self._transition(STABLE)
         self.pending_sync.clear()
+        lists = [member.request.protocols for member in self.members.values()]
+        self.supported = Counter(name for names in lists for name in names)
         for member in self.members.values():
             self._session_lasts(member)
             if member.client.generation == self.generation and member.client.alive:

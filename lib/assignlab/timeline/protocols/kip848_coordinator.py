@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from assignlab.group.assignment import topic_of
 from assignlab.timeline.engine.consumer import Consumer
 from assignlab.timeline.engine.log import EMPTY
 from assignlab.timeline.engine.requests import Claim, JoinRequest
@@ -281,8 +280,7 @@ class Coordinator:
 
     def _subscribed(self, member: GroupMember) -> np.ndarray:
         """The member's target, without topics that it has meanwhile given up."""
-        topics = topic_of(self.world.cluster.codes(member.target))
-        return member.target[np.isin(topics, np.array(member.subscription, dtype=np.int64))]
+        return member.target[self.world.cluster.of_topics(member.target, member.subscription)]
 
     def _still_held(self, revoking: np.ndarray, owned: np.ndarray | None) -> bool:
         """Whether a member has not shown yet that it gave these partitions up."""
