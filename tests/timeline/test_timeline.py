@@ -856,3 +856,19 @@ def test_defaults_of_releases():
     assert timeline.defaults("0.8").auto_commit_interval_ms == 60_000
     assert timeline.defaults("4.1").group_consumer_assignment_interval_ms == 0
     assert timeline.defaults() == Config()
+
+
+@pytest.mark.parametrize("strategy", ["range", SERVER])
+def test_known_ids_are_taken_in_turn_and_others_drawn(strategy):
+    scenario = timeline.Scenario(
+        topics=[timeline.Topic("t", 4)],
+        members=[timeline.Member("a"), timeline.Member("b")],
+        actions=[timeline.leave(20_000, "a"), timeline.back(30_000, "a")],
+    )
+    strategies = timeline.strategies_named(strategy)
+    simulation = Simulation(scenario, Config(), strategies, 0, {"a": ["first", "second"]})
+    simulation.run()
+    ids = set(simulation.coordinator.members)
+    assert "second" in ids
+    assert "first" not in ids
+    assert len(ids) == 2

@@ -1,6 +1,7 @@
 """One run of a scenario: the protocol that its strategies speak, and what is done to the group."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from assignlab import assignors
@@ -45,14 +46,16 @@ def run(
     config: Config | None = None,
     strategy: str | Sequence[str] = "range",
     seed: int = 0,
+    ids: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> History:
     """Simulate a scenario; returns its history.
 
     ``strategy``: the name of a strategy, which decides on the protocol, too; several, most wanted
     first, are what every member proposes. ``seed``: of member ids, topic ids and start moments.
+    ``ids``: those that are known instead, by name; a member gets the next one whenever it is new.
     Raises :class:`TimelineError` or :class:`~assignlab.errors.UnknownName` for what is wrong.
     """
-    return Simulation(scenario, config or Config(), strategies_named(strategy), seed).run()
+    return Simulation(scenario, config or Config(), strategies_named(strategy), seed, ids).run()
 
 
 def strategies_named(strategy: str | Sequence[str]) -> tuple[Strategy, ...]:
@@ -84,10 +87,11 @@ class Simulation:
     """One run: its world, the coordinator of the group, and the scenario that happens to them."""
 
     def __init__(
-        self, scenario: Scenario, config: Config, strategies: tuple[Strategy, ...], seed: int
-    ):
+        self, scenario: Scenario, config: Config, strategies: tuple[Strategy, ...], seed: int,
+        ids: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    ):  # fmt: skip
         self.scenario = scenario
-        self.world = World(scenario, config, strategies, seed)
+        self.world = World(scenario, config, strategies, seed, ids)
         self.clock = self.world.clock
         self.history = self.world.history
         self.members = scenario.processes

@@ -4,6 +4,7 @@ import random
 import re
 import uuid
 from base64 import urlsafe_b64encode
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -48,15 +49,17 @@ class World:
     """
 
     def __init__(
-        self, scenario: Scenario, config: Config, strategies: tuple[Strategy, ...], seed: int
-    ):
+        self, scenario: Scenario, config: Config, strategies: tuple[Strategy, ...], seed: int,
+        ids: Mapping[str, Sequence[str]],
+    ):  # fmt: skip
         self.scenario = scenario
         self.config = config
         self.strategies = strategies
         self.clock = Clock()
         self._random = random.Random(seed)
+        self._ids = {name: iter(known) for name, known in ids.items()}
         self.cluster = Cluster.of(scenario)
-        topic_ids = [self.topic_id() for _ in self.cluster.names]
+        topic_ids = [self.known_id(name) or self.topic_id() for name in self.cluster.names]
         self.groups = Groups(self.cluster, topic_ids)
         self.log = Log(self.cluster.topic.size)
         for topic, spec in enumerate(scenario.topics):
@@ -78,6 +81,10 @@ class World:
         )
 
     # ---- what is drawn -------------------------------------------------------------------------
+
+    def known_id(self, name: str) -> str | None:
+        """The id that a topic, or a member that joins, is known to get; None where it is drawn."""
+        return next(self._ids.get(name, iter(())), None)
 
     def uuid(self) -> str:
         """A random UUID, as member ids end with."""

@@ -128,7 +128,8 @@ class Coordinator:
         return not everybody or any(self.supported[name] == everybody for name in request.protocols)
 
     def _join_new_member(self, client: Consumer, request: JoinRequest) -> None:
-        member_id = f"{client.instance or client.name}-{self.world.uuid()}"
+        drawn = f"{client.instance or client.name}-{self.world.uuid()}"
+        member_id = self.world.known_id(client.name) or drawn
         if client.instance is None:
             # The client has to come back with its id, so that it can be counted (KIP-394).
             self.pending[member_id] = client

@@ -37,7 +37,7 @@ class Client(Consumer):
     def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
         super().__init__(world, member, number)
         self.coordinator = coordinator
-        self.member_id = world.topic_id()
+        self.member_id = world.known_id(member.name) or world.topic_id()
         self.phase = UNSUBSCRIBED
         self.target: np.ndarray | None = None
         self._beat = None
