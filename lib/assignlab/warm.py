@@ -14,7 +14,7 @@ from assignlab import assignors
 from assignlab.compiled import below
 from assignlab.group import group
 from assignlab.local.project import cores
-from assignlab.optimum import front, least, optimum, regret
+from assignlab.optimum import front, least, measures, optimum, regret
 from assignlab.replay.history import history
 from assignlab.sweep.load import SCENARIOS, load
 
@@ -64,6 +64,7 @@ def load_optimum() -> None:
     regret(both, optimum(both).assignment)
     front(both)
     least(both)
+    measures(both, optimum(both).assignment)
     tell(f"optimum {time.monotonic() - began:.1f} s")
 
 

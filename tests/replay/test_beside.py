@@ -82,11 +82,13 @@ def test_a_strategy_that_does_not_exist():
     assert answers(json.dumps(TWO_MOVES), options=("--strategy", "stikky")) == ([], 2)
 
 
-def test_the_group_in_the_documentation_is_answered_as_printed():
+def test_the_groups_in_the_documentation_are_answered_as_printed():
     page = (Path(__file__).parents[2] / "docs" / "optimum.md").read_text(encoding="utf-8")
-    asked = re.search(r"echo '(.*?)' \|", page, re.DOTALL)[1].replace("\n", "")
-    printed = re.search(r'^\{"assignment".*$', page, re.MULTILINE)[0]
-    assert answers(asked, options=("--strategy", "sticky")) == ([json.loads(printed)], 0)
+    asked = re.findall(r"echo '(.*?)' \|.*?--strategy (\w+)\n(\{.*?)\n", page, re.DOTALL)
+    assert [strategy for _, strategy, _ in asked] == ["sticky", "range"]
+    for group, strategy, printed in asked:
+        told = answers(group.replace("\n", ""), options=("--strategy", strategy))
+        assert told == ([json.loads(printed)], 0)
 
 
 EVENTS = ("FULL", "JOIN_ONE", "LEAVE_ONE", "TOPIC_CREATED", "PARTITIONS_ADDED")

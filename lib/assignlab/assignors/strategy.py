@@ -28,11 +28,12 @@ class Strategy:
 
     ``assign``: the pure function Group -> Assignment. ``name``: stable, used in params, tables,
     charts and on the command line. ``first`` and ``last``: the versions of ``system`` that behave
-    so; the original's, unless told. ``protocol``: ``eager`` (everything is revoked before a rebalance), ``cooperative`` (only
-    the difference, in follow-up rounds), ``server`` (the coordinator assigns) or ``independent``
-    (every consumer computes for itself). ``sticky``: whether claims matter. ``source``: the class
-    that is reproduced. ``original``: ``artifact:release`` that answers in its place when both are
-    compared; "" for none.
+    so; the original's, unless told, or the year of publication. ``protocol``: ``eager`` (everything is
+    revoked before a rebalance), ``cooperative`` (only the difference, in follow-up rounds), ``server``
+    (the coordinator assigns) or ``independent`` (every consumer computes for itself). ``sticky``:
+    whether claims matter. ``reads_weights``: whether the weights of partitions do. ``source``: the
+    class that is reproduced. ``original``: ``artifact:release`` that answers in its place when both
+    are compared; "" for none, which makes nothing of it proven.
 
     ``look``: colour, marker and line style in charts, by the names that
     :mod:`assignlab.pictures.charts` has for them; no two strategies share marker and line style.
@@ -64,6 +65,7 @@ class Strategy:
     first: str = ""
     last: str = ""
     sticky: bool = False
+    reads_weights: bool = False
     promises: tuple[str, ...] = ()
     exceptions: Mapping[str, str] = field(default_factory=dict, hash=False)
     member_fields: tuple[str, ...] = ()

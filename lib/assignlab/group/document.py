@@ -15,7 +15,7 @@ from assignlab.group.model import ABSENT, NO_METADATA, Claims, Group, Members, T
 from assignlab.jvm.names import Names
 
 T = TypeVar("T")
-OPTIONS = ("idcs", "vnodes", "inner", "config")
+OPTIONS = ("idcs", "vnodes", "inner", "config", "capacity")
 MAX_NUMBER = 2**31 - 1
 MAX_PARTITIONS = 10_000_000
 """Of all topics together: their lists would fill the memory of most machines."""

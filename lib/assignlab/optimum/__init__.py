@@ -17,8 +17,24 @@ with the solver proves that there is no better one, and :func:`least` just its n
 squares and moves that no assignment beats in both, from the optimum to no moves at all, and
 :func:`regret` how far an answer is from these. Moves of answers that are not equally even are never
 subtracted from each other.
+
+:func:`measures` counts the balance of an answer by partitions, inside each topic and by load, each
+beside a bound below which nothing is (:mod:`assignlab.optimum.load`).
 """
 
 from assignlab.optimum.answers import Front, Least, Optimum, Regret, front, least, optimum, regret
+from assignlab.optimum.load import Measure, loads, measures
 
-__all__ = ["Front", "Least", "Optimum", "Regret", "front", "least", "optimum", "regret"]
+__all__ = [
+    "Front",
+    "Least",
+    "Measure",
+    "Optimum",
+    "Regret",
+    "front",
+    "least",
+    "loads",
+    "measures",
+    "optimum",
+    "regret",
+]

@@ -7,7 +7,7 @@ from assignlab import assignors
 from assignlab.errors import AssignlabError, OriginalError
 from assignlab.group.document import lists, parse
 from assignlab.group.model import Claims, Group
-from assignlab.optimum import Optimum, Regret, front, optimum, regret
+from assignlab.optimum import Optimum, Regret, front, measures, optimum, regret
 from assignlab.optimum.answers import gap
 from assignlab.optimum.certificate import NotComplete
 from assignlab.optimum.closed_form import least_squares
@@ -23,7 +23,8 @@ def solve(document: Any, strategy: str | None = None) -> dict[str, Any]:
     """One group document in, its optimum out: assignment, sum of squares, moves and front.
 
     With the name of a ``strategy`` also what it gives (a cooperative one once its rounds are over),
-    in numbers, and the regrets (:class:`assignlab.optimum.Regret`); or why there are none. Raises
+    in numbers, and the regrets (:class:`assignlab.optimum.Regret`); or why there are none. Where topics
+    have weights, also its :func:`assignlab.optimum.measures`, each with its bound. Raises
     what is wrong with the document or the name. ``front_whole`` is there, and false, where the
     search for points of the front was given up.
 
@@ -50,7 +51,14 @@ def solve(document: Any, strategy: str | None = None) -> dict[str, Any]:
 
 def _regrets(group: Group, strategy: str) -> dict[str, Any]:
     try:
-        return asdict(regret(group, settled(group, assignors.get(strategy))))
+        answer = settled(group, assignors.get(strategy))
+        found = asdict(regret(group, answer))
+        if group.topics.weights is not None:
+            found["measures"] = {
+                name: {**measure._asdict(), "percent": measure.percent}
+                for name, measure in measures(group, answer).items()
+            }
+        return found
     except OriginalError as error:
         return {"error": str(error)}
     except AssignlabError as error:

@@ -1,0 +1,1 @@
+"""Steps that the load-aware strategies share."""

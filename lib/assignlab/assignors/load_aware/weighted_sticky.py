@@ -1,0 +1,147 @@
+"""``weighted-sticky``: sticky, then bounded moves by weight, as kafka-weighted-assignor 1.0.0 does.
+
+The rule. Assign as ``sticky`` does (the original extends the AbstractStickyAssignor of the client that
+it runs in). Then, while the heaviest and the lightest member differ by more than 5 % of the mean load
+and at most two moves per partition have been made: walk the members from the heaviest (equal ones by
+id) as long as they are above the mean, and let each give partitions to the lightest other member. It
+gives the partition that the other subscribes to, that leaves the other lighter than the giver then is,
+and whose weight is nearest to half of the difference; of equally near ones the first by topic and
+number. It gives until there is none; then comes the next member.
+
+What it promises, in order
+1. All that sticky promises of completeness.
+2. No member above the mean can give a partition to the lightest other one without becoming the lighter
+   of the two, or the loads are within 5 % of the mean, or the moves are used up.
+It does not promise equal counts, nor the least largest load: it moves single partitions, only to the
+lightest member, and does not look further where that one may not read the topic. Where all weights
+are the same and subscriptions equal, sticky's answer stays.
+
+The README's example: ten partitions, of which two carry a hundred times as much as the others.
+
+>>> from assignlab.group.plain import group
+>>> members = {c: ["t"] for c in ("C0", "C1", "C2", "C3")}
+>>> g = group({"t": 10}, members, weights={"t": [100, 100, *[1] * 8]})
+>>> assign(g).sizes.tolist()
+[1, 1, 4, 4]
+>>> assign(group({"t": 10}, members)).sizes.tolist()
+[3, 3, 2, 2]
+"""
+
+import numpy as np
+
+from assignlab import assignors
+from assignlab.assignors.load_aware.parts import weighed
+from assignlab.assignors.parts.orders import subscriptions_by_topic
+from assignlab.assignors.strategy import Strategy
+from assignlab.compiled import njit
+from assignlab.group.assignment import Assignment, by_member, number_of
+from assignlab.group.model import Group
+
+TOLERANCE_RATIO = 0.05
+MAX_MOVES_FACTOR = 2
+STICKY = "sticky"
+
+
+def assign(group: Group) -> Assignment:
+    """Assign as sticky does, then move by weight."""
+    sticky = assignors.get(STICKY).assign(group)
+    known = group.prepared(weighed.weighed)
+    if not np.array_equal(np.sort(sticky.codes), np.sort(known.codes)):
+        return sticky  # a claim beyond a topic's end was kept: there is no weight of it
+    reads = group.prepared(subscriptions_by_topic)[group.members.subscription]
+    given = number_of(sticky.codes, known.first)
+    owners = np.empty(given.size, dtype=np.int64)
+    owners[given] = sticky.owners
+    places = np.empty(given.size, dtype=np.int64)
+    places[given] = np.arange(given.size)
+    moved = rebalance_by_weight(
+        owners, places, known.weights, known.topic, reads, group.members.names.order
+    )
+    if not moved:
+        return sticky
+    order = np.argsort(places, kind="stable")
+    lists = by_member(owners[order], known.codes[order], len(group.members))
+    return Assignment(*lists, notes=sticky.notes)
+
+
+@njit
+def rebalance_by_weight(owners, places, weights, topic, reads, by_id):
+    """Moves partitions until loads are near, no move helps or there were too many; how many.
+
+    ``owners``: whose each partition is; ``places``: what sorts the partitions inside a list. Both
+    are changed.
+    """
+    load = np.zeros(by_id.size)
+    for p in np.argsort(places):
+        load[owners[p]] += weights[p]
+    target = load.sum() / by_id.size
+    tolerance = target * TOLERANCE_RATIO
+    most = owners.size * MAX_MOVES_FACTOR
+    moves = 0
+    while moves < most:
+        before = moves
+        order = by_id[np.argsort(-load[by_id], kind="mergesort")]
+        if load[order[0]] - load[order[-1]] <= tolerance:
+            break
+        for source in order:
+            if moves >= most or load[source] <= target:
+                break
+            for p in range(owners.size):  # the source's list is sorted by topic and number
+                if owners[p] == source:
+                    places[p] = p
+            while moves < most:
+                lightest = lightest_but(source, order, load)
+                if lightest < 0:
+                    break
+                best = best_to_move(
+                    owners == source, weights, reads[lightest][topic], load[lightest], load[source]
+                )
+                if best < 0:
+                    break
+                owners[best] = lightest
+                places[best] = owners.size + moves  # at the end of the list
+                load[source] -= weights[best]
+                load[lightest] += weights[best]
+                moves += 1
+        if moves == before:
+            break
+    return moves
+
+
+@njit
+def lightest_but(source, order, load):
+    """The first member with the least load apart from the source, or -1."""
+    lightest = -1
+    for m in order:
+        if m != source and (lightest < 0 or load[m] < load[lightest]):
+            lightest = m
+    return lightest
+
+
+@njit
+def best_to_move(from_source, weights, readable, lightest, heaviest):
+    """The partition nearest to half of the difference that helps, or -1."""
+    best, nearest = -1, np.inf
+    for p in range(weights.size):
+        if from_source[p] and readable[p] and lightest + weights[p] < heaviest - weights[p]:
+            distance = abs(weights[p] - (heaviest - lightest) / 2)
+            if distance < nearest:
+                best, nearest = p, distance
+    return best
+
+
+STRATEGY = Strategy(
+    name="weighted-sticky",
+    system="load-aware",
+    first="1.0.0",
+    last="1.0.0",
+    protocol="eager",
+    sticky=True,
+    source="io.github.guyozeri.kafka.assignor.WeightedPartitionAssignor",
+    look=("purple", "d", "dotted"),
+    member_fields=("owned", "generation", "sub_generation", "instance", "rack"),
+    generations=("generation", "sub_generation"),
+    exceptions={"vectors": weighed.NO_ORIGINAL, "promises": weighed.WEIGHTS_DECIDE},
+    reads_weights=True,
+    assign=assign,
+)
