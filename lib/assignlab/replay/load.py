@@ -1,0 +1,206 @@
+"""Groups whose partitions weigh differently, once and over time, measured by load and by what moved.
+
+A :class:`Trial` is one group with weights of some shape: what does a strategy make of it? A
+:class:`Drift` is a group whose weights change step by step and that rebalances at each: what does it
+cost to stay balanced? The second is the experiment of D. Landau, X. Andrade, J. G. Barbosa, Kafka
+consumer group autoscaler (arXiv 2402.06085), with its R-score.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from assignlab import assignors
+from assignlab.group import group as plain_group
+from assignlab.group.assignment import Assignment, number_of
+from assignlab.group.model import Group, weights_of
+from assignlab.optimum import loads, measures
+from assignlab.replay.rebalance import claiming, settled
+
+CAPACITY = 100.0
+"""What a consumer takes, in the unit of the drifting weights; Landau's ALGO_CAPACITY."""
+HOT_SHARE = 0.5
+"""How much of all load the hot topic has."""
+STOPPED_LAG = 100.0
+"""Lag of a partition whose consumer stood still, where the others' is 1."""
+PUBLISHED = {
+    ("modified-worst-fit", 5): 9.195,
+    ("modified-worst-fit", 10): 11.786,
+    ("modified-worst-fit", 15): 12.827,
+    ("modified-worst-fit", 20): 13.834,
+    ("modified-worst-fit", 25): 14.995,
+    ("modified-best-fit", 5): 16.037,
+    ("modified-best-fit", 10): 18.880,
+    ("modified-best-fit", 15): 19.883,
+    ("modified-best-fit", 20): 20.611,
+    ("modified-best-fit", 25): 21.478,
+}
+"""Mean R-scores by strategy and delta, of the authors' table of 501 steps that begin anywhere
+(landaudiogo/thesis_data, uniform_start.csv). How many partitions it has is not told; that they are
+about 200 follows from the 100 consumers' worth of load in it."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One group of ``members`` that all read ``topics`` of ``partitions`` each.
+
+    ``shape``: of the weights, a name of :data:`SHAPES`. ``skew``: Zipf's exponent.
+    """
+
+    shape: str
+    strategy: str
+    seed: int = 0
+    members: int = 6
+    topics: int = 4
+    partitions: int = 12
+    skew: float = 1.0
+
+
+@dataclass(frozen=True)
+class Drift:
+    """One topic of ``partitions`` whose weights drift, in ``steps`` rebalances.
+
+    The weights begin anywhere between 0 and the capacity and change at each step by up to ``delta``
+    per cent of it, up or down, within these limits. ``members``: of the group, 0 for one per partition,
+    from which a packing strategy takes as many as it needs.
+    """
+
+    strategy: str
+    delta: int = 5
+    seed: int = 0
+    members: int = 0
+    partitions: int = 200
+    steps: int = 500
+
+
+# ---- one group ---------------------------------------------------------------------------------
+
+
+def play(trial: Trial) -> dict[str, float]:
+    """The measures of a strategy's answer, by name of :func:`assignlab.optimum.measures`.
+
+    Of each measure its value and, as ``..._bound``, its bound; ``load_percent``: how far the largest
+    load is above its bound; ``moved``: partitions that changed their owner.
+    """
+    strategy = assignors.get(trial.strategy)
+    random = np.random.default_rng([trial.seed, trial.members, trial.topics, trial.partitions])
+    counted = group_of(trial, random)
+    before = settled(counted, strategy)
+    group = SHAPES[trial.shape](trial, counted, before, random)
+    if trial.shape == "lag after a stop":
+        group = claiming(group, counted, strategy, before)
+        after = settled(group, strategy)
+        moved = int(np.count_nonzero(owners(group, after) != owners(group, before)))
+    else:
+        after, moved = settled(group, strategy), 0
+    found = measures(group, after)
+    record: dict[str, float] = {}
+    for name, measure in found.items():
+        record |= {name: float(measure.value), f"{name}_bound": float(measure.bound)}
+    return record | {
+        "load_percent": float(found["load_max_over_mean"].percent or 0),
+        "moved": moved,
+    }
+
+
+def group_of(trial: Trial, random: np.random.Generator) -> Group:
+    """The group before its weights are known, member ids drawn."""
+    topics = {f"t{t}": trial.partitions for t in range(trial.topics)}
+    ids = random.permutation(10_000)[: trial.members]
+    return plain_group(topics, {f"consumer-{i:04}": list(topics) for i in ids.tolist()})
+
+
+def with_weights(group: Group, weights: np.ndarray) -> Group:
+    """The group with these weights of all partitions, topic by topic: float64[n]."""
+    ends = np.cumsum(np.maximum(group.topics.partitions, 0))
+    return group.with_topics(replace(group.topics, weights=tuple(np.split(weights, ends[:-1]))))
+
+
+def owners(group: Group, assignment: Assignment) -> np.ndarray:
+    """The owner of each partition, topic by topic, -1 for none: int64[n]."""
+    counts = np.maximum(group.topics.partitions, 0)
+    found = np.full(int(counts.sum()), -1, dtype=np.int64)
+    found[number_of(assignment.codes, np.cumsum(counts) - counts)] = assignment.owners
+    return found
+
+
+def equal(trial: Trial, group: Group, before: Assignment, random: np.random.Generator) -> Group:
+    """Every partition weighs the same."""
+    return with_weights(group, np.ones(trial.topics * trial.partitions))
+
+
+def zipf(trial: Trial, group: Group, before: Assignment, random: np.random.Generator) -> Group:
+    """The partition of rank r over all topics weighs 1 / r ** skew; ranks are drawn."""
+    ranks = 1 + random.permutation(trial.topics * trial.partitions)
+    return with_weights(group, ranks**-trial.skew)
+
+
+def hot_topic(trial: Trial, group: Group, before: Assignment, random: np.random.Generator) -> Group:
+    """One topic has half of all load, its partitions and all others are alike among themselves."""
+    rest = max(1, trial.topics - 1)
+    weights = np.full((trial.topics, trial.partitions), (1 - HOT_SHARE) / rest)
+    weights[random.integers(trial.topics)] = HOT_SHARE
+    return with_weights(group, weights.ravel())
+
+
+def lag_after_a_stop(
+    trial: Trial, group: Group, before: Assignment, random: np.random.Generator
+) -> Group:
+    """One member stood still: lag piled up in the partitions that the strategy had given it."""
+    stopped = owners(group, before) == random.integers(trial.members)
+    return with_weights(group, np.where(stopped, STOPPED_LAG, 1.0))
+
+
+SHAPES: dict[str, Callable[[Trial, Group, Assignment, np.random.Generator], Group]] = {
+    "equal": equal,
+    "zipf": zipf,
+    "hot topic": hot_topic,
+    "lag after a stop": lag_after_a_stop,
+}
+"""Shapes of weights; each makes a group with weights of one without."""
+
+
+# ---- weights that drift ------------------------------------------------------------------------
+
+
+def play_drift(drift: Drift) -> dict[str, float]:
+    """Means over the steps, all but the first assignment.
+
+    ``r_score``: weight of the partitions that changed their owner, in capacities of a consumer (Landau);
+    ``moved``: how many these are; ``used``: members that have any; ``busiest``: the largest load, in
+    capacities; ``over_mean``: the same over the mean load of those in use; ``overloaded``: the share of
+    steps in which somebody has more than a capacity.
+    """
+    strategy = assignors.get(drift.strategy)
+    random = np.random.default_rng([drift.seed, drift.partitions])
+    members = {f"m{i:05}": ["t"] for i in range(drift.members or drift.partitions)}
+    group = replace(plain_group({"t": drift.partitions}, members), options={"capacity": CAPACITY})
+    speeds = random.uniform(0, CAPACITY, drift.partitions)
+    group = with_weights(group, speeds)
+    assignment = settled(group, strategy)
+    rows = []
+    for generation in range(1, drift.steps + 1):
+        change = random.uniform(-drift.delta, drift.delta, drift.partitions) * CAPACITY / 100
+        speeds = np.clip(speeds + change, 0, CAPACITY)
+        group = claiming(with_weights(group, speeds), group, strategy, assignment, generation)
+        before, assignment = assignment, settled(group, strategy)
+        rows.append(drifted(group, before, assignment))
+    names = ("r_score", "moved", "used", "busiest", "over_mean", "overloaded")
+    return dict(zip(names, np.mean(rows, axis=0).tolist(), strict=True))
+
+
+def drifted(group: Group, before: Assignment, after: Assignment) -> tuple[float, ...]:
+    """One step's numbers, in the order of :func:`play_drift`."""
+    moved = owners(group, before) != owners(group, after)
+    load, used = loads(group, after), int(np.count_nonzero(after.sizes))
+    busiest = float(load.max() / CAPACITY)
+    mean = float(load.sum()) / max(1, used)
+    return (
+        float(group.prepared(weights_of)[moved].sum() / CAPACITY),
+        int(np.count_nonzero(moved)),
+        used,
+        busiest,
+        float(load.max() / mean) if mean else 1.0,
+        float(busiest > 1 + 1e-9),
+    )
