@@ -49,9 +49,9 @@ lint: setup ## style and format of all Python, notebooks too
 types: setup ## the types of the rooms that have them
 	@$(BIN)/mypy
 
-lab: warm ## set up and open JupyterLab at the project, with the first notebook
+lab: warm ## set up and open JupyterLab at the project, with its welcome page
 	@$(BIN)/jupyter lab --ServerApp.root_dir=. \
-	--LabApp.default_url=/lab/tree/$(firstword $(sort $(wildcard notebooks/*.ipynb)))
+	--LabApp.app_settings_dir=notebooks/.lab --LabApp.default_url=/lab/tree/notebooks/README.md
 
 docs: setup ## write every table and picture of the pages that follows from the code
 	@$(BIN)/python docs/tables.py

@@ -39,6 +39,18 @@ def notebooks() -> str:
     return "\n".join(lines)
 
 
+def questions() -> str:
+    """The notebooks, their questions and the names of their parameters, for those who open them."""
+    lines = ["| notebook | question | parameters |", "|---|---|---|"]
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        question = cells[0]["source"][0].removeprefix("# ").strip()
+        [given] = [c["source"] for c in cells if "parameters" in c["metadata"].get("tags", ())]
+        names = re.findall(r"^(\w+) = ", "".join(given), re.MULTILINE)
+        lines.append(f"| [{path.stem}]({path.name}) | {question} | {', '.join(names)} |")
+    return "\n".join(lines)
+
+
 def events() -> str:
     """The events of a history and what each does."""
     lines = ["| event | what happens |", "|---|---|"]
@@ -93,6 +105,7 @@ gallery = _loaded("gallery", ROOT / "docs" / "gallery.py")
 GENERATED: dict[tuple[str, str], Callable[[], str]] = {
     ("README.md", "strategies"): strategies,
     ("README.md", "notebooks"): notebooks,
+    ("notebooks/README.md", "notebooks"): questions,
     ("docs/architecture.md", "floors"): floors,
     ("docs/glossary.md", "glossary"): glossary,
     ("docs/gallery/README.md", "gallery"): gallery.page,

@@ -23,7 +23,14 @@ def test_tables_are_what_the_code_says(page):
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "CHANGELOG.md", "docs/architecture.md", "docs/notebooks.md"]
+    "page",
+    [
+        "README.md",
+        "CHANGELOG.md",
+        "docs/architecture.md",
+        "docs/notebooks.md",
+        "notebooks/README.md",
+    ],
 )
 def test_links_lead_to_files(page):
     text = (ROOT / page).read_text(encoding="utf-8")

@@ -168,6 +168,15 @@ def test_the_newest_range_and_round_robin_have_none_of_the_grave_faults():
             history.learn(given)
 
 
+def test_risks_say_since_when_and_in_which_groups():
+    risks = museum.risks().set_index("exhibit")
+    assert set(risks.index) == set(museum.exhibits()) and (risks["happens to"].str.len() > 20).all()
+    still = risks["until"] == "still"
+    assert still.any() and still.sort_values(ascending=False, kind="stable").equals(still)
+    two = risks.loc["two claims"]
+    assert two["until"] in museum.recorded()["two claims"] and "two members" in two["seen by"]
+
+
 def test_every_exhibit_can_be_drawn():
     for name in EXHIBITS:
         (group, given, _), (_, correct, _) = museum.panels([name]).values()

@@ -47,6 +47,20 @@ def test_where_nobody_checks_the_offset_goes_back_and_is_read_from_there(strateg
     assert read["again"].sum() <= timeline.totals(history)["repeated"]
 
 
+def test_stories_stand_beside_each_other_moment_by_moment():
+    checked, unchecked = told(), told(fencing=False)
+    moments, states = lifecycle.beside({"on": checked, "off": unchecked}, 19_000)
+    assert len(moments) == len(states) and moments["time_s"].is_monotonic_increasing
+    late = next(i for i, said in enumerate(moments["told"]) if "UNKNOWN_MEMBER_ID" in said)
+    offset = [
+        {title: int(of["committed"].replace(",", "")) for title, of in state.items()}
+        for state in states
+    ]
+    assert offset[late]["on"] == offset[late - 1]["on"] == offset[late - 1]["off"]
+    assert offset[late - 1]["off"] - offset[late]["off"] == measure.set_back(unchecked)
+    assert states[late]["on"]["b"] == "t-0 t-1" and states[-1]["on"]["a"] == "t-0 t-1"
+
+
 # ---- states and owners -------------------------------------------------------------------------
 
 

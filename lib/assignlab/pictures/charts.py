@@ -370,10 +370,14 @@ def matrix(
     )
     sns.heatmap(
         cells.astype(float), annot=True, fmt=".0f", linewidths=0.5, ax=ax, cbar=False,
-        annot_kws={"fontsize": "xx-small"},
+        annot_kws={"fontsize": "x-small"},
         **({"cmap": "RdBu", "center": 0} if (cells < 0).any(axis=None) else {"cmap": "Blues"}),
     )  # fmt: skip
-    ax.tick_params(axis="x", labelrotation=90, labelsize="x-small")
+    # Names stand above, where reading begins: the rows may be many.
+    ax.tick_params(
+        axis="x", labelrotation=90, labelsize="x-small", labeltop=True, labelbottom=False
+    )
+    ax.xaxis.set_label_position("top")
     ax.tick_params(axis="y", labelrotation=0, labelsize="x-small")
     return ax
 

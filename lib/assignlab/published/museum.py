@@ -56,10 +56,12 @@ CLIENT_ASKED = 40
 @dataclass(frozen=True)
 class Exhibit:
     """One fault: the group that shows it, what it breaks, where it was reported, what happens.
-    ``known``: its name in :mod:`assignlab.proof.faults`, "" for what the strategy never promised."""
+    ``known``: its name in :mod:`assignlab.proof.faults`, "" for what the strategy never promised.
+    ``shape``: in which groups it can happen."""
 
     name: str
     known: str
+    shape: str
     number: str
     strategy: str
     fault: str
@@ -82,6 +84,7 @@ def exhibits() -> dict[str, Exhibit]:
         entry["name"]: Exhibit(
             **{field: entry[field] for field in ("name", "strategy", "fault", "told")},
             known=entry.get("known", ""),
+            shape=entry.get("shape") or shape_of(entry["known"]),
             number=known_faults.of_name(entry["known"]).number if "known" in entry else entry["number"],
             keeps=tuple(entry.get("keeps", ())),
             document={
@@ -90,6 +93,11 @@ def exhibits() -> dict[str, Exhibit]:
         )
         for entry in entries
     }  # fmt: skip
+
+
+def shape_of(known: str) -> str:
+    """In which groups a known fault can happen, in a sentence: what its predicate says of itself."""
+    return " ".join((known_faults.of_name(known).holds.__doc__ or "").split())
 
 
 @cache
@@ -242,6 +250,46 @@ def catalogue() -> pd.DataFrame:
         columns=["exhibit", "known as", "number", "strategy", "group", "original", "fault",
                  "correct", "releases", "what happens"],
     )  # fmt: skip
+
+
+SEEN = {
+    "no such partition": "describe --members --verbose: a member holds a number that the topic has not",
+    "not subscribed": "describe --members --verbose: a member holds a topic that it does not read",
+    "owned twice": "describe --members --verbose: a partition stands under two members",
+    "no owner": "assignlab group show: 'without owner' is above 0",
+    "uneven": "assignlab group show: the gap is above 1",
+    "topic on one": "assignlab group show: the gap of a topic is above 1",
+    "starving": "assignlab group show: a member is idle",
+    "needless move": "assignlab group what-if: avoidable moves",
+    "moves too many": "assignlab group what-if: avoidable moves",
+    "older claim wins": "assignlab group what-if: a partition goes back to an earlier owner",
+    "given too early": "records come twice around a rebalance: two members read a partition at once",
+    "withheld": "assignlab group show, in a rebalance: 'without owner'; another rebalance follows",
+    "NeverEnds": "the leader answers no more, the group stays in CompletingRebalance",
+}
+"""Fault -> how it shows in a running group; exceptions stand in the log of whoever assigns."""
+
+
+def risks() -> pd.DataFrame:
+    """Whether it can happen to a group: one row per exhibit, those of the newest releases first.
+
+    Columns: exhibit, strategy, since, until (releases; ``still`` where the newest one asked has it),
+    happens to, seen by.
+    """
+    rows = []
+    for name, exhibit in exhibits().items():
+        axis = list(recorded()[name])
+        having = [r for r in axis if exhibit.fault in faults(exhibit.document, recorded()[name][r])]
+        until = "still" if having[-1] == axis[-1] else having[-1]
+        seen = SEEN.get(exhibit.fault, f"the log of whoever assigns: {exhibit.fault}")
+        rows.append((name, exhibit.strategy, having[0], until, exhibit.shape, seen, having[-1]))
+    columns = ["exhibit", "strategy", "since", "until", "happens to", "seen by", "last"]
+    frame = pd.DataFrame(rows, columns=columns)
+    order = sorted(
+        frame.index,
+        key=lambda i: (frame["until"][i] != "still", [-n for n in version(frame["last"][i])]),
+    )
+    return frame.loc[order].drop(columns="last").reset_index(drop=True)
 
 
 def not_on_show() -> pd.DataFrame:

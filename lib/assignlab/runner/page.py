@@ -84,13 +84,15 @@ def write_page(folder: Path, plan: Plan, scale: str, left: dict) -> None:
         exclude_anchor_links=True,
     )
     body, sections = with_anchors(exporter.from_notebook_node(document)[0])
+    up = "../" * len(plan.path.parts)
+    body = between_pages(body, up)
     number, title = numbered(plan.name, plan.notebook.title)
     text = html.unescape(re.sub(r"<(pre|style)\b.*?</\1>|<[^>]+>", " ", body, flags=re.DOTALL))
     page = environment().get_template("page.html.j2").render(
         style=sheet(),
         number=number,
         title=title,
-        index=f"{'../' * len(plan.path.parts)}index.html",
+        index=f"{up}index.html",
         answer=left.get("answer"),
         do=left.get("do"),
         picture=picture,
@@ -115,6 +117,18 @@ def with_anchors(body: str) -> tuple[str, list[tuple[str, str]]]:
     sections = [(f"section-{number}", text) for number, text in enumerate(pieces[1::2], 1)]
     pieces[1::2] = [f'<h2 id="{anchor}">{text}</h2>' for anchor, text in sections]
     return "".join(pieces), sections
+
+
+def between_pages(body: str, up: str) -> str:
+    """The HTML with links from notebook to notebook as links from page to page.
+
+    up: leads from the page's folder to that of all notebooks' folders.
+
+    >>> between_pages('<a href="02_moves.ipynb">', "../")
+    '<a href="../02_moves/02_moves.html">'
+    """
+    page = rf"{up}\1/\1{PAGE_SUFFIX}"
+    return re.sub(r'(?<=href=")(\d\d_\w+)\.ipynb(?=")', page, body)
 
 
 def sheet() -> str:

@@ -100,35 +100,46 @@ def steps(history: History, start_ms: int = 0) -> pd.DataFrame:
 def beside(histories: Mapping[str, History], start_ms: int = 0) -> tuple[pd.DataFrame, list[dict]]:
     """Stories beside each other: what happens in each tenth of a second in which something does.
 
-    Returns a frame (``time_s``, ``told``) and a state for every row: title -> member -> what it owns,
-    and ``committed``, the offset of the first watched partition.
+    Where offsets were committed since the moment before, a moment in between tells that. Returns a
+    frame (``time_s``, ``told``) and a state for every row: title -> member -> what it owns, and
+    ``committed``, the offset of the first watched partition.
     """
     told: dict[int, list[str]] = {}
-    walked = {title: steps(history, start_ms) for title, history in histories.items()}
-    for title, rows in walked.items():
-        tenths = (rows["time_s"] * 10 + 1e-6).astype(int)
-        for tenth, happened in rows.groupby(tenths)["what"]:
+    for title, history in histories.items():
+        rows = steps(history, start_ms)
+        for tenth, happened in rows.groupby((rows["time_s"] * 10 + 1e-6).astype(int))["what"]:
             told.setdefault(tenth, []).append(f"{title}: {'; '.join(happened)}")
-    states = []
+    moments: list[tuple[float, str]] = []
+    states: list[dict[str, dict[str, str]]] = []
     for tenth in sorted(told):
-        end = (tenth + 1) * SECOND // 10
-        state = {}
-        for title, history in histories.items():
-            owned = history.ownership()
-            held = dict.fromkeys(sorted(owned["member"].unique()), "")
-            now = owned[(owned["from_ms"] < end) & (owned["to_ms"] >= end)]
-            for row in now.sort_values(["topic", "partition"]).itertuples():
-                held[row.member] = f"{held[row.member]} {row.topic}-{row.partition}".strip()
-            rows = walked[title]
-            committed = rows.loc[rows["time_s"] * SECOND < end, "committed_after"]
-            held["committed"] = f"{committed.iloc[-1]:,}" if len(committed) else ""
-            state[title] = held
-        states.append(state)
-    frame = pd.DataFrame(
-        [(tenth / 10, f"{tenth / 10:g} s. {'. '.join(told[tenth])}") for tenth in sorted(told)],
-        columns=["time_s", "told"],
-    )
-    return frame, states
+        just_before = _owned_and_committed(histories, tenth * SECOND // 10 - 1)
+        if states and any(
+            just_before[title]["committed"] != states[-1][title]["committed"] for title in histories
+        ):
+            moments.append((tenth / 10, f"Until {tenth / 10:g} s owners read on and commit"))
+            states.append(just_before)
+        moments.append((tenth / 10, f"{tenth / 10:g} s. {'. '.join(told[tenth])}"))
+        states.append(_owned_and_committed(histories, (tenth + 1) * SECOND // 10))
+    return pd.DataFrame(moments, columns=["time_s", "told"]), states
+
+
+def _owned_and_committed(
+    histories: Mapping[str, History], end_ms: int
+) -> dict[str, dict[str, str]]:
+    """Title -> member -> what it owns at ``end_ms``; and ``committed``."""
+    state = {}
+    for title, history in histories.items():
+        owned = history.ownership().sort_values(["topic", "partition"])
+        held = dict.fromkeys(sorted(owned["member"].unique()), "")
+        for row in owned[(owned["from_ms"] < end_ms) & (owned["to_ms"] >= end_ms)].itertuples():
+            held[row.member] = f"{held[row.member]} {row.topic}-{row.partition}".strip()
+        watched = watched_frame(history)
+        known = watched[
+            (watched["partition"] == watched["partition"].iloc[0]) & (watched["time_ms"] <= end_ms)
+        ]
+        held["committed"] = f"{known['committed'].iloc[-1]:,}"
+        state[title] = held
+    return state
 
 
 # ---- states ------------------------------------------------------------------------------------
