@@ -347,7 +347,12 @@ def verify(histories, seed, chosen, jobs):
     is_flag=True,
     help="Plant defects in right answers, and show which checker notices them.",
 )
-def fuzz(assignments, seed, chosen, step, plant):
+@click.option(
+    "--hunt",
+    is_flag=True,
+    help="Count rebalances that never end, throw, take many rounds or starve a member; the smallest.",
+)
+def fuzz(assignments, seed, chosen, step, plant, hunt):
     """Play random histories through the strategies and check every promise they give.
 
     Exit code: 0 if all promises are kept, apart from the faults that the originals are known for,
@@ -359,6 +364,11 @@ def fuzz(assignments, seed, chosen, step, plant):
     names = [assignors.get(name).name for name in chosen] or assignors.names()
     if plant:
         click.echo(fuzzing.defects_table(fuzzing.plant(seed=seed)))
+        return
+    if hunt:
+        from assignlab.published import mishaps
+
+        mishaps.show(names, assignments, seed, click.echo)
         return
     if step is not None:
         if len(names) != 1:

@@ -108,10 +108,13 @@ def test_the_closed_form_of_a_rebalance_is_what_the_solver_says(strategy):
         scenario = Scenario(5, 4, 23, seed=seed, events=EVENTS)
         for step in replay(history(scenario), assignors.get(strategy)):
             best, regret = beside.regret_of(step)
-            *_, squares, least, ratio, moves, gap, needless = beside.measure(step, measure(step))
+            *_, squares, least, ratio, idle, moves, gap, needless = beside.measure(
+                step, measure(step)
+            )
             assert (squares, least, moves) == (
                 regret.sum_of_squares, best.sum_of_squares, best.moves
             )  # fmt: skip
+            assert idle == (best.assignment.sizes == 0).sum()
             assert ratio == pytest.approx(
                 best.assignment.sizes.max() / best.assignment.sizes.mean()
             )
@@ -133,7 +136,7 @@ def test_needed_and_avoidable_moves_are_proven_for_every_subscription(subscripti
 
 def test_an_error_and_an_incomplete_answer_have_no_regret():
     [failed] = list(records(Scenario(1, events=("FULL", "LEAVE_ONE")), ["range"], optimum=True))
-    assert len(failed) == len(NAMES) and failed[-6:] == (None,) * 6
+    assert len(failed) == len(NAMES) and failed[-7:] == (None,) * 7
     crowded = Scenario(9, 2, 3, subscription="RANDOM", events=("FULL",))
     [row] = records(crowded, ["server-simple"], optimum=True)
     shared = dict(zip(NAMES, row, strict=True))

@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assignlab import timeline
-from assignlab.errors import UnknownName
+from assignlab.errors import OriginalError, UnknownName
 from assignlab.jvm.hash_map import hash_map_order
 from assignlab.jvm.names import Names
 from assignlab.timeline import Config, Member, Scenario, TimelineError, Topic, measure
+from assignlab.timeline.engine.requests import Groups
 from assignlab.timeline.protocols.classic_coordinator import scala_hash_map_order
 from assignlab.timeline.protocols.timeline_map import TimelineMap
 from assignlab.timeline.simulation import Simulation
@@ -71,6 +72,32 @@ def test_join(strategy):
     assert len(owners_at_end(history)["c"]) == 2
     expected = {EAGER: 1, COOPERATIVE: 2, SERVER: 1}
     assert len(rounds(history, after=50_000)) == expected[strategy]
+
+
+@pytest.mark.parametrize("strategy", [EAGER, COOPERATIVE])
+def test_a_leader_whose_assignment_never_ends_is_expelled_and_the_next_one_leads(
+    monkeypatch, strategy
+):
+    assign = Groups.assign
+
+    def endless(self, chosen, members, counts, generation):
+        if len(members) >= 3:
+            raise OriginalError("NeverEnds", "the same 2 moves come round for ever")
+        return assign(self, chosen, members, counts, generation)
+
+    monkeypatch.setattr(Groups, "assign", endless)
+    joins = [timeline.join(50_000, Member("c")), timeline.join(51_000, Member("d"))]
+    history = play(joins, strategy, until=200_000)
+    # Nobody gets an assignment while a leader computes. It sends no heartbeats meanwhile, so its
+    # session ends, twice; the two that are left find an end.
+    joined, second, third, *_ = rounds(history, after=50_000)
+    for led, after in ((joined, second), (second, third)):
+        assert 45_000 <= after - led < 46_000
+        assert not [e for e in history.events if e.kind == "assigned" and led <= e.time_ms < after]
+    assert told(history, "removed") == ["session expired"] * 2
+    assert len(owners_at_end(history)) == 2
+    unowned = measure.unowned_ms(history, 50_000, 200_000)
+    assert (unowned > 6 * 90_000 - 1000) if strategy == EAGER else (unowned < 6 * 90_000)
 
 
 @pytest.mark.parametrize("strategy", PROTOCOLS)

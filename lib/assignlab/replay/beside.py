@@ -1,10 +1,12 @@
 """A strategy's answer beside the optimum: a line of ``assignlab optimum``, a rebalance of a sweep."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from assignlab import assignors
 from assignlab.errors import AssignlabError, OriginalError
+from assignlab.group.assignment import Assignment
 from assignlab.group.document import lists, parse
 from assignlab.group.model import Claims, Group
 from assignlab.optimum import Optimum, Regret, front, measures, optimum, regret
@@ -12,7 +14,9 @@ from assignlab.optimum.answers import gap
 from assignlab.optimum.certificate import NotComplete
 from assignlab.optimum.closed_form import least_squares
 from assignlab.replay import metrics
-from assignlab.replay.rebalance import Step, settled
+from assignlab.replay.history import history
+from assignlab.replay.rebalance import Step, replay, settled
+from assignlab.replay.scenarios import scenario_of
 
 FEWEST = slice(metrics.FIELDS.index("fewest"), metrics.FIELDS.index("avoidable") + 1)
 BY_CHOICE, FLOOR = map(metrics.FIELDS.index, ("by_choice", "floor"))
@@ -96,11 +100,12 @@ def measure(step: Step, measured: tuple) -> tuple:
     if fewest is not None:
         least = least_squares(partitions := int(sizes.sum()), sizes.size)
         regrets = gap(sizes) - (partitions % sizes.size > 0), avoidable
-        return *measured, squares, least, measured[FLOOR], fewest, *regrets
+        idle = max(sizes.size - partitions, 0)
+        return *measured, squares, least, measured[FLOOR], idle, fewest, *regrets
     best, found = regret_of(step)
     of_best = best.assignment.sizes
     ratio = float(of_best.max() / of_best.mean()) if of_best.any() else None
-    least_ones = best.sum_of_squares, ratio, best.moves
+    least_ones = best.sum_of_squares, ratio, int((of_best == 0).sum()), best.moves
     if found is None:
         return *measured, squares, *least_ones, None, None
     by_choice, needless = measured[BY_CHOICE], found.moves_regret
@@ -108,3 +113,19 @@ def measure(step: Step, measured: tuple) -> tuple:
         proven = best.moves, by_choice - needless, needless
         measured = measured[: FEWEST.start] + proven + measured[FEWEST.stop :]
     return *measured, squares, *least_ones, found.gap_regret, needless
+
+
+def panels(row: Mapping[str, Any]) -> dict[str, tuple[Group, Assignment, Assignment]]:
+    """A row of a sweep's table played again: title -> (group, after, before) of its answer and of the
+    optimum, for :func:`assignlab.pictures.panels.picture`."""
+    moments = history(scenario_of(row))[: int(row["step"]) + 1]
+    *_, step = replay(moments, assignors.get(row["strategy"]))
+    best, found = regret_of(step)
+    where = f"after {step.event}, {row['subscription'].removeprefix('HETEROGENEOUS_').lower()}"
+    moved = "not complete" if found is None else f"{found.moves} moved"
+    return {
+        f"{step.strategy.name} {where}: {moved}": (step.group, step.after, step.before),
+        f"optimum for {step.strategy.name}: {best.moves} moved": (
+            step.group, best.assignment, step.before,
+        ),
+    }  # fmt: skip

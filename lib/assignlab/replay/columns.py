@@ -57,6 +57,7 @@ BESIDE_OPTIMUM = (
     Column("sum_of_squares", "int64", "partitions²", "sizes of members squared and added"),
     Column("least_squares", "int64", "partitions²", "the least sum_of_squares of any assignment"),
     Column("least_max_over_mean", "float64", "ratio", "max_over_mean of the optimum"),
+    Column("least_idle", "int64", "members", "members without any partition in the optimum"),
     Column("least_moves", "int64", "partitions", "fewest moves that go with least_squares"),
     Column("gap_regret", "int64", "partitions", "count_gap - that of the optimum"),
     Column("moves_regret", "int64", "partitions", "moves - fewest of any assignment as even"),

@@ -261,6 +261,15 @@ def settled(group: Group, strategy: Strategy) -> Assignment:
     return _rounds(group, strategy, generation).after
 
 
+def rounds(group: Group, strategy: Strategy) -> int:
+    """How often the assignor runs until nobody has to give anything up; raises as :func:`settled`."""
+    if strategy.protocol != "cooperative":
+        strategy.assign(group)
+        return 1
+    generation = max(0, int(group.claims.generation.max(initial=0)))
+    return _rounds(group, strategy, generation).rounds
+
+
 class Rounds(NamedTuple):
     """What cooperative rounds end with."""
 

@@ -7,10 +7,11 @@ subscriptions. RANDOM and NARROW subscriptions are our addition.
 """
 
 from binascii import b2a_base64
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 
@@ -103,6 +104,18 @@ class Scenario:
     def buckets(self) -> int:
         """How many buckets of members the heterogeneous subscriptions have."""
         return min(BUCKETS, self.members, self.topics)
+
+
+def scenario_of(row: Mapping[str, Any]) -> Scenario:
+    """The scenario of a record, or of a row of a frame: its fields stand in columns of their names.
+
+    >>> from dataclasses import asdict
+    >>> scenario_of({**asdict(Scenario(seed=7)), "events": "FULL JOIN_ONE", "idle": 0}).events
+    ('FULL', 'JOIN_ONE')
+    """
+    values = {field.name: row[field.name] for field in fields(Scenario)}
+    plain = {name: v.item() if isinstance(v, np.generic) else v for name, v in values.items()}
+    return Scenario(**plain | {"events": tuple(plain["events"].split())})
 
 
 def group_of(scenario: Scenario) -> Group:

@@ -30,6 +30,8 @@ from assignlab.timeline.protocols.errors import (
 from assignlab.timeline.scenario import Member
 
 NO_GENERATION = -1
+FOR_EVER = 2**45
+"""Milliseconds."""
 
 UNJOINED, JOINING, SYNCING, JOINED = "unjoined", "joining", "syncing", "stable"
 
@@ -238,7 +240,11 @@ class Client(Consumer):
             assignment = self.world.groups.assign(strategy, members, self.metadata, self.generation)
         except OriginalError as error:
             self.tell("error", detail=str(error))
-            self._die(error.original)
+            if error.original == "NeverEnds":
+                # In poll, under the lock that the heartbeat thread waits for.
+                self.freeze(FOR_EVER)
+            else:
+                self._die(error.original)
             return
         self.clock.after(self.config.assignment_ms, self.in_time, self._send_sync, assignment)
 

@@ -1,0 +1,215 @@
+"""What can go wrong with a rebalance, hunted: how often, and in how small a group.
+
+A rebalance **never ends** where the original walks in a circle, **throws**, takes **many rounds** (a
+cooperative one that has moved partitions more than five times, or does not settle at all), or
+**starves** a member: somebody has nothing, though a complete assignment with the least sum of squares
+leaves fewer members without partitions.
+
+The hunt plays seeded scenarios (:mod:`assignlab.replay.scenarios`), by hand with :func:`hunt` or on Spark:
+:data:`MISHAPS` has the same conditions in SQL, for the table of a sweep with the optimum. What it finds is
+cut down like a failure of the fuzz.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import count
+from math import sqrt
+from typing import NamedTuple
+
+from assignlab import assignors
+from assignlab.errors import OriginalError
+from assignlab.group.document import dump, parse
+from assignlab.optimum import optimum
+from assignlab.proof.fuzz import shrunk
+from assignlab.proof.state import Document
+from assignlab.replay.history import history
+from assignlab.replay.rebalance import NeverStable, replay, rounds, settled
+from assignlab.replay.records import COLUMNS_BESIDE_OPTIMUM, records
+from assignlab.replay.scenarios import Scenario
+
+NEVER_ENDS = "never ends"
+THROWS = "throws"
+MANY_ROUNDS = "many rounds"
+STARVES = "starves"
+MOST_ROUNDS = 5
+MISHAPS = {
+    NEVER_ENDS: "error like 'NeverEnds:%'",
+    THROWS: "error not like 'NeverEnds:%' and rounds is not null",
+    MANY_ROUNDS: f"(rounds > {MOST_ROUNDS} or error like 'NeverStable:%')",
+    STARVES: "idle > least_idle",
+}
+"""Mishap -> which rows of a sweep's table have it, as an SQL condition."""
+FAILED = "error is not null and rounds is null and error not like 'NeverStable:%'"
+"""Which rows are no rebalance at all: a simulation that failed. An original that throws did run."""
+
+EVENTS = (
+    "FULL", "JOIN_ONE", "TOPIC_CREATED", "JOIN_MANY", "CRASH", "PARTITIONS_ADDED", "JOIN_ONE",
+    "RETURN", "SUBSCRIBE", "JOIN_ONE", "UNSUBSCRIBE", "JOIN_MANY", "LEAVE_ONE", "TOPIC_DELETED",
+)  # fmt: skip
+"""A life with events of every kind."""
+SHAPES = tuple(
+    (members, topics, partitions, subscription)
+    for members, topics, partitions in ((5, 5, 21), (13, 13, 86), (24, 16, 140))
+    for subscription in (
+        "NARROW_2",
+        "NARROW_3",
+        "NARROW_5",
+        "RANDOM",
+        "HETEROGENEOUS_NESTED",
+        "HETEROGENEOUS_DISJOINT",
+        "HOMOGENEOUS",
+    )
+)
+"""Members, topics, partitions and subscription of the groups that are tried in turn."""
+
+
+class Found(NamedTuple):
+    """A mishap: ``scenario``, ``strategy`` and ``step`` play it again; ``event``: what led to it."""
+
+    mishap: str
+    scenario: Scenario
+    strategy: str
+    step: int
+    event: str
+
+
+class Hunt(NamedTuple):
+    """What :func:`hunt` saw of one strategy: rebalances, how often each mishap, and its first group."""
+
+    strategy: str
+    rebalances: int
+    times: Counter
+    first: dict[str, Found]
+
+
+def hunt(strategy: str, rebalances: int, seed: int) -> Hunt:
+    """Play scenarios of all shapes until there were so many rebalances.
+
+    A strategy that throws goes on with what its members had (:mod:`assignlab.replay.rebalance`).
+    """
+    times: Counter = Counter()
+    first: dict[str, Found] = {}
+    done = 0
+    for scenario in scenarios(seed):
+        for row in records(scenario, [strategy], optimum=True):
+            fields = dict(zip(NAMES, row, strict=True))
+            done += 1
+            if (mishap := mishap_of(fields)) is not None:
+                times[mishap] += 1
+                place = fields["step"], fields["event"]
+                first.setdefault(mishap, Found(mishap, scenario, strategy, *place))
+        if done >= rebalances:
+            return Hunt(strategy, done, times, first)
+    raise AssertionError("scenarios do not come to an end")
+
+
+NAMES = [column.name for column in COLUMNS_BESIDE_OPTIMUM]
+
+
+def scenarios(seed: int) -> Iterator[Scenario]:
+    """One scenario after the other, of every shape in turn, with even and with skewed topics."""
+    for number in count(seed):
+        skew = ("EQUAL", "SKEWED")[number % 2]
+        for members, topics, partitions, subscription in SHAPES:
+            yield Scenario(members, topics, partitions, skew, subscription, number, events=EVENTS)
+
+
+def mishap_of(fields: dict) -> str | None:
+    """What went wrong in a record, by :data:`MISHAPS`; None if nothing did."""
+    error = fields["error"]
+    if error is not None:
+        ended = {"NeverEnds": NEVER_ENDS, "NeverStable": MANY_ROUNDS}
+        mishap = ended.get(error.partition(":")[0], THROWS)
+        if mishap == THROWS and fields["rounds"] is None:
+            raise RuntimeError(f"a simulation failed: {error}")
+        return mishap
+    if fields["rounds"] > MOST_ROUNDS:
+        return MANY_ROUNDS
+    return STARVES if fields["idle"] > fields["least_idle"] else None
+
+
+# ---- the smallest group ------------------------------------------------------------------------
+
+
+def document_of(scenario: Scenario, strategy: str, step: int) -> Document:
+    """The group document with which the assignor was asked at a step of a scenario."""
+    chosen = assignors.get(strategy)
+    moments = history(scenario)[: step + 1]
+    *_, last = replay(moments, chosen)
+    return {"strategy": strategy, **dump(last.group)}
+
+
+def has(mishap: str) -> Callable[[Document], bool]:
+    """Whether a group document has it: the group asked once, a cooperative one until it settles."""
+
+    def found(document: Document) -> bool:
+        group, strategy = parse(document), assignors.get(document["strategy"])
+        try:
+            if mishap == MANY_ROUNDS:
+                return rounds(group, strategy) > MOST_ROUNDS
+            sizes = settled(group, strategy).sizes
+        except NeverStable:
+            return mishap == MANY_ROUNDS
+        except OriginalError as error:
+            return mishap == (NEVER_ENDS if error.original == "NeverEnds" else THROWS)
+        if mishap != STARVES or (sizes > 0).all():
+            return False
+        return bool((sizes == 0).sum() > (optimum(group).assignment.sizes == 0).sum())
+
+    return found
+
+
+def smallest(found: Found) -> Document | None:
+    """The smallest group within the one found that goes wrong alike; None where it does not by itself.
+
+    A rebalance that takes many rounds in a history may need what came before it.
+    """
+    document, goes_wrong = (
+        document_of(found.scenario, found.strategy, found.step),
+        has(found.mishap),
+    )
+    return shrunk(document, goes_wrong) if goes_wrong(document) else None
+
+
+# ---- in numbers --------------------------------------------------------------------------------
+
+
+def wilson(times: int, of: int, z: float = 1.96) -> tuple[float, float]:
+    """The interval of the share ``times / of`` by Wilson (1927), 95 % unless ``z`` says otherwise.
+
+    >>> [round(end, 4) for end in wilson(0, 100)], [round(end, 4) for end in wilson(50, 100)]
+    ([0.0, 0.037], [0.4038, 0.5962])
+    """
+    if of == 0:
+        return 0.0, 1.0
+    share = times / of
+    middle = share + z * z / (2 * of)
+    reach = z * sqrt(share * (1 - share) / of + z * z / (4 * of * of))
+    scale = 1 + z * z / of
+    return max(0.0, (middle - reach) / scale), min(1.0, (middle + reach) / scale)
+
+
+def table(hunts: Iterable[Hunt], mishaps: Sequence[str] = tuple(MISHAPS)) -> str:
+    """One row per strategy, as Markdown: how often each mishap in how many rebalances."""
+    lines = [
+        f"| strategy | rebalances | {' | '.join(mishaps)} |",
+        f"| --- | ---: |{' ---: |' * len(mishaps)}",
+    ]
+    for seen in hunts:
+        times = " | ".join(str(seen.times[mishap]) for mishap in mishaps)
+        lines.append(f"| {seen.strategy} | {seen.rebalances} | {times} |")
+    return "\n".join(lines)
+
+
+def show(names: Sequence[str], rebalances: int, seed: int, say: Callable[[str], None]) -> None:
+    """Hunt through these strategies, at least so many rebalances together; tell the table, and of each
+    mishap the smallest group."""
+    hunts = [hunt(name, -(-rebalances // len(names)), seed) for name in names]
+    say(table(hunts))
+    for seen in hunts:
+        for mishap, found in seen.first.items():
+            document = smallest(found)
+            if document is not None:
+                say(f"\n{seen.strategy} {mishap}, first after {found.event}, here cut down:")
+                say(json.dumps(document))

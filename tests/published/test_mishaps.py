@@ -1,0 +1,72 @@
+"""The hunt for rebalances that go wrong: what it counts, and the groups that it finds."""
+
+import pytest
+from click.testing import CliRunner
+
+from assignlab import assignors
+from assignlab.cli import main
+from assignlab.published import mishaps
+from assignlab.replay.history import history
+from assignlab.replay.scenarios import Scenario, group_of, scenario_of
+
+ENDLESS = Scenario(13, 13, 86, "SKEWED", "NARROW_3", 354, events=mishaps.EVENTS)
+"""Whose seventh rebalance never ends under Kafka's sticky assignors."""
+STARVING = {
+    "topics": [{"name": name, "partitions": 1} for name in "tuv"],
+    "members": [
+        {"id": id, "topics": list(topics)} for id, topics in (("A", "tv"), ("B", "uv"), ("C", "u"))
+    ],
+}
+
+
+@pytest.mark.parametrize("strategy", ["sticky", "sticky@3.5"])
+def test_a_life_without_stale_claims_leads_to_a_rebalance_that_never_ends(strategy):
+    document = mishaps.document_of(ENDLESS, strategy, 6)
+    assert mishaps.has(mishaps.NEVER_ENDS)(document)
+    assert not mishaps.has(mishaps.THROWS)(document)
+    assert not mishaps.has(mishaps.NEVER_ENDS)({**document, "strategy": "server-uniform"})
+
+
+def test_a_member_starves_only_where_the_optimum_feeds_it():
+    starves = mishaps.has(mishaps.STARVES)
+    assert starves({"strategy": "sticky", **STARVING})
+    crowded = {**STARVING, "topics": STARVING["topics"][:2]}
+    assert not starves({"strategy": "sticky", **crowded})
+
+
+def test_records_are_told_apart_as_in_the_table_of_a_sweep():
+    fine = {"error": None, "rounds": 2, "idle": 1, "least_idle": 1}
+    assert mishaps.mishap_of(fine) is None
+    assert mishaps.mishap_of(fine | {"idle": 2}) == mishaps.STARVES
+    assert mishaps.mishap_of(fine | {"rounds": 6}) == mishaps.MANY_ROUNDS
+    assert mishaps.mishap_of(fine | {"error": "NeverEnds: the same 2 moves"}) == mishaps.NEVER_ENDS
+    assert mishaps.mishap_of(fine | {"error": "IllegalStateException: no"}) == mishaps.THROWS
+    unstable = fine | {"error": "NeverStable: 20 rounds", "rounds": None}
+    assert mishaps.mishap_of(unstable) == mishaps.MANY_ROUNDS
+    with pytest.raises(RuntimeError, match="ValueError"):
+        mishaps.mishap_of(fine | {"error": "ValueError: no topic is left", "rounds": None})
+
+
+def test_the_command_counts_and_shows_the_smallest_group():
+    asked = ["fuzz", "--hunt", "--strategy", "range", "--assignments", "20", "--seed", "3"]
+    result = CliRunner().invoke(main, asked)
+    assert result.exit_code == 0, result.output
+    head, _, row, *_ = result.output.splitlines()
+    assert head == "| strategy | rebalances | never ends | throws | many rounds | starves |"
+    assert row.startswith("| range | ") and int(row.split("|")[2]) >= 20
+
+
+@pytest.mark.parametrize("reads", [1, 3, 9])
+def test_narrow_members_read_so_many_topics(reads):
+    group = group_of(Scenario(6, 5, 10, subscription=f"NARROW_{reads}", seed=4))
+    lists = [group.members.topics_of(m).tolist() for m in range(6)]
+    assert all(len(set(topics)) == min(reads, 5) for topics in lists)
+    assert reads == 9 or len(set(map(tuple, lists))) > 1
+    moments = history(Scenario(6, 5, 10, subscription=f"NARROW_{reads}", events=mishaps.EVENTS))
+    assert len(moments) == len(mishaps.EVENTS)
+    assert all(assignors.get("range").assign(moment.group) for moment in moments)
+
+
+def test_a_row_of_a_table_tells_its_scenario():
+    row = {name: getattr(ENDLESS, name) for name in ENDLESS.__slots__}
+    assert scenario_of(row | {"events": " ".join(ENDLESS.events)}) == ENDLESS
