@@ -67,7 +67,7 @@ from assignlab import sweep
 study = assignlab.study.begin({name!r}, globals())
 grid = sweep.grid(members=[3, 5], topics=range(1, 7), partitions=[60], seed=range(seed, seed + 5))
 table = sweep.run(grid, ["range@2.0"], slices=6)
-study.table("numbers", table.means(["members", "topics"], ["gini", "by_choice"]), "Numbers")
+study.table("numbers", table.summary(["members", "topics"], ["gini", "by_choice"]), "Numbers")
 study.answer("There are %d rows." % len(table.frame()))
 study.finish()
 """
