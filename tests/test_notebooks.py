@@ -80,6 +80,18 @@ def test_sticky_strategies_move_no_more_than_the_minimum(results):
 
 
 @needs_java
+def test_load_stays_above_its_bound_and_strategies_that_count_move_nothing(results):
+    table = pd.read_csv(results / "13_load" / "measures.csv")
+    assert (table["load_max_over_mean"] >= table["load_max_over_mean_bound"] - 1e-3).all()
+    stop = table[table["shape"] == "lag after a stop"].set_index("strategy")
+    assert stop.loc["sticky", "moved"] == 0
+    assert stop.loc["sticky", "load_percent"] > stop.loc["weighted-sticky", "load_percent"]
+    drift = pd.read_csv(results / "13_load" / "r_scores.csv").set_index("strategy")
+    assert (drift.loc[["range", "sticky"], "r_score"] == 0).all()
+    assert (drift.loc[["modified-worst-fit", "modified-best-fit"], "overloaded"] == 0).all()
+
+
+@needs_java
 def test_the_published_measurement_is_met(results):
     table = pd.read_csv(results / "03_moves_across_rebalances" / "astraea_431.csv")
     assert table["published before"].tolist() == table["ours"].tolist()

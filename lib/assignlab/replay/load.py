@@ -37,8 +37,9 @@ PUBLISHED = {
     ("modified-best-fit", 25): 21.478,
 }
 """Mean R-scores by strategy and delta, of the authors' table of 501 steps that begin anywhere
-(landaudiogo/thesis_data, uniform_start.csv). How many partitions it has is not told; that they are
-about 200 follows from the 100 consumers' worth of load in it."""
+(landaudiogo/thesis_data, uniform_start.csv)."""
+PUBLISHED_PARTITIONS = 200
+"""Not told there; it follows from the load in it, about 100 consumers' worth, half of one a partition."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Drift:
     delta: int = 5
     seed: int = 0
     members: int = 0
-    partitions: int = 200
+    partitions: int = PUBLISHED_PARTITIONS
     steps: int = 500
 
 
