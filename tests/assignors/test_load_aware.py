@@ -60,6 +60,24 @@ def test_cases_of_the_lag_based_assignor():
     assert assignors.get("lag-based").assign(zero).sizes.tolist() == [4, 3]
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_lag_based_takes_the_minimum_of_count_lag_and_id_partition_by_partition(seed):
+    r = np.random.default_rng(seed)
+    names = [f"m{i}" for i in r.permutation(9)[: r.integers(1, 6)]]
+    lags = {f"t{t}": r.integers(0, 6, r.integers(1, 9)).tolist() for t in range(3)}
+    members = {m: [t for t in lags if r.random() < 0.7] for m in names}
+    expected = {m: set() for m in names}
+    for topic, lag in lags.items():
+        held = {m: (0, 0) for m in names if topic in members[m]}
+        for p in sorted(range(len(lag)), key=lambda p: (-lag[p], p)) if held else ():
+            least = min(held, key=lambda m: (*held[m], m))
+            expected[least].add((topic, p))
+            held[least] = (held[least][0] + 1, held[least][1] + lag[p])
+    g = group({t: len(lag) for t, lag in lags.items()}, members, weights=lags)
+    given = lists(g, assignors.get("lag-based").assign(g))
+    assert {m: {tuple(pair) for pair in pairs} for m, pairs in given.items()} == expected
+
+
 def test_readme_of_the_weighted_assignor():
     members = {c: ["t"] for c in ("C0", "C1", "C2", "C3")}
     g = group({"t": 10}, members, weights={"t": [100, 100, *[1] * 8]})
