@@ -20,7 +20,7 @@ endif
 # Where the library has changed since it was compiled, the first notebook does not wait for the rest.
 AHEAD = $(if $(shell find lib/assignlab -name '*.py' -newer $(WARM) 2>&1),--compile-ahead)
 
-.PHONY: help check setup warm study smoke test quick chaos lint types docs docs-check lab doctor
+.PHONY: help check setup warm study smoke test quick chaos reality lint types docs docs-check lab doctor
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -41,6 +41,9 @@ quick: warm ## the tests of every save, in a minute
 
 chaos: warm ## break sweeps and batches for 20 minutes, and look that nothing wrong is called right
 	@$(BIN)/python bench/chaos.py --seconds 1080 $(CHAOS)
+
+reality: warm ## record real groups on real brokers anew (Java, Maven, 15 minutes), compare
+	@$(BIN)/assignlab proof reality --record
 
 lint: setup ## style and format of all Python, notebooks too
 	@$(BIN)/ruff check $(PYTHON_FILES)

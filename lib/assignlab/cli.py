@@ -471,6 +471,18 @@ def partitioners(names, check, seed, records):
     sys.exit(partitioner_originals.main(names, check, seed, records))
 
 
+@proof.command()
+@click.argument("scenarios", nargs=-1, metavar="[SCENARIO]...")
+@click.option("--broker", "brokers", multiple=True, metavar="RELEASE", help="Only of this release.")
+@click.option("--record", is_flag=True, help="Record real groups anew: Java, Maven, minutes.")
+def reality(scenarios, brokers, record):
+    """Hold recorded groups of a real broker against the timeline; exit code 1 if the list of known
+    differences is not right."""
+    from assignlab.reality import known
+
+    sys.exit(known.main(list(scenarios), list(brokers), record, click.echo))
+
+
 @main.group()
 def group():
     """Your own group: read what tools print about it, see it.

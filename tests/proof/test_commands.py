@@ -10,6 +10,7 @@ from assignlab.published import museum
 
 COMMANDS = {
     "judge", "golden", "museum", "scorecard", "versions", "clients", "defects", "partitioners",
+    "reality",
 }  # fmt: skip
 
 

@@ -447,6 +447,26 @@ def grouped(
     return ax
 
 
+def spans(
+    frame: pd.DataFrame, x: str, low: str, high: str, ax: Axes, least: float, names: Sequence[str]
+) -> Axes:
+    """A range for every row, from ``low`` to ``high`` at ``x``, one look per strategy of ``names``;
+    on the grey line ``x`` is what the range is about. Both axes are logarithmic above ``least``."""
+    most = 1.5 * frame[[x, high]].to_numpy().max(initial=least)
+    reference([0, most], [0, most], ax, "as measured")
+    for name in names:
+        rows, style = frame[frame["strategy"] == name], look(name)
+        ax.vlines(rows[x], rows[low], rows[high], color=style["color"], lw=1, alpha=0.6)
+        ax.plot(
+            rows[x], (rows[low] + rows[high]) / 2, linestyle="none", label=name, markersize=5,
+            color=style["color"], marker=style["marker"], fillstyle=style["fill"], alpha=0.7,
+        )  # fmt: skip
+    for set_scale, set_limits in ((ax.set_xscale, ax.set_xlim), (ax.set_yscale, ax.set_ylim)):
+        set_scale("symlog", linthresh=least)
+        set_limits(-least / 5, most)
+    return ax
+
+
 def log_above_one(ax: Axes, most: float, label: str = "") -> Axes:
     """A y axis from 0 to beyond ``most``, linear up to 1 so that nought can be seen, then
     logarithmic, as its title says; no title without ``label``."""

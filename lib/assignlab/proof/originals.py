@@ -157,14 +157,14 @@ def classpath(system: System, release: str) -> str:
     target = PROJECT / system.module / "target"
     jar = target / f"oracle-{system.module}-1.jar"
     entries = [str(jar)]
-    with _one_build_at_a_time():
+    with one_build_at_a_time():
         if not jar.exists() or jar.stat().st_mtime < _newest_source(system.module):
-            _maven("-f", str(PROJECT / "pom.xml"), "-pl", system.module, "-am", "package")
+            maven("-f", str(PROJECT / "pom.xml"), "-pl", system.module, "-am", "package")
         for artifact in system.fetched:
             name = artifact.split(":")[1]
             original = target / "releases" / f"{name}-{release}.jar"
             if not original.exists():
-                _maven(
+                maven(
                     "-f",
                     str(PROJECT / "common" / "pom.xml"),
                     "dependency:copy",
@@ -178,7 +178,7 @@ def classpath(system: System, release: str) -> str:
 
 
 @contextmanager
-def _one_build_at_a_time() -> Iterator[None]:
+def one_build_at_a_time() -> Iterator[None]:
     """Test runs side by side must not build into the same folder at once."""
     lock = PROJECT / "target" / "lock"
     lock.parent.mkdir(exist_ok=True)
@@ -195,7 +195,7 @@ def _newest_source(module: str) -> float:
     return max(file.stat().st_mtime for file in files)
 
 
-def _maven(*arguments: str) -> None:
+def maven(*arguments: str) -> None:
     """Maven without the network first: what is already there answers in a fraction of the time."""
     maven = shutil.which("mvn")
     if maven is None:
@@ -231,7 +231,7 @@ def bridge(system: System, release: str) -> list[str]:
     """The command line of a client's bridge; builds it where need be."""
     if not PROJECT.is_dir():
         raise OriginalsUnavailable("the folder oracle/ is only in a checkout of the project")
-    with _one_build_at_a_time():
+    with one_build_at_a_time():
         try:
             return bridges.command(system.module, release, PROJECT)
         except bridges.BridgeFailed as failed:

@@ -1,0 +1,1 @@
+"""Real consumer groups on a real broker, recorded, and the timeline beside them."""

@@ -1,0 +1,276 @@
+"""A recorded group beside the timeline's: the same scenario, settings, ids and moments, compared.
+
+A recording is cut into steps: a step is what comes together (its members' starts, one action or
+several) and the time until the next. Of each step are compared
+
+- ``rounds``: generations that members got an assignment of;
+- ``owners``: who has which partitions at its end;
+- ``callbacks``: what each member's listener was told, in order: assigned, revoked, lost;
+- ``settled``: ms until the last of these calls;
+- ``gap``: ms for which a partition was without an owner, the longest one.
+
+Heartbeats of real members come a little late, and their phases drift; so the timeline plays a
+recording several times, as exact as it can be and with drifting heartbeats. What is counted has to be
+as in one of its plays; a time, within :data:`SLACK_MS` of their range (:data:`START_MS` where
+processes start).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from assignlab.reality.recording import Recording, scenario_of
+from assignlab.timeline import run
+from assignlab.timeline.config import Config, defaults
+from assignlab.timeline.engine.history import History
+
+APART_MS = 2_500
+"""Actions that are further apart begin a step of their own."""
+SLACK_MS = 250
+"""What a real machine takes beyond messages and processing: threads that wait for a core."""
+START_MS = 500
+"""The same in a step in which processes start: what a client does before it joins for the first time."""
+DRIFTS_MS = (0, 50, 100, 200, 400)
+"""Of the plays of one recording, each with a seed of its own."""
+
+CHECKS = ("rounds", "owners", "callbacks", "settled", "gap")
+TIMES = ("settled", "gap")
+CALLS = ("assigned", "revoked", "lost")
+GONE = ("crashed", "closed", "fatal")
+
+
+class Told(NamedTuple):
+    """What happened to a member: one of :data:`CALLS`, or it is one of :data:`GONE`."""
+
+    at: int
+    member: str
+    kind: str
+    partitions: frozenset[str]
+    generation: int
+
+
+def real(recording: Recording) -> list[Told]:
+    """What happened to the members of a recorded group."""
+    crashes = [
+        {"at": action["at"], "kind": "crashed", "member": action["member"]}
+        for action in recording["actions"]
+        if action["kind"] == "crash"
+    ]
+    return [
+        Told(
+            event["at"], event["member"], event["kind"],
+            frozenset(event.get("partitions", ())), event.get("generation", -1),
+        )
+        for event in sorted([*recording["events"], *crashes], key=lambda event: event["at"])
+        if event["kind"] in CALLS + GONE
+    ]  # fmt: skip
+
+
+def played(recording: Recording, drifts_ms: Iterable[int] = DRIFTS_MS) -> list[list[Told]]:
+    """What the timeline says that happens, play by play; a play for each drift of heartbeats."""
+    plays = []
+    for seed, drift in enumerate(drifts_ms):
+        history = run(
+            scenario_of(recording), config_of(recording, drift), strategies_of(recording), seed,
+            ids_of(recording),
+        )  # fmt: skip
+        plays.append(predicted(history))
+    return plays
+
+
+def predicted(history: History) -> list[Told]:
+    """What happened to the members in a history of the timeline."""
+    return [
+        Told(
+            event.time_ms, history.members[event.member], event.kind,
+            frozenset(history.cluster.labels(event.partitions)), event.generation,
+        )
+        for event in history.events
+        if event.kind in CALLS + GONE
+    ]  # fmt: skip
+
+
+def config_of(recording: Recording, drift_ms: int = 0) -> Config:
+    """The settings of a recorded group."""
+    known = vars(Config())
+    broker = {name.replace(".", "_"): value for name, value in recording["broker_settings"].items()}
+    settings = {name: value for name, value in broker.items() if name in known}
+    settings |= recording["settings"] | {"commit": "none", "heartbeat_drift_ms": drift_ms}
+    release = recording["broker"].rpartition(".")[0]
+    return defaults(release, **settings)
+
+
+def strategies_of(recording: Recording) -> list[str]:
+    """The strategies' names; the coordinator's own as its release has them."""
+    return [
+        f"{name}@{recording['broker']}" if name.startswith("server-") else name
+        for name in recording["strategies"]
+    ]
+
+
+def ids_of(recording: Recording) -> dict[str, list[str]]:
+    """The ids that topics and members got, by name."""
+    ids = {topic["name"]: [topic["id"]] for topic in recording["topics"]}
+    for event in recording["events"]:
+        if "id" in event:
+            ids.setdefault(event["member"], []).append(event["id"])
+    return ids
+
+
+# ---- steps and what is compared of them ----------------------------------------------------------
+
+
+class Step(NamedTuple):
+    """A part of a recording: from one thing that is done to the next; ``what``: in words."""
+
+    number: int
+    what: str
+    start: int
+    stop: int
+
+    @property
+    def starts(self) -> bool:
+        """Whether processes start in it."""
+        return any(done.split()[0] in ("start", "join", "return") for done in self.what.split(", "))
+
+
+def steps(recording: Recording) -> list[Step]:
+    """The steps of a recording."""
+    done = [(member["start_ms"], "start") for member in recording["members"]]
+    for action in recording["actions"]:
+        done.append((action["at"], f"{action['kind']} {action.get('member', '')}".strip()))
+    done.sort()
+    groups: list[list[tuple[int, str]]] = []
+    for at, what in done:
+        if not groups or at - groups[-1][-1][0] > APART_MS:
+            groups.append([])
+        groups[-1].append((at, what))
+    stops = [group[0][0] for group in groups[1:]] + [recording["duration_ms"]]
+    return [
+        Step(number, ", ".join(dict.fromkeys(what for _, what in group)), group[0][0], stop)
+        for number, (group, stop) in enumerate(zip(groups, stops, strict=True))
+    ]
+
+
+def measured(told: Iterable[Told], step: Step, server: bool) -> dict[str, Any]:
+    """The measures of a step, by the names of :data:`CHECKS`."""
+    before = [one for one in told if one.at < step.start]
+    here = [one for one in told if step.start <= one.at < step.stop]
+    calls = [one for one in here if one.kind in CALLS and one.partitions]
+    rounds = {
+        one.generation for one in here if one.kind == "assigned" and (one.partitions or not server)
+    }
+    by_member = defaultdict(list)
+    for one in calls:
+        by_member[one.member].append((one.kind, tuple(sorted(one.partitions))))
+    return {
+        "rounds": len(rounds),
+        "owners": _named(_owners([*before, *here])),
+        "callbacks": tuple(sorted((member, tuple(found)) for member, found in by_member.items())),
+        "settled": calls[-1].at - step.start if calls else 0,
+        "gap": _longest_gap(before, here, step),
+    }
+
+
+def _owners(told: Iterable[Told]) -> dict[str, set[str]]:
+    """Member -> the partitions that it has after all this."""
+    owned: dict[str, set[str]] = defaultdict(set)
+    for one in told:
+        if one.kind == "assigned":
+            owned[one.member] |= one.partitions
+        elif one.kind in GONE:
+            owned[one.member].clear()
+        else:
+            owned[one.member] -= one.partitions
+    return owned
+
+
+def _named(owned: dict[str, set[str]]) -> tuple:
+    return tuple((member, tuple(sorted(has))) for member, has in sorted(owned.items()) if has)
+
+
+def _longest_gap(before: list[Told], here: list[Told], step: Step) -> int:
+    """The longest time in a step for which a partition that had an owner, or gets one, has none."""
+    owned = _owners(before)
+    holders: dict[str, set[str]] = defaultdict(set)
+    for member, has in owned.items():
+        for partition in has:
+            holders[partition].add(member)
+    known = set(holders).union(*(one.partitions for one in here))
+    since = {partition: step.start for partition in known if not holders[partition]}
+    longest = 0
+    for one in here:
+        gone = one.kind in GONE
+        for partition in [p for p in known if one.member in holders[p]] if gone else one.partitions:
+            if one.kind == "assigned":
+                longest = max(longest, one.at - since.pop(partition, one.at))
+                holders[partition].add(one.member)
+            else:
+                holders[partition].discard(one.member)
+                if not holders[partition]:
+                    since[partition] = one.at
+    return max([longest, *(step.stop - at for at in since.values())])
+
+
+# ---- the comparison ------------------------------------------------------------------------------
+
+
+def compare(
+    recordings: Iterable[Recording],
+    drifts_ms: Sequence[int] = DRIFTS_MS,
+    slack_ms: int = SLACK_MS,
+    start_ms: int = START_MS,
+) -> pd.DataFrame:
+    """Every check of every step: ``broker``, ``scenario``, ``strategy``, ``step``, ``what``, ``check``, ``real``,
+    ``predicted`` (of a time its range), ``equal``; of times also ``real_ms``, ``least_ms``,
+    ``most_ms`` and ``off_ms``, by how much it is out of the range.
+    """
+    rows = []
+    for recording in recordings:
+        server = recording["strategies"][0].startswith("server-")
+        happened, plays = real(recording), played(recording, drifts_ms)
+        for step in steps(recording):
+            found = measured(happened, step, server)
+            said = [measured(told, step, server) for told in plays]
+            slack = start_ms if step.starts else slack_ms
+            for check in CHECKS:
+                rows.append(
+                    {
+                        "broker": recording["broker"],
+                        "scenario": recording["name"],
+                        "strategy": recording["strategies"][0],
+                        "step": step.number,
+                        "what": step.what,
+                        "check": check,
+                        **_beside(check, found[check], [play[check] for play in said], slack),
+                    }
+                )
+    return pd.DataFrame(rows)
+
+
+def _beside(check: str, found: Any, said: list[Any], slack: int) -> dict[str, Any]:
+    if check in TIMES:
+        least, most = min(said), max(said)
+        off = max(least - found, found - most, 0)
+        span = f"{least} to {most}" if least < most else str(least)
+        values = {"real_ms": found, "least_ms": least, "most_ms": most, "off_ms": off}
+        return {"real": str(found), "predicted": span, "equal": off <= slack, **values}
+    if check == "rounds":
+        return {"real": str(found), "predicted": str(said[0]), "equal": found in said}
+    nearest = found if found in said else said[0]
+    return {"real": spelled(found), "predicted": spelled(nearest), "equal": found in said}
+
+
+def spelled(measure: tuple) -> str:
+    """Owners or callbacks in one line: ``a: t-0 t-1; b: assigned t-2, revoked t-2``."""
+    return "; ".join(
+        f"{member}: {', '.join(_call(one) if isinstance(one, tuple) else one for one in found)}"
+        for member, found in measure
+    )
+
+
+def _call(call: tuple[str, tuple[str, ...]]) -> str:
+    kind, partitions = call
+    return f"{kind} {' '.join(partitions)}"

@@ -1,0 +1,109 @@
+"""Processes with real consumers in them: told what to do, and telling what happens to their members.
+
+Members that share a process are cheap; one that is to crash or to freeze has a process of its own,
+which a signal ends or stops. The other side is ``oracle/reality``.
+"""
+
+import contextlib
+import json
+import queue
+import signal
+import subprocess
+import threading
+from collections import defaultdict
+from typing import Any, Self
+
+from assignlab.proof.originals import OriginalsUnavailable, System, classpath, java
+
+CLIENTS = System(
+    module="reality",
+    main="assignlab.oracle.reality.Members",
+    fetched=("org.apache.kafka:kafka-clients",),
+)
+HEAP = ("-Xms32m", "-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+WAITS_S = 120
+
+Event = dict[str, Any]
+
+
+class Inbox:
+    """Events of all processes, sorted by the key of the member whom they concern, in order."""
+
+    def __init__(self):
+        self._queues: dict[str, queue.SimpleQueue[Event]] = defaultdict(queue.SimpleQueue)
+
+    def put(self, event: Event) -> None:
+        self._queues[event.pop("key", event.get("topic", ""))].put(event)
+
+    def wait(self, key: str, *kinds: str) -> tuple[Event, list[Event]]:
+        """The next event of these kinds, and those that came before it; OriginalsUnavailable if none."""
+        before = []
+        while True:
+            try:
+                event = self._queues[key].get(timeout=WAITS_S)
+            except queue.Empty:
+                raise OriginalsUnavailable(
+                    f"{key}: no {kinds[0]!r} within {WAITS_S} s, but {before}"
+                ) from None
+            if event["kind"] in kinds:
+                return event, before
+            before.append(event)
+
+    def taken(self, key: str) -> list[Event]:
+        """What has come so far."""
+        found = []
+        with contextlib.suppress(queue.Empty):
+            while True:
+                found.append(self._queues[key].get_nowait())
+        return found
+
+
+class Host:
+    """One process with consumers of one release of a client."""
+
+    def __init__(self, client: str, bootstrap: str, inbox: Inbox):
+        self._process = subprocess.Popen(
+            [java(), *HEAP, "-cp", classpath(CLIENTS, client), CLIENTS.main, bootstrap],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        self._inbox = inbox
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        for line in self._process.stdout:
+            with contextlib.suppress(json.JSONDecodeError):  # a line cut off by a kill
+                self._inbox.put(json.loads(line))
+
+    def tell(self, do: str, **values) -> None:
+        """Send a command."""
+        self._process.stdin.write(json.dumps({"do": do, **values}) + "\n")
+        self._process.stdin.flush()
+
+    def kill(self) -> None:
+        """The process is gone, and all its members crash."""
+        self._process.kill()
+
+    def freeze(self, seconds: float) -> None:
+        """The process stands still; the call returns at once."""
+        self._process.send_signal(signal.SIGSTOP)
+        timer = threading.Timer(seconds, self._process.send_signal, [signal.SIGCONT])
+        timer.daemon = True
+        timer.start()
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.wait()
+        self._reader.join()
+        self._process.stdin.close()
+        self._process.stdout.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised) -> None:
+        self.close()

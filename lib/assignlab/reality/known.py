@@ -1,0 +1,86 @@
+"""Where recorded groups and the timeline are known to differ, and why.
+
+``known.yaml`` names every difference of the recordings at hand: the test suite fails when one is
+missing there, and when one that is there is no more.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+import yaml
+
+FILE = Path(__file__).parent / "known.yaml"
+
+
+class Cause(NamedTuple):
+    """A cause of differences: in few words, explained, and whether it is ``model`` (to be
+    mended there) or ``machine`` (noise of the one that recorded)."""
+
+    cause: str
+    of: str
+    why: str
+
+
+@cache
+def known() -> dict[str, Cause]:
+    """Difference, as :func:`name` says it -> its cause."""
+    found = {}
+    for entry in yaml.safe_load(FILE.read_text(encoding="utf-8")):
+        for row in entry.pop("rows"):
+            found[row] = Cause(**entry)
+    return found
+
+
+def name(row) -> str:
+    """What a difference is called: broker, scenario, step, check."""
+    return f"{row.broker} {row.scenario} {row.step} {row.check}"
+
+
+def with_causes(compared: pd.DataFrame) -> pd.DataFrame:
+    """The comparison with the ``cause`` of every difference; ``not known`` where it is not listed."""
+    causes = [
+        "" if row.equal else known()[name(row)].cause if name(row) in known() else "not known"
+        for row in compared.itertuples()
+    ]
+    return compared.assign(cause=causes)
+
+
+def news(compared: pd.DataFrame) -> tuple[list[str], list[str]]:
+    """Differences that are not in the list, and what is in the list and does not differ (any more)."""
+    differ = [name(row) for row in compared[~compared["equal"]].itertuples()]
+    return sorted(set(differ) - set(known())), sorted(set(known()) - set(differ))
+
+
+def main(
+    names: list[str], brokers: list[str], record_anew: bool, say: Callable[[str], None]
+) -> int:
+    """Record anew or compare what is recorded; returns 1 where the list of differences is not right."""
+    from assignlab.reality import beside, recording, scripts
+
+    if record_anew:
+        from assignlab.reality.record import record
+
+        for release in brokers or recording.releases():
+            wanted = [one for one in scripts.for_release(release) if not names or one.name in names]
+            say(f"broker {release}: {len(wanted)} scenarios in real time, several at once")
+            for one in record(release, wanted):
+                recording.write(release, [one])
+                say(f"  {one['name']}")
+    compared = beside.compare(
+        one
+        for one in recording.all_of()
+        if (not names or one["name"] in names) and (not brokers or one["broker"] in brokers)
+    )
+    for check, equal in compared.groupby("check", sort=False)["equal"]:
+        say(f"{check}: {int(equal.sum())} of {len(equal)} as the timeline says")
+    new, gone = news(compared)
+    if names or brokers:
+        gone = []
+    for row in new:
+        say(f"not in the list: {row}")
+    for row in gone:
+        say(f"in the list, but equal: {row}")
+    return 1 if new or gone else 0

@@ -1,0 +1,286 @@
+"""Play scripts on a real broker with real consumers, several groups at a time, and record them."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import Any, NamedTuple
+
+from assignlab.proof.originals import OriginalsUnavailable
+from assignlab.reality.broker import SETTINGS, Broker
+from assignlab.reality.hosts import Event, Host, Inbox
+from assignlab.reality.recording import Recording, member_values, told_of
+from assignlab.reality.scripts import Script
+from assignlab.timeline.scenario import Action, Member
+
+AT_A_TIME = 4
+APART_S = 1
+"""From one group's start to the next: starts are what costs a machine most."""
+CLASSES = {
+    "range": "org.apache.kafka.clients.consumer.RangeAssignor",
+    "roundrobin": "org.apache.kafka.clients.consumer.RoundRobinAssignor",
+    "sticky": "org.apache.kafka.clients.consumer.StickyAssignor",
+    "cooperative-sticky": "org.apache.kafka.clients.consumer.CooperativeStickyAssignor",
+}
+SIGNALS = ("crash", "freeze")
+"""What happens to a whole process; a member of whom it is asked has a process of its own."""
+
+
+class Place(NamedTuple):
+    """Where scripts are played: a broker, a release of the clients, a process that members share."""
+
+    broker: Broker
+    client: str
+    inbox: Inbox
+    shared: Host
+
+
+def record(release: str, scripts: Iterable[Script]) -> Iterator[Recording]:
+    """Recordings of these scripts on a broker of this release, its clients of the same release.
+
+    They come as they are done. Raises :class:`~assignlab.proof.originals.OriginalsUnavailable` where
+    Java, Maven or jars are missing, and at the end, if groups could not be played, with their names.
+    """
+    failed = {}
+    with Broker(release) as broker:
+        inbox = Inbox()
+        with Host(release, broker.bootstrap, inbox) as shared:
+            place = Place(broker, release, inbox, shared)
+            _warm_up(place, shared, "shared")
+            with ThreadPoolExecutor(AT_A_TIME) as pool:
+                runs = {}
+                for script in scripts:
+                    runs[pool.submit(_play, place, script)] = script.name
+                    time.sleep(APART_S)
+                for run in as_completed(runs):
+                    try:
+                        yield run.result()
+                    except OriginalsUnavailable as reason:
+                        failed[runs[run]] = reason
+    if failed:
+        told = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
+        raise OriginalsUnavailable(f"not recorded: {told}")
+
+
+def _play(place: Place, script: Script) -> Recording:
+    return Run(place, script).play()
+
+
+def _warm_up(place: Place, host: Host, name: str) -> None:
+    """A group that nobody records: the process has loaded the classes, the broker its topics."""
+    topic = f"warm-{name}"
+    place.shared.tell("create", topic=topic, partitions=1)
+    place.inbox.wait(topic, "created")
+    protocols = ({}, {"group.protocol": "consumer"})[: 2 - place.broker.release.startswith("3.")]
+    for i, protocol in enumerate(protocols):
+        key = f"{topic}/{i}"
+        settings = {"bootstrap.servers": place.broker.bootstrap, "group.id": key, **protocol}
+        host.tell("prepare", key=key, settings=settings, topics=[topic])
+        host.tell("start", key=key)
+        place.inbox.wait(key, "assigned")
+        host.tell("close", key=key)
+        place.inbox.wait(key, "closed")
+
+
+class Run:
+    """One script on a real broker."""
+
+    def __init__(self, place: Place, script: Script):
+        self.place = place
+        self.script = script
+        self.began = 0
+        self.events: list[Event] = []
+        self.actions: list[dict[str, Any]] = []
+        signalled = {a.member for a in script.scenario.actions if a.kind in SIGNALS}
+        self.own: dict[str, Host] = {name: self._own_host(name) for name in sorted(signalled)}
+        self.hosts: dict[str, Host] = {}
+
+    def _own_host(self, name: str) -> Host:
+        host = Host(self.place.client, self.place.broker.bootstrap, self.place.inbox)
+        _warm_up(self.place, host, f"{self.script.name}.{name}.{id(host)}")
+        return host
+
+    def play(self) -> Recording:
+        """Let the script happen in real time."""
+        scenario = self.script.scenario
+        topics = [self._create(topic.name, topic.partitions) for topic in scenario.topics]
+        for member in scenario.members:
+            self._prepare(member)
+        for member in scenario.members:
+            self._wait(member.name, "ready")
+        self.began = self._now() + 100
+        starts = {}
+        for at, action, member in sorted(self._plan(), key=lambda planned: planned[0]):
+            self._sleep_until(at)
+            if action is None:
+                starts[member.name] = self._start(member)
+            else:
+                self._act(action)
+        self._sleep_until(scenario.duration_ms)
+        members = [member_values(member, starts[member.name]) for member in scenario.members]
+        for name in scenario.processes:
+            self._collect(name)
+        duration = self._now() - self.began
+        self._end()
+        return {
+            "name": self.script.name,
+            "broker": self.place.broker.release,
+            "client": f"kafka-clients {self.place.client}",
+            "strategies": self.script.strategies,
+            "settings": self.script.settings,
+            "broker_settings": SETTINGS,
+            "topics": topics,
+            "members": members,
+            "actions": self.actions,
+            "duration_ms": duration,
+            "events": sorted(self.events, key=lambda event: event["at"]),
+        }
+
+    def _plan(self) -> list[tuple[int, Action | None, Member | None]]:
+        scenario = self.script.scenario
+        return [(member.start_ms, None, member) for member in scenario.members] + [
+            (action.at_ms, action, None) for action in scenario.actions
+        ]
+
+    def _now(self) -> int:
+        return time.time_ns() // 1_000_000
+
+    def _sleep_until(self, at: int) -> None:
+        time.sleep(max(0, self.began + at - self._now()) / 1000)
+
+    def _key(self, name: str) -> str:
+        return f"{self.script.name}/{name}"
+
+    def _create(self, topic: str, partitions: int) -> dict[str, Any]:
+        self.place.shared.tell("create", topic=topic, partitions=partitions)
+        made, _ = self.place.inbox.wait(topic, "created")
+        return {"name": topic, "partitions": partitions, "id": made["id"]}
+
+    # ---- members -------------------------------------------------------------------------------
+
+    def _prepare(self, member: Member) -> None:
+        """A consumer that is connected and has not joined."""
+        host = self.own.get(member.name, self.place.shared)
+        self.hosts[member.name] = host
+        wanted = (
+            {"pattern": member.pattern}
+            if member.pattern
+            else {"topics": member.topics or [topic.name for topic in self.script.scenario.topics]}
+        )
+        host.tell("prepare", key=self._key(member.name), settings=self._settings(member), **wanted)
+
+    def _start(self, member: Member) -> int:
+        """Let a member join; returns when it did, in ms since the beginning."""
+        self.hosts[member.name].tell("start", key=self._key(member.name))
+        return self._wait(member.name, "started")["at"] - self.began
+
+    def _prepare_and_start(self, member: Member) -> int:
+        self._prepare(member)
+        self._wait(member.name, "ready")
+        return self._start(member)
+
+    def _settings(self, member: Member) -> dict[str, Any]:
+        settings = {name.replace("_", "."): value for name, value in self.script.settings.items()}
+        settings |= {
+            "bootstrap.servers": self.place.broker.bootstrap,
+            "group.id": self.script.name,
+            "client.id": member.name,
+            "enable.auto.commit": "false",
+        }
+        if member.instance is not None:
+            settings["group.instance.id"] = member.instance
+        if self.script.server:
+            for name in ("session.timeout.ms", "heartbeat.interval.ms"):
+                del settings[name]
+            assignor = self.script.strategies[0].removeprefix("server-")
+            return settings | {"group.protocol": "consumer", "group.remote.assignor": assignor}
+        strategies = member.strategies or self.script.strategies
+        classes = ",".join(CLASSES[name] for name in strategies)
+        return settings | {"partition.assignment.strategy": classes}
+
+    def _wait(self, name: str, *kinds: str) -> Event:
+        event, before = self.place.inbox.wait(self._key(name), *kinds)
+        self._note(name, [*before, event])
+        return event
+
+    def _collect(self, name: str) -> None:
+        self._note(name, self.place.inbox.taken(self._key(name)))
+
+    def _note(self, name: str, events: Iterable[Event]) -> None:
+        known = {event["member"]: event["id"] for event in self.events if event.get("id")}
+        for event in events:
+            if event["kind"] == "ready":
+                continue  # nothing has happened yet
+            event["member"] = name
+            told = {**event, "at": event["at"] - self.began}
+            if told.get("id", "") in ("", known.get(name)):
+                told.pop("id", None)
+            else:
+                known[name] = told["id"]
+            self.events.append(told)
+
+    def _end(self) -> None:
+        """Close who is left, so that the broker is rid of the group."""
+        for name, host in self.hosts.items():
+            if host is self.place.shared:
+                host.tell("close", key=self._key(name))
+        for host in self.own.values():
+            host.close()
+
+    # ---- actions -------------------------------------------------------------------------------
+
+    def _act(self, action: Action) -> None:
+        at = ACTIONS[action.kind](self, action)
+        self.actions.append(told_of(action, at - self.began))
+
+    def _do(self, action: Action, do: str, **values) -> int:
+        """Tell a member to do something; returns the moment at which it begins."""
+        name = str(action.member)
+        self._collect(name)
+        if any(event["member"] == name and event["kind"] == "fatal" for event in self.events):
+            return self._now()
+        self.hosts[name].tell(do, key=self._key(name), **values)
+        return self._wait(name, "does")["at"]
+
+    def _join(self, action: Action) -> int:
+        return self._prepare_and_start(action["member"]) + self.began
+
+    def _back(self, action: Action) -> int:
+        name = str(action.member)
+        if name in self.own:
+            self.own[name].close()
+            self.own[name] = self._own_host(name)
+        return self._prepare_and_start(self.script.scenario.processes[name]) + self.began
+
+    def _crash(self, action: Action) -> int:
+        at = self._now()
+        self.hosts[str(action.member)].kill()
+        return at
+
+    def _freeze(self, action: Action) -> int:
+        at = self._now()
+        self.hosts[str(action.member)].freeze(action["for_ms"] / 1000)
+        return at
+
+    def _create_topic(self, action: Action) -> int:
+        topic = action["topic"]
+        self._create(topic.name, topic.partitions)
+        return self._now()
+
+    def _add_partitions(self, action: Action) -> int:
+        self.place.shared.tell("grow", topic=action["topic"], partitions=action["partitions"])
+        event, _ = self.place.inbox.wait(action["topic"], "grown")
+        return event["at"]
+
+
+ACTIONS: dict[str, Callable[[Run, Action], int]] = {
+    "join": Run._join,
+    "leave": lambda run, action: run._do(action, "close"),
+    "crash": Run._crash,
+    "return": Run._back,
+    "freeze": Run._freeze,
+    "stall": lambda run, action: run._do(action, "stall", ms=action["for_ms"]),
+    "subscribe": lambda run, action: run._do(action, "subscribe", topics=action["topics"]),
+    "create_topic": Run._create_topic,
+    "add_partitions": Run._add_partitions,
+}
+"""How an action is done to a real group; each returns the moment at which it was."""

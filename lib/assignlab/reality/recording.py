@@ -1,0 +1,86 @@
+"""Recordings of real groups: one line of JSON each, one file per release of the broker.
+
+A recording has the script's name, the releases, strategies and settings, topics and members with the
+ids that they got, actions with the moments at which they happened, and what the members' listeners
+were told; times are milliseconds since the beginning. Host names and paths are not in it.
+"""
+
+import json
+import lzma
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from assignlab.local.files import write_lines
+from assignlab.timeline.scenario import Action, Member, Scenario, Topic
+
+FOLDER = Path(__file__).parent / "recordings"
+SUFFIX = ".jsonl.xz"
+
+Recording = dict[str, Any]
+
+
+def releases(folder: Path = FOLDER) -> list[str]:
+    """The releases of the broker of which there are recordings."""
+    return sorted(path.name.removesuffix(SUFFIX) for path in folder.glob(f"*{SUFFIX}"))
+
+
+def read(release: str, folder: Path = FOLDER) -> list[Recording]:
+    """The recordings of groups on a broker of this release, in the order of their names."""
+    with lzma.open(folder / f"{release}{SUFFIX}", "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def write(release: str, recordings: Iterable[Recording], folder: Path = FOLDER) -> Path:
+    """Keep recordings, in place of the earlier ones of the same names."""
+    path = folder / f"{release}{SUFFIX}"
+    known = read(release, folder) if path.exists() else []
+    kept = {one["name"]: one for one in [*known, *recordings]}
+    write_lines(path, (kept[name] for name in sorted(kept)), open=lzma.open)
+    return path
+
+
+def all_of(folder: Path = FOLDER) -> list[Recording]:
+    """Every recording of every release."""
+    return [one for release in releases(folder) for one in read(release, folder)]
+
+
+def scenario_of(recording: Recording) -> Scenario:
+    """The scenario with the moments at which things really happened."""
+    return Scenario(
+        [Topic(topic["name"], topic["partitions"]) for topic in recording["topics"]],
+        [Member(**member) for member in recording["members"]],
+        [_action(action) for action in recording["actions"]],
+        recording["duration_ms"],
+        sample_ms=recording["duration_ms"],  # nobody asks for lag
+    )
+
+
+def _action(told: dict[str, Any]) -> Action:
+    values = dict(told)
+    at, kind, member = values.pop("at"), values.pop("kind"), values.pop("member", None)
+    if "joins" in values:
+        values = {"member": Member(**values["joins"])}
+    if "creates" in values:
+        values = {"topic": Topic(*values["creates"])}
+    return Action(at, kind, member, tuple(values.items()))
+
+
+def told_of(action: Action, at: int) -> dict[str, Any]:
+    """An action as a recording has it."""
+    values: dict[str, Any] = dict(action.values)
+    if action.kind == "join":
+        values = {"joins": member_values(action["member"], at)}
+    if action.kind == "create_topic":
+        values = {"creates": [action["topic"].name, action["topic"].partitions]}
+    member = {"member": action.member} if action.member else {}
+    return {"at": at, "kind": action.kind, **member, **values}
+
+
+def member_values(member: Member, start_ms: int) -> dict[str, Any]:
+    """What of a member is not as usual, and when it started."""
+    values = {
+        name: getattr(member, name) for name in ("topics", "pattern", "instance", "strategies")
+    }
+    told = {name: value for name, value in values.items() if value is not None}
+    return {"name": member.name, "start_ms": start_ms, **told}

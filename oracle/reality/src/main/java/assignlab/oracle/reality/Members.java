@@ -1,0 +1,110 @@
+package assignlab.oracle.reality;
+
+import assignlab.oracle.Conversation;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.NewPartitions;
+import org.apache.kafka.clients.admin.NewTopic;
+
+import java.io.BufferedReader;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+
+/**
+ * Real consumers of one client release in one process, told what to do by JSON lines on standard
+ * input; what happens to them is told by JSON lines on standard output, with the moment in ms.
+ *
+ * <pre>
+ * {"do": "prepare", "key": "1/a", "settings": {...}, "topics": ["t"], "poll_ms": 50}    or "pattern"
+ * {"do": "start", "key": "1/a"}
+ * {"do": "close" | "stall" | "subscribe" | "unsubscribe" | "enforce", "key": "1/a", ...}
+ * {"do": "create" | "grow" | "delete", "topic": "t", "partitions": 4}
+ * </pre>
+ *
+ * The process ends with its standard input. To crash or freeze members, send it a signal.
+ */
+public final class Members {
+    private static final PrintStream OUT =
+            new PrintStream(new FileOutputStream(FileDescriptor.out), false, StandardCharsets.UTF_8);
+
+    private final Map<String, Member> members = new HashMap<>();
+    private final Admin admin;
+
+    private Members(String bootstrap) {
+        Properties settings = new Properties();
+        settings.put("bootstrap.servers", bootstrap);
+        admin = Admin.create(settings);
+    }
+
+    public static void main(String[] arguments) throws IOException {
+        System.setOut(System.err);
+        Members all = new Members(arguments[0]);
+        BufferedReader lines =
+                new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        String line;
+        while ((line = lines.readLine()) != null) {
+            JsonNode command = Conversation.JSON.readTree(line);
+            try {
+                all.execute(command);
+            } catch (Exception failed) {
+                Throwable cause = failed.getCause() == null ? failed : failed.getCause();
+                tell(event("failed").put("what", command.path("do").asText())
+                        .put("error", cause.getClass().getSimpleName() + ": " + cause.getMessage()));
+            }
+        }
+        Runtime.getRuntime().halt(0);
+    }
+
+    private void execute(JsonNode command) throws Exception {
+        String key = command.path("key").asText();
+        switch (command.get("do").asText()) {
+            case "prepare" -> {
+                Member member = new Member(key, command);
+                members.put(key, member);
+                member.start();
+            }
+            case "create" -> {
+                NewTopic topic = new NewTopic(command.get("topic").asText(),
+                        command.get("partitions").asInt(), (short) 1);
+                var made = admin.createTopics(List.of(topic));
+                String id = made.topicId(topic.name()).get().toString();
+                tell(event("created").put("topic", topic.name()).put("id", id)
+                        .put("partitions", topic.numPartitions()));
+            }
+            case "grow" -> {
+                String topic = command.get("topic").asText();
+                int partitions = command.get("partitions").asInt();
+                admin.createPartitions(Map.of(topic, NewPartitions.increaseTo(partitions)))
+                        .all().get();
+                tell(event("grown").put("topic", topic).put("partitions", partitions));
+            }
+            case "delete" -> {
+                String topic = command.get("topic").asText();
+                admin.deleteTopics(List.of(topic)).all().get();
+                tell(event("deleted").put("topic", topic));
+            }
+            default -> members.get(key).tellToDo(command);
+        }
+    }
+
+    static ObjectNode event(String kind) {
+        return Conversation.JSON.createObjectNode()
+                .put("at", System.currentTimeMillis()).put("kind", kind);
+    }
+
+    static synchronized void tell(ObjectNode event) {
+        OUT.println(event);
+        OUT.flush();
+    }
+}
