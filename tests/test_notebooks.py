@@ -92,6 +92,16 @@ def test_load_stays_above_its_bound_and_strategies_that_count_move_nothing(resul
 
 
 @needs_java
+def test_sticky_is_optimal_for_equal_subscriptions_and_range_is_not(results):
+    table = pd.read_csv(results / "12_regret" / "regrets.csv")
+    shares = table.set_index(["strategy", "subscription"])["optimal_percent"]
+    assert shares["sticky", "HOMOGENEOUS"] == 100 > shares["range", "HOMOGENEOUS"]
+    assert (table["gap_regret"] >= 0).all() and (table["moves_regret"] >= 0).all()
+    uneven = pd.read_csv(results / "03_moves_across_rebalances" / "partitions_uneven.csv")
+    assert (abs(uneven["needed"] + uneven["avoidable"] - uneven["by_choice"]) < 0.02).all()
+
+
+@needs_java
 def test_the_published_measurement_is_met(results):
     table = pd.read_csv(results / "03_moves_across_rebalances" / "astraea_431.csv")
     assert table["published before"].tolist() == table["ours"].tolist()

@@ -1,7 +1,7 @@
 """A strategy's answer beside the optimum: a line of ``assignlab optimum``, a rebalance of a sweep."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from assignlab import assignors
@@ -9,6 +9,7 @@ from assignlab.errors import AssignlabError, OriginalError
 from assignlab.group.assignment import Assignment
 from assignlab.group.document import lists, parse
 from assignlab.group.model import Claims, Group
+from assignlab.jvm.names import Names
 from assignlab.optimum import Optimum, Regret, front, measures, optimum, regret
 from assignlab.optimum.answers import gap
 from assignlab.optimum.certificate import NotComplete
@@ -117,15 +118,24 @@ def measure(step: Step, measured: tuple) -> tuple:
 
 def panels(row: Mapping[str, Any]) -> dict[str, tuple[Group, Assignment, Assignment]]:
     """A row of a sweep's table played again: title -> (group, after, before) of its answer and of the
-    optimum, for :func:`assignlab.pictures.panels.picture`."""
+    optimum, for :func:`assignlab.pictures.panels.picture`. Members and topics are called C0, t0, ..."""
     moments = history(scenario_of(row))[: int(row["step"]) + 1]
     *_, step = replay(moments, assignors.get(row["strategy"]))
     best, found = regret_of(step)
     where = f"after {step.event}, {row['subscription'].removeprefix('HETEROGENEOUS_').lower()}"
     moved = "not complete" if found is None else f"{found.moves} moved"
+    group, before = _numbered(step.group), step.before
     return {
-        f"{step.strategy.name} {where}: {moved}": (step.group, step.after, step.before),
-        f"optimum for {step.strategy.name}: {best.moves} moved": (
-            step.group, best.assignment, step.before,
-        ),
-    }  # fmt: skip
+        f"{step.strategy.name} {where}: {moved}": (group, step.after, before),
+        f"optimum for {step.strategy.name}: {best.moves} moved": (group, best.assignment, before),
+    }
+
+
+def _numbered(group: Group) -> Group:
+    """The group with short names."""
+    topics, members = len(group.topics), len(group.sent)
+    return Group(
+        replace(group.topics, names=Names([f"t{t}" for t in range(topics)])),
+        replace(group.sent, names=Names([f"C{m}" for m in range(members)])),
+        group.claims,
+    )
