@@ -58,7 +58,9 @@ def test_points_are_means_side_by_side(ax):
     charts.grouped(twice, "x", "y", ax)
     first, *_, last = ax.lines
     assert first.get_ydata().tolist() == [61, 121]
-    assert [round(x, 2) for x in (first.get_xdata()[0], last.get_xdata()[1])] == [-0.29, 1.29]
+    outermost = 0.3 * (1 - 1 / len(assignors.names()))
+    drawn = [first.get_xdata()[0], last.get_xdata()[1]]
+    assert drawn == pytest.approx([-outermost, 1 + outermost])
 
 
 def luminance(color):
