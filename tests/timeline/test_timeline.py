@@ -119,8 +119,10 @@ def test_slow_processing_leaves_the_group_and_comes_back(strategy):
     history = play([timeline.stall(50_000, "b", 30_000)], strategy, max_poll_interval_ms=10_000)
     [exceeded] = [e.time_ms for e in history.events if e.kind == "poll interval exceeded"]
     if strategy == SERVER:  # seen when the network thread next wakes up, for a heartbeat
-        beats = [e.time_ms for e in history.events if e.kind == "started"]
-        assert 60_000 <= exceeded <= 65_000 and (exceeded - beats[1]) % 5_000 < 20
+        last = [e.time_ms for e in history.events if e.kind == "assigned" and e.time_ms < 50_000][
+            -1
+        ]
+        assert 60_000 <= exceeded <= 65_000 and (exceeded - last) % 5_000 < 20
     else:
         assert 59_000 < exceeded <= 60_000
     assert told(history, "lost") == ["max.poll.interval.ms exceeded"]
@@ -337,6 +339,99 @@ def test_the_coordinator_walks_members_as_its_table_has_them():
     assert list(one) == ["BB", "Aa"] and list(other) == ["Aa", "BB"]
 
 
+def test_reconciliation_waits_for_the_polls_of_the_application():
+    """A poll that waits for records looks at what is to be done when it ends, or at each backoff."""
+
+    def settled(release, timeout, rate=0):
+        config = timeline.defaults(release, poll_timeout_ms=timeout, commit="auto")
+        members = [Member("a"), Member("b")]
+        topics = [Topic("t", 4, rate=rate)]
+        scenario = Scenario(topics, members, [timeline.join(30_000, Member("c"))], 60_000)
+        history = timeline.run(scenario, config, SERVER, seed=1)
+        assert sum(map(len, owners_at_end(history).values())) == 4
+        revoked = next(e for e in history.events if e.kind == "revoked" and e.time_ms > 30_000)
+        [told_to] = [
+            e.time_ms for e in history.events
+            if e.detail == "UNREVOKED_PARTITIONS" and e.member == revoked.member
+        ]  # fmt: skip
+        return revoked.time_ms - told_to
+
+    assert settled("4.1", 2_000) > 1_000 > settled("4.1", 100) > 10
+    assert 10 < settled("4.4", 2_000) <= 300
+    assert settled("4.2", 2_000) < 10
+    assert settled("4.1", 2_000, rate=1_000) < 100  # records end a poll, too
+
+
+def test_the_first_epoch_of_a_group_by_release():
+    def first(release):
+        history = timeline.run(
+            Scenario([Topic("t", 2)], [Member("a")], duration_ms=5_000),
+            timeline.defaults(release),
+            SERVER,
+        )
+        return next(e.generation for e in history.events if e.kind == "generation")
+
+    assert [first(release) for release in ("4.0", "4.2", "4.3", "4.4")] == [1, 1, 2, 2]
+
+
+def test_a_rolling_upgrade_brings_the_new_strategy_when_all_have_it():
+    names = "abc"
+    both = timeline.rolling_restart(
+        20_000, names, 15_000, strategies=["cooperative-sticky", "range"]
+    )
+    history = play(both, "range", names, until=90_000)
+    chosen = [detail.split(",")[0] for detail in told(history, "generation")]
+    assert chosen[0] == "range" and chosen[-1] == "cooperative-sticky"
+    first = next(e.time_ms for e in history.events if e.detail.startswith("cooperative-sticky,"))
+    assert first > 50_000  # not before the last of them is back
+    for wrong in ({"name": "b"}, {"strategy": "range"}):
+        with pytest.raises(UnknownName, match="setting of restart"):
+            play([timeline.restart(20_000, "a", **wrong)])
+    with pytest.raises(TimelineError, match="both topics and a pattern"):
+        play([timeline.back(20_000, "a", topics=["t"], pattern="t")])
+
+
+@pytest.mark.parametrize("strategy", PROTOCOLS)
+def test_a_static_member_that_leaves_for_good_is_gone_at_once(strategy):
+    members = [Member(name, instance=name) for name in "ab"]
+    history = play([timeline.leave(50_000, "b", for_good=True)], strategy, members, until=70_000)
+    assert told(history, "removed") == ["left"]
+    assert {name: len(owned) for name, owned in owners_at_end(history).items()} == {"a": 6}
+
+
+@pytest.mark.parametrize("strategy", PROTOCOLS)
+def test_unsubscribe_and_subscribe_again(strategy):
+    actions = [timeline.unsubscribe(50_000, "b"), timeline.subscribe(70_000, "b", ["t"])]
+    history = play(actions, strategy, until=90_000)
+    assert told(history, "removed") == ["left"]
+    assert "committed" not in [
+        e.kind for e in history.events if e.time_ms == 50_000 and e.member == 1
+    ]
+    table = history.ownership()
+    between = table[(table["from_ms"] < 65_000) & (table["to_ms"] > 65_000)]
+    assert set(between["member"]) == {"a"} and len(between) == 6
+    assert {name: len(owned) for name, owned in owners_at_end(history).items()} == {"a": 3, "b": 3}
+
+
+def test_who_unsubscribes_without_leaving():
+    """A classic static member says nothing, and nobody has its partitions until its session is over."""
+    members = [Member(name, instance=name) for name in "ab"]
+    history = play([timeline.unsubscribe(50_000, "b")], "range", members, session_timeout_ms=10_000)
+    [removed] = [e.time_ms for e in history.events if e.kind == "removed"]
+    assert 57_000 <= removed <= 60_000
+    with pytest.raises(TimelineError, match="unsubscribe"):
+        play([timeline.unsubscribe(50_000, "b")], "scala-range")
+
+
+def test_an_enforced_rebalance():
+    asked = [timeline.enforce_rebalance(50_000, "a")]
+    assert len(rounds(play(asked, EAGER), after=50_000)) == 1
+    assert len(rounds(play(asked, COOPERATIVE), after=50_000)) == 1
+    server = play(asked, SERVER)
+    assert rounds(server, after=50_000) == []
+    assert told(server, "error") == ["enforceRebalance is not supported"]
+
+
 # ---- generations: every error and what a client does -------------------------------------------
 
 
@@ -482,18 +577,19 @@ def test_epochs_of_the_consumer_protocol():
     simulation.clock.run(30_000)
     coordinator, a = simulation.coordinator, simulation.world.running["a"]
     held = a.held
-    assert a.generation == 2 and coordinator.group_epoch == 2
-    assert coordinator._validate(a, a.member_id, 3, held) == "FENCED_MEMBER_EPOCH"
-    assert coordinator._validate(a, a.member_id, 1, np.arange(4)) == "FENCED_MEMBER_EPOCH"
-    assert coordinator._validate(a, a.member_id, 1, held) is None
-    assert coordinator._validate(a, "nobody", 2, held) == "UNKNOWN_MEMBER_ID"
-    assert coordinator.validate_commit(a.member_id, 3, held) == "STALE_MEMBER_EPOCH"
-    assert coordinator.validate_commit(a.member_id, 1, held) is None
-    assert coordinator.validate_commit(a.member_id, 1, np.arange(4)) == "STALE_MEMBER_EPOCH"
+    assert a.generation == 3 and coordinator.group_epoch == 3
+    assert coordinator._validate(a, a.member_id, 4, held) == "FENCED_MEMBER_EPOCH"
+    assert coordinator._validate(a, a.member_id, 2, np.arange(4)) == "FENCED_MEMBER_EPOCH"
+    assert coordinator._validate(a, a.member_id, 2, held) is None
+    assert coordinator._validate(a, "nobody", 3, held) == "UNKNOWN_MEMBER_ID"
+    assert coordinator.validate_commit(a.member_id, 4, held) == "STALE_MEMBER_EPOCH"
+    assert coordinator.validate_commit(a.member_id, 2, held) is None
+    assert coordinator.validate_commit(a.member_id, 2, np.arange(4)) == "STALE_MEMBER_EPOCH"
     coordinator.config = timeline.defaults("4.2")
-    assert coordinator.validate_commit(a.member_id, 1, held) == "STALE_MEMBER_EPOCH"
+    assert coordinator.validate_commit(a.member_id, 2, held) == "STALE_MEMBER_EPOCH"
     a._fenced("FENCED_MEMBER_EPOCH")
-    assert a.held.size == 0 and a.generation == 0 and a.phase == "JOINING"
+    simulation.clock.run(30_200)  # its poll looks up every 100 ms
+    assert told(simulation.history, "lost") == ["FENCED_MEMBER_EPOCH"]
 
 
 def test_a_member_waits_for_partitions_that_are_not_released():

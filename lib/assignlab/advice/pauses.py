@@ -19,6 +19,7 @@ from assignlab.timeline import (
     Scenario,
     Topic,
     add_partitions,
+    back,
     crash,
     create_topic,
     join,
@@ -142,7 +143,7 @@ def usual_events(
         life.add("member less", [leave(life.now, "new")], gone)
     if "crash" in wanted:
         life.add("crash", [crash(life.now, last)], session + 60_000)
-        life.add("back", [Action(life.now, "return", last)], 60_000)
+        life.add("back", [back(life.now, last)], 60_000)
     largest = max(life.topics, key=lambda topic: topic.partitions)
     if "partitions added" in wanted:
         grown = [add_partitions(life.now, largest.name, 2 * largest.partitions)]

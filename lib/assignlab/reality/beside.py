@@ -98,6 +98,7 @@ def config_of(recording: Recording, drift_ms: int = 0) -> Config:
     broker = {name.replace(".", "_"): value for name, value in recording["broker_settings"].items()}
     settings = {name: value for name, value in broker.items() if name in known}
     settings |= recording["settings"] | {"commit": "none", "heartbeat_drift_ms": drift_ms}
+    settings["poll_timeout_ms"] = 50  # as the recorded members poll
     release = recording["broker"].rpartition(".")[0]
     return defaults(release, **settings)
 

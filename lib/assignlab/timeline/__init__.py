@@ -55,6 +55,7 @@ from assignlab.timeline.scenario import (
     coordinator_moves,
     crash,
     create_topic,
+    enforce_rebalance,
     freeze,
     join,
     leave,
@@ -62,6 +63,7 @@ from assignlab.timeline.scenario import (
     rolling_restart,
     stall,
     subscribe,
+    unsubscribe,
 )
 from assignlab.timeline.simulation import run, strategies_named
 from assignlab.timeline.trials.sweep import sweep
@@ -69,7 +71,7 @@ from assignlab.timeline.trials.sweep import sweep
 __all__ = [
     "Action", "Config", "History", "Member", "Scenario", "TimelineError", "Topic",
     "add_partitions", "back", "coordinator_moves", "crash", "create_topic", "defaults",
-    "deliveries_frame", "freeze", "join", "leave", "losses", "per_event", "repeats", "restart",
+    "deliveries_frame", "enforce_rebalance", "freeze", "join", "leave", "losses", "per_event", "repeats", "restart",
     "rolling_restart", "run", "samples_frame", "stall", "strategies_named", "subscribe", "sweep",
-    "totals", "unowned", "watched_frame",
+    "totals", "unowned", "unsubscribe", "watched_frame",
 ]  # fmt: skip

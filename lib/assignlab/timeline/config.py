@@ -13,6 +13,9 @@ from assignlab.errors import AssignlabError, UnknownName
 COMMITS = ("auto", "after", "before", "transaction", "none")
 """When a consumer commits; see :attr:`Config.commit`."""
 
+WAKES = ("timeout", "at once", "backoff")
+"""What ends a wait in poll for records; see :attr:`Config.poll_wakes`."""
+
 
 class TimelineError(AssignlabError):
     """A scenario or a setting is refused: names the field, the value and what is allowed."""
@@ -21,6 +24,11 @@ class TimelineError(AssignlabError):
 @dataclass(frozen=True, kw_only=True)
 class Config:
     """Settings of one group, its coordinator and its clients. Times in milliseconds.
+
+    ``poll_timeout_ms``: the application's ``poll(Duration)``; what a KIP-848 member has to do in its
+    application's thread waits for it. ``poll_wakes``, no setting of Kafka's but a change of 4.2 and 4.4:
+    before which end of it a poll without records looks: ``timeout`` none (and heartbeats and auto commits
+    that are due), ``at once`` all the time, ``backoff`` every ``retry_backoff_ms``.
 
     Consumer, classic protocol: ``session_timeout_ms``, ``heartbeat_interval_ms``,
     ``max_poll_interval_ms`` (also the rebalance timeout), ``max_poll_records``,
@@ -40,7 +48,8 @@ class Config:
     Coordinator: ``group_initial_rebalance_delay_ms``; ``group_coordinator_new_enable``: the one in Java,
     as since 4.0, else the one in Scala; KIP-848: ``group_consumer_*``. No setting of
     Kafka's but a change of 4.3: ``group_consumer_older_epochs``, whether a commit with an older
-    member epoch counts for partitions that the member has had since then.
+    member epoch counts for partitions that the member has had since then, and
+    ``group_consumer_new_epoch``, the epoch of a group before its first member's.
     ``fencing``: False switches off every check of membership and generation of a commit, on
     both sides; there is no such switch in Kafka.
 
@@ -64,6 +73,8 @@ class Config:
     fetch_min_records: int = 1
     fetch_max_wait_ms: int = 500
     retry_backoff_ms: int = 100
+    poll_timeout_ms: int = 100
+    poll_wakes: str = "backoff"
 
     commit: str = "auto"
     commit_interval_ms: int = 0
@@ -77,6 +88,7 @@ class Config:
     group_consumer_assignment_interval_ms: int = 1_000
     group_consumer_regex_refresh_interval_ms: int = 600_000
     group_consumer_older_epochs: bool = True
+    group_consumer_new_epoch: int = 1
     fencing: bool = True
 
     zookeeper_session_timeout_ms: int = 6_000
@@ -101,6 +113,7 @@ class Config:
                 raise TimelineError(f"{field.name}: {value} is below 0")
         for name, allowed in (
             ("commit", COMMITS),
+            ("poll_wakes", WAKES),
             ("auto_offset_reset", ("earliest", "latest")),
             ("isolation_level", ("read_committed", "read_uncommitted")),
         ):
@@ -146,11 +159,16 @@ CHANGES: Mapping[str, Mapping[str, Mapping[str, object]]] = MappingProxyType(
                 "group_coordinator_new_enable": True,
                 "group_consumer_assignment_interval_ms": 0,
                 "group_consumer_older_epochs": False,
+                "group_consumer_new_epoch": 0,
+                "poll_wakes": "timeout",
             },
+            "4.2": {"poll_wakes": "at once"},
             "4.3": {
                 "group_consumer_assignment_interval_ms": 1_000,
                 "group_consumer_older_epochs": True,
+                "group_consumer_new_epoch": 1,
             },
+            "4.4": {"poll_wakes": "backoff"},
         },
         "metaq": {
             "1.4": {

@@ -314,6 +314,7 @@ def happened(history: History) -> pd.DataFrame:
 DONE = {
     "join": "joins", "leave": "leaves", "crash": "crashes", "return": "returns",
     "restart": "restarts", "stall": "stalls", "freeze": "freezes", "subscribe": "resubscribes",
+    "unsubscribe": "unsubscribes", "enforce_rebalance": "enforces a rebalance",
     "create_topic": "topic created", "add_partitions": "partitions added",
     "coordinator_moves": "coordinator moves",
 }  # fmt: skip

@@ -63,15 +63,22 @@ class Action:
     def __getitem__(self, name: str) -> Any:
         return dict(self.values)[name]
 
+    def get(self, name: str, default: Any) -> Any:
+        """A value that need not be given."""
+        return dict(self.values).get(name, default)
+
 
 def join(at_ms: int, member: Member) -> Action:
     """A new member starts."""
     return Action(at_ms, "join", member.name, (("member", replace(member, start_ms=at_ms)),))
 
 
-def leave(at_ms: int, member: str) -> Action:
-    """A member closes: dynamic ones leave the group, static ones just go."""
-    return Action(at_ms, "leave", member)
+def leave(at_ms: int, member: str, for_good: bool = False) -> Action:
+    """A member closes: dynamic ones leave the group, static ones just go.
+
+    ``for_good``: static ones leave, too (``CloseOptions`` of 4.1, or an administrator who removes it).
+    """
+    return Action(at_ms, "leave", member, (("for_good", for_good),))
 
 
 def crash(at_ms: int, member: str) -> Action:
@@ -79,14 +86,16 @@ def crash(at_ms: int, member: str) -> Action:
     return Action(at_ms, "crash", member)
 
 
-def back(at_ms: int, member: str) -> Action:
-    """A member that left or crashed starts again, with the same settings and instance id."""
-    return Action(at_ms, "return", member)
+def back(at_ms: int, member: str, **changed) -> Action:
+    """A member that left or crashed starts again, with the same settings but those that are ``changed``:
+    fields of :class:`Member`, as an upgrade changes ``strategies``."""
+    return Action(at_ms, "return", member, (("changed", tuple(changed.items())),))
 
 
-def restart(at_ms: int, member: str, down_ms: int = 1_000) -> Action:
-    """A member closes and is back after ``down_ms``."""
-    return Action(at_ms, "restart", member, (("down_ms", down_ms),))
+def restart(at_ms: int, member: str, down_ms: int = 1_000, **changed) -> Action:
+    """A member closes and is back after ``down_ms``, as :func:`back` says."""
+    values = (("down_ms", down_ms), ("changed", tuple(changed.items())))
+    return Action(at_ms, "restart", member, values)
 
 
 def stall(at_ms: int, member: str, for_ms: int) -> Action:
@@ -102,6 +111,19 @@ def freeze(at_ms: int, member: str, for_ms: int) -> Action:
 def subscribe(at_ms: int, member: str, topics: Sequence[str]) -> Action:
     """A member subscribes to these topics from now on."""
     return Action(at_ms, "subscribe", member, (("topics", tuple(topics)),))
+
+
+def unsubscribe(at_ms: int, member: str) -> Action:
+    """A member gives everything up and leaves the group; its process runs on and may ``subscribe`` again.
+
+    Nothing is committed for it. A classic static member does not say so: its session has to end.
+    """
+    return Action(at_ms, "unsubscribe", member)
+
+
+def enforce_rebalance(at_ms: int, member: str) -> Action:
+    """The application asks for a rebalance, which KIP-848's client refuses with a warning."""
+    return Action(at_ms, "enforce_rebalance", member)
 
 
 def create_topic(at_ms: int, topic: Topic) -> Action:
@@ -120,10 +142,12 @@ def coordinator_moves(at_ms: int) -> Action:
 
 
 def rolling_restart(
-    at_ms: int, members: Sequence[str], every_ms: int, down_ms: int = 1_000
+    at_ms: int, members: Sequence[str], every_ms: int, down_ms: int = 1_000, **changed
 ) -> list[Action]:
-    """The members restart one after the other, ``every_ms`` apart."""
-    return [restart(at_ms + i * every_ms, name, down_ms) for i, name in enumerate(members)]
+    """The members restart one after the other, ``every_ms`` apart, and come back as :func:`back` says."""
+    return [
+        restart(at_ms + i * every_ms, name, down_ms, **changed) for i, name in enumerate(members)
+    ]
 
 
 @dataclass(frozen=True)
@@ -150,8 +174,24 @@ class Scenario:
         joining = [action["member"] for action in self.actions if action.kind == "join"]
         return {member.name: member for member in (*self.members, *joining)}
 
+    @property
+    def versions(self) -> list[Member]:
+        """All members as they are at some time: as they start, and as they come back."""
+        returning = [
+            a for a in self.actions if a.kind in ("return", "restart") and a.get("changed", ())
+        ]
+        changed = [
+            replace(self.processes[str(a.member)], **dict(a.get("changed", ()))) for a in returning
+        ]
+        return [*self.processes.values(), *changed]
 
-MEMBER_KINDS = ("join", "leave", "crash", "return", "restart", "stall", "freeze", "subscribe")
+
+MEMBER_KINDS = (
+    "join", "leave", "crash", "return", "restart", "stall", "freeze", "subscribe", "unsubscribe",
+    "enforce_rebalance",
+)  # fmt: skip
+CHANGEABLE = ("topics", "pattern", "instance", "processing_ms", "strategies")
+"""What may be another in a process that comes back."""
 TOPIC_KINDS = ("create_topic", "add_partitions", "coordinator_moves")
 MOST_PARTITIONS = 1_000_000
 
@@ -183,7 +223,7 @@ def check(scenario: Scenario) -> None:
 
 def _named(scenario: Scenario) -> list[tuple[str, Sequence[str]]]:
     """Who names topics, and which."""
-    named = [(f"member {m.name!r}", m.topics or ()) for m in scenario.processes.values()]
+    named = [(f"member {m.name!r}", m.topics or ()) for m in scenario.versions]
     return named + [
         ("action subscribe", action["topics"])
         for action in scenario.actions
@@ -236,6 +276,12 @@ def _check_action(action: Action, topics: dict[str, int], names: set[str]) -> No
         _whole(f"for_ms of {action.kind}", action["for_ms"])
     elif action.kind == "restart":
         _whole("down_ms of restart", action["down_ms"])
+    if action.kind in ("return", "restart"):
+        changed = dict(action.get("changed", ()))
+        for name in changed:
+            if name not in CHANGEABLE:
+                raise UnknownName(f"setting of {action.kind}", name, CHANGEABLE)
+        _check_member(Member(str(action.member), **changed), set())
 
 
 def _whole(name: str, value, least: int = 0, most: int = 2**53) -> None:

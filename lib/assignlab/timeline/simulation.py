@@ -1,6 +1,7 @@
 """One run of a scenario: the protocol that its strategies speak, and what is done to the group."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -97,7 +98,7 @@ class Simulation:
         self.members = scenario.processes
         self._numbers = {name: number for number, name in enumerate(self.members)}
         self.rates = {topic.name: topic.rate for topic in scenario.topics}
-        chosen = {s for m in self.members.values() for s in self.world.strategies_of(m)}
+        chosen = {s for m in scenario.versions for s in self.world.strategies_of(m)}
         coordinator, self._client = protocol_of(chosen)
         self.coordinator: Any = coordinator(self.world)
 
@@ -137,7 +138,9 @@ class Simulation:
     def start_anew(self, action: Action) -> None:
         """The member's process starts again, if it does not run."""
         if self.running(action) is None:
-            self.start(self.members[str(action.member)])
+            name = str(action.member)
+            self.members[name] = replace(self.members[name], **dict(action.get("changed", ())))
+            self.start(self.members[name])
 
     def return_when_closed(self, action: Action) -> None:
         """The member's process starts again as soon as the one before is gone."""
@@ -178,6 +181,7 @@ def join(run: Simulation, joins: Action) -> None:
 def leave(run: Simulation, leaves: Action) -> None:
     """A member closes."""
     if client := run.running(leaves):
+        client.stays = client.stays and not leaves.get("for_good", False)
         client.close()
 
 
@@ -221,6 +225,20 @@ def subscribe(run: Simulation, subscribes: Action) -> None:
     """A member subscribes to other topics."""
     if client := run.running(subscribes):
         client.subscribe(subscribes["topics"])
+
+
+@action("unsubscribe")
+def unsubscribe(run: Simulation, unsubscribes: Action) -> None:
+    """A member leaves the group, but its process runs on."""
+    if client := run.running(unsubscribes):
+        client.unsubscribe()
+
+
+@action("enforce_rebalance")
+def enforce_rebalance(run: Simulation, enforces: Action) -> None:
+    """The application of a member asks for a rebalance."""
+    if client := run.running(enforces):
+        client.enforce_rebalance()
 
 
 @action("create_topic")

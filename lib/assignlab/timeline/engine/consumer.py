@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from assignlab.timeline.config import COMMITS
+from assignlab.timeline.config import COMMITS, TimelineError
 from assignlab.timeline.engine import poll_loop
 from assignlab.timeline.engine.log import EMPTY, Delivery
 from assignlab.timeline.engine.poll_loop import (
@@ -43,12 +43,15 @@ class Consumer:
         self.member = member
         self.name = member.name
         self.instance = member.instance
+        self.stays = member.instance is not None  # in the group, when it is closed
         self.number = number
         self.generation = -1
         self.alive = True
         self.valid = True
         self.frozen_until = 0
-        self.loop = Loop(phase=Phase.HALTED, next=NEVER, flight_at=-1, wait_until=-1)
+        self.loop = Loop(
+            phase=Phase.HALTED, next=NEVER, flight_at=-1, wait_until=-1, called=self.clock.now
+        )
         config = world.config
         auto = config.commit == "auto"
         self.mode = Mode(COMMITS.index(config.commit))
@@ -140,6 +143,54 @@ class Consumer:
         if len(self._waiting) == 1:
             self._try_poll()
 
+    def when_poll_looks(self, call: Callable, *args) -> None:
+        """Call when the application's thread next looks at what the network thread has left for it.
+
+        That is at its next poll, or while it waits in one, as :attr:`Config.poll_wakes` says. Until then
+        it takes no records.
+        """
+        self.advance()
+        if self.loop.phase not in (Phase.POLL, Phase.HALTED):
+            self.at_poll(call, *args)
+            return
+
+        def look() -> None:
+            self.at_poll(call, *args)
+            self._unblock()
+
+        at = self._next_look()
+        self._block()
+        self.clock.at(at, self.in_time, look)
+
+    def _next_look(self) -> int:
+        """When an application that waits in poll for records stops to do so for a moment."""
+        now, loop, timeout = self.clock.now, self.loop, self.config.poll_timeout_ms
+        if self.config.poll_wakes == "at once" or timeout == 0:
+            return now
+        waited = (
+            now - loop.called
+        ) % timeout  # in the poll under way; those before brought nothing
+        ends = now - waited + timeout
+        if self.config.poll_wakes == "backoff":
+            backoff = self.config.retry_backoff_ms
+            ends = min(ends, now - waited % backoff + backoff)
+        due = [at for at in (loop.next_commit, self.heartbeat_due()) if at > now]
+        own, behind = self.own, self.config.replication_ms + self.config.latency_ms
+        ends = min([ends, *due])
+        return behind + poll_loop.when_available(
+            now - behind,
+            ends - behind,
+            1,
+            own.partition,
+            own.position,
+            self.log.rate,
+            self.log.created,
+        )
+
+    def heartbeat_due(self) -> int:
+        """When the next heartbeat is due; a poll does not wait longer."""
+        return NEVER
+
     def _try_poll(self) -> None:
         if not self.alive:
             return
@@ -210,6 +261,14 @@ class Consumer:
         """The whole process stands still for ``for_ms``."""
         self.stall(for_ms)
         self.frozen_until = self.clock.now + for_ms
+
+    def unsubscribe(self) -> None:
+        """The application gives everything up and leaves the group, from its poll."""
+        raise TimelineError("action unsubscribe: consumers over ZooKeeper do not have it")
+
+    def enforce_rebalance(self) -> None:
+        """The application asks for a rebalance; clients that have none to offer warn."""
+        self.tell("error", EMPTY, "enforceRebalance is not supported")
 
     def poll_interval_begins(self) -> None:
         """``max_poll_interval_ms`` are counted from now on."""

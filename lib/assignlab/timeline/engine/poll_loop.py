@@ -79,7 +79,8 @@ class Loop(ctypes.Structure):
     """What the loop remembers; moments in ms, the others as named.
 
     ``phase``; ``next``: when it goes on; ``flight_at``: when the commit under way arrives, -1 for
-    none; ``next_commit``: when auto commit is due; ``last_poll``, ``last_commit``. Of the batch at
+    none; ``next_commit``: when auto commit is due; ``last_poll``, ``last_commit``; ``called``: when the
+    application called poll after its last batch. Of the batch at
     hand: ``batch_at``, when its processing began, ``batch_size`` in records, ``frozen``: how many of
     them were processed before a stall. ``first``, ``turn``: the partition that the batch, and the next
     one, begins with. ``wait_until``: when the poll returns at the latest, -1 for none under way;
@@ -93,6 +94,7 @@ class Loop(ctypes.Structure):
     next_commit: int
     last_poll: int
     last_commit: int
+    called: int
     batch_at: int
     batch_size: int
     frozen: int
@@ -366,7 +368,7 @@ def advance(until, hold, verdict, loop_words, rows, rate, created, committed, se
             elif process(t, loop, settings):
                 return Stop.LONG_BATCH.value
         elif phase == Phase.PROCESS:
-            loop.phase = Phase.POLL
+            loop.phase, loop.called = Phase.POLL, t
             if mode == Mode.TRANSACTION or (
                 mode == Mode.AFTER and t - loop.last_commit >= settings.commit_interval
             ):
@@ -375,7 +377,7 @@ def advance(until, hold, verdict, loop_words, rows, rate, created, committed, se
                 loop.phase = Phase.COMMIT_AFTER
                 loop.next = t + 2 * latency
         elif phase == Phase.COMMIT_AFTER:
-            loop.phase = Phase.POLL
+            loop.phase, loop.called = Phase.POLL, t
         elif phase == Phase.COMMIT_BEFORE:
             if process(t, loop, settings):
                 return Stop.LONG_BATCH.value

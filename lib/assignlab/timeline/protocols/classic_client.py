@@ -47,6 +47,7 @@ class Client(Consumer):
         self.phase = UNJOINED
         self.joining = False
         self.fatal = False
+        self.unsubscribed = False
         self.subscription: tuple[int, ...] = ()
         self.joined_subscription: tuple[int, ...] | None = None
         self.snapshot: np.ndarray | None = None
@@ -95,6 +96,31 @@ class Client(Consumer):
         """The application subscribes to something else."""
         self.member = replace(self.member, topics=tuple(topics), pattern=None)
         self.at_poll(self._refresh_metadata)
+        if self.unsubscribed:
+            self.unsubscribed = False
+            self.request_rejoin("")
+
+    def unsubscribe(self) -> None:
+        """The application gives everything up, from its poll; nothing is committed for it."""
+        self.at_poll(self._unsubscribe)
+
+    def _unsubscribe(self) -> None:
+        def go() -> None:
+            self._send_leave()
+            self.unsubscribed, self.joining = True, False
+            self._reset("unsubscribed")
+            self.tell("unsubscribed")
+
+        if self._metadata_age is not None:
+            self._metadata_age.cancel()
+        if self.held.size and self.phase != UNJOINED:
+            self._revoke(self.held, go)
+        else:
+            go()
+
+    def enforce_rebalance(self) -> None:
+        """The application asks for a rebalance; it begins with its next poll."""
+        self.request_rejoin("rebalance enforced by user")
 
     def _check_subscription(self) -> None:
         if self.joining or self.phase != JOINED:
@@ -112,7 +138,7 @@ class Client(Consumer):
 
     def request_rejoin(self, reason: str) -> None:
         """Join from the next poll on."""
-        if self.joining or self.fatal or not self.alive:
+        if self.joining or self.fatal or self.unsubscribed or not self.alive:
             return
         self.joining = True
         if reason:
@@ -166,7 +192,7 @@ class Client(Consumer):
             finish(None)
 
     def _send_join(self) -> None:
-        if not self.alive or self.fatal:
+        if not self.alive or self.fatal or self.unsubscribed:
             return
         self.advance()
         self.phase = JOINING
@@ -280,7 +306,7 @@ class Client(Consumer):
 
     def _rejoin_again(self) -> None:
         """Once more, from the same poll."""
-        if self.alive and not self.fatal:
+        if self.alive and not self.fatal and not self.unsubscribed:
             if self.phase != UNJOINED:
                 self.advance()
                 self.phase = UNJOINED if self.generation == NO_GENERATION else JOINED
@@ -394,10 +420,7 @@ class Client(Consumer):
 
     def _leave(self) -> None:
         def go() -> None:
-            if self.instance is None and self.phase != UNJOINED and self.member_id:
-                self.clock.after(
-                    self.config.latency_ms, self.coordinator.leave_group, self, self.member_id
-                )
+            self._send_leave()
             self.tell("closed")
             self._stop_heartbeats()
             self.end("closed")
@@ -407,6 +430,12 @@ class Client(Consumer):
             self._revoke(self.held, go)
         else:
             go()
+
+    def _send_leave(self) -> None:
+        if not self.stays and self.phase != UNJOINED and self.member_id:
+            self.clock.after(
+                self.config.latency_ms, self.coordinator.leave_group, self, self.member_id
+            )
 
     def crash(self) -> None:
         """The process is gone."""

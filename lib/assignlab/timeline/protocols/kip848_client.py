@@ -11,7 +11,7 @@ import numpy as np
 
 from assignlab.timeline.engine.consumer import Consumer
 from assignlab.timeline.engine.log import EMPTY
-from assignlab.timeline.engine.poll_loop import Phase, Verdict
+from assignlab.timeline.engine.poll_loop import NEVER, Phase, Verdict
 from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols.errors import (
     FENCED_INSTANCE_ID,
@@ -43,7 +43,7 @@ class Client(Consumer):
         self._beat = None
         self._in_flight = False
         self._told_subscription = None
-        self._reconciling = False
+        self._reconciling: np.ndarray | None = None
 
     def start(self) -> None:
         """Find the coordinator, then join with the first heartbeat."""
@@ -67,6 +67,23 @@ class Client(Consumer):
     def _subscribed(self, topics: tuple[str, ...]) -> None:
         """The next heartbeat carries it; none is sent for it (onSubscriptionUpdated)."""
         self.member = replace(self.member, topics=topics, pattern=None)
+        if self.phase == UNSUBSCRIBED:
+            self._join()
+
+    def unsubscribe(self) -> None:
+        """The application gives everything up and leaves; nothing is committed for it."""
+        self.at_poll(self._unsubscribe)
+
+    def _unsubscribe(self) -> None:
+        if self.held.size:
+            self.tell("revoked", self.held)
+            self.give_up(None, self.revoked_how())
+        if self.phase not in (UNSUBSCRIBED, STALE):
+            self._send_leave()
+        self._stop_heartbeats()
+        self.advance()
+        self.phase, self.target, self._reconciling = UNSUBSCRIBED, None, None
+        self.tell("unsubscribed")
 
     def metadata_is_stale(self) -> None:
         """The coordinator sees to topics."""
@@ -147,13 +164,17 @@ class Client(Consumer):
         self.advance()
         self.phase = STALE
         self.set_verdict()
-        self.at_poll(self._lose_and_join, error)
+        self.when_poll_looks(self._lose_and_join, error)
+
+    def heartbeat_due(self) -> int:
+        """When the next heartbeat is due."""
+        return NEVER if self._beat is None else self._beat.moment
 
     def _lose_and_join(self, error: str) -> None:
         if self.held.size:
             self.tell("lost", self.held, error)
             self.give_up(None, f"lost: {error}")
-        self._reconciling = False
+        self._reconciling = None
         self._join()
 
     def _stop_heartbeats(self) -> None:
@@ -163,49 +184,71 @@ class Client(Consumer):
 
     # ---- reconciliation ------------------------------------------------------------------------
 
+    # The network thread leads, the application's thread commits and runs the listener, each when its
+    # poll looks next: onPartitionsRevoked in one look, onPartitionsAssigned in the one after it.
+
     def _reconcile(self) -> None:
         """Commit, give up what is not in the target, take what is new, acknowledge."""
-        if self._reconciling or self.target is None or self.phase != RECONCILING:
+        if self._reconciling is not None or self.target is None or self.phase != RECONCILING:
             return
-        revoked = self.held[~self.log.among(self.held, self.target)]
-        self._reconciling = True
-        if revoked.size or (self.config.commit == "auto" and self.own.partition.size):
-            self.at_poll(self._reconcile_in_poll, self.target)
+        self._reconciling = self.target
+        if (
+            self.config.commit == "auto"
+        ):  # with auto commit, a poll has to say that positions are safe
+            self.when_poll_looks(self._commit_and_revoke, self.target)
+        elif self._revoked(self.target).size:
+            self.when_poll_looks(self._revoke, self.target)
         else:
-            self._revoke_and_assign(self.target)
+            self.when_poll_looks(self._assign, self.target)
 
-    def _reconcile_in_poll(self, target: np.ndarray) -> None:
-        if self.phase != RECONCILING:
-            self._reconciling = False
+    def _revoked(self, target: np.ndarray) -> np.ndarray:
+        return self.held[~self.log.among(self.held, target)]
+
+    def _goes_on(self, target: np.ndarray) -> bool:
+        """Whether the reconciliation still matters (maybeAbortReconciliation)."""
+        if self._reconciling is target and self.phase != RECONCILING:
+            self._reconciling = None
+        return self._reconciling is target
+
+    def _commit_and_revoke(self, target: np.ndarray) -> None:
+        def committed(error: str | None) -> None:
+            revoke = self._revoke if self._revoked(target).size else self._assign
+            self.when_poll_looks(revoke, target)
+
+        if not self._goes_on(target):
             return
-        if self.config.commit == "auto" and self.own.partition.size:
-            self.loop.next_commit = self.clock.now + self.config.auto_commit_interval_ms
-            self.commit_in_poll(lambda error: self._revoke_and_assign(target))
+        if self.own.partition.size:
+            self.commit_in_poll(committed)
+        elif self.config.poll_wakes == "timeout" and not self.held.size:
+            self._assign(
+                target
+            )  # this poll waits for the network thread, which has nothing to commit
         else:
-            self._revoke_and_assign(target)
+            committed(None)
 
-    def _revoke_and_assign(self, target: np.ndarray) -> None:
-        if self.phase != RECONCILING:
-            self._reconciling = False
+    def _revoke(self, target: np.ndarray) -> None:
+        def revoked(error: str | None = None) -> None:
+            if not self._goes_on(target):
+                return
+            gone = self._revoked(target)
+            self.tell("revoked", gone, error or "")
+            self.give_up(gone, self.revoked_how(error))
+            self.when_poll_looks(self._assign, target)
+
+        if not self._goes_on(target):
             return
-        revoked = self.held[~self.log.among(self.held, target)]
-
-        def finish(error: str | None = None) -> None:
-            if revoked.size:
-                self.tell("revoked", revoked, error or "")
-                self.give_up(revoked, self.revoked_how(error))
-            self._assign(target)
-
-        if revoked.size and self.config.commit_on_revoke:
-            self.commit_in_poll(finish)
+        if self.config.commit_on_revoke:
+            self.commit_in_poll(revoked)
         else:
-            finish()
+            revoked()
 
     def _assign(self, target: np.ndarray) -> None:
+        if not self._goes_on(target):
+            return
         added = target[~self.log.among(target, self.held)]
         if added.size:
             self.take(added)
-        self._reconciling = False
+        self._reconciling = None
         self.phase = ACKNOWLEDGING
         self._send_heartbeat()
 
@@ -226,7 +269,7 @@ class Client(Consumer):
         self.at_poll(self._lose_and_join, "max.poll.interval.ms exceeded")
 
     def _send_leave(self) -> None:
-        epoch = LEAVING_EPOCH if self.instance is None else STATIC_LEAVING_EPOCH
+        epoch = STATIC_LEAVING_EPOCH if self.stays else LEAVING_EPOCH
         self.clock.after(
             self.config.latency_ms, self.coordinator.leave, self, self.member_id, epoch
         )

@@ -73,7 +73,7 @@ class Coordinator:
         self.members: dict[str, GroupMember] = {}
         self.walk = TimelineMap()
         self.static: dict[str, str] = {}
-        self.group_epoch = self.assignment_epoch = 0
+        self.group_epoch = self.assignment_epoch = world.config.group_consumer_new_epoch
         self.assigned_at: int | None = None
         self.available = True
         self.resolved: dict[str, tuple[int, ...]] = {}
