@@ -8,14 +8,14 @@ kafka-clients 4.4.0.
 
 import numpy as np
 
-from assignlab.compiled import njit
+from assignlab.compiled import leaf, njit
 from assignlab.jvm import tree_bins
 from assignlab.jvm.names import MASK, signed
 
 # HashMap and HashSet
 
 
-@njit
+@leaf
 def spread(h):
     """``HashMap.hash``: folds the high half of a hash code into the low half (Java's int)."""
     h = np.int64(h)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assignlab.compiled import njit
+from assignlab.compiled import inner, leaf, njit
 
 MASK = (1 << 32) - 1
 
@@ -76,7 +76,7 @@ def _hash_units(units, lengths):
     return out
 
 
-@njit
+@inner
 def _sort_units(units, lengths):
     """The names in ``String.compareTo`` order: int64[n] indices.
 
@@ -84,10 +84,15 @@ def _sort_units(units, lengths):
     three, and few names are sorted by insertion.
     """
     n = lengths.size
-    order = np.arange(n)
+    order = np.empty(n, dtype=np.int64)
+    ends = np.empty(n, dtype=np.int64)
+    end = 0
+    for i in range(n):
+        order[i] = i
+        end += lengths[i]
+        ends[i] = end
     if n < 2:
         return order
-    ends = np.cumsum(lengths)
     keys = np.empty(n, dtype=np.int64)
     ranges = np.empty((n, 3), dtype=np.int64)  # low, high, depth: still to be sorted
     depth = _shared_beginning(units, ends)
@@ -121,7 +126,7 @@ UNIT_MASK = (1 << UNIT_BITS) - 1
 """The last of the three units in a key; a unit counts from 1, 0 says that the name has ended."""
 
 
-@njit
+@inner
 def _counting_sort(keys, order, shift):
     """Sort both, in place and stable, by one unit of the keys."""
     lowest, highest = UNIT_MASK, 0
@@ -144,7 +149,7 @@ def _counting_sort(keys, order, shift):
         fill[unit] += 1
 
 
-@njit
+@leaf
 def _shared_beginning(units, ends):
     """How many units all names begin with."""
     shared = ends[0]
@@ -158,7 +163,7 @@ def _shared_beginning(units, ends):
     return shared
 
 
-@njit
+@leaf
 def _three_units(units, ends, i, depth):
     """Units ``depth`` to ``depth + 2`` of name i as one number that compares alike."""
     at = depth + (ends[i - 1] if i > 0 else 0)
@@ -168,7 +173,7 @@ def _three_units(units, ends, i, depth):
     return key
 
 
-@njit
+@leaf
 def _insertion_sort(units, ends, keys, order, low, high, depth):
     for k in range(low + 1, high):
         key, name = keys[k], order[k]
@@ -182,7 +187,7 @@ def _insertion_sort(units, ends, keys, order, low, high, depth):
         keys[j], order[j] = key, name
 
 
-@njit
+@leaf
 def _less(units, ends, i, j, depth):
     """Whether name i comes before name j, when they are equal up to ``depth``."""
     p = depth + (ends[i - 1] if i > 0 else 0)
@@ -193,7 +198,7 @@ def _less(units, ends, i, j, depth):
     return q < ends[j] and (p >= ends[i] or units[p] < units[q])
 
 
-@njit
+@inner
 def _inverse(order):
     rank = np.empty(order.size, dtype=np.int64)
     for k in range(order.size):
@@ -225,7 +230,7 @@ def _prepare_some(hashes, rank, indices):
     return some, order, _inverse(order)
 
 
-@njit
+@leaf
 def signed(value):
     """The low 32 bits of an int64, read as Java's ``int``."""
     return ((value + (1 << 31)) & MASK) - (1 << 31)
@@ -235,6 +240,11 @@ def signed(value):
 def _prepare_more(hashes, order, new_hashes, new_order, places):
     """(hashes, order, rank) with newcomers: ``places[k]`` old names precede ``new_order[k]``."""
     n = hashes.size
+    all_hashes = np.empty(n + new_hashes.size, dtype=np.int32)
+    for i in range(n):
+        all_hashes[i] = hashes[i]
+    for i in range(new_hashes.size):
+        all_hashes[n + i] = new_hashes[i]
     merged = np.empty(n + new_order.size, dtype=np.int64)
     k = 0
     for place in range(n + 1):
@@ -243,7 +253,7 @@ def _prepare_more(hashes, order, new_hashes, new_order, places):
             k += 1
         if place < n:
             merged[place + k] = order[place]
-    return np.concatenate((hashes, new_hashes)), merged, _inverse(merged)
+    return all_hashes, merged, _inverse(merged)
 
 
 # Kafka's Uuid

@@ -44,7 +44,7 @@ import numpy as np
 from assignlab.assignors.kafka_0_8.parts import scala_maps, threads
 from assignlab.assignors.parts.orders import topics_by_name
 from assignlab.assignors.strategy import Strategy
-from assignlab.compiled import njit
+from assignlab.compiled import leaf, njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, code
 from assignlab.group.model import Group
@@ -143,7 +143,7 @@ def partition_hashes(prefixes, counts):
     return hashes
 
 
-@njit
+@leaf
 def append_number(h, number):
     """The hash code of a string with a number's digits appended (low 32 bits)."""
     divisor = 1

@@ -28,7 +28,7 @@ import numpy as np
 from assignlab.assignors.kafka_server.parts import sets, targets
 from assignlab.assignors.parts import hash_codes, orders
 from assignlab.assignors.strategy import Strategy
-from assignlab.compiled import njit
+from assignlab.compiled import inner, njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import (
     Assignment,
@@ -137,7 +137,7 @@ def share_topics(topics, partitions, starts, subscribers, holders, codes, walk):
     return owners[:n], given[:n], FINE
 
 
-@njit
+@inner
 def share_plainly(hashes, keys, holders, subscribers, walk):
     """One pool without crowded slots: (owners, keys, state) from (holders, keys)."""
     partitions = hashes.size

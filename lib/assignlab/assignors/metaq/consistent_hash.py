@@ -32,8 +32,9 @@ import numpy as np
 
 from assignlab.assignors.metaq.parts.partitions import BROKER, lines, lists
 from assignlab.assignors.parts.orders import members_by_id, subscriptions_by_topic, topics_by_name
+from assignlab.assignors.parts.slices import copy_into
 from assignlab.assignors.strategy import Strategy
-from assignlab.compiled import njit
+from assignlab.compiled import leaf, njit
 from assignlab.group.assignment import Assignment, code
 from assignlab.group.model import Group
 from assignlab.jvm.hash_map import hash_map_order, spread_all, table_size, walk_lists, was_crowded
@@ -170,7 +171,7 @@ def deal(kind_line, subscribed, subscription, points, consumers, place, starts, 
     return bounds, chosen
 
 
-@njit
+@leaf
 def find_consumer(points, consumers, subscribed, subscription, place):
     """The member with the first point from ``place`` on, among those that subscribe."""
     while not subscribed[subscription[consumers[place]]]:
@@ -205,7 +206,7 @@ def walk_hash_sets(bounds, hashes, chosen):
                 trees += 1
             else:
                 walk = walk_lists(spreads, table_size(own.size, HASH_SET_SIZE), False)
-                chosen[first:last] = own[walk]
+                copy_into(chosen, first, own[walk])
     return in_tree[:trees]
 
 

@@ -57,8 +57,9 @@ def averagely(starts, crowd, crowd_starts, clients):
         start_index = starts[call]
         for index in range(min(consumers, count)):
             average_size = count // consumers + (1 if index < mod else 0)
-            owners[start_index : start_index + average_size] = clients[first + index]
-            start_index += average_size
+            for _ in range(average_size):
+                owners[start_index] = clients[first + index]
+                start_index += 1
     return owners
 
 

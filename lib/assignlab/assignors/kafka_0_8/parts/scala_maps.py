@@ -7,7 +7,7 @@ partitions of equal hash code. Sources: ``scala.collection.immutable.HashMap``,
 
 import numpy as np
 
-from assignlab.compiled import njit
+from assignlab.compiled import inner, leaf, njit
 
 MASK = (1 << 32) - 1
 INSERTION_ORDERED = 4
@@ -35,7 +35,7 @@ def immutable_order(hashes):
     return np.argsort(path, kind="mergesort")
 
 
-@njit
+@leaf
 def mix(h):
     """``immutable.HashMap.improve``, on the low 32 bits."""
     h = h & MASK
@@ -68,7 +68,7 @@ def mutable_order(hashes):
     return order
 
 
-@njit
+@leaf
 def put(table, next_key, hashes, i):
     """Put key ``i`` in front of its slot."""
     slot = index(np.int64(hashes[i]), table.size)
@@ -76,7 +76,7 @@ def put(table, next_key, hashes, i):
     table[slot] = i
 
 
-@njit
+@inner
 def resize(table, next_key, hashes):
     """Twice the slots, filled from the last old slot down."""
     doubled = np.full(2 * table.size, -1, dtype=np.int64)
@@ -89,7 +89,7 @@ def resize(table, next_key, hashes):
     return doubled
 
 
-@njit
+@leaf
 def index(h, size):
     """``HashTable.index``: the top bits of the hash code, bytes swapped and rotated."""
     bits = 0
@@ -100,7 +100,7 @@ def index(h, size):
     return improved >> (32 - bits)
 
 
-@njit
+@leaf
 def byte_swap(h):
     """``scala.util.hashing.byteswap32``, on the low 32 bits."""
     h = low_product(h & MASK)
@@ -108,7 +108,7 @@ def byte_swap(h):
     return low_product(h)
 
 
-@njit
+@leaf
 def low_product(h):
     """The low 32 bits of ``h * 0x9e3775cd``, in halves that fit an int64."""
     return ((h >> 16) * 0x9E3775CD << 16) + (h & 0xFFFF) * 0x9E3775CD & MASK

@@ -35,6 +35,7 @@ from assignlab.assignors.kafka_server.parts.racks_3_7 import (
 )
 from assignlab.assignors.parts import hash_codes, orders
 from assignlab.assignors.parts.orders import subscriptions_by_topic
+from assignlab.assignors.parts.slices import copy_into
 from assignlab.compiled import inner, njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import (
@@ -414,10 +415,10 @@ def by_held(nearby, racks, at, held):
     members = nearby.members[nearby.first[at] : nearby.first[at + 1]]
     if not nearby.made[at]:
         nearby.made[at] = True
-        members[:] = candidates(racks, at)
+        copy_into(members, 0, candidates(racks, at))
     for k in range(1, members.size):
         if held[members[k - 1]] > held[members[k]]:
-            members[:] = members[np.argsort(held[members], kind="mergesort")]
+            copy_into(members, 0, members[np.argsort(held[members], kind="mergesort")])
             break
     return members
 

@@ -20,7 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.assignors.parts import orders
-from assignlab.compiled import njit
+from assignlab.assignors.parts.slices import copy_into
+from assignlab.compiled import inner, leaf, njit
 from assignlab.errors import DocumentError
 from assignlab.group.assignment import Assignment, code, number_of, partition_of, topic_of
 from assignlab.group.document import lists
@@ -203,7 +204,7 @@ def _regrouped(offsets: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.n
     return np.array(sizes, dtype=np.int64), np.array(flat, dtype=np.int64)
 
 
-@njit
+@inner
 def _read(codes, hashes):
     """One member's codes in the order in which its map is walked; False if a slot was crowded."""
     firsts = np.empty(codes.size + 1, dtype=np.int64)
@@ -224,7 +225,7 @@ def _read(codes, hashes):
         claim = codes[firsts[i] : firsts[i + 1]]
         slots = set_slots(claim.size)
         if in_slots(claim, slots):
-            walked[n : n + claim.size] = claim
+            copy_into(walked, n, claim)
             n += claim.size
             continue
         partitions = spread_all(partition_of(claim).astype(np.int32))
@@ -236,7 +237,7 @@ def _read(codes, hashes):
     return walked, True
 
 
-@njit
+@leaf
 def in_slots(codes, slots):
     """Whether each partition of a claim has a slot behind that of the one before: then their set is
     walked as they stand."""

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.assignors.kafka_server.parts import sets
+from assignlab.assignors.parts.slices import copy_into
 from assignlab.compiled import inner, njit
 from assignlab.group.assignment import Assignment, number_of, partition_of, topic_of
 from assignlab.group.model import Group
@@ -150,7 +151,7 @@ def _differences(offsets, codes, new_offsets, new_codes, starts, in_order):
             if place[number_of(codes[k], starts)] == k:
                 steps[n] = ~codes[k]
                 n += 1
-        steps[n : n + a] = added[:a]
+        copy_into(steps, n, added[:a])
         n += a
         sizes[m + 1] = n
     return sizes, steps[:n].copy()
@@ -187,7 +188,7 @@ def _rewrite(offsets, codes, step_offsets, steps, slots, anew, starts, hashes, s
                     c += 1
             clear(map_, old, changes, starts)
         if not changed:
-            new_codes[n : n + old.size] = old
+            copy_into(new_codes, n, old)
             n += old.size
         new_offsets[m + 1] = n
     return new_offsets, new_codes[:n].copy(), crowded[:c]
