@@ -26,7 +26,7 @@ def candidates(subject: Subject) -> list[Strategy]:
     the text has.
     """
     kind = subject.document.get("assignor") or (subject.strategy and subject.strategy.kind)
-    systems = KAFKA_CLIENTS
+    systems: tuple[str, ...] = KAFKA_CLIENTS
     if is_server(subject.strategy):
         systems = (SERVER,)
     elif subject.strategy is not None and subject.strategy.system not in KAFKA_CLIENTS:

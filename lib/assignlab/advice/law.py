@@ -25,11 +25,10 @@ def law(subject: Subject) -> str:
             f"There are {total} partitions for {subject.members} members: as many as"
             f" {subject.members - total} have to go without under any strategy; {idle} do now."
         )
-    kind = None if subject.strategy is None else subject.strategy.kind
-    if kind in PER_TOPIC:
-        return _per_topic(
-            subject, gap, idle, int(uneven_topics(known.partitions, known.subscribers))
-        )
+    own = subject.strategy
+    if own is not None and own.kind in PER_TOPIC:
+        uneven = int(uneven_topics(known.partitions, known.subscribers))
+        return _per_topic(subject, own.name, gap, idle, uneven)
     least = _least_gap(subject)
     if not subject.equal:
         return (
@@ -41,16 +40,15 @@ def law(subject: Subject) -> str:
         f"{total} partitions over {subject.members} members are {each} each"
         f"{f' and one more for {more} of them' if more else ''}: the least gap is {least}"
     )
-    if kind is None:
+    if own is None:
         return f"{even}, this group has {gap}."
     if gap == least:
-        deals = "deals all topics in one turn" if kind in IN_TURN else "evens out the whole"
-        return f"{subject.strategy.name} {deals}; {even}, and so it is here."
-    return f"{even}, and {subject.strategy.name} keeps it; the gap of {gap} comes from elsewhere."
+        deals = "deals all topics in one turn" if own.kind in IN_TURN else "evens out the whole"
+        return f"{own.name} {deals}; {even}, and so it is here."
+    return f"{even}, and {own.name} keeps it; the gap of {gap} comes from elsewhere."
 
 
-def _per_topic(subject: Subject, gap: int, idle: int, uneven: int) -> str:
-    name = subject.strategy.name
+def _per_topic(subject: Subject, name: str, gap: int, idle: int, uneven: int) -> str:
     topics = len(subject.document["topics"])
     nothing = f" ({idle} have nothing)" if idle else ""
     if uneven == 0:

@@ -7,6 +7,7 @@ heartbeats in step and drifting by up to 100 ms a beat.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 from assignlab.advice.subject import Range, Subject, spread, usual_topics
 from assignlab.assignors.strategy import Strategy
@@ -47,10 +48,11 @@ def settings(release: str = "4.4", given: Mapping[str, str] | None = None) -> Co
     >>> settings("4.4", {"session.timeout.ms": "10000"}).session_timeout_ms
     10000
     """
-    values: dict[str, object] = {}
+    values: dict[str, Any] = {}
     for name, text in (given or {}).items():
-        value: object = int(text) if text.isdecimal() else text
-        values[name.replace(".", "_")] = {"true": True, "false": False}.get(text, value)
+        values[name.replace(".", "_")] = (
+            text == "true" if text in ("true", "false") else int(text) if text.isdecimal() else text
+        )
     return defaults(release, **values)
 
 
@@ -165,7 +167,7 @@ def rollouts(
     if not subject.partitions:
         return {}
     count = min(subject.members, MOST_RESTARTS)
-    found = {}
+    found: dict[str, Range] = {}
     for name in sorted({"rollout", "rollout with surge"} & set(wanted)):
         life = Life(members_of(subject), topics_of(subject))
         actions: list[Action] = []

@@ -21,14 +21,15 @@ Event = tuple[str, Group]
 def frozen(subject: Subject) -> Strategy:
     """A strategy that answers with what the members hold now; its kind is the group's own."""
     held = Assignment(subject.held.offsets, subject.held.codes)
-    own = subject.strategy
-    facts = {"assign": lambda group: held, "reclaim": None, "equip": None, "sticky": False}
-    if own is None:
-        return Strategy(
-            name="unknown", system="", protocol="eager", source="", look=("", "", ""), **facts
-        )
+
+    def assign(group: Group) -> Assignment:
+        return held
+
+    own = subject.strategy or Strategy(
+        name="unknown", system="", protocol="eager", source="", look=("", "", ""), assign=assign
+    )
     protocol = "server" if is_server(own) else "eager"
-    return replace(own, protocol=protocol, **facts)
+    return replace(own, protocol=protocol, assign=assign, reclaim=None, equip=None, sticky=False)
 
 
 def steps(

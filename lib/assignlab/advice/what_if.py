@@ -7,6 +7,7 @@ switched to first; what that moves is its row "switch".
 
 import random
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -228,10 +229,7 @@ def _migrations(
         bounces = 2 if word == "two bounces" else 1
         count = draws_for(asked, 2 * bounces * asked.members)
         try:
-            cells = drawn(
-                count,
-                lambda draw, new=new, bounces=bounces: _migrated(asked, own, new, bounces, draw),
-            )
+            cells = drawn(count, partial(_migrated, asked, own, new, bounces))
         except AssignlabError as error:
             rows.append((word, f"{own.name} to {base}", *[None] * 6, None, str(error)))
             continue
