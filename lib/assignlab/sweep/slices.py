@@ -217,9 +217,11 @@ def after_death(job: Job, code: int, limit: float) -> list[Job]:
     if len(job.strategies) > 1:
         return [job._replace(strategies=(strategy,)) for strategy in job.strategies]
     if code == -signal.SIGPROF:
-        return [job._replace(lost=f"TimeLimit: no answer in {limit:g} s of processor time")]
+        text = f"TimeLimit: no answer in {limit:g} s of processor time; limit= allows more"
+        return [job._replace(lost=text)]
     how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-    return [job._replace(lost=f"ProcessDied: its process ended with {how}")]
+    likely = "; most likely the machine's memory was full" if code == -signal.SIGKILL else ""
+    return [job._replace(lost=f"ProcessDied: its process ended with {how}{likely}")]
 
 
 def record_batch(rows: Sequence[tuple], schema: pa.Schema = SCHEMA) -> pa.RecordBatch:
