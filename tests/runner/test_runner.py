@@ -285,6 +285,31 @@ def test_any_path_will_do(tmp_path):
     assert not (root / "outputs").exists()
 
 
+SWEEP = (
+    "from assignlab import sweep\n"
+    "table = sweep.run(sweep.grid(members=[2, 3]), ['range@2.0'], name='t')\n"
+    "study.table('numbers', table.means(['members'], ['gini']), 'Numbers')"
+)
+
+
+@pytest.mark.slow
+def test_the_whole_project_may_lie_at_any_path(tmp_path):
+    """Library, notebooks and outputs; only a ':' cannot be, which the doctor tells before set-up."""
+    root = tmp_path / STRANGE.replace(":", "")
+    library = Path(parameters.__file__).parents[2]
+    shutil.copytree(library, root / "lib")
+    shutil.copy(library.parent / "pyproject.toml", root)
+    notebook(root, "01_good", BEGIN, SWEEP, FINISH)
+    here = {"PYTHONPATH": str(root / "lib")}
+    done = subprocess.run(
+        [sys.executable, "-m", "assignlab", "run", "--scale", "smoke"],
+        cwd=root, env={**os.environ, **here}, check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    numbers = (root / "outputs" / "smoke" / "01_good" / "numbers.csv").read_text()
+    assert [line.split(",")[0] for line in numbers.splitlines()] == ["members", "2", "3"]
+
+
 def test_all_mistakes_are_told_at_once(collection, nothing_starts):
     result = invoke(collection, "-p", "seed", "x", "-p", "share", "2")
     lines = result.stderr.splitlines()

@@ -49,6 +49,20 @@ def venv_problem():
     return None
 
 
+def path_problem(root):
+    """None where a virtual environment can be made in the project's folder.
+
+    >>> print(path_problem(os.pathsep.join(["/home/lab", "2"])))
+    /home/lab:2 has a ':' in its path, which separates paths: move or rename the project's folder
+    """
+    if os.pathsep in root:
+        return (
+            "%s has a '%s' in its path, which separates paths: move or rename the project's folder"
+            % (root, os.pathsep)
+        )
+    return None
+
+
 def folder_problem(folder):
     """None where files can be written in `folder`, or in the one that it would be made in."""
     remedy = (
@@ -104,7 +118,7 @@ def findings(root, before_setup):
     if before_setup:
         # An old Python is the problem to tell, not the modules that it lacks.
         problems += [] if problems[0] else [venv_problem()]
-        problems.append(folder_problem(root))
+        problems += [path_problem(root), folder_problem(root)]
     outputs = os.environ.get("ASSIGNLAB_OUTPUTS") or os.path.join(root, "outputs")
     problems.append(folder_problem(outputs))
     java_problem, java_notes = java_findings(before_setup)
