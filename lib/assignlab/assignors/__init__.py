@@ -11,7 +11,7 @@ from functools import cache
 from assignlab import discovery
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import UnknownName
-from assignlab.group.given import showing
+from assignlab.group.assignment import showing
 from assignlab.releases import Facts, resolve
 
 

@@ -1,12 +1,18 @@
 """What an assignor gives: every member's partitions, in order, as compact arrays."""
 
+import html
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import wraps
+from typing import Any
 
 import numpy as np
 
 from assignlab.compiled import inner, njit
 
 PARTITION_BITS = 32
+MEMBERS_SHOWN, LINE = 20, 80
+"""An assignment shows the partitions of so many members, each in a line of so many characters."""
 
 
 @inner
@@ -39,19 +45,41 @@ def number_of(codes, starts):
     return starts[topic_of(codes)] + partition_of(codes)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+def partition_names(group: Any, codes: np.ndarray) -> list[list]:
+    """``[topic, partition]`` of every code; ``[topic, "broker-partition"]`` on named brokers."""
+    names, queues = group.topics.names, group.topics.queues
+    pairs = zip(topic_of(codes).tolist(), partition_of(codes).tolist(), strict=True)
+    if queues is None:
+        return [[names[t], p] for t, p in pairs]
+    return [
+        [names[t], p if queues[t] is None or p >= len(queues[t]) else "{}-{}".format(*queues[t][p])]
+        for t, p in pairs
+    ]
+
+
+@dataclass(eq=False, slots=True, repr=False)
 class Assignment:
     """Member i (in the group's order) has ``codes[offsets[i]:offsets[i + 1]]``, in that order.
 
     ``offsets``: int64[members + 1]; ``codes``: int64[n], see :func:`code`.
     ``threads``: int32[n] consumer threads where the system has them, else None.
     ``notes``: facts about the result that are not partitions, such as ``{"hash_ties": True}``.
+    ``group``: the group that it was given to, by whose names it shows itself; None where a strategy's
+    own steps made it.
+
+    >>> from assignlab import assignors
+    >>> from assignlab.group import group
+    >>> assignors.get("range").assign(group({"t0": 3}, {"C0": ["t0"], "C1": ["t0"]}))
+    3 partitions of 2 members
+    C0  2  t0-0 t0-1
+    C1  1  t0-2
     """
 
     offsets: np.ndarray
     codes: np.ndarray
     threads: np.ndarray | None = None
     notes: dict = field(default_factory=dict)
+    group: Any = None
 
     def of(self, member: int) -> np.ndarray:
         """The partition codes of one member, in order (a view)."""
@@ -66,6 +94,61 @@ class Assignment:
     def owners(self) -> np.ndarray:
         """The member of every entry of ``codes``: int64[n]."""
         return np.repeat(np.arange(self.offsets.size - 1), self.sizes)
+
+    def __repr__(self):
+        shown = list(self._shown())
+        wide, many = (max((len(str(row[i])) for row in shown), default=0) for i in (0, 1))
+        lines = [self._head()]
+        for name, size, codes in shown:
+            begin = f"{name:{wide}}  {size:{many}}  "
+            lines.append((begin + self._names(codes, LINE - len(begin))).rstrip())
+        return "\n".join(lines)
+
+    def _repr_html_(self):
+        left = ' style="text-align:left"'
+        rows = "".join(
+            f"<tr><th{left}>{html.escape(name)}</th><td>{size}</td>"
+            f"<td{left}>{html.escape(self._names(codes, 8 * LINE))}</td></tr>"
+            for name, size, codes in self._shown()
+        )
+        head = f"<tr><th>member</th><th>partitions</th><th{left}>which</th></tr>"
+        return f"<table><caption>{self._head()}</caption>{head}{rows}</table>"
+
+    def _head(self) -> str:
+        members = self.offsets.size - 1
+        told = f"{self.codes.size:,} partitions of {members:,} members"
+        return told + (f", the first {MEMBERS_SHOWN}:" if members > MEMBERS_SHOWN else "")
+
+    def _shown(self) -> Iterator[tuple[str, int, np.ndarray]]:
+        """(name, size, codes) of the members that are shown."""
+        for m in range(min(self.offsets.size - 1, MEMBERS_SHOWN)):
+            codes = self.of(m)
+            yield self.group.members.names[m] if self.group else f"member {m}", codes.size, codes
+
+    def _names(self, codes: np.ndarray, room: int) -> str:
+        """Partitions as Kafka writes them, ``topic-number``, as many as there is room for."""
+        some = codes[:room]
+        named = (
+            partition_names(self.group, some)
+            if self.group
+            else zip(topic_of(some), partition_of(some), strict=True)
+        )
+        text = " ".join(f"{topic}-{partition}" for topic, partition in named)
+        if len(text) <= room:
+            return text
+        return text[: room - 3].rpartition(" ")[0] + " ..."
+
+
+def showing(assign: Callable[[Any], Assignment]) -> Callable[[Any], Assignment]:
+    """The same strategy, whose assignments know the group that they were given to."""
+
+    @wraps(assign)
+    def give(group: Any) -> Assignment:
+        found = assign(group)
+        found.group = group
+        return found
+
+    return give
 
 
 @njit

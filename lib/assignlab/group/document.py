@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from assignlab.errors import DocumentError
-from assignlab.group.assignment import Assignment, code, partition_of, topic_of
+from assignlab.group.assignment import Assignment, code, partition_names
 from assignlab.group.model import ABSENT, NO_METADATA, Claims, Group, Members, Topics, subscriptions
 from assignlab.jvm.names import Names
 
@@ -331,18 +331,6 @@ def _brokers(queues) -> list[list]:
     for broker, _ in queues:
         counts[broker] = counts.get(broker, 0) + 1
     return [[broker, count] for broker, count in counts.items()]
-
-
-def partition_names(group: Group, codes: np.ndarray) -> list[list]:
-    """``[topic, partition]`` of every code; ``[topic, "broker-partition"]`` on named brokers."""
-    names, queues = group.topics.names, group.topics.queues
-    pairs = zip(topic_of(codes).tolist(), partition_of(codes).tolist(), strict=True)
-    if queues is None:
-        return [[names[t], p] for t, p in pairs]
-    return [
-        [names[t], p if queues[t] is None or p >= len(queues[t]) else "{}-{}".format(*queues[t][p])]
-        for t, p in pairs
-    ]
 
 
 def lists(group: Group, assignment: Assignment) -> dict[str, list[list]]:

@@ -12,8 +12,7 @@ import pandas as pd
 
 from assignlab import assignors
 from assignlab.errors import AssignlabError
-from assignlab.group.assignment import Assignment, code
-from assignlab.group.document import partition_names
+from assignlab.group.assignment import Assignment, code, partition_names
 from assignlab.group.model import Group
 from assignlab.replay import rebalance
 

@@ -2,7 +2,7 @@
 
 from assignlab import assignors
 from assignlab.group import group
-from assignlab.group.given import LINE, MEMBERS_SHOWN
+from assignlab.group.assignment import LINE, MEMBERS_SHOWN
 
 
 def test_long_assignments_are_cut_at_members_and_at_lines():
