@@ -162,7 +162,11 @@ def load_bounds(group: Group) -> Loads:
     reads = np.zeros((many.size, counts.size), dtype=np.bool_)
     reads[np.repeat(np.arange(many.size), np.diff(members.offsets)), members.topics] = True
     everybody = many > 0
-    weights = np.where(reads[everybody].any(axis=0)[topic], weights, 0.0)
+
+    def read_by(some: np.ndarray) -> np.ndarray:
+        return np.logical_or.reduce(reads[some], axis=0)
+
+    weights = np.where(read_by(everybody)[topic], weights, 0.0)
     of_topic = np.bincount(topic, weights, counts.size)
     crowded, starved = tightest(reads, of_topic, many)
 
@@ -171,17 +175,12 @@ def load_bounds(group: Group) -> Loads:
 
     least = max(
         [
-            crowded_load(
-                heaviest(reads[s].any(axis=0) & ~reads[~s].any(axis=0)), int(many[s].sum())
-            )
+            crowded_load(heaviest(read_by(s) & ~read_by(~s)), int(many[s].sum()))
             for s in (everybody, crowded)
         ],
         default=0.0,
     )
-    most = min(
-        starved_load(heaviest(reads[s].any(axis=0)), int(many[s].sum()))
-        for s in (everybody, starved)
-    )
+    most = min(starved_load(heaviest(read_by(s)), int(many[s].sum())) for s in (everybody, starved))
     sets = [np.flatnonzero(s[members.subscription]) for s in (crowded, starved)]
     return Loads(least, most, *sets)
 

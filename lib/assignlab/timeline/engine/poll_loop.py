@@ -65,14 +65,10 @@ class Stop(IntEnum):
     LONG_BATCH = 3
 
 
-for names in (
-    Phase,
-    Mode,
-    Verdict,
-    Stop,
-):  # as plain attributes, which they are by themselves from 3.12 on
-    for name, member in names.__members__.items():
-        type.__setattr__(names, name, member)
+# As plain attributes, which an enum's members are from Python 3.12 on: these are read at every poll.
+for enum in (Phase, Mode, Verdict, Stop):
+    for name, member in enum.__members__.items():
+        type.__setattr__(enum, name, member)
 
 
 class Loop(ctypes.Structure):
