@@ -139,8 +139,10 @@ def cases(page: str) -> str:
     """The text of a page with the output of its ``assignlab group`` commands as it is now."""
 
     def answer(found: re.Match) -> str:
-        said = CliRunner().invoke(cli, shlex.split(found[1]), terminal_width=200).stdout
-        return f"$ assignlab {found[1]}\n{said.rstrip()}\n"
+        result = CliRunner().invoke(cli, shlex.split(found[1]), terminal_width=200)
+        if result.exit_code:
+            raise SystemExit(f"docs: {page}: 'assignlab {found[1]}' failed: {result.output}")
+        return f"$ assignlab {found[1]}\n{result.stdout.rstrip()}\n"
 
     return CASE.sub(answer, (ROOT / page).read_text(encoding="utf-8"))
 
