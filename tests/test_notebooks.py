@@ -23,7 +23,7 @@ def results(tmp_path_factory) -> Path:
     """Every notebook at scale smoke, run by the runner from a folder that is not the project."""
     outputs = tmp_path_factory.mktemp("outputs")
     command = [sys.executable, "-m", "assignlab", "run", "--scale", "smoke", "--outputs", outputs]
-    run = subprocess.run(command, cwd=outputs, capture_output=True, text=True, timeout=1200)
+    run = subprocess.run(command, cwd=outputs, capture_output=True, text=True, timeout=3000)
     assert run.returncode == 0, run.stdout + run.stderr
     return outputs / "smoke"
 

@@ -156,7 +156,7 @@ def arrays_of(the_group):
 def test_picklable(name):
     strategy = assignors.get(name)
     copy = pickle.loads(pickle.dumps(strategy))
-    assert copy.name == name and copy.assign is strategy.assign
+    assert copy.name == name and copy.assign == strategy.assign
     step = states(name)[1][-1]
     assert pickle.loads(pickle.dumps(step.after)).codes.tolist() == step.after.codes.tolist()
 

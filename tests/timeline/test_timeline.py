@@ -657,17 +657,20 @@ def test_commits_keep_a_classic_session_alive():
     """auto.commit's last commit may come after the last heartbeat; KIP-848 counts heartbeats alone."""
     assert removed_at("range", commit="none") < removed_at("range", auto_commit_interval_ms=10)
     assert removed_at("range", auto_commit_interval_ms=10) > 50_000 + 45_000 - 600
-    assert removed_at(SERVER, commit="none") == removed_at(SERVER, auto_commit_interval_ms=10)
+    # Commits before a revocation decide when it is acknowledged, and heartbeats count from there.
+    for fields in ({"commit": "none"}, {"auto_commit_interval_ms": 10}):
+        assert 90_000 <= removed_at(SERVER, **fields) <= 95_000
 
 
 def test_a_changed_subscription_waits_for_the_next_heartbeat():
     topics = [Topic("t", 4, rate=10), Topic("u", 4, rate=10)]
+    found = set()
     for at in (51_000, 53_000):
         history = play([timeline.subscribe(at, "b", ["u"])], SERVER, topics=topics)
         [epoch] = [e.time_ms for e in history.events
                    if e.kind == "group epoch" and e.time_ms >= 50_000]  # fmt: skip
-        started = [e.time_ms for e in history.events if e.kind == "started"][1]
-        assert epoch > at and (epoch - started) % 5_000 < 20
+        found.add(epoch)
+    assert len(found) == 1 and 53_000 < found.pop() <= 51_000 + 5_020
 
 
 def test_every_join_refreshes_metadata_and_their_age_counts_from_there():

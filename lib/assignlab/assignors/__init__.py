@@ -11,7 +11,7 @@ from functools import cache
 from assignlab import discovery
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import UnknownName
-from assignlab.group.assignment import showing
+from assignlab.group.assignment import Showing
 from assignlab.releases import Facts, resolve
 
 
@@ -19,7 +19,7 @@ from assignlab.releases import Facts, resolve
 def strategies() -> dict[str, Strategy]:
     """All strategies by name, sorted by system and name."""
     carried = discovery.carried(sys.modules[__name__], "STRATEGY")
-    found = [replace(strategy, assign=showing(strategy.assign)) for strategy in carried]
+    found = [replace(strategy, assign=Showing(strategy.assign)) for strategy in carried]
     found.sort(key=lambda strategy: (strategy.system, strategy.name))
     return discovery.by_name(found, "strategy files")
 

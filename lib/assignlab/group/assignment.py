@@ -3,7 +3,7 @@
 import html
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import update_wrapper
 from typing import Any
 
 import numpy as np
@@ -139,16 +139,23 @@ class Assignment:
         return text[: room - 3].rpartition(" ")[0] + " ..."
 
 
-def showing(assign: Callable[[Any], Assignment]) -> Callable[[Any], Assignment]:
+class Showing:
     """The same strategy, whose assignments know the group that they were given to."""
 
-    @wraps(assign)
-    def give(group: Any) -> Assignment:
-        found = assign(group)
+    def __init__(self, assign: Callable[[Any], Assignment]):
+        self._assign = assign
+        update_wrapper(self, assign)
+
+    def __call__(self, group: Any) -> Assignment:
+        found = self._assign(group)
         found.group = group
         return found
 
-    return give
+    def __eq__(self, other):
+        return isinstance(other, Showing) and self._assign == other._assign
+
+    def __hash__(self):
+        return hash(self._assign)
 
 
 @njit

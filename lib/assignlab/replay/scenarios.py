@@ -20,10 +20,9 @@ from assignlab.group.model import Claims, Group, Members, Topics
 from assignlab.jvm.names import Names
 
 DISTRIBUTIONS = ("EQUAL", "SKEWED")
+SUBSCRIPTIONS = ("HOMOGENEOUS", "HETEROGENEOUS_DISJOINT", "HETEROGENEOUS_NESTED", "RANDOM")
 NARROW = tuple([f"NARROW_{topics}" for topics in range(1, 10)])
-SUBSCRIPTIONS = (
-    "HOMOGENEOUS", "HETEROGENEOUS_DISJOINT", "HETEROGENEOUS_NESTED", "RANDOM", *NARROW,
-)  # fmt: skip
+"""Few topics each: groups in which some originals never end, throw or never settle."""
 IDS = ("uuid", "numbered", "plain")
 EVENTS: dict[str, Callable] = {}
 """What can happen to a group, by name; :mod:`assignlab.replay.history` has the functions."""
@@ -89,7 +88,7 @@ class Scenario:
             raise ValueError(f"racks: {self.racks} is less than 0")
         for name, allowed in (
             ("distribution", DISTRIBUTIONS),
-            ("subscription", SUBSCRIPTIONS),
+            ("subscription", SUBSCRIPTIONS + NARROW),
             ("ids", IDS),
         ):
             if getattr(self, name) not in allowed:
