@@ -288,7 +288,7 @@ def test_any_path_will_do(tmp_path):
 SWEEP = (
     "from assignlab import sweep\n"
     "table = sweep.run(sweep.grid(members=[2, 3]), ['range@2.0'], name='t')\n"
-    "study.table('numbers', table.means(['members'], ['gini']), 'Numbers')"
+    "study.table('numbers', table.summary(['members'], ['gini']), 'Numbers')"
 )
 
 
