@@ -37,7 +37,7 @@ def holdings(states: Iterable[State], notes: Sequence[Mapping[str, str]] = ()) -
     ``notes``: for every state, by member, what stands behind its boxes.
 
     >>> first, second = holdings([{"": {"a": "t0p0 t0p1"}}, {"": {"a": "t0p1 t0p2"}}])
-    >>> [[name in picture for name in ("t0p0<", "−t0p0<", "+t0p2<")] for picture in (first, second)]
+    >>> [[name in picture for name in (">t0p0<", ">−t0p0<", ">+t0p2<")] for picture in (first, second)]
     [[True, False, False], [False, True, True]]
     """
     drawn: list[tuple[int, list[str]]] = []
