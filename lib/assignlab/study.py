@@ -122,11 +122,7 @@ class Study:
         the columns (`assignlab.words.heading`).
         """
         frame = _flat(frame)
-        files = self._claim(name, "table", ["csv", "parquet"], caption)
-        with whole(files[0]) as part:
-            frame.to_csv(part, index=False)
-        with whole(files[1]) as part:
-            frame.to_parquet(part, index=False)
+        self._keep(name, frame, caption)
         shown = (frame if show is None else _flat(show)).head(ROWS_SHOWN)
         if len(shown) < len(frame):
             caption += f" ({len(shown)} of {len(frame)} rows; all are in {name}.csv)"
@@ -180,11 +176,7 @@ class Study:
             raise ValueError(f"{', '.join([*sliders, bars])} do not tell the rows apart")
         if not (frame[value] >= 0).all():
             raise ValueError(f"{value} has values that no bar shows: negative or missing")
-        files = self._claim(name, "table", ["csv", "parquet"], caption)
-        with whole(files[0]) as part:
-            frame.to_csv(part, index=False)
-        with whole(files[1]) as part:
-            frame.to_parquet(part, index=False)
+        self._keep(name, frame, caption)
         _display(
             {
                 "text/html": explorer(name, frame, sliders, bars, value, caption),
@@ -204,11 +196,7 @@ class Study:
         frame = _flat(frame)
         if not 0 < len(frame) == len(pictures):
             raise ValueError(f"{len(pictures)} pictures for {len(frame)} steps")
-        files = self._claim(name, "table", ["csv", "parquet"], caption)
-        with whole(files[0]) as part:
-            frame.to_csv(part, index=False)
-        with whole(files[1]) as part:
-            frame.to_parquet(part, index=False)
+        self._keep(name, frame, caption)
         told = [str(sentence) for sentence in frame["told"]]
         numbered = "\n".join(f"{step}. {sentence}" for step, sentence in enumerate(told, 1))
         page = STEPPER.format(
@@ -309,6 +297,14 @@ class Study:
             {ROLE: {"kind": "provenance"}},
         )
         write_json(self.folder / RECORD, record)
+
+    def _keep(self, name: str, frame, caption: str) -> None:
+        """The rows of a table in its two files."""
+        csv, parquet = self._claim(name, "table", ["csv", "parquet"], caption)
+        with whole(csv) as part:
+            frame.to_csv(part, index=False)
+        with whole(parquet) as part:
+            frame.to_parquet(part, index=False)
 
     def _claim(self, name: str, kind: str, suffixes: list[str], text: str) -> list[Path]:
         """The files of the result `name`, noted for the record; every result has its own name."""

@@ -17,11 +17,6 @@ from assignlab.advice.subject import CLASSIC, SERVER, Range, Subject, is_server,
 from assignlab.assignors.strategy import Strategy
 from assignlab.timeline import Config
 
-CLASSES = {
-    "range": "RangeAssignor", "roundrobin": "RoundRobinAssignor", "sticky": "StickyAssignor",
-    "cooperative-sticky": "CooperativeStickyAssignor",
-}  # fmt: skip
-PLACE = "org.apache.kafka.clients.consumer."
 WATCHED = ("switch", "a member more", "a crash", "a rollout")
 STATIC = " + group.instance.id"
 
@@ -230,10 +225,10 @@ def _lines(best: Option, now: Option) -> list[Lines]:
                 ("group.protocol=consumer", *remote),
             )
         ]
-    if new.base not in CLASSES or old.base not in CLASSES:
+    if {new.system, old.system} != {CLASSIC}:
         return []
-    both = f"partition.assignment.strategy={PLACE}{CLASSES[new.base]},{PLACE}{CLASSES[old.base]}"
-    alone = f"partition.assignment.strategy={PLACE}{CLASSES[new.base]}"
+    both = f"partition.assignment.strategy={new.source},{old.source}"
+    alone = f"partition.assignment.strategy={new.source}"
     return [
         Lines("first restart of every member: both, the new one first", (both,)),
         Lines("second restart, when the first is through: the new one alone", (alone,)),

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from assignlab.compiled import njit
+from assignlab.group.assignment import number_of
 from assignlab.jvm.names import Names
 
 ABSENT = -(2**31)
@@ -158,6 +159,21 @@ class Group:
             strict=True,
         ):
             object.__setattr__(self, name, value)
+
+
+def subscriptions_by_topic(group: Group) -> np.ndarray:
+    """Whether a subscription names a topic: bool[subscriptions, topics]."""
+    members = group.members
+    subscribed = np.zeros((members.offsets.size - 1, len(group.topics)), dtype=np.bool_)
+    rows = np.repeat(np.arange(members.offsets.size - 1), np.diff(members.offsets))
+    subscribed[rows, members.topics] = True
+    return subscribed
+
+
+def numbers_of(group: Group, codes: np.ndarray) -> np.ndarray:
+    """The place of each code among the partitions of all topics, topic by topic: int64[n]."""
+    counts = np.maximum(group.topics.partitions, 0)
+    return number_of(codes, np.cumsum(counts) - counts)
 
 
 def weights_of(group: Group) -> np.ndarray:

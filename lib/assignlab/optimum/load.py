@@ -22,9 +22,9 @@ import numpy as np
 
 from assignlab.compiled import njit
 from assignlab.errors import AssignlabError
-from assignlab.group.assignment import Assignment, number_of, topic_of
-from assignlab.group.model import Group, weights_of
-from assignlab.optimum.answers import optimum
+from assignlab.group.assignment import Assignment, topic_of
+from assignlab.group.model import Group, numbers_of, subscriptions_by_topic, weights_of
+from assignlab.optimum.answers import gap, optimum
 from assignlab.optimum.certificate import measured
 
 TINY = 1e-12
@@ -63,9 +63,7 @@ class WrongBound(AssignlabError):
 
 def loads(group: Group, assignment: Assignment) -> np.ndarray:
     """The load of every member: float64[members]."""
-    counts = np.maximum(group.topics.partitions, 0)
-    numbers = number_of(assignment.codes, np.cumsum(counts) - counts)
-    weights = group.prepared(weights_of)[numbers]
+    weights = group.prepared(weights_of)[numbers_of(group, assignment.codes)]
     return np.bincount(assignment.owners, weights, len(group.members))
 
 
@@ -95,7 +93,7 @@ def measures(group: Group, assignment: Assignment) -> dict[str, Measure]:
     possible = group.prepared(load_bounds)
     mean = own.mean()
     found = {
-        "count_gap": Measure(int(np.ptp(sizes)), int(np.ptp(least))),
+        "count_gap": Measure(gap(sizes), gap(least)),
         "topic_gap": topic_gap(group, assignment),
         "load_gap": Measure(float(np.ptp(own)), least_gap(possible, float(own.sum()), own.size)),
         "load_max_over_mean": Measure(
@@ -126,24 +124,16 @@ def least_gap(possible: Loads, total: float, members: int) -> float:
 
 def topic_gap(group: Group, assignment: Assignment) -> Measure:
     """The largest gap inside a topic, and what it must be: 1 where its readers do not divide it."""
-    members = group.members
+    members, reads = group.members, group.prepared(subscriptions_by_topic)
     gap = least = 0
     owners, topics = assignment.owners, topic_of(assignment.codes)
     for t, count in enumerate(group.topics.partitions.tolist()):
-        rows = members.subscription[:, None] == _rows_of(group, t)
-        readers = np.flatnonzero(rows.any(axis=1))
+        readers = np.flatnonzero(reads[members.subscription, t])
         if count > 0 and readers.size:
             held = np.bincount(owners[topics == t], minlength=len(members))[readers]
             gap = max(gap, int(np.ptp(held)))
             least = max(least, int(count % readers.size > 0))
     return Measure(gap, least)
-
-
-def _rows_of(group: Group, topic: int) -> np.ndarray:
-    """The subscriptions that name a topic: int64[1, n]."""
-    members = group.members
-    rows = np.repeat(np.arange(members.offsets.size - 1), np.diff(members.offsets))
-    return rows[members.topics == topic][None, :]
 
 
 def load_bounds(group: Group) -> Loads:
@@ -159,8 +149,7 @@ def load_bounds(group: Group) -> Loads:
     counts = np.maximum(group.topics.partitions, 0)
     topic = np.repeat(np.arange(counts.size), counts)
     many = np.bincount(members.subscription, minlength=members.offsets.size - 1).astype(float)
-    reads = np.zeros((many.size, counts.size), dtype=np.bool_)
-    reads[np.repeat(np.arange(many.size), np.diff(members.offsets)), members.topics] = True
+    reads = group.prepared(subscriptions_by_topic)
     everybody = many > 0
 
     def read_by(some: np.ndarray) -> np.ndarray:

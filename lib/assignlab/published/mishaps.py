@@ -165,10 +165,8 @@ def smallest(found: Found) -> Document | None:
 
     A rebalance that takes many rounds in a history may need what came before it.
     """
-    document, goes_wrong = (
-        document_of(found.scenario, found.strategy, found.step),
-        has(found.mishap),
-    )
+    document = document_of(found.scenario, found.strategy, found.step)
+    goes_wrong = has(found.mishap)
     return shrunk(document, goes_wrong) if goes_wrong(document) else None
 
 

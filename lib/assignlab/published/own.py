@@ -6,9 +6,8 @@ everywhere by its name (CONTRIBUTING.md, "A strategy").
 
 import numpy as np
 
-from assignlab.assignors.parts.orders import subscriptions_by_topic
 from assignlab.group.assignment import Assignment, by_member, code
-from assignlab.group.model import Group
+from assignlab.group.model import Group, subscriptions_by_topic
 
 
 def assign(group: Group) -> Assignment:

@@ -21,7 +21,7 @@ from assignlab.assignors.parts.holdings import balance_score
 from assignlab.assignors.parts.potential import NONE
 from assignlab.assignors.parts.ranges import range_of, shares_of
 from assignlab.group.assignment import Assignment, partition_of, topic_of
-from assignlab.group.model import Group
+from assignlab.group.model import Group, subscriptions_by_topic
 from assignlab.jvm.names import string_hash, string_hashes
 
 
@@ -54,7 +54,7 @@ def circle(group: Group) -> pd.DataFrame:
          2      t1p1          c0       c1
     """
     members = group.prepared(orders.members_by_id)
-    subscribed = group.prepared(orders.subscriptions_by_topic)
+    subscribed = group.prepared(subscriptions_by_topic)
     names, place, rows = group.members.names, 0, []
     for t in group.prepared(orders.topics_by_name).tolist():
         for p in range(int(group.topics.partitions[t])):

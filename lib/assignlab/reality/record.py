@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any, NamedTuple
 
+from assignlab import assignors
 from assignlab.proof.originals import OriginalsUnavailable
 from assignlab.reality.broker import SETTINGS, Broker
 from assignlab.reality.hosts import Event, Host, Inbox
@@ -15,12 +16,6 @@ from assignlab.timeline.scenario import Action, Member
 AT_A_TIME = 4
 APART_S = 1
 """From one group's start to the next: starts are what costs a machine most."""
-CLASSES = {
-    "range": "org.apache.kafka.clients.consumer.RangeAssignor",
-    "roundrobin": "org.apache.kafka.clients.consumer.RoundRobinAssignor",
-    "sticky": "org.apache.kafka.clients.consumer.StickyAssignor",
-    "cooperative-sticky": "org.apache.kafka.clients.consumer.CooperativeStickyAssignor",
-}
 SIGNALS = ("crash", "freeze")
 """What happens to a whole process; a member of whom it is asked has a process of its own."""
 
@@ -194,7 +189,7 @@ class Run:
             assignor = self.script.strategies[0].removeprefix("server-")
             return settings | {"group.protocol": "consumer", "group.remote.assignor": assignor}
         strategies = member.strategies or self.script.strategies
-        classes = ",".join(CLASSES[name] for name in strategies)
+        classes = ",".join(assignors.get(name).source for name in strategies)
         return settings | {"partition.assignment.strategy": classes}
 
     def _wait(self, name: str, *kinds: str) -> Event:

@@ -13,8 +13,8 @@ import numpy as np
 
 from assignlab import assignors
 from assignlab.group import group as plain_group
-from assignlab.group.assignment import Assignment, number_of
-from assignlab.group.model import Group, weights_of
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import Group, numbers_of, weights_of
 from assignlab.optimum import loads, measures
 from assignlab.replay.rebalance import claiming, settled
 
@@ -120,9 +120,8 @@ def with_weights(group: Group, weights: np.ndarray) -> Group:
 
 def owners(group: Group, assignment: Assignment) -> np.ndarray:
     """The owner of each partition, topic by topic, -1 for none: int64[n]."""
-    counts = np.maximum(group.topics.partitions, 0)
-    found = np.full(int(counts.sum()), -1, dtype=np.int64)
-    found[number_of(assignment.codes, np.cumsum(counts) - counts)] = assignment.owners
+    found = np.full(int(np.maximum(group.topics.partitions, 0).sum()), -1, dtype=np.int64)
+    found[numbers_of(group, assignment.codes)] = assignment.owners
     return found
 
 

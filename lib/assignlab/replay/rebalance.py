@@ -255,19 +255,21 @@ def settled(group: Group, strategy: Strategy) -> Assignment:
 
     Raises what the strategy raises, and :class:`NeverStable`.
     """
-    if strategy.protocol != "cooperative":
-        return strategy.assign(group)
-    generation = max(0, int(group.claims.generation.max(initial=0)))
-    return _rounds(group, strategy, generation).after
+    return _settling(group, strategy)[0]
 
 
 def rounds(group: Group, strategy: Strategy) -> int:
     """How often the assignor runs until nobody has to give anything up; raises as :func:`settled`."""
+    return _settling(group, strategy)[1]
+
+
+def _settling(group: Group, strategy: Strategy) -> tuple[Assignment, int]:
+    """(what the members have at the end, after how many rounds)."""
     if strategy.protocol != "cooperative":
-        strategy.assign(group)
-        return 1
+        return strategy.assign(group), 1
     generation = max(0, int(group.claims.generation.max(initial=0)))
-    return _rounds(group, strategy, generation).rounds
+    end = _rounds(group, strategy, generation)
+    return end.after, end.rounds
 
 
 class Rounds(NamedTuple):

@@ -43,10 +43,11 @@ def switches(
 ) -> pd.DataFrame:
     """One row for each old strategy, new strategy and seed; partitions are counts.
 
-    ``old``: the old ones, all ``strategies`` unless given. ``scenario``: fields of :class:`~assignlab.replay.scenarios.Scenario`. Columns: old, new, seed, error
-    (why there is no result, else None), moved (partitions that change owner at the switch),
-    interrupted (given up then, also if kept), rounds, gap_before, gap_after (fullest - emptiest
-    member), later (partitions that change owner in the rebalances ``after``).
+    ``old``: the old ones, all ``strategies`` unless given. ``scenario``: fields of
+    :class:`~assignlab.replay.scenarios.Scenario`. Columns: old, new, seed, error (why there is no
+    result, else None), moved (partitions that change owner at the switch), interrupted (given up
+    then, also if kept), rounds, gap_before, gap_after (fullest - emptiest member), later (partitions
+    that change owner in the rebalances ``after``).
 
     >>> frame = switches(["range", "sticky"], [0], members=3, topics=2, partitions=8)
     >>> frame[["old", "new", "moved", "gap_before", "gap_after"]].values.tolist()

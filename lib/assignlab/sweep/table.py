@@ -46,7 +46,8 @@ class Table:
     def _repr_html_(self):
         """Its first rows, for notebooks."""
         rows = self.records().orderBy(*self.subject.key).limit(ROWS_SHOWN).toPandas()
-        told = f"the first {ROWS_SHOWN} of {len(self):,} rows" if len(self) > ROWS_SHOWN else "all"
+        count = len(self)
+        told = f"the first {ROWS_SHOWN} of {count:,} rows" if count > ROWS_SHOWN else "all"
         page = rows.dropna(axis="columns", how="all").to_html(index=False)
         return f"<p>{html.escape(str(self.path))}, {told}:</p>{page}"
 

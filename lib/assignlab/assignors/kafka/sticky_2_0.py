@@ -64,7 +64,6 @@ from assignlab.assignors.kafka import sticky
 from assignlab.assignors.kafka.parts.way_back import regroup
 from assignlab.assignors.parts import orders
 from assignlab.assignors.parts.holdings import Current
-from assignlab.assignors.parts.orders import subscriptions_by_topic
 from assignlab.assignors.parts.potential import NONE, Potential, potential
 from assignlab.assignors.parts.reassignment import (
     NOBODY,
@@ -78,7 +77,7 @@ from assignlab.assignors.parts.rival_claims import partition_number
 from assignlab.compiled import njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment
-from assignlab.group.model import Group
+from assignlab.group.model import Group, subscriptions_by_topic
 from assignlab.jvm.hash_map import hash_map_order
 
 

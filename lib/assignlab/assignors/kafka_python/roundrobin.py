@@ -23,12 +23,11 @@ It is not sticky. Where static and other members mix, some are lost (see
 import numpy as np
 
 from assignlab.assignors.kafka_python.parts.circles import circle_of_all
-from assignlab.assignors.parts.orders import subscriptions_by_topic
 from assignlab.assignors.parts.partitions import subscribed
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, by_member, topic_of
-from assignlab.group.model import Group
+from assignlab.group.model import Group, subscriptions_by_topic
 
 
 def assign(group: Group) -> Assignment:

@@ -20,10 +20,9 @@ import numpy as np
 from assignlab.assignors.kafka_server import simple
 from assignlab.assignors.kafka_server.parts import sets
 from assignlab.assignors.parts import orders
-from assignlab.assignors.parts.orders import subscriptions_by_topic
 from assignlab.compiled import njit
 from assignlab.group.assignment import Assignment, code
-from assignlab.group.model import Group
+from assignlab.group.model import Group, subscriptions_by_topic
 
 
 def assign(group: Group) -> Assignment:

@@ -25,11 +25,10 @@ import numpy as np
 from assignlab.assignors.kafka_server import simple
 from assignlab.assignors.kafka_server.parts import sets, targets
 from assignlab.assignors.parts import orders
-from assignlab.assignors.parts.orders import subscriptions_by_topic
 from assignlab.compiled import njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, by_member, code, number_of, topic_of
-from assignlab.group.model import Group
+from assignlab.group.model import Group, subscriptions_by_topic
 from assignlab.jvm.hash_map import hash_map_order, hash_map_walk
 
 

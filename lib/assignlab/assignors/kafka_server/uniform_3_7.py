@@ -37,9 +37,8 @@ from assignlab.assignors.kafka_server.parts import (
     targets,
 )
 from assignlab.assignors.parts import orders
-from assignlab.assignors.parts.orders import subscriptions_by_topic
 from assignlab.group.assignment import Assignment
-from assignlab.group.model import NO_METADATA, Group
+from assignlab.group.model import NO_METADATA, Group, subscriptions_by_topic
 from assignlab.jvm.hash_map import hash_map_order
 
 

@@ -32,11 +32,10 @@ name, reach no member: setting that key of an object makes no property.
 import numpy as np
 
 from assignlab.assignors.parts import orders
-from assignlab.assignors.parts.orders import subscriptions_by_topic
 from assignlab.assignors.parts.partitions import of_topics
 from assignlab.assignors.strategy import Strategy
 from assignlab.group.assignment import Assignment, by_member, topic_of
-from assignlab.group.model import Group
+from assignlab.group.model import Group, subscriptions_by_topic
 
 MAX_ARRAY_INDEX = 2**32 - 2
 NO_PROPERTY = "__proto__"

@@ -76,7 +76,6 @@ from assignlab.assignors.parts.movements import (
     pair_key,
 )
 from assignlab.assignors.parts.never_ends import never_ends, tell, tell_movements
-from assignlab.assignors.parts.orders import subscriptions_by_topic
 from assignlab.assignors.parts.potential import NONE, Potential, potential
 from assignlab.assignors.parts.racks import use_rack_aware_assignment
 from assignlab.assignors.parts.reassignment import (
@@ -102,7 +101,7 @@ from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import leaf, njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, by_member, topic_of
-from assignlab.group.model import ABSENT, NO_METADATA, Group
+from assignlab.group.model import ABSENT, NO_METADATA, Group, subscriptions_by_topic
 from assignlab.jvm.names import signed
 
 DEFAULT_GENERATION = -1

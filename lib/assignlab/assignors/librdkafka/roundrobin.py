@@ -23,10 +23,9 @@ It is not sticky.
 from assignlab.assignors.librdkafka.parts.orders import circle_of_all
 from assignlab.assignors.parts import partitions
 from assignlab.assignors.parts.dealing_onwards import deal
-from assignlab.assignors.parts.orders import subscriptions_by_topic
 from assignlab.assignors.strategy import Strategy
 from assignlab.group.assignment import Assignment, by_member
-from assignlab.group.model import Group
+from assignlab.group.model import Group, subscriptions_by_topic
 
 
 def assign(group: Group) -> Assignment:

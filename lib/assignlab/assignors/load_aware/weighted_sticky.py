@@ -31,11 +31,10 @@ import numpy as np
 
 from assignlab import assignors
 from assignlab.assignors.load_aware.parts import weighed
-from assignlab.assignors.parts.orders import subscriptions_by_topic
 from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import njit
 from assignlab.group.assignment import Assignment, by_member, number_of
-from assignlab.group.model import Group
+from assignlab.group.model import Group, subscriptions_by_topic
 
 TOLERANCE_RATIO = 0.05
 MAX_MOVES_FACTOR = 2

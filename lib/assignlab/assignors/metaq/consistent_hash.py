@@ -31,12 +31,12 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.assignors.metaq.parts.partitions import BROKER, lines, lists
-from assignlab.assignors.parts.orders import members_by_id, subscriptions_by_topic, topics_by_name
+from assignlab.assignors.parts.orders import members_by_id, topics_by_name
 from assignlab.assignors.parts.slices import copy_into
 from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import leaf, njit
 from assignlab.group.assignment import Assignment, code
-from assignlab.group.model import Group
+from assignlab.group.model import Group, subscriptions_by_topic
 from assignlab.jvm.hash_map import hash_map_order, spread_all, table_size, walk_lists, was_crowded
 from assignlab.jvm.names import string_hashes
 from assignlab.jvm.tree_bins import TREEIFY_THRESHOLD

@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from assignlab.assignors.parts.orders import subscriptions_by_topic
 from assignlab.compiled import leaf, njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, by_member, code
-from assignlab.group.model import Group
+from assignlab.group.model import Group, subscriptions_by_topic
 
 
 def refuse_empty_circle(group: Group) -> None:

@@ -169,12 +169,3 @@ def times_named(group: Group) -> np.ndarray:
     members = np.bincount(sent.subscription, minlength=sent.offsets.size - 1)
     times = np.repeat(members, np.diff(sent.offsets))
     return np.bincount(sent.topics, times, len(group.topics)).astype(np.int64)
-
-
-def subscriptions_by_topic(group: Group) -> np.ndarray:
-    """Whether a subscription names a topic: bool[subscriptions, topics]."""
-    members = group.members
-    subscribed = np.zeros((members.offsets.size - 1, len(group.topics)), dtype=np.bool_)
-    rows = np.repeat(np.arange(members.offsets.size - 1), np.diff(members.offsets))
-    subscribed[rows, members.topics] = True
-    return subscribed

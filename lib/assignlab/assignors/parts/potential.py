@@ -14,9 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.assignors.parts import orders
-from assignlab.assignors.parts.orders import subscriptions_by_topic
 from assignlab.group.assignment import code
-from assignlab.group.model import Group
+from assignlab.group.model import Group, subscriptions_by_topic
 
 NONE = -1
 

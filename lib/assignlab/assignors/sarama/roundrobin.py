@@ -26,11 +26,10 @@ import numpy as np
 from assignlab.assignors.parts import partitions
 from assignlab.assignors.parts.code_points import members_by_id, topic_ranks
 from assignlab.assignors.parts.dealing_onwards import deal
-from assignlab.assignors.parts.orders import subscriptions_by_topic
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, by_member, partition_of, topic_of
-from assignlab.group.model import NO_METADATA, Group
+from assignlab.group.model import NO_METADATA, Group, subscriptions_by_topic
 
 
 def assign(group: Group) -> Assignment:

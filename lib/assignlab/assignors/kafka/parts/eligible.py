@@ -5,10 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.assignors.parts import orders
-from assignlab.assignors.parts.orders import subscriptions_by_topic
 from assignlab.assignors.parts.packed import pack, part
 from assignlab.compiled import inner, njit
-from assignlab.group.model import Group
+from assignlab.group.model import Group, subscriptions_by_topic
 
 
 class Potential(NamedTuple):

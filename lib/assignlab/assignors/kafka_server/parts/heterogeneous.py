@@ -15,11 +15,10 @@ import numpy as np
 
 from assignlab.assignors.kafka_server.parts import sets, targets
 from assignlab.assignors.parts import orders
-from assignlab.assignors.parts.orders import subscriptions_by_topic
 from assignlab.compiled import inner, njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, by_member, code, number_of, topic_of
-from assignlab.group.model import NO_METADATA, Group
+from assignlab.group.model import NO_METADATA, Group, subscriptions_by_topic
 from assignlab.jvm.hash_map import table_size_for
 
 MAX_ITERATION_COUNT = 16

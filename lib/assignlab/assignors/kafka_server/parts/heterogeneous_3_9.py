@@ -34,7 +34,6 @@ from assignlab.assignors.kafka_server.parts.racks_3_7 import (
     racks_mismatch,
 )
 from assignlab.assignors.parts import hash_codes, orders
-from assignlab.assignors.parts.orders import subscriptions_by_topic
 from assignlab.assignors.parts.slices import copy_into
 from assignlab.compiled import inner, njit
 from assignlab.errors import OriginalError
@@ -46,7 +45,7 @@ from assignlab.group.assignment import (
     partition_of,
     topic_of,
 )
-from assignlab.group.model import NO_METADATA, Group
+from assignlab.group.model import NO_METADATA, Group, subscriptions_by_topic
 from assignlab.jvm.hash_map import (
     collection_capacity,
     hash_map_slots,

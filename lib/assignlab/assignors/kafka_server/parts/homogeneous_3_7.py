@@ -17,11 +17,10 @@ import numpy as np
 from assignlab.assignors.kafka_server.parts import sets
 from assignlab.assignors.kafka_server.parts.racks_3_7 import candidates, rack_info, racks_mismatch
 from assignlab.assignors.parts import orders
-from assignlab.assignors.parts.orders import subscriptions_by_topic
 from assignlab.compiled import inner, njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, code, number_of, partition_of, topic_of
-from assignlab.group.model import NO_METADATA, Group
+from assignlab.group.model import NO_METADATA, Group, subscriptions_by_topic
 from assignlab.jvm.hash_map import hash_map_walk_without
 
 FULL = -1

@@ -14,11 +14,10 @@ import numpy as np
 
 from assignlab.assignors.kafka_server.parts import sets
 from assignlab.assignors.parts import orders
-from assignlab.assignors.parts.orders import subscriptions_by_topic
 from assignlab.assignors.parts.racks import NO_RACK, use_rack_aware_assignment
 from assignlab.compiled import inner
 from assignlab.group.assignment import code, number_of, partition_of, topic_of
-from assignlab.group.model import NO_METADATA, Group
+from assignlab.group.model import NO_METADATA, Group, subscriptions_by_topic
 from assignlab.jvm.hash_map import hash_map_order
 from assignlab.jvm.names import Names
 

@@ -4,11 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assignlab.assignors.parts.orders import (
-    subscribers_by_id,
-    subscriptions_by_topic,
-    topics_by_name,
-)
+from assignlab.assignors.parts.orders import subscribers_by_id, topics_by_name
 from assignlab.group.assignment import (
     Assignment,
     by_member,
@@ -17,7 +13,7 @@ from assignlab.group.assignment import (
     partition_of,
     topic_of,
 )
-from assignlab.group.model import Group, weights_of
+from assignlab.group.model import Group, numbers_of, subscriptions_by_topic, weights_of
 
 NO_ORIGINAL = "no package index has an artifact of it that could be asked"
 WEIGHTS_DECIDE = "what it does follows from weights, which random histories do not have"
@@ -47,8 +43,7 @@ def weighed(group: Group) -> Weighed:
     first[topics] = np.cumsum(counts) - counts
     topic = np.repeat(topics, counts)
     codes = code(topic, np.arange(topic.size) - first[topic])
-    there = np.maximum(group.topics.partitions, 0)
-    weights = group.prepared(weights_of)[number_of(codes, np.cumsum(there) - there)]
+    weights = group.prepared(weights_of)[numbers_of(group, codes)]
     return Weighed(codes, topic, weights, *group.prepared(subscribers_by_id), first)
 
 

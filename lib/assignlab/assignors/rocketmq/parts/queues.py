@@ -13,16 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assignlab.assignors.parts.orders import (
-    members_by_id,
-    mentions,
-    subscriptions_by_topic,
-    topics_by_name,
-)
+from assignlab.assignors.parts.orders import members_by_id, mentions, topics_by_name
 from assignlab.compiled import njit
 from assignlab.errors import DocumentError, OriginalError
-from assignlab.group.assignment import Assignment, code, number_of, partition_of, topic_of
-from assignlab.group.model import Group
+from assignlab.group.assignment import Assignment, code, partition_of, topic_of
+from assignlab.group.model import Group, numbers_of, subscriptions_by_topic
 from assignlab.jvm.names import utf16
 
 BROKER = "broker-a"
@@ -37,7 +32,7 @@ class Calls(NamedTuple):
     Call c shares ``codes[starts[c]:starts[c + 1]]`` (int64; partition codes) of topic ``topic[c]``
     among the crowd ``k = crowd[c]``: ``clients[crowd_starts[k]:crowd_starts[k + 1]]`` (int64; member
     indices, by id). ``slots`` int64, as ``codes``: the place of a queue among all queues of the
-    cluster, see :func:`slots_of`.
+    cluster, see :func:`~assignlab.group.model.numbers_of`.
     """
 
     topic: np.ndarray
@@ -66,17 +61,11 @@ def calls(group, topics, queues, crowds, clients) -> Calls:
         topics,
         np.concatenate(([0], np.cumsum(sizes))),
         codes,
-        slots_of(group, codes),
+        numbers_of(group, codes),
         np.array(crowds, dtype=np.int64),
         np.cumsum([0] + [len(crowd) for crowd in clients], dtype=np.int64),
         np.concatenate(clients),
     )
-
-
-def slots_of(group: Group, codes: np.ndarray) -> np.ndarray:
-    """The place of each code among all queues, by topic index and partition: int64[n]."""
-    counts = np.maximum(group.topics.partitions, 0)
-    return number_of(codes, np.cumsum(counts) - counts)
 
 
 def queues_of(group: Group, topic: int) -> tuple[Queue, ...]:
