@@ -34,10 +34,10 @@ smoke: warm ## the same with small parameters, in a minute or two
 	@$(BIN)/assignlab run --scale smoke
 
 test: warm ## set up and run all tests, two files at a time
-	@$(BIN)/python -m pytest -n 2 --dist loadfile
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 quick: warm ## the tests of every save, in a minute
-	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"
 
 chaos: warm ## break sweeps and batches for 20 minutes, and look that nothing wrong is called right
 	@$(BIN)/python bench/chaos.py --seconds 1080 $(CHAOS)

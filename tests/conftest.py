@@ -6,12 +6,15 @@ from assignlab.assignors.answer import answer
 from assignlab.local.java import NoJava, java_home
 from assignlab.proof.originals import Originals, OriginalsUnavailable
 
-SLOW = {"spark", "cluster", "originals", "java", "judged", "results", "ran", "copy", "zipped"}
-"""Fixtures that start a JVM, a kernel, an original or a copy of the project."""
+SLOW = {"spark", "cluster", "originals", "java", "judged", "results", "ran", "copy", "zipped"} | {
+    "compared", "fresh"
+}  # fmt: skip
+"""Fixtures that start a JVM, a kernel, an original or a copy of the project, or play for seconds."""
 
 
 def pytest_collection_modifyitems(items):
-    """A test that asks for one of those is none for every save."""
+    """A test that asks for one of those is none for every save; the longest file begins first."""
+    items.sort(key=lambda item: item.path.name != "test_notebooks.py")
     for item in items:
         if SLOW & set(item.fixturenames):
             item.add_marker(pytest.mark.slow)

@@ -217,6 +217,7 @@ def test_a_join_interrupts_as_many_partitions_as_on_a_real_broker(results):
     assert (restarts[restarts["static"]]["repeated"] == 0).all()
 
 
+@pytest.mark.slow
 def test_plain_papermill_runs_a_notebook_from_any_folder(tmp_path):
     name = "01_strategies_by_example"
     command = [

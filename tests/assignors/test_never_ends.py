@@ -70,6 +70,7 @@ def test_states_that_only_resemble_one_another_do_not_count():
     assert told(growing) is None
 
 
+@pytest.mark.slow
 def test_a_jar_does_not_return_and_its_successor_answers(monkeypatch):
     """The newest release; then another question, to the process that is started in its place."""
     try:

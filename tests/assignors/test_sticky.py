@@ -365,6 +365,7 @@ for turn in range(40):
 """
 
 
+@pytest.mark.slow
 def test_plain_python_gives_what_the_compiled_code_gives():
     answers = [
         subprocess.run(

@@ -285,6 +285,7 @@ def crowded(case):
     return was_crowded(spread_all(keys_of(case)[0]), 16, 8)
 
 
+@pytest.mark.slow
 def test_plain_python_gives_the_same_without_warnings():
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", "import test_jvm as t; t.check_plain_python()"],
@@ -377,6 +378,7 @@ def test_kafka_keys_recorded_from_its_classes():
     check_uuids(keys["uuids"])
 
 
+@pytest.mark.slow
 def test_kafka_keys_against_its_classes():
     jars = kafka_jars()
     if not jars:

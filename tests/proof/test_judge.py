@@ -63,6 +63,7 @@ def test_the_groups_of_the_scorecard_are_those_that_kafkas_tests_ask_about(judge
         assert described({"strategy": example.strategy, **example.group}) in asked, example.case
 
 
+@pytest.mark.slow
 def test_kafkas_tests_can_fail():
     cases = run(judge.answering("arrival-order"), ["RangeAssignorTest", "RoundRobinAssignorTest"])
     assert len(judge.red(cases)) > 10

@@ -24,6 +24,7 @@ def test_a_state_can_be_played_again():
     assert fuzz.state_at("sticky", 4, step) == (event, document)
 
 
+@pytest.mark.slow
 def test_every_kind_of_defect_is_noticed_and_the_shared_checker_misses_most():
     table = fuzz.plant(groups=40)
     assert set(table) == set(DEFECTS) and len(DEFECTS) >= 20

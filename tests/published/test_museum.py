@@ -61,6 +61,7 @@ def test_ours_answers_as_the_original_did(name):
     assert compared
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXHIBITS)
 def test_no_smaller_group_shows_the_fault(name):
     exhibit = museum.exhibits()[name]

@@ -115,6 +115,7 @@ def test_a_claim_that_names_a_stranger_is_refused():
         scorecard.printed("lists", group, {"b": "tp0"})
 
 
+@pytest.mark.slow
 def test_the_newest_release_still_answers_as_recorded():
     """The others are asked again by ``assignlab proof scorecard``: a JVM for each release."""
     cases = [c for c, record in scorecard.recorded().items() if record.get("strategy") in NEWEST]

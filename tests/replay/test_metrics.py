@@ -130,6 +130,7 @@ def rebalances(draw):
     return partitions, topics_of, before, after, places[:members]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=300)
 @given(rebalances(), st.booleans())
 def test_moves_and_faults(case, eager):
@@ -179,6 +180,7 @@ def test_moves_and_faults(case, eager):
     assert got["idle"] == sizes.count(0)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=300)
 @given(rebalances())
 def test_spread_inside_topics(case):

@@ -35,6 +35,7 @@ def subscriptions_of(the_group):
 # ---- scenarios ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_same_on_every_machine_and_run():
     program = (
         "import json; from assignlab.replay import scenarios; from assignlab.replay.history import history;"

@@ -958,6 +958,7 @@ def test_a_wrong_grid_is_refused(collection, nothing_starts, words, told):
     assert result.exit_code == 2 and told in result.stderr
 
 
+@pytest.mark.slow
 def test_points_replace_neither_the_study_nor_each_other_and_are_collected(tmp_path, monkeypatch):
     import pandas as pd
 

@@ -133,6 +133,7 @@ def test_a_standalone_cluster_gives_the_same_table(cluster, tmp_path):
     assert len({Path(home).parts[-3] for home in homes}) == 2, "one of the workers had no task"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not find_spec("grpc_status"), reason="needs the extra 'connect'")
 def test_spark_connect_gives_the_same_table(tmp_path):
     expected = digest(plain(sweep.grid(**GRID), STRATEGIES))

@@ -97,6 +97,7 @@ def be_killed(tables: Path, ready) -> None:
         time.sleep(60)
 
 
+@pytest.mark.slow
 def test_what_killed_sweeps_left_is_told_and_cleared(tmp_path, capsys):
     spawn = multiprocessing.get_context("spawn")
     ready = spawn.Event()
@@ -144,6 +145,7 @@ def end_together(tables: Path, number: int, barrier, failed) -> None:
         raise
 
 
+@pytest.mark.slow
 def test_of_sweeps_of_one_name_that_end_together_the_last_wins(tmp_path):
     spawn = multiprocessing.get_context("spawn")
     barrier, failed = spawn.Barrier(3), spawn.Event()

@@ -45,6 +45,7 @@ def test_one_of_several_masters_that_listens_suffices():
         reach(f"spark://127.0.0.1:{free_port()},127.0.0.1:{server.getsockname()[1]}")
 
 
+@pytest.mark.slow
 @needs_connect
 def test_a_connect_server_that_does_not_listen(tmp_path):
     address = f"sc://127.0.0.1:{free_port()}"
@@ -54,6 +55,7 @@ def test_a_connect_server_that_does_not_listen(tmp_path):
     assert f"no Spark Connect server answers at {address}" in said.splitlines()[-1]
 
 
+@pytest.mark.slow
 @needs_connect
 def test_a_connect_server_that_accepts_and_says_nothing():
     """In a process of its own: one that has a Spark already takes no second one."""

@@ -157,6 +157,7 @@ print(digest(ordered(pa.Table.from_batches(batches))))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", ["1", "2"])
 def test_hash_seed_changes_nothing(expected, seed):
     answer = subprocess.run(

@@ -778,6 +778,7 @@ def histories(draw):
     return scenario, config, strategy
 
 
+@pytest.mark.slow
 @given(histories())
 @settings(max_examples=150, deadline=None)
 def test_what_holds_in_every_history(made):
@@ -838,6 +839,7 @@ def the_group_has_settled(history):
         assert set(owned) <= running
 
 
+@pytest.mark.slow
 @given(histories(), st.sampled_from([700, 5_000, 90_000]))
 @settings(max_examples=40, deadline=None)
 def test_looking_at_a_history_does_not_change_it(made, sample_ms):
@@ -871,6 +873,7 @@ for strategy in ("sticky", "cooperative-sticky", "server-uniform", "scala-roundr
 """
 
 
+@pytest.mark.slow
 def test_one_seed_gives_one_log_whatever_pythons_own_hashes_are():
     logs = {
         subprocess.run(

@@ -119,7 +119,7 @@ class Workplace:
         fresh = [f"{uuid4().hex[:12]}-{code()}" for _ in range(TRIES)]
         for name in asked + fresh:
             path = self._tables / UNFINISHED / name
-            path.mkdir(parents=True, exist_ok=True)
+            make(path)
             if (lock := locked(path)) is not None:
                 return path, lock
             time.sleep(PAUSE)  # a sweep that starts looks at all folders for a moment
@@ -138,6 +138,13 @@ def failures(file: Path) -> int:
     error = found.schema.names.index("error")
     groups = [found.row_group(i) for i in range(found.num_row_groups)]
     return sum(g.num_rows - g.column(error).statistics.null_count for g in groups if g.num_rows)
+
+
+def make(folder: Path) -> None:
+    """Make a folder in one that another sweep, which ends just now, may take for empty and remove."""
+    while not folder.is_dir():
+        with suppress(FileNotFoundError):
+            folder.mkdir(parents=True, exist_ok=True)
 
 
 def locked(folder: Path) -> int | None:
