@@ -12,7 +12,6 @@ import argparse
 import statistics
 import sys
 import time
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -21,11 +20,11 @@ from assignlab import assignors
 from assignlab.assignors.kafka_server.parts import sets
 from assignlab.group.assignment import partition_of, topic_of
 from assignlab.group.document import parse
-from assignlab.group.model import Claims, Group
-from assignlab.jvm.names import Names
+from assignlab.group.model import Group
 from assignlab.proof.bench_groups import digest, spec_document
 from assignlab.proof.originals import Original, OriginalTimedOut, original_of
 from assignlab.published.examples import claiming
+from assignlab.replay.kafkas_grid import renewed
 
 SIZES = {  # topics, partitions of each, members
     "S": (10, 10, 10),
@@ -79,6 +78,11 @@ AT_HOME = {  # what these strategies need to have something to do
 }
 
 
+def numbers(size: str) -> tuple[int, ...]:
+    """(topics, partitions of each, members) of a size, by its name or as ``50x100x500``."""
+    return SIZES.get(size) or tuple(map(int, size.split("x")))
+
+
 def built(strategy: str, spec: dict) -> Group:
     """The group of a spec; for JOIN with the claims of everybody but the newcomer."""
     document = spec_document(strategy, spec)
@@ -87,17 +91,6 @@ def built(strategy: str, spec: dict) -> Group:
         return group
     before = parse({**document, "members": document["members"][:-1]})
     return claiming(group, strategy, before, assignors.get(strategy).assign(before))
-
-
-def renewed(group: Group) -> Group:
-    """The same group as a new object that has prepared nothing yet."""
-    topics, members = group.topics, group.sent
-    return Group(
-        replace(topics, names=Names(topics.names.names)),
-        replace(members, names=Names(members.names.names)),
-        Claims(*(getattr(group.claims, name) for name in Claims.__slots__)),
-        group.options,
-    )
 
 
 def seconds(call, repeat: int) -> float:
@@ -115,13 +108,14 @@ def compare(
 ) -> bool | None:
     """One line: results equal or not, both times, the ratios; None if Java gave no answer in time."""
     shape, event = case.split()
-    spec = dict(zip(("topics", "partitions", "members"), SIZES[size], strict=True))
+    spec = dict(zip(("topics", "partitions", "members"), numbers(size), strict=True))
     spec |= {"shape": shape, "event": event} | AT_HOME.get(strategy, {})
     group = built(strategy, spec)
     assign = assignors.get(strategy).assign
     ours = assign(group)
     asked = {"strategy": strategy, "spec": spec, "budget_seconds": budget}
-    prepared = seconds(lambda: assign(group), OURS[size])
+    calls = OURS.get(size, 11)
+    prepared = seconds(lambda: assign(group), calls)
     try:
         cold = original.ask(asked | {"warmup": 0, "repeat": 1}, seconds=budget + patience)
         rounds = int(0.3 * budget * 1e9 / cold["nanos"][0])
@@ -133,7 +127,7 @@ def compare(
             f"ours {1e3 * prepared:9.3f} ms prepared; larger sizes left out", flush=True,
         )  # fmt: skip
         return None
-    fresh = [renewed(group) for _ in range(OURS[size])]
+    fresh = [renewed(group) for _ in range(calls)]
     new = seconds(lambda: assign(fresh.pop()), len(fresh))
     java = statistics.median(answer["nanos"]) / 1e9
     if assignors.get(strategy).protocol == "server":
@@ -153,7 +147,7 @@ def compare(
 def main() -> int:
     """0 if all results were equal."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sizes", default="S,M,L,X")
+    parser.add_argument("--sizes", default="S,M,L,X", help="or such as 50x100x500, see numbers()")
     parser.add_argument("--strategies", default=",".join(CASES))
     parser.add_argument("--cases", default="", help="such as 'EQUAL JOIN,NEST5 FULL'")
     parser.add_argument("--budget", type=float, default=60.0, help="seconds of Java per line")

@@ -1,0 +1,140 @@
+"""All 8,064 points of Kafka's grid, under every strategy: ``python bench/grid.py``.
+
+The grid is that of :mod:`assignlab.replay.kafkas_grid`: 576 groups, seven events each, and every
+strategy in the place of Kafka's two. Every answer is looked at (is it valid, how even, what did it
+move, how far is that from the proven optimum) and timed. It goes from groups of few members to those
+of many. A strategy is not asked about a group for which the smaller ones foretell a call of more than
+``--patience`` seconds; the fewest moves are proven above ``--solved`` members for equal subscriptions
+alone. What is left out is counted.
+
+The records stay in ``outputs/sweeps/grid-<members>-<partitions>.parquet``. The warm Java classes beside ours:
+``bench/versus_java.py --sizes 50x100x500``, for any number of topics, partitions of each and members.
+"""
+
+import argparse
+import math
+import sys
+import time
+from dataclasses import replace
+from itertools import product
+
+import pandas as pd
+
+from assignlab import assignors, timeline
+from assignlab.local.project import cores
+from assignlab.replay.kafkas_grid import (
+    AXES,
+    MEMBERS,
+    PARTITIONS,
+    SOLVED,
+    Trial,
+    growth,
+    play,
+    trials,
+)
+
+POINT = ("strategy", "members", "topics", "partitions", "distribution", "subscription", "racks")
+
+
+def main() -> int:
+    """0 if no group failed but those that take too long."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--strategies", nargs="+", default=assignors.names())
+    parser.add_argument("--patience", type=float, default=0.25, help="seconds of one call")
+    parser.add_argument("--solved", type=int, default=SOLVED, help="members of the largest optimum")
+    parser.add_argument("--limit", type=float, default=10.0, help="seconds of one group")
+    parser.add_argument("--members", type=int, nargs="+", default=MEMBERS)
+    chosen = parser.parse_args()
+    began = time.perf_counter()
+    records, left_out = played(chosen)
+    tell(records, left_out)
+    print(f"{time.perf_counter() - began:.0f} s in all")
+    failed = records["error"].dropna()
+    return 0 if failed.str.startswith("TimeLimit").all() else 1
+
+
+def played(chosen) -> tuple[pd.DataFrame, pd.Series]:
+    """(all records, how many groups each strategy was not asked about)."""
+    frames: list[pd.DataFrame] = []
+    slowest: dict[tuple, float] = {}
+    left_out = dict.fromkeys(chosen.strategies, 0)
+    for members, partitions in product(sorted(chosen.members), PARTITIONS):
+        began = time.perf_counter()
+        asked = []
+        axes = {"members": [members], "partitions": [partitions]}
+        for trial in trials(chosen.strategies, chosen.solved, **axes):
+            if foretold(trial, slowest) > chosen.patience:
+                left_out[trial.strategy] += 1
+                continue
+            asked.append(replace(trial, patience=chosen.patience))
+        name = f"grid-{members}-{partitions}"
+        frames.append(timeline.sweep(asked, play, name, chosen.limit, slices=6 * cores()).frame())
+        calls = frames[-1].groupby([*POINT], dropna=False)["new_ms"].max() / 1e3
+        slowest |= calls.fillna(math.inf).to_dict()  # nothing came of it in time
+        seconds = time.perf_counter() - began
+        print(
+            f"{members} members, {partitions} partitions: {len(asked):,} groups, {seconds:.0f} s",
+            flush=True,
+        )
+    return pd.concat(frames, ignore_index=True), pd.Series(left_out)
+
+
+def foretold(trial: Trial, slowest: dict[tuple, float]) -> float:
+    """The seconds of the slowest call, as smaller groups let expect.
+
+    Ten times as many members take as many times longer as they did the last time, and twice the
+    partitions twice as long. What was not asked about, or not answered in time, takes for ever.
+    """
+    fewer = [replace(trial, members=trial.members // 10**k) for k in (1, 2)]
+    half = replace(trial, partitions=trial.partitions // 2)
+    one, two, half_as_many = (
+        slowest.get(tuple(getattr(smaller, name) for name in POINT), math.inf)
+        for smaller in (*fewer, half)
+    )
+    times = max(one / two, 1.0) if fewer[1].members >= min(MEMBERS) else 1.0
+    by_members = one * times if fewer[0].members >= min(MEMBERS) else 0.0
+    by_partitions = 2 * half_as_many if half.partitions >= min(PARTITIONS) else 0.0
+    return max(by_members, by_partitions)
+
+
+def tell(records: pd.DataFrame, left_out: pd.Series) -> None:
+    """The page: for each kind of subscription a line for each strategy."""
+    failed = records[records["error"].notna()]
+    answered = records[records["error"].isna() & (records["thrown"] == "")]
+    exponents = growth(answered).set_index(["strategy", "subscription", "axis"])
+    for subscription, part in answered.groupby("subscription"):
+        print(
+            f"\n{subscription}\n{'strategy':30} {'answers':>7} {'wrong':>5} {'gap regret':>10} "
+            f"{'moves regret':>12} {'median ms':>9} {'slowest':>9}  at members topics partitions event"
+            f"{'':12} exponents in {', '.join(AXES)}, with 95 %"
+        )
+        for name, rows in part.groupby("strategy", sort=False):
+            wrong = (rows[["unassigned", "doubled", "invalid"]].sum(axis=1) > 0).sum()
+            at = rows.loc[rows["again_ms"].idxmax()]
+            powers = (
+                exponents.loc[(name, subscription, axis)]
+                for axis in AXES
+                if axis in exponents.index.levels[2]
+            )
+            told = "  ".join(f"{p.exponent:5.2f} ({p.low:5.2f} {p.high:5.2f})" for p in powers)
+            print(
+                f"{name:30} {len(rows):7,} {wrong:5,} {rows['gap_regret'].max():10,.0f} "
+                f"{rows['moves_regret'].max():12,.0f} {rows['again_ms'].median():9.3f} "
+                f"{at['again_ms']:9.2f}  {at['members']:5} {at['topics']:5} {at['partitions']:6} "
+                f"{at['event']:17} {told}"
+            )
+    threw = records[records["thrown"] != ""]
+    print(
+        f"\n{len(answered):,} answers; {len(threw):,} times the original throws; {len(failed):,} failed; "
+        f""
+        f"{answered['gap_regret'].isna().sum():,} incomplete, without a regret; "
+        f"{answered['moves_regret'].isna().sum():,} whose fewest moves are not proven"
+    )
+    for name, groups in left_out[left_out > 0].items():
+        print(f"{name}: not asked about {groups} of the groups, which would take too long")
+    for (name, why), rows in failed.groupby(["strategy", "error"]):
+        print(f"{name}: {len(rows)} groups: {why}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,294 @@
+"""Kafka's own grid: the groups of its benchmark of assignors, every answer measured and timed.
+
+``ConsumerAssignorBenchmark`` (apache/kafka 32524aba, 2026) forms 8,064 points of members, topics,
+partitions, distribution, subscription, racks, event and two assignors, and measures the time of a
+call. Here every strategy may take the place of the two, and its answer is measured, too.
+
+A point's group has as many ``members`` after the event; before it, JOIN and LEAVE have fewer or more,
+the last ones. Topics are called ``topic-0``, ``topic-1``, ..., members ``member0``, ``member1``, ...
+Partitions have two replicas in neighbouring ones of three racks; members are in racks or not. Only
+the topics' Uuids are drawn otherwise than there.
+"""
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from itertools import product
+
+import numpy as np
+import pandas as pd
+
+from assignlab import assignors
+from assignlab.assignors.strategy import Strategy
+from assignlab.group.model import Claims, Group
+from assignlab.jvm.names import Names
+from assignlab.optimum import optimum
+from assignlab.optimum.answers import gap
+from assignlab.replay import beside, events
+from assignlab.replay.history import moments
+from assignlab.replay.metrics import FIELDS
+from assignlab.replay.rebalance import NeverStable, Step, replay
+from assignlab.replay.records import measure
+from assignlab.replay.scenarios import DISTRIBUTIONS, Scenario, group_of, replica_racks
+
+MEMBERS = TOPICS = (5, 50, 500, 5_000)
+PARTITIONS = (5_000, 10_000, 20_000)
+EVENTS = (
+    "FULL", "STABLE", "JOIN_ONE", "JOIN_MANY", "LEAVE_ONE", "LEAVE_MANY", "PARTITIONS_ADDED",
+)  # fmt: skip
+MANY = 10
+"""The events on many concern one in so many, rounded up."""
+RACKS = 3
+AGAIN, PATIENCE = 3, 5e-3
+"""A call is timed again so often at most, and not once these seconds have gone."""
+MEASURES = (
+    "unassigned", "doubled", "invalid", "largest", "smallest", "count_gap", "topic_gap", "idle",
+    "held", "stayed", "by_choice", "forced", "interrupted",
+)  # fmt: skip
+OF_OPTIMUM = ("gap_regret", "moves_regret")
+SOLVED = 50
+"""Members of the largest groups of unequal subscriptions whose fewest moves are solved."""
+GRID = {
+    "members": MEMBERS, "topics": TOPICS, "partitions": PARTITIONS, "distribution": DISTRIBUTIONS,
+    "subscription": ("HOMOGENEOUS", "HETEROGENEOUS_DISJOINT", "HETEROGENEOUS_NESTED"),
+    "racks": (False, True),
+}  # fmt: skip
+AXES = ("members", "topics", "partitions")
+KINDS = ("event", "distribution", "racks")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A group of the benchmark under one strategy; each of the ``EVENTS`` happens to a fresh one.
+
+    ``members``: after the event, at least 5. ``racks``: whether members have one. ``optimum``:
+    whether the fewest moves are proven where subscriptions are not equal, too, which takes longer than
+    the strategies do. ``patience``: in seconds; once a call took
+    longer, the events that are left are left out.
+    """
+
+    strategy: str
+    members: int = 50
+    topics: int = 50
+    partitions: int = 5_000
+    distribution: str = "EQUAL"
+    subscription: str = "HOMOGENEOUS"
+    racks: bool = False
+    optimum: bool = True
+    patience: float = 3600.0
+
+
+def play(trial: Trial) -> list[dict]:
+    """A record for each event: the answer's measures, and how long the strategy took for it.
+
+    ``new_ms``: the first call, for a group object whose names and subscriptions nobody has met;
+    ``again_ms``: the fastest of further calls for the same. A cooperative strategy is timed in its
+    first round, and measured after the last. ``gap_regret``: the gap less that of the
+    proven optimum; ``moves_regret``: moves beyond the fewest of any answer as even. NaN stands for what
+    there is not: regrets of an answer that is not complete, or that are not proven; everything where
+    the original throws, and
+    ``thrown`` says what; so it does of a cooperative rebalance that never settles.
+    """
+    load(trial.strategy)
+    return records_of(trial)
+
+
+def records_of(trial: Trial) -> list[dict]:
+    """The records of :func:`play`."""
+    strategy, calls = clocked(assignors.get(trial.strategy))
+    records = []
+    for event in EVENTS[1:]:
+        shared = before_and_after(shape_of(trial), event)
+        groups = [renewed(group) for group in shared]
+        first = 0 if event == "STABLE" else 1  # FULL is the beginning of every other event
+        calls.clear()
+        steps = replay(moments(zip(("FULL", event), groups, strict=True)), strategy)
+        for index in range(2):
+            try:
+                step = next(steps)
+            except NeverStable as raised:
+                records.append(no_record(event, calls, str(raised)))
+                break
+            if index >= first:
+                least = shared[index].prepared(least_gap)
+                records.append(record(step, calls, least, trial.optimum))
+            if calls[0] > trial.patience:
+                return records
+            calls.clear()
+    return records
+
+
+@cache
+def load(strategy: str) -> None:
+    """Have the strategy's code in this process, so that no call is timed that reads it from disk."""
+    for subscription, racks in (("HOMOGENEOUS", False), ("HETEROGENEOUS_NESTED", True)):
+        records_of(Trial(strategy, 6, 6, 24, subscription=subscription, racks=racks))
+
+
+def record(step: Step, calls: list[float], least: int, fewest: bool) -> dict:
+    """The record of a step; ``calls``: the seconds of its rounds; ``least``: gap of the optimum;
+    ``fewest``: whether to prove the fewest moves."""
+    none = no_record(step.event, calls, step.error or "")
+    if step.error is not None:
+        return none
+    measured = measure(step)
+    known = dict(zip(FIELDS, measured, strict=True))
+    if known["unassigned"] + known["doubled"] + known["invalid"] == 0:
+        known |= {"gap_regret": known["count_gap"] - least, "moves_regret": known["avoidable"]}
+        if fewest and known["avoidable"] is None:
+            known["moves_regret"] = beside.measure(step, measured)[-1]
+    values = {n: float(v) for n, v in known.items() if n in none and v is not None}
+    return none | values | {"again_ms": 1e3 * again(step.strategy, step.group)}
+
+
+def least_gap(group: Group) -> int:
+    """The fullest member less the emptiest in the most even assignment, whatever anybody holds."""
+    return gap(optimum(group).assignment.sizes)
+
+
+def no_record(event: str, calls: list[float], thrown: str) -> dict:
+    """A record without measures."""
+    unknown = dict.fromkeys(("again_ms", *MEASURES, *OF_OPTIMUM), math.nan)
+    return {"event": event, "thrown": thrown, "new_ms": 1e3 * calls[0]} | unknown
+
+
+def clocked(strategy: Strategy) -> tuple[Strategy, list[float]]:
+    """The strategy, and the list to which each of its calls adds its seconds."""
+    calls: list[float] = []
+
+    def assign(group: Group):
+        began = time.perf_counter()
+        try:
+            return strategy.assign(group)
+        finally:
+            calls.append(time.perf_counter() - began)
+
+    return replace(strategy, assign=assign), calls
+
+
+def again(strategy: Strategy, group: Group) -> float:
+    """The fewest seconds of a few calls for a group that is known by now."""
+    taken: list[float] = []
+    while not taken or len(taken) < AGAIN and sum(taken) < PATIENCE:
+        began = time.perf_counter()
+        strategy.assign(group)
+        taken.append(time.perf_counter() - began)
+    return min(taken)
+
+
+def trials(strategies: Sequence[str], solved: int = SOLVED, **axes: Sequence) -> list[Trial]:
+    """Every group of the grid under every strategy, the strategies of a group together.
+
+    ``solved``: members of the largest groups whose trials ask for the ``optimum``. ``axes``: fields of
+    :class:`Trial` with the values to take in place of all those of the grid.
+
+    >>> len(trials(["server-range", "server-uniform"])) * len(EVENTS)
+    8064
+    """
+    values = {**GRID, **axes}
+    points = [dict(zip(values, point, strict=True)) for point in product(*values.values())]
+    return [
+        Trial(strategy, **point, optimum=point["members"] <= solved)
+        for point in points
+        for strategy in strategies
+    ]
+
+
+# ---- groups ------------------------------------------------------------------------------------
+
+
+def shape_of(trial: Trial) -> Trial:
+    """What groups of several strategies share."""
+    return replace(trial, strategy="", optimum=False, patience=0.0)
+
+
+@lru_cache(maxsize=len(EVENTS))
+def before_and_after(shape: Trial, event: str) -> tuple[Group, Group]:
+    """The group before an event and after it."""
+    members, many = shape.members, -(-shape.members // MANY)
+    count = {"JOIN_ONE": 1, "JOIN_MANY": many, "LEAVE_ONE": 1, "LEAVE_MANY": many}.get(event, 0)
+    leaving = event.startswith("LEAVE")
+    larger = group_with(shape, members + count * leaving)
+    if event == "PARTITIONS_ADDED":
+        topics = shape.topics
+        grown = -(-topics // MANY)
+        chosen = [i * topics // grown for i in range(grown)]
+        return larger, with_one_more(larger, chosen)
+    end = len(larger.members)
+    smaller = events.leave(larger, range(end - count, end)) if count else larger
+    return (larger, smaller) if leaving else (smaller, larger)
+
+
+def group_with(shape: Trial, members: int) -> Group:
+    """The group with so many members, nobody of whom claims anything."""
+    scenario = Scenario(
+        members, shape.topics, shape.partitions, shape.distribution, shape.subscription, racks=RACKS
+    )
+    group = group_of(scenario)
+    topics = replace(group.topics, names=Names([f"topic-{t}" for t in range(shape.topics)]))
+    racks = group.sent.racks if shape.racks else None
+    names = Names([f"member{m}" for m in range(members)])
+    return Group(topics, replace(group.sent, names=names, racks=racks), group.claims)
+
+
+def with_one_more(group: Group, topics: Sequence[int]) -> Group:
+    """The group after each of these topics gained a partition."""
+    counts = {t: int(group.topics.partitions[t]) + 1 for t in topics}
+    racks: dict = {t: replica_racks(count, RACKS) for t, count in counts.items()}
+    return events.add_partitions(group, counts, racks)
+
+
+def renewed(group: Group) -> Group:
+    """The same group as a new object that has prepared nothing yet."""
+    topics, members, claims = group.topics, group.sent, group.claims
+    return Group(
+        replace(topics, names=Names(topics.names.names)),
+        replace(members, names=Names(members.names.names)),
+        Claims(*(getattr(claims, name) for name in Claims.__slots__)),
+        group.options,
+    )
+
+
+# ---- growth ------------------------------------------------------------------------------------
+
+
+def growth(
+    records: pd.DataFrame, y: str = "again_ms", draws: int = 400, seed: int = 0
+) -> pd.DataFrame:
+    """How ``y`` grows with members, topics and partitions: exponents with 95 % intervals.
+
+    Returns a row per strategy, subscription and axis: ``exponent``, ``low``, ``high``. Fitted is
+    log y = a + sum of exponent * log axis by least squares, with a constant of its own for each
+    event, distribution and choice of racks; so an exponent is a mean over the grid, small groups
+    among it, where a call costs the same whatever the size. The intervals are of ``draws`` fits to
+    groups drawn with replacement (all events of a group together). Axes of one value are left out.
+    """
+    rows = []
+    for (strategy, subscription), part in records.groupby(["strategy", "subscription"]):
+        axes = [axis for axis in AXES if part[axis].nunique() > 1]
+        ends = fit(part, axes, y, draws, seed)
+        rows += [(strategy, subscription, *row) for row in zip(axes, *ends, strict=True)]
+    return pd.DataFrame(
+        rows, columns=["strategy", "subscription", "axis", "exponent", "low", "high"]
+    )
+
+
+def fit(part: pd.DataFrame, axes: Sequence[str], y: str, draws: int, seed: int):
+    """(exponents, low ends, high ends) of the axes: float64[axes] each; see :func:`growth`."""
+    constants = pd.get_dummies(part[list(KINDS)].astype(str), dtype=float)
+    of = np.column_stack([np.log(part[axes].to_numpy(dtype=float)), constants])
+    groups = part.groupby([*AXES, "distribution", "racks"]).ngroup().to_numpy()
+    # The sums of the normal equations, group by group: a drawn fit weighs them.
+    count = groups.max() + 1
+    squares = np.zeros((count, of.shape[1], of.shape[1]))
+    products = np.zeros((count, of.shape[1]))
+    np.add.at(squares, groups, of[:, :, None] * of[:, None, :])
+    np.add.at(products, groups, of * np.log(part[y].to_numpy())[:, None])
+    drawn = np.random.default_rng(seed).multinomial(count, [1 / count] * count, draws)
+    weights = np.vstack([np.ones(count), drawn])
+    left, right = np.tensordot(weights, squares, 1), weights @ products
+    found = (np.linalg.pinv(left, hermitian=True) @ right[:, :, None])[:, : len(axes), 0]
+    low, high = np.quantile(found[1:], (0.025, 0.975), axis=0)
+    return found[0], low, high
