@@ -40,6 +40,25 @@ def test_every_notebook_completes_with_an_answer(results):
 
 
 @needs_java
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_every_picture_on_a_page_stands_there_once(results, name):
+    executed = nbformat.read(results / name / f"{name}.ipynb", as_version=4)
+    outputs = [output for cell in executed.cells for output in cell.get("outputs", [])]
+    pictures = [output for output in outputs if "image/png" in output.get("data", {})]
+    named = [output.metadata.get("assignlab", {}).get("name") for output in pictures]
+    assert None not in named, "matplotlib showed a figure that the study did not"
+    assert len(named) == len(set(named))
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_long_code_that_draws_is_folded_in_jupyterlab(name):
+    notebook = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4)
+    for cell in notebook.cells:
+        if "study.figure(" in cell.source and len(cell.source.splitlines()) > 12:
+            assert cell.metadata.get("jupyter", {}).get("source_hidden"), cell.source[:200]
+
+
+@needs_java
 def test_every_printed_list_holds_or_its_slip_is_named(results):
     table = pd.read_csv(results / "01_strategies_by_example" / "examples.csv", dtype=str)
     assert set(table["printed by"]) == {"001", "002", "003"}  # 000 and 004 print none
