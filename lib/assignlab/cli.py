@@ -6,6 +6,7 @@ parameter does not wait for numba or Spark.
 
 import shlex
 import sys
+from functools import wraps
 from pathlib import Path
 
 import click
@@ -488,11 +489,39 @@ def group():
     """Your own group: read what tools print about it, see it.
 
     SOURCE is a file or - for standard input; several add to each other. docs/your-group.md says
-    which commands give which text.
+    which commands give which text. --bootstrap-server asks the cluster itself.
     """
 
 
-sources = click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+def sources(command):
+    """What groups are read from: texts, or a cluster as Kafka's own tools ask it, or both."""
+
+    @click.argument("texts", nargs=-1, metavar="[SOURCE]...")
+    @click.option("--bootstrap-server", metavar="HOST:PORT,...", help="Ask this cluster.")
+    @click.option(
+        "--command-config",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Properties for it: SASL, TLS.",
+    )
+    @click.option(
+        "--group", "groups", multiple=True, metavar="NAME", help="Of it [default: all groups]."
+    )
+    @wraps(command)
+    def read_from(texts, bootstrap_server, command_config, groups, **values):
+        if bootstrap_server is not None:
+            from assignlab.groups import Live
+
+            texts = [*texts, Live(bootstrap_server, command_config, groups)]
+        elif command_config is not None or groups:
+            raise click.UsageError("--command-config and --group go with --bootstrap-server")
+        elif not texts:
+            raise click.UsageError("Missing argument 'SOURCE...', or --bootstrap-server.")
+        return command(texts, **values)
+
+    return read_from
+
+
 as_json = click.option("--json", "as_json", is_flag=True, help="As JSON, one array of groups.")
 html = click.option(
     "--html",

@@ -1,7 +1,7 @@
 """Your own group: what tools print about consumer groups, read into group documents.
 
 ``read`` takes the texts, ``formats/`` has one file per format, ``inference`` fills in what no text
-has and says so, ``show`` tells what a document has.
+has and says so, ``show`` tells what a document has. ``live`` asks a cluster instead.
 """
 
 import sys
@@ -9,6 +9,7 @@ from typing import Any
 
 from assignlab.errors import AssignlabError
 from assignlab.groups.inference import document
+from assignlab.groups.live import Live
 from assignlab.groups.reading import rows_of
 from assignlab.groups.rows import DocumentRow
 from assignlab.groups.seen import gather
@@ -18,8 +19,8 @@ from assignlab.groups.text import open_text
 def read(*sources: Any) -> list[dict[str, Any]]:
     r"""The group documents of texts that tools print; several together where one lacks something.
 
-    A source is a path, ``-`` for standard input, an open file, or a text itself. Each document has
-    ``inferred``: what was not in the texts, and what was taken instead. Raises
+    A source is a path, ``-`` for standard input, an open file, a text itself, or a :class:`Live`
+    cluster. Each document has ``inferred``: what was not in the texts, and what was taken instead. Raises
     :class:`~assignlab.errors.TextError` with line and column where a text is not understood,
     AssignlabError where none describes a group, OSError where a file cannot be read.
 
@@ -33,7 +34,13 @@ def read(*sources: Any) -> list[dict[str, Any]]:
     >>> [sentence for sentence in group["inferred"] if sentence.startswith("subscriptions")]
     ['subscriptions: every member to orders']
     """
-    rows = [row for source in sources for row in rows_of(open_text(source, sys.stdin))]
+    rows = [
+        row
+        for source in sources
+        for row in (
+            source.rows() if isinstance(source, Live) else rows_of(open_text(source, sys.stdin))
+        )
+    ]
     read_whole = [row.document for row in rows if isinstance(row, DocumentRow)]
     cluster = gather(row for row in rows if not isinstance(row, DocumentRow))
     groups = [{**whole, "inferred": whole.get("inferred", [])} for whole in read_whole]

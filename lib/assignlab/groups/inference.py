@@ -61,7 +61,7 @@ def document(seen: Seen, cluster: dict[str, TopicRow]) -> dict[str, Any]:
         for member in members
     ]
     _add_generations(entries, members, protocol, say)
-    _say_what_no_text_has(members, holdings, say)
+    _say_what_no_text_has(members, topics, holdings, say)
     return _without_gaps(
         group=seen.name or None,
         state=state,
@@ -258,6 +258,8 @@ def _topic(row: TopicRow, partitions: list[Partition]) -> dict[str, Any]:
         entry["partitions"] = max(seen) + 1 if row.partitions is None else row.partitions
     if row.id is not None:
         entry["id"] = row.id
+    if row.racks is not None:
+        entry["racks"] = [list(replicas) for replicas in row.racks]
     return entry
 
 
@@ -306,12 +308,18 @@ def _add_generations(
             say(f"generations: {GENERATION} for every claim; no text has them")
 
 
-def _say_what_no_text_has(members: list[MemberRow], holdings: Holdings | None, say: Say) -> None:
+def _say_what_no_text_has(
+    members: list[MemberRow], topics: list[dict[str, Any]], holdings: Holdings | None, say: Say
+) -> None:
     if members:
         claims = ", claims by number" if holdings else ""
         say(f"order: members as the text lists them{claims}; the coordinator's own is not printed")
-        if any(member.rack is None for member in members):
+        of_members = all(member.rack is not None for member in members)
+        of_replicas = bool(topics) and all("racks" in topic for topic in topics)
+        if not of_members and not of_replicas:
             say("racks: none, neither of members nor of replicas")
+        elif not of_members or not of_replicas:
+            say(f"racks: none of some {'replicas' if of_members else 'members'}")
 
 
 def _name(partition: Partition) -> str:

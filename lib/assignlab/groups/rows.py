@@ -72,12 +72,14 @@ class OffsetRow(NamedTuple):
 
 
 class TopicRow(NamedTuple):
-    """A topic of the cluster. ``highest``: a partition number seen, where no count is."""
+    """A topic of the cluster. ``highest``: a partition number seen, where no count is; ``racks``: per
+    partition those of its replicas."""
 
     topic: str
     partitions: int | None = None
     id: str | None = None
     highest: int | None = None
+    racks: tuple[tuple[str | None, ...], ...] | None = None
 
 
 class DocumentRow(NamedTuple):

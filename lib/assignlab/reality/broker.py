@@ -4,7 +4,9 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Self
 
 from assignlab.proof.originals import (
@@ -70,9 +72,12 @@ def free_port() -> int:
 
 
 class Broker:
-    """A running broker; a context manager that ends it and removes its data."""
+    """A running broker; a context manager that ends it and removes its data.
 
-    def __init__(self, release: str):
+    ``own``: settings of its own, beside :data:`SETTINGS`.
+    """
+
+    def __init__(self, release: str, own: Mapping[str, str] = MappingProxyType({})):
         self.release = release
         self._folder = tempfile.TemporaryDirectory(prefix="assignlab-broker-")
         folder = Path(self._folder.name)
@@ -81,6 +86,7 @@ class Broker:
         settings = {
             **CLUSTER,
             **SETTINGS,
+            **own,
             "listeners": f"PLAINTEXT://{self.bootstrap},CONTROLLER://127.0.0.1:{controller}",
             "advertised.listeners": f"PLAINTEXT://{self.bootstrap}",
             "controller.quorum.voters": f"1@127.0.0.1:{controller}",
