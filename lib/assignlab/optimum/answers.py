@@ -5,10 +5,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from assignlab.compiled import njit
 from assignlab.group.assignment import Assignment
 from assignlab.group.model import Group
 from assignlab.optimum import closed_form, network, pareto, paths
-from assignlab.optimum.certificate import Certificate, check, measured
+from assignlab.optimum.certificate import (
+    Certificate,
+    Found,
+    check,
+    examined,
+    measured,
+    reads_of,
+)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -74,14 +82,22 @@ def optimum(group: Group) -> Optimum:
     >>> best.assignment.sizes.tolist(), best.sum_of_squares, best.moves
     ([2, 2], 8, 1)
     """
-    shared, claimed, arcs = _modelled(group)
-    flow = paths.start(arcs)
-    weight = int(claimed.partitions.sum()) + 1
-    costs, _ = paths.improve(arcs, flow, paths.Weights(weight, 1))
-    assignment = network.assignment(arcs, shared, claimed, flow.on)
-    certificate = Certificate(weight, costs[: len(group.members)])
+    shared = group.prepared(network.pools)
+    claimed = network.kinds(group, shared)
+    arcs = network.network(len(group.members), shared, claimed)
+    offsets, codes, weight, prices = _solved(arcs, shared, claimed)
+    assignment, certificate = Assignment(offsets, codes), Certificate(weight, prices)
     found = check(group, assignment, certificate)
     return Optimum(assignment, found.sum_of_squares, found.moves, certificate)
+
+
+@njit
+def _solved(arcs, shared, claimed):
+    """(offsets, codes, weight, prices): an optimal assignment and its certificate."""
+    flow = paths.start(arcs)
+    weight = claimed.partitions.sum() + 1
+    costs, _ = paths.improve(arcs, flow, paths.Weights(weight, 1))
+    return *network.dealt(arcs, shared, claimed.node, flow.on), weight, costs[: arcs.members]
 
 
 def least(group: Group) -> Least:
@@ -112,7 +128,7 @@ def front(group: Group) -> Front:
     >>> front(g).points.tolist()
     [[8, 2], [10, 1], [16, 0]]
     """
-    *_, arcs = _modelled(group)
+    arcs = _modelled(group)
     points, given_up = pareto.front(arcs, paths.start(arcs))
     return Front(points, given_up == 0)
 
@@ -128,10 +144,7 @@ def regret(group: Group, assignment: Assignment, best: Optimum | None = None) ->
     best = best or optimum(group)
     fewest = min(best.moves, own.moves)
     if fewest > 0 and own.sum_of_squares > best.sum_of_squares:
-        *_, arcs = _modelled(group)
-        points, _ = pareto.front(arcs, paths.start(arcs), own.sum_of_squares)
-        squares, moves = points.T
-        fewest = int(moves[np.searchsorted(squares, own.sum_of_squares, side="right") - 1])
+        fewest = _fewest_moves(group, own.sum_of_squares)
     return Regret(
         sum_of_squares=own.sum_of_squares,
         moves=own.moves,
@@ -141,10 +154,73 @@ def regret(group: Group, assignment: Assignment, best: Optimum | None = None) ->
     )
 
 
-def _modelled(group: Group) -> tuple[network.Pools, network.Kinds, network.Network]:
+def _fewest_moves(group: Group, until: int) -> int:
+    """The fewest moves of all assignments whose sum of squares is ``until`` or less."""
+    arcs = _modelled(group)
+    points, _ = pareto.front(arcs, paths.start(arcs), until)
+    squares, moves = points.T
+    return int(moves[np.searchsorted(squares, until, side="right") - 1])
+
+
+def compared(group: Group, assignment: Assignment) -> tuple[np.ndarray, Least, Regret] | None:
+    """(the optimum's sizes int64[members], its numbers, the :class:`Regret`) of a complete answer to a
+    group in which every partition has one claimant at the most; None for anything else.
+
+    What :func:`optimum` and :func:`regret` say, certificate checked, in one compiled call: of a small
+    group most of their time is the way in and out of compiled code.
+    """
+    claims, reads = group.claims, group.prepared(reads_of)
+    if assignment.offsets.size != claims.offsets.size or (
+        assignment.codes.max(initial=-1) >= len(group.topics) << 32
+    ):
+        return None
+    offsets, best, own, fewest = _compared(
+        group.prepared(network.pools), reads, claims.offsets, claims.codes,
+        assignment.offsets, assignment.codes,
+    )  # fmt: skip
+    if not offsets.size:
+        return None
+    if fewest < 0:
+        fewest = _fewest_moves(group, own[0])
+    sizes, least = np.diff(offsets), Least(*best)
+    uneven = gap(assignment.sizes) - gap(sizes)
+    squares, moves = own
+    return sizes, least, Regret(squares, moves, uneven, moves - fewest, least.moves)
+
+
+@njit
+def _compared(shared, reads, claim_offsets, claim_codes, offsets, codes):
+    """(offsets of the optimum's lists, its squares and moves, those of the answer, the fewest moves of
+    what is as even as the answer or -1 where they are still to be searched).
+
+    No offsets where there is more to be said: several claimants, a proof that fails, an answer that
+    is not complete.
+    """
+    nothing = claim_offsets[:0].copy(), (0, 0), (0, 0), 0
+    claims = network.Claimed(
+        claim_offsets, claim_codes, reads.subscription, reads.offsets, reads.topics
+    )
+    members = reads.subscription.size
+    node, several = network.claimants(claims, shared)
+    if several:
+        return nothing
+    claimed = network.Kinds(node, *network.kinds_of_one(node, shared, members))
+    arcs = network.network(members, shared, claimed)
+    of_best, given, weight, prices = _solved(arcs, shared, claimed)
+    best = Found(*examined(reads, claim_offsets, claim_codes, of_best, given, weight, prices))
+    proven = best.claimed < weight and best.unfit < 0 and best.dear < 0
+    own = Found(*examined(reads, claim_offsets, claim_codes, offsets, codes, weight, prices))
+    if not proven or best.fault or best.missing or own.fault or own.missing:
+        return nothing
+    fewest = min(best.moves, own.moves)
+    if fewest > 0 and own.squares > best.squares:
+        fewest = pareto.fewest_moves(arcs, paths.start(arcs), own.squares)
+    return of_best, (best.squares, best.moves), (own.squares, own.moves), fewest
+
+
+def _modelled(group: Group) -> network.Network:
     shared = group.prepared(network.pools)
-    claimed = network.kinds(group, shared)
-    return shared, claimed, network.network(len(group.members), shared, claimed)
+    return network.network(len(group.members), shared, network.kinds(group, shared))
 
 
 def gap(sizes: np.ndarray) -> int:

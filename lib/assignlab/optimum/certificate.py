@@ -63,7 +63,7 @@ class WrongCertificate(AssignlabError):
 def measured(group: Group, assignment: Assignment) -> Measured:
     """The :class:`Measured` of a complete assignment; raises :class:`NotComplete` for others."""
     free = Certificate(0, np.zeros(len(group.members), dtype=np.int64))
-    return _measured(group, assignment, _examined(group, assignment, free))
+    return _measured(group, _examined(group, assignment, free))
 
 
 def check(group: Group, assignment: Assignment, certificate: Certificate) -> Measured:
@@ -77,65 +77,96 @@ def check(group: Group, assignment: Assignment, certificate: Certificate) -> Mea
     if prices.shape != (len(group.members),) or prices.dtype != np.int64:
         raise WrongCertificate(f"prices are not int64[{len(group.members)}]")
     found = _examined(group, assignment, certificate)
-    numbers = _measured(group, assignment, found)
+    numbers = _measured(group, found)
     if numbers.claimed >= weight:
         raise WrongCertificate(f"weight {weight} is not above {numbers.claimed} possible moves")
-    sizes = assignment.sizes
-    low = (prices < weight * (2 * sizes - 1)) & (sizes > 0)
-    wrong = np.flatnonzero(low | (prices > weight * (2 * sizes + 1)))
-    if wrong.size:
-        member, price, size = group.members.names[wrong[0]], prices[wrong[0]], sizes[wrong[0]]
+    if found.unfit >= 0:
+        member, price = group.members.names[found.unfit], prices[found.unfit]
+        size = assignment.sizes[found.unfit]
         raise WrongCertificate(f"price {price} of {member!r} does not fit its size {size}")
     if found.dear >= 0:
         raise WrongCertificate(f"{_named(group, found.dear)} is cheaper with another member")
     return numbers
 
 
-class _Reads(NamedTuple):
-    """Member i subscribes to ``topics[offsets[s]:offsets[s + 1]]`` with ``s = subscription[i]``."""
+class Reads(NamedTuple):
+    """Member i subscribes to ``topics[offsets[s]:offsets[s + 1]]`` with ``s = subscription[i]``;
+    ``partitions`` int64[topics]."""
 
+    partitions: np.ndarray
     subscription: np.ndarray
     offsets: np.ndarray
     topics: np.ndarray
 
 
-class _Found(NamedTuple):
-    """The first fault and its partition's code; a partition that is cheaper elsewhere, or -1."""
+class Found(NamedTuple):
+    """What :func:`examined` finds.
 
+    ``squares``, ``moves``, ``claimed``: as in :class:`Measured`; ``missing``: partitions without an
+    owner. -1 where there is none: ``dear``, a partition's code that is cheaper elsewhere; ``unfit``, the
+    first member whose price does not fit its size. ``fault``, ``faulty``: the first of :data:`FAULTS`
+    and the partition's code that has it; the rest is not looked at then.
+    """
+
+    squares: int
+    moves: int
+    claimed: int
+    missing: int
+    dear: int
+    unfit: int
     fault: int
     faulty: int
-    dear: int
-    missing: int
-    claimed: int
-    moves: int
 
 
-def _examined(group: Group, assignment: Assignment, certificate: Certificate) -> _Found:
-    """What is given, then what is claimed, then every partition where it is.
+def reads_of(group: Group) -> Reads:
+    """The :class:`Reads` of a group (for ``group.prepared``)."""
+    members = group.members
+    return Reads(group.topics.partitions, members.subscription, members.offsets, members.topics)
 
-    Three compiled functions and not one, in which numba counts references in the loops.
-    """
-    members, claims, prices = group.members, group.claims, certificate.prices
+
+def _examined(group: Group, assignment: Assignment, certificate: Certificate) -> Found:
     lists = assignment.offsets.size - 1
-    if lists != len(members):
-        raise NotComplete(f"{lists} lists of partitions for {len(members)} members")
+    if lists != len(group.members):
+        raise NotComplete(f"{lists} lists of partitions for {len(group.members)} members")
     if assignment.codes.max(initial=-1) >= len(group.topics) << 32:
         raise NotComplete("there are partitions of topics that the group does not know")
-    starts = np.concatenate(([0], np.cumsum(np.maximum(group.topics.partitions, 0))))
-    reads = _Reads(members.subscription, members.offsets, members.topics)
-    owner, fault, faulty = _owners(starts, reads, assignment.offsets, assignment.codes)
-    claimant, kept = _cheapest_claimants(starts, reads, claims.offsets, claims.codes, prices, owner)
+    claims, reads = group.claims, group.prepared(reads_of)
+    return Found(*examined(
+        reads, claims.offsets, claims.codes, assignment.offsets, assignment.codes, *certificate
+    ))  # fmt: skip
+
+
+@njit
+def examined(reads, claim_offsets, claim_codes, offsets, codes, weight, prices):
+    """What is given, then what is claimed, then every partition where it is: a :class:`Found`, as a
+    tuple. All topics of the codes are the group's.
+
+    Three more compiled functions and not one, in which numba counts references in the loops.
+    """
+    starts = np.zeros(reads.partitions.size + 1, dtype=np.int64)
+    starts[1:] = np.cumsum(np.maximum(reads.partitions, 0))
+    owner, fault, faulty = _owners(starts, reads, offsets, codes)
+    if fault:
+        return 0, 0, 0, 0, -1, -1, fault, faulty
+    claimant, kept = _cheapest_claimants(starts, reads, claim_offsets, claim_codes, prices, owner)
     readers = _cheapest_readers(starts.size - 1, reads, prices)
-    return _Found(fault, faulty, *_compare(starts, readers, owner, claimant, kept, prices))
+    dear, missing, claimed, moves = _compare(starts, readers, owner, claimant, kept, prices)
+    squares, unfit = 0, -1
+    for m in range(prices.size):
+        size = offsets[m + 1] - offsets[m]
+        squares += size * size
+        low = size > 0 and prices[m] < weight * (2 * size - 1)
+        if unfit < 0 and (low or prices[m] > weight * (2 * size + 1)):
+            unfit = m
+    return squares, moves, claimed, missing, dear, unfit, 0, -1
 
 
-def _measured(group: Group, assignment: Assignment, found: _Found) -> Measured:
+def _measured(group: Group, found: Found) -> Measured:
     if found.fault:
         raise NotComplete(f"{_named(group, found.faulty)} {FAULTS[found.fault]}")
     if found.missing:
         raise NotComplete(f"{found.missing} of the partitions have no owner")
-    sizes = assignment.sizes
-    return Measured(int(sizes @ sizes), int(found.moves), int(found.claimed))
+    return Measured(found.squares, found.moves, found.claimed)
 
 
 def _named(group: Group, of: int) -> str:

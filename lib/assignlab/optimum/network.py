@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.compiled import inner, njit
-from assignlab.group.assignment import Assignment, code, partition_of, topic_of
+from assignlab.group.assignment import code, partition_of, topic_of
 from assignlab.group.model import Group
 
 NOBODY = -1
@@ -204,7 +204,7 @@ def _readers(of_topic, users, members, offsets, topics):
 # ---- kinds -------------------------------------------------------------------------------------
 
 
-class _Claims(NamedTuple):
+class Claimed(NamedTuple):
     """What members claim, and what they subscribe to: arrays of the group."""
 
     offsets: np.ndarray
@@ -217,19 +217,19 @@ class _Claims(NamedTuple):
 def kinds(group: Group, shared: Pools) -> Kinds:
     """The :class:`Kinds` of what the members of a group claim."""
     members = group.members
-    claims = _Claims(
+    claims = Claimed(
         group.claims.offsets, group.claims.codes, members.subscription, members.offsets,
         members.topics,
     )  # fmt: skip
-    node, several = _claimants(claims, shared)
-    found = _kinds_of_one(node, shared, len(members))
+    node, several = claimants(claims, shared)
+    found = kinds_of_one(node, shared, len(members))
     if several:
         found = _with_kinds_of_several(found, claims, node, shared)
     return Kinds(node, *found)
 
 
 @njit
-def _claimants(claims, shared):
+def claimants(claims, shared):
     """The member that claims each partition, ``NOBODY`` or ``SEVERAL``, and how many have several.
 
     Valid are claims of partitions that the cluster has, by members that subscribe to their topics.
@@ -263,7 +263,7 @@ def _mark_topics(claims, member, reader):
 
 
 @njit
-def _kinds_of_one(node, shared, members):
+def kinds_of_one(node, shared, members):
     """(pool, partitions, offsets, claimants) of the kinds that one member claims.
 
     ``node`` has the claimants; where there is one, the node of the kind takes its place.
@@ -292,7 +292,7 @@ def _kinds_of_one(node, shared, members):
     return pool[:count], partitions[:count], np.arange(count + 1), claimants[:count]
 
 
-def _with_kinds_of_several(found, claims: _Claims, node: np.ndarray, shared: Pools):
+def _with_kinds_of_several(found, claims: Claimed, node: np.ndarray, shared: Pools):
     """``found`` and the kinds that several members claim, which are entered into ``node``, too."""
     pool, partitions, offsets, claimants = found
     places = np.flatnonzero(node == SEVERAL)
@@ -336,14 +336,9 @@ def _claims_of_several(claims, node, shared):
 # ---- the network -------------------------------------------------------------------------------
 
 
-def network(members: int, shared: Pools, claimed: Kinds) -> Network:
-    """The :class:`Network` of pools and kinds."""
-    return Network(members, *_arcs(members, shared, claimed))
-
-
 @njit
-def _arcs(members, shared, claimed):
-    """The rest of a :class:`Network`."""
+def network(members, shared, claimed):
+    """The :class:`Network` of pools and kinds."""
     pools = shared.offsets.size - 1
     kinds = claimed.pool.size
     first = np.zeros(pools + kinds + 1, dtype=np.int64)
@@ -368,7 +363,8 @@ def _arcs(members, shared, claimed):
         capacity[start : last + 1] = claimed.partitions[kind]
     starts, at = _gathered(np.concatenate((tail, head)), members + pools + kinds)
     supply = _supply(shared, claimed)
-    return pools, supply, first, tail, head, capacity, moves, starts, at % arcs
+    at %= arcs
+    return Network(members, pools, supply, first, tail, head, capacity, moves, starts, at)
 
 
 @inner
@@ -388,17 +384,14 @@ def _supply(shared, claimed):
 # ---- back to partitions ------------------------------------------------------------------------
 
 
-def assignment(network: Network, shared: Pools, claimed: Kinds, flow: np.ndarray) -> Assignment:
-    """The assignment of a flow int64[arcs]: every list by topic and partition.
-
-    Of each kind the claimants keep the first partitions; what moves goes in order, too.
-    """
-    return Assignment(*_dealt(network, shared, claimed.node, flow.copy()))
-
-
 @njit
-def _dealt(network, shared, nodes, left):
-    """(offsets, codes) of an assignment; ``left``: what every arc has still to carry."""
+def dealt(network, shared, nodes, flow):
+    """(offsets, codes) of the assignment of a flow int64[arcs]: every list by topic and partition.
+
+    ``nodes``: of :class:`Kinds`. Of each kind the claimants keep the first partitions; what moves goes in
+    order, too.
+    """
+    left = flow.copy()  # what every arc has still to carry
     offsets = np.zeros(network.members + 1, dtype=np.int64)
     for arc in range(left.size):
         if network.head[arc] < network.members:

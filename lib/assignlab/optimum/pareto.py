@@ -170,6 +170,33 @@ class _Search:
 
 
 @njit
+def fewest_moves(network, flow, until):
+    """The fewest moves of a sum of squares of ``until`` or less; -1 where branching has to tell.
+
+    ``flow`` is one without moves, and is changed. The walk of :func:`front`, of which the corners are
+    enough if what may lie before the first step that gets there is no better at the best rate.
+    """
+    part = network.pools + 1
+    improve(network, flow, Weights(1, 2 * network.supply.sum() + 2))
+    squares = (flow.sizes * flow.sizes).sum()
+    moves = (flow.on * network.moves).sum()
+    while squares > until:
+        saved, spent = best_rate(network, flow, Weights(part, 1))
+        if spent == 0:
+            return -1
+        _, steps = improve(network, flow, Weights(part * spent, part * saved - 1))
+        after = squares + np.cumsum(steps[:, 0])
+        enough = after <= until
+        if enough.any():
+            least = np.cumsum(steps[:, 1])[enough].min()
+            sooner = squares - saved * (least - 1) // spent // 2 * 2
+            return moves + least if sooner > until else -1
+        squares = after[-1]
+        moves += steps[:, 1].sum()
+    return moves
+
+
+@njit
 def best_rate(network, flow, weights):
     """The :class:`Rate` of the path that saves most squares for each of its moves, as a tuple.
 

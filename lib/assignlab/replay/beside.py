@@ -10,8 +10,8 @@ from assignlab.group.assignment import Assignment
 from assignlab.group.document import lists, parse
 from assignlab.group.model import Claims, Group
 from assignlab.jvm.names import Names
-from assignlab.optimum import Optimum, Regret, front, measures, optimum, regret
-from assignlab.optimum.answers import gap
+from assignlab.optimum import Least, Optimum, Regret, front, measures, optimum, regret
+from assignlab.optimum.answers import compared, gap
 from assignlab.optimum.certificate import NotComplete
 from assignlab.optimum.closed_form import least_squares
 from assignlab.replay import metrics
@@ -103,10 +103,15 @@ def measure(step: Step, measured: tuple) -> tuple:
         regrets = gap(sizes) - (partitions % sizes.size > 0), avoidable
         idle = max(sizes.size - partitions, 0)
         return *measured, squares, least, measured[FLOOR], idle, fewest, *regrets
-    best, found = regret_of(step)
-    of_best = best.assignment.sizes
+    found: Regret | None
+    if quick := compared(claiming_what_was_held(step), step.after):
+        of_best, best, found = quick
+    else:
+        solved, found = regret_of(step)
+        of_best, best = solved.assignment.sizes, Least(solved.sum_of_squares, solved.moves)
     ratio = float(of_best.max() / of_best.mean()) if of_best.any() else None
-    least_ones = best.sum_of_squares, ratio, int((of_best == 0).sum()), best.moves
+    idle = int((of_best == 0).sum())
+    least_ones = best.sum_of_squares, ratio, idle, best.moves
     if found is None:
         return *measured, squares, *least_ones, None, None
     by_choice, needless = measured[BY_CHOICE], found.moves_regret
