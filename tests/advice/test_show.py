@@ -120,3 +120,17 @@ def test_hostile_names_do_no_harm_in_a_page_and_in_a_terminal(tmp_path, range_3_
     assert "http" not in text.replace("http-equiv", "")
     for option in ([], ["--json"]):
         assert "\x1b" not in runner.invoke(main, ["group", "show", str(source), *option]).output
+
+
+def test_racks_count_where_members_and_replicas_have_them(range_3_5):
+    zones = json.loads((DATA.parent / "made" / "zones.json").read_text())
+    told = show.data(zones)
+    assert any(
+        said.startswith("4 of 6 partitions have a replica in the rack") for said in told["said"]
+    )
+    rows = {(row["strategy"], row["releases"]): row["in_own_rack"] for row in told["racks"]}
+    assert rows["server-uniform", "3.7.0 to 3.7.2"] == 6 > rows["server-uniform", "3.8.0 to 4.4.0"]
+    assert rows["range", "3.5.0 to 4.4.0"] > rows["range", "0.9.0 to 3.4.1"] == 4
+    for row in told["racks"]:
+        assert row["fullest"] == row["emptiest"] == 2
+    assert "racks" not in show.data(range_3_5)

@@ -183,6 +183,55 @@ def test_a_target_that_changes_while_the_last_one_is_taken_up(at):
     assert sum(map(len, owners_at_end(history).values())) == 8
 
 
+@pytest.mark.parametrize("strategy", [*KAFKA, *INDEPENDENT])
+def test_a_topic_that_is_deleted_has_no_owner_and_no_more_records(strategy):
+    topics = [Topic("t", 3, rate=10), Topic("u", 2, rate=10)]
+    history = play([timeline.delete_topic(60_000, "u")], strategy, topics=topics)
+    assert {topic for owned in owners_at_end(history).values() for topic, _ in owned} == {"t"}
+    assert sum(map(len, owners_at_end(history).values())) == 3
+    totals = measure.totals(history)
+    assert totals["produced"] == totals["distinct"] + totals["lost"] + totals["waiting"]
+    assert 3 * 1_500 + 2 * 590 <= totals["produced"] <= 3 * 1_500 + 2 * 600
+    steps = measure.unowned(history)
+    assert steps["count"].min() == 0
+    assert steps["count"][steps["time_ms"] < 150_000].iloc[-1] == 0
+    assert not any(stop > 60_000 for (topic, _), _, stop in measure.gaps(history) if topic == "u")
+
+
+def test_a_deleted_topic_cannot_grow():
+    gone = timeline.delete_topic(1_000, "t")
+    with pytest.raises(UnknownName, match="topic 't'"):
+        play([gone, timeline.add_partitions(2_000, "t", 9)], topics=[Topic("t", 3), Topic("u", 1)])
+
+
+def test_a_pattern_of_the_client_is_matched_by_each_client_under_kip_848_too():
+    created = [timeline.create_topic(61_000, Topic("t2", 2))]
+
+    def found_after(client_pattern):
+        members = [Member(n, pattern="t.*", client_pattern=client_pattern) for n in "ab"]
+        history = play(created, SERVER, members, metadata_max_age_ms=30_000)
+        return next(
+            e.time_ms - 61_000
+            for e in history.events
+            if e.kind == "assigned" and any(p >= 6 for p in e.partitions)
+        )
+
+    # The client looks every 30 s and says so with its next heartbeat, the coordinator at any heartbeat.
+    assert 25_000 < found_after(True) < 40_000
+    assert found_after(False) < 12_000
+
+
+def test_who_matches_no_topic_yet_does_not_join():
+    members = [Member("a"), Member("b", pattern="u.*", client_pattern=True)]
+    created = [timeline.create_topic(50_000, Topic("u", 2))]
+    history = play(created, SERVER, members, metadata_max_age_ms=20_000)
+    joined = [
+        e for e in history.events if e.kind == "assigned" and history.members[e.member] == "b"
+    ]
+    assert 60_000 <= joined[0].time_ms < 67_000
+    assert owners_at_end(history)["b"] == [("u", 0), ("u", 1)]
+
+
 def test_a_topic_that_is_named_before_it_exists():
     members = [Member("a", topics=["t", "late"])]
     actions = [timeline.create_topic(50_000, Topic("late", 2))]

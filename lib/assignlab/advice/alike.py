@@ -1,7 +1,5 @@
 """Which strategies and releases would have given exactly this assignment: by playing them."""
 
-from collections import Counter
-
 import numpy as np
 
 from assignlab import assignors
@@ -54,9 +52,8 @@ def alike(subject: Subject) -> tuple[str, Table]:
         if from_nothing or keeping:
             key = (strategy.base, strategy.system, from_nothing, keeping)
             found.setdefault(key, []).append(strategy)
-    every = Counter(strategy.base for strategy in asked)
     rows = [
-        (base, system, _releases(alike, every[base]), from_nothing, keeping)
+        (base, system, releases(alike, [s for s in asked if s.base == base]), from_nothing, keeping)
         for (base, system, from_nothing, keeping), alike in found.items()
     ]
     names = [f"{row[0]} ({row[2]})" for row in rows]
@@ -72,14 +69,19 @@ def alike(subject: Subject) -> tuple[str, Table]:
     return said, Table("alike", "Who would have given exactly this", columns, rows)
 
 
-def _releases(alike: list[Strategy], of: int) -> str:
-    """Their releases; from the first to the last where it is all that the lab has of the strategy."""
-    alike = sorted(alike, key=lambda strategy: version(strategy.first))
-    if len(alike) == of:
-        ends = [(alike[0].first, alike[-1].last)]
-    else:
-        ends = [(strategy.first, strategy.last) for strategy in alike]
-    return ", ".join(first if first == last else f"{first} to {last}" for first, last in ends)
+def releases(some: list[Strategy], every: list[Strategy]) -> str:
+    """The releases of some of a strategy's behaviours; those that follow on each other as one span."""
+    spans: list[list[str]] = []
+    follows = False
+    for strategy in sorted(every, key=lambda strategy: version(strategy.first)):
+        if strategy not in some:
+            follows = False
+        elif follows:
+            spans[-1][1] = strategy.last
+        else:
+            spans.append([strategy.first, strategy.last])
+            follows = True
+    return ", ".join(first if first == last else f"{first} to {last}" for first, last in spans)
 
 
 def _gives(strategy: Strategy, group: Group, held: Assignment) -> bool:

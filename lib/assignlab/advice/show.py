@@ -5,6 +5,7 @@ from typing import Any
 from assignlab.advice.alike import alike
 from assignlab.advice.law import law
 from assignlab.advice.load import load
+from assignlab.advice.racks import racks
 from assignlab.advice.report import Report, Table, body
 from assignlab.advice.subject import NotAnswerable, subject
 from assignlab.groups.show import as_text, sentence, summary
@@ -30,9 +31,11 @@ def answer(document: dict[str, Any]) -> Report:
         asked = subject(document)
     except NotAnswerable as reason:
         return Report(title(document), document.get("inferred", []), [*said, str(reason)], tables)
+    in_racks, of_racks = racks(asked)
     by_whom, table = alike(asked)
-    found = [law(asked), *said, by_whom]
-    return Report(title(document), document.get("inferred", []), found, [*tables, table])
+    found = [law(asked), *said, *in_racks, by_whom]
+    tables = [*tables, *of_racks, table]
+    return Report(title(document), document.get("inferred", []), found, tables)
 
 
 def title(document: dict[str, Any]) -> str:

@@ -156,8 +156,9 @@ class Run:
         """A consumer that is connected and has not joined."""
         host = self.own.get(member.name, self.place.shared)
         self.hosts[member.name] = host
+        resolved_there = self.script.server and not member.client_pattern
         wanted = (
-            {"pattern": member.pattern}
+            {"broker_pattern" if resolved_there else "pattern": member.pattern}
             if member.pattern
             else {"topics": member.topics or [topic.name for topic in self.script.scenario.topics]}
         )
@@ -261,6 +262,11 @@ class Run:
         self._create(topic.name, topic.partitions)
         return self._now()
 
+    def _delete_topic(self, action: Action) -> int:
+        self.place.shared.tell("delete", topic=action["topic"])
+        event, _ = self.place.inbox.wait(action["topic"], "deleted")
+        return event["at"]
+
     def _add_partitions(self, action: Action) -> int:
         self.place.shared.tell("grow", topic=action["topic"], partitions=action["partitions"])
         event, _ = self.place.inbox.wait(action["topic"], "grown")
@@ -276,6 +282,7 @@ ACTIONS: dict[str, Callable[[Run, Action], int]] = {
     "stall": lambda run, action: run._do(action, "stall", ms=action["for_ms"]),
     "subscribe": lambda run, action: run._do(action, "subscribe", topics=action["topics"]),
     "create_topic": Run._create_topic,
+    "delete_topic": Run._delete_topic,
     "add_partitions": Run._add_partitions,
 }
 """How an action is done to a real group; each returns the moment at which it was."""

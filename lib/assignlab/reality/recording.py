@@ -80,7 +80,8 @@ def told_of(action: Action, at: int) -> dict[str, Any]:
 def member_values(member: Member, start_ms: int) -> dict[str, Any]:
     """What of a member is not as usual, and when it started."""
     values = {
-        name: getattr(member, name) for name in ("topics", "pattern", "instance", "strategies")
+        name: getattr(member, name)
+        for name in ("topics", "pattern", "client_pattern", "instance", "strategies")
     }
-    told = {name: value for name, value in values.items() if value is not None}
+    told = {name: value for name, value in values.items() if value not in (None, False)}
     return {"name": member.name, "start_ms": start_ms, **told}

@@ -206,6 +206,15 @@ def topics_change() -> Iterator[Script]:
         name = f"pattern.{strategy}"
         created = [happens.create_topic(JOINS, Topic(f"{name}-9", 5))]
         yield script(name, strategy, members("abc", pattern=f"{name}-.*"), created, **soon)
+    for kind, in_client in (("client-pattern", True), ("broker-pattern", False)):
+        name = f"{kind}.server-uniform"
+        created = [happens.create_topic(JOINS, Topic(f"{name}-9", 5))]
+        who = members("abc", pattern=f"{name}-.*", client_pattern=in_client)
+        yield script(name, "server-uniform", who, created, lasts_ms=JOINS + 15_000, **soon)
+    for strategy in ONE_OF_EACH:
+        name = f"topic-deleted.{strategy}"
+        deleted = [happens.delete_topic(JOINS, f"{name}-1")]
+        yield script(name, strategy, members("abc"), deleted)
     for strategy in ("range", "cooperative-sticky", "server-uniform"):
         name = f"topic-comes-late.{strategy}"
         read = [f"{name}-0", f"{name}-9"]

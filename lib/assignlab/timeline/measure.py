@@ -15,6 +15,7 @@ from assignlab.compiled import njit
 from assignlab.group.assignment import partition_of, topic_of
 from assignlab.timeline.engine.history import History, Sample, Watched
 from assignlab.timeline.engine.log import Delivery, Skip, joined
+from assignlab.timeline.engine.poll_loop import NEVER
 from assignlab.timeline.scenario import SECOND
 
 
@@ -123,22 +124,30 @@ def owners(history: History) -> tuple[np.ndarray, np.ndarray]:
 def unowned(history: History) -> pd.DataFrame:
     """How many existing partitions have no owner: time_ms, count; one row per change."""
     moments, owned = owners(history)
-    created = np.sort(history.log.created)
-    times = np.unique(np.concatenate((moments, created[created <= history.scenario.duration_ms])))
-    there = np.searchsorted(created, times, side="right")
+    created, gone = np.sort(history.log.since), np.sort(_gone(history))
+    changes = np.concatenate((created, gone))
+    times = np.unique(np.concatenate((moments, changes[changes <= history.scenario.duration_ms])))
+    there = np.searchsorted(created, times, "right") - np.searchsorted(gone, times, "right")
     taken = owned[np.searchsorted(moments, times, side="right") - 1]
     return pd.DataFrame({"time_ms": times, "count": there - taken})
 
 
+def _gone(history: History) -> np.ndarray:
+    """When the partitions were deleted and nobody had them any more; far in the future if never."""
+    gone, owned = history.log.until.copy(), history.owned_arrays()
+    np.maximum.at(gone, owned.partitions, owned.until)
+    return np.where(history.log.until < NEVER, gone, NEVER)
+
+
 def gaps(history: History) -> list[tuple[tuple[str, int], int, int]]:
-    """When a partition had no owner: ((topic, partition), from_ms, to_ms), since its creation."""
+    """When a partition had no owner: ((topic, partition), from_ms, to_ms), while it existed."""
     owned = history.ownership()
-    stop = history.scenario.duration_ms
+    stops = np.minimum(history.log.until, history.scenario.duration_ms).tolist()
     found = []
-    created = history.log.created
+    created = history.log.since
     for dense, (topic, partition) in enumerate(partitions_of(history)):
         rows = owned[(owned["topic"] == topic) & (owned["partition"] == partition)]
-        since = int(created[dense])
+        since, stop = int(created[dense]), stops[dense]
         for row in rows.sort_values("from_ms").itertuples():
             if row.from_ms > since:
                 found.append(((topic, partition), since, row.from_ms))
@@ -315,7 +324,8 @@ DONE = {
     "join": "joins", "leave": "leaves", "crash": "crashes", "return": "returns",
     "restart": "restarts", "stall": "stalls", "freeze": "freezes", "subscribe": "resubscribes",
     "unsubscribe": "unsubscribes", "enforce_rebalance": "enforces a rebalance",
-    "create_topic": "topic created", "add_partitions": "partitions added",
+    "create_topic": "topic created", "delete_topic": "topic deleted",
+    "add_partitions": "partitions added",
     "coordinator_moves": "coordinator moves",
 }  # fmt: skip
 

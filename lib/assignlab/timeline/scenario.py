@@ -37,7 +37,8 @@ class Member:
 
     ``name``: its client id, by which actions and results call it. ``topics``: names, or None for
     all topics that exist at the start. ``pattern``: a regular expression instead, which the whole
-    name of a topic has to match. ``instance``: group.instance.id of a static member.
+    name of a topic has to match: in the client under the classic protocol, in the coordinator under
+    KIP-848 (``SubscriptionPattern``) unless ``client_pattern`` (``subscribe(Pattern)``). ``instance``: group.instance.id of a static member.
     ``processing_ms``: per record. ``start_ms``: when it starts. ``strategies``: its
     partition.assignment.strategy list, most wanted first; None for the run's own.
     """
@@ -45,6 +46,7 @@ class Member:
     name: str
     topics: Sequence[str] | None = None
     pattern: str | None = None
+    client_pattern: bool = False
     instance: str | None = None
     processing_ms: float = 0.1
     start_ms: int = 0
@@ -131,6 +133,11 @@ def create_topic(at_ms: int, topic: Topic) -> Action:
     return Action(at_ms, "create_topic", None, (("topic", topic),))
 
 
+def delete_topic(at_ms: int, topic: str) -> Action:
+    """A topic is deleted, with all records that nobody has read."""
+    return Action(at_ms, "delete_topic", None, (("topic", topic),))
+
+
 def add_partitions(at_ms: int, topic: str, partitions: int) -> Action:
     """A topic grows to ``partitions``."""
     return Action(at_ms, "add_partitions", None, (("topic", topic), ("partitions", partitions)))
@@ -190,10 +197,12 @@ MEMBER_KINDS = (
     "join", "leave", "crash", "return", "restart", "stall", "freeze", "subscribe", "unsubscribe",
     "enforce_rebalance",
 )  # fmt: skip
-CHANGEABLE = ("topics", "pattern", "instance", "processing_ms", "strategies")
+CHANGEABLE = ("topics", "pattern", "client_pattern", "instance", "processing_ms", "strategies")
 """What may be another in a process that comes back."""
-TOPIC_KINDS = ("create_topic", "add_partitions", "coordinator_moves")
+TOPIC_KINDS = ("create_topic", "delete_topic", "add_partitions", "coordinator_moves")
 MOST_PARTITIONS = 1_000_000
+DELETED = 0
+"""Partitions of a topic that is no more."""
 
 
 def check(scenario: Scenario) -> None:
@@ -266,10 +275,12 @@ def _check_action(action: Action, topics: dict[str, int], names: set[str]) -> No
         raise UnknownName("member", action.member, sorted(names))
     elif action.kind == "create_topic":
         _check_topic(action["topic"], topics)
+    elif action.kind == "delete_topic":
+        _check_exists(action["topic"], topics)
+        topics[action["topic"]] = DELETED
     elif action.kind == "add_partitions":
         name, count = action["topic"], action["partitions"]
-        if name not in topics:
-            raise UnknownName("topic", name, topics)
+        _check_exists(name, topics)
         _whole(f"partitions of {name!r}", count, least=topics[name], most=MOST_PARTITIONS)
         topics[name] = count
     elif action.kind in ("stall", "freeze"):
@@ -282,6 +293,11 @@ def _check_action(action: Action, topics: dict[str, int], names: set[str]) -> No
             if name not in CHANGEABLE:
                 raise UnknownName(f"setting of {action.kind}", name, CHANGEABLE)
         _check_member(Member(str(action.member), **changed), set())
+
+
+def _check_exists(name: str, topics: dict[str, int]) -> None:
+    if topics.get(name, DELETED) == DELETED:
+        raise UnknownName("topic", name, [n for n, count in topics.items() if count != DELETED])
 
 
 def _whole(name: str, value, least: int = 0, most: int = 2**53) -> None:

@@ -252,6 +252,17 @@ def create_topic(run: Simulation, creates: Action) -> None:
             client.metadata_is_stale()
 
 
+@action("delete_topic")
+def delete_topic(run: Simulation, deletes: Action) -> None:
+    """A topic is gone; who fetches from it is told so at once, and looks for its topics."""
+    topic = run.world.cluster.index[deletes["topic"]]
+    run.world.delete(topic)
+    run.coordinator.topics_changed()
+    for client in run.clients():
+        if client.alive and (run.world.cluster.topic[client.held] == topic).any():
+            client.metadata_is_stale()
+
+
 @action("add_partitions")
 def add_partitions(run: Simulation, adds: Action) -> None:
     """A topic grows."""

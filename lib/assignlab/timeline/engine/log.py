@@ -17,6 +17,9 @@ from assignlab.timeline.scenario import Scenario
 
 EMPTY = np.empty(0, dtype=np.int64)
 
+FOR_EVER = 2**52
+"""Milliseconds, as many as a float counts exactly."""
+
 NO_OFFSET = -1
 """Stands for "nothing committed" among committed offsets."""
 
@@ -135,6 +138,8 @@ class Log:
     def __init__(self, partitions: int):
         self.rate = np.zeros(partitions)
         self.created = np.full(partitions, poll_loop.NEVER)
+        self.since = np.full(partitions, poll_loop.NEVER)
+        self.until = np.full(partitions, poll_loop.NEVER)
         self.committed = np.full(partitions, NO_OFFSET)
         self.reach = np.zeros(partitions, dtype=np.int64)
         self.ended = np.zeros(partitions, dtype=np.int64)
@@ -148,7 +153,16 @@ class Log:
     def create(self, partitions: np.ndarray, rate: float, now: int) -> None:
         """These partitions exist from now on and take ``rate`` records a second."""
         self.rate[partitions] = rate / 1000
-        self.created[partitions] = now
+        self.created[partitions] = self.since[partitions] = now
+
+    def delete(self, partitions: np.ndarray, read: np.ndarray, now: int) -> None:
+        """These partitions are gone, and with them what was not ``read`` yet: their logs end there.
+
+        The poll loops know rates alone, so what is left is spread so thin that no record is added.
+        """
+        self.until[partitions] = now
+        self.created[partitions] = -FOR_EVER
+        self.rate[partitions] = read / FOR_EVER
 
     def ends(self, partitions: np.ndarray, now: int) -> np.ndarray:
         """Log end offsets at ``now``."""

@@ -151,6 +151,20 @@ class World:
         self.cluster.partitions[topic] = partitions
         self.cluster.version += 1
 
+    def delete(self, topic: int) -> None:
+        """A topic is gone, with all records that nobody has read."""
+        partitions = self.cluster.dense_range(topic, 0, int(self.cluster.partitions[topic]))
+        reached, _ = self._reached()
+        for process in self.processes:
+            if process.alive:
+                process.advance()
+                held = self.log.among(process.own.partition, partitions)
+                place = process.own.partition[held]
+                reached[place] = np.maximum(reached[place], process.own.position[held])
+        self.log.delete(partitions, reached[partitions], self.clock.now)
+        self.cluster.partitions[topic] = 0
+        self.cluster.version += 1
+
     def advance_all(self) -> None:
         """Play the poll loops of all consumers up to now, but of those that are being asked."""
         for process in self.running.values():
@@ -163,7 +177,7 @@ class World:
         """Note lag and offsets, now and every ``sample_ms``."""
         now = self.clock.now
         reached, owner = self._reached()
-        partitions = np.flatnonzero(self.log.created <= now)
+        partitions = np.flatnonzero((self.log.since <= now) & (now < self.log.until))
         ends = self.log.ends(partitions, now)
         high = self.log.ends(partitions, now - self.config.replication_ms)
         committed = np.maximum(self.log.committed[partitions], 0)

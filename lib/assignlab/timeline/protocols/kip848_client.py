@@ -44,10 +44,40 @@ class Client(Consumer):
         self._in_flight = False
         self._told_subscription = None
         self._reconciling: np.ndarray | None = None
+        self._matched: tuple[int, ...] = ()
+        self._metadata_age = None
+
+    @property
+    def pattern(self) -> str | None:
+        """The pattern that the coordinator is to resolve."""
+        return None if self.member.client_pattern else self.member.pattern
 
     def start(self) -> None:
         """Find the coordinator, then join with the first heartbeat."""
-        self.clock.after(2 * self.config.latency_ms, self.in_time, self._join)
+        begin = self._look_at_topics if self._matches() else self._join
+        self.clock.after(2 * self.config.latency_ms, self.in_time, begin)
+
+    def _matches(self) -> bool:
+        """Whether this client looks for topics itself (``subscribe(Pattern)``)."""
+        return self.member.pattern is not None and self.member.client_pattern
+
+    def _look_at_topics(self) -> None:
+        """The topics as they are now, and again when this is ``metadata_max_age_ms`` old."""
+        if not self.alive or not self._matches():
+            return
+        found = self.world.topics_matching(self.member.pattern, self.world.cluster.partitions)
+        if self._metadata_age is not None:
+            self._metadata_age.cancel()
+        self._metadata_age = self.clock.after(
+            self.config.metadata_max_age_ms, self.in_time, self._look_at_topics
+        )
+        self.at_poll(self._match, found)
+
+    def _match(self, found: tuple[int, ...]) -> None:
+        """The poll takes it over; who matches nothing yet does not join (updatePatternSubscription)."""
+        changed, self._matched = found != self._matched, found
+        if changed and self.phase == UNSUBSCRIBED:
+            self._join()
 
     def _join(self) -> None:
         if not self.alive:
@@ -86,7 +116,8 @@ class Client(Consumer):
         self.tell("unsubscribed")
 
     def metadata_is_stale(self) -> None:
-        """The coordinator sees to topics."""
+        """The coordinator sees to topics, but for those that a pattern matches here."""
+        self.clock.after(self.config.retry_backoff_ms, self.in_time, self._look_at_topics)
 
     # ---- heartbeats ----------------------------------------------------------------------------
 
@@ -105,8 +136,12 @@ class Client(Consumer):
         if self.is_poll_interval_over():
             self._leave_stale()
             return
-        topics = self.world.subscription_of(self.member, self.world.cluster.partitions)
-        asked = (self.member.pattern, topics)
+        topics = (
+            self._matched
+            if self._matches()
+            else self.world.subscription_of(self.member, self.world.cluster.partitions)
+        )
+        asked = (self.pattern, topics)
         subscription = topics if asked != self._told_subscription else None
         self._told_subscription = asked
         owned = None

@@ -164,7 +164,7 @@ class Coordinator:
     def _update_subscription(self, member: GroupMember, client, subscription) -> bool:
         """Take over a changed subscription; True if the group epoch has to be bumped."""
         changed = False
-        pattern = client.member.pattern
+        pattern = client.pattern
         if subscription is not None and pattern is None:
             changed = member.pattern is not None or member.subscription != subscription
             member.pattern, member.subscription = None, subscription

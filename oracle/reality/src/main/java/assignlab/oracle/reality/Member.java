@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.SubscriptionPattern;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
@@ -101,6 +102,10 @@ final class Member extends Thread implements ConsumerRebalanceListener {
     private void subscribe(JsonNode command) {
         if (command.hasNonNull("pattern")) {
             consumer.subscribe(Pattern.compile(command.get("pattern").asText()), this);
+            return;
+        }
+        if (command.hasNonNull("broker_pattern")) {
+            consumer.subscribe(new SubscriptionPattern(command.get("broker_pattern").asText()), this);
             return;
         }
         List<String> topics = new ArrayList<>();

@@ -26,7 +26,8 @@ import java.util.Properties;
  * input; what happens to them is told by JSON lines on standard output, with the moment in ms.
  *
  * <pre>
- * {"do": "prepare", "key": "1/a", "settings": {...}, "topics": ["t"], "poll_ms": 50}    or "pattern"
+ * {"do": "prepare", "key": "1/a", "settings": {...}, "topics": ["t"], "poll_ms": 50}    or "pattern",
+ *                                                                     or "broker_pattern"
  * {"do": "start", "key": "1/a"}
  * {"do": "close" | "stall" | "subscribe" | "unsubscribe" | "enforce", "key": "1/a", ...}
  * {"do": "create" | "grow" | "delete", "topic": "t", "partitions": 4}

@@ -1,0 +1,65 @@
+"""What racks do for a group: who can read from its own rack, now and under strategies."""
+
+from collections import defaultdict
+
+from assignlab import assignors
+from assignlab.advice.alike import releases
+from assignlab.advice.report import Table
+from assignlab.advice.subject import CLASSIC, SERVER, Subject
+from assignlab.assignors.strategy import Strategy
+from assignlab.errors import AssignlabError
+from assignlab.group.assignment import Assignment, partition_of, topic_of
+from assignlab.group.model import Claims, Group
+from assignlab.replay.rebalance import settled
+
+COLUMNS = ("strategy", "releases", "in own rack", "fullest", "emptiest")
+
+
+def racks(subject: Subject) -> tuple[list[str], list[Table]]:
+    """(sentences, tables); none of them where members or replicas have no racks.
+
+    Releases of one strategy that leave the group alike share a row. Sticky ones keep what is held.
+    """
+    group = subject.group
+    if group.members.racks is None or group.topics.racks is None:
+        return [], []
+    now = near(group, subject.held)
+    said = (
+        f"{now} of {subject.held.codes.size} partitions have a replica in the rack of their owner;"
+        " it reads from there where the brokers' replica.selector.class lets it (KIP-392), else from"
+        " the leader."
+    )
+    fresh = group.with_claims(Claims.none(subject.members))
+    alike: dict[tuple, list[Strategy]] = defaultdict(list)
+    asked = [
+        strategy
+        for strategy in assignors.strategies().values()
+        if strategy.system in (CLASSIC, SERVER) and not strategy.shares
+    ]
+    for strategy in asked:
+        try:
+            given = settled(group if strategy.sticky else fresh, strategy)
+        except AssignlabError:
+            continue
+        sizes = given.sizes
+        row = strategy.base, near(group, given), int(sizes.max()), int(sizes.min())
+        alike[row].append(strategy)
+    rows = [
+        (base, releases(found, [s for s in asked if s.base == base]), *numbers)
+        for (base, *numbers), found in alike.items()
+    ]
+    return [said], [Table("racks", "Owners' racks under strategies", COLUMNS, rows)]
+
+
+def near(group: Group, given: Assignment) -> int:
+    """How many partitions have a replica in the rack of their owner."""
+    of_members, of_topics = group.members.racks or (), group.topics.racks or ()
+    count = 0
+    for member, rack in enumerate(of_members):
+        codes = given.of(member)
+        for topic, number in zip(
+            topic_of(codes).tolist(), partition_of(codes).tolist(), strict=True
+        ):
+            replicas = of_topics[topic]
+            count += rack is not None and replicas is not None and rack in replicas[number]
+    return count
