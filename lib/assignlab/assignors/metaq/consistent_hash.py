@@ -26,6 +26,7 @@ Inside a topic the partitions of a consumer stand in the order of a Java HashSet
 
 import hashlib
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -111,10 +112,16 @@ def consumer_ring(group: Group) -> Ring:
     """Mark the 160 points of every member."""
     order = group.prepared(members_by_id)
     names = group.members.names
-    digests = md5(f"{names[m]}-{i}" for m in order.tolist() for i in range(DIGESTS))
+    digests = b"".join([digests_of(names[m]) for m in order.tolist()])
     points = np.frombuffer(digests, dtype="<u4").astype(np.int64)
     walk = np.argsort(points, kind="stable")
     return Ring(points[walk], np.repeat(order, POINTS)[walk])
+
+
+@lru_cache(maxsize=4096)
+def digests_of(consumer: str) -> bytes:
+    """The digests whose numbers are the points of a consumer, wherever it is a member."""
+    return md5(f"{consumer}-{i}" for i in range(DIGESTS))
 
 
 def md5(names: Iterable[str]) -> bytes:

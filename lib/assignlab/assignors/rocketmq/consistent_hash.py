@@ -26,6 +26,7 @@ nobody gets anything.
 
 import hashlib
 from collections.abc import Iterable
+from functools import lru_cache
 
 import numpy as np
 
@@ -81,8 +82,14 @@ def client_points(group: Group) -> np.ndarray:
         raise OriginalError("IllegalArgumentException", f"{vnodes} virtual nodes")
     if vnodes * len(group.members) > MAX_POINTS:
         raise DocumentError("vnodes", f"more than {MAX_POINTS} points on the ring")
-    hashes = md5(f"{name}-{i}" for name in group.members.names for i in range(vnodes))
-    return hashes.reshape(len(group.members), max(vnodes, 0))
+    points = [points_of(name, vnodes) for name in group.members.names]
+    return np.array(points, dtype=np.int64).reshape(len(points), max(vnodes, 0))
+
+
+@lru_cache(maxsize=4096)
+def points_of(client: str, vnodes: int) -> np.ndarray:
+    """The points of a client, whatever its group: int64[vnodes]."""
+    return md5(f"{client}-{i}" for i in range(vnodes))
 
 
 def queue_hashes(group: Group) -> np.ndarray:
