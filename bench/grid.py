@@ -123,7 +123,7 @@ def tell(records: pd.DataFrame, left_out: pd.Series) -> None:
                 f"{at['again_ms']:9.2f}  {at['members']:5} {at['topics']:5} {at['partitions']:6} "
                 f"{at['event']:17} {told}"
             )
-    threw = records[records["thrown"] != ""]
+    threw = records[records["thrown"].fillna("") != ""]
     print(
         f"\n{len(answered):,} answers; {len(threw):,} times the original throws; {len(failed):,} failed; "
         f""

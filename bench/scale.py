@@ -21,6 +21,7 @@ import tempfile
 import time
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow.parquet as pq
 
@@ -132,18 +133,28 @@ def measured_law(groups: int) -> dict[str, float]:
         short = run(groups_of(groups, first=10**6 * (turn + 1)), few)
         cut = run(groups_of(groups, first=10**6 * (turn + 1)), many)
         long = run(groups_of(4 * groups, first=10**7 * (turn + 1)), few)
-        found["task"].append((cut[0] - short[0]) / (many - few))
-        found["rebalance"].append((long[0] - short[0]) / rebalances(3 * groups))
-        found["driver"].append((long[1] - short[1]) / (3 * groups))
+        found["task"].append((cut.all - short.all) / (many - few))
+        found["rebalance"].append((long.all - short.all) / rebalances(3 * groups))
+        found["driver"].append((long.driver - short.driver) / (3 * groups))
     return {what: statistics.median(values) for what, values in found.items()}
 
 
-def run(asked, tasks: int | None = None) -> tuple[float, float, float]:
-    """(processor seconds of all processes, of the driver's alone, wall seconds) of a sweep."""
+class Taken(NamedTuple):
+    """Processor seconds of all processes and of the driver's alone, wall seconds, number of tasks."""
+
+    all: float
+    driver: float
+    wall: float
+    tasks: int
+
+
+def run(asked, tasks: int | None = None) -> Taken:
+    """What a sweep takes, cut into so many tasks, or as a user's would be."""
     began, all_before, own_before = time.perf_counter(), tree_seconds(), time.process_time()
-    sweep.run(asked, STRATEGIES, name="scale", slices=tasks)
+    table = sweep.run(asked, STRATEGIES, name="scale", slices=tasks)
     wall, own = time.perf_counter() - began, time.process_time() - own_before
-    return tree_seconds() - all_before, own, wall
+    files = sum(1 for _ in table.path.glob("*.parquet"))
+    return Taken(tree_seconds() - all_before, own, wall, files)
 
 
 def tree_seconds() -> float:
@@ -191,12 +202,13 @@ def tell(law: dict[str, float]) -> None:
 
 def check(law: dict[str, float], groups: int) -> None:
     """Print how long a large sweep took, beside the law."""
-    seconds, own, wall = run(groups_of(groups, first=10**8))
-    expected = rebalances(groups) * law["rebalance"]
+    taken = run(groups_of(groups, first=10**8))
+    expected = rebalances(groups) * law["rebalance"] + taken.tasks * law["task"]
     print(
-        f"checked: {rebalances(groups):,} rebalances took {seconds:.0f} s of processor time, the law says "
-        f"{expected:.0f} ({seconds / expected:.2f} times); the driver's part {own:.0f}, the law says "
-        f"{groups * law['driver']:.0f}; wall time {wall:.0f} s on {cores()} cores, which others used too"
+        f"checked: {rebalances(groups):,} rebalances in {taken.tasks} tasks took {taken.all:.0f} s of "
+        f"processor time, the law says {expected:.0f} ({taken.all / expected:.2f} times); the driver's "
+        f"part {taken.driver:.0f}, the law says {groups * law['driver']:.0f}; wall time {taken.wall:.0f} s "
+        f"on {cores()} cores"
     )
 
 

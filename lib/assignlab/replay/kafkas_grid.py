@@ -41,7 +41,7 @@ EVENTS = (
 MANY = 10
 """The events on many concern one in so many, rounded up."""
 RACKS = 3
-AGAIN, PATIENCE = 3, 5e-3
+AGAIN, PATIENCE = 3, 0.03
 """A call is timed again so often at most, and not once these seconds have gone."""
 MEASURES = (
     "unassigned", "doubled", "invalid", "largest", "smallest", "count_gap", "topic_gap", "idle",
