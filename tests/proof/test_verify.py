@@ -76,6 +76,8 @@ def test_a_difference_is_cut_down_to_what_it_needs():
 def test_an_original_that_changes_its_mind_is_not_compared():
     asked = count()
     assert verify.settled(lambda document: {"assignment": next(asked)}, {"topics": []}) is None
+    threw = iter([{"error": "NullPointerException: of what"}, {"error": "NullPointerException"}])
+    assert verify.settled(lambda document: next(threw), {"topics": []}) is not None
     assert verify.settled(owners_of, {"members": [], "topics": []}) is not None
 
 

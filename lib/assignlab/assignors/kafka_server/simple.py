@@ -216,9 +216,10 @@ def _share_crowded(group: Group, holders: np.ndarray, codes: np.ndarray):
 
 
 def anything_named(group: Group) -> bool:
-    """Whether the builder that is chosen finds any topic: by name if all members name the same."""
+    """Whether the builder that is chosen finds any topic: it asks the first member if it is told that
+    all name the same."""
     if sets.homogeneous(group):
-        return group.members.topics_of(0).size > 0
+        return group.members.topics_of(group.prepared(orders.members_by_hash)[0]).size > 0
     return group.prepared(sets.topics_subscribed).size > 0
 
 
