@@ -27,18 +27,17 @@ from assignlab.group.model import Group, subscriptions_by_topic
 
 def assign(group: Group) -> Assignment:
     """Everything that it subscribes to, for everybody."""
-    return group.prepared(everything)
+    return Assignment(*group.prepared(everything))
 
 
-def everything(group: Group) -> Assignment:
-    """The assignment, which depends on topics and subscriptions only."""
+def everything(group: Group) -> tuple[np.ndarray, np.ndarray]:
+    """(offsets, codes) of the assignment, which depend on topics and subscriptions only."""
     group = sets.as_told(group, orders.members_by_hash)
-    return Assignment(
-        *all_of_each(
-            group.members.subscription, group.prepared(subscriptions_by_topic),
-            np.maximum(group.topics.partitions, 0),
-        )
-    )  # fmt: skip
+    return all_of_each(
+        group.members.subscription,
+        group.prepared(subscriptions_by_topic),
+        np.maximum(group.topics.partitions, 0),
+    )
 
 
 @njit

@@ -5,18 +5,28 @@ wants a dozen that only depend on names and subscriptions. So these travel in on
 for each set of names, and are views of it inside.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from assignlab.assignors.parts.slices import copy_into
 from assignlab.compiled import inner
 
 
-@inner
-def pack(arrays):
+def pack(arrays: Sequence[np.ndarray]) -> np.ndarray:
     """One int64 array: where each of the ``arrays`` begins, where the last ends, and all of them.
 
-    ``arrays``: a tuple of one-dimensional arrays of integers.
+    ``arrays``: one-dimensional ones of integers.
     """
+    places = [len(arrays) + 1]
+    for array in arrays:
+        places.append(places[-1] + array.size)
+    return np.concatenate((places, *arrays))
+
+
+@inner
+def pack_inside(arrays):
+    """:func:`pack` of a tuple of arrays, in compiled code."""
     begin = len(arrays) + 1
     size = begin
     for array in arrays:

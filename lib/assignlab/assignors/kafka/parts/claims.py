@@ -18,7 +18,7 @@ from assignlab.assignors.kafka.parts.releases import (
     RIVALS_NOTICED,
 )
 from assignlab.assignors.parts import orders
-from assignlab.assignors.parts.packed import pack, part
+from assignlab.assignors.parts.packed import pack, pack_inside, part
 from assignlab.compiled import inner, leaf, njit
 from assignlab.group.assignment import code, partition_of, topic_of
 from assignlab.group.model import ABSENT, Group
@@ -114,7 +114,9 @@ def number_partitions(by_hash, by_owned, by_id, topics, partitions):
                 longer += 1
         left = longer
         p += 1
-    return pack((by_hash, by_owned, by_id, topics, base, partitions, codes, rank, by_partition))
+    return pack_inside(
+        (by_hash, by_owned, by_id, topics, base, partitions, codes, rank, by_partition)
+    )
 
 
 @inner
