@@ -56,6 +56,8 @@ def test_vectors_are_many_and_of_all_kinds(vectors):
     if len(vectors) != FIRST:
         assert events.total() >= STATES_AT_LEAST
         assert events.keys() >= MEANT_TO_MEET
+        members = [member for vector in vectors for member in vector["members"]]
+        assert any(len(set(m["topics"])) < len(m["topics"]) for m in members), "none named twice"
 
 
 def test_ours_gives_what_the_original_gave(vectors, answers):
