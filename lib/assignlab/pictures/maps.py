@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
+from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from assignlab.pictures import charts
@@ -66,6 +67,34 @@ def heat(
     ax.set_yticks(range(len(cells.index)), list(cells.index), fontsize="x-small")
     ax.grid(visible=False)
     return ax
+
+
+def by_topics(
+    cells: pd.DataFrame, together: Mapping[str, Sequence[str]], measure: str, title: str
+) -> Figure:
+    """One map for each course and number of topics: consumers to the right, partitions of a topic
+    upwards, framed where every topic is divided.
+
+    ``cells``: columns ``strategy``, ``topics``, ``members``, ``each`` (partitions of a topic),
+    ``uneven_topics`` and ``measure``; ``together``: label -> strategies of one course (`alike`).
+    """
+    counts = sorted(set(cells["topics"]))
+    figure, axes = charts.small_multiples(together, counts, 3.0, 3.9, share_y=False)
+    ends = cells[measure].min(), cells[measure].max()
+    for row, (label, names) in zip(axes, together.items(), strict=True):
+        for ax, count in zip(row, counts, strict=True):
+            part = cells[(cells["strategy"] == names[0]) & (cells["topics"] == count)]
+            table, uneven = (
+                part.pivot(index="each", columns="members", values=column)
+                for column in (measure, "uneven_topics")
+            )
+            heat(table, ax, *ends, uneven == 0, log=True)
+            ax.set_title(f"{label}\n{count} topic{'s' * (count > 1)}", fontsize="small")
+        row[0].set_ylabel("partitions a topic", fontsize="small")
+    for ax in axes[-1]:
+        ax.set_xlabel("consumers", fontsize="small")
+    figure.suptitle(f"{title}; green: the consumers divide every topic", fontsize="medium")
+    return figure
 
 
 def _short(value: float) -> str:
