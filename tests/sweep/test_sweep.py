@@ -1,10 +1,12 @@
 """Sweeps: refused before Spark starts, the same table however it is cut, nothing lost silently."""
 
+import dataclasses
 import hashlib
 import inspect
 import io
 import math
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -19,8 +21,8 @@ from assignlab.errors import UnknownName
 from assignlab.local.project import project
 from assignlab.replay.records import records, scenario_values
 from assignlab.replay.scenarios import Scenario
-from assignlab.sweep import driver, slices
-from assignlab.sweep.slices import SCHEMA
+from assignlab.sweep import driver, question, slices
+from assignlab.sweep.slices import REBALANCES, SCHEMA
 
 STRATEGIES = ["range@2.0", "roundrobin"]
 EVENTS = ("FULL", "JOIN_ONE", "CRASH", "RETURN", "PARTITIONS_ADDED")
@@ -105,6 +107,27 @@ def no_spark(monkeypatch):
 def test_refused_before_spark_starts(no_spark, ask, error, says):
     with pytest.raises(error, match=re.escape(says)):
         ask()
+
+
+def test_a_grid_is_described_and_reads_like_the_list_of_its_scenarios():
+    grid = sweep.grid(members=[2, 3, 4], seed=range(5), events=[["FULL"], ["FULL", "CRASH"]])
+    listed = list(grid)
+    assert len(grid) == len(listed) == 30 and grid == listed and grid != listed[:-1]
+    assert (
+        [grid[i] for i in range(30)] == listed
+        and grid[-1] == listed[-1]
+        and grid[3:9] == listed[3:9]
+    )
+    assert grid + grid[:1] == listed + listed[:1]
+    with pytest.raises(IndexError):
+        grid[30]
+    # As sweeps were called when grids were lists: those that did not end are found again.
+    assert question.digest(grid, ["range"]) == question.digest(listed, ["range"])
+    asked = [[dataclasses.astuple(scenario) for scenario in listed], ["range"]]
+    assert question.digest(grid, ["range"]) == question.digest_of(asked)
+    many = sweep.grid(members=range(2, 7), seed=range(1000))
+    jobs = driver.Work(many, ["range"], [1.0] * 5000, 1.0, REBALANCES, None)
+    assert len(driver.pickled(jobs, range(10))) < len(pickle.dumps(list(many))) / 20
 
 
 def test_grid_takes_what_notebooks_have():

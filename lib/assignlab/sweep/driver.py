@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from assignlab.local.files import write_json
@@ -15,7 +16,7 @@ from assignlab.local.project import cores, outputs, run_folder, versions
 from assignlab.replay.records import cost
 from assignlab.replay.scenarios import Scenario
 from assignlab.sweep.progress import Progress
-from assignlab.sweep.question import SweepError, check, digest, digest_of
+from assignlab.sweep.question import Grid, SweepError, check, digest, digest_of
 from assignlab.sweep.slices import REBALANCES, WITH_OPTIMUM
 from assignlab.sweep.spark import answering, is_local, session, unpack_shipped
 from assignlab.sweep.subject import Subject
@@ -54,7 +55,7 @@ def run(
     A simulation that raises becomes an error row too: :attr:`Table.failures` has them, and a line
     on stderr says how many. Progress goes to stderr, a line every few seconds.
     """
-    scenarios = list(scenarios)
+    scenarios = scenarios if isinstance(scenarios, Grid) else list(scenarios)
     strategies = [strategies] if isinstance(strategies, str) else list(strategies)
     check(scenarios, strategies, name, limit)
     longest = limit * len(strategies)
@@ -160,16 +161,16 @@ def write(spark, work: Work, dealt: Sequence[int], place: Workplace) -> int:
     Returns how many simulations failed in all slices.
     """
     done = place.done()
-    slices: dict[int, list[tuple]] = {}
+    slices: dict[int, list[int]] = {}
     for i in sorted(range(len(dealt)), key=lambda i: (-work.costs[i], i)):
         if dealt[i] not in done:
-            slices.setdefault(dealt[i], []).append((i, work.costs[i], work.scenarios[i]))
+            slices.setdefault(dealt[i], []).append(i)
     if slices:
         jobs = pa.table(
             {
                 "task": pa.array(range(len(slices)), pa.int32()),
                 "slice": pa.array(slices, pa.int32()),
-                "jobs": pa.array([pickle.dumps(slice) for slice in slices.values()], pa.binary()),
+                "jobs": pa.array([pickled(work, slice) for slice in slices.values()], pa.binary()),
             }
         )
         with answering(spark):
@@ -180,6 +181,14 @@ def write(spark, work: Work, dealt: Sequence[int], place: Workplace) -> int:
     if missing := set(dealt) - set(done):
         raise SweepError(f"{len(missing)} of {max(dealt) + 1} slices are not in {place.slices}")
     return sum(done.values())
+
+
+def pickled(work: Work, numbers: Sequence[int]) -> bytes:
+    """A slice for its task: numbers and costs of its scenarios, and these; of a grid its axes."""
+    asked = work.scenarios
+    scenarios = asked if isinstance(asked, Grid) else {i: asked[i] for i in numbers}
+    costs = np.array([work.costs[i] for i in numbers], dtype=np.float64)
+    return pickle.dumps((np.array(numbers, dtype=np.int64), costs, scenarios))
 
 
 def player(work: Work, place: Workplace) -> Callable:

@@ -6,8 +6,11 @@ import inspect
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
+from math import prod
+from operator import attrgetter
+from typing import Any, overload
 
 import numpy as np
 
@@ -24,8 +27,64 @@ class SweepError(AssignlabError):
     """A sweep is refused: no scenario, no strategy, one of them given twice."""
 
 
-def grid(**fields) -> list[Scenario]:
+class Grid(Sequence[Scenario]):
+    """The scenarios of a grid, described and not listed: its axes, and a scenario when it is asked for.
+
+    Equals the list of its scenarios, and another grid of the same axes. ``grid + more`` is a list.
+    """
+
+    def __init__(self, axes: Mapping[str, Sequence]):
+        self.axes = {name: tuple(values) for name, values in axes.items()}
+        self._count = prod(map(len, self.axes.values()))
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, place: int) -> Scenario: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Scenario]: ...
+    def __getitem__(self, place):
+        if isinstance(place, slice):
+            return [self[i] for i in range(*place.indices(len(self)))]
+        left = range(len(self))[place]
+        point = {}
+        for name, values in reversed(self.axes.items()):
+            left, at = divmod(left, len(values))
+            point[name] = values[at]
+        return Scenario(**point)
+
+    def __iter__(self) -> Iterator[Scenario]:
+        for point in product(*self.axes.values()):
+            yield Scenario(**dict(zip(self.axes, point, strict=True)))
+
+    def __eq__(self, other):
+        if isinstance(other, Grid) and self.axes == other.axes:
+            return True
+        same = isinstance(other, Grid | list) and len(self) == len(other)
+        return same and all(map(Scenario.__eq__, self, other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __add__(self, more: Sequence[Scenario]) -> list[Scenario]:
+        return [*self, *more]
+
+    def __radd__(self, before: Sequence[Scenario]) -> list[Scenario]:
+        return [*before, *self]
+
+    def __repr__(self):
+        return f"Grid({self.axes!r}): {len(self):,} scenarios"
+
+    def twice(self) -> Any:
+        """A value that stands twice on its axis; None where no scenario is there twice."""
+        counts = (Counter(values).most_common(1) for values in self.axes.values())
+        return next((f[0][0] for f in counts if f and f[0][1] > 1), None)
+
+
+def grid(**fields) -> Grid:
     """Every combination of the fields' values, the last field changing fastest.
+
+    What comes back is read like a list, and takes the room of its axes only.
 
     A field has one value or, for an axis, a list, range or array of them. One history of ``events``
     is a list or tuple of words, several are a list of those.
@@ -48,10 +107,13 @@ def grid(**fields) -> list[Scenario]:
         if name not in FIELDS:
             raise UnknownName("scenario field", name, FIELDS)
     axes = [[checked(name, one) for one in axis(name, value)] for name, value in fields.items()]
+    found = Grid(dict(zip(fields, axes, strict=True)))
     try:
-        return [Scenario(**dict(zip(fields, point, strict=True))) for point in product(*axes)]
+        for _ in found:  # a scenario that cannot be is told here
+            pass
     except ValueError as error:
         raise SweepError(str(error)) from None
+    return found
 
 
 # help(grid) shows the fields and their defaults.
@@ -60,7 +122,7 @@ grid.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
         for name, default in FIELDS.items()
     ],
-    return_annotation=list[Scenario],
+    return_annotation=Grid,
 )
 
 
@@ -89,12 +151,15 @@ def check(scenarios: Sequence[Scenario], strategies: Sequence[str], name, limit:
     for kind, given in (("scenario", scenarios), ("strategy", strategies)):
         if not given:
             raise SweepError(f"a sweep needs at least one {kind}")
-    for scenario in scenarios:
+    for scenario in () if isinstance(scenarios, Grid) else scenarios:
         if not isinstance(scenario, Scenario):
             raise SweepError(f"not a Scenario: {scenario!r}")
     for strategy in strategies:
         assignors.get(strategy)
-    for kind, given in (("scenario", scenarios), ("strategy", strategies)):
+    if isinstance(scenarios, Grid) and (value := scenarios.twice()) is not None:
+        raise SweepError(f"scenario: {value!r} stands twice on one axis of the grid")
+    listed = [] if isinstance(scenarios, Grid) else scenarios
+    for kind, given in (("scenario", listed), ("strategy", strategies)):
         if len(set(given)) < len(given):
             twice = Counter(given).most_common(1)[0][0]
             raise SweepError(f"{kind} {twice!r} is given twice")
@@ -113,7 +178,13 @@ def check_table(name: str | None, limit: float) -> None:
 
 def digest(scenarios: Sequence[Scenario], strategies: Sequence[str]) -> str:
     """A short name for what was asked: the same question, the same name."""
-    return digest_of([[dataclasses.astuple(scenario) for scenario in scenarios], strategies])
+    values = attrgetter(*FIELDS)
+    # As digest_of([[values of every scenario], strategies]) has it, one scenario at a time.
+    found = hashlib.sha256(b"[[")
+    for number, scenario in enumerate(scenarios):
+        found.update((", " * bool(number) + json.dumps(values(scenario))).encode())
+    found.update(f"], {json.dumps(strategies)}]".encode())
+    return found.hexdigest()[:12]
 
 
 def digest_of(asked) -> str:

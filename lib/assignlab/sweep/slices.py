@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -97,8 +96,8 @@ def write_slice(
 ) -> Iterator[pa.RecordBatch]:
     """Play one slice and leave its records as one Parquet file: what a sweep hands to ``mapInArrow``.
 
-    ``batches``: one row, columns ``slice`` and ``jobs``: pickled (number, cost, scenario), the
-    costly ones first; ``limit``: see :func:`simulate`. Only the number of the slice goes back
+    ``batches``: one row, columns ``slice`` and ``jobs``: pickled (numbers, costs, scenarios by
+    number), the costly ones first; ``limit``: see :func:`simulate`. Only the number of the slice goes back
     through Spark: writing here spares the records the way through the JVM, row by row. A task that
     is run twice writes the same file again, whole.
     """
@@ -106,14 +105,15 @@ def write_slice(
     if not rows:
         return
     [row] = rows
-    number, jobs = row["slice"], pickle.loads(row["jobs"])
+    number = row["slice"]
+    numbers, each, scenarios = pickle.loads(row["jobs"])
     for strategy in strategies:
         # Before the children are forked, so that none of them has to.
         subject.load(strategy)
-    costs = list(accumulate(cost for _, cost, _ in jobs))
+    costs = each.cumsum().tolist()
     part = Path(folders.parts) / f"{number}.{uuid4().hex}"
     with pq.ParquetWriter(part, subject.schema) as file:
-        played = [(scenario, what) for scenario, _, what in jobs]
+        played = [(scenario, scenarios[scenario]) for scenario in numbers.tolist()]
         for done, batch in simulate(played, strategies, limit, subject):
             report(Path(folders.progress), number, done, costs[done - 1] if done else 0.0)
             file.write_batch(batch)
