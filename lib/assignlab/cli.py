@@ -4,6 +4,7 @@ Every command imports what it needs when it is called: help, a check of the set-
 parameter does not wait for numba or Spark.
 """
 
+import os
 import shlex
 import sys
 from functools import wraps
@@ -137,13 +138,20 @@ def warm(strategies):
     help="Where the results go [default: $ASSIGNLAB_OUTPUTS, or outputs of the project].",
 )
 @click.option(
+    "--tables",
+    envvar="ASSIGNLAB_TABLES",
+    metavar="URI",
+    help="Where the tables of sweeps go: a folder, or a store that Spark's executors can write, "
+    "hdfs://host/tables [default: beside the results].",
+)
+@click.option(
     "--project",
     "root",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     metavar="DIR",
     help="The folder that has notebooks/ and params/.",
 )
-def run(notebooks, scale, passed, grid, matrix, jobs, outputs, root, listing, **how):
+def run(notebooks, scale, passed, grid, matrix, jobs, outputs, tables, root, listing, **how):
     """Run notebooks through Papermill; all of them where none is named.
 
     Exit code: 0 if every notebook completed and left its results, 1 if not, 2 if a parameter or a
@@ -151,7 +159,7 @@ def run(notebooks, scale, passed, grid, matrix, jobs, outputs, root, listing, **
     """
     from assignlab import runner
     from assignlab.local.doctor import folder_problem
-    from assignlab.local.project import folder_named, project
+    from assignlab.local.project import TABLES_VARIABLE, folder_named, is_uri, project
 
     for stream in (sys.stdout, sys.stderr):
         # A terminal that lacks a character shows its code.
@@ -163,6 +171,9 @@ def run(notebooks, scale, passed, grid, matrix, jobs, outputs, root, listing, **
         if timeout is not None and not timeout <= 1e9:
             raise runner.Refused([f"--timeout: expected at most 1e9 seconds, got {timeout:g}"])
         place = runner.Place(root, folder_named(outputs or str(root / "outputs")), scale)
+        if tables:
+            local = None if is_uri(tables) else folder_named(tables)
+            os.environ[TABLES_VARIABLE] = str(local or tables)
         plans = runner.plan(place, notebooks, passed, runner.read_axes(grid, matrix))
     except ValueError as refusal:
         for line in getattr(refusal, "lines", [str(refusal)]):

@@ -53,8 +53,11 @@ def free_port() -> int:
 
 
 @contextmanager
-def running(log: Path, ready: str, *arguments: str):
-    """A Spark daemon, from the moment that its log says ``ready`` until the block is left."""
+def running(log: Path, ready: str, *arguments: str, prefix=()):
+    """A Spark daemon, from the moment that its log says ``ready`` until the block is left.
+
+    ``prefix``: the program that starts it.
+    """
     spark_class = Path(pyspark.__file__).parent / "bin" / "spark-class"
     environment = os.environ | {
         "JAVA_HOME": java_home(),
@@ -66,7 +69,10 @@ def running(log: Path, ready: str, *arguments: str):
     environment.pop("PYTHONPATH", None)
     with log.open("w") as output:
         process = subprocess.Popen(
-            [str(spark_class), *arguments], stdout=output, stderr=output, env=environment
+            [*map(str, prefix), str(spark_class), *arguments],
+            stdout=output,
+            stderr=output,
+            env=environment,
         )
     try:
         deadline = time.monotonic() + 120

@@ -28,6 +28,7 @@ def memory() -> int:
 FOLDER_VARIABLE = "ASSIGNLAB_RUN_FOLDER"
 RUN_ID_VARIABLE = "ASSIGNLAB_RUN_ID"
 OUTPUTS_VARIABLE = "ASSIGNLAB_OUTPUTS"
+TABLES_VARIABLE = "ASSIGNLAB_TABLES"
 
 PACKAGES = ("pyspark", "numba", "numpy", "pandas", "pyarrow", "seaborn", "matplotlib", "papermill")
 
@@ -50,15 +51,24 @@ def run_folder() -> Path | None:
     return folder_named(named) if named else None
 
 
+def is_uri(text: str) -> bool:
+    """Whether a text names a store and not a folder of this machine.
+
+    >>> [is_uri(text) for text in ("s3a://bucket/tables", "dbfs:/tables", "outputs", "C:/tables")]
+    [True, True, False, False]
+    """
+    return bool(re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", text))
+
+
 def folder_named(text: str) -> Path:
     """The folder that a text names. Raises ValueError for a URI, which no local path can reach.
 
     >>> folder_named("s3a://bucket/tables")
     Traceback (most recent call last):
-    ValueError: 's3a://bucket/tables' is a URI: name a folder of this machine, or mount it as one
+    ValueError: 's3a://bucket/tables' is a URI: name a folder of this machine; --tables sends tables there
     """
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", text):
-        raise ValueError(f"{text!r} is a URI: name a folder of this machine, or mount it as one")
+    if is_uri(text):
+        raise ValueError(f"{text!r} is a URI: name a folder of this machine; --tables sends tables there")
     return Path(text).resolve()
 
 

@@ -53,8 +53,6 @@ class Extent(NamedTuple):
 
 def extent(files: Iterable[Path], rows, measures: Sequence[str]) -> Extent:
     """The extent of a table, read off the ends of its files; of ``rows`` where these do not say."""
-    from pyspark.sql import functions as F
-
     count, largest = 0, dict.fromkeys(measures, 0.0)
     for file in files:
         found = pq.read_metadata(file)
@@ -65,14 +63,25 @@ def extent(files: Iterable[Path], rows, measures: Sequence[str]) -> Extent:
                 ends = found.row_group(i).column(place).statistics
                 if ends is not None and ends.has_min_max:
                     largest[name] = max(largest[name], abs(ends.min), abs(ends.max))
-    for name in measures:
-        if not math.isfinite(largest[name]):
-            value = F.abs(F.col(name).cast("double"))
-            finite = rows.agg(F.max(F.when(value < math.inf, value))).first()[0]
-            largest[name] = finite or 0.0
-    return Extent(
-        count, {name: max(math.frexp(x)[1], SMALLEST_EXPONENT) for name, x in largest.items()}
-    )
+    odd = [name for name in measures if not math.isfinite(largest[name])]
+    read = extent_of(rows, odd).exponent if odd else {}
+    return Extent(count, {**exponents(largest), **read})
+
+
+def extent_of(rows, measures: Sequence[str]) -> Extent:
+    """The extent of rows, counted by Spark."""
+    from pyspark.sql import functions as F
+
+    values = [F.abs(F.col(name).cast("double")) for name in measures]
+    count, *most = rows.agg(
+        F.count("*"), *(F.max(F.when(value < math.inf, value)) for value in values)
+    ).first()
+    return Extent(count, exponents(dict(zip(measures, [x or 0.0 for x in most], strict=True))))
+
+
+def exponents(largest: Mapping[str, float]) -> dict[str, int]:
+    """Of each measure, see :class:`Extent`."""
+    return {name: max(math.frexp(x)[1], SMALLEST_EXPONENT) for name, x in largest.items()}
 
 
 def is_finite(value):

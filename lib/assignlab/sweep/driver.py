@@ -2,26 +2,39 @@
 
 import heapq
 import math
+import os
 import pickle
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
+from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
 
 from assignlab.local.files import write_json
-from assignlab.local.project import cores, outputs, run_folder, versions
+from assignlab.local.project import (
+    TABLES_VARIABLE,
+    cores,
+    folder_named,
+    is_uri,
+    outputs,
+    run_folder,
+    versions,
+)
 from assignlab.replay.records import cost
 from assignlab.replay.scenarios import Scenario
-from assignlab.sweep.progress import Progress
+from assignlab.sweep.probe import ask_executors
+from assignlab.sweep.progress import Progress, RoundCount
 from assignlab.sweep.question import Grid, SweepError, check, digest, digest_of
-from assignlab.sweep.slices import REBALANCES, WITH_OPTIMUM
+from assignlab.sweep.slices import NOT_SHARED, REBALANCES, WITH_OPTIMUM, reported
 from assignlab.sweep.spark import answering, is_local, session, unpack_shipped
+from assignlab.sweep.store import Store
 from assignlab.sweep.subject import Subject
 from assignlab.sweep.table import Table
-from assignlab.sweep.workplace import Workplace, tell
+from assignlab.sweep.workplace import Workplace, code, tell
 
 SLICES_PER_CORE = 3
 SHORTEST_SLICE = 0.25
@@ -30,6 +43,8 @@ CLUSTER_SLICE = 10.0
 CLUSTER_SLICES = 16
 KEY = REBALANCES.key
 TIME_LIMIT = 300.0
+ROUNDS, SHORTEST_ROUND = 20, 60.0
+"""Of a sweep into a store: how many at most, and seconds of processor time in one."""
 DESCRIPTION = "_description.json"
 
 
@@ -40,6 +55,7 @@ def run(
     limit: float = TIME_LIMIT,
     slices: int | None = None,
     optimum: bool = False,
+    to: str | os.PathLike | None = None,
 ) -> "Table":
     """Play every scenario with every strategy on Spark; returns the table of records.
 
@@ -48,7 +64,9 @@ def run(
     processor time for one strategy on one scenario; more makes an error row (the one thing in the
     table that depends on the machine). ``slices``: how many tasks the work is cut into.
     ``optimum``: the table has the columns of :data:`assignlab.replay.columns.BESIDE_OPTIMUM` too, and
-    its needed and avoidable moves are proven for every kind of subscription.
+    its needed and avoidable moves are proven for every kind of subscription. ``to``: where the table
+    goes instead, a folder or a URI of a store that Spark's executors can write
+    (``hdfs://host/tables``, ``s3a://bucket/tables``); ``ASSIGNLAB_TABLES`` is the same for all sweeps.
 
     A sweep that was interrupted, asked again, keeps the slices that were done.
 
@@ -63,7 +81,9 @@ def run(
     question = digest(scenarios, strategies)
     subject = WITH_OPTIMUM if optimum else REBALANCES
     work = Work(scenarios, strategies, costs, limit, subject, question)
-    return play_on_spark(work, name or f"sweep-{question}", slices)
+    return play_on_spark(
+        work, name or f"sweep-{question}", slices, None if to is None else os.fspath(to)
+    )
 
 
 class Work(NamedTuple):
@@ -83,13 +103,20 @@ class Work(NamedTuple):
     question: str | None
 
 
-def play_on_spark(work: Work, name: str, slices: int | None = None) -> "Table":
+def play_on_spark(
+    work: Work, name: str, slices: int | None = None, to: str | None = None
+) -> "Table":
     """Have Spark play the work into the table of this name; see :func:`run`."""
     spark = session()
     began = time.monotonic()
     costs = work.costs
-    path = folder() / f"{name}.parquet"
+    target = to or tables_named()
+    if target and is_uri(target):
+        return play_into_store(spark, work, target, name, slices)
+    path = (folder_named(target) if target else folder()) / f"{name}.parquet"
     with Workplace(unfinished_beside(path.parent), question_of(work)) as place:
+        if not is_local(spark) and not ask_executors(spark, place.path):
+            raise SweepError(not_shared(place.path))
         dealt = place.dealt(
             lambda: deal(costs, slices or slice_count(spark, sum(costs), len(costs)))
         )
@@ -97,11 +124,56 @@ def play_on_spark(work: Work, name: str, slices: int | None = None) -> "Table":
         rest = [cost for cost, slice in zip(costs, dealt, strict=True) if slice not in done]
         if done:
             tell(f"{len(costs) - len(rest)} scenarios are there, from a sweep that did not end")
-        with Progress(place.progress, rest):
+        with Progress(partial(reported, place.progress), rest):
             failed = write(spark, work, dealt, place)
         write_json(place.slices / DESCRIPTION, describe(work, round(time.monotonic() - began, 3)))
         place.take_place(path)
     table = Table(path, work.subject)
+    if failed:
+        table.tell_failures()
+    return table
+
+
+def play_into_store(spark, work: Work, to: str, name: str, slices: int | None) -> "Table":
+    """Have Spark play the work and write its records into a store, in rounds; see :class:`Store`."""
+    began = time.monotonic()
+    if not is_local(spark):
+        ask_executors(spark, None)
+    costs = work.costs
+    number = min(slices or slice_count(spark, sum(costs), len(costs)), len(costs))
+    rounds = max(1, min(ROUNDS, number, int(sum(costs) / SHORTEST_ROUND)))
+    known = question_of(work)
+    asked = digest_of([known, number, rounds, code()]) if known else uuid4().hex[:12]
+    store = Store(spark, to, name, asked)
+    with answering(spark):
+        store.clear_leftovers()
+        done = {line[0]: line for line in store.done()}
+        if done:
+            tell(
+                f"{sum(line[1] for line in done.values())} scenarios are there, "
+                "from a sweep that did not end"
+            )
+        waiting: dict[int, dict[int, list[int]]] = {}
+        dealt = deal(costs, number)
+        for i in sorted(range(len(dealt)), key=lambda i: (-costs[i], i)):
+            if dealt[i] % rounds not in done:
+                waiting.setdefault(dealt[i] % rounds, {}).setdefault(dealt[i], []).append(i)
+        rest = [costs[i] for i in range(len(dealt)) if dealt[i] % rounds not in done]
+        count = RoundCount()
+        with Progress(count.reported, rest):
+            for at in sorted(waiting):
+                slices_of = waiting[at]
+                size = sum(map(len, slices_of.values()))
+                cost = sum(costs[i] for slice in slices_of.values() for i in slice)
+                rows = jobs(spark, work, slices_of).mapInArrow(
+                    sender(work), work.subject.spark_schema
+                )
+                with count.round(spark, len(slices_of), size, cost):
+                    store.write_round(at, rows, size, cost)
+        described = describe(work, round(time.monotonic() - began, 3))
+        failed = sum(line[3] for line in store.done())
+        store.take_place(list(range(rounds)), work.subject.spark_schema, described)
+    table = Table(store.path, work.subject)
     if failed:
         table.tell_failures()
     return table
@@ -126,6 +198,23 @@ def unfinished_beside(tables: Path) -> Path:
 def folder() -> Path:
     """Where tables go: the folder of the notebook's run, or ``outputs/sweeps`` of the project."""
     return run_folder() or outputs() / "sweeps"
+
+
+def tables_named() -> str | None:
+    """Where ``ASSIGNLAB_TABLES`` sends tables; every run of a notebook has a folder of its own there."""
+    named = os.environ.get(TABLES_VARIABLE)
+    run = run_folder()
+    if named and run and run.is_relative_to(outputs()):
+        return f"{named.rstrip('/')}/{run.relative_to(outputs()).as_posix()}"
+    return named
+
+
+def not_shared(folder: Path) -> str:
+    """What a user is told where executors do not see the driver's folder."""
+    return (
+        f"Spark's executors do not see {folder}: send tables to a store that they can write, "
+        f"assignlab run --tables hdfs://..., sweep.run(to=...) or {TABLES_VARIABLE}"
+    )
 
 
 def slice_count(spark, cost: float, scenarios: int) -> int:
@@ -166,21 +255,29 @@ def write(spark, work: Work, dealt: Sequence[int], place: Workplace) -> int:
         if dealt[i] not in done:
             slices.setdefault(dealt[i], []).append(i)
     if slices:
-        jobs = pa.table(
-            {
-                "task": pa.array(range(len(slices)), pa.int32()),
-                "slice": pa.array(slices, pa.int32()),
-                "jobs": pa.array([pickled(work, slice) for slice in slices.values()], pa.binary()),
-            }
-        )
         with answering(spark):
-            spark.createDataFrame(jobs).repartitionById(len(slices), "task").mapInArrow(
-                player(work, place), "slice int"
-            ).collect()
+            try:
+                jobs(spark, work, slices).mapInArrow(player(work, place), "slice int").collect()
+            except Exception as error:
+                if NOT_SHARED in str(error):
+                    raise SweepError(not_shared(place.path)) from None
+                raise
         done = place.done()
     if missing := set(dealt) - set(done):
         raise SweepError(f"{len(missing)} of {max(dealt) + 1} slices are not in {place.slices}")
     return sum(done.values())
+
+
+def jobs(spark, work: Work, slices: Mapping[int, Sequence[int]]):
+    """The slices as rows for tasks, one each."""
+    rows = pa.table(
+        {
+            "task": pa.array(range(len(slices)), pa.int32()),
+            "slice": pa.array(slices, pa.int32()),
+            "jobs": pa.array([pickled(work, slice) for slice in slices.values()], pa.binary()),
+        }
+    )
+    return spark.createDataFrame(rows).repartitionById(len(slices), "task")
 
 
 def pickled(work: Work, numbers: Sequence[int]) -> bytes:
@@ -203,6 +300,20 @@ def player(work: Work, place: Workplace) -> Callable:
         from assignlab.sweep.slices import Folders, write_slice
 
         yield from write_slice(batches, strategies, limit, Folders(*folders), pickle.loads(subject))
+
+    return play
+
+
+def sender(work: Work) -> Callable:
+    """:func:`player` where no folder is shared: the task hands its records to Spark."""
+    unpack = unpack_shipped()
+    strategies, limit, subject = work.strategies, work.limit, pickle.dumps(work.subject)
+
+    def play(batches):
+        unpack()
+        from assignlab.sweep.slices import send_slice
+
+        yield from send_slice(batches, strategies, limit, pickle.loads(subject))
 
     return play
 

@@ -3,10 +3,10 @@
 import sys
 import threading
 import time
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager, suppress
 
-from assignlab.sweep.slices import reported
+from assignlab.sweep.spark import is_connect
 
 PROGRESS_EVERY = 2.0
 
@@ -14,12 +14,12 @@ PROGRESS_EVERY = 2.0
 class Progress:
     """Tells on stderr how far a sweep is, every few seconds, while it is entered.
 
-    ``place``: the folder where the tasks leave their counts (:func:`assignlab.sweep.slices.report`);
+    ``reported``: gives how many scenarios are done, and what they were to cost;
     ``costs``: predicted, per scenario. Time left is judged by cost and not by number.
     """
 
-    def __init__(self, place: Path, costs: Sequence[float]):
-        self._place = place
+    def __init__(self, reported: Callable[[], tuple[int, float]], costs: Sequence[float]):
+        self._reported = reported
         self._scenarios = len(costs)
         self._cost = sum(costs) or 1.0
         self._over = threading.Event()
@@ -38,7 +38,7 @@ class Progress:
 
     def _watch(self):
         while not self._over.wait(PROGRESS_EVERY):
-            done, cost = reported(self._place)
+            done, cost = self._reported()
             share = min(cost / self._cost, 1.0)
             if done:
                 left = (time.monotonic() - self._began) * (1 - share) / share
@@ -47,3 +47,65 @@ class Progress:
     def _say(self, text: str, done: int, share: float):
         line = f"sweep: {done}/{self._scenarios} scenarios, {share:.0%}, {text}"
         print(line, file=sys.stderr, flush=True)
+
+
+class RoundCount:
+    """How far the rounds of a sweep are, by what Spark says of its tasks; no folder is needed."""
+
+    def __init__(self):
+        self._before = self._now = (0, 0.0)
+
+    def reported(self) -> tuple[int, float]:
+        """How many scenarios are done, and what they were to cost."""
+        return max(self._before, self._now)
+
+    @contextmanager
+    def round(self, spark, tasks: int, scenarios: int, cost: float):
+        """Count one round of ``tasks`` while the block runs; afterwards it is done."""
+
+        def count(done: int):
+            share = min(done / tasks, 1.0)
+            self._now = (
+                self._before[0] + round(share * scenarios),
+                self._before[1] + share * cost,
+            )
+
+        with told_tasks(spark, tasks, count):
+            yield
+        self._before = (self._before[0] + scenarios, self._before[1] + cost)
+
+
+@contextmanager
+def told_tasks(spark, tasks: int, count: Callable[[int], None]):
+    """Have ``count`` called with the number of finished tasks of the stage that has so many."""
+    if is_connect(spark):
+
+        def handle(stages, **_):
+            for stage in stages or ():
+                if stage.num_tasks == tasks:
+                    count(stage.num_completed_tasks)
+
+        spark.registerProgressHandler(handle)
+        try:
+            yield
+        finally:
+            spark.removeProgressHandler(handle)
+        return
+    over = threading.Event()
+    tracker = spark.sparkContext.statusTracker()
+
+    def watch():
+        while not over.wait(PROGRESS_EVERY):
+            with suppress(Exception):  # Spark ends; whoever waits for the round says so
+                stages = [tracker.getStageInfo(i) for i in tracker.getActiveStageIds()]
+                done = [s.numCompletedTasks for s in stages if s and s.numTasks == tasks]
+                if done:
+                    count(max(done))
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()

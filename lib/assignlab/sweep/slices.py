@@ -34,6 +34,7 @@ COLUMNS = (
 """The columns of a sweep's table; ``scenario``, ``strategy`` and ``step`` are its key."""
 SCHEMA = pa.schema([(column.name, TYPES[column.type]) for column in COLUMNS])
 WRITTEN = pa.schema([("slice", pa.int32())])
+NOT_SHARED = "an executor does not see the folder of the sweep"
 MEMORY_SHARE = 0.8
 ROWS_PER_BATCH = 4096
 SECONDS_PER_BATCH = 0.5
@@ -106,19 +107,39 @@ def write_slice(
         return
     [row] = rows
     number = row["slice"]
-    numbers, each, scenarios = pickle.loads(row["jobs"])
-    for strategy in strategies:
-        # Before the children are forked, so that none of them has to.
-        subject.load(strategy)
-    costs = each.cumsum().tolist()
+    if not Path(folders.parts).is_dir():
+        raise FileNotFoundError(f"{NOT_SHARED}: {folders.parts}")
     part = Path(folders.parts) / f"{number}.{uuid4().hex}"
     with pq.ParquetWriter(part, subject.schema) as file:
-        played = [(scenario, scenarios[scenario]) for scenario in numbers.tolist()]
-        for done, batch in simulate(played, strategies, limit, subject):
-            report(Path(folders.progress), number, done, costs[done - 1] if done else 0.0)
+        for done, cost, batch in play_slice(row["jobs"], strategies, limit, subject):
+            report(Path(folders.progress), number, done, cost)
             file.write_batch(batch)
     part.replace(Path(folders.slices) / f"slice-{number:05}.parquet")
     yield pa.RecordBatch.from_pydict({"slice": [number]}, schema=WRITTEN)
+
+
+def send_slice(
+    batches: Iterable[pa.RecordBatch], strategies: Sequence[str], limit: float, subject: Subject
+) -> Iterator[pa.RecordBatch]:
+    """Play slices and hand their records to Spark, where no folder is shared; see :func:`write_slice`."""
+    for batch in batches:
+        for row in batch.to_pylist():
+            for _, _, records in play_slice(row["jobs"], strategies, limit, subject):
+                yield records
+
+
+def play_slice(
+    jobs: bytes, strategies: Sequence[str], limit: float, subject: Subject
+) -> Iterator[tuple[int, float, pa.RecordBatch]]:
+    """Play the jobs of one slice: (scenarios done, what they were to cost, records since the last)."""
+    numbers, each, scenarios = pickle.loads(jobs)
+    for strategy in strategies:
+        # Before the children are forked, so that none of them has to.
+        subject.load(strategy)
+    costs = [0.0, *each.cumsum().tolist()]
+    played = [(number, scenarios[number]) for number in numbers.tolist()]
+    for done, batch in simulate(played, strategies, limit, subject):
+        yield done, costs[done], batch
 
 
 def report(folder: Path, slice: int, done: int, cost: float) -> None:

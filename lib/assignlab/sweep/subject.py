@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from assignlab.replay.columns import Column
 
+SPARK_TYPES = {"string": "string", "int64": "bigint", "float64": "double", "bool": "boolean"}
 TYPES = {"string": pa.string(), "int64": pa.int64(), "float64": pa.float64(), "bool": pa.bool_()}
 
 
@@ -29,3 +30,8 @@ class Subject(NamedTuple):
     def schema(self) -> pa.Schema:
         """The columns for Arrow."""
         return pa.schema([(column.name, TYPES[column.type]) for column in self.columns])
+
+    @property
+    def spark_schema(self) -> str:
+        """The columns for Spark."""
+        return ", ".join(f"{name} {SPARK_TYPES[kind]}" for name, kind, *_ in self.columns)

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 from pyarrow.parquet import read_metadata
 
 from assignlab.errors import UnknownName
-from assignlab.sweep.aggregate import extent, summarise, sums_over
+from assignlab.local.project import is_uri
+from assignlab.sweep.aggregate import Extent, extent, extent_of, summarise, sums_over
 from assignlab.sweep.question import SweepError
 from assignlab.sweep.slices import REBALANCES, SCENARIO_NAMES
 from assignlab.sweep.spark import answering, session
+from assignlab.sweep.store import ensure_whole
 from assignlab.sweep.subject import Subject
 
 if TYPE_CHECKING:
@@ -23,7 +25,6 @@ FAILURES_SHOWN = 3
 ROWS_SHOWN = 10
 FAILURES_KEPT = 1000
 FRAME_ROWS = 1_000_000
-SPARK_TYPES = {"string": "string", "int64": "bigint", "float64": "double", "bool": "boolean"}
 
 
 class Table:
@@ -33,11 +34,13 @@ class Table:
     ``step`` are the key. Sweeps of another ``subject`` have its columns and its key.
     """
 
-    def __init__(self, path: Path, subject: Subject = REBALANCES):
-        self.path = Path(path)
+    def __init__(self, path: Path | str, subject: Subject = REBALANCES):
+        self.path = path if isinstance(path, str) and is_uri(path) else Path(path)
         self.subject = subject
 
     def __len__(self):
+        if isinstance(self.path, str):
+            return self.records().count()
         return sum(read_metadata(file).num_rows for file in self.path.glob("*.parquet"))
 
     def __repr__(self):
@@ -53,9 +56,12 @@ class Table:
 
     def records(self):
         """All rows, as a Spark DataFrame."""
-        schema = ", ".join(f"{name} {SPARK_TYPES[kind]}" for name, kind, *_ in self.subject.columns)
         # Spark takes a path for a pattern, and one without a scheme to its default file system.
-        reader = session().read.option("__globPaths__", "false").schema(schema)
+        spark = session()
+        reader = spark.read.option("__globPaths__", "false").schema(self.subject.spark_schema)
+        if isinstance(self.path, str):
+            ensure_whole(spark, self.path)
+            return reader.parquet(self.path)
         rows = reader.parquet(f"file:{self.path.absolute()}")
         return rows.select(*[column.name for column in self.subject.columns])
 
@@ -80,7 +86,7 @@ class Table:
         self._check(*by, *measures)
         everything = self.records()
         with answering(everything.sparkSession):
-            size = extent(self.path.glob("*.parquet"), everything, measures)
+            size = self._extent(everything, measures)
             rows = self._where(where)
             if whole_histories:
                 key = dict.fromkeys([*by, "scenario", "strategy"])
@@ -118,6 +124,11 @@ class Table:
         print(f"sweep: {many}{len(self.failures)} simulations failed; the first:", file=sys.stderr)
         for row in self.failures.head(FAILURES_SHOWN).to_dict("records"):
             print(f"  {row.get('strategy', row['scenario'])}: {row['error']}", file=sys.stderr)
+
+    def _extent(self, rows, measures: Sequence[str]) -> Extent:
+        if isinstance(self.path, str):
+            return extent_of(rows, measures)
+        return extent(self.path.glob("*.parquet"), rows, measures)
 
     def _where(self, condition: str | None):
         """The rows that an SQL condition chooses, refused in one line where it is none."""

@@ -1,0 +1,74 @@
+"""What Spark's executors have, asked before a sweep: Python, packages, a folder shared with the driver."""
+
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from uuid import uuid4
+
+from assignlab.sweep.question import SweepError
+
+TASKS = 16
+PAUSE = 0.1
+"""Seconds that each task waits, so that all executors get some."""
+NEEDED = ("numba", "numpy", "pyarrow")
+REMEDY = "PYSPARK_PYTHON names a Python there, spark.archives ships one (docs/clusters.md)"
+
+
+def ask_executors(spark, folder: Path | None) -> bool:
+    """Whether all executors that answer see ``folder`` and can write there.
+
+    Raises :class:`SweepError` where their Python is of another minor version or lacks a package.
+    """
+    token = folder / f".probe-{uuid4().hex}" if folder else None
+    if token:
+        token.touch()
+    try:
+        rows = spark.range(TASKS, numPartitions=TASKS)
+        found = rows.mapInArrow(asked(str(token) if token else None), "lacks string, sees boolean").collect()
+    except Exception as error:
+        if why := python_problem(str(error)):
+            raise SweepError(why) from None
+        raise
+    finally:
+        if token:
+            token.unlink(missing_ok=True)
+    for lacks in sorted({row.lacks for row in found if row.lacks}):
+        raise SweepError(f"Python on Spark's executors has no {lacks}: {REMEDY}")
+    return all(row.sees for row in found)
+
+
+def asked(token: str | None) -> Callable:
+    """What a task answers. It travels by value: the executors may lack the package's needs."""
+    needed, pause = NEEDED, PAUSE
+
+    def answer(batches):
+        import os
+        import time
+        from importlib.util import find_spec
+
+        import pyarrow
+
+        for _ in batches:
+            pass
+        time.sleep(pause)
+        lacks = ", ".join(name for name in needed if find_spec(name) is None)
+        sees = bool(token) and os.path.exists(token) and os.access(os.path.dirname(token), os.W_OK)
+        yield pyarrow.RecordBatch.from_pydict({"lacks": [lacks], "sees": [sees]})
+
+    return answer
+
+
+def python_problem(said: str) -> str | None:
+    """In one line what is wrong with Python on the executors, None if the error says nothing of it."""
+    here = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    if "PYTHON_VERSION_MISMATCH" in said:
+        other = next(
+            iter(re.findall(r"(\d\.\d+)", said.partition("PYTHON_VERSION_MISMATCH")[2])), ""
+        )
+        return f"Spark's executors have Python {other or 'of another minor version'}, this is {here}: {REMEDY}"
+    if found := re.search(r"No module named '([\w.]+)'|PACKAGE_NOT_INSTALLED\]?\s*(\w+)", said):
+        return f"Python on Spark's executors has no {found[1] or found[2]}: {REMEDY}"
+    if found := re.search(r'Cannot run program "([^"]+)"', said):
+        return f"Spark's executors have no Python {found[1]!r}: {REMEDY}"
+    return None

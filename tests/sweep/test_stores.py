@@ -1,0 +1,288 @@
+"""Tables in a store: written by executors that see none of the driver's folders, whole or not at all."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+from test_cluster import TESTS, free_port, running
+from test_sweep import STRATEGIES, digest, plain, read
+
+from assignlab import sweep
+from assignlab.local.java import java_home
+from assignlab.sweep import driver, probe
+from assignlab.sweep.spark import session
+from assignlab.sweep.store import Store
+from conftest import java_missing
+
+pytestmark = pytest.mark.skipif(java_missing(), reason="needs Java 17 or later")
+
+GRID = dict(members=range(2, 7), topics=range(1, 5), partitions=[40], seed=range(2))
+LARGE = dict(members=[20, 40], topics=[10], partitions=[400], seed=range(400))
+SWEEP = """
+import json, sys
+from assignlab import sweep
+from assignlab.sweep.spark import session
+from test_sweep import STRATEGIES, digest, read
+
+table = sweep.run(sweep.grid(**json.loads(sys.argv[1])), STRATEGIES, name="table", to=sys.argv[2])
+frame = table.summary(by=["strategy"], measures=["count_gap"], band=(0.05, 0.95))
+print(json.dumps({"digest": digest(read(table)), "means": frame["count_gap"].tolist()}))
+session().stop()
+"""
+
+
+def asked(grid: dict) -> str:
+    return json.dumps({name: list(values) for name, values in grid.items()})
+
+
+# ---- one machine: the steps of a store -----------------------------------------------------------
+
+
+def test_a_table_goes_where_it_is_sent_and_an_interrupted_sweep_goes_on(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(driver, "SHORTEST_ROUND", 1e-4)
+    store, grid = f"file:{tmp_path}/store", sweep.grid(**GRID)
+    write = Store.write_round
+
+    def interrupted(self, number, *more):
+        if number == 2:
+            raise KeyboardInterrupt
+        write(self, number, *more)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Store, "write_round", interrupted)
+        sweep.run(grid, STRATEGIES, name="table", slices=4, to=store)
+    assert not (tmp_path / "store" / "table.parquet").exists()
+    written = []
+
+    def counted(self, number, *more):
+        written.append(number)
+        write(self, number, *more)
+
+    monkeypatch.setattr(Store, "write_round", counted)
+    table = sweep.run(grid, STRATEGIES, name="table", slices=4, to=store)
+    assert written == [2, 3], "rounds that were done were played again"
+    assert "scenarios are there, from a sweep that did not end" in capsys.readouterr().err
+    assert digest(read(table)) == digest(plain(grid)) and len(table) == table.records().count()
+    usual = sweep.run(grid, STRATEGIES, name="usual", slices=4)
+    by = dict(by=["strategy", "members"], measures=["count_gap", "gini"], band=(0.05, 0.95))
+    assert table.summary(**by).equals(usual.summary(**by))
+    assert not list((tmp_path / "store" / ".unfinished").iterdir())
+
+
+def test_a_table_whose_sweep_was_killed_is_not_read_and_told_of(tmp_path, monkeypatch, capsys):
+    store, grid = f"file:{tmp_path}/store", sweep.grid(members=[2, 3])
+    sweep.run(grid, STRATEGIES, name="table", to=store)
+    states = Store._set_state
+
+    def killed(self, what):
+        if what["whole"]:
+            raise KeyboardInterrupt
+        states(self, what)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Store, "_set_state", killed)
+        sweep.run(sweep.grid(members=[2, 4]), STRATEGIES, name="table", to=store)
+    with pytest.raises(sweep.SweepError, match="is no whole table"):
+        sweep.Table(f"{store}/table.parquet").records()
+    capsys.readouterr()
+    table = sweep.run(grid, STRATEGIES, name="table", to=store)
+    assert "removed what a killed sweep left" in capsys.readouterr().err
+    assert digest(read(table)) == digest(plain(grid))
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            "[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.12 than",
+            "have Python 3.12",
+        ),
+        ("ModuleNotFoundError: No module named 'pyarrow'", "has no pyarrow"),
+        ('java.io.IOException: Cannot run program "/no/python": error=2', "no Python '/no/python'"),
+    ],
+)
+def test_what_is_wrong_with_python_there_is_one_line(said, told):
+    line = probe.python_problem(f"Job aborted\n at org.apache\n{said}\n at scala")
+    assert told in line and "\n" not in line and "spark.archives" in line
+
+
+def test_a_package_that_executors_lack_is_told_before_the_sweep(monkeypatch):
+    monkeypatch.setattr(probe, "NEEDED", ("numpy", "no_such_package"))
+    with pytest.raises(sweep.SweepError, match="has no no_such_package"):
+        probe.ask_executors(session(), None)
+
+
+# ---- a cluster that shares nothing ---------------------------------------------------------------
+
+MOUNTS = ["unshare", "-rm", "sh", "-c"]
+
+
+def private_mounts() -> bool:
+    """Whether processes can be given folders of their own here."""
+    test = [*MOUNTS, "mount -t tmpfs none /mnt"]
+    return (
+        bool(shutil.which("unshare")) and not subprocess.run(test, capture_output=True).returncode
+    )
+
+
+@contextmanager
+def private(folder: Path):
+    """A program that runs its arguments where ``folder`` is another, empty one."""
+    script = folder.with_name("private.sh")
+    script.write_text(
+        f'#!/bin/sh\nexec unshare -rm sh -c \'mount -t tmpfs none "$0"; exec "$@"\' '
+        f'"{folder}" "$@"\n'
+    )
+    script.chmod(0o755)
+    yield script
+
+
+@pytest.fixture(scope="module")
+def hdfs(tmp_path_factory):
+    """The URI of a folder in HDFS: a name node and a data node from Hadoop's published jars."""
+    jars = hadoop_jars()
+    place, port = tmp_path_factory.mktemp("hdfs"), free_port()
+    manager = "org.apache.hadoop.mapreduce.MiniHadoopClusterManager"
+    settings = [
+        f"-D{name}={value}"
+        for name, value in {
+            "dfs.permissions.enabled": "false",
+            "dfs.namenode.http-address": "127.0.0.1:0",
+            "hadoop.tmp.dir": place / "tmp",
+        }.items()
+    ]
+    command = [
+        f"{java_home()}/bin/java", "-Xmx400m", f"-Dtest.build.data={place}", "-cp", f"{jars}/*",
+        manager, "-nomr", "-format", "-nnport", str(port), *settings,
+    ]  # fmt: skip
+    with (place / "log").open("w") as log:
+        process = subprocess.Popen(command, cwd=place, stdout=log, stderr=log)
+    try:
+        deadline = time.monotonic() + 120
+        while True:
+            assert process.poll() is None and time.monotonic() < deadline, (
+                place / "log"
+            ).read_text()
+            with socket.socket() as probe_socket:
+                if probe_socket.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.3)
+        yield f"hdfs://127.0.0.1:{port}/tables"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def hadoop_jars() -> Path:
+    """Hadoop's mini cluster, of the version that Spark has, from Maven's repository."""
+    import pyspark
+
+    [client] = (Path(pyspark.__file__).parent / "jars").glob("hadoop-client-api-*.jar")
+    version = client.stem.rpartition("-")[2]
+    target = Path(__file__).parents[2] / "oracle" / "hadoop" / "target" / version
+    if not (target / f"hadoop-client-minicluster-{version}.jar").is_file():
+        if not shutil.which("mvn"):
+            pytest.skip("needs Maven for Hadoop's jars")
+        pom = Path(__file__).parents[2] / "oracle" / "hadoop" / "pom.xml"
+        command = ["mvn", "-q", "-B", "-f", str(pom), f"-Dhadoop.version={version}",
+                   "dependency:copy-dependencies", f"-DoutputDirectory={target}"]  # fmt: skip
+        answer = subprocess.run(command, capture_output=True, text=True)
+        if answer.returncode:
+            pytest.skip("Maven cannot fetch Hadoop's jars")
+    return target
+
+
+@pytest.fixture(scope="module")
+def apart(tmp_path_factory):
+    """(URL of a master, folder that its workers do not see, their processes)."""
+    if not private_mounts():
+        pytest.skip("this machine gives no private mounts")
+    place = tmp_path_factory.mktemp("apart")
+    hidden = place / "driver"
+    hidden.mkdir()
+    url = f"spark://127.0.0.1:{free_port()}"
+    master = ["org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port"]
+    master += [url.rpartition(":")[2], "--webui-port", "0"]
+    worker = ["org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", "--webui-port", "0"]
+    worker += ["--cores", "1", "--memory", "1g", "--work-dir"]
+    joined = "Successfully registered with master"
+    with (
+        private(hidden) as script,
+        running(place / "master.log", "New state: ALIVE", *master),
+        running(place / "1.log", joined, *worker, str(place / "1"), url, prefix=[script]) as one,
+        running(place / "2.log", joined, *worker, str(place / "2"), url, prefix=[script]) as two,
+    ):
+        yield url, hidden, [one, two]
+
+
+def start(hidden: Path, url: str, grid: dict, to: str) -> subprocess.Popen:
+    environment = os.environ | {
+        "PYTHONPATH": TESTS,
+        "SPARK_MASTER": url,
+        "ASSIGNLAB_OUTPUTS": str(hidden),
+    }
+    environment.pop("ASSIGNLAB_RUN_FOLDER", None)
+    return subprocess.Popen(
+        [sys.executable, "-c", SWEEP, asked(grid), to],
+        env=environment,
+        cwd=Path(__file__).parent,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def answer(process: subprocess.Popen) -> dict:
+    out, said = process.communicate(timeout=600)
+    assert process.returncode == 0, said
+    return json.loads(out.splitlines()[-1]) | {"said": said}
+
+
+def wait_for_progress(process: subprocess.Popen) -> None:
+    line = ""
+    while "scenarios, " not in line:
+        line = process.stderr.readline()
+        assert line, "the sweep ended before it was disturbed"
+
+
+@pytest.mark.slow
+def test_a_folder_that_executors_do_not_see_is_one_line(apart):
+    url, hidden, _ = apart
+    process = start(hidden, url, GRID, str(hidden / "tables"))
+    _, said = process.communicate(timeout=600)
+    assert process.returncode and "--tables" in said.splitlines()[-1], said
+
+
+@pytest.mark.slow
+def test_executors_that_share_nothing_give_the_same_table(apart, hdfs):
+    url, hidden, _ = apart
+    assert answer(start(hidden, url, GRID, hdfs))["digest"] == digest(plain(sweep.grid(**GRID)))
+
+
+@pytest.mark.slow
+def test_a_killed_driver_and_a_killed_worker_leave_a_whole_table(apart, hdfs):
+    url, hidden, workers = apart
+    expected = digest(plain(sweep.grid(**LARGE)))
+    process = start(hidden, url, LARGE, f"{hdfs}/killed")
+    wait_for_progress(process)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    with pytest.raises(sweep.SweepError, match="is no whole table"):
+        sweep.Table(f"{hdfs}/killed/table.parquet").records()
+    process = start(hidden, url, LARGE, f"{hdfs}/killed")
+    wait_for_progress(process)
+    victim = psutil.Process(workers[0].pid)
+    for one in [*victim.children(recursive=True), victim]:
+        one.kill()
+    assert answer(process)["digest"] == expected
