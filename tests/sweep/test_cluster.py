@@ -53,7 +53,7 @@ def free_port() -> int:
 
 
 @contextmanager
-def running(log: Path, ready: str, *arguments: str, prefix=()):
+def running(log: Path, ready: str, *arguments: str, prefix=(), cwd: Path | None = None):
     """A Spark daemon, from the moment that its log says ``ready`` until the block is left.
 
     ``prefix``: the program that starts it.
@@ -73,6 +73,7 @@ def running(log: Path, ready: str, *arguments: str, prefix=()):
             stdout=output,
             stderr=output,
             env=environment,
+            cwd=cwd,
         )
     try:
         deadline = time.monotonic() + 120

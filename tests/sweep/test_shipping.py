@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from assignlab.sweep import spark
 from assignlab.sweep.spark import settings, unpack_shipped
+from assignlab.sweep.workplace import locked
 
 
 @pytest.fixture
@@ -48,3 +50,26 @@ def test_the_ports_of_a_local_spark_ask_for_a_secret(master, tmp_path):
 def test_a_comma_in_the_path_makes_no_second_folder(tmp_path):
     assert "," not in settings("local[2]", tmp_path / "a,b")["spark.local.dir"]
     assert settings("local[2]", tmp_path / "a")["spark.local.dir"] == str(tmp_path / "a" / "local")
+
+
+class Session:
+    """What `ship` needs of a Spark session."""
+
+    def addArtifacts(self, path, pyfile):
+        assert zipfile.is_zipfile(path)
+
+
+def test_what_a_killed_driver_shipped_is_removed_and_no_other(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(spark, "zipped", lambda: b"PK\x05\x06" + bytes(18))
+    dead, alive = tmp_path / f"{spark.SHIPPED}dead", tmp_path / f"{spark.SHIPPED}alive"
+    dead.mkdir()
+    alive.mkdir()
+    lock = locked(alive)
+    one, other = Session(), Session()
+    spark.ship(one)
+    [mine] = set(tmp_path.iterdir()) - {dead, alive}
+    assert not dead.exists() and alive.exists()
+    spark.ship(other)
+    assert mine.exists() and alive.exists()
+    os.close(lock)

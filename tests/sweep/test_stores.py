@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 import psutil
@@ -226,12 +227,8 @@ def apart(tmp_path_factory):
         yield url, hidden, [one, two]
 
 
-def start(hidden: Path, url: str, grid: dict, to: str) -> subprocess.Popen:
-    environment = os.environ | {
-        "PYTHONPATH": TESTS,
-        "SPARK_MASTER": url,
-        "ASSIGNLAB_OUTPUTS": str(hidden),
-    }
+def start(hidden: Path, grid: dict, to: str, **environment: str) -> subprocess.Popen:
+    environment = os.environ | {"PYTHONPATH": TESTS, "ASSIGNLAB_OUTPUTS": str(hidden)} | environment
     environment.pop("ASSIGNLAB_RUN_FOLDER", None)
     return subprocess.Popen(
         [sys.executable, "-c", SWEEP, asked(grid), to],
@@ -259,7 +256,7 @@ def wait_for_progress(process: subprocess.Popen) -> None:
 @pytest.mark.slow
 def test_a_folder_that_executors_do_not_see_is_one_line(apart):
     url, hidden, _ = apart
-    process = start(hidden, url, GRID, str(hidden / "tables"))
+    process = start(hidden, GRID, str(hidden / "tables"), SPARK_MASTER=url)
     _, said = process.communicate(timeout=600)
     assert process.returncode and "--tables" in said.splitlines()[-1], said
 
@@ -267,20 +264,47 @@ def test_a_folder_that_executors_do_not_see_is_one_line(apart):
 @pytest.mark.slow
 def test_executors_that_share_nothing_give_the_same_table(apart, hdfs):
     url, hidden, _ = apart
-    assert answer(start(hidden, url, GRID, hdfs))["digest"] == digest(plain(sweep.grid(**GRID)))
+    assert answer(start(hidden, GRID, hdfs, SPARK_MASTER=url))["digest"] == digest(
+        plain(sweep.grid(**GRID))
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not find_spec("grpc_status"), reason="needs the extra 'connect'")
+def test_a_connect_server_on_the_other_side_gives_the_same_table(apart, hdfs, tmp_path):
+    _, hidden, _ = apart
+    settings = {
+        "spark.connect.grpc.binding.port": (port := free_port()),
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.local.dir": tmp_path / "local",
+    }
+    command = ["org.apache.spark.deploy.SparkSubmit", "--master", "local[2]", "--class"]
+    command += ["org.apache.spark.sql.connect.service.SparkConnectServer"]
+    command += [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
+    log, ready = tmp_path / "connect.log", "Spark Connect server started"
+    with (
+        private(hidden) as script,
+        running(log, ready, *command, "spark-internal", prefix=[script], cwd=tmp_path),
+    ):
+        remote = f"sc://127.0.0.1:{port}"
+        found = answer(start(hidden, GRID, f"{hdfs}/connect", SPARK_REMOTE=remote))
+    assert found["digest"] == digest(plain(sweep.grid(**GRID)))
+    assert "100%" in found["said"]
 
 
 @pytest.mark.slow
 def test_a_killed_driver_and_a_killed_worker_leave_a_whole_table(apart, hdfs):
     url, hidden, workers = apart
     expected = digest(plain(sweep.grid(**LARGE)))
-    process = start(hidden, url, LARGE, f"{hdfs}/killed")
+    process = start(hidden, LARGE, f"{hdfs}/killed", SPARK_MASTER=url)
     wait_for_progress(process)
     process.send_signal(signal.SIGKILL)
     process.communicate()
     with pytest.raises(sweep.SweepError, match="is no whole table"):
         sweep.Table(f"{hdfs}/killed/table.parquet").records()
-    process = start(hidden, url, LARGE, f"{hdfs}/killed")
+    process = start(hidden, LARGE, f"{hdfs}/killed", SPARK_MASTER=url)
     wait_for_progress(process)
     victim = psutil.Process(workers[0].pid)
     for one in [*victim.children(recursive=True), victim]:

@@ -25,7 +25,9 @@ def ask_executors(spark, folder: Path | None) -> bool:
         token.touch()
     try:
         rows = spark.range(TASKS, numPartitions=TASKS)
-        found = rows.mapInArrow(asked(str(token) if token else None), "lacks string, sees boolean").collect()
+        found = rows.mapInArrow(
+            asked(str(token) if token else None), "lacks string, sees boolean"
+        ).collect()
     except Exception as error:
         if why := python_problem(str(error)):
             raise SweepError(why) from None

@@ -5,8 +5,9 @@ is tried again), listens on the loopback address only and keeps its files under 
 what the JVM prints goes to ``outputs/spark/driver.log`` and not between the results.
 ``SPARK_MASTER`` (``spark://host:7077``, ``local[2]``, ...) names another master, ``SPARK_REMOTE``
 (``sc://host:15002``) a Spark Connect server. To both the package is shipped as a zip; Python of the
-same minor version with numba, numpy and pyarrow is expected there (``PYSPARK_PYTHON`` says which),
-and a folder for results that the driver and the executors share.
+same minor version with numba, numpy and pyarrow is expected there (``PYSPARK_PYTHON`` says which, and
+:mod:`assignlab.sweep.probe` asks), and a folder that the driver and the executors share or a store
+(:mod:`assignlab.sweep.store`).
 
 What the user says to Spark itself wins over what stands here: ``spark-defaults.conf`` (in
 ``SPARK_CONF_DIR``, or ``conf`` of ``SPARK_HOME``), ``SPARK_DRIVER_MEMORY``, ``SPARK_LOCAL_DIRS`` and
@@ -18,6 +19,7 @@ import hashlib
 import io
 import os
 import re
+import shutil
 import socket
 import sys
 import tempfile
@@ -34,6 +36,7 @@ import assignlab
 from assignlab.errors import AssignlabError
 from assignlab.local.java import ensure_java_env
 from assignlab.local.project import cores, outputs
+from assignlab.sweep.workplace import locked
 
 LOOPBACK = "127.0.0.1"
 DRIVER_MEMORY = "2g"
@@ -42,6 +45,7 @@ ATTEMPTS = 4
 RETRIES, LONGEST_PAUSE = 5, 3000
 """Of a call to a Spark Connect server: about 8 s, the pauses in milliseconds."""
 PATIENCE = 20.0
+SHIPPED = "assignlab-shipped-"
 LOG_SHOWN = 15
 LOG_BYTES = 2**22
 
@@ -280,8 +284,13 @@ def last_lines(path: Path) -> str:
 def ship(spark) -> None:
     """Send the package to the executors, as a zip with the package folder at its root."""
     package = zipped()
+    for left in Path(tempfile.gettempdir()).glob(f"{SHIPPED}*"):
+        if (lock := locked(left)) is not None:  # its driver was killed
+            shutil.rmtree(left, ignore_errors=True)
+            os.close(lock)
     # Kept as long as the session: executors fetch it when they start.
-    folder = _shipped[spark] = tempfile.TemporaryDirectory(prefix="assignlab-")
+    folder = _shipped[spark] = tempfile.TemporaryDirectory(prefix=SHIPPED)
+    locked(Path(folder.name))
     path = Path(folder.name) / f"assignlab-{hashlib.sha256(package).hexdigest()[:12]}.zip"
     path.write_bytes(package)
     spark.addArtifacts(str(path), pyfile=True)
