@@ -68,7 +68,9 @@ def folder_named(text: str) -> Path:
     ValueError: 's3a://bucket/tables' is a URI: name a folder of this machine; --tables sends tables there
     """
     if is_uri(text):
-        raise ValueError(f"{text!r} is a URI: name a folder of this machine; --tables sends tables there")
+        raise ValueError(
+            f"{text!r} is a URI: name a folder of this machine; --tables sends tables there"
+        )
     return Path(text).resolve()
 
 
