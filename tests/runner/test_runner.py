@@ -263,7 +263,9 @@ def test_a_time_limit_is_a_number_of_seconds(collection, nothing_starts, seconds
 @pytest.mark.parametrize("uri", ["hdfs://nn:8020/out", "s3a://bucket/tables", "file:///tmp/x"])
 def test_a_uri_is_no_folder_for_results(collection, nothing_starts, monkeypatch, uri):
     monkeypatch.chdir(collection)
-    told = f"assignlab: '{uri}' is a URI: name a folder of this machine; --tables sends tables there\n"
+    told = (
+        f"assignlab: '{uri}' is a URI: name a folder of this machine; --tables sends tables there\n"
+    )
     result = invoke(collection, "--outputs", uri)
     assert (result.exit_code, result.stderr) == (2, told)
     monkeypatch.setenv(OUTPUTS_VARIABLE, uri)
