@@ -44,6 +44,8 @@ class OriginalError(AssignlabError):
 
 LISTED, NEAREST = 12, 5
 """How many names a message lists; of more it says the nearest."""
+LISTS = {"strategy": "assignlab strategies", "notebook": "assignlab run --list"}
+"""The command that lists all names of a kind."""
 
 
 class UnknownName(AssignlabError):
@@ -64,13 +66,19 @@ class UnknownName(AssignlabError):
 def _some(kind: str, name: str, allowed: list) -> str:
     """The names allowed, or the five nearest and how many there are beside them.
 
+    Where none is near, the first five.
+
     >>> _some("event", "c", ["a", "b"]), _some("event", "n7", [f"n{i}" for i in range(20)])[:10]
     ('a, b', 'n7, n17, n')
+    >>> _some("notebook", "99", [f"{i:02}_name" for i in range(20)])
+    "00_name, 01_name, 02_name, 03_name, 04_name and 15 more, see 'assignlab run --list'"
     """
     if len(allowed) <= LISTED:
         return ", ".join(allowed)
     near = difflib.get_close_matches(name, allowed, n=NEAREST, cutoff=0)
-    where = ", see 'assignlab strategies'" if kind == "strategy" else ""
+    if not difflib.get_close_matches(name, allowed, n=1, cutoff=0.3):
+        near = allowed[:NEAREST]
+    where = f", see {LISTS[kind]!r}" if kind in LISTS else ""
     return f"{', '.join(near)} and {len(allowed) - len(near)} more{where}"
 
 

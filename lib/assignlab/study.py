@@ -126,6 +126,8 @@ class Study:
         shown = (frame if show is None else _flat(show)).head(ROWS_SHOWN)
         if len(shown) < len(frame):
             caption += f" ({len(shown)} of {len(frame)} rows; all are in {name}.csv)"
+        elif shown.empty:
+            caption += ": none"
         _display(
             {
                 "text/html": _table_html(shown, caption),

@@ -105,6 +105,16 @@ TERMS = (
     ),
     Term("optimum", "the proven best assignment of the group"),
     Term(
+        "regret",
+        "what an answer is worse than the optimum: gap beyond its gap, moves beyond the needed ones",
+        {
+            "gap_regret": "gap regret",
+            "gap_regret_high": "gap regret, most",
+            "moves_regret": "moves regret",
+            "moves_regret_high": "moves regret, most",
+        },
+    ),
+    Term(
         "eager, cooperative, server",
         "the protocols: give up all before a rebalance; give up only what goes elsewhere; let the "
         "coordinator assign (KIP-848)",
@@ -128,8 +138,11 @@ TERMS = (
             "repeated": "delivered again",
             "lost": "never delivered",
             "repeated_per_1000": "again, per 1,000",
+            "repeated_per_1000_low": "again, least",
+            "repeated_per_1000_high": "again, most",
             "lost_per_1000": "never, per 1,000",
             "aborted": "aborted",
+            "aborted_per_1000": "aborted, per 1,000",
         },
     ),
     Term(
@@ -153,15 +166,20 @@ TERMS = (
     ),
 )
 
+UNITS = {"_s": "s", "_ms": "ms", "_percent": "%"}
+"""The end of a column's name -> the unit that it says."""
 HEADINGS = {column: heading for term in TERMS for column, heading in term.columns.items()}
 
 
 def heading(column: str) -> str:
     """What a page writes above a column.
 
-    >>> heading("count_gap"), heading("moved_after"), heading("printed by")
-    ('gap', 'moved after', 'printed by')
+    >>> heading("count_gap"), heading("moved_after"), heading("settled_s"), heading("time s")
+    ('gap', 'moved after', 'settled (s)', 'time s')
     """
+    for ending, unit in UNITS.items():
+        if column not in HEADINGS and column.endswith(ending):
+            return f"{column.removesuffix(ending).replace('_', ' ')} ({unit})"
     return HEADINGS.get(column, column.replace("_", " "))
 
 
@@ -186,6 +204,7 @@ PROPOSALS = {
     "54": "KIP-54+-+Sticky+Partition+Assignment+Strategy",
     "341": "KIP-341%3A+Update+Sticky+Assignor%27s+User+Data+Protocol",
     "345": "KIP-345%3A+Introduce+static+membership+protocol+to+reduce+consumer+rebalances",
+    "392": "KIP-392%3A+Allow+consumers+to+fetch+from+closest+replica",
     "394": "KIP-394%3A+Require+member.id+for+initial+join+group+request",
     "429": "KIP-429%3A+Kafka+Consumer+Incremental+Rebalance+Protocol",
     "480": "KIP-480%3A+Sticky+Partitioner",

@@ -3,11 +3,12 @@
 import itertools
 
 import matplotlib.pyplot as plt
+import matplotlib.text
 import pandas as pd
 import pytest
 
 from assignlab import assignors
-from assignlab.pictures import charts
+from assignlab.pictures import charts, maps
 
 FRAME = pd.DataFrame(
     [
@@ -75,3 +76,26 @@ def luminance(color):
 def test_colours_stand_out_on_white(name):
     """WCAG asks for a contrast of 3:1 in graphics."""
     assert 1.05 / (luminance(charts.PALETTE[name]) + 0.05) >= 3
+
+
+def test_letters_have_one_size_and_no_figure_is_shrunk_by_the_page():
+    with plt.rc_context():
+        charts.theme()
+        figure, axes = charts.small_multiples(range(2), range(4), width=5)
+        for ax in axes.flat:
+            charts.stacked(FRAME[:2].assign(stayed=[1.2, 0.3]), ["stayed"], ax)
+            ax.set(title="title", xlabel="x", ylabel="y")
+        figure.suptitle("all")
+        charts.legend_below(figure, axes.flat)
+        figure.draw_without_rendering()
+        assert {text.get_fontsize() for text in figure.findobj(matplotlib.text.Text)
+                if text.get_text()} == {axes[0, 0].title.get_fontsize()}  # fmt: skip
+        assert figure.get_figwidth() == charts.WIDEST
+    plt.close(figure)
+
+
+def test_what_is_counted_has_ticks_at_whole_numbers(ax):
+    maps.labelled({"a": ([1, 4], [0.5, 2]), "b": ([1, 2, 4], [1, 1, 1])}, ax)
+    assert all(tick == round(tick) for tick in ax.get_xticks())
+    maps.labelled({"a": ([0.1, 0.4], [0.5, 2])}, ax)
+    assert not all(tick == round(tick) for tick in ax.get_xticks())

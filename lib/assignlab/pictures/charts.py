@@ -4,6 +4,7 @@ A strategy looks the same in every chart: its look is one of its facts. No chart
 alone.
 """
 
+import textwrap
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -12,7 +13,9 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from assignlab import assignors
 from assignlab.errors import UnknownName
@@ -48,6 +51,9 @@ PARTS = {
 }
 """The parts of a stacked bar of moves: fill and hatch."""
 
+WIDEST = 10.0
+"""Inches: the width of a page. A wider figure is shrunk there, and its letters with it."""
+
 DARKEST = 0.62
 """Grey of the largest number of :func:`tiles`; black text stays readable on it."""
 
@@ -58,6 +64,9 @@ def theme() -> None:
     sns.set_theme(style="whitegrid", context="notebook", font_scale=0.9)
     plt.rcParams.update({"figure.dpi": 100, "savefig.dpi": 150, "svg.fonttype": "none"})
     plt.rcParams.update({"svg.hashsalt": "assignlab", "legend.frameon": False})
+    # Letters have one size; what stands in cells and at the ends of lines is "x-small".
+    titles = ("figure.titlesize", "axes.titlesize", "axes.labelsize", "legend.fontsize")
+    plt.rcParams.update(dict.fromkeys((*titles, "xtick.labelsize", "ytick.labelsize"), "small"))
 
 
 def look(strategy: str) -> dict:
@@ -140,6 +149,11 @@ def _shifts(values: pd.Series, lines: int) -> np.ndarray:
     return np.linspace(-0.5, 0.5, lines) * 0.012 * spread if lines > 1 else np.zeros(lines)
 
 
+def plain_ticks(axis: Axis, whole: bool = False) -> None:
+    """Ticks at multiples of 1, 2 or 5, and at ``whole`` numbers only, for what is counted."""
+    axis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=whole))
+
+
 def small_multiples(
     rows: Sequence,
     columns: Sequence,
@@ -150,17 +164,22 @@ def small_multiples(
 ) -> tuple[Figure, np.ndarray]:
     """A figure with one axes per pair of row and column: (figure, axes[rows, columns]).
 
-    All share x unless ``share_x`` is False; those of a row share y, unless ``share_y`` is.
+    All share x unless ``share_x`` is False; those of a row share y, unless ``share_y`` is. No figure
+    is wider than `WIDEST`.
     """
-    return plt.subplots(
+    figure, axes = plt.subplots(
         len(rows),
         len(columns),
-        figsize=(width * len(columns) + 1.2, height * len(rows) + 0.6),
+        figsize=(min(width * len(columns) + 1.2, WIDEST), height * len(rows) + 0.6),
         sharex=share_x,
         sharey="row" if share_y else False,
         squeeze=False,
         layout="constrained",
     )
+    for ax in axes.flat:
+        plain_ticks(ax.xaxis)
+        plain_ticks(ax.yaxis)
+    return figure, axes
 
 
 def wrapped(
@@ -214,7 +233,7 @@ def panel_rows(
     return plt.subplots(
         len(panels),
         len(columns),
-        figsize=(width * len(columns) + 2.4, 0.23 * sum(heights) + 1.2),
+        figsize=(min(width * len(columns) + 2.4, WIDEST), 0.23 * sum(heights) + 1.2),
         height_ratios=heights,
         sharex="col",
         sharey="row",
@@ -238,7 +257,6 @@ def legend_below(figure: Figure, axes: Iterable[Axes], columns: int = 4) -> None
         list(entries),
         loc="outside lower center",
         ncols=columns,
-        fontsize="small",
     )
 
 
@@ -268,6 +286,7 @@ def stacked(frame: pd.DataFrame, parts: Sequence[str], ax: Axes, group: str = "s
         )  # fmt: skip
         left += width
     ax.set_yticks(places, frame[group])
+    plain_ticks(ax.xaxis, whole=True)
     ax.set_ylim(len(frame) - 0.5, -0.5)  # the first on top, also where axes share y
     ax.grid(axis="y", visible=False)
     return ax
@@ -374,11 +393,9 @@ def matrix(
         **({"cmap": "RdBu", "center": 0} if (cells < 0).any(axis=None) else {"cmap": "Blues"}),
     )  # fmt: skip
     # Names stand above, where reading begins: the rows may be many.
-    ax.tick_params(
-        axis="x", labelrotation=90, labelsize="x-small", labeltop=True, labelbottom=False
-    )
+    ax.tick_params(axis="x", labelrotation=90, labeltop=True, labelbottom=False)
     ax.xaxis.set_label_position("top")
-    ax.tick_params(axis="y", labelrotation=0, labelsize="x-small")
+    ax.tick_params(axis="y", labelrotation=0)
     return ax
 
 
@@ -403,12 +420,12 @@ def tiles(
             plt.Rectangle((column, row), 1, 1, facecolor=grey, edgecolor="#888888", lw=0.8)
         )
         if cell := words.iat[row, column]:
-            ax.text(column + 0.5, row + 0.5, cell, ha="center", va="center", fontsize="small")
+            ax.text(column + 0.5, row + 0.5, cell, ha="center", va="center", fontsize="x-small")
     rows, columns = values.shape
     ax.set_xlim(0, columns)
     ax.set_ylim(rows, 0)
-    ax.set_xticks(np.arange(columns) + 0.5, list(shade.columns), fontsize="small")
-    ax.set_yticks(np.arange(rows) + 0.5, list(shade.index), fontsize="small")
+    ax.set_xticks(np.arange(columns) + 0.5, list(shade.columns))
+    ax.set_yticks(np.arange(rows) + 0.5, list(shade.index))
     ax.xaxis.tick_top()
     ax.tick_params(length=0)
     ax.grid(visible=False)
@@ -439,10 +456,8 @@ def grouped(
         )  # fmt: skip
         if bars:
             ax.vlines(places + shift, low[name], high[name], color=style["color"], lw=1)
-    ax.set_xticks(places, groups)
+    ax.set_xticks(places, [textwrap.fill(str(g).replace("_", " "), 11) for g in groups])
     ax.set_ylabel(y)
-    if not pd.api.types.is_numeric_dtype(frame[x]):
-        ax.tick_params(axis="x", rotation=30, labelsize="x-small")
     ax.set_ylim(bottom=0)
     return ax
 
@@ -451,7 +466,7 @@ def spans(
     frame: pd.DataFrame, x: str, low: str, high: str, ax: Axes, least: float, names: Sequence[str]
 ) -> Axes:
     """A range for every row, from ``low`` to ``high`` at ``x``, one look per strategy of ``names``;
-    on the grey line ``x`` is what the range is about. Both axes are logarithmic above ``least``."""
+    on the dotted line ``x`` is what the range is about. Both axes are logarithmic above ``least``."""
     most = 1.5 * frame[[x, high]].to_numpy().max(initial=least)
     reference([0, most], [0, most], ax, "as measured")
     for name in names:

@@ -63,7 +63,7 @@ def _marks(history: History, ax: Axes, names: list[str], start_s: float, stop_s:
         if event.kind == "generation":
             ax.axvline(at, color="#444444", lw=0.9, ls=":", zorder=0)
             ax.text(
-                at, -0.06, f"{event.generation}", ha="center", va="bottom", fontsize="xx-small",
+                at, -0.06, f"{event.generation}", ha="center", va="bottom", fontsize="x-small",
                 color="#444444",
             )  # fmt: skip
         elif event.kind.startswith("action"):

@@ -57,14 +57,14 @@ def heat(
     ax.imshow(cells, origin="lower", aspect="auto", cmap="Blues", norm=norm, interpolation="none")
     for (row, column), value in np.ndenumerate(cells.to_numpy(dtype=float)):
         dark = norm(value) > 0.6
-        ax.text(column, row, _short(value), ha="center", va="center", fontsize="xx-small",
+        ax.text(column, row, _short(value), ha="center", va="center", fontsize="x-small",
                 color="white" if dark else "black")  # fmt: skip
         if law is not None and law.iat[row, column]:
             ax.add_patch(
                 Rectangle((column - 0.46, row - 0.46), 0.92, 0.92, fill=False, ec=HARMLESS, lw=1.5)
             )
-    ax.set_xticks(range(len(cells.columns)), list(cells.columns), fontsize="x-small")
-    ax.set_yticks(range(len(cells.index)), list(cells.index), fontsize="x-small")
+    ax.set_xticks(range(len(cells.columns)), list(cells.columns))
+    ax.set_yticks(range(len(cells.index)), list(cells.index))
     ax.grid(visible=False)
     return ax
 
@@ -89,11 +89,11 @@ def by_topics(
                 for column in (measure, "uneven_topics")
             )
             heat(table, ax, *ends, uneven == 0, log=True)
-            ax.set_title(f"{label}\n{count} topic{'s' * (count > 1)}", fontsize="small")
-        row[0].set_ylabel("partitions a topic", fontsize="small")
+            ax.set_title(f"{label}\n{count} topic{'s' * (count > 1)}")
+        row[0].set_ylabel("partitions a topic")
     for ax in axes[-1]:
-        ax.set_xlabel("consumers", fontsize="small")
-    figure.suptitle(f"{title}; green: the consumers divide every topic", fontsize="medium")
+        ax.set_xlabel("consumers")
+    figure.suptitle(f"{title}; green: the consumers divide every topic")
     return figure
 
 
@@ -110,12 +110,14 @@ def _short(value: float) -> str:
 
 def labelled(lines: Mapping[str, tuple[Sequence, Sequence]], ax: Axes) -> Axes:
     """Lines, label -> (x, y), each with its label behind its end; labels make room for each other."""
-    ends = []
+    ends, across = [], np.concatenate([np.asarray(x, dtype=float) for x, _ in lines.values()])
+    charts.plain_ticks(ax.xaxis, whole=bool((across == across.round()).all()))
     for place, (label, (x, y)) in enumerate(lines.items()):
         x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
         color = charts.COLORS[place % len(charts.COLORS)]
         ax.plot(
-            x, y, color=color, dashes=charts.DASHES[place % len(charts.DASHES)] or (None, None),
+            x, y, color=color, clip_on=False,
+            dashes=charts.DASHES[place % len(charts.DASHES)] or (None, None),
             marker=charts.MARKERS[place % len(charts.MARKERS)], markersize=4,
             markevery=max(len(x) // 12, 1),
         )  # fmt: skip
