@@ -1,11 +1,11 @@
 """The algorithms of the articles step by step: the steps lead to what the strategies give."""
 
 import itertools
-import random
 
 import pytest
 
 from assignlab.assignors import get
+from assignlab.assignors.parts import reassignment
 from assignlab.group.plain import group
 from assignlab.published import examples, own, walks
 from assignlab.published.examples import Unexpected, compare, ordered, short
@@ -19,24 +19,9 @@ CROSSING = group(
 )
 
 
-def drawn(seed: int):
-    """A random group whose members claim some of what they read."""
-    draw = random.Random(seed)
-    topics = {f"t{i}": draw.randint(1, 5) for i in range(draw.randint(1, 3))}
-    members = {f"C{i}": draw.sample(sorted(topics), draw.randint(1, len(topics))) for i in range(4)}
-    topics = {t: n for t, n in topics.items() if any(t in read for read in members.values())}
-    claims: dict[str, list] = {member: [] for member in members}
-    for topic, partitions in topics.items():
-        for partition in range(partitions):
-            owner = draw.choice([m for m, read in members.items() if topic in read] + [None])
-            if owner:
-                claims[owner].append([topic, partition])
-    return group(topics, members, owned=claims)
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_a_watched_walk_ends_where_the_compiled_strategy_does(seed):
-    of = drawn(seed)
+    of = walks.drawn(seed)
     walk = walks.sticky_walk(of)
     assert short(of, walk.assignment) == short(of, get("sticky@2.0").assign(of))
     assert walk.steps["lists"].iloc[-1] == short(of, walk.assignment)
@@ -44,7 +29,7 @@ def test_a_watched_walk_ends_where_the_compiled_strategy_does(seed):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_every_step_changes_what_it_says(seed):
-    steps = walks.sticky_walk(drawn(seed)).steps.to_dict("records")
+    steps = walks.sticky_walk(walks.drawn(seed)).steps.to_dict("records")
     for before, step in itertools.pairwise(steps):
         source, to, moved = step["from"], step["to"], step["moved"]
         assert moved in step["lists"][to].split()
@@ -62,6 +47,15 @@ def test_the_reverse_pair_sends_another_partition_back():
     told = crossed[["looked at", "moved", "from", "to"]].values.tolist()
     assert told == [["t0p0", "t0p1", "C2", "C3"]]
     assert crossed[["score before", "score after"]].values.tolist() == [[6, 4]]
+
+
+def test_a_walk_in_vain_is_told(monkeypatch):
+    """No group was found that ends so; a score that never gets less brings it about."""
+    monkeypatch.setattr(reassignment, "balance_score", lambda counts: 1.0)
+    walk = walks.sticky_walk(CROSSING)
+    steps = walk.steps.set_index("what")["lists"]
+    assert walk.steps["what"].iloc[-1] == "taken back" and "moved" in steps.index
+    assert steps["taken back"] == steps["assigned"] == short(CROSSING, walk.assignment)
 
 
 @pytest.mark.parametrize("topics", [TOPICS, {"t0": 3, "t1": 2, "t2": 1}, {"t0": 1, "t2": 5}])

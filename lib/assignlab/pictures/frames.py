@@ -85,27 +85,26 @@ def _drawn(rows: Iterable[Row]) -> tuple[int, list[str]]:
     return y, parts
 
 
-def ring(points: pd.DataFrame, partitions: pd.DataFrame) -> str:
+def ring(points: pd.DataFrame, partitions: pd.DataFrame, consumers: Sequence[str]) -> str:
     """The ring of consistent hashing: a circle of points per consumer, and every partition's owner.
 
-    ``points`` and ``partitions``: as :func:`assignlab.pictures.walks.ring` takes them. A partition
+    As :func:`assignlab.pictures.walks.ring`: who is gone leaves its circle empty. A partition
     belongs to the consumer of the next point clockwise; a line goes from its place to the owner's
     circle.
     """
     parts = []
-    names = sorted(points["consumer"].unique())
-    inner = {name: 104 + 20 * i for i, name in enumerate(names)}
-    colors = {name: COLORS[i % len(COLORS)] for i, name in enumerate(names)}
+    inner = {name: 104 + 20 * i for i, name in enumerate(consumers)}
+    colors = {name: COLORS[i % len(COLORS)] for i, name in enumerate(consumers)}
     for i, (name, radius) in enumerate(inner.items()):
         marks = " ".join(
             f"M{_at(radius, point)}L{_at(radius + 14, point)}"
             for point in points.loc[points["consumer"] == name, "point"]
         )
         parts.append(f'<path d="{marks}" stroke="{colors[name]}" stroke-width="1.5"/>')
-        y = WIDTH / 2 + LINE * (i - len(names) / 2)
+        y = WIDTH / 2 + LINE * (i - len(consumers) / 2)
         where = f'text-anchor="middle" fill="{colors[name]}"'
         parts.append(_text(WIDTH / 2, y, f"circle {i + 1}: {name}", where))
-    outer = 118 + 20 * len(names)
+    outer = 118 + 20 * len(consumers)
     for i, (point, partition, owner) in enumerate(
         partitions.sort_values("point").itertuples(index=False)
     ):

@@ -140,12 +140,13 @@ def ring(
     """The ring of consistent hashing on polar axes: the consumers' points, and each partition.
 
     ``points``: columns ``point`` (0 to 2**32 - 1) and ``consumer``; ``partitions``: ``point``,
-    ``partition`` and ``owner``, in whose colour the partition stands.
+    ``partition`` and ``owner``, in whose colour the partition stands. ``consumers``: all that are told
+    of beside each other, so that each keeps its colour where another is gone.
     """
     turn = 2 * np.pi / 2**32
-    names = sorted(points["consumer"].unique())
     look = {
-        name: (COLORS[i % len(COLORS)], MARKERS[i % len(MARKERS)]) for i, name in enumerate(names)
+        name: (COLORS[i % len(COLORS)], MARKERS[i % len(MARKERS)])
+        for i, name in enumerate(consumers)
     }
     for name, rows in points.groupby("consumer"):
         color, marker = look[name]

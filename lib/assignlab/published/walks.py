@@ -3,6 +3,7 @@
 Every table here is written down while the original's steps run: nothing is rebuilt from results.
 """
 
+import random
 import struct
 from collections.abc import Callable
 from types import FunctionType
@@ -22,6 +23,7 @@ from assignlab.assignors.parts.potential import NONE
 from assignlab.assignors.parts.ranges import range_of, shares_of
 from assignlab.group.assignment import Assignment, partition_of, topic_of
 from assignlab.group.model import Group, subscriptions_by_topic
+from assignlab.group.plain import group as plain
 from assignlab.jvm.names import string_hash, string_hashes
 
 
@@ -151,6 +153,25 @@ def sticky_walk(group: Group) -> Walk:
     frame = pd.DataFrame(watch.rows, columns=_Watch.COLUMNS)
     order = [watch.name(i) for i in sorted_partitions.tolist()]
     return Walk(frame, order, assignment)
+
+
+def drawn(seed: int) -> Group:
+    """A small random group whose members claim some of what they read.
+
+    >>> [(len(g.members), len(g.topics), g.claims.codes.size) for g in map(drawn, range(3))]
+    [(4, 2, 2), (4, 1, 5), (4, 1, 1)]
+    """
+    draw = random.Random(seed)
+    topics = {f"t{i}": draw.randint(1, 5) for i in range(draw.randint(1, 3))}
+    members = {f"C{i}": draw.sample(sorted(topics), draw.randint(1, len(topics))) for i in range(4)}
+    topics = {t: n for t, n in topics.items() if any(t in read for read in members.values())}
+    claims: dict[str, list] = {member: [] for member in members}
+    for topic, partitions in topics.items():
+        for partition in range(partitions):
+            owner = draw.choice([m for m, read in members.items() if topic in read] + [None])
+            if owner:
+                claims[owner].append([topic, partition])
+    return plain(topics, members, owned=claims)
 
 
 def _namespace(module: Any, watch: "_Watch") -> dict[str, Any]:
