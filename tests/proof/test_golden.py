@@ -60,6 +60,14 @@ def test_vectors_are_many_and_of_all_kinds(vectors):
         assert any(len(set(m["topics"])) < len(m["topics"]) for m in members), "none named twice"
 
 
+def test_rebalances_that_never_end_are_among_the_vectors(name):
+    if not any(golden.endless(name, golden.SEED)):
+        pytest.skip(f"{name} is asked of none")
+    last = [vector.get("expected") for vector in golden.read(name)][-golden.CHANGED :]
+    never = sum(expected == {"error": "NeverEnds"} for expected in last)
+    assert 0 < never < golden.CHANGED, "groups beside the one that never ends do end"
+
+
 def test_ours_gives_what_the_original_gave(vectors, answers):
     differing = []
     for vector, ours in zip(vectors, answers, strict=True):

@@ -9,19 +9,25 @@
   ``hash_ties``, where consumers may see different orders,
 - ``undetermined``: true, instead of ``expected``, where the original did not give one answer.
 
+The sticky strategies of Kafka's consumer have beside their histories the group on which none of them
+returns, with small changes: some of these end, some do not.
+
 ``assignlab proof golden`` records them anew from the live originals.
 """
 
+import copy
 import json
 import lzma
+import random
 import sys
 from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 
+from assignlab import assignors
 from assignlab.local.files import write_lines
-from assignlab.proof.histories import Document, play
+from assignlab.proof.histories import Answer, Document, play
 from assignlab.proof.originals import PROJECT, Originals, original_of
 from assignlab.proof.verify import error_class, settled
 
@@ -29,6 +35,12 @@ FOLDER = PROJECT.parent / "tests" / "golden"
 SEED = 20261120
 STATES = 2400
 SUFFIX = ".jsonl.xz"
+NEVER_ENDS = FOLDER.parent / "data" / "groups" / "never-ends.json"
+CHANGED = 20
+"""How many groups are made of the one that never ends."""
+
+State = tuple[str, str, Document]
+"""Its number, what happened before it, the group."""
 
 
 def recorded(folder: Path = FOLDER) -> list[str]:
@@ -51,34 +63,63 @@ def write(strategy: str, vectors: Iterable[Document], folder: Path = FOLDER) -> 
 
 
 def record(strategy: str, originals: Originals, states: int, seed: int) -> Iterator[Document]:
-    """Vectors of whole histories, until there are ``states`` of them."""
+    """Vectors of whole histories, until there are ``states`` of them, and of groups that may not end."""
+    release = original_of(strategy)[1]
+    histories = of_histories(strategy, originals, states, seed)
+    for case, event, document in chain(histories, endless(strategy, seed)):
+        yield {
+            **document,
+            "case": f"{seed}/{case}",
+            "event": event,
+            "release": release,
+            **expectation(settled(originals.ask, document)),
+        }
+
+
+def of_histories(strategy: str, originals: Originals, states: int, seed: int) -> Iterator[State]:
+    """The states of whole histories, until there are ``states`` of them."""
     made = 0
     for number in count():
+        for step, (event, document, _) in enumerate(play(strategy, seed, number, originals.ask)):
+            made += 1
+            yield f"{number}/{step}", event, document
         if made >= states:
             return
-        for vector in vectors_of(strategy, originals, seed, number):
-            made += 1
-            yield vector
 
 
-def vectors_of(strategy: str, originals: Originals, seed: int, number: int) -> Iterator[Document]:
-    """The vectors of one history."""
-    release = original_of(strategy)[1]
-    for step, (event, document, _) in enumerate(play(strategy, seed, number, originals.ask)):
-        vector = dict(document)
-        vector |= {"case": f"{seed}/{number}/{step}", "event": event, "release": release}
-        answer = settled(originals.ask, document)
-        if answer is None:
-            vector["undetermined"] = True
-        elif "error" in answer:
-            vector["expected"] = {"error": error_class(answer)}
-        else:
-            vector["expected"] = {"assignment": answer["assignment"]}
-            if answer.get("next_owned", answer["assignment"]) != answer["assignment"]:
-                vector["expected"]["next_owned"] = answer["next_owned"]
-            if "hash_ties" in answer:
-                vector["expected"]["hash_ties"] = answer["hash_ties"]
-        yield vector
+def endless(strategy: str, seed: int) -> Iterator[State]:
+    """The group that never ends and its neighbours: other ids, a partition or a claim more or less."""
+    facts = assignors.strategies()[strategy]
+    if not (facts.sticky and facts.system == "Kafka consumer"):
+        return
+    group = {**json.loads(NEVER_ENDS.read_text("utf-8")), "strategy": strategy}
+    yield "never-ends/0", "a newcomer without end", group
+    for number in range(1, CHANGED):
+        rng = random.Random(f"{seed}/{number}")
+        changed = copy.deepcopy(group)
+        rng.choice(changed["topics"])["partitions"] += rng.choice((-1, 0, 0, 1))
+        claims = rng.choice(changed["members"]).get("owned")
+        if claims and rng.random() < 0.3:
+            claims.pop(rng.randrange(len(claims)))
+        if rng.random() < 0.5:
+            for member in changed["members"]:
+                member["id"] = f"consumer-{rng.randrange(10**6)}"
+        rng.shuffle(changed["members"])
+        yield f"never-ends/{number}", "beside one without end", changed
+
+
+def expectation(answer: Answer | None) -> Document:
+    """The fields of a vector that say what was answered."""
+    if answer is None:
+        return {"undetermined": True}
+    if "error" in answer:
+        return {"expected": {"error": error_class(answer)}}
+    expected = {"assignment": answer["assignment"]}
+    if answer.get("next_owned", answer["assignment"]) != answer["assignment"]:
+        expected["next_owned"] = answer["next_owned"]
+    if "hash_ties" in answer:
+        expected["hash_ties"] = answer["hash_ties"]
+    return {"expected": expected}
 
 
 def main(strategies: Iterable[str], states: int, seed: int, folder: Path) -> None:
