@@ -70,6 +70,15 @@ TERMS = (
         "topics whose partitions the number of members does not divide",
         {"uneven_topics": "uneven topics"},
     ),
+    Term(
+        "load",
+        "the weights of a member's partitions, summed; its bound is what no assignment is below",
+        {
+            "load_max_over_mean": "most loaded / mean",
+            "load_max_over_mean_bound": "bound of it",
+            "load_percent": "above the bound (%)",
+        },
+    ),
     Term("claim", "what a member says it owned before, when a new assignment is made"),
     Term("generation", "the number of a group's assignment; every rebalance raises it"),
     Term(
@@ -112,6 +121,8 @@ TERMS = (
             "gap_regret_high": "gap regret, most",
             "moves_regret": "moves regret",
             "moves_regret_high": "moves regret, most",
+            "largest_regret": "largest gap regret",
+            "regret_percent": "moves regret (%)",
         },
     ),
     Term(
@@ -151,7 +162,21 @@ TERMS = (
         {"lag_most": "most lag (records)"},
     ),
     Term("5 %, 95 %", "the values that 5 % and 95 % of the groups stay below"),
-    Term("HOMOGENEOUS", "all members read all topics", {"subscription": "subscriptions"}),
+    Term(
+        "FULL, STABLE",
+        "events: all partitions are dealt out for the first time; a rebalance though nothing changed",
+    ),
+    Term("JOIN_ONE, LEAVE_ONE", "events: a member joins; the last member leaves"),
+    Term("JOIN_MANY, LEAVE_MANY", "events: one member in ten, rounded up, joins or leaves"),
+    Term("CRASH", "an event: a member is expelled"),
+    Term("TOPIC_CREATED, TOPIC_DELETED", "events: a topic appears, or goes with its partitions"),
+    Term("PARTITIONS_ADDED", "an event: one topic in ten, rounded up, gains a partition"),
+    Term("SUBSCRIBE, UNSUBSCRIBE", "events: a member takes up one more topic, or drops one"),
+    Term(
+        "HOMOGENEOUS",
+        "all members read all topics",
+        {"subscription": "subscriptions", "readers": "subscriptions"},
+    ),
     Term(
         "HETEROGENEOUS_NESTED",
         "five buckets of members; bucket b reads the topics of ranges 0 to b",

@@ -7,6 +7,7 @@ import pytest
 from assignlab import assignors
 from assignlab.assignors.answer import answer
 from assignlab.errors import UnknownName
+from assignlab.local.project import project
 from assignlab.proof import faults
 from assignlab.proof.histories import History
 from assignlab.proof.originals import OriginalsUnavailable
@@ -202,3 +203,15 @@ def test_the_newest_releases_still_answer_as_recorded():
         assert museum.recheck({"sticky", "cooperative-sticky"}, newest_only=True) == []
     except OriginalsUnavailable as missing:
         pytest.skip(f"the originals cannot be run: {missing}")
+
+
+def test_every_fault_has_a_word_and_notebook_05_explains_it():
+    marks = {museum.mark(exhibit.fault) for exhibit in museum.exhibits().values()}
+    assert "" not in marks
+    told = (project() / "notebooks" / "05_museum_of_faults.ipynb").read_text(encoding="utf-8")
+    for words in (
+        museum.matrix(["sticky", "cooperative-sticky", "server-uniform"]),
+        museum.client_matrix(),
+    ):
+        drawn = {word.strip("()") for word in words[1].to_numpy().ravel()} - {"", "-"}
+        assert {word for word in drawn if f"*{word}*" not in told} == set()

@@ -349,12 +349,13 @@ def test_frame_gives_the_rows_asked_for(spark, tables, asked, expected):
     )
 
 
-def test_a_wrong_condition_is_one_line_and_a_table_shows_itself(spark, tables, asked):
+def test_a_wrong_condition_is_one_line_and_a_table_shows_itself(spark, tables, asked, capfd):
     table = sweep.run(asked, STRATEGIES)
     for condition in ("stepp > 0", "step >"):
         with pytest.raises(sweep.SweepError, match="where: ") as refused:
             table.frame(where=condition)
         assert len(str(refused.value).splitlines()) == 1 and "count_gap" in str(refused.value)
+    assert "UNRESOLVED_COLUMN" not in capfd.readouterr().err
     page = table._repr_html_()
     assert page.count("<tr") == 11 and "<th>strategy</th>" in page
 

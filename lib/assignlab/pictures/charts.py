@@ -107,7 +107,6 @@ def curves(
     """
     names = sorted(frame["strategy"].unique())
     looks = {name: look(name) for name in names}
-    shift = dict(zip(names, _shifts(frame[y], len(names)), strict=True))
     for name, rows in frame.groupby("strategy") if low is not None else ():
         rows = rows.sort_values(x)
         ax.fill_between(
@@ -115,7 +114,7 @@ def curves(
         )
     every = 1 if markers else max(frame[x].nunique() // 8, 1)
     return sns.lineplot(
-        frame.assign(**{y: frame[y] + frame["strategy"].map(shift)}),
+        frame,
         x=x,
         y=y,
         hue="strategy",
@@ -141,12 +140,6 @@ def lines(frame: pd.DataFrame, x: str, y: str, kind: str, ax: Axes) -> Axes:
             marker=MARKERS[place % len(MARKERS)], markevery=max(len(rows) // 8, 1), markersize=5,
         )  # fmt: skip
     return ax
-
-
-def _shifts(values: pd.Series, lines: int) -> np.ndarray:
-    """Tiny vertical offsets (below 1 % of the range) so that equal lines stay visible."""
-    spread = float(values.max() - values.min()) if len(values) else 0.0
-    return np.linspace(-0.5, 0.5, lines) * 0.012 * spread if lines > 1 else np.zeros(lines)
 
 
 def plain_ticks(axis: Axis, whole: bool = False) -> None:

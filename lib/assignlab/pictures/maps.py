@@ -72,7 +72,7 @@ def heat(
 def by_topics(
     cells: pd.DataFrame, together: Mapping[str, Sequence[str]], measure: str, title: str
 ) -> Figure:
-    """One map for each course and number of topics: consumers to the right, partitions of a topic
+    """One map for each course and number of topics: members to the right, partitions of a topic
     upwards, framed where every topic is divided.
 
     ``cells``: columns ``strategy``, ``topics``, ``members``, ``each`` (partitions of a topic),
@@ -92,8 +92,8 @@ def by_topics(
             ax.set_title(f"{label}\n{count} topic{'s' * (count > 1)}")
         row[0].set_ylabel("partitions a topic")
     for ax in axes[-1]:
-        ax.set_xlabel("consumers")
-    figure.suptitle(f"{title}; green: the consumers divide every topic")
+        ax.set_xlabel("members")
+    figure.suptitle(f"{title}; green: the members divide every topic")
     return figure
 
 

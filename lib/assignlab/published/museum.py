@@ -321,7 +321,7 @@ MARKS = {
     "no such partition": "gone", "not subscribed": "guest", "owned twice": "twice",
     "no owner": "lost", "older claim wins": "older", "given too early": "early",
     "withheld": "held", "needless move": "moved", "uneven": "uneven", "topic on one": "topic",
-    "NeverEnds": "never",
+    "NeverEnds": "never", "starving": "idle", "moves too many": "moved",
 }  # fmt: skip
 
 

@@ -133,9 +133,12 @@ class Table:
     def _where(self, condition: str | None):
         """The rows that an SQL condition chooses, refused in one line where it is none."""
         from pyspark.errors import AnalysisException, ParseException
+        from pyspark.logger import PySparkLogger
 
         if not condition:
             return self.records()
+        # Spark logs the whole of Java's stack, too; the one line below says it all.
+        PySparkLogger.getLogger("SQLQueryContextLogger").setLevel("CRITICAL")
         try:
             return self.records().where(condition)
         except (AnalysisException, ParseException) as error:
