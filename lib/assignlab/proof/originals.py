@@ -106,6 +106,13 @@ SYSTEMS = (
         ),
     ),
     System("kafka-0-8", "assignlab.oracle.kafka08.Kafka08", "kafka_2.11", "0.8.2.2"),
+    System(
+        module="kafka-0-11",
+        main="assignlab.oracle.kafka08.Kafka011",
+        artifact="kafka_2.11",
+        between=("0.9.0.1", "0.10.0.1", "0.10.1.1", "0.10.2.2", "0.11.0.3", "1.1.1"),
+        fetched=("org.apache.kafka:kafka_2.11",),
+    ),
     System("metaq", "assignlab.oracle.metaq.MetaQ", "metamorphosis-client", "1.4.6.2"),
     System("rocketmq", "assignlab.oracle.rocketmq.RocketMQ", "rocketmq-client", "5.3.3"),
     client("franz-go", "1.22.2", "franz-go-sticky", "franz-go-cooperative-sticky"),

@@ -2,8 +2,6 @@ package assignlab.oracle.kafka08;
 
 import assignlab.oracle.GroupDocument.Member;
 import kafka.consumer.AssignmentContext;
-import kafka.consumer.TopicCount$;
-import org.I0Itec.zkclient.ZkClient;
 import sun.misc.Unsafe;
 
 import java.lang.reflect.Field;
@@ -19,25 +17,24 @@ import java.util.Map;
  */
 final class Contexts {
     private final String group;
-    private final ZkClient zooKeeper;
+    private final Release release;
     private final Map<List<String>, AssignmentContext> made = new HashMap<>();
 
-    Contexts(String group, ZkClient zooKeeper) {
+    Contexts(String group, Release release) {
         this.group = group;
-        this.zooKeeper = zooKeeper;
+        this.release = release;
     }
 
     AssignmentContext of(Member member) throws ReflectiveOperationException {
         AssignmentContext like = made.get(member.topics());
         if (like == null) {
-            AssignmentContext context = new AssignmentContext(group, member.id(), true, zooKeeper);
+            AssignmentContext context = release.context(group, member.id());
             made.put(member.topics(), context);
             return context;
         }
         AssignmentContext context = (AssignmentContext) unsafe().allocateInstance(AssignmentContext.class);
         set(context, "consumerId", member.id());
-        set(context, "myTopicThreadIds", TopicCount$.MODULE$.constructTopicCount(group, member.id(), zooKeeper, true)
-                .getConsumerThreadIdsPerTopic());
+        set(context, "myTopicThreadIds", release.topicThreadIds(group, member.id()));
         set(context, "partitionsForTopic", like.partitionsForTopic());
         set(context, "consumersForTopic", like.consumersForTopic());
         set(context, "consumers", like.consumers());

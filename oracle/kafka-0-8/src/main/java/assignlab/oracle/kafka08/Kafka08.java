@@ -30,11 +30,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.Function;
 
 /**
- * The partition assignors of Kafka 0.8's Scala consumer. Every consumer reads the group from
- * ZooKeeper and computes its own part; the answer puts the parts side by side, also where two
- * consumers claim one partition.
+ * The partition assignors of the Scala consumer. Every consumer reads the group from ZooKeeper and
+ * computes its own part; the answer puts the parts side by side, also where two consumers claim one
+ * partition. What 0.8.2 calls otherwise than later releases stands in its {@link Release}.
  */
 public final class Kafka08 {
     private static final String GROUP = "group";
@@ -43,16 +44,23 @@ public final class Kafka08 {
 
     private final InMemoryZooKeeper zooKeeper = new InMemoryZooKeeper();
     private final ZkClient client = new ZkClient(zooKeeper, CONNECT_MILLIS, ZKStringSerializer$.MODULE$);
+    private final Release release;
 
     private ObjectNode asked;
     private Group group;
 
-    private Kafka08() {
+    private Kafka08(Function<ZkClient, Release> releases) {
+        release = releases.apply(client);
     }
 
     public static void main(String[] args) throws Exception {
+        hold(Release082::new);
+    }
+
+    /** Answers until nobody asks any more. */
+    static void hold(Function<ZkClient, Release> releases) throws Exception {
         Logger.getRootLogger().setLevel(Level.OFF);
-        Kafka08 kafka = new Kafka08();
+        Kafka08 kafka = new Kafka08(releases);
         Conversation.hold(request -> request.has("spec")
                 ? SpecBench.answer(request, document -> kafka.new Group(document))
                 : kafka.answer(GroupDocument.of(request)));
@@ -82,7 +90,7 @@ public final class Kafka08 {
         Group(GroupDocument document) throws Exception {
             assignor = assignor(document.strategy());
             register(document);
-            Contexts contexts = new Contexts(GROUP, client);
+            Contexts contexts = new Contexts(GROUP, release);
             for (Member member : document.members())
                 contextOfMember.put(member.id(), contexts.of(member));
         }
@@ -90,7 +98,7 @@ public final class Kafka08 {
         @Override
         public Map<String, scala.collection.Map<TopicAndPartition, ConsumerThreadId>> assign() {
             Map<String, scala.collection.Map<TopicAndPartition, ConsumerThreadId>> parts = new LinkedHashMap<>();
-            contextOfMember.forEach((member, context) -> parts.put(member, assignor.assign(context)));
+            contextOfMember.forEach((member, context) -> parts.put(member, release.assign(assignor, context)));
             return parts;
         }
 
