@@ -129,7 +129,20 @@ def test_roundrobin_fails_where_nobody_subscribes():
     assert assign("scala-roundrobin", {"t": 3}, {}) == {"assignment": {}}
 
 
-@pytest.mark.parametrize("strategy", ["scala-range", "scala-roundrobin"])
+def test_roundrobin_of_0_10_2_has_no_conditions():
+    newer = "scala-roundrobin@0.10.2"
+    given = assign(
+        newer, {"t": 4, "u": 2}, {"a": (["t"], 1), "b": (["u"], 2), "c": (["t", "u"], 1)}
+    )
+    assert {t: {thread for (topic, _), thread in owners(given).items() if topic == t} for t in "tu"} == {
+        "t": {"a-0", "c-0"}, "u": {"b-0", "b-1"},
+    }  # fmt: skip
+    assert assign(newer, {"t": 3}, {"a": ([], 1)}) == {"assignment": {"a": []}}
+    ties = assign(newer, {"Aa": 1, "BB": 1}, {"C1": (["Aa", "BB"], 1), "C2": (["BB", "Aa"], 1)})
+    assert ties["hash_ties"] and set(owners(ties)) == {("Aa", 0), ("BB", 0)}
+
+
+@pytest.mark.parametrize("strategy", ["scala-range", "scala-roundrobin", "scala-roundrobin@0.10.2"])
 def test_no_stream_at_all_is_an_assertion_that_fails(strategy):
     given = assign(strategy, {"t": 3}, {"a": (["t"], 1), "b": (["t"], 0)})
     assert given["error"].startswith("AssertionError: ")

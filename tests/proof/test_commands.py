@@ -92,5 +92,5 @@ def test_the_axis_of_releases_follows_from_the_strategies():
     assert axis[0] == "2.4.1" and axis[-1] == "4.4.0" and "3.9.2" in axis
     assert set(versions.compared()) == {
         "range", "roundrobin", "sticky", "cooperative-sticky", "server-range", "server-uniform",
-        "server-simple",
+        "server-simple", "scala-range", "scala-roundrobin",
     }  # fmt: skip

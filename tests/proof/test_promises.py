@@ -41,6 +41,7 @@ def test_every_kind_of_defect_is_noticed_and_the_shared_checker_misses_most():
         ("kafka-go-range", "contiguous"),
         ("franz-go-roundrobin", "goes_round"),
         ("rocketmq-machine-room", "queues_of_rooms"),
+        ("scala-roundrobin@0.10.2", "even_threads_if_alike"),
     ],
 )
 def test_a_promise_of_other_systems_notices_defects(strategy, promise):

@@ -29,11 +29,12 @@ def ask(exhibit, name):
 
 
 def newest_of_ours(exhibit):
-    """The newest release with the fault, and our strategy for it."""
+    """Our strategy of the newest release that has the fault and is one of ours."""
     for release, given in reversed(museum.recorded()[exhibit.name].items()):
-        if exhibit.fault in diagnosis.faults(exhibit.document, given):
-            return museum.strategy_of(exhibit.strategy, release)
-    raise AssertionError(f"{exhibit.name} is in no release")
+        ours = museum.strategy_of(exhibit.strategy, release)
+        if ours and exhibit.fault in diagnosis.faults(exhibit.document, given):
+            return ours
+    raise AssertionError(f"{exhibit.name} is in no release of ours")
 
 
 def test_every_historical_fault_is_on_show_or_says_why_not():

@@ -110,8 +110,8 @@ SYSTEMS = (
         module="kafka-0-11",
         main="assignlab.oracle.kafka08.Kafka011",
         artifact="kafka_2.11",
-        between=("0.9.0.1", "0.10.0.1", "0.10.1.1", "0.10.2.2", "0.11.0.3", "1.1.1"),
-        fetched=("org.apache.kafka:kafka_2.11",),
+        between=("0.9.0.1", "0.10.0.1", "0.10.1.1", "0.10.2.2", "1.0.2", "1.1.1"),
+        fetched=("org.apache.kafka:kafka_2.11", "org.apache.kafka:kafka-clients"),
     ),
     System("metaq", "assignlab.oracle.metaq.MetaQ", "metamorphosis-client", "1.4.6.2"),
     System("rocketmq", "assignlab.oracle.rocketmq.RocketMQ", "rocketmq-client", "5.3.3"),
@@ -122,6 +122,10 @@ SYSTEMS = (
     client("librdkafka", "2.15.1"),
     client("sarama", "1.61.1", "sarama-sticky", "sarama-cooperative-sticky"),
 )
+
+
+BUILT_ON = {"kafka-0-11": ("kafka-0-8",)}
+"""Modules of ``oracle/`` whose code others use, beside ``common``."""
 
 
 def system_of(strategy: Strategy) -> System | None:
@@ -196,7 +200,7 @@ def one_build_at_a_time() -> Iterator[None]:
 
 def _newest_source(module: str) -> float:
     files = [PROJECT / "pom.xml"]
-    for folder in ("common", module):
+    for folder in ("common", module, *BUILT_ON.get(module, ())):
         files.append(PROJECT / folder / "pom.xml")
         files.extend((PROJECT / folder / "src").rglob("*.java"))
     return max(file.stat().st_mtime for file in files)

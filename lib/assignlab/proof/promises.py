@@ -247,6 +247,14 @@ def even_threads(state: State) -> str | None:
 
 
 @_promise
+def even_threads_if_alike(state: State) -> str | None:
+    """As even_threads, where all consumers read the same topics, each all of them with all its threads."""
+    asked = [member.get("streams", 1) for member in state.members.values()]
+    alike = state.equal and all(len(set(n)) < 2 for n in asked if isinstance(n, list))
+    return even_threads(state) if alike else None
+
+
+@_promise
 def round_the_clients(state: State) -> str | None:
     """Per topic, queue i goes to client i mod C, clients by id; who does not subscribe drops it."""
     order = sorted(state.members, key=utf16)

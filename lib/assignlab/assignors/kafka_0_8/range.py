@@ -5,6 +5,7 @@ that read it in the order of their names; cut the partitions into as many contig
 are threads; where that does not divide evenly, the first threads get one partition more.
 No leader does this: every consumer reads the group from ZooKeeper, computes the whole and keeps its
 own part. So a thread without a partition is idle, and everybody who reads the same gets the same.
+The rule is one in all releases, until 1.1.1 was the last to hold this consumer.
 
 What it promises, in order
 1. Every topic is spread within one partition over its threads.
@@ -87,7 +88,7 @@ STRATEGY = Strategy(
     name="scala-range",
     system="Kafka 0.8 consumer",
     first="0.8.2.0",
-    last="0.8.2.2",
+    last="1.1.1",
     protocol="eager",
     source="kafka.consumer.RangeAssignor",
     original="kafka_2.11:0.8.2.2",

@@ -77,7 +77,7 @@ public final class Kafka08 {
         ObjectNode answer = Conversation.JSON.createObjectNode();
         ObjectNode parts = answer.putObject("assignment");
         group.assign().forEach((member, part) -> write(part, parts.putArray(member)));
-        if (document.strategy().equals("scala-roundrobin") && hasEqualHashes(document))
+        if (base(document.strategy()).equals("scala-roundrobin") && hasEqualHashes(document))
             answer.put("hash_ties", true);
         return answer;
     }
@@ -120,11 +120,16 @@ public final class Kafka08 {
     }
 
     private static PartitionAssignor assignor(String strategy) throws BadDocument {
-        return switch (strategy) {
+        return switch (base(strategy)) {
             case "scala-range" -> new RangeAssignor();
             case "scala-roundrobin" -> new RoundRobinAssignor();
             default -> throw new BadDocument("no strategy " + strategy);
         };
+    }
+
+    /** A strategy's name without a release: which one it is, the class path says. */
+    private static String base(String strategy) {
+        return strategy.split("@")[0];
     }
 
     /** Sorted by topic and partition: the original gives a map. */

@@ -1,0 +1,125 @@
+"""``scala-roundrobin@0.10.2``: the Scala consumer's round robin without its conditions.
+
+The rule is that of ``scala-roundrobin``, for any group: consumers may subscribe to different topics,
+with any numbers of streams. Who does not read a topic with a thread is passed over, and the circle
+goes on behind the thread that took the partition (KAFKA-2434).
+
+What it promises, in order
+1. Every partition of a topic that somebody reads has one owner.
+2. Threads differ by one partition at the most where all read the same with all their threads; else
+   they may differ by more.
+
+>>> from assignlab.assignors.answer import answer
+>>> answer({"strategy": "scala-roundrobin@0.10.2",
+...         "topics": [{"name": "t", "partitions": 3}, {"name": "u", "partitions": 2}],
+...         "members": [{"id": "a", "topics": ["t"]},
+...                     {"id": "b", "topics": ["u", "t"], "streams": [2, 1]}]})
+{'assignment': {'a': [['t', 0, 'a-0'], ['t', 2, 'a-0']], \
+'b': [['t', 1, 'b-0'], ['u', 0, 'b-0'], ['u', 1, 'b-1']]}}
+
+Since 1.0 the hash code is that of ``topic-partition``, which is another order.
+
+Where hash codes tie, all consumers that read the group's registrations in one order see the
+partitions in one order too, so that nothing is owned twice; the result still says ``hash_ties``.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from assignlab.assignors.kafka_0_8 import roundrobin
+from assignlab.assignors.kafka_0_8.parts import scala_maps, threads
+from assignlab.assignors.parts.orders import topics_by_name
+from assignlab.compiled import njit
+from assignlab.group.assignment import Assignment, by_member, code, topic_of
+from assignlab.group.model import Group
+from assignlab.jvm.names import string_hashes
+
+
+def assign(group: Group) -> Assignment:
+    """Deal the partitions, by hash code, around the circle, passing over who does not read them."""
+    starts, reading = group.prepared(threads.by_topic)
+    circle = group.prepared(threads.by_name)
+    codes, walk, ties = group.prepared(laid_out)
+    places = deal(topic_of(codes)[walk], starts, places_on(circle, reading), circle.member.size)
+    place = np.empty_like(places)
+    place[walk] = places
+    owners, members = circle.member[place], len(group.members)
+    offsets, lists = by_member(owners, codes, members)
+    numbers = by_member(owners, circle.number[place], members)[1].astype(np.int32)
+    return Assignment(offsets, lists, numbers, {"hash_ties": True} if ties else {})
+
+
+def places_on(circle: threads.Threads, some: threads.Threads) -> np.ndarray:
+    """Where threads stand on the circle: int64[threads]."""
+    stride = int(circle.number.max(initial=0)) + 1
+    keys = circle.member * stride + circle.number
+    order = np.argsort(keys)
+    return order[np.searchsorted(keys[order], some.member * stride + some.number)]
+
+
+def laid_out(group: Group) -> tuple[np.ndarray, np.ndarray, bool]:
+    """All partitions by topic name and number, and the walk by hash code, the same for everybody.
+
+    Returns (codes int64[n], walk int64[n], whether hash codes tie).
+    """
+    topics = group.prepared(topics_by_name)
+    counts = group.topics.partitions[topics]
+    topic = np.repeat(np.arange(topics.size), counts)
+    partition = np.arange(topic.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    prefixes = string_hashes([f"[{group.topics.names[t]}," for t in topics.tolist()])
+    hashes = roundrobin.partition_hashes(prefixes.astype(np.int64), counts)
+    ties = np.unique(hashes).size < hashes.size
+    ranks = ranks_in_map(group)[topics][topic] if ties else topic
+    return code(topics[topic], partition), np.lexsort((partition, ranks, hashes)), ties
+
+
+def ranks_in_map(group: Group) -> np.ndarray:
+    """Rank of every topic in ``partitionsForTopic``, which is that of the group: int64[topics].
+
+    The topics of one registration after the other go to a HashMap (``consumersForTopic``), a second
+    one (their replicas) and a third (their partitions), each filled in the order of the last.
+    """
+    members = group.members
+    hashes = group.topics.names.hashes
+    read: dict[int, None] = {}
+    for subscription in dict.fromkeys(members.subscription.tolist()):
+        walk = members.topics[members.offsets[subscription] : members.offsets[subscription + 1]]
+        walk = walk[scala_maps.immutable_order(hashes[walk])]
+        read |= dict.fromkeys(walk[scala_maps.mutable_order(hashes[walk])].tolist())
+    walk = np.array(list(read), dtype=np.int64)
+    for _ in range(3):
+        walk = walk[scala_maps.mutable_order(hashes[walk])]
+    ranks = np.full(len(group.topics), -1, dtype=np.int64)
+    ranks[walk] = np.arange(walk.size)
+    return ranks
+
+
+@njit
+def deal(topics, starts, places, threads):
+    """Who takes each partition of the walk: int64[n] places on a circle of ``threads``.
+
+    ``topics``: of the walk's partitions; ``places[starts[t]:starts[t + 1]]``: of topic t's threads,
+    ascending.
+    """
+    dealt = np.empty(topics.size, dtype=np.int64)
+    assignor = 0
+    for i in range(topics.size):
+        reading = places[starts[topics[i]] : starts[topics[i] + 1]]
+        k = np.searchsorted(reading, assignor)
+        dealt[i] = reading[k if k < reading.size else 0]
+        assignor = (dealt[i] + 1) % threads
+    return dealt
+
+
+STRATEGY = replace(
+    roundrobin.STRATEGY,
+    name="scala-roundrobin@0.10.2",
+    first="0.10.2.0",
+    last="0.11.0.3",
+    original="kafka_2.11:0.11.0.3",
+    look=("brown", "h", "dash dot dot"),
+    promises=("even_threads_if_alike",),
+    exceptions={"large_groups": "every consumer of the original parses all registrations"},
+    assign=assign,
+)
