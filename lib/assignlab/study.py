@@ -433,6 +433,8 @@ def _save_small(figure, axes, part: Path) -> None:
         figure.set_layout_engine("none")
         for ax in figure.axes:
             ax.set_visible(ax is shown)
+        for legend in figure.legends:
+            legend.set_visible(False)
         pixels = shown.get_tightbbox()
         box = pixels.transformed(figure.dpi_scale_trans.inverted()).padded(0.05)
     width = box.width if box is not None else figure.get_figwidth()

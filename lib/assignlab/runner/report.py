@@ -2,6 +2,7 @@
 
 import base64
 import itertools
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -78,7 +79,7 @@ def _write_index(place: Place, records: dict[str, dict], path: Path, prefix: str
         grids=[
             grid
             for name, path in place.notebooks().items()
-            if (grid := grid_of(name, title_of(path), point_records(place, name), prefix))
+            for grid in grids_of(name, title_of(path), point_records(place, name), prefix)
         ],
         others=[
             (scale, f"{up}{scale}/index.html")
@@ -157,36 +158,52 @@ def card(folder: Path, name: str, title: str, record: dict | None, prefix: str) 
     }
 
 
-def grid_of(name: str, title: str, records: dict, prefix: str) -> dict | None:
-    """What the index shows of a notebook's runs with values of their own; None where it has none.
+def grids_of(name: str, title: str, records: dict, prefix: str) -> list[dict]:
+    """What the index shows of a notebook's runs with values of their own: a table for all that set the
+    same parameters.
 
-    Where all of them have the same two parameters, one turns along the rows and one along the columns;
-    else every run is a row.
+    Of two parameters one turns along the rows and one along the columns; else every run is a row.
     """
-    if not records:
-        return None
-    cells = {}
+    number, title = numbered(name, title)
+    alike: dict[tuple, dict] = {}
     for path, record in records.items():
         link = f"{prefix}{path.as_posix()}/{name}{PAGE_SUFFIX}"
         told = record["short"] if record["status"] == "completed" else record["status"]
-        cells[tuple(values_line(record["passed"]))] = (link, told)
-    number, title = numbered(name, title)
-    names = {tuple(each for each, _ in values) for values in cells}
-    if len(names) == 1 and len(next(iter(names))) == 2:
-        ((down, across),) = names
-        rows, columns = ([*dict.fromkeys(values[i][1] for values in cells)] for i in (0, 1))
-        head = [f"{down} \\ {across}", *columns]
-        body = [
-            [row, *(cells.get(((down, row), (across, column))) for column in columns)]
-            for row in rows
-        ]
-    else:
-        head = ["values", ""]
-        body = [
-            [", ".join(f"{each} {value}" for each, value in values), told]
-            for values, told in cells.items()
-        ]
-    return {"number": number, "title": title, "head": head, "body": body}
+        names, values = zip(*values_line(record["passed"]), strict=True)
+        alike.setdefault(names, {})[values] = (link, told)
+    return [
+        {"number": number, "title": title, "head": head, "body": body}
+        for names, cells in alike.items()
+        for head, body in [_grid(names, cells)]
+    ]
+
+
+def _grid(names: tuple, cells: dict) -> tuple[list, list]:
+    """The head and the rows of a table of runs; values in the order of their numbers.
+
+    >>> _grid(("m", "n"), {("4", "1"): "a", ("10", "1"): "b", ("4", "2"): "c"})
+    (['m \\\\ n', '1', '2'], [['4', 'a', 'c'], ['10', 'b', None]])
+    >>> _grid(("m",), {("4",): "a"})
+    (['m', 'answer'], [['4', 'a']])
+    """
+    if len(names) != 2:
+        body = [[", ".join(values), cells[values]] for values in sorted(cells, key=_in_order)]
+        return [", ".join(names), "answer"], body
+    rows, columns = (
+        sorted({values[i] for values in cells}, key=lambda value: _in_order([value]))
+        for i in (0, 1)
+    )
+    head = [" \\ ".join(names), *columns]
+    return head, [[row, *(cells.get((row, column)) for column in columns)] for row in rows]
+
+
+def _in_order(values) -> list:
+    """A key that sorts texts by the numbers in them."""
+    return [
+        (int(part), "") if part.isdigit() else (-1, part)
+        for value in values
+        for part in re.split(r"(\d+)", value)
+    ]
 
 
 def _picture(folder: Path, record: dict) -> dict | None:
