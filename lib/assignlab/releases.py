@@ -92,7 +92,7 @@ def resolve(name: str, known: Iterable[Facts]) -> Release:
         if version(facts.first) <= place <= version(facts.last) or facts.last == release:
             return Release(facts.name, release)
     spans = ", ".join(f"{facts.name} is {facts.span}" for facts in same_base)
-    raise UnknownRelease(name, f"nobody has compared {release} with the lab's: {spans}")
+    raise UnknownRelease(name, f"none of the lab's is known to do what {release} does: {spans}")
 
 
 def _of_kafka(name: str, base: str, release: str) -> str:

@@ -23,6 +23,8 @@ FACTS = [Facts(s.name, s.first, s.last) for s in assignors.strategies().values()
         ("cooperative-sticky@3.7", "cooperative-sticky", "3.7.2"),
         ("server-uniform@3.8.1", "server-uniform@3.9", "3.8.1"),
         ("kafka@3.6.1 sticky", "sticky@3.5", "3.6.1"),
+        ("scala-range@0.11.0.3", "scala-range", "0.11.0.3"),
+        ("scala-roundrobin@0.11.0.1", "scala-roundrobin@0.10.2", "0.11.0.1"),
         ("librdkafka@2.15.1 range", "librdkafka-range", "2.15.1"),
     ],
 )
@@ -44,9 +46,13 @@ def test_a_release_stands_for_the_behaviour_that_it_has(name, same, release):
         ("sticky@latest", "expected a release such as sticky@4.4.0"),
         (
             "librdkafka@2.3 range",
-            "nobody has compared 2.3 with the lab's: librdkafka-range is 2.15.1",
+            "none of the lab's is known to do what 2.3 does: librdkafka-range is 2.15.1",
         ),
-        ("sticky@1.0.2", "nobody has compared 1.0.2 with the lab's: sticky@2.0 is 1.1.1 to"),
+        ("scala-roundrobin@1.0.2", "none of the lab's is known to do what 1.0.2 does: "),
+        (
+            "sticky@1.0.2",
+            "none of the lab's is known to do what 1.0.2 does: sticky@2.0 is 1.1.1 to",
+        ),
     ],
 )
 def test_other_releases_are_refused_with_the_reason(name, reason):
