@@ -47,6 +47,18 @@ def test_where_nobody_checks_the_offset_goes_back_and_is_read_from_there(strateg
     assert read["again"].sum() <= timeline.totals(history)["repeated"]
 
 
+@pytest.mark.parametrize("fencing", [True, False])
+def test_what_is_read_after_a_pause_is_read_after_the_others(fencing):
+    history = told(fencing=fencing)
+    read = measure.readings(history)
+    assert read["member"].tolist()[:3] == ["a", "b", "a"] and read["from_s"].is_monotonic_increasing
+    first, taken_over, on = read.iloc[0], read.iloc[1], read.iloc[2]
+    assert (first["to_s"], on["from_s"]) == (20, 40) and on["from_offset"] == first["to_offset"]
+    assert taken_over["again"] == first["to_offset"] - taken_over["from_offset"]
+    assert on["again"] == on["to_offset"] - on["from_offset"]
+    assert timeline.repeats(history)["records"].sum() == timeline.totals(history)["repeated"]
+
+
 def test_stories_stand_beside_each_other_moment_by_moment():
     checked, unchecked = told(), told(fencing=False)
     moments, states = lifecycle.beside({"on": checked, "off": unchecked}, 19_000)

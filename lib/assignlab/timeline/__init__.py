@@ -14,7 +14,7 @@ A crash, seen 43 s later, when the session is over:
 [6005, 63011]
 
 The stale commit. ``slow`` stands still for a minute, its partition goes to ``quick``; then it wakes
-up and commits what it had processed before. Generations keep that out (UNKNOWN_MEMBER_ID); without
+up, reads on and commits what it had processed before. Generations keep that out (UNKNOWN_MEMBER_ID); without
 the check the offset goes back, and when ``quick`` crashes soon after, its successor reads again
 what was processed long ago:
 
@@ -29,8 +29,9 @@ what was processed long ago:
 ...     history = timeline.run(stale, config, "range", seed=1)
 ...     told = [e.detail for e in history.events if e.time_ms == 80_001]
 ...     print(*told, dict(timeline.repeats(history).values.tolist()))
-UNKNOWN_MEMBER_ID {'passed by: session expired': 539, 'crash': 58}
-offsets went back {'offset set back by slow': 610, 'passed by: session expired': 539, 'crash': 29}
+UNKNOWN_MEMBER_ID {'read on after a pause': 500, 'crash': 58, 'passed by: session expired': 39}
+offsets went back {'offset set back by slow': 610, 'read on after a pause': 500, \
+'passed by: session expired': 39, 'crash': 29}
 """
 
 from assignlab.timeline.config import Config, TimelineError, defaults

@@ -76,7 +76,8 @@ def losses(history: History) -> pd.DataFrame:
 def deliveries_frame(history: History) -> pd.DataFrame:
     """Every delivery: member, topic, partition, from_offset, to_offset, from_ms, to_ms, again,
     because. ``again``: how many of its records had been delivered before; one row per owner and
-    partition."""
+    partition, and one more for every pause of the owner: what it reads on may have been read by
+    another meanwhile."""
     rows = _deliveries(history)
     codes = history.cluster.codes(rows.partitions)
     return pd.DataFrame(

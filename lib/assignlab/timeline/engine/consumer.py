@@ -245,6 +245,7 @@ class Consumer:
         loop = self.loop
         if loop.next == NEVER:
             return  # the loop does not run
+        self._deliver_so_far(for_ms)
         if loop.phase == Phase.POLL:
             # Nothing to process: the application is busy with something else between two polls.
             loop.phase, loop.batch_at, loop.batch_size = Phase.PROCESS, self.clock.now, 0
@@ -256,6 +257,13 @@ class Consumer:
         loop.next += for_ms
         self._check_poll_interval()
         self._watch()
+
+    def _deliver_so_far(self, for_ms: int) -> None:
+        """What comes after a pause of ``for_ms`` is a delivery of its own: others may have read it first."""
+        done, before = self.processed(), Owned(*self._rows.copy())
+        self.log.delivered(self._delivery(before, before.start, done))
+        self.own.start[:], self.own.since[:] = done, self.clock.now + for_ms
+        self.own.because[:] = self.log.reason("read on after a pause")
 
     def freeze(self, for_ms: int) -> None:
         """The whole process stands still for ``for_ms``."""
@@ -390,8 +398,9 @@ class Consumer:
     def _delivery(self, own: Owned, starts: np.ndarray, stops: np.ndarray) -> Delivery:
         """What was delivered of some partitions, up to now."""
         return Delivery(
-            own.partition, starts, stops, own.because, self.number, own.since, self.clock.now
-        )
+            own.partition, starts, stops, own.because, self.number,
+            np.minimum(own.since, self.clock.now), self.clock.now,
+        )  # fmt: skip
 
     def processed(self) -> np.ndarray:
         """Up to which offset every partition's records count as delivered now."""

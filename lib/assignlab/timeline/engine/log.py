@@ -211,8 +211,9 @@ class Log:
         self.back_to[partitions] = self.committed[partitions]
         self.back_by[partitions] = self.reason(why)
 
-    def delivered(self, delivery: Delivery, why: str) -> None:
-        """One owner's deliveries end, for the reason ``why``."""
+    def delivered(self, delivery: Delivery, why: str | None = None) -> None:
+        """One owner's deliveries end, for the reason ``why``; None: it pauses and means to go on."""
         self.deliveries.append(delivery)
         np.maximum.at(self.reach, delivery.partitions, delivery.stops)
-        self.ended[delivery.partitions] = self.reason(why)
+        if why is not None:
+            self.ended[delivery.partitions] = self.reason(why)
