@@ -240,6 +240,7 @@ PROPOSALS = {
     "932": "KIP-932%3A+Queues+for+Kafka",
 }
 REPOSITORIES = {
+    "aiokafka": "aio-libs/aiokafka",
     "astraea": "skiptests/astraea",
     "franz-go": "twmb/franz-go",
     "kafka-go": "segmentio/kafka-go",
@@ -251,7 +252,7 @@ REPOSITORIES = {
 }
 CITED = re.compile(
     rf"KIP-(?P<kip>{'|'.join(PROPOSALS)})\b|(?P<issue>(?:KAFKA|SPARK)-\d+)\b"
-    rf"|\b(?P<client>{'|'.join(REPOSITORIES)})(?: issue)? ?#(?P<number>\d+)\b"
+    rf"|\b(?P<client>{'|'.join(REPOSITORIES)})(?: issue)? ?(?:#|(?=\d{{4}}\b(?!\.)))(?P<number>\d+)\b"
 )
 
 
@@ -267,6 +268,9 @@ def source(cited: re.Match) -> str:
 def linked(html: str) -> str:
     """The HTML with a link at every issue and proposal that is named outside links and code.
 
+    >>> linked("librdkafka 4783 is not in librdkafka 2.15.1")
+    '<a href="https://github.com/confluentinc/librdkafka/issues/4783">librdkafka 4783</a> is not in \
+librdkafka 2.15.1'
     >>> linked("<p>See KAFKA-9965.</p> <code>KAFKA-1</code>")
     '<p>See <a href="https://issues.apache.org/jira/browse/KAFKA-9965">KAFKA-9965</a>.</p> \
 <code>KAFKA-1</code>'

@@ -449,7 +449,8 @@ def grouped(
         )  # fmt: skip
         if bars:
             ax.vlines(places + shift, low[name], high[name], color=style["color"], lw=1)
-    ax.set_xticks(places, [textwrap.fill(str(g).replace("_", " "), 11) for g in groups])
+    told = [str(group).replace("_", " ") for group in groups]
+    ax.set_xticks(places, [textwrap.fill(text, 11, break_long_words=False) for text in told])
     ax.set_ylabel(y)
     ax.set_ylim(bottom=0)
     return ax
