@@ -217,6 +217,8 @@ def collect(notebook, table, folders, target):
     try:
         frame = collecting.collect(notebook, table, folders or [outputs()])
         collecting.write(frame, target)
+    except BrokenPipeError:
+        raise  # a reader that has enough, such as head
     except (ValueError, OSError) as error:
         complain(error)
         sys.exit(2)

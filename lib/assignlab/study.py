@@ -505,8 +505,8 @@ def _width(frame) -> int:
 def cell(value) -> str:
     """A value as a table shows it.
 
-    >>> [cell(value) for value in (True, 12345, 1234.5, 0.1234567, 3.0, 1e-7, float("nan"), None, "a")]
-    ['yes', '12,345', '1,234.5', '0.123', '3', '1e-07', '–', '–', 'a']
+    >>> [cell(value) for value in (True, 12345, 1234.5, 0.1234567, -0.0, 1e-7, float("nan"), None, "a")]
+    ['yes', '12,345', '1,234.5', '0.123', '0', '1e-07', '–', '–', 'a']
     """
     if value is None or str(value) in ("<NA>", "nan", "NaT"):
         return "–"
@@ -515,8 +515,9 @@ def cell(value) -> str:
     if isinstance(value, numbers.Integral):
         return f"{int(value):,}"
     if isinstance(value, numbers.Real):
-        rounded = f"{float(value):,.3f}".rstrip("0").rstrip(".")
-        return rounded if value == 0 or rounded not in ("0", "-0") else f"{float(value):.3g}"
+        value = float(value) + 0.0  # no -0
+        rounded = f"{value:,.3f}".rstrip("0").rstrip(".")
+        return rounded if value == 0 or rounded not in ("0", "-0") else f"{value:.3g}"
     return str(value)
 
 
