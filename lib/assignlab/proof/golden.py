@@ -92,7 +92,8 @@ def endless(strategy: str, seed: int) -> Iterator[State]:
     facts = assignors.strategies()[strategy]
     if not (facts.sticky and facts.system == "Kafka consumer"):
         return
-    group = {**json.loads(NEVER_ENDS.read_text("utf-8")), "strategy": strategy}
+    known = json.loads(NEVER_ENDS.read_text("utf-8"))
+    group = {**known, "strategy": strategy, "next_generation": 8}
     yield "never-ends/0", "a newcomer without end", group
     for number in range(1, CHANGED):
         rng = random.Random(f"{seed}/{number}")
