@@ -123,7 +123,7 @@ def test_sticky_is_optimal_for_equal_subscriptions_and_range_is_not(results):
 @needs_java
 def test_on_kafkas_grid_answers_are_valid_and_range_alone_is_uneven(results):
     table = pd.read_csv(results / "16_kafkas_grid" / "validity.csv").set_index("strategy")
-    assert (table[["threw", "wrong"]] == 0).all(axis=None)
+    assert (table[["throws", "wrong"]] == 0).all(axis=None)
     assert (table["answers"] == 7 * 16).all()  # events of 2 x 2 x 2 x 2 groups
     regrets = table["largest_regret"]
     assert regrets["sticky"] == regrets["server-uniform"] == 0 < regrets["range"]
