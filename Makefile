@@ -27,7 +27,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 
 study: setup ## set up, run every notebook at scale study, end with the path of outputs/index.html
-	@$(BIN)/assignlab run --scale study $(AHEAD)
+	@$(BIN)/assignlab run --scale study --jobs 2 $(AHEAD)
 	@touch $(WARM)
 
 smoke: warm ## the same with small parameters, in a minute or two

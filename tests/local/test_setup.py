@@ -116,12 +116,15 @@ def test_study_sets_up_and_compiles_beside_the_run_once(copy):
     assert told == [
         INSTALL,
         "python -m assignlab.local.java constraints.txt",
-        "assignlab run --scale study --compile-ahead",
+        "assignlab run --scale study --jobs 2 --compile-ahead",
     ]
     make(copy, "warm")
     assert "assignlab warm" not in calls(copy)
     make(copy, "study")
-    again = ["python -m assignlab.local.java constraints.txt", "assignlab run --scale study"]
+    again = [
+        "python -m assignlab.local.java constraints.txt",
+        "assignlab run --scale study --jobs 2",
+    ]
     assert calls(copy) == again
 
 
