@@ -4,20 +4,24 @@ from pathlib import Path
 
 import pandas as pd
 
+from assignlab import assignors as strategies
 from assignlab.advice.report import Table, shown
 from assignlab.advice.subject import Range
+from assignlab.releases import CAME_WITH, version
 from assignlab.timeline.config import CHANGES
 
 SAMPLE = Path(__file__).parent / "data" / "sample-group.txt"
 """What ``kafka-consumer-groups --describe`` and ``--state`` printed of a group of three members."""
 
-LISTS = {
-    "0.9": ("RangeAssignor", "classic"),
-    "3.0": ("RangeAssignor, CooperativeStickyAssignor", "classic"),
-}
-"""First release -> partition.assignment.strategy and group.protocol of Kafka's Java consumer, by
-default: KIP-429's list since 3.0 (KIP-726); KIP-848 is offered by default since brokers of 4.0, and
-clients have to ask for it."""
+SCALA = {"scala-range": "0.8.2", "scala-roundrobin": "0.8.2"}
+LISTS = (
+    ("Scala, 0.8", "0.8.2", ("scala-range",)),
+    ("classic", "0.9", ("range",)),
+    ("classic", "3.0", ("range", "cooperative-sticky")),
+    ("KIP-848", "4.0", ("server-uniform", "server-range")),
+)
+"""Protocol, first release and the list of assignors where nothing is configured, most wanted first
+(KIP-726 for 3.0). Under KIP-848 the list is the brokers'; 3.7 to 3.9 had it for trial."""
 
 NAMES = {
     "session_timeout_ms": "session.timeout.ms",
@@ -25,6 +29,13 @@ NAMES = {
     "group_initial_rebalance_delay_ms": "group.initial.rebalance.delay.ms",
     "group_consumer_assignment_interval_ms": "group.consumer.assignment.interval.ms",
 }
+NEW = {
+    "max_poll_interval_ms": "0.10.1",
+    "group_initial_rebalance_delay_ms": "0.11",
+    "group_consumer_assignment_interval_ms": "4.3",
+}
+"""The release that brought a setting (KIP-62, KIP-134, KIP-1263); the timeline has values for
+releases before it, too."""
 
 
 def frame(table: Table) -> pd.DataFrame:
@@ -46,18 +57,47 @@ def as_shown(table: Table) -> pd.DataFrame:
     return pd.DataFrame(cells, columns=list(table.columns))
 
 
+def assignors() -> pd.DataFrame:
+    """Which strategies come with which releases of Kafka, and which of them rule by default."""
+    rows = []
+    for protocol in dict.fromkeys(protocol for protocol, *_ in LISTS):
+        lists = {since: names for of, since, names in LISTS if of == protocol}
+        came = {
+            name: since.removesuffix(".0")
+            for name, since in (SCALA | CAME_WITH).items()
+            if _protocol(name) == protocol and name != "server-simple"  # which is for share groups
+        }
+        began = min(map(version, lists))
+        changes = {since for since in came.values() if version(since) > began}
+        for since in sorted({*lists, *changes}, key=version):
+            then = [names for first, names in lists.items() if version(first) <= version(since)]
+            there = [name for name, first in came.items() if version(first) <= version(since)]
+            rows.append((protocol, since, ", ".join(then[-1]), ", ".join(there)))
+    return pd.DataFrame(
+        rows, columns=["protocol", "since", "default, most wanted first", "built in"]
+    )
+
+
 def defaults() -> pd.DataFrame:
     """What releases of Kafka set by default, where it concerns rebalances; one row per change."""
-    rows = [
-        {"since": since, "setting": "partition.assignment.strategy", "default": names}
-        for since, (names, _) in LISTS.items()
-    ]
+    rows = [("group.protocol", "4.0", "classic")]
+    for protocol, since, names in LISTS:
+        if protocol == "classic":
+            classes = [strategies.get(name).source.rpartition(".")[2] for name in names]
+            rows.append(("partition.assignment.strategy", since, ", ".join(classes)))
+        elif protocol == "KIP-848":
+            told = ", ".join(name.removeprefix("server-") for name in names)
+            rows.append(("group.consumer.assignors", since, told))
     rows += [
-        {"since": since, "setting": NAMES[name], "default": str(value)}
+        (NAMES[name], since, str(value))
         for since, changed in CHANGES["kafka"].items()
         for name, value in changed.items()
-        if name in NAMES
+        if name in NAMES and version(since) >= version(NEW.get(name, "0"))
     ]
-    rows.append({"since": "4.0", "setting": "group.protocol", "default": LISTS["3.0"][1]})
-    rows.sort(key=lambda row: [int(part) for part in row["since"].split(".")])
-    return pd.DataFrame(rows)
+    rows.sort(key=lambda row: (row[0], version(row[1])))
+    return pd.DataFrame(rows, columns=["setting", "since", "default"])
+
+
+def _protocol(strategy: str) -> str:
+    system = strategy.partition("-")[0]
+    return {"scala": "Scala, 0.8", "server": "KIP-848"}.get(system, "classic")
