@@ -123,15 +123,19 @@ class Study:
         """
         frame = _flat(frame)
         self._keep(name, frame, caption)
-        shown = (frame if show is None else _flat(show)).head(ROWS_SHOWN)
-        if len(shown) < len(frame):
-            caption += f" ({len(shown)} of {len(frame)} rows; all are in {name}.csv)"
-        elif shown.empty:
+        shown = frame if show is None else _flat(show)
+        told = shown.head(ROWS_SHOWN)
+        if set(shown.columns) - set(frame.columns):
+            first = f"the first {len(told)} of {len(shown)} lines; " * (len(told) < len(shown))
+            caption += f" ({first}from {len(frame)} rows, all in {name}.csv)"
+        elif len(told) < len(frame):
+            caption += f" ({len(told)} of {len(frame)} rows; all are in {name}.csv)"
+        elif told.empty:
             caption += ": none"
         _display(
             {
-                "text/html": _table_html(shown, caption),
-                "text/plain": f"{caption}\n{shown.to_string(index=False)}",
+                "text/html": _table_html(told, caption),
+                "text/plain": f"{caption}\n{told.to_string(index=False)}",
             },
             {ROLE: {"kind": "table", "name": name}},
         )

@@ -208,6 +208,15 @@ def heading(column: str) -> str:
     return HEADINGS.get(column, column.replace("_", " "))
 
 
+def counted(number: int, thing: str) -> str:
+    """A number of things, in words.
+
+    >>> counted(1, "member"), counted(3, "member")
+    ('1 member', '3 members')
+    """
+    return f"{number} {thing}{'s' * (number != 1)}"
+
+
 def terms_in(text: str) -> list[Term]:
     """The terms that a text uses, in the glossary's order.
 

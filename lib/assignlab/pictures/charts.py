@@ -54,6 +54,9 @@ PARTS = {
 WIDEST = 10.0
 """Inches: the width of a page. A wider figure is shrunk there, and its letters with it."""
 
+MOST_TOLD = 40
+"""Partitions whose names stand under a picture of who owns what; of more, every second or less."""
+
 DARKEST = 0.62
 """Grey of the largest number of :func:`tiles`; black text stays readable on it."""
 
@@ -285,17 +288,25 @@ def stacked(frame: pd.DataFrame, parts: Sequence[str], ax: Axes, group: str = "s
     return ax
 
 
-def ownership(group: Group, after: Assignment, ax: Axes, before: Assignment | None = None) -> Axes:
+def ownership(
+    group: Group,
+    after: Assignment,
+    ax: Axes,
+    before: Assignment | None = None,
+    colors: Mapping[str, str] | None = None,
+) -> Axes:
     """Who owns what: members as rows, partitions as columns, a filled cell for each ownership.
 
     With ``before`` (an assignment over the same members) each cell also tells kept (plain), gained
-    (hatched, "+") and lost (outlined, "-"). A partition without owner is marked in grey.
+    (hatched, "+") and lost (outlined, "-"). A partition without owner is marked in grey. ``colors``:
+    of every member, those of :func:`member_colors` unless given.
     """
     topics = np.argsort(group.topics.names.rank, kind="stable")
     columns = [(int(t), p) for t in topics for p in range(max(int(group.topics.partitions[t]), 0))]
     column = {pair: i for i, pair in enumerate(columns)}
     now, then = _cells(after, column), _cells(before, column) if before is not None else None
-    palette = sns.color_palette("colorblind", max(len(group.members), 1))
+    colors = colors or member_colors([group.members.names])
+    palette = [colors[name] for name in group.members.names]
     for m, c in sorted(now):
         gained = then is not None and (m, c) not in then
         ax.add_patch(
@@ -304,7 +315,10 @@ def ownership(group: Group, after: Assignment, ax: Axes, before: Assignment | No
             )
         )
         if gained:
-            ax.text(c + 0.5, m + 0.5, "+", ha="center", va="center", fontweight="bold")
+            ax.text(
+                c + 0.5, m + 0.5, "+", ha="center", va="center", fontweight="bold", color="white",
+                bbox={"facecolor": palette[m], "edgecolor": "none", "pad": 1},
+            )  # fmt: skip
     for m, c in sorted((then or set()) - now):
         ax.add_patch(
             plt.Rectangle((c, m), 1, 1, facecolor="white", edgecolor=palette[m], ls=":", lw=1.5)
@@ -315,11 +329,10 @@ def ownership(group: Group, after: Assignment, ax: Axes, before: Assignment | No
     sizes = np.diff(after.offsets)
     ax.set_xlim(0, max(len(columns), 1))
     ax.set_ylim(len(group.members), 0)
-    names = group.topics.names
-    ax.set_xticks(
-        np.arange(len(columns)) + 0.5, [f"{names[t]}p{p}" for t, p in columns],
-        rotation=90 if len(columns) > 8 else 0, fontsize="x-small",
-    )  # fmt: skip
+    told = [f"{group.topics.names[t]}p{p}" for t, p in columns]
+    step = -(-len(told) // MOST_TOLD) or 1
+    upright = len(told) > 8 or max(map(len, told), default=0) > 6
+    ax.set_xticks(np.arange(len(told))[::step] + 0.5, told[::step], rotation=90 if upright else 0)
     ax.set_yticks(
         np.arange(len(group.members)) + 0.5,
         [f"{name} ({sizes[m]})" for m, name in enumerate(group.members.names)],
@@ -328,6 +341,25 @@ def ownership(group: Group, after: Assignment, ax: Axes, before: Assignment | No
     ax.set_ylabel("member (partitions)")
     ax.grid(visible=False)
     return ax
+
+
+def member_colors(groups: Iterable[Iterable[str]]) -> dict[str, str]:
+    """A colour for every member of groups that are shown together, by the members' names.
+
+    A member keeps its colour where others come or go; who comes gets the first that is free.
+
+    >>> colors = member_colors([["a", "b", "c"], ["a", "c"], ["a", "c", "d"]])
+    >>> [COLORS.index(color) for color in colors.values()]
+    [0, 1, 2, 1]
+    """
+    colors: dict[str, str] = {}
+    for names in groups:
+        names = list(names)
+        taken = {colors[name] for name in names if name in colors}
+        free = [color for color in COLORS if color not in taken] or COLORS
+        new = [name for name in names if name not in colors]
+        colors |= {name: free[place % len(free)] for place, name in enumerate(new)}
+    return colors
 
 
 def _cells(assignment: Assignment, column: dict[tuple[int, int], int]) -> set[tuple[int, int]]:

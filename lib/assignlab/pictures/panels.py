@@ -1,6 +1,6 @@
 """Worked examples as pictures: who owns what before and after, panel by panel."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -13,8 +13,14 @@ from assignlab.pictures import charts
 
 def picture(
     panels: Mapping[str, tuple[Group, Assignment] | tuple[Group, Assignment, Assignment]],
+    members: Sequence[str] = (),
 ) -> Figure:
-    """Who owns what, one panel per entry: title -> (group, after) or (group, after, before)."""
+    """Who owns what, one panel per entry: title -> (group, after) or (group, after, before).
+
+    A member has one colour in all panels. ``members``: those told of beside the picture, whose colours
+    count as taken.
+    """
+    colors = charts.member_colors([members, *(g.members.names for g, *_ in panels.values())])
     widest = max(int(np.maximum(g.topics.partitions, 0).sum()) for g, *_ in panels.values())
     tallest = max(len(g.members) for g, *_ in panels.values())
     columns = min(len(panels), 2)
@@ -29,6 +35,6 @@ def picture(
     for ax in axes.flat[len(panels) :]:
         ax.remove()
     for ax, (title, (group, after, *before)) in zip(axes.flat, panels.items(), strict=False):
-        charts.ownership(group, after, ax, *before)
+        charts.ownership(group, after, ax, *before, colors=colors)
         ax.set_title(title, fontsize="medium")
     return figure

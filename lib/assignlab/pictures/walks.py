@@ -11,9 +11,6 @@ from assignlab.group.assignment import Assignment, partition_of, topic_of
 from assignlab.group.model import Group
 from assignlab.pictures.charts import COLORS, MARKERS
 
-SHADES = {3: COLORS[0], 5: COLORS[1], 8: COLORS[2]}
-"""Colour of a line by the number of consumers."""
-
 
 def told(
     panels: Mapping[str, tuple[Group, Assignment] | tuple[Group, Assignment, Assignment]],
@@ -66,10 +63,9 @@ def circle(rounds: pd.DataFrame, consumers: Sequence[str], ax: Axes) -> Axes:
 
 
 FLOW = {
-    "claims": (0, 0, "step", "What do the members claim?\nKeep what exists and is still subscribed"),
-    "sort": (0, 1, "step", ("Sort the partitions: all read the same?\n"
-                            "→ the fullest member's first\n→ else fewest readers first")),
-    "free": (0, 2, "step", "Give each partition without an owner\nto the reader that has least"),
+    "claims": (0, 0, "step", "What do the members claim?\nKeep what exists\nand is still subscribed"),
+    "sort": (0, 1, "step", "Sort: fewest readers first;\nif all read the same,\nthe fullest member's first"),
+    "free": (0, 2, "step", "Give each partition\nwithout an owner to\nthe reader that has least"),
     "aside": (0, 3, "step", "Set aside what has one reader,\nnote the balance score"),
     "balanced": (0, 4, "choice", "Balanced?\n(fewest ≥ most − 1, or no reader\nhas less than an owner)"),
     "next": (0, 5, "step", "Next partition in the order"),
@@ -77,7 +73,7 @@ FLOW = {
     "reverse": (1, 6, "choice", "Did one of this topic come\nthe other way before?"),
     "this": (1, 5, "step", "Move it to the reader\nthat has least"),
     "that": (2, 6, "step", "Take that one\ninstead"),
-    "score": (1, 4, "choice", "Did anything move, and the\nscore did not get less?"),
+    "score": (1, 4, "choice", "Did anything move, and\nthe score did not get less?"),
     "back": (2, 4, "step", "Take all moves back"),
     "done": (1, 3, "step", "The assignment"),
 }  # fmt: skip
@@ -89,8 +85,10 @@ ARROWS = (
     ("that", "this", ""), ("balanced", "score", "yes"), ("score", "done", "no"),
     ("score", "back", "yes"), ("back", "done", ""),
 )  # fmt: skip
-WIDTH, HEIGHT = 0.88, 0.66
+WIDTH, HEIGHT = 0.9, 0.66
 """Of a box, where boxes stand 1 apart."""
+LEADING = 0.16
+"""From line to line in a box."""
 
 
 def sticky_flow(ax: Axes) -> str:
@@ -108,18 +106,25 @@ def sticky_flow(ax: Axes) -> str:
                 mutation_scale=0.08,
             )
         )
-        ax.text(column, row, text, ha="center", va="center", fontsize="x-small")
+        _centred(ax, column, row, text)
     for start, end, label in ARROWS:
         _arrow(ax, FLOW[start][:2], FLOW[end][:2], label)
     bent = {"arrowstyle": "->", "color": "#444444", "connectionstyle": "arc3,rad=-0.6"}
     ax.annotate("", (-WIDTH / 2, 5), (-WIDTH / 2, 6), arrowprops=bent)
-    ax.text(-0.8, 5.5, "no: the next;\na walk without\na move ends", fontsize="x-small", ha="center",
-            va="center")  # fmt: skip
+    _centred(ax, -0.82, 5.5, "no: the next;\na walk without\na move ends")
     ax.set_xlim(-1.05, 2.5)
     ax.set_ylim(6.5, -0.5)
     ax.set_axis_off()
     steps = [" ".join(text.split()) for _, _, _, text in FLOW.values()]
     return "; ".join(steps) + "."
+
+
+def _centred(ax: Axes, x: float, y: float, text: str) -> None:
+    """Line by line: a browser with other letters than matplotlib's centres single lines only."""
+    lines = text.split("\n")
+    for place, line in enumerate(lines):
+        ax.text(x, y + LEADING * (place - (len(lines) - 1) / 2), line, ha="center", va="center",
+                fontsize="small")  # fmt: skip
 
 
 def _arrow(ax: Axes, start: tuple[int, int], end: tuple[int, int], label: str) -> None:
@@ -129,9 +134,8 @@ def _arrow(ax: Axes, start: tuple[int, int], end: tuple[int, int], label: str) -
     first, last = np.array(start) + reach, np.array(end) - reach
     ax.annotate("", last, first, arrowprops={"arrowstyle": "->", "color": "#444444"})
     if label:
-        middle = (first + last) / 2
-        ax.text(*middle, f" {label} ", fontsize="x-small", ha="center", va="center",
-                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5})  # fmt: skip
+        x, y = (first + last) / 2 + (np.array([0, -0.13]) if across else np.array([0.09, 0]))
+        ax.text(x, y, label, fontsize="small", ha="center", va="center")
 
 
 def ring(
