@@ -1,10 +1,18 @@
 """What several tests ask for: a Spark session, a folder for tables, ours beside an original, a group."""
 
+import os
+
 import pytest
 
 from assignlab.assignors.answer import answer
-from assignlab.local.java import NoJava, java_home
+from assignlab.local.java import BRIEF, NoJava, java_home
 from assignlab.proof.originals import Originals, OriginalsUnavailable
+
+# Set before Spark, or a program that starts it, is asked for.
+BRIEF_JAVA = " ".join(BRIEF)
+for variable in ("SPARK_SUBMIT_OPTS", "SPARK_DAEMON_JAVA_OPTS", "SPARK_LAUNCHER_OPTS"):
+    os.environ.setdefault(variable, BRIEF_JAVA)
+os.environ["SPARK_SUBMIT_OPTS"] += f' -Dspark.executor.extraJavaOptions="{BRIEF_JAVA}"'
 
 SLOW = {"spark", "cluster", "originals", "java", "judged", "results", "ran", "copy", "zipped"} | {
     "compared", "fresh"

@@ -28,7 +28,7 @@ def originals():
 def test_fresh_histories_agree(originals, name):
     seed = random.SystemRandom().randrange(10**6)
     try:
-        (report,) = verify.run([name], HISTORIES, seed)
+        (report,) = verify.run([name], HISTORIES, seed, originals=originals)
     except OriginalsUnavailable as missing:  # another client's toolchain
         pytest.skip(str(missing))
     assert report.states > 0

@@ -132,6 +132,21 @@ def test_what_killed_sweeps_left_is_told_and_cleared(tmp_path, capsys):
     assert [path.name for path in tmp_path.glob(".unfinished/*")] == [f"kept-{code()}"]
 
 
+def test_a_folder_that_another_sweep_removes_just_now_has_no_leftovers(tmp_path, monkeypatch):
+    (tmp_path / "t.parquet").mkdir()
+    (tmp_path / ".unfinished").mkdir()
+    scandir = os.scandir
+
+    def removed(path):
+        if Path(path).name in ("t.parquet", ".unfinished"):
+            raise FileNotFoundError(path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", removed)
+    clear_leftovers(tmp_path)
+    assert sorted(os.listdir(tmp_path)) == [".unfinished", "t.parquet"]
+
+
 def end_together(tables: Path, number: int, barrier, failed) -> None:
     try:
         for _ in range(50):

@@ -25,6 +25,7 @@ from typing import Any, Self
 from assignlab import assignors
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError
+from assignlab.local.java import BRIEF
 from assignlab.proof import bridges
 
 PROJECT = Path(__file__).resolve().parents[3] / "oracle"
@@ -220,6 +221,7 @@ def maven(*arguments: str) -> None:
                 timeout=BUILD_SECONDS,
                 check=False,
                 stdin=subprocess.DEVNULL,
+                env={"MAVEN_OPTS": " ".join(BRIEF)} | os.environ,
             )
         except subprocess.TimeoutExpired as expired:
             raise OriginalsUnavailable(f"Maven took more than {BUILD_SECONDS} s") from expired
@@ -264,7 +266,7 @@ class Original:
         if system.bridged:
             self.command = bridge(system, release)
         else:
-            options = java_options or ("-Xmx1g", "-XX:+UseSerialGC")
+            options = java_options or ("-Xmx1g", *BRIEF)
             self.command = [java(), *options, "-cp", classpath(system, release), system.main]
         self._start()
 

@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 
@@ -195,19 +196,21 @@ def run(
     progress: Callable[[str, int], None] = lambda strategy, done: None,
     ours: Callable[[Document], Answer] = answer,
     max_differences: int = 10,
+    originals: Originals | None = None,
 ) -> Iterator[Report]:
     """One report per strategy, differences smallest first.
 
-    Only the first ``max_differences`` are cut down; later ones are counted and kept as they are.
+    ``originals``: those to ask, where some run already. Only the first ``max_differences`` are cut
+    down; later ones are counted and kept as they are.
     Raises :class:`~assignlab.proof.originals.OriginalsUnavailable` where the originals cannot be run
     or one is not known, :class:`~assignlab.errors.UnknownName` for an unknown strategy.
     """
     strategies = known(strategies)
-    with Originals() as originals:
+    with Originals() if originals is None else nullcontext(originals) as asked:
         for strategy in strategies:
             report = Report(strategy)
             for number in range(histories):
-                _compare_history(report, originals, seed, number, ours, max_differences)
+                _compare_history(report, asked, seed, number, ours, max_differences)
                 progress(strategy, number + 1)
             report.differences.sort(key=lambda difference: difference.size)
             yield report

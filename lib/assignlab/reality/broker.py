@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Self
 
+from assignlab.local.java import BRIEF
 from assignlab.proof.originals import (
     PROJECT,
     OriginalsUnavailable,
@@ -47,7 +48,7 @@ CLUSTER = {
     "num.io.threads": 2,
     "log.cleaner.enable": "false",
 }
-HEAP = ("-Xms64m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+HEAP = ("-Xms64m", "-Xmx256m", *BRIEF)
 
 
 def jars(release: str) -> Path:

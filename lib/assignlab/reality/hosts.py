@@ -13,6 +13,7 @@ import threading
 from collections import defaultdict
 from typing import Any, Self
 
+from assignlab.local.java import BRIEF
 from assignlab.proof.originals import OriginalsUnavailable, System, classpath, java
 
 CLIENTS = System(
@@ -20,7 +21,7 @@ CLIENTS = System(
     main="assignlab.oracle.reality.Members",
     fetched=("org.apache.kafka:kafka-clients",),
 )
-HEAP = ("-Xms32m", "-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+HEAP = ("-Xms32m", "-Xmx192m", *BRIEF)
 WAITS_S = 120
 
 Event = dict[str, Any]

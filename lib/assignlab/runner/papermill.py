@@ -10,6 +10,7 @@ from pathlib import Path
 
 import yaml
 
+from assignlab.local.java import BRIEF
 from assignlab.local.project import FOLDER_VARIABLE, OUTPUTS_VARIABLE, RUN_ID_VARIABLE
 from assignlab.runner import guard
 from assignlab.runner.plan import Plan
@@ -95,6 +96,7 @@ def environment(folder: Path, run_id: str, scratch: Path) -> dict[str, str]:
     (profile / "ipython_kernel_config.py").write_text(KERNEL_CONFIG, encoding="utf-8")
     kernels = str(Path(sys.prefix) / "share" / "jupyter")
     return {
+        "SPARK_SUBMIT_OPTS": " ".join(BRIEF),
         **os.environ,
         FOLDER_VARIABLE: str(folder),
         RUN_ID_VARIABLE: run_id,

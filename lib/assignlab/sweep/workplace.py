@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from glob import glob
 from pathlib import Path
 from uuid import uuid4
 
@@ -174,9 +175,9 @@ def renamed(new: Path, path: Path) -> bool:
 
 def clear_leftovers(tables: Path) -> None:
     """Remove what killed sweeps left, with a line for each on stderr."""
-    for part in (*tables.glob(".*.parquet.*.part"), *tables.glob("*.parquet/.*.part")):
+    for part in (*found(tables, ".*.parquet.*.part"), *found(tables, "*.parquet/.*.part")):
         remove(part)
-    for folder in (tables / UNFINISHED).glob("*"):
+    for folder in found(tables, f"{UNFINISHED}/*"):
         lock = locked(folder)
         if lock is None:
             continue
@@ -187,6 +188,11 @@ def clear_leftovers(tables: Path) -> None:
         elif is_of_no_use(folder):
             remove(folder)
         os.close(lock)
+
+
+def found(folder: Path, pattern: str) -> list[Path]:
+    """What fits a pattern in a folder where other sweeps add and remove just now."""
+    return [folder / name for name in glob(pattern, root_dir=folder)]
 
 
 def is_of_no_use(folder: Path) -> bool:
