@@ -197,11 +197,15 @@ HEADINGS = {column: heading for term in TERMS for column, heading in term.column
 
 
 def heading(column: str) -> str:
-    """What a page writes above a column.
+    """What a page writes above a column: a name with a blank is in words already.
 
     >>> heading("count_gap"), heading("moved_after"), heading("settled_s"), heading("time s")
     ('gap', 'moved after', 'settled (s)', 'time s')
+    >>> heading("partition of __consumer_offsets")
+    'partition of __consumer_offsets'
     """
+    if " " in column:
+        return column
     for ending, unit in UNITS.items():
         if column not in HEADINGS and column.endswith(ending):
             return f"{column.removesuffix(ending).replace('_', ' ')} ({unit})"

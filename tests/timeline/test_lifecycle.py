@@ -40,6 +40,9 @@ def test_where_nobody_checks_the_offset_goes_back_and_is_read_from_there(strateg
     late = steps[steps["what"].str.startswith("a commits")].iloc[0]
     assert late["what"].endswith("goes back")
     assert late["committed_before"] - late["committed_after"] == measure.set_back(history) > 0
+    nobody_counts = strategy == "scala-range"
+    assert steps["generation"].isna().all() == nobody_counts
+    assert steps["what"].str.contains("coordinator|generation").any() != nobody_counts
     read = measure.readings(history)
     next_owner = read[read["from_s"] > late["time_s"]].iloc[0]
     assert next_owner["from_offset"] == late["committed_after"]
@@ -68,6 +71,7 @@ def test_stories_stand_beside_each_other_moment_by_moment():
         {title: int(of["committed"].replace(",", "")) for title, of in state.items()}
         for state in states
     ]
+    assert moments["told"][0] == "20 s. In all: a stands still, heartbeats and all"
     assert offset[late]["on"] == offset[late - 1]["on"] == offset[late - 1]["off"]
     assert offset[late - 1]["off"] - offset[late]["off"] == measure.set_back(unchecked)
     assert states[late]["on"]["b"] == "t-0 t-1" and states[-1]["on"]["a"] == "t-0 t-1"

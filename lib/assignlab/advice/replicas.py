@@ -87,7 +87,8 @@ def _advice(asked: Subject, strategy: Strategy, rows: list[tuple]) -> list[str]:
     idle = [row[0] for row in rows if row[3].high > 0]
     counts = [int(count) for count in asked.group.topics.partitions.tolist() if count > 0]
     said = [
-        f"Under {strategy.name} every member holds the same number with {_listed(even)} members."
+        f"Under {strategy.name} every member holds the same number with {_listed(even)} member"
+        f"{'s' * (even != [1])}."
         if even
         else f"Under {strategy.name} no number of members here gives everybody the same."
     ]

@@ -65,21 +65,30 @@ SAID = {
     "committed": "{member} commits; accepted, the offset goes back",
 }
 """How :func:`steps` puts the kinds of events."""
+OVER_ZOOKEEPER = SAID | {
+    "removed": "ZooKeeper drops {member}: {detail}",
+    "generation": "{member} rebalances by {detail}",
+}
+"""The same where consumers agree through ZooKeeper: nobody coordinates, nobody counts generations."""
 
 
 def steps(history: History, start_ms: int = 0) -> pd.DataFrame:
     """A story step by step, for the first watched partition.
 
-    Columns: ``time_s``, ``what``, ``generation`` (of whom it happens to), ``committed_before`` and
-    ``committed_after``: the committed offset at the samples around.
+    Columns: ``time_s``, ``what``, ``generation`` (of whom it happens to, null without a coordinator),
+    ``committed_before`` and ``committed_after``: the committed offset at the samples around.
     """
     watched = watched_frame(history)
     label = watched["partition"].iloc[0]
     watched = watched[watched["partition"] == label]
     times, committed = watched["time_ms"].to_numpy(), watched["committed"].to_numpy()
+    events = history.events_frame()
+    # Over ZooKeeper every consumer begins a generation of its own.
+    alone = (events.loc[events["kind"] == "generation", "member"] != "").any()
+    said = OVER_ZOOKEEPER if alone else SAID
     rows = []
-    for event in history.events_frame().itertuples():
-        if event.time_ms < start_ms or event.kind not in SAID:
+    for event in events.itertuples():
+        if event.time_ms < start_ms or event.kind not in said:
             continue
         if event.kind == "committed" and not event.detail:
             continue
@@ -89,8 +98,9 @@ def steps(history: History, start_ms: int = 0) -> pd.DataFrame:
         after = min(np.searchsorted(times, event.time_ms, side="right"), times.size - 1)
         rows.append(
             (
-                event.time_ms / SECOND, SAID[event.kind].format(**event._asdict()),
-                max(event.generation, 0) or None, committed[before], committed[after],
+                event.time_ms / SECOND, said[event.kind].format(**event._asdict()),
+                None if alone else max(event.generation, 0) or None,
+                committed[before], committed[after],
             )
         )  # fmt: skip
     columns = ["time_s", "what", "generation", "committed_before", "committed_after"]
@@ -98,17 +108,18 @@ def steps(history: History, start_ms: int = 0) -> pd.DataFrame:
 
 
 def beside(histories: Mapping[str, History], start_ms: int = 0) -> tuple[pd.DataFrame, list[dict]]:
-    """Stories beside each other: what happens in each tenth of a second in which something does.
+    """Stories beside each other: what happens in each tenth of a second in which something does,
+    once where it is the same in several.
 
     Where offsets were committed since the moment before, a moment in between tells that. Returns a
     frame (``time_s``, ``told``) and a state for every row: title -> member -> what it owns, and
     ``committed``, the offset of the first watched partition.
     """
-    told: dict[int, list[str]] = {}
+    told: dict[int, dict[str, list[str]]] = {}
     for title, history in histories.items():
         rows = steps(history, start_ms)
         for tenth, happened in rows.groupby((rows["time_s"] * 10 + 1e-6).astype(int))["what"]:
-            told.setdefault(tenth, []).append(f"{title}: {'; '.join(happened)}")
+            told.setdefault(tenth, {}).setdefault("; ".join(happened), []).append(title)
     moments: list[tuple[float, str]] = []
     states: list[dict[str, dict[str, str]]] = []
     for tenth in sorted(told):
@@ -118,7 +129,11 @@ def beside(histories: Mapping[str, History], start_ms: int = 0) -> tuple[pd.Data
         ):
             moments.append((tenth / 10, f"Until {tenth / 10:g} s owners read on and commit"))
             states.append(just_before)
-        moments.append((tenth / 10, f"{tenth / 10:g} s. {'. '.join(told[tenth])}"))
+        said = [
+            f"{'In all' if len(titles) == len(histories) else ' and '.join(titles)}: {what}"
+            for what, titles in told[tenth].items()
+        ]
+        moments.append((tenth / 10, f"{tenth / 10:g} s. {'. '.join(said)}"))
         states.append(_owned_and_committed(histories, (tenth + 1) * SECOND // 10))
     return pd.DataFrame(moments, columns=["time_s", "told"]), states
 
