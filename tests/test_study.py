@@ -170,6 +170,13 @@ def test_a_table_shows_what_answers_in_words_and_keeps_the_rest(project, shown):
     assert pd.read_csv(made.folder / "numbers.csv").equals(frame)
 
 
+def test_a_table_that_is_arranged_otherwise_is_no_part(project, shown):
+    made = study.begin("01_first", {})
+    frame = pd.DataFrame({"who": ["a", "a"], "at": ["x", "y"], "idle": [0, 4]})
+    made.table("wide", frame, caption="Wide", show=frame.pivot(index="who", columns="at"))
+    assert "<caption>Wide (from 2 rows, all in wide.csv)" in shown[-1][0]["text/html"]
+
+
 def test_a_picture_of_several_axes_is_small_in_the_index_by_one_of_them(project, shown):
     import matplotlib.pyplot as plt
 
