@@ -128,9 +128,9 @@ def report(
     asked = subject(of_release(document, release))
     rows, unknown = table(asked, chosen, happening, release, config)
     note = (
-        "moved: partitions taken from their owners; avoidable: more than an answer as even needs; one"
-        f" number of several: over {draws_for(asked, 2)} draws of ids, {draws_for(asked, 2 * asked.members)}"
-        " for rollouts; unowned: over"
+        "moved: partitions taken from their owners; avoidable: more than an answer as even needs; 'a to b':"
+        f" the least and the most over {draws_for(asked, 2)} draws of ids"
+        f" ({draws_for(asked, 2 * asked.members)} for rollouts), of unowned over"
         f" {len(pauses.SEEDS) * len(pauses.DRIFTS_MS)} histories"
     )
     found = Table("what_if", "What if", COLUMNS, rows, note)
