@@ -125,7 +125,7 @@ class Study:
         self._keep(name, frame, caption)
         shown = frame if show is None else _flat(show)
         told = shown.head(ROWS_SHOWN)
-        if set(shown.columns) - set(frame.columns):
+        if set(shown.columns) - set(frame.columns) and len(told) < max(len(shown), len(frame)):
             first = f"the first {len(told)} of {len(shown)} lines; " * (len(told) < len(shown))
             caption += f" ({first}from {len(frame)} rows, all in {name}.csv)"
         elif len(told) < len(frame):

@@ -254,18 +254,25 @@ PROPOSALS = {
 }
 REPOSITORIES = {
     "aiokafka": "aio-libs/aiokafka",
+    "apache/kafka": "apache/kafka",
     "astraea": "skiptests/astraea",
+    "confluent-kafka-go": "confluentinc/confluent-kafka-go",
     "franz-go": "twmb/franz-go",
     "kafka-go": "segmentio/kafka-go",
     "kafka-python": "dpkp/kafka-python",
     "kafkajs": "tulios/kafkajs",
     "librdkafka": "confluentinc/librdkafka",
+    "node-rdkafka": "Blizzard/node-rdkafka",
+    "node-sinek": "nodefluent/node-sinek",
+    "RocketMQ": "apache/rocketmq",
     "rocketmq": "apache/rocketmq",
+    "ruby-kafka": "zendesk/ruby-kafka",
     "sarama": "IBM/sarama",
 }
 CITED = re.compile(
     rf"KIP-(?P<kip>{'|'.join(PROPOSALS)})\b|(?P<issue>(?:KAFKA|SPARK)-\d+)\b"
-    rf"|\b(?P<client>{'|'.join(REPOSITORIES)})(?: issue)? ?(?:#|(?=\d{{4}}\b(?!\.)))(?P<number>\d+)\b"
+    rf"|(?<![\w-])(?P<client>{'|'.join(REPOSITORIES)})"
+    r"(?:,? (?:issues?|pull request) #?| ?(?:#|(?=\d{4}\b(?!\.))))(?P<number>\d+)\b"
 )
 
 
@@ -284,6 +291,9 @@ def linked(html: str) -> str:
     >>> linked("librdkafka 4783 is not in librdkafka 2.15.1")
     '<a href="https://github.com/confluentinc/librdkafka/issues/4783">librdkafka 4783</a> is not in \
 librdkafka 2.15.1'
+    >>> linked("confluent-kafka-go issue 622")
+    '<a href="https://github.com/confluentinc/confluent-kafka-go/issues/622">\
+confluent-kafka-go issue 622</a>'
     >>> linked("<p>See KAFKA-9965.</p> <code>KAFKA-1</code>")
     '<p>See <a href="https://issues.apache.org/jira/browse/KAFKA-9965">KAFKA-9965</a>.</p> \
 <code>KAFKA-1</code>'
