@@ -38,6 +38,8 @@ RECORD = "record.json"
 ROWS_SHOWN = 15
 WIDTH = 48
 """Characters that fit beside each other on a phone: a wider table is marked, for the page to turn."""
+DPI, MARGIN = 144, 0.1
+"""Of a picture: dots per inch, and inches left free around what it shows."""
 SMALL = 640
 """Width in pixels of a picture's part that the index shows."""
 ROLE = "assignlab"
@@ -153,15 +155,16 @@ class Study:
         figure = getattr(figure, "figure", figure)
         files = self._claim(name, "figure", ["png", "svg"], alt)
         png = io.BytesIO()
-        figure.savefig(png, format="png", dpi=144, bbox_inches="tight")
+        box = _laid_out(figure)
+        figure.savefig(png, format="png", dpi=DPI, bbox_inches=box)
         with whole(files[0]) as part:
             part.write_bytes(png.getvalue())
         # No date and no random ids: the same numbers give the same file.
         with whole(files[1]) as part, plt.rc_context({"svg.hashsalt": name}):
-            figure.savefig(part, format="svg", bbox_inches="tight", metadata={"Date": None})
+            figure.savefig(part, format="svg", bbox_inches=box, metadata={"Date": None})
         self._results[name]["small"] = f"{name}.small.png"
         with whole(self.folder / f"{name}.small.png") as part:
-            _save_small(figure, small, part)
+            _save_small(figure, small, box, part)
         plt.close(figure)
         encoded = base64.b64encode(png.getvalue()).decode("ascii")
         _display(
@@ -428,21 +431,27 @@ def shortened(text: str, most: int = 160) -> str:
     return first[: most - 1].rsplit(" ", 1)[0] + " …"
 
 
-def _save_small(figure, axes, part: Path) -> None:
-    """Save one of a figure's axes, or all there is where it has but one, for the index."""
+def _laid_out(figure):
+    """Lay a figure out, once for all its files; what it covers, in inches."""
+    figure.set_dpi(DPI)
+    figure.draw_without_rendering()
+    # An engine would lay it out anew, twice for each file.
+    figure.set_layout_engine(None)
+    return figure.get_tightbbox().padded(MARGIN)
+
+
+def _save_small(figure, axes, box, part: Path) -> None:
+    """Save one of a figure's axes, or all there is (``box``) where it has but one, for the index."""
     drawn = [ax for ax in figure.axes if ax.has_data() or ax.patches or ax.texts]
-    box = None
     if axes is not None or len(drawn) > 1:
         shown = axes or drawn[0]
-        figure.set_layout_engine("none")
         for ax in figure.axes:
             ax.set_visible(ax is shown)
         for legend in figure.legends:
             legend.set_visible(False)
         pixels = shown.get_tightbbox()
         box = pixels.transformed(figure.dpi_scale_trans.inverted()).padded(0.05)
-    width = box.width if box is not None else figure.get_figwidth()
-    figure.savefig(part, format="png", dpi=min(SMALL / width, 200), bbox_inches=box or "tight")
+    figure.savefig(part, format="png", dpi=min(SMALL / box.width, 200), bbox_inches=box)
 
 
 def _flat(frame):

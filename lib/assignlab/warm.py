@@ -5,10 +5,13 @@ small histories through every strategy calls all of them.
 """
 
 import gc
+import io
 import sys
+import tempfile
 import time
 from collections.abc import Collection, Iterable
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import redirect_stderr, suppress
 from multiprocessing import get_context
 
 from assignlab import assignors
@@ -46,7 +49,7 @@ def main(names: Collection[str] = ()) -> None:
         jobs = [pool.submit(load_longest_first, s) for s in systems if LONGEST in s]
         pool.submit(timed, [first]).result()
         # What takes long begins early, or one core waits for it at the end.
-        jobs += [pool.submit(load_optimum)] if everything else []
+        jobs += [pool.submit(load_optimum), pool.submit(load_spark)] if everything else []
         jobs += [pool.submit(timed, system) for system in systems if LONGEST not in system]
         jobs += [pool.submit(load_timeline)] if everything else []
         for job in jobs:
@@ -74,6 +77,23 @@ def load_optimum() -> None:
     least(both)
     measures(both, optimum(both).assignment)
     tell(f"optimum {time.monotonic() - began:.1f} s")
+
+
+def load_spark() -> None:
+    """Have Java keep Spark's classes, with a line for it; nothing where no Java can."""
+    from assignlab import sweep
+    from assignlab.local.java import NoJava
+    from assignlab.sweep.spark import SparkDidNotStart, keep_classes
+
+    def small_sweep():
+        with tempfile.TemporaryDirectory() as folder, redirect_stderr(io.StringIO()):
+            grid = sweep.grid(members=[2], topics=[1], partitions=[2])
+            sweep.run(grid, ["range"], name="warm", to=folder).summary(["strategy"], ["count_gap"])
+
+    began = time.monotonic()
+    with suppress(NoJava, SparkDidNotStart, OSError):
+        if keep_classes(small_sweep):
+            tell(f"Spark's classes {time.monotonic() - began:.1f} s")
 
 
 def load_timeline() -> None:

@@ -11,7 +11,7 @@ import pytest
 from test_cluster import free_port, running
 
 from assignlab.sweep import spark as sparks
-from assignlab.sweep.spark import SparkDidNotStart, own_settings, reach
+from assignlab.sweep.spark import SparkDidNotStart, own_settings, reach, settings
 from conftest import java_missing
 
 needs_java = pytest.mark.skipif(java_missing(), reason="needs Java 17 or later")
@@ -146,3 +146,10 @@ def test_what_the_user_says_to_spark_wins(monkeypatch, tmp_path):
     assert own_settings() == asked
     (tmp_path / "spark-defaults.conf").unlink()
     assert own_settings() == {"spark.driver.memory": "7g"}
+
+
+@pytest.mark.parametrize("name", ["a:b", 'a"b', "a'b"])
+def test_classes_are_kept_where_their_path_means_nothing_else_to_java(monkeypatch, tmp_path, name):
+    monkeypatch.setattr(sparks, "CLASSES", tmp_path / name)
+    assert not sparks.keep_classes(lambda: pytest.fail("asked for nothing"))
+    assert "spark.driver.extraJavaOptions" not in settings("local[2]", tmp_path)

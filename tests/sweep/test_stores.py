@@ -27,7 +27,7 @@ from conftest import java_missing
 pytestmark = pytest.mark.skipif(java_missing(), reason="needs Java 17 or later")
 
 GRID = dict(members=range(2, 7), topics=range(1, 5), partitions=[40], seed=range(2))
-LARGE = dict(members=[20, 40], topics=[10], partitions=[400], seed=range(400))
+LARGE = dict(members=[20, 40], topics=[10], partitions=[400], seed=range(160))
 SWEEP = """
 import json, sys
 from assignlab import sweep

@@ -380,7 +380,10 @@ STRANGE = """
 import os, sys
 from pathlib import Path
 from assignlab import sweep
+from assignlab.sweep import spark
 
+spark.CLASSES = Path("kept 分区.jsa").absolute()  # cut off, as by a full disk: Java passes it over
+spark.CLASSES.write_text("JVM")
 for place, rows in [("q1", 2), ("x", 2), ("a", 2), *[(strange, 1) for strange in sys.argv[1:]]]:
     os.environ["ASSIGNLAB_RUN_FOLDER"] = place
     os.makedirs(place)

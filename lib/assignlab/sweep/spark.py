@@ -34,12 +34,15 @@ from weakref import WeakKeyDictionary
 
 import assignlab
 from assignlab.errors import AssignlabError
-from assignlab.local.java import ensure_java_env
+from assignlab.local.files import whole
+from assignlab.local.java import BRIEF, ensure_java_env
 from assignlab.local.project import cores, outputs
 from assignlab.sweep.workplace import locked
 
 LOOPBACK = "127.0.0.1"
 DRIVER_MEMORY = "2g"
+CLASSES = Path(sys.prefix) / "spark-classes.jsa"
+"""Spark's classes as Java reads them fastest, kept by `keep_classes`; Java itself sees whether they fit."""
 ATTEMPTS = 4
 """How often a task is tried on this machine, as many times as on a cluster."""
 RETRIES, LONGEST_PAUSE = 5, 3000
@@ -259,6 +262,8 @@ def settings(master: str, place: Path) -> dict[str, str]:
         # Frames after an aggregation are small.
         "spark.sql.shuffle.partitions": "4",
     }
+    if CLASSES.exists():
+        chosen["spark.driver.extraJavaOptions"] = f'"-XX:SharedArchiveFile={CLASSES}"'
     if re.match(r"local(\[|$)", master):
         # The JVM's ports are open to other users of the machine; Spark makes a secret of its own.
         chosen["spark.authenticate"] = "true"
@@ -266,6 +271,28 @@ def settings(master: str, place: Path) -> dict[str, str]:
         os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
         chosen |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
     return chosen
+
+
+def keep_classes(use: Callable[[], None]) -> bool:
+    """Keep the classes that ``use``, some work on this machine's Spark, needs: later sessions start sooner.
+
+    Whether that was done: not where they are kept already, no environment of one's own is there to keep
+    them in, or its path means something else to Java. For a process that wants no other session.
+    """
+    own = sys.prefix != sys.base_prefix and os.access(sys.prefix, os.W_OK)
+    if CLASSES.exists() or not own or re.search(r"""[:"'\\]""", str(CLASSES)):
+        return False
+    with whole(CLASSES) as part:
+        os.environ.pop("SPARK_REMOTE", None)
+        os.environ["SPARK_MASTER"] = "local[1]"
+        os.environ["SPARK_SUBMIT_OPTS"] = f'{" ".join(BRIEF)} "-XX:ArchiveClassesAtExit={part}"'
+        use()
+        context = session().sparkContext
+        java = context._gateway.proc
+        context.stop()
+        java.stdin.close()
+        java.wait()
+        return part.exists()
 
 
 def open_log(path: Path):
