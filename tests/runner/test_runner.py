@@ -387,7 +387,7 @@ TEXTS = [
     ("bool", "True", True), ("bool", "false", False), ("int 1.. or None", "None", None),
     ("list of str", "[1, on]", ["1", "on"]), ("list of float ..2", "[1, 2]", [1.0, 2.0]),
     ("some of a, b", "[b, a]", ["b", "a"]), ("one of a, b or None", "b", "b"),
-    ("list of int or None", "null", None),
+    ("list of int or None", "null", None), ("list of source", "['GROUP  TOPIC']", ["GROUP  TOPIC"]),
 ]  # fmt: skip
 
 
@@ -758,6 +758,25 @@ def test_everything_that_results_depend_on_counts_as_a_change(collection, monkey
     assert "02_second  (scale smoke; would run: seed was 7, is 8; " in told
     assert "the notebook changed; constraints.txt changed; " in told
     assert "numpy was 2" in told and ", is 0.1" in told
+
+
+def test_a_file_that_a_notebook_reads_is_named_from_here_and_looked_at(
+    collection, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(
+        batch, "execute", lambda plan, folder, run_id, *_: leave(plan, folder, run_id)
+    )
+    notebook(collection, "03_reads", parameters="texts = None  # list of source or None: groups")
+    monkeypatch.chdir(tmp_path)
+    group, passed = tmp_path / "my group.txt", [("texts", "[my group.txt, GROUP TOPIC]")]
+    group.write_text("GROUP")
+    place = Place(collection, collection / "outputs", "smoke")
+    [asked] = plan(place, ["03"], passed)
+    assert asked.values["texts"] == [str(group), "GROUP TOPIC"]
+    assert invoke(collection, "03", "-p", "texts", passed[0][1]).exit_code == 0
+    assert reason_to_run(place, asked) is None
+    group.write_text("GROUP TOPIC")
+    assert reason_to_run(place, plan(place, ["03"], passed)[0]) == f"{group} changed"
 
 
 @pytest.mark.slow

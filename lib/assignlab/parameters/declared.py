@@ -11,8 +11,9 @@ the meaning::
     strategies = ["range"]  # list of strategy names: who assigns
 
 The words: ``int``, ``float`` (each with a range ``LOW..HIGH``, ``LOW..`` or ``..HIGH``, or with
-``> LOW``), ``bool``, ``str``, ``one of a, b``, ``some of a, b`` (a list without repeats),
-``strategy name``, ``list of strategy names``; ``list of`` before a type; ``or None`` at the end.
+``> LOW``), ``bool``, ``str``, ``source`` (a file, or the text itself), ``one of a, b``, ``some of a, b``
+(a list without repeats), ``strategy name``, ``list of strategy names``; ``list of`` before a type;
+``or None`` at the end.
 There is no ``>=``: Papermill's own reader of this cell stumbles over a second equals sign.
 """
 
@@ -36,7 +37,7 @@ from assignlab.releases import Facts, resolve
 NUMBER = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
 GRAMMAR = re.compile(
     r"(?P<listed>list of )?"
-    r"(?P<base>int|float|bool|str|strategy names?|(?:one|some) of (?P<choices>.+?))"
+    r"(?P<base>int|float|bool|str|source|strategy names?|(?:one|some) of (?P<choices>.+?))"
     rf"(?: (?P<low>{NUMBER})?\.\.(?P<high>{NUMBER})?| > (?P<above>{NUMBER}))?"
     r"(?P<optional> or None)?"
 )
@@ -50,7 +51,7 @@ class Mistake(ValueError):
 class Kind:
     """What a parameter may be. ``text`` is its declaration, for people.
 
-    base: int, float, bool, str, choice or strategy. Bounds are inclusive but for ``above``.
+    base: int, float, bool, str, source, choice or strategy. Bounds are inclusive but for ``above``.
     """
 
     text: str
@@ -135,10 +136,13 @@ def _check_item(kind: Kind, value):
         value = float(value)
     if kind.base == "bool" and type(value) is not bool:
         raise _not_allowed(kind, f"{shown(value)} is neither true nor false")
-    if kind.base in ("str", "choice", "strategy") and not isinstance(value, str):
+    if kind.base in ("str", "source", "choice", "strategy") and not isinstance(value, str):
         raise _not_allowed(kind, f"{shown(value)} is not a text (quote it in YAML)")
-    if kind.base == "str" and not _is_unicode(value):
+    if kind.base in ("str", "source") and not _is_unicode(value):
         raise _not_allowed(kind, f"{shown(value)} has bytes that are not UTF-8")
+    if kind.base == "source" and is_file(value):
+        # A notebook runs in a folder of its own.
+        value = str(Path(value).absolute())
     if kind.base in ("int", "float") and not (
         kind.above < value and kind.low <= value <= kind.high
     ):
@@ -148,6 +152,14 @@ def _check_item(kind: Kind, value):
     if kind.base == "strategy":
         _check_strategy(value)
     return value
+
+
+def is_file(source: str) -> bool:
+    """Whether a source is a file's path, from the working directory; else it is the text itself."""
+    try:
+        return Path(source).is_file()
+    except (OSError, ValueError):  # too long for a name, or with a zero byte
+        return False
 
 
 def _is_unicode(text: str) -> bool:
@@ -178,6 +190,11 @@ def _yaml_reads_as_text(value) -> str:
     if isinstance(value, str) and re.fullmatch(r"[+-]?\d+(\.\d*)?e[+-]?\d{1,2}", value):
         return f" for YAML (write {float(value)!r})"
     return ""
+
+
+def as_list(value: str | list[str]) -> list[str]:
+    """One name or several as a list."""
+    return value if isinstance(value, list) else [value]
 
 
 def from_text(kind: Kind, text: str):

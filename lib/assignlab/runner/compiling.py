@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from uuid import uuid4
 
 from assignlab.local.project import RUN_ID_VARIABLE
-from assignlab.parameters.declared import strategy_names
+from assignlab.parameters.declared import as_list, strategy_names
 from assignlab.runner.papermill import Processes
 from assignlab.runner.plan import Plan
 
@@ -23,11 +23,6 @@ def strategies_of(plan: Plan) -> set[str]:
             value = plan.values[name]
             found.update(strategy_names() if value is None else as_list(value))
     return found
-
-
-def as_list(value: str | list[str]) -> list[str]:
-    """One name or several as a list."""
-    return value if isinstance(value, list) else [value]
 
 
 class Compiler:

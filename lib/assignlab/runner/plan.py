@@ -159,7 +159,9 @@ def plan(place: Place, wanted=(), passed=(), axes: Mapping[str, list] | None = N
         mistakes += [f"{notebook.name}: {line}" for line in wrong]
         if not wrong:
             inputs = _inputs(place, notebook)
-            plans += [Plan(notebook, values | point, inputs, point) for point in points]
+            for point in points:
+                chosen = values | point
+                plans.append(Plan(notebook, chosen, inputs | _sources(notebook, chosen), point))
     if mistakes:
         raise Refused(mistakes)
     return plans
@@ -344,6 +346,13 @@ def _inputs(place: Place, notebook: Notebook) -> dict:
         "library": library(),
         "packages": _packages(),
     }
+
+
+def _sources(notebook: Notebook, values: dict) -> dict:
+    """The files that the values name, and what is in them."""
+    named = [p.name for p in notebook.parameters.values() if p.kind.base == "source"]
+    sources = [source for name in named for source in parameters.as_list(values[name] or [])]
+    return {"sources": {s: digest([Path(s)]) for s in sources if parameters.is_file(s)}}
 
 
 @cache

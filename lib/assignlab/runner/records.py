@@ -20,7 +20,13 @@ RUN_SHAPE = {
     "do": str | None,
     "short": str | None,
     "picture": str | None,
-    "inputs": {"notebook": str, "constraints": str, "library": dict, "packages": dict},
+    "inputs": {
+        "notebook": str,
+        "sources": dict,
+        "constraints": str,
+        "library": dict,
+        "packages": dict,
+    },
     "parameters": dict,
     "passed": dict,
     "seed": object,
@@ -79,6 +85,8 @@ def _changes(record: dict, plan: Plan) -> Iterator[str]:
     for part in ("notebook", "constraints"):
         if before[part] != now[part]:
             yield f"the {part} changed" if part == "notebook" else f"{part}.txt changed"
+    for source in _different(before["sources"], now["sources"]):
+        yield f"{source} changed"
     if rooms := _different(before["library"], now["library"]):
         yield f"the library changed: {', '.join(rooms)}"
     for name in _different(before["packages"], now["packages"]):
