@@ -54,8 +54,9 @@ PARTS = {
 WIDEST = 10.0
 """Inches: the width of a page. A wider figure is shrunk there, and its letters with it."""
 
-MOST_TOLD = 40
-"""Partitions whose names stand under a picture of who owns what; of more, every second or less."""
+MOST_TOLD = 24
+"""Partitions whose names stand under a picture of who owns what; of more, every second or less, and
+their cells have no edges."""
 
 DARKEST = 0.62
 """Grey of the largest number of :func:`tiles`; black text stays readable on it."""
@@ -311,7 +312,13 @@ def ownership(
         gained = then is not None and (m, c) not in then
         ax.add_patch(
             plt.Rectangle(
-                (c, m), 1, 1, facecolor=palette[m], edgecolor="white", hatch="//" if gained else ""
+                (c, m),
+                1,
+                1,
+                facecolor=palette[m],
+                edgecolor="white",
+                hatch="//" if gained else "",
+                lw=1 if len(columns) <= MOST_TOLD else 0,
             )
         )
         if gained:
