@@ -93,7 +93,7 @@ def ring(points: pd.DataFrame, partitions: pd.DataFrame, consumers: Sequence[str
     circle.
     """
     parts = []
-    inner = {name: 104 + 20 * i for i, name in enumerate(consumers)}
+    inner = {name: 84 + 20 * i for i, name in enumerate(consumers)}
     colors = {name: COLORS[i % len(COLORS)] for i, name in enumerate(consumers)}
     for i, (name, radius) in enumerate(inner.items()):
         marks = " ".join(
@@ -104,7 +104,7 @@ def ring(points: pd.DataFrame, partitions: pd.DataFrame, consumers: Sequence[str
         y = WIDTH / 2 + LINE * (i - len(consumers) / 2)
         where = f'text-anchor="middle" fill="{colors[name]}"'
         parts.append(_text(WIDTH / 2, y, f"circle {i + 1}: {name}", where))
-    outer = 118 + 20 * len(consumers)
+    outer = 98 + 20 * len(consumers)
     for i, (point, partition, owner) in enumerate(
         partitions.sort_values("point").itertuples(index=False)
     ):
@@ -112,7 +112,9 @@ def ring(points: pd.DataFrame, partitions: pd.DataFrame, consumers: Sequence[str
         line = f"M{_at(inner[owner], point)}L{_at(place - 8, point)}"
         parts.append(f'<path d="{line}" stroke="{colors[owner]}"/>')
         x, y = map(float, _at(place + 2, point).split())
-        parts.append(_text(x, y - 14, partition, 'text-anchor="middle"'))
+        right = x >= WIDTH / 2  # beside the end of the line, not on it
+        anchor = "start" if right else "end"
+        parts.append(_text(x + (3 if right else -3), y - 14, partition, f'text-anchor="{anchor}"'))
     return _svg(WIDTH, parts)
 
 

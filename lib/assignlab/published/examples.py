@@ -141,7 +141,7 @@ def played(
     >>> one, two = (group({"t": 2}, {c: ["t"] for c in names}) for names in ("a", "ab"))
     >>> told, states = played(["range"], one, two, "b joins")
     >>> told[-1], states[-1]
-    ('after: another owner for 1 under range', {'range': {'a': 'tp0', 'b': 'tp1'}})
+    ('after: partitions with another owner: 1 under range', {'range': {'a': 'tp0', 'b': 'tp1'}})
     """
     had = {name: give(name, before) for name in strategies}
     lists = {name: short(before, had[name]) for name in strategies}
@@ -159,4 +159,8 @@ def played(
         for name, new in given.items()
     }
     told = ", ".join(f"{count} under {name}" for name, count in moved.items())
-    return ["before", happens, f"after: another owner for {told}"], [lists, staying, given]
+    return ["before", happens, f"after: partitions with another owner: {told}"], [
+        lists,
+        staying,
+        given,
+    ]

@@ -8,6 +8,7 @@ import base64
 import html
 import re
 from collections.abc import Iterator
+from itertools import cycle
 from pathlib import Path
 
 import jinja2
@@ -85,7 +86,7 @@ def write_page(folder: Path, plan: Plan, scale: str, left: dict) -> None:
     )
     body, sections = with_anchors(exporter.from_notebook_node(document)[0])
     up = "../" * len(plan.path.parts)
-    body = between_pages(body, up)
+    body = as_lists(between_pages(body, up))
     number, title = numbered(plan.name, plan.notebook.title)
     text = html.unescape(re.sub(r"<(pre|style)\b.*?</\1>|<[^>]+>", " ", body, flags=re.DOTALL))
     page = environment().get_template("page.html.j2").render(
@@ -129,6 +130,21 @@ def between_pages(body: str, up: str) -> str:
     """
     page = rf"{up}\1/\1{PAGE_SUFFIX}"
     return re.sub(r'(?<=href=")(\d\d_\w+)\.ipynb(?=")', page, body)
+
+
+def as_lists(body: str) -> str:
+    """The HTML with the tables of its text like those of results: on a phone each row is a list.
+
+    >>> as_lists("<table><tr><th>you see</th></tr><tr><td>idle members</td></tr></table>")
+    '<table class="wide"><tr><th>you see</th></tr><tr><td data-label="you see">idle members</td></tr></table>'
+    """
+
+    def labelled(table: re.Match) -> str:
+        labels = cycle(re.findall(r"<th\b[^>]*>(.*?)</th>", table[0], flags=re.DOTALL) or [""])
+        cells = re.sub("<td", lambda _: f'<td data-label="{next(labels)}"', table[0])
+        return cells.replace("<table>", '<table class="wide">', 1)
+
+    return re.sub(r"<table>.*?</table>", labelled, body, flags=re.DOTALL)
 
 
 def sheet() -> str:
