@@ -7,10 +7,14 @@ import pytest
 from assignlab.assignors.answer import answer
 from assignlab.local.java import BRIEF, NoJava, java_home
 from assignlab.proof.originals import Originals, OriginalsUnavailable
+from assignlab.sweep.spark import CLASSES
 
 # Set before Spark, or a program that starts it, is asked for.
 BRIEF_JAVA = " ".join(BRIEF)
-for variable in ("SPARK_SUBMIT_OPTS", "SPARK_DAEMON_JAVA_OPTS", "SPARK_LAUNCHER_OPTS"):
+if CLASSES.exists() and " " not in str(CLASSES):
+    BRIEF_JAVA += f" -XX:SharedArchiveFile={CLASSES}"
+os.environ.setdefault("SPARK_LAUNCHER_OPTS", " ".join(BRIEF))
+for variable in ("SPARK_SUBMIT_OPTS", "SPARK_DAEMON_JAVA_OPTS"):
     os.environ.setdefault(variable, BRIEF_JAVA)
 os.environ["SPARK_SUBMIT_OPTS"] += f' -Dspark.executor.extraJavaOptions="{BRIEF_JAVA}"'
 

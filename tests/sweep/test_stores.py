@@ -18,7 +18,7 @@ from test_cluster import TESTS, free_port, running
 from test_sweep import STRATEGIES, digest, plain, read
 
 from assignlab import sweep
-from assignlab.local.java import java_home
+from assignlab.local.java import BRIEF, java_home
 from assignlab.sweep import driver, probe
 from assignlab.sweep.spark import session
 from assignlab.sweep.store import Store
@@ -164,7 +164,7 @@ def hdfs(tmp_path_factory):
         }.items()
     ]
     command = [
-        f"{java_home()}/bin/java", "-Xmx400m", f"-Dtest.build.data={place}", "-cp", f"{jars}/*",
+        f"{java_home()}/bin/java", *BRIEF, "-Xmx400m", f"-Dtest.build.data={place}", "-cp", f"{jars}/*",
         manager, "-nomr", "-format", "-nnport", str(port), *settings,
     ]  # fmt: skip
     with (place / "log").open("w") as log:
