@@ -10,7 +10,7 @@ import matplotlib
 import pandas as pd
 import pytest
 
-from assignlab import study
+from assignlab import sliders, study
 from assignlab.local.project import FOLDER_VARIABLE, OUTPUTS_VARIABLE, RUN_ID_VARIABLE
 from assignlab.pictures import frames
 
@@ -225,6 +225,12 @@ def test_sliders_are_refused_where_rows_are_not_told_apart(project, shown):
         made.explore("costs", frame, ["members", "drift_ms"], "strategy", "cost", "Costs")
 
 
+def parts(svg: str) -> list[tuple[str, dict[str, str], str]]:
+    """Tag, attributes and text of everything in a picture."""
+    found = re.findall(r"<(svg|text|rect) ([^>]*?)/?>([^<]*)", svg)
+    return [(tag, dict(re.findall(r'([\w-]+)="([^"]*)"', of)), text) for tag, of, text in found]
+
+
 def in_browser(project: Path, page: str, value: int) -> str:
     """The document that Chromium makes of a page when all its sliders are moved to a value."""
     if not shutil.which("chromium"):
@@ -251,6 +257,9 @@ def test_sliders_choose_the_bars_in_a_browser(project, shown):
     drawn = re.search("<svg.*?</svg>", dom, re.DOTALL)[0]
     assert re.findall("<text[^>]*>([^<]*)", drawn) == ["range", "160", "b", "0"]
     assert re.findall("<output>([^<]*)", dom) == ["8", "20"]
+    # What JupyterLab shows in its place is the same drawing.
+    live = sliders.drawn(["range", "b"], {"range": 160, "b": 0}, 160)
+    assert parts(live) == parts(drawn)
 
 
 MOVES = [{"range": {"a": "t0p0 t0p1", "b": ""}}, {"range": {"a": "t0p0", "b": "t0p1"}}]

@@ -20,9 +20,7 @@ died: the runner believes it and not the notebook's metadata.
 import base64
 import html
 import io
-import json
 import math
-import numbers
 import os
 import re
 import time
@@ -32,7 +30,16 @@ from pathlib import Path
 from assignlab.local.files import whole, write_json
 from assignlab.local.project import RUN_ID_VARIABLE, git_state, outputs, run_folder, versions
 from assignlab.parameters.declared import of_session
-from assignlab.words import heading
+from assignlab.sliders import (
+    bars_of,
+    bars_widget,
+    compare_first,
+    explorer,
+    live,
+    stepper,
+    steps_widget,
+)
+from assignlab.words import cell, heading
 
 RECORD = "record.json"
 ROWS_SHOWN = 15
@@ -172,35 +179,52 @@ class Study:
             {"image/png": {"alt": alt}, ROLE: {"kind": "figure", "name": name}},
         )
 
-    def explore(self, name: str, frame, sliders: list[str], bars: str, value: str, caption: str):
+    def explore(
+        self, name: str, frame, sliders: list[str], bars: str, value: str, caption: str, ask=None
+    ):
         """Show numbers as bars that sliders choose from, and keep the frame as :meth:`table` does.
 
         sliders: columns; each gets a slider over its values, and the rows with the values chosen are
-        drawn: a bar for each value of the column ``bars``, as long as ``value``. All answers are in
-        the output itself, so that it works offline, in JupyterLab as in the page. Raises ValueError
-        where rows are not told apart by sliders and bars, or numbers are negative or missing.
+        drawn: a bar for each value of the column ``bars``, as long as ``value``. A page has all
+        answers in itself, and works offline; JupyterLab shows widgets of the same look.
+
+        ask: the function that the numbers are from: called with the sliders' values by name, it gives
+        the number of every bar by its name, as a dict or a Series. In JupyterLab sliders over whole
+        numbers then stop at each from the least to the greatest, and what stands in no row is computed
+        when a slider moves. Everywhere the first row is asked and compared.
+
+        Raises ValueError where rows are not told apart by sliders and bars, numbers are negative or
+        missing, or ``ask`` gives others than the frame has.
         """
         frame = _flat(frame)
         if frame.duplicated([*sliders, bars]).any():
             raise ValueError(f"{', '.join([*sliders, bars])} do not tell the rows apart")
         if not (frame[value] >= 0).all():
             raise ValueError(f"{value} has values that no bar shows: negative or missing")
+        choice = bars_of(frame, sliders, bars, value, caption)
+        if ask:
+            compare_first(choice, ask)
         self._keep(name, frame, caption)
-        _display(
-            {
-                "text/html": explorer(name, frame, sliders, bars, value, caption),
-                "text/plain": f"{caption}\n{frame.head(ROWS_SHOWN).to_string(index=False)}",
-            },
-            {ROLE: {"kind": "table", "name": name}},
-        )
+        text = f"{caption}\n{frame.head(ROWS_SHOWN).to_string(index=False)}"
+        if len(frame) and (widgets := live()):
+            shown = bars_widget(widgets, choice, ask)._repr_mimebundle_()
+        else:
+            shown = {"text/html": explorer(name, choice)}
+        _display({**shown, "text/plain": text}, {ROLE: {"kind": "table", "name": name}})
 
-    def steps(self, name: str, frame, pictures: list[str], caption: str):
+    def steps(
+        self, name: str, frame, pictures: list[str], caption: str, ask=None, at=None, most=None
+    ):
         """Show pictures one at a time, a slider goes from one to the next; the frame is kept.
 
         pictures: SVG, such as `assignlab.pictures.frames` makes. frame: a row for each, whose column
-        ``told`` is the sentence that stands above the picture; kept as :meth:`table` does. All of it
-        is in the output itself, as with :meth:`explore`. Raises ValueError where a row has no picture
-        or a picture no row.
+        ``told`` is the sentence that stands above the picture; kept as :meth:`table` does. A page has
+        all of it in itself; JupyterLab shows widgets, and can play the steps.
+
+        ask: the function that made frame and pictures, from the whole numbers ``at`` by name. In
+        JupyterLab each of them gets a slider from 1 to what ``most`` says, and moving it begins anew.
+
+        Raises ValueError where a row has no picture or a picture no row.
         """
         frame = _flat(frame)
         if not 0 < len(frame) == len(pictures):
@@ -208,16 +232,13 @@ class Study:
         self._keep(name, frame, caption)
         told = [str(sentence) for sentence in frame["told"]]
         numbered = "\n".join(f"{step}. {sentence}" for step, sentence in enumerate(told, 1))
-        page = STEPPER.format(
-            name=name,
-            caption=html.escape(caption),
-            last=len(told) - 1,
-            told=html.escape(told[0]),
-            first=pictures[0],
-            data=_in_script({"told": told, "pictures": pictures}),
-        )
+        if widgets := live():
+            box = steps_widget(widgets, told, pictures, caption, ask, at, most)
+            shown = box._repr_mimebundle_()
+        else:
+            shown = {"text/html": stepper(name, told, pictures, caption)}
         _display(
-            {"text/html": page, "text/plain": f"{caption}\n{numbered}"},
+            {**shown, "text/plain": f"{caption}\n{numbered}"},
             {ROLE: {"kind": "table", "name": name}},
         )
 
@@ -336,89 +357,6 @@ def provenance(record: dict) -> str:
     return ", ".join([*parts, f"{record['seconds']:.1f} s"])
 
 
-EXPLORER = """\
-<figure class="explorer" id="explore-{name}"><figcaption>{caption}</figcaption>
-<div>{sliders}</div>
-<svg viewBox="0 0 640 {height}" role="img" aria-live="polite" style="width:100%;max-width:48rem"></svg>
-<noscript>The sliders need JavaScript; all numbers are in {name}.csv.</noscript>
-<script>{{
-const data = {data}, root = document.getElementById("explore-{name}");
-const inputs = [...root.querySelectorAll("input")], svg = root.querySelector("svg");
-const draw = () => {{
-  const key = inputs.map((input) => input.value).join();
-  inputs.forEach((input, i) => input.nextElementSibling.value = data.values[i][input.value]);
-  svg.replaceChildren();
-  data.bars.forEach((bar, i) => {{
-    const number = (data.rows[key] || {{}})[i], y = 28 * i;
-    const add = (tag, facts, text) => {{
-      const part = svg.appendChild(document.createElementNS("http://www.w3.org/2000/svg", tag));
-      for (const fact in facts) part.setAttribute(fact, facts[fact]);
-      part.textContent = text || "";
-    }};
-    add("text", {{x: 196, y: y + 18, "text-anchor": "end", fill: "currentColor", "font-size": 14}}, bar);
-    add("rect", {{x: 204, y: y + 4, height: 20, fill: "#3b82c4",
-      width: number === undefined ? 0 : Math.max(1, 340 * number / (data.most || 1))}});
-    add("text", {{x: 212 + (number === undefined ? 0 : 340 * number / (data.most || 1)), y: y + 18,
-      fill: "currentColor", "font-size": 14}}, number === undefined ? "–" : number.toLocaleString("en"));
-  }});
-}};
-inputs.forEach((input) => input.oninput = draw);
-draw();
-}}</script></figure>"""
-
-
-STEPPER = """\
-<figure class="explorer" id="steps-{name}"><figcaption>{caption}</figcaption>
-<label>step <input type="range" min="0" max="{last}" value="0" aria-label="step"> <output></output></label>
-<p aria-live="polite">{told}</p><div>{first}</div>
-<noscript>The slider needs JavaScript; all steps are in {name}.csv.</noscript>
-<script>{{
-const data = {data}, root = document.getElementById("steps-{name}"), slider = root.querySelector("input");
-const draw = () => {{
-  const step = +slider.value;
-  root.querySelector("output").value = `${{step + 1}} of ${{data.told.length}}`;
-  root.querySelector("p").textContent = data.told[step];
-  root.querySelector("div").innerHTML = data.pictures[step];
-}};
-slider.oninput = draw;
-draw();
-}}</script></figure>"""
-
-
-def _in_script(data) -> str:
-    """JSON inside a script, which a text in it must not end."""
-    return json.dumps(data).replace("<", "\\u003c")
-
-
-def explorer(name: str, frame, sliders: list[str], bars: str, value: str, caption: str) -> str:
-    """The HTML of :meth:`Study.explore`: sliders, and bars as plain SVG, with all numbers inside."""
-    values = [list(dict.fromkeys(frame[column])) for column in sliders]
-    named = list(dict.fromkeys(frame[bars]))
-    rows: dict[str, dict[int, float]] = {}
-    for row in frame[[*sliders, bars, value]].itertuples(index=False, name=None):
-        key = ",".join(str(of.index(at)) for of, at in zip(values, row, strict=False))
-        rows.setdefault(key, {})[named.index(row[-2])] = round(float(row[-1]), 3)
-    data = {
-        "values": [[cell(item) for item in of] for of in values],
-        "bars": [str(bar) for bar in named],
-        "most": float(frame[value].max()) if len(frame) else 0.0,
-        "rows": rows,
-    }
-    inputs = "".join(
-        f'<label style="display:inline-block;margin-right:1.5em">{html.escape(heading(column))} '
-        f'<input type="range" min="0" max="{len(of) - 1}" value="0" '
-        f'aria-label="{html.escape(heading(column))}"> <output></output></label>'
-        for column, of in zip(sliders, values, strict=True)
-    )
-    return EXPLORER.format(
-        name=name,
-        caption=html.escape(f"{caption}: {heading(value)}"),
-        sliders=inputs,
-        height=28 * len(named),
-        data=_in_script(data),
-    )
-
-
 def shortened(text: str, most: int = 160) -> str:
     """The beginning of a text: its first sentence, or as many whole words as fit.
 
@@ -513,25 +451,6 @@ def _width(frame) -> int:
         )
         for column in frame.columns
     )
-
-
-def cell(value) -> str:
-    """A value as a table shows it.
-
-    >>> [cell(value) for value in (True, 12345, 1234.5, 0.1234567, -0.0, 1e-7, float("nan"), None, "a")]
-    ['yes', '12,345', '1,234.5', '0.123', '0', '1e-07', '–', '–', 'a']
-    """
-    if value is None or str(value) in ("<NA>", "nan", "NaT"):
-        return "–"
-    if not isinstance(value, str) and str(value) in ("True", "False"):
-        return "yes" if value else "no"
-    if isinstance(value, numbers.Integral):
-        return f"{int(value):,}"
-    if isinstance(value, numbers.Real):
-        value = float(value) + 0.0  # no -0
-        rounded = f"{value:,.3f}".rstrip("0").rstrip(".")
-        return rounded if value == 0 or rounded not in ("0", "-0") else f"{value:.3g}"
-    return str(value)
 
 
 def _display(data: dict, details: dict | None = None):

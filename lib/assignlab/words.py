@@ -3,6 +3,7 @@
 Pages show words and keep the columns' names for the files; ``docs/glossary.md`` is written from here.
 """
 
+import numbers
 import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -309,3 +310,22 @@ confluent-kafka-go issue 622</a>'
         elif not inside and not piece.startswith("<"):
             pieces[place] = CITED.sub(lambda m: f'<a href="{source(m)}">{m[0]}</a>', piece)
     return "".join(pieces)
+
+
+def cell(value) -> str:
+    """A value as a table shows it.
+
+    >>> [cell(value) for value in (True, 12345, 1234.5, 0.1234567, -0.0, 1e-7, float("nan"), None, "a")]
+    ['yes', '12,345', '1,234.5', '0.123', '0', '1e-07', '–', '–', 'a']
+    """
+    if value is None or str(value) in ("<NA>", "nan", "NaT"):
+        return "–"
+    if not isinstance(value, str) and str(value) in ("True", "False"):
+        return "yes" if value else "no"
+    if isinstance(value, numbers.Integral):
+        return f"{int(value):,}"
+    if isinstance(value, numbers.Real):
+        value = float(value) + 0.0  # no -0
+        rounded = f"{value:,.3f}".rstrip("0").rstrip(".")
+        return rounded if value == 0 or rounded not in ("0", "-0") else f"{value:.3g}"
+    return str(value)

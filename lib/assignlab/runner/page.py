@@ -15,8 +15,8 @@ import jinja2
 
 from assignlab.local.files import whole
 from assignlab.runner.plan import Plan
-from assignlab.study import ROLE, cell, provenance
-from assignlab.words import linked, terms_in
+from assignlab.study import ROLE, provenance
+from assignlab.words import cell, linked, terms_in
 
 TEMPLATES = Path(__file__).parent / "templates"
 PAGE_SUFFIX = ".html"
