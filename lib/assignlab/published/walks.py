@@ -5,7 +5,7 @@ Every table here is written down while the original's steps run: nothing is rebu
 
 import random
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -132,6 +132,17 @@ def sticky_told(steps: pd.DataFrame) -> list[str]:
             }
         ).itertuples()
     ]
+
+
+def one_after_the_other(walks: Mapping[str, Walk]) -> pd.DataFrame:
+    """The steps of several walks, and what is told of each: ``"<name of the walk>: <sentence>"``."""
+    return pd.concat(
+        [
+            walk.steps.assign(told=[f"{name}: {said}" for said in sticky_told(walk.steps)])
+            for name, walk in walks.items()
+        ],
+        ignore_index=True,
+    )
 
 
 def sticky_walk(group: Group) -> Walk:
