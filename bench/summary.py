@@ -1,7 +1,7 @@
-"""How many records a table may have: ``python bench/summary.py [--records 100000000]``.
+"""How many records a table may have: ``python bench/summary.py [--records 100000000] [--doubles 1]``.
 
-Writes a table of that many records in three groups, one measure of whole numbers and one of doubles
-that all differ, and has ``Table.summary`` aggregate it under Spark's usual memory, the data cut once
+Writes a table of that many records in three groups, one measure of whole numbers and up to four of
+doubles that all differ, and has ``Table.summary`` aggregate it under Spark's usual memory, the data cut once
 into few large parts and once into many small ones. Both answers have to be the same to the last bit,
 and those of NumPy over all values: means by ``math.fsum``, quantiles by ``numpy.quantile``.
 """
@@ -11,6 +11,7 @@ import math
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,23 +22,24 @@ from assignlab.sweep import Table
 from assignlab.sweep.spark import session
 
 GROUPS = ("range", "roundrobin", "sticky")
-MEASURES = ("count_gap", "variation")
+WHOLE = "count_gap"
+DOUBLES = ("variation", "gini", "jain", "max_over_mean")
 BAND = (0.05, 0.95)
 ROWS_PER_FILE = 1_000_000
 CUTS = (("256m", "4"), ("8m", "7"))
 """Of the data for Spark: largest part of a file, parts of a shuffle."""
 
 
-def write(folder: Path, records: int) -> dict[str, dict[str, list]]:
+def write(folder: Path, records: int, doubles: Sequence[str]) -> dict[str, dict[str, list]]:
     """Write the table; per group and measure its values, in parts."""
     rng = np.random.default_rng(0)
-    kept: dict[str, dict[str, list]] = {g: {m: [] for m in MEASURES} for g in GROUPS}
+    kept: dict[str, dict[str, list]] = {g: {m: [] for m in (WHOLE, *doubles)} for g in GROUPS}
     for number, first in enumerate(range(0, records, ROWS_PER_FILE)):
         scenario = np.arange(first, min(first + ROWS_PER_FILE, records))
         group = rng.integers(len(GROUPS), size=len(scenario))
         values = {
-            "count_gap": rng.poisson(3 + group).astype(np.int64),
-            "variation": rng.lognormal(0.1 * group),
+            WHOLE: rng.poisson(3 + group).astype(np.int64),
+            **{measure: rng.lognormal(0.1 * group) for measure in doubles},
         }
         for g, name in enumerate(GROUPS):
             for measure, found in values.items():
@@ -66,9 +68,11 @@ def by_numpy(kept: dict[str, dict[str, list]]) -> dict[tuple[str, str], list[flo
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--records", type=float, default=1e8)
-    records = int(parser.parse_args().records)
+    parser.add_argument("--doubles", type=int, choices=range(1, len(DOUBLES) + 1), default=1)
+    asked = parser.parse_args()
+    records, measures = int(asked.records), (WHOLE, *DOUBLES[: asked.doubles])
     with tempfile.TemporaryDirectory(prefix="bench-") as place:
-        kept = write(Path(place), records)
+        kept = write(Path(place), records, measures[1:])
         frames = []
         for part, shuffle in CUTS:
             spark = session()
@@ -77,7 +81,7 @@ def main() -> int:
             table = Table(place)
             cut = table.records().rdd.getNumPartitions()
             began = time.perf_counter()
-            frames.append(table.summary(by=["strategy"], measures=MEASURES, band=BAND))
+            frames.append(table.summary(by=["strategy"], measures=measures, band=BAND))
             seconds = time.perf_counter() - began
             print(f"{records:,} records in {cut} parts: {seconds:.1f} s", flush=True)
         memory = spark.sparkContext.getConf().get("spark.driver.memory")
@@ -90,7 +94,7 @@ def main() -> int:
             ours = float(rows.loc[group, measure + end])
             differ += ours != value
             most = max(most, abs(ours - value) / abs(value))
-    compared = len(GROUPS) * len(MEASURES) * len(ends)
+    compared = len(GROUPS) * len(measures) * len(ends)
     print(
         f"NumPy over all values: {compared - differ} of {compared} numbers are the same bits, "
         f"the others differ by at most {most:.1e} of their value"

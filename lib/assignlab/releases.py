@@ -97,8 +97,8 @@ def resolve(name: str, known: Iterable[Facts]) -> Release:
 
 def _of_kafka(name: str, base: str, release: str) -> str:
     """The release of Kafka that is meant; UnknownRelease where there is none with this assignor."""
-    if release in LINES:
-        release = f"{release}.{LINES[release]}"
+    if lines := [line for line in LINES if f"{line}.".startswith(f"{release}.")]:
+        release = f"{lines[-1]}.{LINES[lines[-1]]}"
     line, _, number = release.rpartition(".")
     if line not in LINES:
         newest = list(LINES)[-1]

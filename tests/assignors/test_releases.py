@@ -18,6 +18,7 @@ FACTS = [Facts(s.name, s.first, s.last) for s in assignors.strategies().values()
         ("range@3.6.1", "range", "3.6.1"),
         ("range@3.4.1", "range@2.4", "3.4.1"),
         ("range@0.10.2.2", "range@2.0", "0.10.2.2"),
+        ("range@0.9", "range@2.0", "0.9.0.1"),
         ("cooperative-sticky@4.1", "cooperative-sticky", "4.1.2"),
         ("cooperative-sticky@3.7.0", "cooperative-sticky@3.5", "3.7.0"),
         ("cooperative-sticky@3.7", "cooperative-sticky", "3.7.2"),
