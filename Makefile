@@ -33,8 +33,9 @@ study: setup ## set up, run every notebook at scale study, end with the path of 
 smoke: warm ## the same with small parameters, in a minute or two
 	@$(BIN)/assignlab run --scale smoke
 
-test: warm ## set up and run all tests, two files at a time
-	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+# Three at a time, since many wait for processes that they kill.
+test: warm ## set up and run all tests, three files at a time
+	@$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 quick: warm ## the tests of every save, in a minute
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"

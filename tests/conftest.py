@@ -24,9 +24,13 @@ SLOW = {"spark", "cluster", "originals", "java", "judged", "results", "ran", "co
 """Fixtures that start a JVM, a kernel, an original or a copy of the project, or play for seconds."""
 
 
+LONG = ("test_notebooks", "test_stores", "test_live_originals", "test_golden", "test_no_answer")
+"""The files that take longest; they begin first, or one core waits at the end."""
+
+
 def pytest_collection_modifyitems(items):
-    """A test that asks for one of those is none for every save; the longest file begins first."""
-    items.sort(key=lambda item: item.path.name != "test_notebooks.py")
+    """A test that asks for one of those is none for every save."""
+    items.sort(key=lambda item: LONG.index(item.path.stem) if item.path.stem in LONG else len(LONG))
     for item in items:
         if SLOW & set(item.fixturenames):
             item.add_marker(pytest.mark.slow)
