@@ -158,7 +158,7 @@ def live() -> ModuleType | None:
     """
     from IPython import get_ipython
 
-    parent = getattr(get_ipython(), "get_parent", dict)()
+    parent: dict = getattr(get_ipython(), "get_parent", dict)()
     if "JPY_SESSION_NAME" not in os.environ or not parent.get("content", {}).get("allow_stdin"):
         return None
     try:
@@ -265,7 +265,10 @@ def _whole(values: Sequence) -> bool:
 def _slider(widgets: ModuleType, name: str, values: Sequence, value=None):
     """A slider over values: whole numbers one after the other, or whatever there is."""
     look = dict(
-        description=heading(name), continuous_update=False, style={"description_width": "initial"}
+        description=heading(name),
+        continuous_update=False,
+        style={"description_width": "initial"},
+        layout=widgets.Layout(width="24em"),
     )
     if isinstance(values, range):
         start = values[0] if value is None else value
