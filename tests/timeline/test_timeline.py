@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -626,16 +627,17 @@ def test_epochs_of_the_consumer_protocol():
     simulation.clock.run(30_000)
     coordinator, a = simulation.coordinator, simulation.world.running["a"]
     held = a.held
+    more = SimpleNamespace(own=SimpleNamespace(partition=np.arange(4)))
     assert a.generation == 3 and coordinator.group_epoch == 3
     assert coordinator._validate(a, a.member_id, 4, held) == "FENCED_MEMBER_EPOCH"
     assert coordinator._validate(a, a.member_id, 2, np.arange(4)) == "FENCED_MEMBER_EPOCH"
     assert coordinator._validate(a, a.member_id, 2, held) is None
     assert coordinator._validate(a, "nobody", 3, held) == "UNKNOWN_MEMBER_ID"
-    assert coordinator.validate_commit(a.member_id, 4, held) == "STALE_MEMBER_EPOCH"
-    assert coordinator.validate_commit(a.member_id, 2, held) is None
-    assert coordinator.validate_commit(a.member_id, 2, np.arange(4)) == "STALE_MEMBER_EPOCH"
+    assert coordinator.validate_commit(a, a.member_id, 4) == "STALE_MEMBER_EPOCH"
+    assert coordinator.validate_commit(a, a.member_id, 2) is None
+    assert coordinator.validate_commit(more, a.member_id, 2) == "STALE_MEMBER_EPOCH"
     coordinator.config = timeline.defaults("4.2")
-    assert coordinator.validate_commit(a.member_id, 2, held) == "STALE_MEMBER_EPOCH"
+    assert coordinator.validate_commit(a, a.member_id, 2) == "STALE_MEMBER_EPOCH"
     a._fenced("FENCED_MEMBER_EPOCH")
     simulation.clock.run(30_200)  # its poll looks up every 100 ms
     assert told(simulation.history, "lost") == ["FENCED_MEMBER_EPOCH"]

@@ -17,6 +17,10 @@ WAKES = ("timeout", "at once", "backoff")
 """What ends a wait in poll for records; see :attr:`Config.poll_wakes`."""
 
 
+POLICIES = ("bidirectional", "upgrade", "downgrade", "disabled")
+"""Which migrations a coordinator allows."""
+
+
 class TimelineError(AssignlabError):
     """A scenario or a setting is refused: names the field, the value and what is allowed."""
 
@@ -48,8 +52,12 @@ class Config:
     Coordinator: ``group_initial_rebalance_delay_ms``; ``group_coordinator_new_enable``: the one in Java,
     as since 4.0, else the one in Scala; KIP-848: ``group_consumer_*``. No setting of
     Kafka's but a change of 4.3: ``group_consumer_older_epochs``, whether a commit with an older
-    member epoch counts for partitions that the member has had since then, and
-    ``group_consumer_new_epoch``, the epoch of a group before its first member's.
+    member epoch counts for partitions that the member has had since then,
+    ``group_consumer_new_epoch``, the epoch of a group before its first member's, and
+    ``group_consumer_rejoin_for_target``: members of the classic protocol in a consumer group are told
+    to join again when there is another target assignment; before, when the group's epoch was bumped.
+    ``group_consumer_migration_policy``: which groups may turn from one protocol to the other while they
+    run (``bidirectional``, ``upgrade``, ``downgrade``, ``disabled``).
     ``fencing``: False switches off every check of membership and generation of a commit, on
     both sides; there is no such switch in Kafka.
 
@@ -89,6 +97,8 @@ class Config:
     group_consumer_regex_refresh_interval_ms: int = 600_000
     group_consumer_older_epochs: bool = True
     group_consumer_new_epoch: int = 1
+    group_consumer_rejoin_for_target: bool = True
+    group_consumer_migration_policy: str = "bidirectional"
     fencing: bool = True
 
     zookeeper_session_timeout_ms: int = 6_000
@@ -115,6 +125,7 @@ class Config:
             ("commit", COMMITS),
             ("poll_wakes", WAKES),
             ("auto_offset_reset", ("earliest", "latest")),
+            ("group_consumer_migration_policy", POLICIES),
             ("isolation_level", ("read_committed", "read_uncommitted")),
         ):
             if getattr(self, name) not in allowed:
@@ -147,6 +158,7 @@ CHANGES: Mapping[str, Mapping[str, Mapping[str, object]]] = MappingProxyType(
                 "fetch_max_wait_ms": 500,
                 "group_initial_rebalance_delay_ms": 0,
                 "group_coordinator_new_enable": False,
+                "group_consumer_migration_policy": "disabled",
             },
             "0.10.1": {
                 "session_timeout_ms": 10_000,
@@ -160,12 +172,15 @@ CHANGES: Mapping[str, Mapping[str, Mapping[str, object]]] = MappingProxyType(
                 "group_consumer_assignment_interval_ms": 0,
                 "group_consumer_older_epochs": False,
                 "group_consumer_new_epoch": 0,
+                "group_consumer_rejoin_for_target": False,
+                "group_consumer_migration_policy": "bidirectional",
                 "poll_wakes": "timeout",
             },
             "4.2": {"poll_wakes": "at once"},
             "4.3": {
                 "group_consumer_assignment_interval_ms": 1_000,
                 "group_consumer_older_epochs": True,
+                "group_consumer_rejoin_for_target": True,
                 "group_consumer_new_epoch": 1,
             },
             "4.4": {"poll_wakes": "backoff"},

@@ -17,6 +17,7 @@ from assignlab.timeline.protocols import (
     kip848_client,
     kip848_coordinator,
     metaq,
+    migration,
     zookeeper,
 )
 from assignlab.timeline.scenario import Action, Member, Scenario
@@ -25,14 +26,15 @@ from assignlab.timeline.scenario import Action, Member, Scenario
 class Protocol(NamedTuple):
     """The two sides of a protocol: made of a world; of a world, its coordinator and a member."""
 
-    coordinator: type
-    client: type
+    coordinator: Callable
+    client: Callable
 
 
 CLASSIC = Protocol(classic_coordinator.Coordinator, classic_client.Client)
 KIP_848 = Protocol(kip848_coordinator.Coordinator, kip848_client.Client)
 KAFKA_0_8 = Protocol(zookeeper.Registry, zookeeper.Client)
 METAQ = Protocol(zookeeper.Registry, metaq.Client)
+MIGRATION = Protocol(migration.Coordinator, migration.client)
 
 ALONE = {
     ("Kafka coordinator", "server"): KIP_848,
@@ -70,7 +72,8 @@ def strategies_named(strategy: str | Sequence[str]) -> tuple[Strategy, ...]:
 def protocol_of(chosen: set[Strategy]) -> Protocol:
     """The protocol of a group whose members have these strategies among them.
 
-    Assignors of other clients than Java's run in a client that otherwise behaves as Java's.
+    With members of the classic and others of the consumer protocol it is a group on its way from one to
+    the other. Assignors of other clients than Java's run in a client that otherwise behaves as Java's.
     """
     kinds = {(strategy.system, strategy.protocol) for strategy in chosen}
     if len(chosen) == 1 and not any(strategy.shares for strategy in chosen) and kinds <= set(ALONE):
@@ -80,6 +83,10 @@ def protocol_of(chosen: set[Strategy]) -> Protocol:
         for system, protocol in kinds
     ):
         return CLASSIC
+    servers = {strategy for strategy in chosen if strategy.protocol == "server"}
+    others = chosen - servers
+    if others and servers and protocol_of(servers) is KIP_848 and protocol_of(others) is CLASSIC:
+        return MIGRATION
     names = ", ".join(sorted(strategy.name for strategy in chosen))
     raise TimelineError(f"strategies: no group can run {names}")
 
@@ -98,7 +105,12 @@ class Simulation:
         self.members = scenario.processes
         self._numbers = {name: number for number, name in enumerate(self.members)}
         self.rates = {topic.name: topic.rate for topic in scenario.topics}
-        chosen = {s for m in scenario.versions for s in self.world.strategies_of(m)}
+        lists = [self.world.strategies_of(member) for member in scenario.versions]
+        for proposed in lists:
+            if protocol_of(set(proposed)) is MIGRATION:
+                names = ", ".join(strategy.name for strategy in proposed)
+                raise TimelineError(f"strategies: no group can run {names} in one member's list")
+        chosen = {strategy for proposed in lists for strategy in proposed}
         coordinator, self._client = protocol_of(chosen)
         self.coordinator: Any = coordinator(self.world)
 

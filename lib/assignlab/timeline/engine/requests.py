@@ -1,15 +1,17 @@
 """What members tell the one who assigns, and the assignment by the exact strategy."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
 from assignlab.assignors.strategy import Strategy
+from assignlab.group.assignment import Assignment
 from assignlab.group.model import ABSENT, NO_METADATA, Claims, Group, Members, Topics, subscriptions
-from assignlab.jvm.names import Names
-from assignlab.timeline.engine.log import Cluster
+from assignlab.jvm.hash_map import hash_map_order
+from assignlab.jvm.names import Names, Uuid, uuid_hashes
+from assignlab.timeline.engine.log import EMPTY, Cluster
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +39,8 @@ class JoinRequest:
     """A member's subscription: topic indices in the order in which it sends them.
 
     ``protocols``: names of its strategies, most wanted first; ``claims``: what it tells each of them;
-    ``generation``: the last that it was in, which is a part of what it sends.
+    ``generation``: the last that it was in, which is a part of what it sends; ``owned``: what it holds,
+    as dense partition numbers.
     """
 
     member_id: str
@@ -45,6 +48,7 @@ class JoinRequest:
     subscription: tuple[int, ...]
     claims: tuple[Claim | None, ...] = ()
     generation: int = -1
+    owned: np.ndarray = field(default_factory=lambda: EMPTY)
 
     def claim_for(self, strategy: str) -> Claim | None:
         """What the member tells a strategy that it owns."""
@@ -109,6 +113,29 @@ class Groups:
             )
             for m, member in enumerate(members)
         }
+
+    def received(
+        self, strategy: Strategy, member: Registered, partitions: np.ndarray, generation: int
+    ) -> Claim | None:
+        """What a classic member will claim that got these partitions, in order, from a coordinator."""
+        if not strategy.sticky:
+            return None
+        group = self._group([member], self._cluster.partitions)
+        after = Assignment(np.array([0, partitions.size]), self._cluster.codes(partitions))
+        claimed = after if strategy.reclaim is None else strategy.reclaim(group, after)
+        return Claim(claimed.codes, generation)
+
+    def in_map_order(self, partitions: np.ndarray) -> np.ndarray:
+        """Dense partitions as the coordinator's maps of topic ids and of partitions have them in order."""
+        topic = self._cluster.topic[partitions]
+        topics = np.unique(topic)
+        ids = [Uuid.parse(self._topic_ids[t]) for t in topics.tolist()]
+        found = [EMPTY]
+        for t in topics[hash_map_order(uuid_hashes(ids))].tolist():
+            numbers = np.sort(partitions[topic == t]) - self._cluster.first[t]
+            walk = hash_map_order(numbers.astype(np.int32))
+            found.append(numbers[walk] + self._cluster.first[t])
+        return np.concatenate(found)
 
     def _group(self, members: Sequence[Registered], counts: np.ndarray) -> Group:
         """The group with the members in this order, none of whom claims anything."""

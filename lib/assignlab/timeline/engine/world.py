@@ -142,6 +142,12 @@ class World:
             return self.strategies
         return tuple(assignors.get(name) for name in member.strategies)
 
+    @property
+    def server_strategy(self) -> Strategy | None:
+        """The coordinator's strategy (``group.remote.assignor``), if any member is to ask for one."""
+        asked = (s for m in self.scenario.versions for s in self.strategies_of(m))
+        return next((s for s in asked if s.protocol == "server"), None)
+
     # ---- what processes and brokers do together ------------------------------------------------
 
     def grow(self, topic: int, partitions: int, rate: float) -> None:

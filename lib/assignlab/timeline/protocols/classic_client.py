@@ -202,6 +202,7 @@ class Client(Consumer):
         request = JoinRequest(
             self.member_id, tuple(s.name for s in self.strategies), self.subscription,
             tuple(self._claim_for(strategy) for strategy in self.strategies), self.generation,
+            self.held,
         )  # fmt: skip
         self.clock.after(self.config.latency_ms, self.coordinator.join_group, self, request)
 
@@ -231,6 +232,8 @@ class Client(Consumer):
             self.clock.after(self.config.retry_backoff_ms, self.in_time, self._rejoin_again)
         elif error in (FENCED_INSTANCE_ID, INCONSISTENT_GROUP_PROTOCOL):
             self._die(error)
+        elif error == REBALANCE_IN_PROGRESS:
+            self._rejoin_again()
         elif error is not None:
             self._error(error)
             if self.generation == self._sent_generation:

@@ -180,7 +180,7 @@ class Coordinator:
                 # Nothing changes for the others: it gets what it had (KIP-345).
                 member.awaiting_join = False
                 self._persist()
-                others = self._walk() if self.leader == new_id else None
+                others = self.walk() if self.leader == new_id else None
                 self.answer(client, client.joined, None, new_id, self.generation, self.protocol,
                             others, others is not None)  # fmt: skip
             else:
@@ -281,7 +281,7 @@ class Coordinator:
             return
         self.protocol = self._select_protocol()
         self._transition(COMPLETING)
-        in_order = self._walk()
+        in_order = self.walk()
         for member in in_order:
             if member.awaiting_join:
                 member.awaiting_join = False
@@ -306,7 +306,7 @@ class Coordinator:
     def _elect_joined_leader(self) -> bool:
         if self.members[self.leader].awaiting_join:
             return True
-        for member in self._walk():
+        for member in self.walk():
             if member.awaiting_join:
                 self.leader = member.id
                 return True
@@ -330,7 +330,7 @@ class Coordinator:
         names = [list(votes)[i] for i in order]
         return max(names, key=votes.__getitem__)  # the first of those with most votes, as there
 
-    def _walk(self) -> list[GroupMember]:
+    def walk(self) -> list[GroupMember]:
         """The members in the order of the coordinator's HashMap."""
         ids = list(self.members)
         order = hash_map_order(Names(ids).hashes, self._table)
@@ -476,7 +476,7 @@ class Coordinator:
         if member.instance is not None:
             self.static.pop(member.instance, None)
         if self.leader == member_id:
-            walk = self._walk() if self.members else []
+            walk = self.walk() if self.members else []
             self.leader = walk[0].id if walk else None
         client.passed_by(why)
         self._judge_commits_of(client)
@@ -541,6 +541,43 @@ class Coordinator:
                 member.client.belongs_again()
         for member in (*before, *self.members.values()):
             self._judge_commits_of(member.client)
+
+    # ---- from a consumer group and to one ------------------------------------------------------
+
+    def adopt(self, known, request: JoinRequest) -> None:
+        """A member of a consumer group that becomes this one; its target is what it was assigned last."""
+        member = GroupMember(
+            known.id, known.client, request, known.instance, assignment=known.target
+        )
+        self.leader = self.leader or known.id
+        self.members[known.id] = member
+        self.supported.update(request.protocols)
+        self._table = max(self._table, table_size(len(self.members), 16))
+        if known.instance is not None:
+            self.static[known.instance] = known.id
+
+    def begin(self, generation: int) -> None:
+        """All members are adopted: this is the group's generation (ClassicGroup.fromConsumerGroup)."""
+        groups = self.world.groups
+        self.generation, self.protocol = generation, self._select_protocol()
+        for member in self.members.values():
+            strategy = next(s for s in member.client.strategies if s.name == self.protocol)
+            member.assignment = groups.in_map_order(member.assignment)
+            member.claim = groups.received(strategy, member, member.assignment, generation)
+            self._session_lasts(member)
+        self._transition(STABLE)
+        self._persist()
+
+    def rebalance(self) -> None:
+        """Its members have to join again."""
+        self._prepare_rebalance()
+
+    def end(self) -> None:
+        """The group is of another type from now on."""
+        self._cancel("_join_timer")
+        self._cancel("_sync_timer")
+        self.members.clear()
+        self.pending.clear()
 
     # ---- steps ---------------------------------------------------------------------------------
 

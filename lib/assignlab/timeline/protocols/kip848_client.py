@@ -15,7 +15,9 @@ from assignlab.timeline.engine.poll_loop import NEVER, Phase, Verdict
 from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols.errors import (
     FENCED_INSTANCE_ID,
+    GROUP_ID_NOT_FOUND,
     NOT_COORDINATOR,
+    UNKNOWN_SERVER_ERROR,
     UNRELEASED_INSTANCE_ID,
 )
 from assignlab.timeline.protocols.kip848_coordinator import (
@@ -29,6 +31,8 @@ from assignlab.timeline.scenario import Member
 UNSUBSCRIBED, JOINING, RECONCILING, ACKNOWLEDGING, JOINED, STALE = (
     "UNSUBSCRIBED", "JOINING", "RECONCILING", "ACKNOWLEDGING", "STABLE", "STALE",
 )  # fmt: skip
+FATAL = (UNRELEASED_INSTANCE_ID, FENCED_INSTANCE_ID, GROUP_ID_NOT_FOUND, UNKNOWN_SERVER_ERROR)
+"""Answers to a heartbeat after which the application gets an exception."""
 
 
 class Client(Consumer):
@@ -156,7 +160,7 @@ class Client(Consumer):
                 self.clock.after(0, self.in_time, self._reconcile)
         self._in_flight = True
         self.clock.after(
-            self.config.latency_ms, self.coordinator.heartbeat, self, self.member_id,
+            self.config.latency_ms, self.coordinator.consumer_group_heartbeat, self, self.member_id,
             self.generation, subscription, owned,
         )  # fmt: skip
         interval = self.config.group_consumer_heartbeat_interval_ms
@@ -172,7 +176,7 @@ class Client(Consumer):
             self._beat = self.clock.after(self.config.retry_backoff_ms, self._send_heartbeat)
             if self.phase == JOINING:
                 self._told_subscription = None
-        elif error in (UNRELEASED_INSTANCE_ID, FENCED_INSTANCE_ID):
+        elif error in FATAL:
             self.tell("fatal", self.held, error)
             self._stop_heartbeats()
             self.end(f"fatal: {error}")
@@ -347,7 +351,7 @@ class Client(Consumer):
 
     def why_refused(self, sent=None) -> str | None:
         member_id, epoch = sent or self.identity()
-        return self.coordinator.validate_commit(member_id, epoch, self.own.partition)
+        return self.coordinator.validate_commit(self, member_id, epoch)
 
     def judge(self) -> int:
         error = self.why_refused()

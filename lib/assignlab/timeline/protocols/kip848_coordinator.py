@@ -86,7 +86,7 @@ class Coordinator:
 
     # ---- heartbeats ----------------------------------------------------------------------------
 
-    def heartbeat(self, client, member_id, epoch, subscription, owned) -> None:
+    def consumer_group_heartbeat(self, client, member_id, epoch, subscription, owned) -> None:
         """A heartbeat arrives. ``subscription`` and ``owned``: None where nothing changed."""
         if not self.available:
             self._answer(client, NOT_COORDINATOR)
@@ -100,7 +100,7 @@ class Coordinator:
         else:
             member = self.members[member_id]
         before = member.assigned
-        changed = self._update_subscription(member, client, subscription)
+        changed = self._update_subscription(member, client.pattern, subscription)
         if changed or self._topics_changed:
             self._refresh_metadata(changed)
         self._update_target_assignment()
@@ -120,7 +120,7 @@ class Coordinator:
             if holder.id != member_id:
                 if epoch != JOINING_EPOCH:
                     return FENCED_INSTANCE_ID
-                return None if holder.epoch == STATIC_LEAVING_EPOCH else UNRELEASED_INSTANCE_ID
+                return None if self._released(holder) else UNRELEASED_INSTANCE_ID
         if epoch == JOINING_EPOCH:
             return None
         if member_id not in self.members:
@@ -135,6 +135,10 @@ class Coordinator:
         ):
             return FENCED_MEMBER_EPOCH
         return None
+
+    def _released(self, holder: GroupMember) -> bool:
+        """Whether another member may take over the instance id of this one."""
+        return holder.epoch == STATIC_LEAVING_EPOCH
 
     def _subscribe(self, client, member_id: str) -> GroupMember:
         """A member joins, or a static one comes back under a new id."""
@@ -161,10 +165,9 @@ class Coordinator:
                 self.static[client.instance] = member_id
         return self.members[member_id]
 
-    def _update_subscription(self, member: GroupMember, client, subscription) -> bool:
+    def _update_subscription(self, member: GroupMember, pattern: str | None, subscription) -> bool:
         """Take over a changed subscription; True if the group epoch has to be bumped."""
         changed = False
-        pattern = client.pattern
         if subscription is not None and pattern is None:
             changed = member.pattern is not None or member.subscription != subscription
             member.pattern, member.subscription = None, subscription
@@ -316,15 +319,18 @@ class Coordinator:
 
     def _session_lasts(self, member: GroupMember) -> None:
         known = member.deadline
-        member.deadline = self.clock.now + self.config.group_consumer_session_timeout_ms
+        member.deadline = self.clock.now + self._session_ms(member)
         if not known:
             self.clock.at(member.deadline, self._expire_session, member)
+
+    def _session_ms(self, member: GroupMember) -> int:
+        return self.config.group_consumer_session_timeout_ms
 
     def _expire_session(self, member: GroupMember) -> None:
         if self.members.get(member.id) is not member:
             return
         if not self.available:
-            member.deadline = self.clock.now + self.config.group_consumer_session_timeout_ms
+            member.deadline = self.clock.now + self._session_ms(member)
         if member.deadline > self.clock.now:
             self.clock.at(member.deadline, self._expire_session, member)
         else:
@@ -346,6 +352,11 @@ class Coordinator:
             self._fence(member, "left")
 
     def _fence(self, member: GroupMember, why: str) -> None:
+        """Remove a member, which calls for another target assignment."""
+        self._remove(member, why)
+        self._bump(f"{member.client.name} {why}")
+
+    def _remove(self, member: GroupMember, why: str) -> None:
         """Remove a member; its partitions are free at once."""
         client = member.client
         client.advance()
@@ -361,10 +372,9 @@ class Coordinator:
         if client.alive:
             client.set_verdict()
         client.tell("removed", client.held, why)
-        self._bump(f"{client.name} {why}")
 
-    def validate_commit(self, member_id: str, epoch: int, partitions: np.ndarray) -> str | None:
-        """Whether a commit would be accepted; else its error."""
+    def validate_commit(self, client, member_id: str, epoch: int) -> str | None:
+        """Whether a commit of what the client consumes would be accepted; else its error."""
         if not self.available:
             return NOT_COORDINATOR
         if not self.config.fencing:
@@ -379,7 +389,7 @@ class Coordinator:
         # An older epoch counts for partitions that the member has had since then.
         since = dict(zip(member.assigned.tolist(), member.assigned_epochs.tolist(), strict=True))
         since |= dict.fromkeys(member.revoking.tolist(), 0)
-        if all(since.get(p, epoch + 1) <= epoch for p in partitions.tolist()):
+        if all(since.get(p, epoch + 1) <= epoch for p in client.own.partition.tolist()):
             return None
         return STALE_MEMBER_EPOCH
 

@@ -1,0 +1,443 @@
+"""A group on its way from the classic protocol to the consumer protocol (KIP-848), or back, while it runs.
+
+After GroupMetadataManager, ``ConsumerGroup.fromClassicGroup`` and ``ClassicGroup.fromConsumerGroup`` of
+kafka-group-coordinator 4.3.0; where 4.0 to 4.2 differ, :class:`~assignlab.timeline.config.Config` says it.
+
+The first heartbeat of a member of the consumer protocol turns a classic group into a consumer group:
+its generation becomes the group epoch, what it assigned the target. Members that still speak the classic
+protocol stay: the answer to a heartbeat tells them to join again when there is something to give up or
+to get, JoinGroup says what they have and is answered at once, SyncGroup fetches what the coordinator gives
+them; there is no leader. When the last member of the consumer protocol is gone, the group is a
+classic one again, and its members rebalance.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+
+from assignlab.timeline.engine.consumer import Consumer
+from assignlab.timeline.engine.log import EMPTY
+from assignlab.timeline.engine.requests import Claim, JoinRequest
+from assignlab.timeline.engine.world import World
+from assignlab.timeline.protocols import (
+    classic_client,
+    classic_coordinator,
+    kip848_client,
+    kip848_coordinator,
+)
+from assignlab.timeline.protocols.errors import (
+    FENCED_INSTANCE_ID,
+    GROUP_ID_NOT_FOUND,
+    ILLEGAL_GENERATION,
+    INCONSISTENT_GROUP_PROTOCOL,
+    MEMBER_ID_REQUIRED,
+    NOT_COORDINATOR,
+    REBALANCE_IN_PROGRESS,
+    STALE_MEMBER_EPOCH,
+    UNKNOWN_MEMBER_ID,
+    UNKNOWN_SERVER_ERROR,
+)
+from assignlab.timeline.protocols.kip848_coordinator import JOINING_EPOCH, UNRELEASED, UNREVOKED
+from assignlab.timeline.protocols.timeline_map import TimelineMap
+from assignlab.timeline.scenario import Member
+
+
+def client(world: World, coordinator: "Coordinator", member: Member, number: int) -> Consumer:
+    """A consumer of the protocol that its strategies belong to (``group.protocol``)."""
+    server = world.strategies_of(member)[0].protocol == "server"
+    kind = kip848_client.Client if server else classic_client.Client
+    return kind(world, coordinator, member, number)
+
+
+class Coordinator:
+    """The coordinator of a group of either type: it hands requests on, and turns the group."""
+
+    def __init__(self, world: World):
+        self.world = world
+        self.group: classic_coordinator.Coordinator | ConsumerGroup = (
+            classic_coordinator.Coordinator(world)
+        )
+
+    # ---- requests of the classic protocol ------------------------------------------------------
+
+    def join_group(self, client, request: JoinRequest) -> None:
+        """A JoinGroup request arrives."""
+        if isinstance(self.group, ConsumerGroup) and self.group.available and self.group.is_empty:
+            self._turn_into(classic_coordinator.Coordinator(self.world))
+        self.group.join_group(client, request)
+
+    def sync_group(self, client, member_id: str, generation: int, assignment) -> None:
+        """A SyncGroup request arrives."""
+        self.group.sync_group(client, member_id, generation, assignment)
+
+    def heartbeat(self, client, member_id: str, generation: int) -> str | None:
+        """A heartbeat of the classic protocol arrives; the error of its answer."""
+        return self.group.heartbeat(client, member_id, generation)
+
+    def leave_group(self, client, member_id: str) -> None:
+        """A LeaveGroup request arrives."""
+        self.group.leave_group(client, member_id)
+
+    def counts_on(self, client) -> bool:
+        """Whether a client is a member, in the generation that it knows."""
+        return self.group.counts_on(client)
+
+    def answer(self, client, call, *values) -> None:
+        """Send an answer to a client."""
+        self.group.answer(client, call, *values)
+
+    # ---- requests of the consumer protocol -----------------------------------------------------
+
+    def consumer_group_heartbeat(self, client, member_id, epoch, subscription, owned) -> None:
+        """A heartbeat of the consumer protocol arrives; the first one turns a classic group."""
+        if isinstance(self.group, classic_coordinator.Coordinator):
+            error = self._validate_online_upgrade(self.group, epoch)
+            if error is not None:
+                self.group.answer(client, client.answered, error, 0, None)
+                return
+            self._upgrade(self.group)
+            before = list(self.group.walk)
+            self.group.consumer_group_heartbeat(client, member_id, epoch, subscription, owned)
+            self.group.written(before)
+        else:
+            self.group.consumer_group_heartbeat(client, member_id, epoch, subscription, owned)
+
+    def leave(self, client, member_id: str, epoch: int) -> None:
+        """A heartbeat with epoch -1 or -2 arrives; a classic group answers it with an error that nobody reads."""
+        if isinstance(self.group, ConsumerGroup):
+            self.group.leave(client, member_id, epoch)
+
+    # ---- requests of both, and the coordinator's own broker ------------------------------------
+
+    def validate_commit(self, client, member_id: str, epoch: int) -> str | None:
+        """Whether a commit would be accepted; else its error."""
+        return self.group.validate_commit(client, member_id, epoch)
+
+    def topics_changed(self) -> None:
+        """The cluster's topics are not what they were."""
+        self.group.topics_changed()
+
+    def move(self) -> None:
+        """Another broker takes over."""
+        self.group.move()
+
+    # ---- from one type to the other ------------------------------------------------------------
+
+    def _validate_online_upgrade(self, group: classic_coordinator.Coordinator, epoch: int):
+        """Why a classic group stays one although a heartbeat of the consumer protocol came, if it does."""
+        if not group.available:
+            return NOT_COORDINATOR
+        if epoch != JOINING_EPOCH:
+            return GROUP_ID_NOT_FOUND
+        if group.state == classic_coordinator.EMPTY_GROUP:
+            return None
+        if self.world.config.group_consumer_migration_policy not in ("bidirectional", "upgrade"):
+            return GROUP_ID_NOT_FOUND
+        # The first generation is not there yet, and the original asks for its protocol all the same.
+        return UNKNOWN_SERVER_ERROR if group.protocol is None else None
+
+    def _upgrade(self, old: classic_coordinator.Coordinator) -> None:
+        """convertToConsumerGroup; an empty group is none, and the consumer group begins anew."""
+        group = ConsumerGroup(self.world, self._downgrade)
+        if old.state != classic_coordinator.EMPTY_GROUP:
+            for member in old.members.values():
+                if member.awaiting_join:
+                    old.answer(member.client, member.client.joined, REBALANCE_IN_PROGRESS)
+                if member.awaiting_sync:
+                    old.answer(member.client, member.client.synced, REBALANCE_IN_PROGRESS)
+            group.group_epoch = group.assignment_epoch = old.generation
+            for member in old.walk():
+                group.adopt(member, old.generation)
+        self._turn_into(group)
+
+    def _downgrade(self, old: "ConsumerGroup", rebalance: bool) -> None:
+        """convertToClassicGroup: the target becomes what was assigned last."""
+        group = classic_coordinator.Coordinator(self.world)
+        for member_id in old.walk:
+            group.adopt(old.members[member_id], old.classic[member_id])
+        group.begin(old.group_epoch)
+        self._turn_into(group)
+        if rebalance:
+            group.rebalance()
+
+    def _turn_into(self, group: "classic_coordinator.Coordinator | ConsumerGroup") -> None:
+        clients = [m.client for m in (*self.group.members.values(), *group.members.values())]
+        for client in clients:
+            if client.alive:
+                client.advance()  # what has arrived so far is judged by how things were so far
+        self.group.end()
+        self.group = group
+        kind = "consumer" if isinstance(group, ConsumerGroup) else "classic"
+        self.world.history.tell(self.world.clock.now, "group type", -1, -1, EMPTY, kind)
+        for client in clients:
+            if client.alive:
+                client.set_verdict()
+
+
+class ConsumerGroup(kip848_coordinator.Coordinator):
+    """A consumer group, some of whose members may speak the classic protocol.
+
+    ``classic``: what those last joined with, by member id; ``downgrade``: turns the group into a
+    classic one, and says whether its members are to rebalance.
+    """
+
+    def __init__(self, world: World, downgrade: Callable[["ConsumerGroup", bool], None]):
+        super().__init__(world)
+        self.strategy = world.server_strategy
+        self.classic: dict[str, JoinRequest] = {}
+        self._downgrade = downgrade
+        self._timers: dict[tuple[str, str], object] = {}
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nobody is in it."""
+        return not self.members
+
+    def adopt(self, known: classic_coordinator.GroupMember, generation: int) -> None:
+        """A member of a classic group that becomes this one: it has what it was assigned last."""
+        member = self._subscribe(known.client, known.id)
+        member.subscription = known.request.subscription
+        member.epoch = member.previous_epoch = generation
+        member.assigned = member.target = known.assignment
+        member.assigned_epochs = np.full(known.assignment.size, generation)
+        member.claim = Claim(self.world.cluster.codes(known.assignment), generation)
+        self._holder[known.assignment] = self._numbers[known.id]
+        self.walk.add(known.id)
+        self.classic[known.id] = known.request
+        self._session_lasts(member)
+
+    def written(self, before: list[str]) -> None:
+        """The group as its records make it: those of "before" in the order in which they were walked."""
+        new = [id for id in self.walk if id not in before]
+        self.walk = TimelineMap()
+        for id in (*before, *new):
+            self.walk.add(id)
+        for id in before:
+            if id not in self.members:
+                self.walk.remove(id)
+
+    # ---- JoinGroup, SyncGroup, Heartbeat, LeaveGroup of members of the classic protocol --------
+
+    def join_group(self, client, request: JoinRequest) -> None:
+        """classicGroupJoinToConsumerGroup: nobody waits for anybody."""
+        error, member_id = self._validate_join(client, request)
+        if error is not None:
+            self.answer(client, client.joined, error, member_id)
+            return
+        last = self._is_last_of_consumer_protocol(self._holder_of(client.instance))
+        member = self._subscribe(client, member_id)
+        self.classic[member_id] = request
+        changed = self._update_subscription(member, None, request.subscription)
+        if changed or self._topics_changed:
+            self._refresh_metadata(changed)
+        if last:
+            rebalance = self.assignment_epoch < self.group_epoch
+            if not rebalance:
+                self._reconcile(member, request.owned, changed)
+            self.walk.add(member_id)
+        else:
+            self._update_target_assignment()
+            self.walk.add(member_id)
+            self._reconcile(member, request.owned, changed)
+            self._cancel("join", member_id)
+            self._session_lasts(member)
+            self._times_out("sync", member, "did not sync in time")
+        protocol = request.protocols[0]
+        self.answer(client, client.joined, None, member_id, member.epoch, protocol, None, False)
+        if last:
+            self._downgrade(self, rebalance)
+
+    def _validate_join(self, client, request: JoinRequest) -> tuple[str | None, str]:
+        """(the error of the answer, if any; the member id)"""
+        member_id, instance = request.member_id, client.instance
+        lists = Counter(name for known in self.classic.values() for name in known.protocols)
+        if not self.available:
+            return NOT_COORDINATOR, member_id
+        if all(lists[name] < len(self.classic) for name in request.protocols):
+            return INCONSISTENT_GROUP_PROTOCOL, member_id
+        if member_id == "":
+            drawn = self.world.known_id(client.name) or self.world.topic_id()
+            return (MEMBER_ID_REQUIRED if instance is None else None), drawn
+        if instance is not None:
+            return self._validate_instance(member_id, instance), member_id
+        return None, member_id
+
+    def _validate_instance(self, member_id: str, instance: str) -> str | None:
+        if instance not in self.static:
+            return UNKNOWN_MEMBER_ID
+        return None if self.static[instance] == member_id else FENCED_INSTANCE_ID
+
+    def _validate_classic(self, client, member_id: str, generation: int) -> str | None:
+        error = None
+        if not self.available:
+            return NOT_COORDINATOR
+        if client.instance is not None:
+            error = self._validate_instance(member_id, client.instance)
+        if error is None and member_id not in self.classic:
+            error = UNKNOWN_MEMBER_ID
+        if error is None and self.members[member_id].epoch != generation:
+            error = ILLEGAL_GENERATION
+        return error
+
+    def sync_group(self, client, member_id: str, generation: int, assignment) -> None:
+        """classicGroupSyncToConsumerGroup: the answer has what the coordinator gives this member now."""
+        error = self._validate_classic(client, member_id, generation)
+        if error is None:
+            member = self.members[member_id]
+            if self._newest_epoch() > member.epoch and member.state != UNREVOKED:
+                error = REBALANCE_IN_PROGRESS
+                self._times_out("join", member, "did not join in time")
+        if error is not None:
+            self.answer(client, client.synced, error)
+            return
+        self._cancel("sync", member_id)
+        self._session_lasts(member)
+        groups, partitions = self.world.groups, self.world.groups.in_map_order(member.assigned)
+        claim = groups.received(client.strategies[0], member, partitions, generation)
+        self.answer(client, client.synced, None, partitions, claim)
+
+    def heartbeat(self, client, member_id: str, generation: int) -> str | None:
+        """classicGroupHeartbeatToConsumerGroup: has the member to join again?"""
+        error = self._validate_classic(client, member_id, generation)
+        if error is not None:
+            return error
+        member = self.members[member_id]
+        self._session_lasts(member)
+        released = member.state == UNRELEASED and not self._waits_for_others(member)
+        if member.epoch < self._newest_epoch() or member.state == UNREVOKED or released:
+            self._times_out("join", member, "did not join in time")
+            return REBALANCE_IN_PROGRESS
+        return None
+
+    def _newest_epoch(self) -> int:
+        """The epoch that members of the classic protocol are to reach."""
+        if self.config.group_consumer_rejoin_for_target:
+            return self.assignment_epoch
+        return self.group_epoch
+
+    def _waits_for_others(self, member: kip848_coordinator.GroupMember) -> bool:
+        """Whether some of its target is still somebody's (waitingOnUnreleasedPartition)."""
+        missing = member.target[~self.world.log.among(member.target, member.assigned)]
+        return bool((self._holder[missing] != -1).any())
+
+    def leave_group(self, client, member_id: str) -> None:
+        """classicGroupLeaveToConsumerGroup."""
+        if (
+            self.available
+            and member_id in self.members
+            and (
+                client.instance is None
+                or self._validate_instance(member_id, client.instance) is None
+            )
+        ):
+            self._fence(self.members[member_id], "left")
+
+    def counts_on(self, client) -> bool:
+        """Whether a client is a member, in the epoch that it knows."""
+        member = self.members.get(client.member_id)
+        return member is not None and client.generation == member.epoch
+
+    answer = classic_coordinator.Coordinator.answer
+
+    # ---- what is not the same for members of the classic protocol ------------------------------
+
+    def _released(self, holder: kip848_coordinator.GroupMember) -> bool:
+        """Across protocols a static member is replaced even if it has not left."""
+        return holder.id in self.classic or super()._released(holder)
+
+    def _subscribe(self, client, member_id: str) -> kip848_coordinator.GroupMember:
+        """A member joins; who had its instance id has to go, and speaks for it no longer."""
+        holder = self._holder_of(client.instance)
+        if holder is not None and holder.id != member_id:
+            self._forget(holder.id)
+            holder.client.advance()
+            holder.client.passed_by("replaced by its instance id")
+        elif member_id in self.classic:
+            self._forget(member_id)
+        return super()._subscribe(client, member_id)
+
+    def _holder_of(self, instance: str | None) -> kip848_coordinator.GroupMember | None:
+        return self.members[self.static[instance]] if instance in self.static else None
+
+    def _forget(self, member_id: str) -> None:
+        """It is no member of the classic protocol, or not yet."""
+        self.classic.pop(member_id, None)
+        for kind in ("join", "sync"):
+            self._cancel(kind, member_id)
+
+    def _session_ms(self, member: kip848_coordinator.GroupMember) -> int:
+        """Members of the classic protocol have brought their own session timeout."""
+        if member.id in self.classic:
+            return self.config.session_timeout_ms
+        return super()._session_ms(member)
+
+    def _revocation_times_out(self, member: kip848_coordinator.GroupMember) -> None:
+        """Members of the classic protocol have to join and to sync in time instead."""
+        if member.id not in self.classic:
+            super()._revocation_times_out(member)
+
+    def _times_out(self, kind: str, member: kip848_coordinator.GroupMember, why: str) -> None:
+        """It has the rebalance timeout to do this; a time for joining that runs already goes on."""
+        if kind == "sync":
+            self._cancel(kind, member.id)
+        if (kind, member.id) not in self._timers:
+            self._timers[kind, member.id] = self.clock.after(
+                self.config.max_poll_interval_ms, self._too_late, kind, member, why
+            )
+
+    def _too_late(self, kind: str, member: kip848_coordinator.GroupMember, why: str) -> None:
+        del self._timers[kind, member.id]
+        if self.members.get(member.id) is member:
+            self._fence(member, why)
+
+    def _cancel(self, kind: str, member_id: str) -> None:
+        timer = self._timers.pop((kind, member_id), None)
+        if timer is not None:
+            timer.cancel()
+
+    def validate_commit(self, client, member_id: str, epoch: int) -> str | None:
+        """Members of the classic protocol know the same errors by another name."""
+        error = super().validate_commit(client, member_id, epoch)
+        return (
+            ILLEGAL_GENERATION
+            if error == STALE_MEMBER_EPOCH and member_id in self.classic
+            else error
+        )
+
+    # ---- the end of the group ------------------------------------------------------------------
+
+    def _fence(self, member: kip848_coordinator.GroupMember, why: str) -> None:
+        """Remove a member; the last one of the consumer protocol takes the group's type along."""
+        last = self._is_last_of_consumer_protocol(member) and len(self.members) > 1
+        if last:
+            self._remove(member, why)
+            self._downgrade(self, True)
+        else:
+            super()._fence(member, why)
+
+    def _remove(self, member: kip848_coordinator.GroupMember, why: str) -> None:
+        super()._remove(member, why)
+        self._forget(member.id)
+
+    def _is_last_of_consumer_protocol(self, member: kip848_coordinator.GroupMember | None) -> bool:
+        """Whether without it the group may be a classic one (validateOnlineDowngrade)."""
+        return (
+            member is not None
+            and all(id == member.id or id in self.classic for id in self.members)
+            and self.config.group_consumer_migration_policy in ("bidirectional", "downgrade")
+        )
+
+    def move(self) -> None:
+        """Timers are the old broker's; the new one counts sessions alone."""
+        self._stop_timers()
+        super().move()
+
+    def end(self) -> None:
+        """The group is of another type from now on."""
+        self._stop_timers()
+        self.members.clear()
+
+    def _stop_timers(self) -> None:
+        for kind, member_id in list(self._timers):
+            self._cancel(kind, member_id)
