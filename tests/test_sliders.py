@@ -188,9 +188,8 @@ def test_a_function_that_says_otherwise_than_the_frame_is_refused(tmp_path, monk
 
 CELLS = (
     """
-import pandas as pd
 import assignlab.study
-from test_sliders import BARS, FRAME, gaps, turns
+from test_sliders import FRAME, gaps, turns
 study = assignlab.study.begin("01_first", {})
 """,
     """
@@ -331,7 +330,7 @@ def test_in_jupyterlab_a_moved_slider_asks_the_strategies(tmp_path, started):
             "--disable-background-networking", "--disable-component-update", "--disable-sync",
             "--window-size=1100,1400", f"--user-data-dir={tmp_path / 'chromium'}")  # fmt: skip
     devtools = tmp_path / "chromium" / "DevToolsActivePort"
-    wait_for(devtools.exists)
+    wait_for(lambda: devtools.read_text().strip())
     wait_for(lambda: urllib.request.urlopen(f"http://127.0.0.1:{port}/api?token=sliders"))
     page = Page(
         int(devtools.read_text().split()[0]),
@@ -362,11 +361,9 @@ def test_in_jupyterlab_a_moved_slider_asks_the_strategies(tmp_path, started):
     assert page.wait(f"{drawn}[0]", gap) == gap == "range 4 roundrobin 1"
     steps = "document.querySelector('.jp-OutputArea .widget-html p').textContent"
     page.value("document.querySelector('.jp-OutputArea .widget-play button').click()")
-    assert page.wait(steps, "2 of 5: round 1: tp0 goes to c0").startswith("2 of 5")
+    assert page.wait(f"!{steps}.startsWith('1 of')", True)
     move(2, "ArrowLeft", 1)
-    assert (
-        page.wait(steps, "1 of 4: all partitions wait, in the order of their names")[:6] == "1 of 4"
-    )
+    assert page.wait(f"{steps}.includes(' of 4: ')", True)
     move(4, "ArrowRight", 3)
     assert page.wait(f"{drawn}[1]", "c0 tp0 +tp2 c1 tp1") == "c0 tp0 +tp2 c1 tp1"
     assert page.value(count) == outputs == 2

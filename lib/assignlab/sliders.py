@@ -265,10 +265,7 @@ def _whole(values: Sequence) -> bool:
 def _slider(widgets: ModuleType, name: str, values: Sequence, value=None):
     """A slider over values: whole numbers one after the other, or whatever there is."""
     look = dict(
-        description=heading(name),
-        continuous_update=False,
-        style={"description_width": "initial"},
-        layout=widgets.Layout(width="24em"),
+        description=heading(name), continuous_update=False, style={"description_width": "initial"}
     )
     if isinstance(values, range):
         start = values[0] if value is None else value
