@@ -299,3 +299,18 @@ def test_a_results_name_is_a_plain_word_used_once(project, shown, name):
     made.table("numbers", pd.DataFrame({"n": [1]}), caption="Numbers")
     with pytest.raises(ValueError, match="there is a table 'numbers' already"):
         made.figure("numbers", figure(), alt="A line")
+
+
+def test_a_cell_that_is_run_again_replaces_what_it_made(project, shown, monkeypatch):
+    made = study.begin("01_first", {})
+
+    def asked(cell, number, rows=1):
+        monkeypatch.setattr(study, "request", lambda: study.Request(f"m{number}", cell, True))
+        made.table("numbers", pd.DataFrame({"n": range(rows)}), caption="Numbers")
+
+    asked("c1", 1)
+    asked("c1", 2, rows=3)
+    assert len(pd.read_csv(made.folder / "numbers.csv")) == 3
+    for cell, number in [("c1", 2), ("c2", 3), (None, 4)]:
+        with pytest.raises(ValueError, match="there is a table 'numbers' already"):
+            asked(cell, number)

@@ -149,6 +149,24 @@ def _in_script(data) -> str:
 # JupyterLab
 
 
+class Request(NamedTuple):
+    """What the kernel runs just now: the front end's ``id`` of the request, the notebook's ``cell``
+    where it says which, and whether somebody could be ``asked`` for input."""
+
+    id: str | None
+    cell: str | None
+    asked: bool
+
+
+def request() -> Request:
+    """The request that this very code answers; nothing outside a kernel."""
+    from IPython import get_ipython
+
+    parent: dict = getattr(get_ipython(), "get_parent", dict)()
+    header, metadata, content = (parent.get(k) or {} for k in ("header", "metadata", "content"))
+    return Request(header.get("msg_id"), metadata.get("cellId"), bool(content.get("allow_stdin")))
+
+
 def live() -> ModuleType | None:
     """The module ipywidgets, where somebody at JupyterLab waits for this very cell; else None.
 
@@ -156,10 +174,7 @@ def live() -> ModuleType | None:
     from such a kernel inherits the name; but its client (nbclient, which Papermill and nbconvert use)
     says that nobody is there whom the kernel could ask for input.
     """
-    from IPython import get_ipython
-
-    parent: dict = getattr(get_ipython(), "get_parent", dict)()
-    if "JPY_SESSION_NAME" not in os.environ or not parent.get("content", {}).get("allow_stdin"):
+    if "JPY_SESSION_NAME" not in os.environ or not request().asked:
         return None
     try:
         import ipywidgets

@@ -31,11 +31,13 @@ from assignlab.local.files import whole, write_json
 from assignlab.local.project import RUN_ID_VARIABLE, git_state, outputs, run_folder, versions
 from assignlab.parameters.declared import of_session
 from assignlab.sliders import (
+    Request,
     bars_of,
     bars_widget,
     compare_first,
     explorer,
     live,
+    request,
     stepper,
     steps_widget,
 )
@@ -115,6 +117,7 @@ class Study:
         self.parameters = parameters
         self._run_id = run_id
         self._results: dict[str, dict] = {}
+        self._made_by: dict[str, Request] = {}
         self._failures = 0
         self._answer: dict[str, str] = {}
         self._started = datetime.now(UTC)
@@ -337,11 +340,18 @@ class Study:
             frame.to_parquet(part, index=False)
 
     def _claim(self, name: str, kind: str, suffixes: list[str], text: str) -> list[Path]:
-        """The files of the result `name`, noted for the record; every result has its own name."""
+        """The files of the result `name`, noted for the record; every result has its own name.
+
+        In JupyterLab a cell that is run again replaces what it made.
+        """
         if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", name):
             raise ValueError(f"not a result's name (a-z, 0-9, _ and - only): {name!r}")
-        if name in self._results:
+        asked = request()
+        made_by = self._made_by.setdefault(name, asked)
+        again = asked.cell is not None and asked.cell == made_by.cell and asked.id != made_by.id
+        if name in self._results and not again:
             raise ValueError(f"there is a {self._results[name]['kind']} {name!r} already")
+        self._made_by[name] = asked
         files = [f"{name}.{suffix}" for suffix in suffixes]
         self._results[name] = {"name": name, "kind": kind, "files": files, "text": text}
         return [self.folder / file for file in files]

@@ -40,12 +40,14 @@ def configured(group: Group) -> Assignment:
     config = queues.option(group, "config", dict, {})
     lists = []
     for member, name in enumerate(group.members.names):
-        entries = [entry_of(entry) for entry in entries_of(config.get(name) or [])]
+        listed: dict[str, dict[queues.Queue, None]] = {}
+        for topic, *queue in map(entry_of, entries_of(config.get(name) or [])):
+            listed.setdefault(topic, {})[tuple(queue)] = None
         kept = []
         for topic in queues.existing_topics(group, member).tolist():
             index = group.prepared(queue_index)[topic]
-            listed = [entry[1:] for entry in entries if entry[0] == group.topics.names[topic]]
-            kept += [code(topic, index[queue]) for queue in dict.fromkeys(listed) if queue in index]
+            own = listed.get(group.topics.names[topic], ())
+            kept += [code(topic, index[queue]) for queue in own if queue in index]
         lists.append(kept)
     offsets = np.cumsum([0] + [len(kept) for kept in lists], dtype=np.int64)
     codes = np.array([c for kept in lists for c in kept], dtype=np.int64)
