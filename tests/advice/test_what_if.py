@@ -60,7 +60,7 @@ def cells(document, event, strategy, **options):
     found = what_if.table(
         subject(document), [strategy], [event], "4.4", options.get("config", CONFIG)
     )
-    [row] = [row for row in found[0] if row[1] == event]
+    [row] = [row for row in found if row[1] == event]
     return dict(zip(what_if.COLUMNS, row, strict=True))
 
 
@@ -92,16 +92,29 @@ def test_rollouts_of_static_members_move_nothing(range_3_5):
 
 
 def test_rolling_changes_of_protocol(range_3_5):
-    found, unknown = what_if.table(
-        subject(range_3_5), ["range"], ["two bounces", "KIP-848"], "4.4", CONFIG
-    )
+    both = ["two bounces", "KIP-848"]
+    found = what_if.table(subject(range_3_5), ["range"], both, "4.4", CONFIG)
     bounces, kip_848 = (dict(zip(what_if.COLUMNS, row, strict=True)) for row in found)
     assert bounces["strategy"] == "range to cooperative-sticky"
     assert bounces["fullest"].high == 2 and bounces["moved"].low > kip_848["moved"].high
     assert bounces["unowned partition-seconds"].low > 0
-    assert kip_848["unowned partition-seconds"] is None and unknown
-    before = what_if.table(subject(range_3_5), ["range@3.6.1"], ["KIP-848"], "3.6", CONFIG)[0]
+    assert kip_848["unowned partition-seconds"].low > 0
+    before = what_if.table(subject(range_3_5), ["range@3.6.1"], ["KIP-848"], "3.6", CONFIG)
     assert before == []
+
+
+def test_kip_848_for_static_members_and_where_the_policy_is_against_it(range_3_5):
+    dynamic = cells(range_3_5, "KIP-848", "range")
+    refused = pauses.settings("4.4", {"group.consumer.migration.policy": "downgrade"})
+    row = what_if.table(subject(range_3_5), ["range"], ["KIP-848"], "4.4", refused)[0]
+    assert row[-2] is None and "group.consumer.migration.policy" in row[-1]
+    for number, member in enumerate(range_3_5["members"]):
+        member["instance"] = f"billing-{number}"
+    static = cells(range_3_5, "KIP-848", "range")
+    assert static["moved"].high == 0 < dynamic["moved"].low
+    assert "no rebalance" in static["note"]
+    unowned = "unowned partition-seconds"
+    assert 0 < static[unowned].low
 
 
 def test_the_answer_is_the_same_every_time(range_3_5):

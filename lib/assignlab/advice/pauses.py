@@ -26,6 +26,7 @@ from assignlab.timeline import (
     join,
     leave,
     restart,
+    rolling_restart,
     run,
     subscribe,
 )  # fmt: skip
@@ -200,22 +201,25 @@ def staircase(subject: Subject, strategy: Strategy, up_to: int, config: Config) 
     return found
 
 
-def two_bounces(subject: Subject, old: Strategy, new: Strategy, config: Config) -> Range | None:
-    """A rolling change from an eager strategy to a cooperative one (KIP-429): both, then the new."""
+def migration(
+    subject: Subject, old: Strategy, lists: Sequence[Sequence[str]], config: Config
+) -> Range | None:
+    """A rolling change of strategies: every member restarts with each of these lists, one after the other.
+
+    To a cooperative strategy there are two (KIP-429): both, then the new one alone; to one of the
+    coordinator's (KIP-848), which is another protocol, one.
+    """
     count = min(subject.members, MOST_RESTARTS)
     life = Life(members_of(subject, [old.name])[:count], topics_of(subject))
+    names = [member.name for member in life.members]
     actions: list[Action] = []
     at = life.now
-    before = [member.name for member in life.members]
-    for bounce, strategies in enumerate(([new.name, old.name], [new.name]), 1):
-        for m in range(count):
-            fresh = replace(life.members[m], name=f"m{m}-{bounce}", strategies=strategies)
-            actions += [leave(at, before[m]), join(at + DOWN_MS, fresh)]
-            before[m] = fresh.name
-            at += EVERY_MS
-    life.add("two bounces", actions, at - life.now + 60_000)
+    for strategies in lists:
+        actions += rolling_restart(at, names, EVERY_MS, DOWN_MS, strategies=strategies)
+        at += count * EVERY_MS
+    life.add("migration", actions, at - life.now + 60_000)
     found = life.play([old.name], config)
-    return found["two bounces"].times(subject.members / count) if found else None
+    return found["migration"].times(subject.members / count) if found else None
 
 
 def unused(subject: Subject, name: str) -> str:

@@ -41,9 +41,9 @@ def report(document: dict[str, Any], release: str, config: Config) -> Report:
     asked = subject(document)
     own = asked.chosen()
     names = what_if.strategies_for(asked, release)
-    rows, unknown = what_if.table(asked, names, (*WATCHED, *what_if.MIGRATIONS), release, config)
+    rows = what_if.table(asked, names, (*WATCHED, *what_if.MIGRATIONS), release, config)
     if not asked.static and own.system in (CLASSIC, SERVER):
-        more, _ = what_if.table(
+        more = what_if.table(
             _static(document), [own.name], ("a crash", "a rollout"), release, config
         )
         for row in more:
@@ -55,7 +55,6 @@ def report(document: dict[str, Any], release: str, config: Config) -> Report:
     said, lines = _said(asked, now, better, others, rows)
     found = Table("what_if", "What the reasons come from", what_if.COLUMNS, rows)
     unknown = [
-        *unknown,
         "what a record costs to process, and what a pause costs the application",
         (
             f"the release of clients and brokers: taken as {release} (--release), settings as its defaults"

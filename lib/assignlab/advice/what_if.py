@@ -126,7 +126,7 @@ def report(
 ) -> Report:
     """The table of events and strategies; ``chosen`` and ``happening``: only these, if any."""
     asked = subject(of_release(document, release))
-    rows, unknown = table(asked, chosen, happening, release, config)
+    rows = table(asked, chosen, happening, release, config)
     note = (
         "moved: partitions taken from their owners; avoidable: more than an answer as even needs; 'a to b':"
         f" the least and the most over {draws_for(asked, 2)} draws of ids"
@@ -134,13 +134,13 @@ def report(
         f" {len(pauses.SEEDS) * len(pauses.DRIFTS_MS)} histories"
     )
     found = Table("what_if", "What if", COLUMNS, rows, note)
-    return Report(title(document), document.get("inferred", []), [], [found], unknown=unknown)
+    return Report(title(document), document.get("inferred", []), [], [found])
 
 
 def table(
     asked: Subject, chosen: Sequence[str], happening: Sequence[str], release: str, config: Config
-) -> tuple[list[tuple], list[str]]:
-    """(rows of COLUMNS, what is not known)."""
+) -> list[tuple]:
+    """Rows of COLUMNS."""
     own = asked.chosen()
     for word in happening:
         if word not in (*EVENTS, *MIGRATIONS):
@@ -170,8 +170,7 @@ def table(
             )
     for row in _migrations(asked, own, happening, config, release):
         rows.append((f"W{len(rows) + 1}", *row))
-    unknown = ["unowned of KIP-848 migrations: the timeline plays one protocol at a time"]
-    return rows, unknown if any(row[1] == "KIP-848" for row in rows) else []
+    return rows
 
 
 def _pauses(
@@ -198,17 +197,19 @@ def _measured(asked: Subject, strategy: Strategy, word: str, make: Make) -> dict
         if word == "switch":
             return {**numbers(played[0])}
         if not happened:  # nothing reaches the assignor
-            if played:
-                now = numbers(played[-1])
-            else:
-                sizes = asked.held.sizes
-                now = {"fullest": int(sizes.max()), "emptiest": int(sizes.min())}
-                now["idle"] = int((sizes == 0).sum())
-            return {**now, "moved": 0, "avoidable": 0, "rounds": 0}
+            now = numbers(played[-1]) if played else {}
+            return {**_at_rest(asked), **now, "moved": 0, "avoidable": 0, "rounds": 0}
         return {**together(played[len(switch) :])}
 
     random_ids = word not in ("switch", "a topic more", "twice the partitions")
     return drawn(draws_for(asked, rebalances + len(switch)) if random_ids else 1, once)
+
+
+def _at_rest(asked: Subject) -> dict[str, float]:
+    """The measures where everybody keeps what it has."""
+    sizes = asked.held.sizes
+    now = {"fullest": int(sizes.max()), "emptiest": int(sizes.min()), "idle": int((sizes == 0).sum())}
+    return {**now, "moved": 0, "avoidable": 0, "rounds": 0}
 
 
 def _migrations(
@@ -233,8 +234,14 @@ def _migrations(
         except AssignlabError as error:
             rows.append((word, f"{own.name} to {base}", *[None] * 6, None, str(error)))
             continue
-        cost = pauses.two_bounces(asked, own, new, config) if bounces == 2 else None
+        lists = [[new.name, own.name], [new.name]][-bounces:]
+        cost = pauses.migration(asked, own, lists, config)
         note = f"{bounces} restart{'s' * (bounces > 1)} of every member"
+        if bounces == 1 and asked.static:
+            note += "; static members back in time: no rebalance"
+        if bounces == 1 and config.group_consumer_migration_policy in ("disabled", "downgrade"):
+            cost = None
+            note = "all members stop first: group.consumer.migration.policy does not allow it online"
         rows.append(
             (word, f"{own.name} to {base}", *[cells[name] for name in MEASURES], cost, note)
         )
@@ -245,6 +252,8 @@ def _migrated(
     asked: Subject, own: Strategy, new: Strategy, bounces: int, draw: random.Random
 ) -> dict[str, float]:
     """Every member restarts so often; who assigns is what the members have in common by then."""
+    if bounces == 1 and asked.static:  # a static member is replaced across protocols
+        return _at_rest(asked)
     group, happened = asked.group, []
     for name in [*asked.group.members.names] * bounces:
         leaving = group.members.names.index.get(name, 0)  # the first of the former ones
