@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from assignlab.reality.recording import Recording, scenario_of
+from assignlab.reality.recording import Recording, scenario_of, strategies_of
+from assignlab.reality.scripts import is_server
 from assignlab.timeline import run
 from assignlab.timeline.config import Config, defaults
 from assignlab.timeline.engine.history import History
@@ -101,14 +102,6 @@ def config_of(recording: Recording, drift_ms: int = 0) -> Config:
     settings["poll_timeout_ms"] = 50  # as the recorded members poll
     release = recording["broker"].rpartition(".")[0]
     return defaults(release, **settings)
-
-
-def strategies_of(recording: Recording) -> list[str]:
-    """The strategies' names; the coordinator's own as its release has them."""
-    return [
-        f"{name}@{recording['broker']}" if name.startswith("server-") else name
-        for name in recording["strategies"]
-    ]
 
 
 def ids_of(recording: Recording) -> dict[str, list[str]]:
@@ -230,7 +223,8 @@ def compare(
     """
     rows = []
     for recording in recordings:
-        server = recording["strategies"][0].startswith("server-")
+        known = scenario_of(recording).versions
+        server = any(is_server(m.strategies or recording["strategies"]) for m in known)
         happened, plays = real(recording), played(recording, drifts_ms)
         for step in steps(recording):
             found = measured(happened, step, server)

@@ -1,8 +1,9 @@
 """Play scripts on a real broker with real consumers, several groups at a time, and record them."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from assignlab import assignors
@@ -10,7 +11,7 @@ from assignlab.proof.originals import OriginalsUnavailable
 from assignlab.reality.broker import SETTINGS, Broker
 from assignlab.reality.hosts import Event, Host, Inbox
 from assignlab.reality.recording import Recording, member_values, told_of
-from assignlab.reality.scripts import Script
+from assignlab.reality.scripts import Script, is_server
 from assignlab.timeline.scenario import Action, Member
 
 AT_A_TIME = 4
@@ -88,6 +89,7 @@ class Run:
         signalled = {a.member for a in script.scenario.actions if a.kind in SIGNALS}
         self.own: dict[str, Host] = {name: self._own_host(name) for name in sorted(signalled)}
         self.hosts: dict[str, Host] = {}
+        self.members = dict(script.scenario.processes)
 
     def _own_host(self, name: str) -> Host:
         host = Host(self.place.client, self.place.broker.bootstrap, self.place.inbox)
@@ -156,7 +158,7 @@ class Run:
         """A consumer that is connected and has not joined."""
         host = self.own.get(member.name, self.place.shared)
         self.hosts[member.name] = host
-        resolved_there = self.script.server and not member.client_pattern
+        resolved_there = is_server(self._strategies(member)) and not member.client_pattern
         wanted = (
             {"broker_pattern" if resolved_there else "pattern": member.pattern}
             if member.pattern
@@ -184,14 +186,17 @@ class Run:
         }
         if member.instance is not None:
             settings["group.instance.id"] = member.instance
-        if self.script.server:
+        strategies = self._strategies(member)
+        if is_server(strategies):
             for name in ("session.timeout.ms", "heartbeat.interval.ms"):
                 del settings[name]
-            assignor = self.script.strategies[0].removeprefix("server-")
+            assignor = strategies[0].removeprefix("server-")
             return settings | {"group.protocol": "consumer", "group.remote.assignor": assignor}
-        strategies = member.strategies or self.script.strategies
         classes = ",".join(assignors.get(name).source for name in strategies)
         return settings | {"partition.assignment.strategy": classes}
+
+    def _strategies(self, member: Member) -> Sequence[str]:
+        return member.strategies or self.script.strategies
 
     def _wait(self, name: str, *kinds: str) -> Event:
         event, before = self.place.inbox.wait(self._key(name), *kinds)
@@ -245,7 +250,8 @@ class Run:
         if name in self.own:
             self.own[name].close()
             self.own[name] = self._own_host(name)
-        return self._prepare_and_start(self.script.scenario.processes[name]) + self.began
+        self.members[name] = replace(self.members[name], **dict(action.get("changed", ())))
+        return self._prepare_and_start(self.members[name]) + self.began
 
     def _crash(self, action: Action) -> int:
         at = self._now()

@@ -7,7 +7,7 @@ were told; times are milliseconds since the beginning. Host names and paths are 
 
 import json
 import lzma
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,18 +49,34 @@ def scenario_of(recording: Recording) -> Scenario:
     """The scenario with the moments at which things really happened."""
     return Scenario(
         [Topic(topic["name"], topic["partitions"]) for topic in recording["topics"]],
-        [Member(**member) for member in recording["members"]],
-        [_action(action) for action in recording["actions"]],
+        [Member(**_released(recording, member)) for member in recording["members"]],
+        [_action(recording, action) for action in recording["actions"]],
         recording["duration_ms"],
         sample_ms=recording["duration_ms"],  # nobody asks for lag
     )
 
 
-def _action(told: dict[str, Any]) -> Action:
+def strategies_of(recording: Recording, names: Sequence[str] | None = None) -> list[str]:
+    """The names of the group's strategies, or of these; the coordinator's own as its release has them."""
+    return [
+        f"{name}@{recording['broker']}" if name.startswith("server-") else name
+        for name in names or recording["strategies"]
+    ]
+
+
+def _released(recording: Recording, values: dict[str, Any]) -> dict[str, Any]:
+    if "strategies" in values:
+        return values | {"strategies": strategies_of(recording, values["strategies"])}
+    return values
+
+
+def _action(recording: Recording, told: dict[str, Any]) -> Action:
     values = dict(told)
     at, kind, member = values.pop("at"), values.pop("kind"), values.pop("member", None)
     if "joins" in values:
-        values = {"member": Member(**values["joins"])}
+        values = {"member": Member(**_released(recording, values["joins"]))}
+    if "changed" in values:
+        values["changed"] = tuple(_released(recording, dict(values["changed"])).items())
     if "creates" in values:
         values = {"topic": Topic(*values["creates"])}
     return Action(at, kind, member, tuple(values.items()))

@@ -36,8 +36,13 @@ class Script:
 
     @property
     def server(self) -> bool:
-        """Whether it speaks the consumer protocol."""
-        return self.strategies[0].startswith("server-")
+        """Whether some member speaks the consumer protocol at some time."""
+        return any(is_server(m.strategies or self.strategies) for m in self.scenario.versions)
+
+
+def is_server(strategies: Sequence[str]) -> bool:
+    """Whether a member with these strategies speaks the consumer protocol."""
+    return strategies[0].startswith("server-")
 
 
 def topics(name: str, *partitions: int) -> list[Topic]:
@@ -158,14 +163,16 @@ def static_members() -> Iterator[Script]:
         )
 
 
-def rollout(names: str) -> list[Action]:
-    """The members restart one after the other, each away for a second."""
+def rollout(
+    names: str, at_ms: int = JOINS, away_ms: int = 1_000, every_ms: int = 6_000, **changed
+) -> list[Action]:
+    """The members restart one after the other, each away for a while; what is ``changed`` then."""
     return [
         action
         for i, name in enumerate(names)
         for action in (
-            happens.leave(JOINS + i * 6_000, name),
-            happens.back(JOINS + i * 6_000 + 1_000, name),
+            happens.leave(at_ms + i * every_ms, name),
+            happens.back(at_ms + i * every_ms + away_ms, name, **changed),
         )
     ]
 
@@ -193,6 +200,27 @@ def bounce(old: str, new: str, at_ms: int, strategies: list[str]) -> list[Action
             happens.leave(at_ms + i * 6_000 + 1_500, leaves),
         )
     ]
+
+
+def migrations() -> Iterator[Script]:
+    """Members restart with the other protocol: all of them, or some and then back; and too early."""
+    server = "server-uniform"
+
+    def restarts(names: str, strategy: str, at_ms: int = JOINS) -> list[Action]:
+        return rollout(names, at_ms, away_ms=3_500, every_ms=8_500, strategies=[strategy])
+
+    for strategy in ("range", "cooperative-sticky"):
+        up, down = restarts("abc", server), restarts("abc", strategy)
+        yield script(f"migrate-up.{strategy}", strategy, members("abc"), up)
+        yield script(f"migrate-down.{strategy}", server, members("abc"), down)
+        there_and_back = [*restarts("a", server), *restarts("a", strategy, JOINS + 8_500)]
+        yield script(f"migrate-half-way.{strategy}", strategy, members("abc"), there_and_back)
+    static = members("abc", static=True)
+    up, down = restarts("abc", server), restarts("abc", "range")
+    yield script("migrate-static-up.range", "range", static, up)
+    yield script("migrate-static-down.range", server, static, down)
+    early = [happens.join(600, Member("b", strategies=[server]))]
+    yield script("migrate-too-early.range", "range", members("a"), early, lasts_ms=JOINS)
 
 
 def topics_change() -> Iterator[Script]:
@@ -249,6 +277,7 @@ def all_scripts() -> Iterator[Script]:
     yield from stalls()
     yield from static_members()
     yield from rollouts()
+    yield from migrations()
     yield from topics_change()
     yield from subscriptions()
 
