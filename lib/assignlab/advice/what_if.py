@@ -208,7 +208,11 @@ def _measured(asked: Subject, strategy: Strategy, word: str, make: Make) -> dict
 def _at_rest(asked: Subject) -> dict[str, float]:
     """The measures where everybody keeps what it has."""
     sizes = asked.held.sizes
-    now = {"fullest": int(sizes.max()), "emptiest": int(sizes.min()), "idle": int((sizes == 0).sum())}
+    now = {
+        "fullest": int(sizes.max()),
+        "emptiest": int(sizes.min()),
+        "idle": int((sizes == 0).sum()),
+    }
     return {**now, "moved": 0, "avoidable": 0, "rounds": 0}
 
 
@@ -241,7 +245,9 @@ def _migrations(
             note += "; static members back in time: no rebalance"
         if bounces == 1 and config.group_consumer_migration_policy in ("disabled", "downgrade"):
             cost = None
-            note = "all members stop first: group.consumer.migration.policy does not allow it online"
+            note = (
+                "all members stop first: group.consumer.migration.policy does not allow it online"
+            )
         rows.append(
             (word, f"{own.name} to {base}", *[cells[name] for name in MEASURES], cost, note)
         )
