@@ -1,13 +1,13 @@
 """The optimum of a group, what can be had for fewer moves, and how far an answer is from both."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from assignlab.compiled import njit
+from assignlab.compiled import leaf, njit
 from assignlab.group.assignment import Assignment
-from assignlab.group.model import Group
+from assignlab.group.model import Claims, Group
 from assignlab.optimum import closed_form, network, pareto, paths
 from assignlab.optimum.certificate import (
     Certificate,
@@ -162,60 +162,96 @@ def _fewest_moves(group: Group, until: int) -> int:
     return int(moves[np.searchsorted(squares, until, side="right") - 1])
 
 
-def compared(group: Group, assignment: Assignment) -> tuple[np.ndarray, Least, Regret] | None:
-    """(the optimum's sizes int64[members], its numbers, the :class:`Regret`) of a complete answer to a
-    group in which every partition has one claimant at the most; None for anything else.
+def claiming(group: Group, held: Assignment) -> Group:
+    """The group, whose members claim what they ``held``, whoever they asked."""
+    none = Claims.none(len(group.members))
+    return group.with_claims(
+        replace(none, offsets=held.offsets, codes=held.codes, present=~none.present)
+    )
 
-    What :func:`optimum` and :func:`regret` say, certificate checked, in one compiled call: of a small
-    group most of their time is the way in and out of compiled code.
+
+class Beside(NamedTuple):
+    """The ``best`` there is, how many partitions it has ``assigned``, its ``largest`` size and how many
+    of its members are ``idle``; and the ``regret`` of an answer, None if that is not complete."""
+
+    best: Least
+    assigned: int
+    largest: int
+    idle: int
+    regret: Regret | None
+
+
+def compared(group: Group, held: Assignment, answer: Assignment) -> Beside | None:
+    """An answer to a group in which every partition was held by one member at the most, beside the
+    optimum; None for anything else.
+
+    What :func:`optimum` and :func:`regret` say where members claim what they ``held``, certificate
+    checked, in one compiled call: of a small group most of their time is the way in and out of
+    compiled code.
     """
-    claims, reads = group.claims, group.prepared(reads_of)
-    if assignment.offsets.size != claims.offsets.size or (
-        assignment.codes.max(initial=-1) >= len(group.topics) << 32
+    if answer.offsets.size != held.offsets.size or (
+        answer.codes.max(initial=-1) >= len(group.topics) << 32
     ):
         return None
-    offsets, best, own, fewest = _compared(
-        group.prepared(network.pools), reads, claims.offsets, claims.codes,
-        assignment.offsets, assignment.codes,
+    proven, complete, *numbers, fewest = _compared(
+        group.prepared(network.pools), group.prepared(reads_of), held.offsets, held.codes,
+        answer.offsets, answer.codes,
     )  # fmt: skip
-    if not offsets.size:
+    if not proven:
         return None
-    if fewest < 0:
-        fewest = _fewest_moves(group, own[0])
-    sizes, least = np.diff(offsets), Least(*best)
-    uneven = gap(assignment.sizes) - gap(sizes)
-    squares, moves = own
-    return sizes, least, Regret(squares, moves, uneven, moves - fewest, least.moves)
+    squares, least_moves, assigned, largest, idle, own_squares, moves, uneven = numbers
+    regret = None
+    if complete:
+        if fewest < 0:
+            fewest = _fewest_moves(claiming(group, held), own_squares)
+        regret = Regret(own_squares, moves, uneven, moves - fewest, least_moves)
+    return Beside(Least(squares, least_moves), assigned, largest, idle, regret)
 
 
 @njit
 def _compared(shared, reads, claim_offsets, claim_codes, offsets, codes):
-    """(offsets of the optimum's lists, its squares and moves, those of the answer, the fewest moves of
-    what is as even as the answer or -1 where they are still to be searched).
+    """(whether the optimum is proven, whether the answer is complete; the optimum's squares, moves,
+    partitions, largest size and idle members; the answer's squares, moves and gap less that of the
+    optimum, the fewest moves of what is as even as the answer or -1 where they are still to be searched).
 
-    No offsets where there is more to be said: several claimants, a proof that fails, an answer that
-    is not complete.
+    Nothing is proven where a partition has several claimants, which needs another network.
     """
-    nothing = claim_offsets[:0].copy(), (0, 0), (0, 0), 0
     claims = network.Claimed(
         claim_offsets, claim_codes, reads.subscription, reads.offsets, reads.topics
     )
     members = reads.subscription.size
     node, several = network.claimants(claims, shared)
     if several:
-        return nothing
+        return False, False, 0, 0, 0, 0, 0, 0, 0, 0, 0
     claimed = network.Kinds(node, *network.kinds_of_one(node, shared, members))
     arcs = network.network(members, shared, claimed)
     of_best, given, weight, prices = _solved(arcs, shared, claimed)
     best = Found(*examined(reads, claim_offsets, claim_codes, of_best, given, weight, prices))
     proven = best.claimed < weight and best.unfit < 0 and best.dear < 0
+    proven = proven and not best.fault and not best.missing
+    largest, smallest, idle = _spread(of_best)
+    of_optimum = best.squares, best.moves, of_best[-1], largest, idle
     own = Found(*examined(reads, claim_offsets, claim_codes, offsets, codes, weight, prices))
-    if not proven or best.fault or best.missing or own.fault or own.missing:
-        return nothing
+    if not proven or own.fault or own.missing:
+        return proven, False, *of_optimum, 0, 0, 0, 0
     fewest = min(best.moves, own.moves)
     if fewest > 0 and own.squares > best.squares:
         fewest = pareto.fewest_moves(arcs, paths.start(arcs), own.squares)
-    return of_best, (best.squares, best.moves), (own.squares, own.moves), fewest
+    own_largest, own_smallest, _ = _spread(offsets)
+    uneven = own_largest - own_smallest - largest + smallest
+    return proven, True, *of_optimum, own.squares, own.moves, uneven, fewest
+
+
+@leaf
+def _spread(offsets):
+    """The largest size, the smallest, and how many are 0; zeros without members."""
+    largest, smallest, idle = 0, 0, 0
+    for m in range(offsets.size - 1):
+        size = offsets[m + 1] - offsets[m]
+        largest = max(largest, size)
+        smallest = size if m == 0 else min(smallest, size)
+        idle += size == 0
+    return largest, smallest, idle
 
 
 def _modelled(group: Group) -> network.Network:

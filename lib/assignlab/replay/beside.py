@@ -8,10 +8,10 @@ from assignlab import assignors
 from assignlab.errors import AssignlabError, OriginalError
 from assignlab.group.assignment import Assignment
 from assignlab.group.document import lists, parse
-from assignlab.group.model import Claims, Group
+from assignlab.group.model import Group
 from assignlab.jvm.names import Names
 from assignlab.optimum import Least, Optimum, Regret, front, measures, optimum, regret
-from assignlab.optimum.answers import compared, gap
+from assignlab.optimum.answers import Beside, claiming, compared, gap
 from assignlab.optimum.certificate import NotComplete
 from assignlab.optimum.closed_form import least_squares
 from assignlab.replay import metrics
@@ -70,16 +70,9 @@ def _regrets(group: Group, strategy: str) -> dict[str, Any]:
         return {"error": f"{type(error).__name__}: {error}"}
 
 
-def claiming_what_was_held(step: Step) -> Group:
-    """The group of a rebalance, whose members claim what they held before it, whoever they asked."""
-    held, none = step.before, Claims.none(len(step.group.members))
-    claims = Claims(held.offsets, held.codes, ~none.present, none.generation, none.sub_generation)
-    return step.group.with_claims(claims)
-
-
 def regret_of(step: Step) -> tuple[Optimum, Regret | None]:
     """(the optimum, the regret of the answer) of a rebalance; None for an answer that is not complete."""
-    group = claiming_what_was_held(step)
+    group = claiming(step.group, step.before)
     best = optimum(group)
     try:
         return best, regret(group, step.after, best)
@@ -95,30 +88,34 @@ def measure(step: Step, measured: tuple) -> tuple:
     and proven, and tells the metrics' fewest, needed and avoidable moves too, if each partition had
     one owner before.
     """
-    sizes = step.after.sizes
-    squares = int(sizes @ sizes)
     fewest, _, avoidable = measured[FEWEST]
     if fewest is not None:
+        sizes = step.after.sizes
+        squares = int(sizes @ sizes)
         least = least_squares(partitions := int(sizes.sum()), sizes.size)
         regrets = gap(sizes) - (partitions % sizes.size > 0), avoidable
         idle = max(sizes.size - partitions, 0)
         return *measured, squares, least, measured[FLOOR], idle, fewest, *regrets
-    found: Regret | None
-    if quick := compared(claiming_what_was_held(step), step.after):
-        of_best, best, found = quick
-    else:
-        solved, found = regret_of(step)
-        of_best, best = solved.assignment.sizes, Least(solved.sum_of_squares, solved.moves)
-    ratio = float(of_best.max() / of_best.mean()) if of_best.any() else None
-    idle = int((of_best == 0).sum())
+    found = compared(step.group, step.before, step.after) or _in_steps(step)
+    best, assigned, largest, idle, own = found
+    ratio = largest / (assigned / len(step.group.members)) if assigned else None
     least_ones = best.sum_of_squares, ratio, idle, best.moves
-    if found is None:
-        return *measured, squares, *least_ones, None, None
-    by_choice, needless = measured[BY_CHOICE], found.moves_regret
-    if by_choice == found.moves:
+    if own is None:
+        sizes = step.after.sizes
+        return *measured, int(sizes @ sizes), *least_ones, None, None
+    by_choice, needless = measured[BY_CHOICE], own.moves_regret
+    if by_choice == own.moves:
         proven = best.moves, by_choice - needless, needless
         measured = measured[: FEWEST.start] + proven + measured[FEWEST.stop :]
-    return *measured, squares, *least_ones, found.gap_regret, needless
+    return *measured, own.sum_of_squares, *least_ones, own.gap_regret, needless
+
+
+def _in_steps(step: Step) -> Beside:
+    """What :func:`compared` says, of any answer to any group."""
+    solved, regrets = regret_of(step)
+    sizes, best = solved.assignment.sizes, Least(solved.sum_of_squares, solved.moves)
+    largest, idle = int(sizes.max(initial=0)), int((sizes == 0).sum())
+    return Beside(best, int(sizes.sum()), largest, idle, regrets)
 
 
 def panels(row: Mapping[str, Any]) -> dict[str, tuple[Group, Assignment, Assignment]]:
