@@ -6,7 +6,7 @@ that it is readable in the dark, and nothing is told by colour alone.
 
 import html
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import pandas as pd
@@ -47,6 +47,12 @@ def holdings(states: Iterable[State], notes: Sequence[Mapping[str, str]] = ()) -
         before = state
     tallest = max(height for height, _ in drawn)
     return [_svg(tallest, parts) for _, parts in drawn]
+
+
+def of_walk(walk: Callable[..., pd.DataFrame], **sizes: int) -> tuple[pd.DataFrame, list[str]]:
+    """The rows of ``walk(**sizes)``, whose ``lists`` say who holds what, and a picture of each."""
+    rows = walk(**sizes)
+    return rows, holdings([{"": lists} for lists in rows["lists"]])
 
 
 def _rows(state: State, before: State | None, notes: Mapping[str, str]) -> Iterator[Row]:

@@ -25,6 +25,7 @@ from assignlab.group.assignment import Assignment, partition_of, topic_of
 from assignlab.group.model import Group, subscriptions_by_topic
 from assignlab.group.plain import group as plain
 from assignlab.jvm.names import string_hash, string_hashes
+from assignlab.published.examples import claiming
 
 
 def range_steps(partitions: int, consumers: list[str]) -> pd.DataFrame:
@@ -93,7 +94,24 @@ def circle_steps(group: Group) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["told", "lists", "notes"])
 
 
+def all_read(members: int, topics: int, each: int) -> Group:
+    """C0, C1, ... that all read t0, t1, ..., topics of ``each`` partitions."""
+    counts = {f"t{i}": each for i in range(topics)}
+    return plain(counts, {f"C{i}": list(counts) for i in range(members)})
+
+
+def own_circle(members: int, topics: int, each: int) -> pd.DataFrame:
+    """:func:`circle_steps` of :func:`all_read`, without notes: nobody is passed over."""
+    return circle_steps(all_read(members, topics, each))[["told", "lists"]]
+
+
 # Sticky, step by step
+
+
+STEPS = (
+    "step", "what", "looked at", "moved", "from", "to", "sorted set", "score before", "score after",
+)  # fmt: skip
+"""The columns of a walk that are read; ``lists`` says who holds what."""
 
 
 class Walk(NamedTuple):
@@ -164,6 +182,15 @@ def sticky_walk(group: Group) -> Walk:
     frame = pd.DataFrame(watch.rows, columns=_Watch.COLUMNS)
     order = [watch.name(i) for i in sorted_partitions.tolist()]
     return Walk(frame, order, assignment)
+
+
+def own_sticky(members: int, topics: int, each: int) -> pd.DataFrame:
+    """:func:`all_read` under ``sticky@2.0``: its steps from nothing, then those of one member more."""
+    now, more = (all_read(n, topics, each) for n in (members, members + 1))
+    first = sticky_walk(now)
+    joins = sticky_walk(claiming(more, "sticky@2.0", now, first.assignment))
+    both = one_after_the_other({"at first": first, f"C{members} joins": joins})
+    return both[["told", *STEPS, "lists"]]
 
 
 def drawn(seed: int) -> Group:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from functools import lru_cache
+from typing import Any
 
 from assignlab import assignors
 from assignlab.replay import beside, metrics
@@ -90,6 +91,18 @@ def records(
         except Exception as raised:
             failed = _failure(name, done, moments[done].event, raised)
             yield start + failed + _no_metrics(optimum)
+
+
+def played(strategies: Sequence[str], column: str, **scenario) -> dict[str, Any]:
+    """One column of the first rebalance of a :class:`Scenario` by strategy, here and without Spark.
+
+    >>> played(["range", "roundrobin"], "count_gap", members=2, topics=3, partitions=9)
+    {'range': 3, 'roundrobin': 1}
+    """
+    names = [known.name for known in COLUMNS]
+    strategy, step, asked = names.index("strategy"), names.index("step"), names.index(column)
+    rows = records(Scenario(**scenario), strategies)
+    return {row[strategy]: row[asked] for row in rows if row[step] == 0}
 
 
 @lru_cache(maxsize=1)
