@@ -88,6 +88,13 @@ def test_members_restart_one_by_one_with_the_other_protocol(strategy, static, re
         assert not [event for event in after if event.kind in ("group epoch", "rejoin")]
 
 
+@pytest.mark.parametrize(("release", "bumps"), [("4.0.0", 1), ("4.0.1", 0)])
+def test_a_group_that_turns_in_4_0_0_takes_its_topics_for_new(release, bumps):
+    history = play(upgrade(), "range", static=True, release=release)
+    assert len(told(history, "group epoch")) == bumps
+    assert owned_at_end(history) == sorted(ALL)
+
+
 @pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
 def test_half_way_and_back(strategy):
     back = [

@@ -100,8 +100,7 @@ def config_of(recording: Recording, drift_ms: int = 0) -> Config:
     settings = {name: value for name, value in broker.items() if name in known}
     settings |= recording["settings"] | {"commit": "none", "heartbeat_drift_ms": drift_ms}
     settings["poll_timeout_ms"] = 50  # as the recorded members poll
-    release = recording["broker"].rpartition(".")[0]
-    return defaults(release, **settings)
+    return defaults(recording["broker"], **settings)
 
 
 def ids_of(recording: Recording) -> dict[str, list[str]]:

@@ -219,6 +219,9 @@ def migrations() -> Iterator[Script]:
     up, down = restarts("abc", server), restarts("abc", "range")
     yield script("migrate-static-up.range", "range", static, up)
     yield script("migrate-static-down.range", server, static, down)
+    name = "migrate-static-grown.range"
+    grown = [happens.add_partitions(JOINS, f"{name}-0", 9), *restarts("ab", server, JOINS + 3_000)]
+    yield script(name, "range", static, grown)
     early = [happens.join(600, Member("b", strategies=[server]))]
     yield script("migrate-too-early.range", "range", members("a"), early, lasts_ms=JOINS)
 

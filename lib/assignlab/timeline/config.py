@@ -56,6 +56,8 @@ class Config:
     ``group_consumer_new_epoch``, the epoch of a group before its first member's, and
     ``group_consumer_rejoin_for_target``: members of the classic protocol in a consumer group are told
     to join again when there is another target assignment; before, when the group's epoch was bumped.
+    And one of 4.0.1: ``group_consumer_knows_topics``, whether a classic group that becomes a consumer group
+    knows the topics it has read; in 4.0.0 they are new to it, and its epoch is bumped.
     ``group_consumer_migration_policy``: which groups may turn from one protocol to the other while they
     run (``bidirectional``, ``upgrade``, ``downgrade``, ``disabled``).
     ``fencing``: False switches off every check of membership and generation of a commit, on
@@ -98,6 +100,7 @@ class Config:
     group_consumer_older_epochs: bool = True
     group_consumer_new_epoch: int = 1
     group_consumer_rejoin_for_target: bool = True
+    group_consumer_knows_topics: bool = True
     group_consumer_migration_policy: str = "bidirectional"
     fencing: bool = True
 
@@ -173,9 +176,11 @@ CHANGES: Mapping[str, Mapping[str, Mapping[str, object]]] = MappingProxyType(
                 "group_consumer_older_epochs": False,
                 "group_consumer_new_epoch": 0,
                 "group_consumer_rejoin_for_target": False,
+                "group_consumer_knows_topics": False,
                 "group_consumer_migration_policy": "bidirectional",
                 "poll_wakes": "timeout",
             },
+            "4.0.1": {"group_consumer_knows_topics": True},
             "4.2": {"poll_wakes": "at once"},
             "4.3": {
                 "group_consumer_assignment_interval_ms": 1_000,

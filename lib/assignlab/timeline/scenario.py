@@ -40,7 +40,8 @@ class Member:
     name of a topic has to match: in the client under the classic protocol, in the coordinator under
     KIP-848 (``SubscriptionPattern``) unless ``client_pattern`` (``subscribe(Pattern)``). ``instance``: group.instance.id of a static member.
     ``processing_ms``: per record. ``start_ms``: when it starts. ``strategies``: its
-    partition.assignment.strategy list, most wanted first; None for the run's own.
+    partition.assignment.strategy list, most wanted first; None for the run's own. One of the
+    coordinator's (``server-uniform``) is ``group.protocol=consumer`` and its ``group.remote.assignor``.
     """
 
     name: str
@@ -90,7 +91,7 @@ def crash(at_ms: int, member: str) -> Action:
 
 def back(at_ms: int, member: str, **changed) -> Action:
     """A member that left or crashed starts again, with the same settings but those that are ``changed``:
-    fields of :class:`Member`, as an upgrade changes ``strategies``."""
+    fields of :class:`Member`, as an upgrade changes ``strategies``, and with them the group's protocol."""
     return Action(at_ms, "return", member, (("changed", tuple(changed.items())),))
 
 

@@ -124,8 +124,10 @@ class Coordinator:
 
     # ---- from one type to the other ------------------------------------------------------------
 
-    def _validate_online_upgrade(self, group: classic_coordinator.Coordinator, epoch: int):
-        """Why a classic group stays one although a heartbeat of the consumer protocol came, if it does."""
+    def _validate_online_upgrade(
+        self, group: classic_coordinator.Coordinator, epoch: int
+    ) -> str | None:
+        """The error of a heartbeat to a classic group that stays one."""
         if not group.available:
             return NOT_COORDINATOR
         if epoch != JOINING_EPOCH:
@@ -146,7 +148,7 @@ class Coordinator:
                     old.answer(member.client, member.client.joined, REBALANCE_IN_PROGRESS)
                 if member.awaiting_sync:
                     old.answer(member.client, member.client.synced, REBALANCE_IN_PROGRESS)
-            group.group_epoch = group.assignment_epoch = old.generation
+            group.continue_from(old.generation)
             for member in old.walk():
                 group.adopt(member, old.generation)
         self._turn_into(group)
@@ -194,6 +196,13 @@ class ConsumerGroup(kip848_coordinator.Coordinator):
         """Whether nobody is in it."""
         return not self.members
 
+    def continue_from(self, generation: int) -> None:
+        """It goes on where a classic group was."""
+        self.group_epoch = self.assignment_epoch = generation
+        if not self.config.group_consumer_knows_topics:
+            self._topics_seen[:] = 0
+            self.topics_changed()
+
     def adopt(self, known: classic_coordinator.GroupMember, generation: int) -> None:
         """A member of a classic group that becomes this one: it has what it was assigned last."""
         member = self._subscribe(known.client, known.id)
@@ -240,7 +249,6 @@ class ConsumerGroup(kip848_coordinator.Coordinator):
             self._update_target_assignment()
             self.walk.add(member_id)
             self._reconcile(member, request.owned, changed)
-            self._cancel("join", member_id)
             self._session_lasts(member)
             self._times_out("sync", member, "did not sync in time")
         protocol = request.protocols[0]
@@ -378,9 +386,7 @@ class ConsumerGroup(kip848_coordinator.Coordinator):
             super()._revocation_times_out(member)
 
     def _times_out(self, kind: str, member: kip848_coordinator.GroupMember, why: str) -> None:
-        """It has the rebalance timeout to do this; a time for joining that runs already goes on."""
-        if kind == "sync":
-            self._cancel(kind, member.id)
+        """It has the rebalance timeout to do this; a time that runs already goes on."""
         if (kind, member.id) not in self._timers:
             self._timers[kind, member.id] = self.clock.after(
                 self.config.max_poll_interval_ms, self._too_late, kind, member, why
