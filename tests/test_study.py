@@ -7,12 +7,13 @@ import subprocess
 from pathlib import Path
 
 import matplotlib
+import matplotlib.pyplot
 import pandas as pd
 import pytest
 
 from assignlab import sliders, study
 from assignlab.local.project import FOLDER_VARIABLE, OUTPUTS_VARIABLE, RUN_ID_VARIABLE
-from assignlab.pictures import frames
+from assignlab.pictures import bars, frames
 
 matplotlib.use("agg")
 
@@ -314,3 +315,30 @@ def test_a_cell_that_is_run_again_replaces_what_it_made(project, shown, monkeypa
     for cell, number in [("c1", 2), ("c2", 3), (None, 4)]:
         with pytest.raises(ValueError, match="there is a table 'numbers' already"):
             asked(cell, number)
+
+
+def test_another_figure_may_stand_for_a_picture_in_the_index(project, shown):
+    made = study.begin("01_first", {})
+    values = pd.Series({"range": 8.0, "sticky": 1.25, "roundrobin": float("nan")})
+    made.figure("line", figure(), alt="A line", small=bars.card(values, "moved"))
+    made.figure("same", figure(), alt="A line")
+    line, same = (made.folder / f"{name}.small.png" for name in ("line", "same"))
+    assert line.read_bytes() != same.read_bytes()
+    assert not matplotlib.pyplot.get_fignums()
+
+
+def test_bars_of_costs_show_what_there_is_rollouts_first():
+    rows = pd.DataFrame(
+        {
+            "event": ["a crash", "a crash", "a rollout", "a rollout"],
+            "strategy": ["range", "sticky"] * 2,
+            "moved_low": [1, 2, 3, 4],
+            "moved_high": [1, None, 5, 6],
+        }
+    )
+    drawn, most = bars.costs(rows)
+    assert list(most) == [("a rollout", "partitions moved"), ("a crash", "partitions moved")]
+    assert most["a rollout", "partitions moved"].to_dict() == {"range": 5, "sticky": 6}
+    assert most["a crash", "partitions moved"].to_dict() == {"range": 1}
+    assert [ax.get_title() for ax in drawn.axes] == ["a rollout", "a crash"]
+    matplotlib.pyplot.close(drawn)

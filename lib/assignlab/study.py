@@ -156,7 +156,7 @@ class Study:
         """Show a matplotlib figure (or a seaborn grid) and keep it as PNG and SVG, then close it.
 
         alt: what the picture shows, in words, for those who do not see it. small: the axes that stand
-        for the picture in the index; the first ones unless given.
+        for the picture in the index, or another figure that does; the first axes unless given.
         """
         import matplotlib.pyplot as plt
 
@@ -176,6 +176,8 @@ class Study:
         with whole(self.folder / f"{name}.small.png") as part:
             _save_small(figure, small, box, part)
         plt.close(figure)
+        if hasattr(small, "savefig"):
+            plt.close(small)
         encoded = base64.b64encode(png.getvalue()).decode("ascii")
         _display(
             {"image/png": encoded, "text/plain": alt},
@@ -388,11 +390,13 @@ def _laid_out(figure):
     return figure.get_tightbbox().padded(MARGIN)
 
 
-def _save_small(figure, axes, box, part: Path) -> None:
-    """Save one of a figure's axes, or all there is (``box``) where it has but one, for the index."""
+def _save_small(figure, small, box, part: Path) -> None:
+    """Save what stands for a figure in the index: another one, one of its axes, or all there is."""
     drawn = [ax for ax in figure.axes if ax.has_data() or ax.patches or ax.texts]
-    if axes is not None or len(drawn) > 1:
-        shown = axes or drawn[0]
+    if hasattr(small, "savefig"):
+        figure, box = small, _laid_out(small)
+    elif small is not None or len(drawn) > 1:
+        shown = small or drawn[0]
         for ax in figure.axes:
             ax.set_visible(ax is shown)
         for legend in figure.legends:
