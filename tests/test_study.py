@@ -318,13 +318,13 @@ def test_a_cell_that_is_run_again_replaces_what_it_made(project, shown, monkeypa
 
 
 def test_another_figure_may_stand_for_a_picture_in_the_index(project, shown):
-    made = study.begin("01_first", {})
+    made, opened = study.begin("01_first", {}), matplotlib.pyplot.get_fignums()
     values = pd.Series({"range": 8.0, "sticky": 1.25, "roundrobin": float("nan")})
     made.figure("line", figure(), alt="A line", small=bars.card(values, "moved"))
     made.figure("same", figure(), alt="A line")
     line, same = (made.folder / f"{name}.small.png" for name in ("line", "same"))
     assert line.read_bytes() != same.read_bytes()
-    assert not matplotlib.pyplot.get_fignums()
+    assert matplotlib.pyplot.get_fignums() == opened
 
 
 def test_bars_of_costs_show_what_there_is_rollouts_first():
