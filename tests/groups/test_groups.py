@@ -131,6 +131,82 @@ def test_unequal_sizes_rule_out_equal_subscriptions():
     assert all(m["topics"] == ["orders", "payments"] for m in group["members"])
 
 
+FOLDED = """GROUP TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONSUMER-ID HOST CLIENT-ID
+mail letters 0 5 9 4 a-1 /10.0.0.1 a
+mail letters 1 5 7 2 b-1 /10.0.0.2 b
+"""
+
+
+def test_without_the_columns_on_the_right_there_are_lags_alone():
+    cut = "\n".join(" ".join(line.split()[:6]) for line in FOLDED.splitlines())
+    alone = one(cut)
+    assert alone["members"] == [] and alone["topics"][0]["weights"] == [4, 2]
+    shown = CliRunner().invoke(main, ["group", "show", "-"], input=cut).output
+    assert "mail: the text names no members (add kafka-consumer-groups" in shown
+    members = """GROUP CONSUMER-ID HOST CLIENT-ID #PARTITIONS ASSIGNMENT
+mail a-1 /10.0.0.1 a 1 letters(0)
+mail b-1 /10.0.0.2 b 1 letters(1)
+"""
+    assert one(cut, members)["members"] == one(FOLDED)["members"]
+
+
+def test_up_to_0_10_the_owner_is_client_and_host_or_a_thread():
+    group = one("""GROUP  TOPIC    PARTITION  CURRENT-OFFSET  LOG-END-OFFSET  LAG      OWNER
+mail   letters  0          465             465             0        client-1_/10.0.0.1
+mail   letters  1          unknown         465             unknown  mail_host-1513787888172-d3a91f05-0
+Could not fetch offset from zookeeper for group mail partition [letters,2] due to missing offset data in zookeeper.
+mail   letters  2          5               465             460      none
+""")
+    assert [(m["id"], m.get("client"), m.get("host"), m["owned"]) for m in group["members"]] == [
+        ("client-1_/10.0.0.1", "client-1", "/10.0.0.1", [["letters", 0]]),
+        ("mail_host-1513787888172-d3a91f05-0", None, None, [["letters", 1]]),
+    ]
+    assert group["topics"][0]["partitions"] == 3 and "weights" not in group["topics"][0]
+
+
+def test_an_assignment_may_lack_the_space_behind_its_commas():
+    group = one("""GROUP CONSUMER-ID HOST CLIENT-ID #PARTITIONS ASSIGNMENT
+mail a-1 /10.0.0.1 a 3 letters(1,2),parcels(4)
+""")
+    assert group["members"][0]["owned"] == [["letters", 1], ["letters", 2], ["parcels", 4]]
+
+
+RPK = """$ rpk group describe -r '*'
+GROUP                  mail
+COORDINATOR-NODE       0
+COORDINATOR-PARTITION  __consumer_offsets/13
+STATE                  Stable
+BALANCER               cooperative-sticky
+MEMBERS                3
+TOTAL-LAG              7
+
+TOPIC    PARTITION  CURRENT-OFFSET  LOG-START-OFFSET  LOG-END-OFFSET  LAG  MEMBER-ID  INSTANCE-ID  CLIENT-ID  HOST
+letters  0          2               0                 9               7    a-1        a            kgo        10.0.0.1
+letters  1          -               0                 0               -    b-1                     kgo        10.0.0.2
+
+GROUP        old
+COORDINATOR  1
+STATE        Empty
+BALANCER
+MEMBERS      0
+TOPIC    PARTITION  CURRENT-OFFSET  LOG-END-OFFSET  LAG  MEMBER-ID  CLIENT-ID  HOST
+letters  0          4               9               5
+letters  1          -               8               8
+"""
+
+
+def test_redpandas_groups_have_summary_and_owners():
+    mail, old = groups.read(RPK)
+    assert (mail["strategy"], mail["state"]) == ("cooperative-sticky", "Stable")
+    assert [(m["id"], m.get("instance"), m["owned"]) for m in mail["members"]] == [
+        ("a-1", "a", [["letters", 0]]), ("b-1", None, [["letters", 1]]), ("unknown-1", None, []),
+    ]  # fmt: skip
+    assert (old["group"], old["state"], old["members"]) == ("old", "Empty", [])
+    assert old["topics"][0]["weights"] == [5, 8]
+    shown = CliRunner().invoke(main, ["group", "show", "-"], input=RPK).output
+    assert "No load" not in shown
+
+
 def test_counts_alone_leave_the_owners_open():
     group = one(*kafka("classic-members"))
     assert [m["partitions"] for m in group["members"]] == [4, 6, 4]
@@ -354,6 +430,16 @@ def test_a_printed_description_of_confluent_kafka():
         groups.read("{'group_id': __import__('os')}\n")
 
 
+def test_kcat_may_have_been_asked_for_no_topic():
+    text = """Metadata for  (from broker -1: 0.0.0.0:57242/bootstrap):
+ 1 brokers:
+  broker 4 at localhost:57245
+ 1 topics:
+  topic "" with 0 partitions: Broker: Invalid topic
+"""
+    assert one(text, FOLDED)["topics"] == one(FOLDED)["topics"]
+
+
 def test_kcat_adds_partition_counts():
     members = OLDER / "2.8.2-all-members.txt"
     for name in ("kcat-1.7.1-L.txt", "kcat-1.7.1-L-J.json"):
@@ -468,10 +554,15 @@ def test_names_with_spaces_dots_and_dashes_and_missing_values():
         lambda text: text.replace("payments        0", "payments        0", 1)
         + "\nWarning: Consumer group 'x' is rebalancing.\n".replace("'x'", "'billing-classic'"),
         lambda text: "[2026-11-20 10:00:00,123] WARN something (org.apache.kafka.X)\n" + text,
+        lambda text: "\n".join("> " + line for line in text.splitlines()),
+        lambda text: "$ kafka-consumer-groups.sh --bootstrap-server b:9092 \n  --describe --all-groups\n" + text
+        + "```\n\n#### members\n",
+        lambda text: "If you don't see a command prompt, try pressing enter.\n" + text
+        + 'pod "kafka-consumer-groups" deleted\n',
         lambda text: "Defaulted container \"kafka\" out of: kafka, init\n"
         "2026-11-20T10:00:00.123456Z main ERROR Reconfiguration failed\n" + text,
     ],
-    ids=["crlf", "blank lines", "mark", "indented", "folded", "fenced", "prompt", "stderr", "log", "kubectl"],
+    ids=["crlf", "blank lines", "mark", "indented", "folded", "fenced", "prompt", "stderr", "log", "quoted", "issue", "pod", "kubectl"],
 )  # fmt: skip
 def test_a_paste_need_not_be_clean(change):
     group, clean = one(change(DESCRIBE)), one(DESCRIBE)
@@ -514,6 +605,15 @@ def test_claims_of_two_moments_are_both_kept_and_said():
         (DESCRIBE.replace("orders          2", "or/ders         2"), "5:17", "TOPIC"),
         (DESCRIBE.replace("orders          2 ", "orders          99999999 "), "5:33", "partition"),
         ("hello\n", "1:1", "kafka-consumer-groups --describe"),
+        (DESCRIBE + "...\n", "17:1", "lines were left out"),
+        ("<snip>\n" + DESCRIBE, "1:1", "lines were left out"),
+        ("bash: kafka-topics.sh: command not found\n", "1:1", "the tool failed: bash"),
+        ("% ERROR: Failed to acquire metadata: Local: Broker transport failure\n", "1:1", "the tool"),
+        ("org.apache.kafka.common.errors.TimeoutException: Timed out\n", "1:1", "the tool failed"),
+        ("GROUP TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG\n  CONSUMER-ID HOST CLIENT-I\n", "2:1",
+         "lines that are not folded"),
+        ('{"error": false, "message": "o\nk", "request": {}}', "1:31", "did the paste wrap"),
+        ("GROUP  billing\nSTATE  Stable\nBALANCER  range\n", "5:1", "MEMBERS of 'billing'"),
         ("orders 5 10 11 1\n", "1:1", "kafka-consumer-groups --describe"),
         ('{"members": [\n{"id": "a"', "2:11", "cut off"),
         ('{"what": 1}\n', "1:1", "group document"),

@@ -15,13 +15,18 @@ from assignlab.replay.rebalance import settled
 KAFKA_CLIENTS = (
     CLASSIC, "librdkafka", "kafka-python", "sarama", "kafkajs", "franz-go", "kafka-go",
 )  # fmt: skip
+CLIENT_IDS = {
+    "rdkafka-": "librdkafka", "kafka-python-": "kafka-python", "sarama-": "sarama", "kgo-": "franz-go",
+    "kafkajs-": "kafkajs",
+}  # fmt: skip
+"""With what the ids of members begin where a client was given no id."""
 
 
 def candidates(subject: Subject) -> list[Strategy]:
     """What may have assigned this group: its system's strategies.
 
     Of a classic Kafka group the Java client's of every release, and other clients' of the name that
-    the text has.
+    the text has, or of any name where a member's id looks like theirs and the text names none.
     """
     kind = subject.document.get("assignor") or (subject.strategy and subject.strategy.kind)
     systems: tuple[str, ...] = KAFKA_CLIENTS
@@ -29,12 +34,18 @@ def candidates(subject: Subject) -> list[Strategy]:
         systems = (SERVER,)
     elif subject.strategy is not None and subject.strategy.system not in KAFKA_CLIENTS:
         systems = (subject.strategy.system,)
+    ids = subject.group.members.names if kind is None else ()
+    seen = {client for start, client in CLIENT_IDS.items() if any(i.startswith(start) for i in ids)}
     return [
         strategy
         for strategy in assignors.strategies().values()
         if strategy.system in systems
         and not strategy.shares
-        and (strategy.system not in KAFKA_CLIENTS[1:] or strategy.kind == kind)
+        and (
+            strategy.system not in KAFKA_CLIENTS[1:]
+            or strategy.kind == kind
+            or strategy.system in seen
+        )
     ]
 
 

@@ -1,6 +1,7 @@
 """Why a group is as uneven as it is: the law of its strategy, in one sentence."""
 
 from assignlab.advice.subject import Subject
+from assignlab.groups.show import count
 from assignlab.optimum import optimum
 from assignlab.replay.metrics import subscribers, uneven_topics
 
@@ -37,7 +38,7 @@ def law(subject: Subject) -> str:
         )
     each, more = divmod(total, subject.members)
     even = (
-        f"{total} partitions over {subject.members} members are {each} each"
+        f"{count(total, 'partition')} over {count(subject.members, 'member')} are {each} each"
         f"{f' and one more for {more} of them' if more else ''}: the least gap is {least}"
     )
     if own is None:

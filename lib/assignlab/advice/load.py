@@ -49,10 +49,13 @@ def load(document: dict[str, Any]) -> tuple[list[str], list[Table]]:
         )
         per_member.append((sum(weight for weight, *_ in own), member["id"], len(own), label))
     per_member.sort(key=lambda row: -row[0])
-    total = sum(row[0] for row in per_member)
+    if not any(row[2] for row in per_member):
+        return [], []
+    read = {topic for member in document["members"] for topic in member.get("topics", weights)}
+    shared = [weight for topic, each in weights.items() if topic in read for weight in each]
+    total, largest = sum(shared), max(shared)
     if not total:
         return [f"No load to compare: {unit} are 0 everywhere."], []
-    largest = max(weight for each in weights.values() for weight in each)
     mean = total / len(per_member)
     bound = max(mean, largest)
     said = (

@@ -83,6 +83,11 @@ def subject(document: dict[str, Any]) -> Subject:
     Raises NotAnswerable where the document has no members, or does not say who holds what.
     """
     name = document.get("group") or "the group"
+    if not document.get("members") and document.get("state") in (None, "Stable"):
+        raise NotAnswerable(
+            f"{name}: the text names no members (add kafka-consumer-groups --describe --members"
+            " --verbose)"
+        )
     if not document.get("members"):
         raise NotAnswerable(f"{name} has no members: there is nothing to assign")
     if all(member.get("owned") is None for member in document["members"]):

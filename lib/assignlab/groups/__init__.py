@@ -46,5 +46,8 @@ def read(*sources: Any) -> list[dict[str, Any]]:
     groups = [{**whole, "inferred": whole.get("inferred", [])} for whole in read_whole]
     groups += [document(seen, cluster.topics) for seen in cluster.groups.values()]
     if not groups:
-        raise AssignlabError("no text describes a group: topics and lists of groups add to others")
+        raise AssignlabError(
+            "no text describes a group: topics and lists of groups add to others"
+            " (add kafka-consumer-groups --describe --group NAME)"
+        )
     return groups

@@ -6,26 +6,33 @@ from assignlab.groups.rows import GroupRow
 from assignlab.groups.text import Text, printable
 
 _TOOL = re.compile(
-    r"(kafka-(?:consumer|streams|share)-groups|kafka-topics|mqadmin|kcat|kafkacat|curl|kafka-python)"
-    r"(?:\.sh|\.bat)?\s+(?:-|http|consumer|admin)"
+    r"(kafka-(?:consumer|streams|share)-groups|kafka-topics|mqadmin|kcat|kafkacat|curl|kafka-python|rpk)"
+    r"(?:\.sh|\.bat)?\s+(?:-|http|consumer|admin|group|cluster)"
 )
 _LAUNCHERS = ("sudo", "sh", "bash", "docker", "podman", "kubectl", "oc")
 _PROMPTS = ("$", "#", "%", ">", "❯")
 _GROUP_OPTION = re.compile(r"(?:--group|\s-g)(?:\s+|=)(?:'([^']*)'|\"([^\"]*)\"|([^\s'\"]+))")
 LONGEST_PROMPT = 200
 _CONTINUED = ("\\", "`", "^")
+_OPTION = re.compile(r"\s*--[a-z]+(-[a-z]+)*(\s|$)")
 _PROMPT = re.compile(
     r"\s*(\[[^\]]*\]|\S*[@:~/\\]\S*|PS \S+|(ba|z)?sh-?[\d.]*)?\s?[$#%>❯]\s*(exit)?"
 )
-_TOOL_FAILED = re.compile(r"\s*Error: (?!(?:The c|C)onsumer group '.*' does not exist\.)(.*)")
+_TOOL_FAILED = re.compile(
+    r"\s*(?:Error: (?!(?:The c|C)onsumer group '.*' does not exist\.)(.*)"
+    r"|((?:Error while executing|% ERROR: |Exception in thread |(?:[a-z]\w*\.){2,}\w+Exception\b).*"
+    r"|\S+: .*(?:command not found|No such file or directory)))"
+)
+_LEFT_OUT = re.compile(r"\s*([#>|]\s*)?(\.{3,}|…+|[<\[({](\.{3,}|…|snip\w*|cut|truncated)[>\])}])\s*")
 _NO_MEMBERS = re.compile(r"\s*Consumer group '(.*)' has no active members\.\s*")
 _REBALANCING = re.compile(r"\s*Warning: Consumer group '(.*)' is rebalancing\.\s*")
 _CHATTER = re.compile(
-    r"\s*(Error: |Note: This will (only|not) show information about"
+    r"\s*(Error: |Note: This will (only|not) show information about|Could not fetch offset from "
     r"|SLF4J|log4j:WARN|Picked up \w|OpenJDK .* warning:|WARNING: "
-    r"|Defaulted container |Unable to use a TTY|(WARN|ERROR) StatusLogger "
+    r"|Defaulted container |Unable to use a TTY|If you don't see a command prompt, |pod \S+ deleted"
+    r"|(WARN|ERROR) StatusLogger "
     r"|\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.,]\d+\S* (\S+ )?(TRACE|DEBUG|INFO|WARN|ERROR)\b"
-    r"|Consume (TPS|Diff Total|Inflight Total): |Diff Total: |```\w*\s*$)"
+    r"|Consume (TPS|Diff Total|Inflight Total): |Diff Total: |```\w*\s*$|#{2,6} )"
 )
 
 
@@ -33,11 +40,13 @@ def pass_over(text: Text) -> bool:
     """Whether the text stands at such a line; if so, passes over it.
 
     What it says of a group goes to ``text.asides``, the group that a command asks for to
-    ``text.group``. TextError where a tool says that it failed.
+    ``text.group``. TextError where a tool says that it failed, or lines were left out.
     """
     line = text.line()
     if match := _TOOL_FAILED.match(line):
-        raise text.error(f"the tool failed: {printable(match[1])[:200]}")
+        raise text.error(f"the tool failed: {printable(match[1] or match[2])[:200]}")
+    if _LEFT_OUT.fullmatch(line):
+        raise text.error("lines were left out here: expected all that the tool printed")
     if _is_command(line):
         _pass_command(text)
         return True
@@ -68,7 +77,7 @@ def _pass_command(text: Text) -> None:
         line = text.line().rstrip()
         command += line
         text.skip_line()
-        if not line.endswith(_CONTINUED):
+        if not line.endswith(_CONTINUED) and not _OPTION.match(text.line()):
             break
     groups = {a or b or c for a, b, c in _GROUP_OPTION.findall(command)}
     text.group = groups.pop() if len(groups) == 1 else None

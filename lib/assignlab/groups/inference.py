@@ -187,7 +187,9 @@ def _subscriptions(
     every = list(dict.fromkeys(topic for topics in own.values() for topic in topics)) or listed
     if None in said.values():
         say(
-            f"subscriptions: every member to {_some(every)}"
+            "subscriptions: none; the text names no topic"
+            if not every
+            else f"subscriptions: every member to {_some(every)}"
             if equal
             else "subscriptions: members to what they hold, idle ones to everything; if all"
             " subscribed alike, they would hold other numbers of partitions"

@@ -11,6 +11,12 @@ from assignlab.groups.rows import Row
 from assignlab.groups.text import Misfit, Text, shown
 
 
+EXPECTED = (
+    "what kafka-consumer-groups --describe or another tool prints (docs/your-group.md lists them;"
+    " delete lines that are no part of it)"
+)
+
+
 def rows_of(text: Text) -> Iterator[Row]:
     """All that a text says. TextError where it cannot be understood."""
     while text.more():
@@ -27,12 +33,8 @@ def rows_of(text: Text) -> Iterator[Row]:
         elif JSON_HEAD.match(text.line()):
             yield from _json_rows(text)
         else:
-            raise text.error(f"expected {_known()}; found {shown(text.line().strip())}")
+            raise text.error(f"expected {EXPECTED}; found {shown(text.line().strip())}")
     yield from text.asides
-
-
-def _known() -> str:
-    return "the output of " + ", ".join(form.name for form in formats.all_formats())
 
 
 def _json_rows(text: Text) -> Iterator[Row]:

@@ -90,9 +90,11 @@ def as_text(found: dict[str, Any]) -> str:
 def sentence(found: dict[str, Any]) -> str:
     """Sizes, gap and idle members of a summary, in one sentence."""
     partitions = sum(topic["partitions"] for topic in found["topics"])
-    size = (
-        f"{_count(len(found['members']), 'member')}, {_count(partitions, 'partition')} of"
-        f" {_count(len(found['topics']), 'topic')}"
+    size = count(len(found["members"]), "member")
+    size += (
+        f", {count(partitions, 'partition')} of {count(len(found['topics']), 'topic')}"
+        if found["topics"]
+        else "; the text names no topic"
     )
     if found["gap"] is None:
         idle = f"; idle: {found['counted_idle']}" if found["counted_idle"] is not None else ""
@@ -104,7 +106,7 @@ def sentence(found: dict[str, Any]) -> str:
     )
 
 
-def _count(number: int, thing: str) -> str:
+def count(number: int, thing: str) -> str:
     return f"{number} {thing}{'s' * (number != 1)}"
 
 

@@ -21,6 +21,9 @@ WORD = re.compile(r"\S+")
 ANY = re.compile(r"\S+( \S+)*")
 """Words with single spaces between them, such as client ids may have."""
 
+OF_HEADERS = {"CONSUMER-ID", "HOST", "CLIENT-ID", "#PARTITIONS", "ASSIGNMENT", "LAG"}
+"""Words that only headers have: a line with one of them below a header is the rest of it."""
+
 _GLUED = re.compile(r"(-[0-9a-f]{12})(?=/)")
 """A member id wider than its column touches the host that follows (Kafka up to 1.0)."""
 
@@ -102,6 +105,8 @@ def _fits(column: Column, value: str) -> bool:
 def _refusal(text: Text, line: str, present: list[tuple[Column, int]]) -> TextError:
     """The first column that does not fit, and what was expected there."""
     found = _words(line, present)
+    if set(line.split()) & OF_HEADERS:
+        return text.error("the header goes on here: expected lines that are not folded")
     for column, value, at in found:
         if not _fits(column, value):
             return text.error(
@@ -109,7 +114,8 @@ def _refusal(text: Text, line: str, present: list[tuple[Column, int]]) -> TextEr
             )
     column = present[len(found)][0]
     return text.error(
-        f"expected {column.name}, {column.expected}; the row ends here (is the paste cut off?)",
+        f"expected {column.name}, {column.expected}; the line ends here (is the paste cut off, or is"
+        " this no row?)",
         len(line.rstrip()),
     )
 
@@ -121,8 +127,8 @@ def _cells(found: list[tuple[Column, str, int]]) -> Cells:
 
 
 def number(value: str | None) -> int | None:
-    """The number in a cell."""
-    return None if value is None else int(value)
+    """The number in a cell, if it has one."""
+    return None if value in (None, "unknown") else int(value)
 
 
 def partition(text: Text, cells: Cells) -> int:

@@ -26,6 +26,10 @@ def shown(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
+_UNQUOTED = re.compile(r"(?m)^(?!>)\s*\S")
+"""A line that is not quoted as mails and issues quote, with ``>`` before it."""
+
+
 class Misfit(Exception):
     """A field of a JSON value or of a sample is not what its format has there.
 
@@ -43,6 +47,8 @@ class Text:
     def __init__(self, name: str, content: str):
         self.name = name
         self.content = re.sub(r"\r\n?", "\n", content.removeprefix("\ufeff"))
+        if not _UNQUOTED.search(self.content):
+            self.content = re.sub("(?m)^>", " ", self.content)
         self.at = 0
         self.group: str | None = None
         """What the last command line in the text asked for, for formats that do not name it."""
@@ -77,7 +83,12 @@ class Text:
         except json.JSONDecodeError as error:
             end = len(self.content.rstrip())
             cut = " (is the paste cut off?)" if error.pos >= end else ""
-            raise self.error(f"not JSON: {error.msg}{cut}", min(error.pos, end) - self.at) from None
+            why = (
+                "expected the end of a string on its line (did the paste wrap?)"
+                if error.msg.startswith("Invalid control character")
+                else f"not JSON: {error.msg}{cut}"
+            )
+            raise self.error(why, min(error.pos, end) - self.at) from None
         except (ValueError, RecursionError) as error:
             raise self.error(f"JSON beyond reason: {error}") from None
         return value, end - self.at

@@ -37,7 +37,7 @@ COLUMNS = (
 
 _TOPIC = r"(?P<topic>[a-zA-Z0-9._-]+)"
 _NUMBERS = r"(?P<numbers>\d{1,10}(?:,\d{1,10})*)"
-_BRACKETS = re.compile(rf"{_TOPIC}\({_NUMBERS}\)(?:, |$)")
+_BRACKETS = re.compile(rf"{_TOPIC}\({_NUMBERS}\)(?:, ?|$)")
 _COLONS = re.compile(rf"{_TOPIC}:{_NUMBERS}(?:;|$)")
 _NO_TOPICS = re.compile(rf"\({_NUMBERS}\)(, \(\d[\d,]*\))*")
 
@@ -63,7 +63,8 @@ def read(text: Text) -> Iterator[Row]:
         if held and len(held) != count:
             column = cells.at.get("ASSIGNMENT") or cells.at["CURRENT-ASSIGNMENT"]
             raise text.error(
-                f"expected {count} partitions, found {len(held)} (is the paste cut off?)", column
+                f"expected {count} partition{'s' * (count != 1)}, found {len(held)} (is the paste cut off?)",
+                column,
             )
         yield from (OwnerRow(group, *partition, member) for partition in held)
         if epoch is not None:

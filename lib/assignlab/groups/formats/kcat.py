@@ -18,7 +18,7 @@ from assignlab.groups.text import Text, shown
 
 LINE = re.compile(
     r"\s*((?P<count>\d+) (?P<of>brokers|topics):|broker -?\d+ at .*|partition \d+, leader .*"
-    r'|topic "(?P<topic>[a-zA-Z0-9._-]{1,249})" with (?P<partitions>\d{1,9}) partitions:(?P<error>.*))'
+    r'|topic "(?P<topic>[a-zA-Z0-9._-]{0,249})" with (?P<partitions>\d{1,9}) partitions:(?P<error>.*))'
 )
 
 
@@ -32,8 +32,10 @@ def read(text: Text) -> Iterator[Row]:
     ):
         if line["of"] == "topics":
             left = int(line["count"])
-        elif line["topic"]:
+        elif line["topic"] is not None:
             left -= 1
+            if not line["topic"]:
+                continue  # kcat was asked for the topic ""
             unknown = line["partitions"] == "0" and line["error"].strip()
             yield TopicRow(line["topic"], None if unknown else int(line["partitions"]))
     if left > 0:
