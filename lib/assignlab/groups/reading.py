@@ -10,7 +10,6 @@ from assignlab.groups.lines import JSON_HEAD
 from assignlab.groups.rows import Row
 from assignlab.groups.text import Misfit, Text, shown
 
-
 EXPECTED = (
     "what kafka-consumer-groups --describe or another tool prints (docs/your-group.md lists them;"
     " delete lines that are no part of it)"
