@@ -23,7 +23,9 @@ _TOOL_FAILED = re.compile(
     r"|((?:Error while executing|% ERROR: |Exception in thread |(?:[a-z]\w*\.){2,}\w+Exception\b).*"
     r"|\S+: .*(?:command not found|No such file or directory)))"
 )
-_LEFT_OUT = re.compile(r"\s*([#>|]\s*)?(\.{3,}|…+|[<\[({](\.{3,}|…|snip\w*|cut|truncated)[>\])}])\s*")
+_LEFT_OUT = re.compile(
+    r"\s*([#>|]\s*)?(\.{3,}|…+|[<\[({](\.{3,}|…|snip\w*|cut|truncated)[>\])}])\s*"
+)
 _NO_MEMBERS = re.compile(r"\s*Consumer group '(.*)' has no active members\.\s*")
 _REBALANCING = re.compile(r"\s*Warning: Consumer group '(.*)' is rebalancing\.\s*")
 _CHATTER = re.compile(
