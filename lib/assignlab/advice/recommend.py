@@ -149,9 +149,9 @@ def _said(
 
 
 TOLD = {
-    "fullest": ("The fullest member holds {mine} partitions instead of {today}", ("switch",)),
+    "fullest": ("The fullest member holds {mine} instead of {today} partitions", ("switch",)),
     "moved": (
-        "A member more and a rollout together move {mine} partitions instead of {today}",
+        "A member more and a rollout together move {mine} instead of {today} partitions",
         ("a member more", "a rollout"),
     ),
     "unowned": (

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from assignlab.advice.subject import Range
+from assignlab.advice.subject import Range, three_digits
 from assignlab.groups.text import printable
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -86,7 +86,7 @@ def shown(cell: Any) -> str:
         return "-"
     if isinstance(cell, bool):
         return "yes" if cell else "no"
-    return printable(f"{cell:.3g}" if isinstance(cell, float) else str(cell))
+    return printable(three_digits(cell) if isinstance(cell, float) else str(cell))
 
 
 def as_data(report: Report) -> dict[str, Any]:

@@ -143,10 +143,19 @@ class Range(NamedTuple):
         return Range(*(value * scale for value in self))
 
     def __str__(self):
-        low, high = f"{self.low:.3g}", f"{self.high:.3g}"
-        if isinstance(self.low, int):
-            low, high = str(self.low), str(self.high)
+        low, high = three_digits(self.low), three_digits(self.high)
         return low if low == high else f"{low} to {high}"
+
+
+def three_digits(value: float) -> str:
+    """A number for people: whole ones as they are, others with three digits that count.
+
+    >>> [three_digits(value) for value in (1234567, 0.0123456, 61.04, 1483.7, 2e6)]
+    ['1234567', '0.0123', '61', '1480', '2000000']
+    """
+    if isinstance(value, int):
+        return str(value)
+    return f"{value:.3g}" if abs(value) < 1000 else f"{float(f'{value:.3g}'):.0f}"
 
 
 def spread(values: Iterable[float]) -> Range:

@@ -164,6 +164,8 @@ def table(
                 note = "static members back in time: no rebalance"
             if word == "switch":
                 note = note or "all members at once"
+            if word == "twice the partitions" and strategy.protocol in ("eager", "cooperative"):
+                note = note or "new ones wait for the members' metadata.max.age.ms"
             cells = [measured.get(measure) for measure in MEASURES]
             rows.append(
                 (f"W{len(rows) + 1}", word, name, *cells, costs.get(what.pause), note or None)

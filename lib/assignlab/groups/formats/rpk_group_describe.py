@@ -48,7 +48,7 @@ def read(text: Text) -> Iterator[Row]:
     group, members = found["GROUP"], found.get("MEMBERS")
     if found.get("STATE") is None or members is None or not members.isdecimal():
         raise text.error(
-            f"expected STATE and MEMBERS of {shown(group)}, as rpk group describe prints"
+            f"expected STATE and MEMBERS of {shown(str(group))}, as rpk group describe prints"
         )
     yield GroupRow(group, state_named(found["STATE"]), found.get("BALANCER"), members=int(members))
     if not table.head(COLUMNS).match(text.line()):
@@ -70,11 +70,10 @@ def _summary(text: Text) -> dict[str, str | None]:
     while text.more():
         line = text.line()
         field = FIELD.fullmatch(line)
-        known = field is not None and field["name"] in FIELDS and field["name"] not in found
-        if line.strip() and not known:
-            break
-        if known:
+        if field is not None and field["name"] in FIELDS and field["name"] not in found:
             found[field["name"]] = field["value"]
+        elif line.strip():
+            break
         text.skip_line()
     return found
 
