@@ -38,6 +38,16 @@ def test_a_range_group_gets_lines_to_paste_and_reasons_with_rows(range_3_5):
     assert any("cooperative-sticky" in said and "trade" in said for said in report.said)
 
 
+def test_of_two_that_are_better_alike_the_one_that_may_move_less_is_set():
+    whole = [[f"{topic}-{i}" for i in range(4)] for topic in ("a", "b")]
+    group = document({"a": 4, "b": 4}, whole, "cooperative-sticky")
+    for member, first in zip(group["members"], "7f", strict=True):
+        member["id"] = f"c-{first}0000000-0000-4000-8000-000000000000"
+    report = recommend.report(group, "4.4", CONFIG)
+    assert report.said[0] == "Set sticky."
+    assert any("Also better than today" in said and "range" in said for said in report.said)
+
+
 def test_nothing_is_better_than_a_group_that_is_even_and_sticky():
     held = [["t-0", "t-1"], ["t-2", "t-3"]]
     report = recommend.report(document({"t": 4}, held, "sticky"), "4.4", CONFIG)

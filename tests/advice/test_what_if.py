@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from assignlab import assignors
 from assignlab.advice import pauses, replicas, scaling, what_if
 from assignlab.advice.subject import NotAnswerable, Range, subject
 from assignlab.cli import main
@@ -79,6 +80,13 @@ def test_a_crash_lasts_the_session_and_the_settings_are_the_groups_own(range_3_5
     assert quick.high < slow.low and slow.low > 40 and quick.high < 15
     with pytest.raises(UnknownName, match="session_timeout_ms"):
         pauses.settings("4.4", {"session.timeout": "1"})
+
+
+def test_a_crash_happens_to_the_group_as_it_is_whatever_else_is_asked():
+    asked = subject(document({"t": 4}, [["t-0", "t-1"], ["t-2", "t-3"]], "range"))
+    for wanted in ({"crash"}, {"member more", "crash"}, {"member more", "member less", "crash"}):
+        crashed = pauses.usual_events(asked, assignors.get("range"), CONFIG, wanted)["crash"]
+        assert 2 * 42 <= crashed.low <= crashed.high <= 2 * 48  # 2 partitions, sessions of 45 s
 
 
 def test_rollouts_of_static_members_move_nothing(range_3_5):

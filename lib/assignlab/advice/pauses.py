@@ -141,7 +141,7 @@ def usual_events(
     last = f"m{subject.members - 1}"
     if not {"member more", "member less"}.isdisjoint(wanted):
         life.add("member more", [join(life.now, newcomer(subject, "new"))], 60_000)
-    if "member less" in wanted:
+        # it leaves whether asked for or not: what follows happens to the group as it is
         gone = session + 60_000 if subject.static else 60_000
         life.add("member less", [leave(life.now, "new")], gone)
     if "crash" in wanted:

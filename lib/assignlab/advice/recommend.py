@@ -51,7 +51,7 @@ def report(document: dict[str, Any], release: str, config: Config) -> Report:
     options = _options(asked, rows)
     now, others = options[0], options[1:]
     better = [option for option in others if _verdict(option, now)[0]]
-    better.sort(key=lambda option: (-len(_verdict(option, now)[1]), option.moved.median))
+    better.sort(key=lambda o: (-len(_verdict(o, now)[1]), o.moved.median, o.moved.high))
     said, lines = _said(asked, now, better, others, rows)
     found = Table("what_if", "What the reasons come from", what_if.COLUMNS, rows)
     unknown = [

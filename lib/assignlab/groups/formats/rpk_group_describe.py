@@ -26,8 +26,10 @@ from assignlab.groups.table import NUMBER, TOPIC, WORD, Column
 from assignlab.groups.text import Text, shown
 
 FIELD = re.compile(r"\s*(?P<name>[A-Z]+(?:-[A-Z]+)*)(?:\s+(?P<value>\S.*?))?\s*")
-FIELDS = ("GROUP", "COORDINATOR", "COORDINATOR-NODE", "COORDINATOR-PARTITION", "STATE", "BALANCER")
-FIELDS += ("MEMBERS", "TOTAL-LAG")
+FIELDS = {
+    "GROUP", "COORDINATOR", "COORDINATOR-NODE", "COORDINATOR-PARTITION", "STATE", "BALANCER", "MEMBERS",
+    "TOTAL-LAG",
+}  # fmt: skip
 COLUMNS = (
     Column("TOPIC", TOPIC, "a topic's name"),
     Column("PARTITION", NUMBER, "a partition's number"),
