@@ -49,6 +49,25 @@ def offsets(
     return ax
 
 
+def thread(history: History, ax: Axes, start_s: float, stop_s: float) -> int:
+    """What the thread of the only member does: it works on what poll returned, else it waits in poll.
+
+    A mark stands where poll returns and the thread may do something else; how many are drawn comes
+    back. Told from the position at the samples, so it is right to ``Scenario.sample_ms``.
+    """
+    rows = watched_frame(history)
+    rows = rows.assign(records=rows["position"].clip(lower=0).diff())
+    rows = rows[rows["time_ms"].between(start_s * SECOND, stop_s * SECOND) & (rows["records"] > 0)]
+    [member] = history.scenario.members
+    at, work = rows["time_ms"] / SECOND, rows["records"] * member.processing_ms / SECOND
+    ax.barh(0, stop_s - start_s, left=start_s, height=0.6, color="#e4e8ec", label="in poll")
+    ax.barh([0] * len(at), work, left=at, height=0.6, color=COLORS[0], label="works on records")
+    ax.plot(at, [0.42] * len(at), ls="none", marker=7, color=COLORS[1], label="poll has returned")
+    ax.set(xlim=(start_s, stop_s), ylim=(-0.4, 0.6), yticks=[])
+    ax.grid(visible=False)
+    return len(at)
+
+
 def owner_strip(history: History, ax: Axes) -> Axes:
     """Along the upper edge: who owns the first watched partition, and when nobody does."""
     topic, partition = history.scenario.watch[0]

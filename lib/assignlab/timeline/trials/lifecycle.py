@@ -350,6 +350,12 @@ def quiet(rate: float, seconds: int, processing_ms: float = 1.0) -> Scenario:
     )
 
 
+def polled(rate: float, fewest: int, run, seconds: int = 60) -> History:
+    """:func:`quiet`, whose broker holds a fetch until ``fewest`` records are there."""
+    config = Config(auto_offset_reset="earliest", fetch_min_records=fewest)
+    return run(quiet(rate, seconds), config, "range")
+
+
 def polling(rates: Sequence[float], least: Sequence[int], run, seconds: int = 60) -> pd.DataFrame:
     """How often poll returns, and with how much: one row per rate and ``fetch_min_records``.
 
@@ -359,8 +365,7 @@ def polling(rates: Sequence[float], least: Sequence[int], run, seconds: int = 60
     rows = []
     for rate in rates:
         for fewest in least:
-            config = Config(auto_offset_reset="earliest", fetch_min_records=fewest)
-            history = run(quiet(rate, seconds), config, "range")
+            history = polled(rate, fewest, run, seconds)
             read = totals(history)["delivered"]
             began = next(e.time_ms for e in history.events if e.kind == "assigned")
             spent = (seconds * SECOND - began) / SECOND
