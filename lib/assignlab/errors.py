@@ -53,7 +53,8 @@ class UnknownName(AssignlabError):
 
     def __init__(self, kind: str, name: str, allowed):
         allowed = list(allowed)
-        near = difflib.get_close_matches(str(name), allowed, n=1, cutoff=0.4)
+        near = [one for one in allowed if str(one).lower() == str(name).lower()]
+        near = near or difflib.get_close_matches(str(name), allowed, n=1, cutoff=0.4)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
         shown = repr(name) if len(str(name)) <= 60 else repr(str(name)[:57] + "...")
         super().__init__(

@@ -88,7 +88,15 @@ def no_spark(monkeypatch):
         (lambda: sweep.grid(topics=9, partitions=8), sweep.SweepError, "partitions: 8 is less"),
         (lambda: sweep.grid(subscription="NESTED"), UnknownName, "'HETEROGENEOUS_NESTED'"),
         (lambda: sweep.grid(events=["FULL", "JOIN"]), UnknownName, "did you mean 'JOIN_ONE'"),
-        (lambda: sweep.grid(events="FULL"), sweep.SweepError, "a list of words"),
+        (lambda: sweep.grid(members=4.5), sweep.SweepError, "a whole number, got 4.5"),
+        (lambda: sweep.grid(members={2: 3}), sweep.SweepError, "a whole number, got {2: 3}"),
+        (lambda: sweep.grid(seed=range(10**12)), sweep.SweepError, "more than 10,000,000 values"),
+        (
+            lambda: sweep.grid(members=range(9, 9999), topics=range(1, 5), seed=range(9999)),
+            sweep.SweepError,
+            "a grid of 399,560,040 scenarios: ask for at most 100,000,000",
+        ),
+        (lambda: sweep.grid(events=["full"]), UnknownName, "did you mean 'FULL'"),
         (lambda: sweep.grid(events=7), sweep.SweepError, "a list of words"),
         (lambda: sweep.run([], STRATEGIES), sweep.SweepError, "at least one scenario"),
         (lambda: sweep.run([Scenario()], []), sweep.SweepError, "at least one strategy"),
@@ -97,6 +105,11 @@ def no_spark(monkeypatch):
         (lambda: sweep.run([Scenario()] * 2, STRATEGIES), sweep.SweepError, "given twice"),
         (lambda: sweep.run([Scenario()], ["range@2.0"] * 2), sweep.SweepError, "given twice"),
         (lambda: sweep.run([{"members": 3}], STRATEGIES), sweep.SweepError, "not a Scenario"),
+        (lambda: sweep.run(None, STRATEGIES), sweep.SweepError, "scenarios: expected sweep.grid"),
+        (lambda: sweep.run([Scenario()], None), sweep.SweepError, "strategies: expected a word"),
+        (lambda: sweep.run([Scenario()], "range", limit="5"), sweep.SweepError, "limit"),
+        (lambda: sweep.run([Scenario()], "range", slices=2.5), sweep.SweepError, "slices"),
+        (lambda: sweep.run([Scenario()], "range", slices=0), sweep.SweepError, "slices"),
         (lambda: sweep.run([Scenario()], STRATEGIES, name="a/b"), sweep.SweepError, "a/b"),
         (lambda: sweep.run([Scenario()], STRATEGIES, limit=0), sweep.SweepError, "limit"),
         (lambda: sweep.run([Scenario()], STRATEGIES, limit=1e-9), sweep.SweepError, "limit"),
@@ -107,6 +120,22 @@ def no_spark(monkeypatch):
 def test_refused_before_spark_starts(no_spark, ask, error, says):
     with pytest.raises(error, match=re.escape(says)):
         ask()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        (2, 4), range(2, 5, 2), {4, 2}, (n for n in (2, 4)), np.array([2, 4]), np.linspace(2, 4, 2),
+        pd.Series([2.0, 4.0]), pd.Index([2, 4]), [np.int64(2), 4.0],
+    ],
+    ids=lambda values: type(values).__name__,
+)  # fmt: skip
+def test_an_axis_is_anything_that_holds_whole_numbers(values):
+    grid = sweep.grid(members=values, events="FULL JOIN_ONE", seed=np.array(7))
+    assert grid == sweep.grid(members=[2, 4], events=["FULL", "JOIN_ONE"], seed=7)
+    assert all(type(scenario.members) is int for scenario in grid)
+    assert repr(grid).startswith("Grid(members=(2, 4), ") and repr(grid).endswith("): 2 scenarios")
+    assert len(repr(sweep.grid(seed=range(1000)))) < 80
 
 
 def test_a_grid_is_described_and_reads_like_the_list_of_its_scenarios():
@@ -349,13 +378,34 @@ def test_frame_gives_the_rows_asked_for(spark, tables, asked, expected):
     )
 
 
-def test_a_wrong_condition_is_one_line_and_a_table_shows_itself(spark, tables, asked, capfd):
+def test_a_wrong_condition_is_one_line_and_a_table_shows_itself(
+    spark, tables, asked, capfd, recwarn
+):
     table = sweep.run(asked, STRATEGIES)
-    for condition in ("stepp > 0", "step >"):
+    for condition in ("stepp > 0", "step >", "strategy > 3"):
         with pytest.raises(sweep.SweepError, match="where: ") as refused:
             table.frame(where=condition)
         assert len(str(refused.value).splitlines()) == 1 and "count_gap" in str(refused.value)
+    with pytest.raises(sweep.SweepError, match="where: .*cannot be cast"):
+        table.summary("strategy", "gini", where="members = 'four'")
     assert "UNRESOLVED_COLUMN" not in capfd.readouterr().err
+    assert not recwarn.list
+    refused = [
+        (lambda: table.frame(where=5), "where: expected a condition such as"),
+        (lambda: table.summary("strategy", "gini", band=(5, 95)), "band: expected two shares"),
+        (lambda: table.summary("strategy", "gini", band=(0.95, 0.05)), "band: expected two shares"),
+        (lambda: table.summary("strategy", "gini", band=0.9), "band: expected two shares"),
+        (lambda: table.summary("strategy", "event"), "measures: event holds words"),
+        (lambda: table.summary(None, "gini"), "by: expected a word or a list"),
+        (lambda: sweep.Table("no-such-table.parquet").frame(), "no table at no-such-table"),
+    ]
+    for ask, says in refused:
+        with pytest.raises(sweep.SweepError, match=says):
+            ask()
+    asked_twice = table.summary(["strategy", "strategy"], (m for m in ["gini", "gini"]))
+    pd.testing.assert_frame_equal(asked_twice, table.summary("strategy", "gini"))
+    [whole] = table.summary([], "gini").to_dict("records")
+    assert whole["runs"] == asked_twice["runs"].sum()
     page = table._repr_html_()
     assert page.count("<tr") == 11 and "<th>strategy</th>" in page
 

@@ -145,7 +145,8 @@ def summarise(
             columns.append(F.percentile(value, shares).alias(f"_{m}_quantiles"))
     columns.append(F.count_if(F.isnull("error")).alias("runs"))
     columns.append(F.count("error").alias("failed"))
-    found = rows.groupBy(*by).agg(*columns).orderBy(*by).toArrow()
+    rows_by = rows.groupBy(*by).agg(*columns)
+    found = (rows_by.orderBy(*by) if by else rows_by).toArrow()
     frame = found.select([*by]).to_pandas()
     selected = select(rows, by, measures, shares, found) if shares and not at_once else []
     for m, name in enumerate(measures):
@@ -196,7 +197,9 @@ def select(
         groups[f"_{m}_least"] = found.column(f"_{m}_least")
         groups[f"_{m}_scale"] = pa.array(map(scale, least, most), pa.float64())
     same = [F.col(name).eqNullSafe(F.col(f"_by{i}")) for i, name in enumerate(by)]
-    rows = rows.join(F.broadcast(rows.sparkSession.createDataFrame(pa.table(groups))), on=same)
+    rows = rows.join(
+        F.broadcast(rows.sparkSession.createDataFrame(pa.table(groups))), on=same or None
+    )
 
     cells = []
     for m, name in enumerate(measures):

@@ -28,7 +28,7 @@ from assignlab.replay.records import cost
 from assignlab.replay.scenarios import Scenario
 from assignlab.sweep.probe import ask_executors
 from assignlab.sweep.progress import Progress, RoundCount
-from assignlab.sweep.question import Grid, SweepError, check, digest, digest_of
+from assignlab.sweep.question import Grid, SweepError, check, digest, digest_of, listed, words
 from assignlab.sweep.slices import NOT_SHARED, REBALANCES, WITH_OPTIMUM, reported
 from assignlab.sweep.spark import answering, is_local, session, unpack_shipped
 from assignlab.sweep.store import Store
@@ -73,9 +73,8 @@ def run(
     A simulation that raises becomes an error row too: :attr:`Table.failures` has them, and a line
     on stderr says how many. Progress goes to stderr, a line every few seconds.
     """
-    scenarios = scenarios if isinstance(scenarios, Grid) else list(scenarios)
-    strategies = [strategies] if isinstance(strategies, str) else list(strategies)
-    check(scenarios, strategies, name, limit)
+    scenarios, strategies = listed(scenarios), words("strategies", strategies)
+    check(scenarios, strategies, name, limit, slices)
     longest = limit * len(strategies)
     costs = [min(cost(scenario, len(strategies), optimum), longest) for scenario in scenarios]
     question = digest(scenarios, strategies)

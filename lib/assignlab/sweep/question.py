@@ -5,22 +5,32 @@ import hashlib
 import inspect
 import json
 import re
+import reprlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import islice, product
 from math import prod
+from numbers import Integral, Real
 from operator import attrgetter
 from typing import Any, overload
 
 import numpy as np
 
 from assignlab import assignors
+from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError, UnknownName
 from assignlab.replay.scenarios import Scenario
 
 # A timer rounds less to no limit, and takes no more.
 SHORTEST_LIMIT, LONGEST_LIMIT = 1e-3, 1e6
 FIELDS = {field.name: field.default for field in dataclasses.fields(Scenario)}
+
+
+MOST_SCENARIOS, MOST_VALUES = 100_000_000, 10_000_000
+"""Of a grid, and on one of its axes; the driver costs every scenario of a sweep."""
+
+_SHORT = reprlib.Repr()
 
 
 class SweepError(AssignlabError):
@@ -73,7 +83,8 @@ class Grid(Sequence[Scenario]):
         return [*before, *self]
 
     def __repr__(self):
-        return f"Grid({self.axes!r}): {len(self):,} scenarios"
+        axes = ", ".join(f"{name}={_SHORT.repr(values)}" for name, values in self.axes.items())
+        return f"Grid({axes}): {len(self):,} scenario{'s' * (len(self) != 1)}"
 
     def twice(self) -> Any:
         """A value that stands twice on its axis; None where no scenario is there twice."""
@@ -86,8 +97,9 @@ def grid(**fields) -> Grid:
 
     What comes back is read like a list, and takes the room of its axes only.
 
-    A field has one value or, for an axis, a list, range or array of them. One history of ``events``
-    is a list or tuple of words, several are a list of those.
+    A field has one value or, for an axis, several: a list, tuple, range, array, pandas column or anything
+    else that can be iterated over. One history of ``events`` is a list or tuple of words, several are a
+    list of those.
 
     members: consumers in the group. topics: topics that it reads. partitions: over all topics, at
     least one a topic. distribution: how they are split over the topics (EQUAL, SKEWED).
@@ -106,8 +118,13 @@ def grid(**fields) -> Grid:
     for name in fields:
         if name not in FIELDS:
             raise UnknownName("scenario field", name, FIELDS)
-    axes = [[checked(name, one) for one in axis(name, value)] for name, value in fields.items()]
-    found = Grid(dict(zip(fields, axes, strict=True)))
+    axes = {name: axis(name, value) for name, value in fields.items()}
+    if (count := prod(map(len, axes.values()))) > MOST_SCENARIOS:
+        raise SweepError(
+            f"a grid of {count:,} scenarios: ask for at most {MOST_SCENARIOS:,} at once"
+            f" ({', '.join(f'{name}: {len(values):,}' for name, values in axes.items())})"
+        )
+    found = Grid({name: [checked(name, one) for one in values] for name, values in axes.items()})
     try:
         for _ in found:  # a scenario that cannot be is told here
             pass
@@ -128,9 +145,20 @@ grid.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
 
 def axis(name: str, value) -> list:
     """The values of one field of a grid."""
-    if name == "events" and isinstance(value, list | tuple):
-        return [value] if all(isinstance(word, str) for word in value) else list(value)
-    return list(value) if isinstance(value, list | range | np.ndarray) else [value]
+    if name == "events" and isinstance(value, str):
+        return [value.split()]
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        return [value]
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return [value[()]]
+    values = list(
+        islice(sorted(value) if isinstance(value, AbstractSet) else value, MOST_VALUES + 1)
+    )
+    if len(values) > MOST_VALUES:
+        raise SweepError(f"{name}: more than {MOST_VALUES:,} values")
+    if name == "events" and all(isinstance(word, str) for word in values):
+        return [values]
+    return values
 
 
 def checked(name: str, value):
@@ -140,37 +168,67 @@ def checked(name: str, value):
         return tuple(value)
     if isinstance(value, np.generic):
         value = value.item()
+    if kind is int and isinstance(value, float) and value.is_integer():
+        return int(value)  # a column of pandas with gaps has floats, and so has linspace
     if type(value) is not kind:
         words = {int: "a whole number", str: "a word", bool: "True or False"}
-        raise SweepError(f"{name}: expected {words.get(kind, 'a list of words')}, got {value!r}")
+        raise SweepError(
+            f"{name}: expected {words.get(kind, 'a list of words')}, got {_SHORT.repr(value)}"
+        )
     return value
 
 
-def check(scenarios: Sequence[Scenario], strategies: Sequence[str], name, limit: float) -> None:
+def words(about: str, given) -> list:
+    """Several words as a list, or one alone; a strategy stands for its name."""
+    if isinstance(given, str | Strategy):
+        given = [given]
+    if isinstance(given, Mapping) or not isinstance(given, Iterable):
+        raise SweepError(f"{about}: expected a word or a list of them, got {_SHORT.repr(given)}")
+    return [str(one) if isinstance(one, str) else getattr(one, "name", one) for one in given]
+
+
+def listed(scenarios) -> Sequence[Scenario]:
+    """The scenarios of a sweep as a grid or a list; one alone will do."""
+    if isinstance(scenarios, Grid):
+        return scenarios
+    if isinstance(scenarios, Scenario):
+        return [scenarios]
+    if isinstance(scenarios, str | Mapping) or not isinstance(scenarios, Iterable):
+        raise SweepError(
+            f"scenarios: expected sweep.grid(...) or Scenarios, got {_SHORT.repr(scenarios)}"
+        )
+    return list(scenarios)
+
+
+def check(
+    scenarios: Sequence[Scenario], strategies: Sequence[str], name, limit: float, slices=None
+) -> None:
     """Refuse what cannot be played, before a JVM starts."""
     for kind, given in (("scenario", scenarios), ("strategy", strategies)):
         if not given:
             raise SweepError(f"a sweep needs at least one {kind}")
     for scenario in () if isinstance(scenarios, Grid) else scenarios:
         if not isinstance(scenario, Scenario):
-            raise SweepError(f"not a Scenario: {scenario!r}")
+            raise SweepError(f"not a Scenario: {_SHORT.repr(scenario)}")
     for strategy in strategies:
         assignors.get(strategy)
     if isinstance(scenarios, Grid) and (value := scenarios.twice()) is not None:
         raise SweepError(f"scenario: {value!r} stands twice on one axis of the grid")
-    listed = [] if isinstance(scenarios, Grid) else scenarios
-    for kind, given in (("scenario", listed), ("strategy", strategies)):
+    known = [] if isinstance(scenarios, Grid) else scenarios
+    for kind, given in (("scenario", known), ("strategy", strategies)):
         if len(set(given)) < len(given):
             twice = Counter(given).most_common(1)[0][0]
             raise SweepError(f"{kind} {twice!r} is given twice")
     check_table(name, limit)
+    if slices is not None and not (isinstance(slices, Integral) and int(slices) > 0):
+        raise SweepError(f"slices: expected a number of tasks, 1 or more, got {slices!r}")
 
 
 def check_table(name: str | None, limit: float) -> None:
     """Refuse a name that no table can have, and a limit of time that is none."""
-    if name is not None and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name):
+    if name is not None and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", str(name)):
         raise SweepError(f"not a name for a table (letters, digits, . _ -): {name!r}")
-    if not SHORTEST_LIMIT <= limit <= LONGEST_LIMIT:
+    if not (isinstance(limit, Real) and SHORTEST_LIMIT <= limit <= LONGEST_LIMIT):
         raise SweepError(
             f"limit: expected {SHORTEST_LIMIT:g} to {LONGEST_LIMIT:g} seconds, got {limit!r}"
         )

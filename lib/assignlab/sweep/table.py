@@ -2,7 +2,9 @@
 
 import html
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +14,7 @@ from pyarrow.parquet import read_metadata
 from assignlab.errors import UnknownName
 from assignlab.local.project import is_uri
 from assignlab.sweep.aggregate import Extent, extent, extent_of, summarise, sums_over
-from assignlab.sweep.question import SweepError
+from assignlab.sweep.question import SweepError, words
 from assignlab.sweep.slices import REBALANCES, SCENARIO_NAMES
 from assignlab.sweep.spark import answering, session
 from assignlab.sweep.store import ensure_whole
@@ -25,6 +27,48 @@ FAILURES_SHOWN = 3
 ROWS_SHOWN = 10
 FAILURES_KEPT = 1000
 FRAME_ROWS = 1_000_000
+
+
+@contextmanager
+def refusing(condition: str | None, subject: Subject) -> Iterator[None]:
+    """What Spark says of a condition on rows that is none becomes one line."""
+    from pyspark.errors import (
+        AnalysisException,
+        ArithmeticException,
+        DateTimeException,
+        IllegalArgumentException,
+        NumberFormatException,
+        ParseException,
+    )
+    from pyspark.logger import PySparkLogger
+
+    # Spark logs the whole of Java's stack, too; the one line below says it all.
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger") if condition else ():
+        PySparkLogger.getLogger(name).setLevel("CRITICAL")
+    try:
+        with warnings.catch_warnings():
+            # and pandas' bridge warns of it in ten lines
+            warnings.filterwarnings("ignore", message="toPandas attempted Arrow")
+            yield
+    except (
+        AnalysisException, ArithmeticException, DateTimeException, IllegalArgumentException,
+        NumberFormatException, ParseException,
+    ) as error:  # fmt: skip
+        if not condition:
+            raise
+        why = next(filter(None, str(error).strip().splitlines()), "").split(" SQLSTATE")[0]
+        known = ", ".join(column.name for column in subject.columns)
+        raise SweepError(f"where: {condition!r}: {why} Columns: {known}") from None
+
+
+def check_band(band: tuple[float, float] | None) -> None:
+    """Refuse what are no two shares between 0 and 1."""
+    try:
+        fits = band is None or (len(band) == 2 and 0 <= band[0] <= band[1] <= 1)
+    except (TypeError, ValueError):
+        fits = False
+    if not fits:
+        raise SweepError(f"band: expected two shares like (0.05, 0.95), got {band!r}")
 
 
 class Table:
@@ -62,18 +106,21 @@ class Table:
         if isinstance(self.path, str):
             ensure_whole(spark, self.path)
             return reader.parquet(self.path)
+        if not self.path.is_dir():
+            raise SweepError(f"no table at {self.path}")
         rows = reader.parquet(f"file:{self.path.absolute()}")
         return rows.select(*[column.name for column in self.subject.columns])
 
     def summary(
         self,
-        by: Sequence[str],
-        measures: Sequence[str],
+        by: Sequence[str] | str,
+        measures: Sequence[str] | str,
         where: str | None = None,
         whole_histories: bool = False,
         band: tuple[float, float] | None = None,
     ) -> "pd.DataFrame":
-        """Aggregate in Spark; returns one row per combination of the columns ``by``, sorted.
+        """Aggregate in Spark; returns one row per combination of the columns ``by``, sorted; one of all
+        rows where ``by`` is empty.
 
         Columns: ``by``; for each measure ``m`` its mean, nulls left out; ``runs`` (how many rows
         went in) and ``failed`` (how many simulations gave none). ``where``: which rows, as an SQL
@@ -83,9 +130,16 @@ class Table:
 
         Means and quantiles are exact, at any size: :mod:`assignlab.sweep.aggregate` says how.
         """
+        by, measures = (
+            list(dict.fromkeys(words(*p))) for p in (("by", by), ("measures", measures))
+        )
         self._check(*by, *measures)
+        for name in measures:
+            if next(c.type for c in self.subject.columns if c.name == name) == "string":
+                raise SweepError(f"measures: {name} holds words, which have no mean")
+        check_band(band)
         everything = self.records()
-        with answering(everything.sparkSession):
+        with answering(everything.sparkSession), refusing(where, self.subject):
             size = self._extent(everything, measures)
             rows = self._where(where)
             if whole_histories:
@@ -93,16 +147,17 @@ class Table:
                 rows, size = sums_over(rows, [*key], measures, size), size.summed()
             return summarise(rows, by, measures, band, size)
 
-    def frame(self, columns: Sequence[str] | None = None, where: str | None = None):
+    def frame(self, columns: Sequence[str] | str | None = None, where: str | None = None):
         """Rows as a pandas frame, sorted by the key; for tables that are small or made so.
 
         ``columns``: which, all where None; ``where``: which rows, as an SQL condition. Raises
         :class:`SweepError` above a million rows: aggregate those with :meth:`summary`.
         """
-        self._check(*(columns or ()))
+        columns = list(dict.fromkeys(words("columns", columns or ())))
+        self._check(*columns)
         rows = self._where(where)
         rows = rows.orderBy(*self.subject.key).limit(FRAME_ROWS + 1).select(*(columns or "*"))
-        with answering(rows.sparkSession):
+        with answering(rows.sparkSession), refusing(where, self.subject):
             rows = rows.toPandas()
         if len(rows) > FRAME_ROWS:
             raise SweepError(f"more than {FRAME_ROWS} rows: aggregate them with summary()")
@@ -132,19 +187,13 @@ class Table:
 
     def _where(self, condition: str | None):
         """The rows that an SQL condition chooses, refused in one line where it is none."""
-        from pyspark.errors import AnalysisException, ParseException
-        from pyspark.logger import PySparkLogger
-
-        if not condition:
+        if condition is None or condition == "":
             return self.records()
-        # Spark logs the whole of Java's stack, too; the one line below says it all.
-        PySparkLogger.getLogger("SQLQueryContextLogger").setLevel("CRITICAL")
-        try:
-            return self.records().where(condition)
-        except (AnalysisException, ParseException) as error:
-            why = next(filter(None, str(error).strip().splitlines()), "").split(" SQLSTATE")[0]
-            known = ", ".join(column.name for column in self.subject.columns)
-            raise SweepError(f"where: {condition!r}: {why} Columns: {known}") from None
+        if not isinstance(condition, str):
+            raise SweepError(f"where: expected a condition such as 'step > 0', got {condition!r}")
+        rows = self.records()
+        with refusing(condition, self.subject):
+            return rows.where(condition)
 
     def _known(self, name: str) -> bool:
         return any(column.name == name for column in self.subject.columns)
