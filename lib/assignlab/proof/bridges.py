@@ -6,10 +6,12 @@ bridge's folder ``target/``, beside what is built from it.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 SECONDS = 900
@@ -28,7 +30,7 @@ def command(client: str, release: str, project: Path) -> list[str]:
     :class:`BridgeFailed`.
     """
     build = BUILDERS[client]
-    folder = project / "clients" / ("go" if build is build_go else client)
+    folder = project / "clients" / ("go" if client in GO_MODULES else client)
     target = folder / "target"
     target.mkdir(exist_ok=True)
     return build(folder, target, release)
@@ -47,11 +49,20 @@ def build_python(
     return [str(python), str(folder / "bridge.py")]
 
 
-def build_go(folder: Path, target: Path, release: str) -> list[str]:
-    """One program for all Go clients; ``go.mod`` pins their releases."""
-    program = target / "bridge"
+def build_go(folder: Path, target: Path, release: str, module: str | None = None) -> list[str]:
+    """One program for all Go clients; ``go.mod`` pins their releases. Another release of ``module``
+    than the pinned one makes a program of its own."""
+    program, pins = target / "bridge", folder / "go.mod"
+    others: list[str] = []
+    if module is not None and f"{module} v{release}\n" not in pins.read_text("utf-8"):
+        program, pins = target / f"bridge-{release}", target / f"{release}.mod"
+        pins.write_text(
+            re.sub(rf"({module}) v\S+", rf"\1 v{release}", (folder / "go.mod").read_text("utf-8"))
+        )
+        shutil.copy(folder / "go.sum", pins.with_suffix(".sum"))
+        others = ["-mod=mod", f"-modfile={pins}"]
     if not _newer(program, *folder.glob("*.go"), folder / "go.mod"):
-        _run(["go", "build", "-o", str(program), "."], folder)
+        _run(["go", "build", *others, "-o", str(program), "."], folder)
     return [str(program)]
 
 
@@ -91,13 +102,16 @@ def build_librdkafka(folder: Path, target: Path, release: str) -> list[str]:
     return [str(program)]
 
 
+GO_MODULES = {
+    "franz-go": "github.com/twmb/franz-go",
+    "kafka-go": "github.com/segmentio/kafka-go",
+    "sarama": "github.com/IBM/sarama",
+}
 BUILDERS: dict[str, Callable[[Path, Path, str], list[str]]] = {
-    "franz-go": build_go,
-    "kafka-go": build_go,
     "kafka-python": build_python,
     "kafkajs": build_node,
     "librdkafka": build_librdkafka,
-    "sarama": build_go,
+    **{client: partial(build_go, module=module) for client, module in GO_MODULES.items()},
 }
 
 
