@@ -213,13 +213,13 @@ def heading(column: str) -> str:
     return HEADINGS.get(column, column.replace("_", " "))
 
 
-def counted(number: int, thing: str) -> str:
-    """A number of things, in words.
+def counted(number: object, thing: str) -> str:
+    """So many things; the number may be anything that is written as one.
 
-    >>> counted(1, "member"), counted(3, "member")
-    ('1 member', '3 members')
+    >>> counted(1, "member"), counted(3, "member"), counted("1,200", "record")
+    ('1 member', '3 members', '1,200 records')
     """
-    return f"{number} {thing}{'s' * (number != 1)}"
+    return f"{number} {thing}{'s' * (str(number) != '1')}"
 
 
 def terms_in(text: str) -> list[Term]:

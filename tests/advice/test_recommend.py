@@ -6,7 +6,7 @@ import re
 import pytest
 from click.testing import CliRunner
 
-from assignlab.advice import pauses, recommend, scaling, survey, what_if
+from assignlab.advice import pauses, recommend, scaling, show, survey, what_if
 from assignlab.cli import main
 from assignlab.errors import UnknownRelease
 from conftest import document
@@ -80,7 +80,29 @@ def test_groups_of_the_new_protocol_stay_there():
 
 def test_idle_members_are_counted():
     report = recommend.report(document({"t": 1}, [["t-0"], []], "sticky"), "4.4", CONFIG)
-    assert any(said.startswith("1 members have nothing under any") for said in report.said)
+    assert any(
+        said.startswith("No strategy has anything for 1 member: run 1 ") for said in report.said
+    )
+
+
+@pytest.mark.parametrize(
+    ("topics", "held"),
+    [
+        ({"t": 1}, [["t-0"]]),
+        ({"t": 1}, [["t-0"], []]),
+        ({"t": 1}, [[]]),
+        ({"t": 2, "u": 1}, [["t-0", "u-0"], ["t-1"]]),
+    ],
+)
+def test_one_thing_is_named_in_the_singular(topics, held):
+    asked = document(topics, held, "range")
+    reports = [
+        show.answer(asked),
+        recommend.report(asked, "4.4", CONFIG),
+        survey.report([asked], "4.4"),
+    ]
+    told = [text for found in reports for text in (found.title, *found.said)]
+    assert [text for text in told if re.search(r"\b1 [a-z-]+s\b", text)] == []
 
 
 def test_a_survey_ranks_by_gain_and_says_why_not(range_3_5):

@@ -47,12 +47,14 @@ def test_a_sticky_group_is_found_by_keeping_what_it_holds():
     asked = subject(document({"t": 4}, held, "sticky"))
     rows = {row[0]: row for row in alike(asked)[1].rows}
     assert rows["sticky"][3:] == (False, True) and "range" not in rows
-    assert "2 each: the least gap is 0, and so it is here" in law(asked)
+    assert "2 each, the least gap is 0, and so it is here" in law(asked)
 
 
 def test_laws_of_small_and_of_mixed_groups(range_3_5):
     few = document({"t": 1}, [["t-0"], []], "roundrobin")
-    assert "1 partitions for 2 members: as many as 1 have to go without" in law(subject(few))
+    assert "1 partition for 2 members: any strategy leaves at least 1 without; now it is 1" in law(
+        subject(few)
+    )
     range_3_5["members"][0]["topics"] = ["a"]
     range_3_5["members"][0]["owned"] = [["a", 0]]
     assert "2 of 8 partitions have no owner" in law(subject(range_3_5))

@@ -1,9 +1,9 @@
 """Why a group is as uneven as it is: the law of its strategy, in one sentence."""
 
 from assignlab.advice.subject import Subject
-from assignlab.groups.show import count
 from assignlab.optimum import optimum
 from assignlab.replay.metrics import subscribers, uneven_topics
+from assignlab.words import counted
 
 PER_TOPIC = ("range", "avg", "avg-by-circle")
 """Kinds of strategies that deal every topic by itself."""
@@ -17,14 +17,15 @@ def law(subject: Subject) -> str:
     gap, total = int(sizes.max() - sizes.min()), subject.partitions
     idle = int((sizes == 0).sum())
     if int(sizes.sum()) < total:
+        free = total - int(sizes.sum())
         return (
-            f"{total - int(sizes.sum())} of {total} partitions have no owner, so the sizes are not"
-            " those of a settled group."
+            f"{free} of {counted(total, 'partition')} {'has' if free == 1 else 'have'} no owner, so the"
+            " sizes are not those of a settled group."
         )
     if total < subject.members:
         return (
-            f"There are {total} partitions for {subject.members} members: as many as"
-            f" {subject.members - total} have to go without under any strategy; {idle} do now."
+            f"{counted(total, 'partition')} for {counted(subject.members, 'member')}: any strategy leaves at"
+            f" least {subject.members - total} without; now it is {idle}."
         )
     own = subject.strategy
     if own is not None and own.kind in PER_TOPIC:
@@ -38,8 +39,8 @@ def law(subject: Subject) -> str:
         )
     each, more = divmod(total, subject.members)
     even = (
-        f"{count(total, 'partition')} over {count(subject.members, 'member')} are {each} each"
-        f"{f' and one more for {more} of them' if more else ''}: the least gap is {least}"
+        f"{counted(total, 'partition')} over {counted(subject.members, 'member')}: {each} each"
+        f"{f' and one more for {more} of them' if more else ''}, the least gap is {least}"
     )
     if own is None:
         return f"{even}, this group has {gap}."
@@ -53,12 +54,16 @@ def _per_topic(subject: Subject, name: str, gap: int, idle: int, uneven: int) ->
     topics = len(subject.document["topics"])
     nothing = f" ({idle} have nothing)" if idle else ""
     if uneven == 0:
+        all_of_them = f"each of the {topics}" if topics > 1 else "the only one"
         return (
-            f"{name} deals every topic by itself, and each of the {topics} divides evenly: the gap is"
+            f"{name} deals every topic by itself, and {all_of_them} divides evenly: the gap is"
             f" {gap}{nothing}."
         )
+    do = "does" if uneven == 1 else "do"
     many = (
-        f"{uneven} of {topics} topics do not divide" if topics > 1 else "the topic does not divide"
+        f"{uneven} of {topics} topics {do} not divide"
+        if topics > 1
+        else "the topic does not divide"
     )
     return (
         f"{name} deals every topic by itself; {many} by the number of subscribers, and each such topic"

@@ -4,6 +4,7 @@ from typing import Any
 
 from assignlab.advice.report import Table
 from assignlab.errors import AssignlabError
+from assignlab.words import counted
 
 
 def with_rates(document: dict[str, Any], later: dict[str, Any], seconds: float) -> dict[str, Any]:
@@ -24,7 +25,8 @@ def with_rates(document: dict[str, Any], later: dict[str, Any], seconds: float) 
         produced += sum(grown)
         rates = [records / seconds for records in grown]
         topics.append(topic | {"weights": rates + [0.0] * (topic["partitions"] - len(rates))})
-    told = f"weights: records a second, {produced} records in {seconds:g} s between two snapshots"
+    read = counted(produced, "record")
+    told = f"weights: records a second, {read} in {seconds:g} s between two snapshots"
     inferred = [s for s in document.get("inferred", []) if not s.startswith("weights: ")]
     return document | {"topics": topics, "inferred": [*inferred, told], "rates": True}
 

@@ -11,6 +11,7 @@ from assignlab.errors import AssignlabError
 from assignlab.group.assignment import Assignment, partition_of, topic_of
 from assignlab.group.model import Claims, Group
 from assignlab.replay.rebalance import settled
+from assignlab.words import counted
 
 COLUMNS = ("strategy", "releases", "in own rack", "fullest", "emptiest")
 
@@ -25,9 +26,9 @@ def racks(subject: Subject) -> tuple[list[str], list[Table]]:
         return [], []
     now = near(group, subject.held)
     said = (
-        f"{now} of {subject.held.codes.size} partitions have a replica in the rack of their owner;"
-        " it reads from there where the brokers' replica.selector.class lets it (KIP-392), else from"
-        " the leader."
+        f"{now} of {counted(subject.held.codes.size, 'partition')} {'has' if now == 1 else 'have'} a"
+        " replica in the rack of the owner, who reads from there where the brokers'"
+        " replica.selector.class allows it (KIP-392), else from the leader."
     )
     fresh = group.with_claims(Claims.none(subject.members))
     alike: dict[tuple, list[Strategy]] = defaultdict(list)

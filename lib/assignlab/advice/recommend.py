@@ -16,6 +16,7 @@ from assignlab.advice.show import title
 from assignlab.advice.subject import CLASSIC, SERVER, Range, Subject, is_server, subject
 from assignlab.assignors.strategy import Strategy
 from assignlab.timeline import Config
+from assignlab.words import counted
 
 WATCHED = ("switch", "a member more", "a crash", "a rollout")
 STATIC = " + group.instance.id"
@@ -141,21 +142,24 @@ def _said(
     said.append(f"Why the group is as it is: {law(asked)}")
     crash = now.rows.get("a crash")
     if crash and crash["unowned partition-seconds"] is not None:
+        unowned = counted(crash["unowned partition-seconds"], "partition-second")
         said.append(
-            f"A crash leaves {crash['unowned partition-seconds']} partition-seconds without an owner"
-            f" (row {crash['row']}); session.timeout.ms decides that."
+            f"A crash leaves {unowned} without an owner (row {crash['row']});"
+            " session.timeout.ms decides that."
         )
     return said, lines
 
 
 TOLD = {
-    "fullest": ("The fullest member holds {mine} instead of {today} partitions", ("switch",)),
+    "fullest": ("The fullest member holds {mine} instead of {today}", "partition", ("switch",)),
     "moved": (
-        "A member more and a rollout together move {mine} instead of {today} partitions",
+        "A member more and a rollout together move {mine} instead of {today}",
+        "partition",
         ("a member more", "a rollout"),
     ),
     "unowned": (
-        "A rollout leaves {mine} partition-seconds without an owner instead of {today}",
+        "A rollout leaves {mine} instead of {today} without an owner",
+        "partition-second",
         ("a rollout",),
     ),
 }
@@ -164,14 +168,14 @@ TOLD = {
 def _reasons(option: Option, now: Option) -> list[str]:
     """One sentence for each measure that differs, with the rows it came from."""
     said = []
-    for name, (words, events) in TOLD.items():
+    for name, (words, thing, events) in TOLD.items():
         mine, today = getattr(option, name), getattr(now, name)
         if mine is None or today is None or not (mine.high < today.low or mine.low > today.high):
             continue
         own = option.cite(*(event for event in events if event in option.rows))
         today_rows = [event for event in events if event in now.rows]
         against = f" against {now.cite(*today_rows)}" if today_rows else ", as it is now"
-        said.append(words.format(mine=mine, today=today) + f" ({own}{against}).")
+        said.append(words.format(mine=mine, today=counted(today, thing)) + f" ({own}{against}).")
     return said
 
 
@@ -190,15 +194,20 @@ def _costs(best: Option, now: Option, rows: Sequence[tuple]) -> list[str]:
     if found and now.strategy.protocol != best.strategy.protocol:
         row = found[0]
         unowned = row["unowned partition-seconds"]
-        pause = f", {unowned} partition-seconds without an owner" if unowned is not None else ""
-        return [f"It costs {row['note']}: {row['moved']} moves{pause} (row {row['row']})."]
+        pause = (
+            "" if unowned is None else f", {counted(unowned, 'partition-second')} without an owner"
+        )
+        return [
+            f"It costs {row['note']}: {counted(row['moved'], 'move')}{pause} (row {row['row']})."
+        ]
     switch = best.rows.get("switch")
     if switch is None:
         return []
     return [
         (
             f"It costs a restart of every member (row {now.rows['a rollout']['row']}) and"
-            f" {switch['moved']} moves when the last one knows the new strategy (row {switch['row']})."
+            f" {counted(switch['moved'], 'move')} when the last one knows the new strategy"
+            f" (row {switch['row']})."
         )
     ]
 
@@ -239,8 +248,8 @@ def _idle(asked: Subject) -> list[str]:
         return []
     return [
         (
-            f"{asked.members - asked.partitions} members have nothing under any strategy: run"
-            f" {asked.partitions} at most, or give the topics {asked.members} partitions together"
-            " (kafka-topics --alter --partitions; keys then go to other partitions)."
+            f"No strategy has anything for {counted(asked.members - asked.partitions, 'member')}: run"
+            f" {asked.partitions} at most, or give the topics {counted(asked.members, 'partition')}"
+            " together (kafka-topics --alter --partitions; keys then go to other partitions)."
         )
     ]

@@ -13,6 +13,7 @@ from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError
 from assignlab.replay import events
 from assignlab.timeline import Config
+from assignlab.words import counted
 
 MOST_PAUSES = 60
 """Up to so many members are steps played in simulated time."""
@@ -87,13 +88,13 @@ def _advice(asked: Subject, strategy: Strategy, rows: list[tuple]) -> list[str]:
     idle = [row[0] for row in rows if row[3].high > 0]
     counts = [int(count) for count in asked.group.topics.partitions.tolist() if count > 0]
     said = [
-        f"Under {strategy.name} every member holds the same number with {_listed(even)} member"
-        f"{'s' * (even != [1])}."
+        f"Under {strategy.name} every member holds the same number with "
+        f"{counted(_listed(even), 'member')}."
         if even
         else f"Under {strategy.name} no number of members here gives everybody the same."
     ]
     if idle:
-        said.append(f"From {min(idle)} members on somebody has nothing.")
+        said.append(f"From {counted(min(idle), 'member')} on somebody has nothing.")
     wrong = [row for row in rows if row[8] and row[1].high > row[2].low]
     if wrong:
         row = max(wrong, key=lambda row: row[1].high - row[2].low)

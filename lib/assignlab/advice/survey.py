@@ -17,6 +17,7 @@ from assignlab.advice.scaling import joined, switched
 from assignlab.advice.subject import NotAnswerable, drawn, subject
 from assignlab.advice.what_if import of_release, strategies_for
 from assignlab.errors import AssignlabError
+from assignlab.words import counted
 
 ON_SPARK = 1_000
 """From so many groups on, Spark plays them."""
@@ -109,12 +110,12 @@ def report(documents: Sequence[dict[str, Any]], release: str, spark: bool | None
     gaining = sum(record["gain"] > 0 for record in records)
     asked = sum(not record["why_not"] for record in records)
     said = (
-        f"{asked} of {len(records)} groups could be asked; {gaining} would gain by another strategy."
-        " gain: partitions fewer on the fullest member, and avoidable moves fewer when a member joins,"
+        f"{asked} of {counted(len(records), 'group')} could be asked; {gaining} would gain by another"
+        " strategy. gain: partitions fewer on the fullest member, and avoidable moves fewer when a member joins,"
         " over the partitions per member. group recommend says for one group what to set."
     )
     table = Table("survey", "Groups by what a change would gain", COLUMNS, rows)
-    return Report(f"{len(records)} groups", [], [said], [table])
+    return Report(counted(len(records), "group"), [], [said], [table])
 
 
 def _on_spark(trials: Sequence[Trial]) -> list[dict[str, Any]]:

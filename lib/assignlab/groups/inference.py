@@ -13,6 +13,7 @@ from typing import Any
 from assignlab.groups.rows import MemberRow, TopicRow
 from assignlab.groups.seen import Partition, Seen
 from assignlab.groups.text import printable
+from assignlab.words import counted
 
 CLASSIC = ("range", "roundrobin", "sticky", "cooperative-sticky")
 SERVER = {"uniform": "server-uniform", "range": "server-range"}
@@ -149,7 +150,9 @@ def _holdings(seen: Seen, members: list[MemberRow], say: Say) -> Holdings | None
     for member in members:
         held = len(holdings.get(member.member, ()))
         if member.partitions not in (None, held):
-            say(f"owned: {held} partitions of {_some([member.member])}; it has {member.partitions}")
+            say(
+                f"owned: {counted(held, 'partition')} of {_some([member.member])}; it has {member.partitions}"
+            )
     targets: Holdings = {
         m.member: [(t, None, n) for t, n in m.target] for m in members if m.target is not None
     }

@@ -4,6 +4,7 @@ from collections import Counter
 from typing import Any
 
 from assignlab.groups.text import printable
+from assignlab.words import counted
 
 
 def summary(group: dict[str, Any]) -> dict[str, Any]:
@@ -90,9 +91,9 @@ def as_text(found: dict[str, Any]) -> str:
 def sentence(found: dict[str, Any]) -> str:
     """Sizes, gap and idle members of a summary, in one sentence."""
     partitions = sum(topic["partitions"] for topic in found["topics"])
-    size = count(len(found["members"]), "member")
+    size = counted(len(found["members"]), "member")
     size += (
-        f", {count(partitions, 'partition')} of {count(len(found['topics']), 'topic')}"
+        f", {counted(partitions, 'partition')} of {counted(len(found['topics']), 'topic')}"
         if found["topics"]
         else "; the text names no topic"
     )
@@ -104,10 +105,6 @@ def sentence(found: dict[str, Any]) -> str:
         f"{size}: the fullest member holds {found['fullest']}, the emptiest {found['emptiest']}"
         f" (gap {found['gap']}), {idle}."
     )
-
-
-def count(number: int, thing: str) -> str:
-    return f"{number} {thing}{'s' * (number != 1)}"
 
 
 def _table(head: list[str], rows: list[list[Any]]) -> list[str]:

@@ -18,6 +18,7 @@ from assignlab.groups import fields
 from assignlab.groups.format import JsonFormat
 from assignlab.groups.rows import OffsetRow, OwnerRow, Row
 from assignlab.groups.text import Misfit
+from assignlab.words import counted
 
 
 def fits(value: Any) -> bool:
@@ -39,7 +40,9 @@ def _of_status(status: dict[str, Any]) -> Iterator[Row]:
     group, partitions = fields.name(status, "group"), fields.entries(status, "partitions")
     count = fields.number(status, "partition_count")
     if count is not None and count > len(partitions):
-        raise Misfit(f"expected {count} partitions, found {len(partitions)}: ask for .../lag")
+        raise Misfit(
+            f"expected {counted(count, 'partition')}, found {len(partitions)}: ask for .../lag"
+        )
     for entry in partitions:
         where = group, fields.name(entry, "topic"), fields.partition(entry, "partition")
         yield from _owner(where, entry)

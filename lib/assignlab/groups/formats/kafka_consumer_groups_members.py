@@ -18,6 +18,7 @@ from assignlab.groups.formats import kafka_share_groups
 from assignlab.groups.rows import GroupRow, MemberRow, OwnerRow, Row
 from assignlab.groups.table import NUMBER, WORD, Cells, Column
 from assignlab.groups.text import Text, shown
+from assignlab.words import counted
 
 EPOCH = "an epoch or a dash"
 COLUMNS = (
@@ -63,7 +64,7 @@ def read(text: Text) -> Iterator[Row]:
         if held and len(held) != count:
             column = cells.at.get("ASSIGNMENT") or cells.at["CURRENT-ASSIGNMENT"]
             raise text.error(
-                f"expected {count} partition{'s' * (count != 1)}, found {len(held)} (is the paste cut off?)",
+                f"expected {counted(count, 'partition')}, found {len(held)} (is the paste cut off?)",
                 column,
             )
         yield from (OwnerRow(group, *partition, member) for partition in held)
