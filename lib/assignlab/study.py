@@ -248,15 +248,23 @@ class Study:
         )
 
     @staticmethod
-    def told(of_each: dict[str, object], word: str) -> str:
+    def told(of_each: dict[str, object], word: str, most: int | None = None) -> str:
         """What holds for each name, for an answer: names of which the same holds stand together.
 
-        >>> Study.told({"range": 2, "roundrobin": 1, "sticky": 1, "server-uniform": 1}, "under")
+        most: how many of them are named, where they are more by two at least.
+
+        >>> each = {"range": 2, "roundrobin": 1, "sticky": 1, "server-uniform": 1}
+        >>> Study.told(each, "under")
         '2 under range, 1 under roundrobin, sticky and server-uniform'
+        >>> Study.told(each, "under", most=1)
+        '2 under range, 1 under roundrobin and 2 more'
         """
         names: dict[str, list[str]] = {}
         for name, what in of_each.items():
             names.setdefault(str(what), []).append(name)
+        for what, some in names.items():
+            if most and len(some) > most + 1:
+                names[what] = [*some[:most], f"{len(some) - most} more"]
         lists = {
             what: " and ".join(filter(None, (", ".join(some[:-1]), some[-1])))
             for what, some in names.items()

@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from assignlab.pictures.charts import COLORS, small_multiples
+from assignlab.pictures.charts import COLORS, legend_below, small_multiples
 
 MOST, LEAST = "#c3ccd4", "#5b6b7a"
 """The light and the dark part of a bar that stands for a range."""
@@ -32,13 +32,18 @@ def costs(rows: pd.DataFrame) -> tuple[Figure, dict[tuple[str, str], pd.Series]]
     for panels, (cost, title) in zip(axes, titles.items(), strict=True):
         for ax, event in zip(panels, events, strict=True):
             part = rows[rows["event"] == event].dropna(subset=f"{cost}_high")
-            ax.barh(part["strategy"], part[f"{cost}_high"].astype(float), color=MOST)
-            ax.barh(part["strategy"], part[f"{cost}_low"].astype(float), color=LEAST)
+            ax.barh(
+                part["strategy"], part[f"{cost}_high"].astype(float), color=MOST, label="at most"
+            )
+            ax.barh(
+                part["strategy"], part[f"{cost}_low"].astype(float), color=LEAST, label="at least"
+            )
             ax.set_ylim(rows["strategy"].nunique() - 0.5, -0.5)
             ax.set_xlabel(title)
             most[event, title] = part.set_index("strategy")[f"{cost}_high"]
     for ax, event in zip(axes[0], events, strict=True):
         ax.set_title(event)
+    legend_below(figure, axes.flat)
     return figure, most
 
 

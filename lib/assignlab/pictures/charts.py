@@ -15,7 +15,7 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import LogLocator, MaxNLocator
 
 from assignlab import assignors
 from assignlab.errors import UnknownName
@@ -149,6 +149,12 @@ def lines(frame: pd.DataFrame, x: str, y: str, kind: str, ax: Axes) -> Axes:
 def plain_ticks(axis: Axis, whole: bool = False) -> None:
     """Ticks at multiples of 1, 2 or 5, and at ``whole`` numbers only, for what is counted."""
     axis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=whole))
+
+
+def log_ticks(axis: Axis, at: Sequence[int] = (1,)) -> None:
+    """Ticks of a logarithmic axis ``at`` so many times the powers of ten, in plain numbers."""
+    axis.set_major_locator(LogLocator(subs=at))
+    axis.set_major_formatter("{x:,g}")
 
 
 def small_multiples(
@@ -512,6 +518,8 @@ def spans(
     for set_scale, set_limits in ((ax.set_xscale, ax.set_xlim), (ax.set_yscale, ax.set_ylim)):
         set_scale("symlog", linthresh=least)
         set_limits(-least / 5, most)
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter("{x:,g}")
     return ax
 
 
