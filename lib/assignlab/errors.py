@@ -49,11 +49,11 @@ LISTS = {"strategy": "assignlab strategies", "notebook": "assignlab run --list"}
 
 
 class UnknownName(AssignlabError):
-    """A name is not among those allowed; the message says the nearest right one."""
+    """A name is not among those allowed; the message says the nearest right one, or the one ``meant``."""
 
-    def __init__(self, kind: str, name: str, allowed):
+    def __init__(self, kind: str, name: str, allowed, meant: str | None = None):
         allowed = list(allowed)
-        near = [one for one in allowed if str(one).lower() == str(name).lower()]
+        near = [one for one in allowed if one == meant or str(one).lower() == str(name).lower()]
         near = near or difflib.get_close_matches(str(name), allowed, n=1, cutoff=0.4)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
         shown = repr(name) if len(str(name)) <= 60 else repr(str(name)[:57] + "...")

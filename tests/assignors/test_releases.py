@@ -68,6 +68,20 @@ def test_an_unknown_strategy_is_no_unknown_release():
     assert not isinstance(refused.value, UnknownRelease)
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("org.apache.kafka.clients.consumer.RangeAssignor", "range"),
+        ("StickyAssignor", "sticky"),
+        ("org.apache.kafka.coordinator.group.assignor.RangeAssignor", "server-range"),
+        ("AllocateMessageQueueAveragely", "rocketmq-avg"),
+    ],
+)
+def test_a_class_of_the_original_is_told_the_name_here(name, meant):
+    with pytest.raises(UnknownName, match=f"did you mean '{meant}'"):
+        assignors.get(name)
+
+
 def test_every_release_of_kafka_with_an_assignor_resolves_or_says_why():
     for base, came in CAME_WITH.items():
         for line, last in LINES.items():

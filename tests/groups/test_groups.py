@@ -647,6 +647,12 @@ def test_an_assignment_that_is_cut_off_is_noticed():
         groups.read(text.replace("payments:0,1,2", "payments      "))
 
 
+@pytest.mark.parametrize("source", [None, {"members": []}, [1], b"GROUP"])
+def test_what_is_no_source_is_refused(source):
+    with pytest.raises(AssignlabError, match="source: expected a path, an open file, a text or"):
+        groups.read(source)
+
+
 def test_bytes_that_are_no_text_are_refused_with_their_place(tmp_path):
     path = tmp_path / "group.txt"
     path.write_bytes(b"GROUP\nab\xff")

@@ -993,6 +993,18 @@ GOOD = {"topics": [Topic("t", 2)], "members": [Member("a")]}
         ({"watch": [("t", 2)]}, "watch"),
         ({"members": [Member("a", topics=["u"])]}, "unknown topic of member 'a' 'u'"),
         ({"actions": [timeline.subscribe(1, "a", ["u"])]}, "unknown topic of action subscribe"),
+        ({"topics": Topic("t", 2)}, "topics: expected a list of Topics"),
+        ({"topics": ["t"]}, "one of topics: expected a Topic, got 't'"),
+        ({"topics": [Topic("t", 2, rate="9")]}, "rate of 't': expected a number"),
+        ({"members": "a"}, "members: expected a list of Members"),
+        ({"members": [Member("a", topics="t")]}, "topics of 'a': expected a list of names"),
+        ({"members": [Member("a", strategies="range")]}, "strategies of 'a': expected a list"),
+        ({"members": [Member("a", instance=1)]}, "instance of 'a': expected a name"),
+        ({"members": [Member("a", pattern=1)]}, "pattern of 'a'"),
+        ({"actions": timeline.crash(1, "a")}, "actions: expected a list of Actions"),
+        ({"actions": [timeline.rolling_restart(1, ["a"], 9)]}, "one of actions: expected a"),
+        ({"watch": ["t"]}, "one of watch: expected a tuple"),
+        ({"watch": [("t",)]}, "watch: there is no partition"),
     ],
 )
 def test_bad_scenarios_are_refused(change, says):
@@ -1027,6 +1039,31 @@ def test_bad_runs_are_refused():
         timeline.run(scenario, Config(commit="transaction"), "scala-range")
     with pytest.raises(UnknownName, match="session_timeout_ms"):
         timeline.defaults("3.0", session_timeout=1)
+    with pytest.raises(TimelineError, match="release: expected numbers and dots as text"):
+        timeline.defaults(3.0)
+    for wrong, says in (({"config": "range"}, "config: expected a Config, got 'range'"),
+                        ({"seed": "1"}, "seed: expected a whole number"),
+                        ({"strategy": []}, "at least one name"),
+                        ({"strategy": None}, "unknown strategy None")):  # fmt: skip
+        with pytest.raises((TimelineError, UnknownName), match=says):
+            timeline.run(scenario, **wrong)
+    for make in (timeline.join, timeline.create_topic):
+        with pytest.raises(TimelineError, match="expected a .*, got 'x'"):
+            make(1, "x")
+
+
+def test_numpys_numbers_and_what_is_read_once_are_taken():
+    plain = Scenario([Topic("t", 4, 10)], [Member("a"), Member("b")], [timeline.crash(9_000, "b")])
+    numpys = Scenario(
+        iter([Topic("t", np.int64(4), np.float32(10))]),
+        (Member(name, start_ms=np.int64(0)) for name in "ab"),
+        iter([timeline.crash(np.int64(9_000), "b")]),
+        duration_ms=np.int64(60_000),
+    )
+    assert numpys == plain
+    config = Config(session_timeout_ms=np.int64(10_000))
+    ours, theirs = (timeline.run(s, config, seed=np.int64(1)) for s in (plain, numpys))
+    assert [e[:4] for e in ours.events] == [e[:4] for e in theirs.events]
 
 
 def test_defaults_of_releases():

@@ -40,8 +40,10 @@ def get(name: str) -> Strategy:
     known = strategies().get(name)
     if known is not None:
         return known
-    if not isinstance(name, str):
-        raise UnknownName("strategy", name, names())
+    of_class = [s for s in strategies().values() if f".{s.source}".endswith(f".{name}")]
+    if of_class or not isinstance(name, str):
+        of_class.sort(key=lambda s: (s.source != name, s.system != "Kafka consumer"))
+        raise UnknownName("strategy", name, names(), *[s.name for s in of_class[:1]])
     return _of_release(name)
 
 

@@ -1,11 +1,12 @@
 """A pasted text: where reading stands in it, and the error that says so."""
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
 
-from assignlab.errors import TextError
+from assignlab.errors import AssignlabError, TextError
 from assignlab.groups.rows import GroupRow
 
 BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
@@ -106,6 +107,10 @@ def open_text(source: Any, stdin: Any) -> Text:
         return _decoded(getattr(source, "name", "<text>"), source.read())
     if source == "-":
         return _decoded("<stdin>", stdin.buffer.read())
+    if not isinstance(source, (str, os.PathLike)):
+        raise AssignlabError(
+            f"source: expected a path, an open file, a text or Live, got {type(source).__name__}"
+        )
     return _decoded(str(source), Path(source).read_bytes())
 
 

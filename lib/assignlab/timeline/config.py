@@ -7,6 +7,9 @@ Kafka says so.
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
+from typing import Any
+
+import numpy as np
 
 from assignlab.errors import AssignlabError, UnknownName
 
@@ -25,8 +28,21 @@ class TimelineError(AssignlabError):
     """A scenario or a setting is refused: names the field, the value and what is allowed."""
 
 
+class Given:
+    """What a user gives, in fields: NumPy's numbers become Python's, as elsewhere a type is asked for."""
+
+    def __post_init__(self):
+        for name, value in vars(self).items():
+            object.__setattr__(self, name, plain(value))
+
+
+def plain(value: Any) -> Any:
+    """A number of NumPy as Python's own; anything else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 @dataclass(frozen=True, kw_only=True)
-class Config:
+class Config(Given):
     """Settings of one group, its coordinator and its clients. Times in milliseconds.
 
     ``poll_timeout_ms``: the application's ``poll(Duration)``; what a KIP-848 member has to do in its
@@ -116,6 +132,7 @@ class Config:
     heartbeat_drift_ms: int = 0
 
     def __post_init__(self):
+        super().__post_init__()
         for field in fields(self):
             value = getattr(self, field.name)
             if type(value) is not type(field.default):
@@ -227,5 +244,7 @@ def defaults(release: str = "4.4", system: str = "kafka", **settings) -> Config:
 def _numbers(release: str) -> tuple[int, ...]:
     try:
         return tuple(int(part) for part in release.split("."))
-    except ValueError:
-        raise TimelineError(f"release: expected numbers and dots, got {release!r}") from None
+    except (ValueError, AttributeError):
+        raise TimelineError(
+            f"release: expected numbers and dots as text, got {release!r}"
+        ) from None

@@ -11,19 +11,19 @@ Two minutes in which one member crashes and another one joins::
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from assignlab.errors import UnknownName
-from assignlab.timeline.config import TimelineError
+from assignlab.timeline.config import Given, TimelineError, plain
 
 SECOND = 1000
 """In milliseconds."""
 
 
 @dataclass(frozen=True)
-class Topic:
+class Topic(Given):
     """A topic: ``partitions``, each of which gets ``rate`` records a second, evenly."""
 
     name: str
@@ -32,7 +32,7 @@ class Topic:
 
 
 @dataclass(frozen=True)
-class Member:
+class Member(Given):
     """One consumer process.
 
     ``name``: its client id, by which actions and results call it. ``topics``: names, or None for
@@ -55,13 +55,18 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Action:
+class Action(Given):
     """Something that is done at ``at_ms``; made by the functions of this module."""
 
     at_ms: int
     kind: str
     member: str | None = None
     values: tuple[tuple[str, Any], ...] = ()
+
+    def __post_init__(self):
+        super().__post_init__()
+        values = tuple((name, plain(value)) for name, value in self.values)
+        object.__setattr__(self, "values", values)
 
     def __getitem__(self, name: str) -> Any:
         return dict(self.values)[name]
@@ -73,6 +78,7 @@ class Action:
 
 def join(at_ms: int, member: Member) -> Action:
     """A new member starts."""
+    one_of("member of join", member, Member)
     return Action(at_ms, "join", member.name, (("member", replace(member, start_ms=at_ms)),))
 
 
@@ -113,7 +119,9 @@ def freeze(at_ms: int, member: str, for_ms: int) -> Action:
 
 def subscribe(at_ms: int, member: str, topics: Sequence[str]) -> Action:
     """A member subscribes to these topics from now on."""
-    return Action(at_ms, "subscribe", member, (("topics", tuple(topics)),))
+    return Action(
+        at_ms, "subscribe", member, (("topics", _each("topics of subscribe", topics, str)),)
+    )
 
 
 def unsubscribe(at_ms: int, member: str) -> Action:
@@ -131,6 +139,7 @@ def enforce_rebalance(at_ms: int, member: str) -> Action:
 
 def create_topic(at_ms: int, topic: Topic) -> Action:
     """A topic is created."""
+    one_of("topic of create_topic", topic, Topic)
     return Action(at_ms, "create_topic", None, (("topic", topic),))
 
 
@@ -159,7 +168,7 @@ def rolling_restart(
 
 
 @dataclass(frozen=True)
-class Scenario:
+class Scenario(Given):
     """One history to come. ``actions`` in any order; ``duration_ms``: how long to simulate.
 
     ``watch``: (topic, partition) whose four offsets are kept at every sample; ``sample_ms``: how
@@ -174,6 +183,10 @@ class Scenario:
     sample_ms: int = 1_000
 
     def __post_init__(self):
+        super().__post_init__()
+        kinds = {"topics": Topic, "members": Member, "actions": Action, "watch": tuple}
+        for name, kind in kinds.items():
+            object.__setattr__(self, name, _each(name, getattr(self, name), kind))
         check(self)
 
     @property
@@ -226,8 +239,9 @@ def check(scenario: Scenario) -> None:
         for name in named:
             if name not in topics:
                 raise UnknownName(f"topic of {what}", name, topics)
-    for topic, partition in scenario.watch:
-        if not 0 <= partition < topics.get(topic, 0):
+    for watched in scenario.watch:
+        topic, partition = watched if len(watched) == 2 else (watched, None)
+        if partition not in range(topics.get(topic, 0)):
             raise TimelineError(f"watch: there is no partition {partition} of {topic!r}")
 
 
@@ -245,8 +259,7 @@ def _check_topic(topic: Topic, topics: dict[str, int]) -> None:
     if topic.name in topics:
         raise TimelineError(f"topic {topic.name!r} is given twice")
     _whole(f"partitions of {topic.name!r}", topic.partitions, least=1, most=MOST_PARTITIONS)
-    if not 0 <= topic.rate < 1e9:
-        raise TimelineError(f"rate of {topic.name!r}: {topic.rate!r} is not from 0 to 1e9")
+    _number(f"rate of {topic.name!r}", topic.rate, below=1e9)
     topics[topic.name] = topic.partitions
 
 
@@ -255,14 +268,16 @@ def _check_member(member: Member, names: set[str]) -> None:
         raise TimelineError(f"member {member.name!r} is given twice")
     names.add(member.name)
     _whole(f"start_ms of {member.name!r}", member.start_ms)
-    if not 0 <= member.processing_ms < 1e7:
-        raise TimelineError(f"processing_ms of {member.name!r}: {member.processing_ms!r}")
+    _number(f"processing_ms of {member.name!r}", member.processing_ms, below=1e7)
+    for name in ("topics", "strategies"):
+        _each(f"{name} of {member.name!r}", getattr(member, name) or (), str)
+    one_of(f"instance of {member.name!r}", member.instance or "", str)
     if member.topics is not None and member.pattern is not None:
         raise TimelineError(f"member {member.name!r} has both topics and a pattern")
     if member.pattern is not None:
         try:
             re.compile(member.pattern)
-        except re.error as error:
+        except (re.error, TypeError) as error:
             raise TimelineError(f"pattern of {member.name!r}: {error}") from None
 
 
@@ -301,6 +316,36 @@ def _check_exists(name: str, topics: dict[str, int]) -> None:
         raise UnknownName("topic", name, [n for n, count in topics.items() if count != DELETED])
 
 
+def _each(name: str, given: Any, kind: type) -> tuple:
+    """All that is given as a tuple, if each is of the kind: a generator is read once only."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise TimelineError(f"{name}: expected a list of {_called(kind)}s, got {_shown(given)}")
+    return tuple(one_of(f"one of {name}", one, kind) for one in given)
+
+
+def one_of(name: str, given: Any, kind: type) -> Any:
+    """What is given, if it is of the kind."""
+    if not isinstance(given, kind):
+        raise TimelineError(f"{name}: expected a {_called(kind)}, got {_shown(given)}")
+    return given
+
+
+def _called(kind: type) -> str:
+    return {str: "name", int: "whole number"}.get(kind, kind.__name__)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _number(name: str, value: Any, below: float) -> None:
+    if not isinstance(value, (int, float)) or not 0 <= value < below:
+        raise TimelineError(f"{name}: expected a number from 0 to {below:g}, got {_shown(value)}")
+
+
 def _whole(name: str, value, least: int = 0, most: int = 2**53) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise TimelineError(f"{name}: expected an integer from {least} to {most}, got {value!r}")
+        raise TimelineError(
+            f"{name}: expected an integer from {least} to {most}, got {_shown(value)}"
+        )

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from assignlab import assignors
 from assignlab.assignors.strategy import Strategy
-from assignlab.timeline.config import Config, TimelineError
+from assignlab.timeline.config import Config, TimelineError, plain
 from assignlab.timeline.engine.history import History
 from assignlab.timeline.engine.log import EMPTY
 from assignlab.timeline.engine.world import World
@@ -20,7 +20,7 @@ from assignlab.timeline.protocols import (
     migration,
     zookeeper,
 )
-from assignlab.timeline.scenario import Action, Member, Scenario
+from assignlab.timeline.scenario import Action, Member, Scenario, one_of
 
 
 class Protocol(NamedTuple):
@@ -58,12 +58,19 @@ def run(
     ``ids``: those that are known instead, by name; a member gets the next one whenever it is new.
     Raises :class:`TimelineError` or :class:`~assignlab.errors.UnknownName` for what is wrong.
     """
-    return Simulation(scenario, config or Config(), strategies_named(strategy), seed, ids).run()
+    one_of("scenario", scenario, Scenario)
+    config = one_of("config", config or Config(), Config)
+    seed = one_of("seed", plain(seed), int)
+    return Simulation(scenario, config, strategies_named(strategy), seed, ids).run()
 
 
 def strategies_named(strategy: str | Sequence[str]) -> tuple[Strategy, ...]:
     """The strategies of one name or several."""
-    names = (strategy,) if isinstance(strategy, str) else tuple(strategy)
+    names = (
+        tuple(strategy)
+        if isinstance(strategy, Sequence) and not isinstance(strategy, str)
+        else (strategy,)
+    )
     if not names:
         raise TimelineError("strategy: expected at least one name")
     return tuple(assignors.get(name) for name in names)
