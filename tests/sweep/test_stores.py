@@ -48,6 +48,7 @@ def asked(grid: dict) -> str:
 # ---- one machine: the steps of a store -----------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_table_goes_where_it_is_sent_and_an_interrupted_sweep_goes_on(
     tmp_path, monkeypatch, capsys
 ):
@@ -81,6 +82,7 @@ def test_a_table_goes_where_it_is_sent_and_an_interrupted_sweep_goes_on(
     assert not list((tmp_path / "store" / ".unfinished").iterdir())
 
 
+@pytest.mark.slow
 def test_a_table_whose_sweep_was_killed_is_not_read_and_told_of(tmp_path, monkeypatch, capsys):
     store, grid = f"file:{tmp_path}/store", sweep.grid(members=[2, 3])
     sweep.run(grid, STRATEGIES, name="table", to=store)
@@ -118,6 +120,7 @@ def test_what_is_wrong_with_python_there_is_one_line(said, told):
     assert told in line and "\n" not in line and "spark.archives" in line
 
 
+@pytest.mark.slow
 def test_a_package_that_executors_lack_is_told_before_the_sweep(monkeypatch):
     monkeypatch.setattr(probe, "NEEDED", ("numpy", "no_such_package"))
     with pytest.raises(sweep.SweepError, match="has no no_such_package"):

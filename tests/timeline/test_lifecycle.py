@@ -159,7 +159,7 @@ def test_trials_of_one_seed_have_the_same_crashes():
     kinds = [action.kind for action in one.actions]
     assert kinds.count("crash") == kinds.count("return") > 3
     calm = delivery.grid(["range"], ["auto commit"], [5], [0], [7])[0]
-    assert delivery.scenario(calm).actions == []
+    assert delivery.scenario(calm).actions == ()
 
 
 @pytest.mark.parametrize("way", delivery.WAYS)
