@@ -397,7 +397,7 @@ def nothing_to_read(state: State) -> bool:
     return not any(state.subscribers.values())
 
 
-@Fault(of(system="Kafka 0.8 consumer"), throws="AssertionError")
+@Fault(of(system="Kafka Scala consumer"), throws="AssertionError")
 def no_stream(state: State) -> bool:
     """A consumer asks for no stream."""
     return any(0 in _streams(member) for member in state.members.values())

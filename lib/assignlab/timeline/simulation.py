@@ -38,7 +38,7 @@ MIGRATION = Protocol(migration.Coordinator, migration.client)
 
 ALONE = {
     ("Kafka coordinator", "server"): KIP_848,
-    ("Kafka 0.8 consumer", "eager"): KAFKA_0_8,
+    ("Kafka Scala consumer", "eager"): KAFKA_0_8,
     ("MetaQ", "independent"): METAQ,
 }
 """Protocols of groups in which all members have one strategy: (its system, its protocol) -> ours."""
@@ -86,7 +86,7 @@ def protocol_of(chosen: set[Strategy]) -> Protocol:
     if len(chosen) == 1 and not any(strategy.shares for strategy in chosen) and kinds <= set(ALONE):
         return ALONE[kinds.pop()]
     if all(
-        system != "Kafka 0.8 consumer" and protocol in ("eager", "cooperative")
+        system != "Kafka Scala consumer" and protocol in ("eager", "cooperative")
         for system, protocol in kinds
     ):
         return CLASSIC

@@ -86,7 +86,7 @@ def assign_ranges(topics, partitions, starts, member, number, members):
 
 STRATEGY = Strategy(
     name="scala-range",
-    system="Kafka 0.8 consumer",
+    system="Kafka Scala consumer",
     first="0.8.2.0",
     last="1.1.1",
     protocol="eager",

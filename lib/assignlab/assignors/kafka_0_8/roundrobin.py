@@ -204,7 +204,7 @@ def deal(codes, places, view, member, number, members):
 
 STRATEGY = Strategy(
     name="scala-roundrobin",
-    system="Kafka 0.8 consumer",
+    system="Kafka Scala consumer",
     first="0.8.2.0",
     last="0.8.2.2",
     protocol="eager",

@@ -177,7 +177,7 @@ def after_ms(trigger: str) -> int:
 def settings(trial: Trial) -> Config:
     """Kafka's defaults, or those of 0.8 and MetaQ; members start apart and read from the start."""
     system = assignors.get(trial.strategy).system
-    if system == "Kafka 0.8 consumer":
+    if system == "Kafka Scala consumer":
         return defaults("0.8", start_spread_ms=5_000)
     if system == "MetaQ":
         return defaults("1.4", system="metaq", start_spread_ms=5_000)
@@ -190,7 +190,7 @@ def session_s(strategy: str) -> float:
     """After how long without a sign of life a member is given up, in seconds."""
     system = assignors.get(strategy).system
     chosen = settings(Trial("crash", strategy))
-    if system in ("Kafka 0.8 consumer", "MetaQ"):
+    if system in ("Kafka Scala consumer", "MetaQ"):
         return chosen.zookeeper_session_timeout_ms / 1000
     if system == "Kafka coordinator":
         return chosen.group_consumer_session_timeout_ms / 1000
