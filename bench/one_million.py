@@ -1,14 +1,16 @@
 """A million partitions and two thousand members: ``python bench/one_million.py [STRATEGY ...]``.
 
-500 topics of 2,000 partitions each. Every strategy assigns the group afresh, then after each kind of
-event, after a quarter of new members, and after all subscriptions changed. Printed: the whole
-rebalance (names and subscriptions of the new group prepared, assigned, and turned into the next
-claims), beside how many partitions moved, and the peak memory of the process.
+500 topics of 2,000 partitions each, or other numbers (``--partitions 1e7 --members 10000``). Every
+strategy assigns the group afresh, then after each kind of event, after a quarter of new members, and
+after all subscriptions changed. Printed: the whole rebalance (names and subscriptions of the new group
+prepared, assigned, and turned into the next claims), beside how many partitions moved, and the peak
+memory of the process.
 """
 
+import argparse
 import resource
-import sys
 import time
+from dataclasses import replace
 
 from assignlab import assignors
 from assignlab.group.assignment import Assignment
@@ -28,27 +30,20 @@ STRATEGIES = ("range", "roundrobin", "sticky", "cooperative-sticky", "sticky@2.0
 SHAPES = ("HOMOGENEOUS", "HETEROGENEOUS_NESTED")
 
 
-def scenario(subscription: str, *events: str) -> Scenario:
-    """The group at its start, with what happens to it."""
-    return Scenario(
-        members=2_000, topics=500, partitions=1_000_000, subscription=subscription,
-        events=("FULL", *events),
-    )  # fmt: skip
-
-
-def after_events(subscription: str):
+def after_events(size: dict[str, int], subscription: str):
     """(event, group before, group after) for everything that may happen; groups are unprepared."""
     for event in EVENTS:
-        before, after = [moment.group for moment in history(scenario(subscription, event))[:2]]
+        scenario = Scenario(**size, subscription=subscription, events=("FULL", event))
+        before, after = [moment.group for moment in history(scenario)[:2]]
         yield event, before, after
-    start = scenario(subscription)
+    start = Scenario(**size, subscription=subscription, events=("FULL",))
     before = history(start)[0].group
-    numbers = range(2_000, 2_500)
+    numbers = range(start.members, start.members * 5 // 4)
     ids = [member_id(start, number) for number in numbers]
     topics = [topics_of_bucket(start, number) for number in numbers]
     yield "a quarter joins", before, join(before, ids, topics)
     other = SHAPES[1 - SHAPES.index(subscription)]
-    yield "all subscriptions change", before, history(scenario(other))[0].group
+    yield "all subscriptions change", before, history(replace(start, subscription=other))[0].group
 
 
 def rebalance(strategy: str, group: Group) -> tuple[Assignment, float]:
@@ -62,10 +57,17 @@ def rebalance(strategy: str, group: Group) -> tuple[Assignment, float]:
 
 
 def main() -> None:
-    for strategy in sys.argv[1:] or STRATEGIES:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("strategies", nargs="*", default=STRATEGIES, metavar="STRATEGY")
+    for name, default in (("partitions", 1e6), ("topics", 500), ("members", 2_000)):
+        parser.add_argument(f"--{name}", type=float, default=default)
+    asked = parser.parse_args()
+    size = {name: int(getattr(asked, name)) for name in ("partitions", "topics", "members")}
+    print(", ".join(f"{number:,} {name}" for name, number in size.items()))
+    for strategy in asked.strategies:
         load.load(strategy)
         for subscription in SHAPES:
-            for event, before, after in after_events(subscription):
+            for event, before, after in after_events(size, subscription):
                 held, fresh = rebalance(strategy, before)
                 claimed = claiming(after, strategy, before, held)
                 given, taken = rebalance(strategy, claimed)
