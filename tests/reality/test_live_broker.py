@@ -16,14 +16,14 @@ from assignlab.errors import UnknownName
 from assignlab.proof.originals import OriginalsUnavailable
 from assignlab.reality import tools
 from assignlab.reality.broker import Broker
-from assignlab.reality.hosts import Host, Inbox
+from assignlab.reality.hosts import JAVA, Client, Host, Inbox
 
 RELEASE = "4.4.0"
 BOTH = ["orders", "payments"]
-JAVA = "org.apache.kafka.clients.consumer."
+CONSUMER = "org.apache.kafka.clients.consumer."
 SESSION = {"session.timeout.ms": "6000", "heartbeat.interval.ms": "1000"}
-RANGE = SESSION | {"partition.assignment.strategy": JAVA + "RangeAssignor"}
-COOPERATIVE = SESSION | {"partition.assignment.strategy": JAVA + "CooperativeStickyAssignor"}
+RANGE = SESSION | {"partition.assignment.strategy": CONSUMER + "RangeAssignor"}
+COOPERATIVE = SESSION | {"partition.assignment.strategy": CONSUMER + "CooperativeStickyAssignor"}
 MEMBERS = [
     ("billing", "m1", BOTH, RANGE | {"client.rack": "east"}),
     ("billing", "m2", BOTH, RANGE | {"client.rack": "east"}),
@@ -40,7 +40,7 @@ def running():
     """A broker with three settled groups, and what has happened to their members."""
     with Broker(RELEASE, {"broker.rack": "east"}) as broker:
         inbox = Inbox()
-        with Host(RELEASE, broker.bootstrap, inbox) as host:
+        with Host(Client(JAVA, RELEASE), broker.bootstrap, inbox) as host:
             for topic, partitions in (("orders", 7), ("payments", 4)):
                 host.tell("create", topic=topic, partitions=partitions)
                 inbox.wait(topic, "created")

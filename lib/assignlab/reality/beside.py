@@ -216,8 +216,8 @@ def compare(
     slack_ms: int = SLACK_MS,
     start_ms: int = START_MS,
 ) -> pd.DataFrame:
-    """Every check of every step: ``broker``, ``scenario``, ``strategy``, ``step``, ``what``, ``check``, ``real``,
-    ``predicted`` (of a time its range), ``equal``; of times also ``real_ms``, ``least_ms``,
+    """Every check of every step: ``broker``, ``client``, ``scenario``, ``strategy`` (without its
+    release), ``step``, ``what``, ``check``, ``real``, ``predicted`` (of a time its range), ``equal``; of times also ``real_ms``, ``least_ms``,
     ``most_ms`` and ``off_ms``, by how much it is out of the range.
     """
     rows = []
@@ -233,8 +233,9 @@ def compare(
                 rows.append(
                     {
                         "broker": recording["broker"],
+                        "client": recording["client"],
                         "scenario": recording["name"],
-                        "strategy": recording["strategies"][0],
+                        "strategy": recording["strategies"][0].partition("@")[0],
                         "step": step.number,
                         "what": step.what,
                         "check": check,

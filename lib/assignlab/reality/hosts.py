@@ -1,7 +1,8 @@
 """Processes with real consumers in them: told what to do, and telling what happens to their members.
 
 Members that share a process are cheap; one that is to crash or to freeze has a process of its own,
-which a signal ends or stops. The other side is ``oracle/reality``.
+which a signal ends or stops. The other side is ``oracle/reality``: ``Members.java`` for Java's
+clients, ``members.py`` for librdkafka and kafka-python.
 """
 
 import contextlib
@@ -11,20 +12,60 @@ import signal
 import subprocess
 import threading
 from collections import defaultdict
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from assignlab.local.java import BRIEF
-from assignlab.proof.originals import OriginalsUnavailable, System, classpath, java
+from assignlab.proof import bridges
+from assignlab.proof.originals import (
+    PROJECT,
+    SYSTEMS,
+    OriginalsUnavailable,
+    System,
+    classpath,
+    java,
+    one_build_at_a_time,
+)
 
-CLIENTS = System(
+JAVA = "kafka-clients"
+IN_JAVA = System(
     module="reality",
     main="assignlab.oracle.reality.Members",
     fetched=("org.apache.kafka:kafka-clients",),
 )
 HEAP = ("-Xms32m", "-Xmx192m", *BRIEF)
+PACKAGES = {"librdkafka": "confluent-kafka", "kafka-python": "kafka-python"}
+"""The clients in Python: name -> the package that brings it, in the same release."""
+PINNED = {name: system.release for system in SYSTEMS if (name := system.module) in PACKAGES}
+"""Their releases: those of their assignors here."""
 WAITS_S = 120
 
 Event = dict[str, Any]
+
+
+class Client(NamedTuple):
+    """A client: :data:`JAVA` or one of :data:`PACKAGES`, and its release."""
+
+    name: str
+    release: str
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.release}"
+
+    def command(self) -> list[str]:
+        """The program with its members; fetched and built where need be."""
+        if self.name == JAVA:
+            return [java(), *HEAP, "-cp", classpath(IN_JAVA, self.release), IN_JAVA.main]
+        if not PROJECT.is_dir():
+            raise OriginalsUnavailable("the folder oracle/ is only in a checkout of the project")
+        folder = PROJECT / "reality"
+        target = folder / "target" / self.name
+        with one_build_at_a_time():
+            target.mkdir(parents=True, exist_ok=True)
+            try:
+                python, _ = bridges.build_python(folder, target, self.release, PACKAGES[self.name])
+            except bridges.BridgeFailed as failed:
+                raise OriginalsUnavailable(f"{self.name}: {failed}") from failed
+        return [python, str(folder / "members.py"), self.name]
 
 
 class Inbox:
@@ -60,11 +101,11 @@ class Inbox:
 
 
 class Host:
-    """One process with consumers of one release of a client."""
+    """One process with consumers of one release of a client; Java's are administrators, too."""
 
-    def __init__(self, client: str, bootstrap: str, inbox: Inbox):
+    def __init__(self, client: Client, bootstrap: str, inbox: Inbox):
         self._process = subprocess.Popen(
-            [java(), *HEAP, "-cp", classpath(CLIENTS, client), CLIENTS.main, bootstrap],
+            [*client.command(), bootstrap],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -3,13 +3,14 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from assignlab import assignors
 from assignlab.proof.originals import OriginalsUnavailable
 from assignlab.reality.broker import SETTINGS, Broker
-from assignlab.reality.hosts import Event, Host, Inbox
+from assignlab.reality.hosts import JAVA, Client, Event, Host, Inbox
 from assignlab.reality.recording import Recording, member_values, told_of
 from assignlab.reality.scripts import Script, is_server
 from assignlab.timeline.scenario import Action, Member
@@ -22,36 +23,49 @@ SIGNALS = ("crash", "freeze")
 
 
 class Place(NamedTuple):
-    """Where scripts are played: a broker, a release of the clients, a process that members share."""
+    """Where scripts are played: a broker, and per client a process that members share."""
 
     broker: Broker
-    client: str
     inbox: Inbox
-    shared: Host
+    shared: dict[Client, Host]
+
+    @property
+    def admin(self) -> Host:
+        """Who creates topics."""
+        return self.shared[Client(JAVA, self.broker.release)]
 
 
 def record(release: str, scripts: Iterable[Script]) -> Iterator[Recording]:
-    """Recordings of these scripts on a broker of this release, its clients of the same release.
+    """Recordings of these scripts on a broker of this release.
 
     They come as they are done. Raises :class:`~assignlab.proof.originals.OriginalsUnavailable` where
     Java, Maven or jars are missing, and at the end, if groups could not be played, with their names.
     """
-    failed = {}
-    with Broker(release) as broker:
+    scripts, failed = list(scripts), {}
+    clients = {Client(JAVA, release)} | {
+        script.client_of(member, release)
+        for script in scripts
+        for member in script.scenario.versions
+    }
+    with Broker(release) as broker, ExitStack() as hosts:
         inbox = Inbox()
-        with Host(release, broker.bootstrap, inbox) as shared:
-            place = Place(broker, release, inbox, shared)
-            _warm_up(place, shared, "shared")
-            with ThreadPoolExecutor(AT_A_TIME) as pool:
-                runs = {}
-                for script in scripts:
-                    runs[pool.submit(_play, place, script)] = script.name
-                    time.sleep(APART_S)
-                for run in as_completed(runs):
-                    try:
-                        yield run.result()
-                    except OriginalsUnavailable as reason:
-                        failed[runs[run]] = reason
+        shared = {
+            client: hosts.enter_context(Host(client, broker.bootstrap, inbox))
+            for client in sorted(clients)
+        }
+        place = Place(broker, inbox, shared)
+        for client, host in shared.items():
+            _warm_up(place, client, host, "shared")
+        with ThreadPoolExecutor(AT_A_TIME) as pool:
+            runs = {}
+            for script in scripts:
+                runs[pool.submit(_play, place, script)] = script.name
+                time.sleep(APART_S)
+            for run in as_completed(runs):
+                try:
+                    yield run.result()
+                except OriginalsUnavailable as reason:
+                    failed[runs[run]] = reason
     if failed:
         told = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
         raise OriginalsUnavailable(f"not recorded: {told}")
@@ -61,12 +75,13 @@ def _play(place: Place, script: Script) -> Recording:
     return Run(place, script).play()
 
 
-def _warm_up(place: Place, host: Host, name: str) -> None:
-    """A group that nobody records: the process has loaded the classes, the broker its topics."""
-    topic = f"warm-{name}"
-    place.shared.tell("create", topic=topic, partitions=1)
+def _warm_up(place: Place, client: Client, host: Host, name: str) -> None:
+    """A group that nobody records: the process has loaded its code, the broker its topics."""
+    topic = f"warm-{client.name}-{client.release}-{name}"
+    place.admin.tell("create", topic=topic, partitions=1)
     place.inbox.wait(topic, "created")
-    protocols = ({}, {"group.protocol": "consumer"})[: 2 - place.broker.release.startswith("3.")]
+    old = place.broker.release.startswith("3.") or client.name == "kafka-python"
+    protocols = ({}, {"group.protocol": "consumer"})[: 2 - old]
     for i, protocol in enumerate(protocols):
         key = f"{topic}/{i}"
         settings = {"bootstrap.servers": place.broker.bootstrap, "group.id": key, **protocol}
@@ -86,14 +101,18 @@ class Run:
         self.began = 0
         self.events: list[Event] = []
         self.actions: list[dict[str, Any]] = []
-        signalled = {a.member for a in script.scenario.actions if a.kind in SIGNALS}
-        self.own: dict[str, Host] = {name: self._own_host(name) for name in sorted(signalled)}
         self.hosts: dict[str, Host] = {}
         self.members = dict(script.scenario.processes)
+        signalled = {a.member for a in script.scenario.actions if a.kind in SIGNALS}
+        self.own: dict[str, Host] = {name: self._own_host(name) for name in sorted(signalled)}
+
+    def _client(self, member: Member) -> Client:
+        return self.script.client_of(member, self.place.broker.release)
 
     def _own_host(self, name: str) -> Host:
-        host = Host(self.place.client, self.place.broker.bootstrap, self.place.inbox)
-        _warm_up(self.place, host, f"{self.script.name}.{name}.{id(host)}")
+        client = self._client(self.members[name])
+        host = Host(client, self.place.broker.bootstrap, self.place.inbox)
+        _warm_up(self.place, client, host, f"{self.script.name}.{name}.{id(host)}")
         return host
 
     def play(self) -> Recording:
@@ -121,7 +140,7 @@ class Run:
         return {
             "name": self.script.name,
             "broker": self.place.broker.release,
-            "client": f"kafka-clients {self.place.client}",
+            "client": ", ".join(sorted({str(self._client(m)) for m in scenario.versions})),
             "strategies": self.script.strategies,
             "settings": self.script.settings,
             "broker_settings": SETTINGS,
@@ -148,7 +167,7 @@ class Run:
         return f"{self.script.name}/{name}"
 
     def _create(self, topic: str, partitions: int) -> dict[str, Any]:
-        self.place.shared.tell("create", topic=topic, partitions=partitions)
+        self.place.admin.tell("create", topic=topic, partitions=partitions)
         made, _ = self.place.inbox.wait(topic, "created")
         return {"name": topic, "partitions": partitions, "id": made["id"]}
 
@@ -156,7 +175,7 @@ class Run:
 
     def _prepare(self, member: Member) -> None:
         """A consumer that is connected and has not joined."""
-        host = self.own.get(member.name, self.place.shared)
+        host = self.own.get(member.name, self.place.shared[self._client(member)])
         self.hosts[member.name] = host
         resolved_there = is_server(self._strategies(member)) and not member.client_pattern
         wanted = (
@@ -192,8 +211,10 @@ class Run:
                 del settings[name]
             assignor = strategies[0].removeprefix("server-")
             return settings | {"group.protocol": "consumer", "group.remote.assignor": assignor}
-        classes = ",".join(assignors.get(name).source for name in strategies)
-        return settings | {"partition.assignment.strategy": classes}
+        found = map(assignors.get, strategies)
+        in_c = self._client(member).name == "librdkafka"
+        wanted = ",".join(one.kind if in_c else one.source for one in found)
+        return settings | {"partition.assignment.strategy": wanted}
 
     def _strategies(self, member: Member) -> Sequence[str]:
         return member.strategies or self.script.strategies
@@ -222,7 +243,7 @@ class Run:
     def _end(self) -> None:
         """Close who is left, so that the broker is rid of the group."""
         for name, host in self.hosts.items():
-            if host is self.place.shared:
+            if host in self.place.shared.values():
                 host.tell("close", key=self._key(name))
         for host in self.own.values():
             host.close()
@@ -269,12 +290,12 @@ class Run:
         return self._now()
 
     def _delete_topic(self, action: Action) -> int:
-        self.place.shared.tell("delete", topic=action["topic"])
+        self.place.admin.tell("delete", topic=action["topic"])
         event, _ = self.place.inbox.wait(action["topic"], "deleted")
         return event["at"]
 
     def _add_partitions(self, action: Action) -> int:
-        self.place.shared.tell("grow", topic=action["topic"], partitions=action["partitions"])
+        self.place.admin.tell("grow", topic=action["topic"], partitions=action["partitions"])
         event, _ = self.place.inbox.wait(action["topic"], "grown")
         return event["at"]
 

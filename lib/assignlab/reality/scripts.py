@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+from assignlab import assignors
+from assignlab.reality.hosts import JAVA, PACKAGES, PINNED, Client
 from assignlab.timeline import scenario as happens
 from assignlab.timeline.scenario import Action, Member, Scenario, Topic
 
@@ -21,23 +23,43 @@ USUAL = MappingProxyType(
     {"session_timeout_ms": 6_000, "heartbeat_interval_ms": 1_000, "max_poll_interval_ms": 20_000}
 )
 """Settings of the consumers, by the names of :class:`~assignlab.timeline.config.Config`."""
+NEWEST = "4.4.0"
+"""The newest release of the broker."""
 STAGGER_MS = 600
 """From one member's start to the next: the order of joining is that of the scenario."""
 
 
 @dataclass(frozen=True)
 class Script:
-    """One group: its name, what its members propose, what happens, and what is set otherwise."""
+    """One group: its name, what its members propose, what happens, and what is set otherwise.
+
+    A strategy's name says who runs the member: Java's client of the broker's release (``sticky``) or
+    of another one (``sticky@2.8.2``), or another client (``librdkafka-range``). ``client``: the one
+    that asks for the coordinator's strategies, where it is not Java's.
+    """
 
     name: str
     strategies: tuple[str, ...]
     scenario: Scenario
     settings: dict[str, Any] = field(default_factory=dict)
+    client: str = ""
 
     @property
     def server(self) -> bool:
         """Whether some member speaks the consumer protocol at some time."""
         return any(is_server(m.strategies or self.strategies) for m in self.scenario.versions)
+
+    @property
+    def others(self) -> bool:
+        """Whether some member's client is not Java's."""
+        return any(self.client_of(m, NEWEST).name != JAVA for m in self.scenario.versions)
+
+    def client_of(self, member: Member, release: str) -> Client:
+        """Who runs a member on a broker of this release."""
+        name, _, asked = (member.strategies or self.strategies)[0].partition("@")
+        system = assignors.get(name).system
+        other = system if system in PACKAGES else self.client
+        return Client(other, PINNED[other]) if other else Client(JAVA, asked or release)
 
 
 def is_server(strategies: Sequence[str]) -> bool:
@@ -67,24 +89,35 @@ def script(
     actions: Sequence[Action],
     partitions: Sequence[int] = (7, 4),
     lasts_ms: int = 0,
+    client: str = "",
     **settings,
 ) -> Script:
     """A script whose group reads topics of so many partitions; it lasts 7 s beyond its last action."""
     strategies = (strategy,) if isinstance(strategy, str) else tuple(strategy)
     last = max((action.at_ms for action in actions), default=6_000)
     scenario = Scenario(topics(name, *partitions), who, actions, lasts_ms or last + 7_000)
-    return Script(name, strategies, scenario, dict(USUAL) | settings)
+    return Script(name, strategies, scenario, dict(USUAL) | settings, client)
 
 
 JOINS, LATER = 9_000, 16_000
 """When a group has settled and something is done to it, and when it has settled again."""
 
 
+def named(what: str, strategy: str, client: str) -> str:
+    """A script's name."""
+    return ".".join(filter(None, (what, strategy.replace("@", "-"), client)))
+
+
+def join_leave(strategy: str, client: str = "") -> Script:
+    """A member joins, another leaves."""
+    actions = [happens.join(JOINS, Member("d")), happens.leave(LATER, "b")]
+    name = named("join-leave", strategy, client)
+    return script(name, strategy, members("abc"), actions, client=client)
+
+
 def joins_and_leaves() -> Iterator[Script]:
     """Members come and go, one at a time and together."""
-    join_leave = [happens.join(JOINS, Member("d")), happens.leave(LATER, "b")]
-    for strategy in CLASSIC + SERVER:
-        yield script(f"join-leave.{strategy}", strategy, members("abc"), join_leave)
+    yield from map(join_leave, CLASSIC + SERVER)
     for strategy in ONE_OF_EACH:
         two = [happens.join(JOINS, Member("d")), happens.join(JOINS + 300, Member("e"))]
         gone = [happens.leave(LATER, "a"), happens.leave(LATER + 300, "d")]
@@ -112,11 +145,16 @@ def joins_and_leaves() -> Iterator[Script]:
         )
 
 
+def crash(strategy: str, client: str = "") -> Script:
+    """A process is killed, and comes back when its session is over."""
+    actions = [happens.crash(JOINS, "b"), happens.back(JOINS + 10_000, "b")]
+    name = named("crash", strategy, client)
+    return script(name, strategy, members("abc"), actions, client=client)
+
+
 def crashes() -> Iterator[Script]:
-    """A process is killed and comes back when its session is over; or it stands still meanwhile."""
-    for strategy in ONE_OF_EACH:
-        crash = [happens.crash(JOINS, "b"), happens.back(JOINS + 10_000, "b")]
-        yield script(f"crash.{strategy}", strategy, members("abc"), crash)
+    """A process is killed, or it stands still longer than its session."""
+    yield from map(crash, ONE_OF_EACH)
     for strategy in ("range", "cooperative-sticky", "server-uniform"):
         freeze = [happens.freeze(JOINS, "b", for_ms=9_000)]
         yield script(
@@ -142,15 +180,17 @@ def stalls() -> Iterator[Script]:
         )
 
 
+def static_restart(strategy: str, client: str = "") -> Script:
+    """A static member is back within its session."""
+    actions = [happens.leave(JOINS, "b"), happens.back(JOINS + 2_000, "b")]
+    name = named("static-restart", strategy, client)
+    return script(name, strategy, members("abc", static=True), actions, client=client)
+
+
 def static_members() -> Iterator[Script]:
     """Static members restart: back within their session, back too late, one after the other."""
     for strategy in ("range", "cooperative-sticky", "server-uniform"):
-        yield script(
-            f"static-restart.{strategy}",
-            strategy,
-            members("abc", static=True),
-            [happens.leave(JOINS, "b"), happens.back(JOINS + 2_000, "b")],
-        )
+        yield static_restart(strategy)
         yield script(
             f"static-too-late.{strategy}",
             strategy,
@@ -177,10 +217,15 @@ def rollout(
     ]
 
 
+def restarts(strategy: str, client: str = "") -> Script:
+    """All members restart, one after the other."""
+    name = named("rollout", strategy, client)
+    return script(name, strategy, members("abc"), rollout("abc"), client=client)
+
+
 def rollouts() -> Iterator[Script]:
     """All members restart, or are replaced: by members of another strategy too, in two bounces."""
-    for strategy in ONE_OF_EACH:
-        yield script(f"rollout.{strategy}", strategy, members("abc"), rollout("abc"))
+    yield from map(restarts, ONE_OF_EACH)
     for name, lists in {
         "to-cooperative": (["cooperative-sticky", "range"], ["cooperative-sticky"]),
         "to-sticky": (["sticky", "range"], ["sticky"]),
@@ -206,42 +251,52 @@ def migrations() -> Iterator[Script]:
     """Members restart with the other protocol: all of them, or some and then back; and too early."""
     server = "server-uniform"
 
-    def restarts(names: str, strategy: str, at_ms: int = JOINS) -> list[Action]:
+    def moves(names: str, strategy: str, at_ms: int = JOINS) -> list[Action]:
         return rollout(names, at_ms, away_ms=3_500, every_ms=8_500, strategies=[strategy])
 
     for strategy in ("range", "cooperative-sticky"):
-        up, down = restarts("abc", server), restarts("abc", strategy)
+        up, down = moves("abc", server), moves("abc", strategy)
         yield script(f"migrate-up.{strategy}", strategy, members("abc"), up)
         yield script(f"migrate-down.{strategy}", server, members("abc"), down)
-        there_and_back = [*restarts("a", server), *restarts("a", strategy, JOINS + 8_500)]
+        there_and_back = [*moves("a", server), *moves("a", strategy, JOINS + 8_500)]
         yield script(f"migrate-half-way.{strategy}", strategy, members("abc"), there_and_back)
     static = members("abc", static=True)
-    up, down = restarts("abc", server), restarts("abc", "range")
+    up, down = moves("abc", server), moves("abc", "range")
     yield script("migrate-static-up.range", "range", static, up)
     yield script("migrate-static-down.range", server, static, down)
     name = "migrate-static-grown.range"
-    grown = [happens.add_partitions(JOINS, f"{name}-0", 9), *restarts("ab", server, JOINS + 3_000)]
+    grown = [happens.add_partitions(JOINS, f"{name}-0", 9), *moves("ab", server, JOINS + 3_000)]
     yield script(name, "range", static, grown)
     early = [happens.join(600, Member("b", strategies=[server]))]
     yield script("migrate-too-early.range", "range", members("a"), early, lasts_ms=JOINS)
 
 
+SOON = MappingProxyType({"metadata_max_age_ms": 2_000})
+
+
+def partitions_added(strategy: str, client: str = "") -> Script:
+    """A topic grows."""
+    name = named("partitions-added", strategy, client)
+    grown = [happens.add_partitions(JOINS, f"{name}-0", 10)]
+    return script(name, strategy, members("abc"), grown, client=client, **SOON)
+
+
+def pattern(strategy: str) -> Script:
+    """A topic is created that a pattern matches."""
+    name = f"pattern.{strategy}"
+    created = [happens.create_topic(JOINS, Topic(f"{name}-9", 5))]
+    return script(name, strategy, members("abc", pattern=f"{name}-.*"), created, **SOON)
+
+
 def topics_change() -> Iterator[Script]:
     """Partitions are added, topics are created: read by name, or matched by a pattern."""
-    soon = {"metadata_max_age_ms": 2_000}
-    for strategy in ONE_OF_EACH:
-        name = f"partitions-added.{strategy}"
-        grown = [happens.add_partitions(JOINS, f"{name}-0", 10)]
-        yield script(name, strategy, members("abc"), grown, **soon)
-    for strategy in ("range", "cooperative-sticky"):
-        name = f"pattern.{strategy}"
-        created = [happens.create_topic(JOINS, Topic(f"{name}-9", 5))]
-        yield script(name, strategy, members("abc", pattern=f"{name}-.*"), created, **soon)
+    yield from map(partitions_added, ONE_OF_EACH)
+    yield from map(pattern, ("range", "cooperative-sticky"))
     for kind, in_client in (("client-pattern", True), ("broker-pattern", False)):
         name = f"{kind}.server-uniform"
         created = [happens.create_topic(JOINS, Topic(f"{name}-9", 5))]
         who = members("abc", pattern=f"{name}-.*", client_pattern=in_client)
-        yield script(name, "server-uniform", who, created, lasts_ms=JOINS + 15_000, **soon)
+        yield script(name, "server-uniform", who, created, lasts_ms=JOINS + 15_000, **SOON)
     for strategy in ONE_OF_EACH:
         name = f"topic-deleted.{strategy}"
         deleted = [happens.delete_topic(JOINS, f"{name}-1")]
@@ -250,18 +305,22 @@ def topics_change() -> Iterator[Script]:
         name = f"topic-comes-late.{strategy}"
         read = [f"{name}-0", f"{name}-9"]
         created = [happens.create_topic(JOINS, Topic(f"{name}-9", 5))]
-        yield script(name, strategy, members("abc", topics=read), created, **soon)
+        yield script(name, strategy, members("abc", topics=read), created, **SOON)
+
+
+def subscribe(strategy: str) -> Script:
+    """A member reads one topic less, then both again."""
+    name = f"subscribe.{strategy}"
+    changes = [
+        happens.subscribe(JOINS, "b", [f"{name}-0"]),
+        happens.subscribe(LATER, "b", [f"{name}-0", f"{name}-1"]),
+    ]
+    return script(name, strategy, members("abc"), changes)
 
 
 def subscriptions() -> Iterator[Script]:
     """Members read different topics, and change what they read."""
-    for strategy in ONE_OF_EACH:
-        name = f"subscribe.{strategy}"
-        changes = [
-            happens.subscribe(JOINS, "b", [f"{name}-0"]),
-            happens.subscribe(LATER, "b", [f"{name}-0", f"{name}-1"]),
-        ]
-        yield script(name, strategy, members("abc"), changes)
+    yield from map(subscribe, ONE_OF_EACH)
     for strategy in (*ONE_OF_EACH, "roundrobin"):
         name = f"different.{strategy}"
         both, one = [f"{name}-0", f"{name}-1"], [f"{name}-1"]
@@ -271,6 +330,45 @@ def subscriptions() -> Iterator[Script]:
             happens.leave(LATER, "a"),
         ]
         yield script(name, strategy, who, changes)
+
+
+def mixed(strategy: str, other: str) -> Script:
+    """Members of Java's client and of another one in a group, and one of each comes and goes."""
+    others = [Member("c", start_ms=2 * STAGGER_MS, strategies=[other])]
+    changes = [
+        happens.join(JOINS, Member("d", strategies=[other])),
+        happens.leave(LATER, "a"),
+        happens.leave(LATER + 7_000, "c"),
+    ]
+    return script(f"mixed.{other}", strategy, [*members("ab"), *others], changes)
+
+
+def other_clients() -> Iterator[Script]:
+    """librdkafka and kafka-python, alone and beside Java's client."""
+    for client, sticky in (("librdkafka", "cooperative-sticky"), ("kafka-python", "sticky")):
+        both = [f"{client}-{kind}" for kind in ("range", sticky)]
+        yield from map(join_leave, [*both, f"{client}-roundrobin"])
+        for what in (crash, restarts, static_restart, partitions_added, pattern, subscribe):
+            yield from map(what, both)
+        yield mixed("range", both[0])
+    cooperative = "kafka-python-cooperative-sticky"
+    for what in (join_leave, restarts):
+        yield what(cooperative)
+    yield mixed("cooperative-sticky", "librdkafka-cooperative-sticky")
+    yield mixed("cooperative-sticky", cooperative)
+    for what in (join_leave, crash, restarts, static_restart, partitions_added):
+        yield what("server-uniform", "librdkafka")
+
+
+def older_clients() -> Iterator[Script]:
+    """Earlier releases of Java's client, and their members restarting with the broker's."""
+    for release in ("2.8.2", "3.5.2"):
+        for kind in ("range", "sticky", "cooperative-sticky"):
+            for what in (join_leave, crash, restarts):
+                yield what(f"{kind}@{release}")
+    for kind in ("sticky", "cooperative-sticky"):
+        newer = rollout("abc", strategies=[kind])
+        yield script(f"upgrade.{kind}-2.8.2", f"{kind}@2.8.2", members("abc"), newer)
 
 
 def all_scripts() -> Iterator[Script]:
@@ -283,6 +381,8 @@ def all_scripts() -> Iterator[Script]:
     yield from migrations()
     yield from topics_change()
     yield from subscriptions()
+    yield from other_clients()
+    yield from older_clients()
 
 
 SCRIPTS = {one.name: one for one in all_scripts()}
@@ -290,6 +390,16 @@ SCRIPTS = {one.name: one for one in all_scripts()}
 
 
 def for_release(release: str) -> list[Script]:
-    """The scripts that a broker of this release can play: before 4.0 none of the consumer protocol."""
-    old = release.startswith("3.")
-    return [one for one in SCRIPTS.values() if not (old and one.server)]
+    """The scripts of a broker of this release.
+
+    Before 4.0 none of the consumer protocol; older clients of Java's on the oldest broker, other
+    clients on the newest, and on those between what depends on the broker most: KIP-848.
+    """
+    old, new = release.startswith("3."), release == NEWEST
+    return [
+        one
+        for one in SCRIPTS.values()
+        if not (old and one.server)
+        and (old or "@" not in one.strategies[0])
+        and (new or not one.others or one.server)
+    ]

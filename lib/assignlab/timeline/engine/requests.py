@@ -38,7 +38,7 @@ class Claim:
 class JoinRequest:
     """A member's subscription: topic indices in the order in which it sends them.
 
-    ``protocols``: names of its strategies, most wanted first; ``claims``: what it tells each of them;
+    ``protocols``: its strategies by the names that clients of every kind and release offer, most wanted first; ``claims``: what it tells each of them;
     ``generation``: the last that it was in, which is a part of what it sends; ``owned``: what it holds,
     as dense partition numbers.
     """
@@ -99,7 +99,7 @@ class Groups:
         """
         group = self._group(members, counts)
         if strategy.sticky:
-            claims = [member.request.claim_for(strategy.name) for member in members]
+            claims = [member.request.claim_for(strategy.kind) for member in members]
             group = group.with_claims(_claims(claims, strategy.generations))
         after = strategy.assign(group)
         # In the order in which members will send it back.

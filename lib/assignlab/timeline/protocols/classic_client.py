@@ -200,7 +200,7 @@ class Client(Consumer):
         self._sent_generation = self.generation
         self.joined_subscription = self.subscription
         request = JoinRequest(
-            self.member_id, tuple(s.name for s in self.strategies), self.subscription,
+            self.member_id, tuple(s.kind for s in self.strategies), self.subscription,
             tuple(self._claim_for(strategy) for strategy in self.strategies), self.generation,
             self.held,
         )  # fmt: skip
@@ -213,7 +213,7 @@ class Client(Consumer):
         also if it lists a cooperative one; sticky remembers what it last assigned here.
         """
         if strategy.protocol != "cooperative":
-            return self.remembered.get(strategy.name)
+            return self.remembered.get(strategy.kind)
         if self.cooperative or self.generation == NO_GENERATION:
             return self.claim
         return Claim(EMPTY, self.generation)
@@ -264,7 +264,7 @@ class Client(Consumer):
             # A static leader that is back in time: everybody keeps what was assigned.
             self._send_sync({})
             return
-        strategy = next(s for s in self.strategies if s.name == self.protocol)
+        strategy = next(s for s in self.strategies if s.kind == self.protocol)
         try:
             assignment = self.world.groups.assign(strategy, members, self.metadata, self.generation)
         except OriginalError as error:

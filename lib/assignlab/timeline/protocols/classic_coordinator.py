@@ -561,7 +561,7 @@ class Coordinator:
         groups = self.world.groups
         self.generation, self.protocol = generation, self._select_protocol()
         for member in self.members.values():
-            strategy = next(s for s in member.client.strategies if s.name == self.protocol)
+            strategy = next(s for s in member.client.strategies if s.kind == self.protocol)
             member.assignment = groups.in_map_order(member.assignment)
             member.claim = groups.received(strategy, member, member.assignment, generation)
             self._session_lasts(member)

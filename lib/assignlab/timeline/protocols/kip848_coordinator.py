@@ -159,7 +159,7 @@ class Coordinator:
         if member_id not in self.members:
             self._numbers[member_id] = max(self._numbers.values(), default=-1) + 1
             self.members[member_id] = GroupMember(
-                member_id, client, client.instance, self.strategy.name
+                member_id, client, client.instance, self.strategy.kind
             )
             if client.instance is not None:
                 self.static[client.instance] = member_id

@@ -1,0 +1,199 @@
+"""Real consumers of librdkafka or kafka-python in one process: what ``Members.java`` is for Java's.
+
+The same JSON lines, but that topics are created there: commands on standard input, what happens to
+the members, with the moment in ms, on standard output. Settings have the names that Java's consumer
+gives them. Run by the Python that has the client: ``members.py librdkafka HOST:PORT``.
+"""
+
+import importlib
+import json
+import logging
+import os
+import queue
+import re
+import sys
+import threading
+import time
+
+OUT = threading.Lock()
+
+
+def tell(event):
+    """One line of what happened."""
+    with OUT:
+        print(json.dumps(event), flush=True)
+
+
+class Member(threading.Thread):
+    """One consumer: a thread that polls, and between polls does what it is told."""
+
+    def __init__(self, command):
+        super().__init__(daemon=True)
+        self.key = command["key"]
+        self.start_with = command
+        self.to_do = queue.SimpleQueue()
+        self.poll_s = command.get("poll_ms", 50) / 1000
+        self.consumer = None
+        self.known = "", -1
+        self.open = True
+
+    def run(self):
+        try:
+            self.consumer = self.client(self.start_with["settings"])
+            # Connections, and who the coordinator is: what a member joins with is there at the start.
+            self.connect()
+            self.tell("ready")
+            self.to_do.get()
+            self.subscribe(self.start_with)
+            self.tell("started")
+            while self.open:
+                while self.open and not self.to_do.empty():
+                    self.execute(self.to_do.get())
+                if self.open:
+                    self.poll()
+                    if self.identity() != self.known:
+                        self.tell("generation")
+        except Exception as thrown:
+            self.tell("fatal", error=type(thrown).__name__)
+
+    def execute(self, command):
+        what = command["do"]
+        self.tell("does", what=what)
+        if what == "close":
+            self.consumer.close()
+            self.open = False
+            tell({"at": now(), "kind": "closed", "key": self.key})
+        elif what == "stall":
+            time.sleep(command["ms"] / 1000)
+        elif what == "subscribe":
+            self.subscribe(command)
+        elif what == "unsubscribe":
+            self.consumer.unsubscribe()
+        else:
+            raise ValueError(what)
+
+    def tell(self, kind, **values):
+        """An event of this member, with its id and generation as the client knows them now."""
+        event = {"at": now(), "kind": kind, "key": self.key, **values}
+        if self.consumer is not None:
+            self.known = self.identity()
+            event |= zip(("id", "generation"), self.known, strict=True)
+        tell(event)
+
+    def call(self, kind, partitions):
+        """What the rebalance listener is told."""
+        self.tell(kind, partitions=sorted(f"{p.topic}-{p.partition}" for p in partitions))
+
+
+class Librdkafka(Member):
+    """A consumer of confluent-kafka, which carries librdkafka."""
+
+    JOINED = re.compile(
+        r"JoinGroup response: GenerationId (\d+), .*\(no error\)"
+        r"|ConsumerGroupHeartbeat response received .* with epoch (\d+)"
+    )
+    """Where the log says a generation: no call of confluent-kafka does."""
+
+    def client(self, settings):
+        from confluent_kafka import Consumer
+
+        self.generation = -1
+        log = logging.getLogger(f"{self.key} {id(self)}")
+        log.setLevel(logging.DEBUG)
+        log.addFilter(self.read_log)
+        if age := settings.pop("metadata.max.age.ms", None):
+            settings["topic.metadata.refresh.interval.ms"] = age
+        return Consumer(settings | {"debug": "cgrp"}, logger=log)
+
+    def read_log(self, record):
+        if found := self.JOINED.search(record.getMessage()):
+            self.generation = int(found[1] or found[2])
+        return False
+
+    def connect(self):
+        from confluent_kafka import TopicPartition
+
+        self.consumer.committed([TopicPartition("none", 0)], 30)
+
+    def identity(self):
+        return self.consumer.memberid() or "", self.generation
+
+    def subscribe(self, command):
+        pattern = command.get("pattern") or command.get("broker_pattern")
+        self.consumer.subscribe(
+            [f"^{pattern}$"] if pattern else command["topics"],
+            on_assign=lambda _, partitions: self.call("assigned", partitions),
+            on_revoke=lambda _, partitions: self.call("revoked", partitions),
+            on_lost=lambda _, partitions: self.call("lost", partitions),
+        )
+
+    def poll(self):
+        message = self.consumer.poll(self.poll_s)
+        if message is not None and message.error() is not None:
+            if message.error().fatal():
+                self.open = False
+            self.tell("error" if self.open else "fatal", error=message.error().name())
+
+
+class KafkaPython(Member):
+    """A consumer of kafka-python."""
+
+    def client(self, settings):
+        from kafka import KafkaConsumer
+
+        return KafkaConsumer(**{n.replace(".", "_"): self.typed(n, v) for n, v in settings.items()})
+
+    @staticmethod
+    def typed(name, value):
+        if name == "partition.assignment.strategy":
+            places = (source.rsplit(".", 1) for source in value.split(","))
+            return [getattr(importlib.import_module(place), one) for place, one in places]
+        return {"true": True, "false": False}.get(value, value)
+
+    def connect(self):
+        from kafka import TopicPartition
+
+        self.consumer.committed(TopicPartition("none", 0))
+
+    def identity(self):
+        known = self.consumer.group_metadata()
+        return known.member_id or "", known.generation_id
+
+    def subscribe(self, command):
+        from kafka import ConsumerRebalanceListener
+
+        listener = type("Listener", (ConsumerRebalanceListener,), {
+            "on_partitions_assigned": lambda _, partitions: self.call("assigned", partitions),
+            "on_partitions_revoked": lambda _, partitions: self.call("revoked", partitions),
+            "on_partitions_lost": lambda _, partitions: self.call("lost", partitions),
+        })()  # fmt: skip
+        if pattern := command.get("pattern"):
+            self.consumer.subscribe(pattern=pattern, listener=listener)
+        else:
+            self.consumer.subscribe(topics=command["topics"], listener=listener)
+
+    def poll(self):
+        self.consumer.poll(int(1000 * self.poll_s))
+
+
+def now():
+    """Milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
+def main(client):
+    kind = {"librdkafka": Librdkafka, "kafka-python": KafkaPython}[client]
+    members = {}
+    for line in sys.stdin:
+        command = json.loads(line)
+        key = command["key"]
+        if command["do"] == "prepare":
+            members[key] = kind(command)
+            members[key].start()
+        else:
+            members[key].to_do.put(command)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,57 @@
+"""librdkafka and kafka-python beside Java's client: who runs a member, and a group of each on a real broker."""
+
+import pytest
+
+from assignlab.proof.originals import OriginalsUnavailable
+from assignlab.reality import beside, scripts
+from assignlab.reality.hosts import JAVA, PINNED, Client
+from assignlab.reality.record import record
+from assignlab.timeline import scenario as happens
+from assignlab.timeline.scenario import Member
+
+
+@pytest.mark.parametrize(
+    ("name", "clients"),
+    [
+        ("join-leave.range", [Client(JAVA, "4.4.0")]),
+        ("join-leave.sticky-2.8.2", [Client(JAVA, "2.8.2")]),
+        ("upgrade.sticky-2.8.2", [Client(JAVA, "2.8.2"), Client(JAVA, "4.4.0")]),
+        (
+            "mixed.librdkafka-range",
+            [Client(JAVA, "4.4.0"), Client("librdkafka", PINNED["librdkafka"])],
+        ),
+        ("join-leave.kafka-python-sticky", [Client("kafka-python", PINNED["kafka-python"])]),
+        ("crash.server-uniform", [Client(JAVA, "4.4.0")]),
+        ("crash.server-uniform.librdkafka", [Client("librdkafka", PINNED["librdkafka"])]),
+    ],
+)
+def test_a_strategys_name_says_whose_client_runs_the_member(name, clients):
+    script = scripts.SCRIPTS[name]
+    assert {script.client_of(m, "4.4.0") for m in script.scenario.versions} == set(clients)
+
+
+@pytest.mark.slow
+def test_real_groups_of_other_clients_have_the_owners_that_the_timeline_says():
+    live = [
+        scripts.script(
+            f"live.{strategy}",
+            strategy,
+            [*scripts.members("ab"), Member("c", start_ms=1_200, strategies=third)],
+            [happens.leave(7_000, "a")],
+            lasts_ms=11_000,
+        )
+        for strategy, third in (
+            ("kafka-python-sticky", None),
+            ("librdkafka-cooperative-sticky", None),
+            ("range", ["librdkafka-range"]),
+        )
+    ]
+    try:
+        recordings = list(record("4.4.0", live))
+    except OriginalsUnavailable as missing:
+        pytest.skip(str(missing))
+    assert len(recordings) == len(live)
+    compared = beside.compare(recordings)
+    owners = compared[compared["check"] == "owners"]
+    assert owners["equal"].all(), owners[["scenario", "real", "predicted"]].to_string()
+    assert (owners["real"].str.len() > 0).all()
