@@ -20,6 +20,9 @@ The README's example, three partitions with a lag of 100,000, 60,000 and 50,000:
 {'C0': [['t', 0]], 'C1': [['t', 1], ['t', 2]]}
 
 One member has a lag of 100,000 and the other one of 110,000; range gives 160,000 and 50,000.
+
+A member's list goes topic by topic, in the order of a ``HashMap``: its original, compiled from the
+source of that release, gave the same lists (``tests/data/lag-based.jsonl.xz``).
 """
 
 import numpy as np
@@ -29,23 +32,39 @@ from assignlab.assignors.load_aware.parts.weighed import (
     in_order,
     weighed,
 )
-from assignlab.assignors.parts.orders import subscribed_by_hash
+from assignlab.assignors.parts.orders import members_by_hash
 from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import njit
 from assignlab.group.assignment import Assignment
 from assignlab.group.model import Group
+from assignlab.jvm.hash_map import hash_map_order
 
 
 def assign(group: Group) -> Assignment:
     """Deal every topic by weight."""
     known = group.prepared(weighed)
-    topics = group.prepared(subscribed_by_hash)
+    topics = group.prepared(consumers_per_topic)
     topics = topics[group.topics.partitions[topics] > 0]
     counts = group.topics.partitions[topics]
     owners, order = assign_topics(
         topics, counts, known.first, known.weights, known.starts, known.readers
     )
     return in_order(group, owners, order)
+
+
+def consumers_per_topic(group: Group) -> np.ndarray:
+    """Subscribed topic indices in the order of a ``HashMap`` that ``computeIfAbsent`` fills, member by
+    member: a new key goes to the front of its slot, and the table grows with the next call."""
+    walk = [group.sent.topics_of(m) for m in group.prepared(members_by_hash).tolist()]
+    named = np.concatenate(walk) if walk else np.empty(0, dtype=np.int64)
+    met = named[np.sort(np.unique(named, return_index=True)[1])]
+    names = group.topics.names
+    again = met.size > 0 and np.unique(named[:-1]).size == met.size
+    return met[
+        hash_map_order(
+            names.hashes[met], rank=names.rank[met], newest_first=True, called_again=again
+        )
+    ]
 
 
 @njit
