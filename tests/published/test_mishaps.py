@@ -1,12 +1,14 @@
 """The hunt for rebalances that go wrong: what it counts, and the groups that it finds."""
 
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from assignlab import assignors
 from assignlab.cli import main
+from assignlab.proof.originals import OriginalsUnavailable
 from assignlab.published import mishaps
 from assignlab.replay.history import history
 from assignlab.replay.scenarios import Scenario, group_of, scenario_of
@@ -65,6 +67,34 @@ def test_the_command_counts_and_shows_a_group(monkeypatch):
     shown = [json.loads(line) for line in groups if line.startswith("{")]
     times = [int(cell) for cell in row.split("|")[3:-1]]
     assert len(shown) == sum(number > 0 for number in times) > 0
+
+
+@pytest.mark.parametrize(("answers", "exit_code"), [(False, 0), (True, 1)])
+def test_originals_are_asked_about_what_is_said_never_to_end(monkeypatch, answers, exit_code):
+    asked = []
+    monkeypatch.setattr(mishaps, "scenarios", lambda seed: iter([ENDLESS]))
+    monkeypatch.setattr(mishaps, "returns", lambda document: asked.append(document) or answers)
+    command = ["fuzz", "--hunt", "--ask", "--strategy", "sticky", "--assignments", "1"]
+    result = CliRunner().invoke(main, command)
+    assert result.exit_code == exit_code, result.output
+    assert mishaps.document_of(ENDLESS, "sticky", 6) in asked
+    assert all(mishaps.has(mishaps.NEVER_ENDS)(document) for document in asked)
+    groups = mishaps.NEIGHBOURS + len(mishaps.EVENTS)
+    told = result.output.splitlines()
+    numbers = f"| {len(asked)} | {len(asked) * answers} |"
+    assert any(line.startswith(f"| sticky | {groups} | ") and numbers in line for line in told)
+    assert (json.dumps(asked[0]) in told) == answers
+
+
+@pytest.mark.slow
+def test_the_original_of_the_newest_release_does_not_return():
+    never = Path(__file__).parents[1] / "data" / "groups" / "never-ends.json"
+    document = {**json.loads(never.read_text()), "strategy": "sticky"}
+    try:
+        assert not mishaps.returns(document)
+        assert mishaps.returns({**document, "members": document["members"][:-1]})
+    except OriginalsUnavailable as missing:
+        pytest.skip(f"the originals cannot be run: {missing}")
 
 
 @pytest.mark.parametrize("reads", [1, 3, 9])

@@ -80,11 +80,23 @@ def build_node(folder: Path, target: Path, release: str) -> list[str]:
 
 def build_librdkafka(folder: Path, target: Path, release: str) -> list[str]:
     """librdkafka as a static library without optional parts, and the bridge linked with it."""
+    source = librdkafka(target, release, LIBRDKAFKA)
+    program = target / f"bridge-{release}"
+    if not _newer(program, folder / "bridge.c", source / "src" / "librdkafka.a"):
+        link(source, program, folder / "bridge.c")
+    return [str(program)]
+
+
+def librdkafka(target: Path, release: str, package: str) -> Path:
+    """The folder of librdkafka's source in ``target``, its static library built.
+
+    ``package``: of npm, which carries the source of this ``release``. Raises :class:`BridgeFailed`.
+    """
     source = target / f"librdkafka-{release}"
     library = source / "src" / "librdkafka.a"
     if not _done(library):
-        _run(["npm", "pack", "--pack-destination", str(target), LIBRDKAFKA])
-        (archive,) = target.glob("confluentinc-kafka-javascript-*.tgz")
+        _run(["npm", "pack", "--pack-destination", str(target), package])
+        (archive,) = target.glob("*.tgz")
         source.mkdir(exist_ok=True)
         inside = "package/deps/librdkafka"
         _run(["tar", "xzf", str(archive), "-C", str(source), "--strip-components=3", inside])
@@ -92,14 +104,18 @@ def build_librdkafka(folder: Path, target: Path, release: str) -> list[str]:
         without = ("ssl", "gssapi", "curl", "zstd", "zlib", "lz4-ext")
         # Asked for seconds: to build it faster weighs more than to have it fast.
         without += ("optimization", "debug-symbols")
+        known = (source / "configure.self").read_text("utf-8")
+        without = tuple(part for part in without if part != "curl" or part in known)
         _run(["./configure", "--enable-static", *(f"--disable-{part}" for part in without)], source)
         _run(["make", "-j2", "-C", "src", library.name], source)
         _mark(library)
-    program = target / f"bridge-{release}"
-    if not _newer(program, folder / "bridge.c", library):
-        _run(["cc", "-O1", "-w", "-Isrc", "-I.", "-o", str(program), str(folder / "bridge.c"),
-              str(library), "-lm", "-lpthread", "-ldl", "-lrt"], source)  # fmt: skip
-    return [str(program)]
+    return source
+
+
+def link(source: Path, program: Path, code: Path, *options: str) -> None:
+    """Compile a C file that includes librdkafka's private parts, and link it with the library."""
+    _run(["cc", "-O1", "-w", *options, "-Isrc", "-I.", "-o", str(program), str(code),
+          "src/librdkafka.a", "-lm", "-lpthread", "-ldl", "-lrt"], source)  # fmt: skip
 
 
 GO_MODULES = {

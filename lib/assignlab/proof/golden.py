@@ -66,7 +66,8 @@ def record(strategy: str, originals: Originals, states: int, seed: int) -> Itera
     """Vectors of whole histories, until there are ``states`` of them, and of groups that may not end."""
     release = original_of(strategy)[1]
     histories = of_histories(strategy, originals, states, seed)
-    for case, event, document in chain(histories, endless(strategy, seed)):
+    beside = endless(strategy, seed, CHANGED) if may_not_end(strategy) else ()
+    for case, event, document in chain(histories, beside):
         yield {
             **document,
             "case": f"{seed}/{case}",
@@ -87,15 +88,18 @@ def of_histories(strategy: str, originals: Originals, states: int, seed: int) ->
             return
 
 
-def endless(strategy: str, seed: int) -> Iterator[State]:
-    """The group that never ends and its neighbours: other ids, a partition or a claim more or less."""
+def may_not_end(strategy: str) -> bool:
+    """Whether its vectors hold groups of :func:`endless`."""
     facts = assignors.strategies()[strategy]
-    if not (facts.sticky and facts.system == "Kafka consumer"):
-        return
+    return facts.sticky and facts.system == "Kafka consumer"
+
+
+def endless(strategy: str, seed: int, groups: int) -> Iterator[State]:
+    """The group that never ends and its neighbours: other ids, a partition or a claim more or less."""
     known = json.loads(NEVER_ENDS.read_text("utf-8"))
     group = {**known, "strategy": strategy, "next_generation": 8}
     yield "never-ends/0", "a newcomer without end", group
-    for number in range(1, CHANGED):
+    for number in range(1, groups):
         rng = random.Random(f"{seed}/{number}")
         changed = copy.deepcopy(group)
         rng.choice(changed["topics"])["partitions"] += rng.choice((-1, 0, 0, 1))

@@ -31,7 +31,8 @@ def faults(document: Document, answer: Answer) -> list[str]:
     - ``given too early``: a member of a cooperative group gets what another one still holds;
     - ``withheld``: a cooperative assignor takes a partition from its owner for nobody's good;
     - ``needless move``: the claims are a sound answer already, and something moves;
-    - ``uneven``: a member has at least two more than another that could take one of them;
+    - ``uneven``: a member has at least two more than another that could take one of them, and no
+      cooperative assignor has yet to hand out what is left out;
     - ``topic on one``: the same within one topic, all members having the same subscription;
     - ``starving``: a member has nothing, and there is an answer that leaves nobody without;
     - ``moves too many``: an equally even answer leaves more partitions where they rightfully are.
@@ -44,7 +45,7 @@ def faults(document: Document, answer: Answer) -> list[str]:
     if "error" in answer:
         return [error_class(answer)]
     state = State(document, answer["assignment"])
-    found = broken(state) | uneven(state)
+    found = broken(state) | (set() if awaits(state) else uneven(state))
     if state.strategy.sticky and not state.strategy.shares:
         found |= against_claims(state)
         if not found and state.strategy.protocol == "eager":
@@ -69,6 +70,13 @@ def broken(state: State) -> set[str]:
         for fault, promised in PROMISED.items()
         if any(CHECKS[promise](state) for promise in promised)
     }
+
+
+def awaits(state: State) -> bool:
+    """Whether a cooperative assignor leaves out what somebody has to give up first."""
+    return (
+        state.strategy.protocol == "cooperative" and not state.holders.keys() <= state.owners.keys()
+    )
 
 
 def uneven(state: State) -> set[str]:

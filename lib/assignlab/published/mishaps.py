@@ -13,15 +13,21 @@ cut down like a failure of the fuzz.
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from itertools import count
 from math import sqrt
 from typing import NamedTuple
 
 from assignlab import assignors
 from assignlab.errors import OriginalError
+from assignlab.group.assignment import Assignment
 from assignlab.group.document import dump, parse
+from assignlab.group.model import Group
 from assignlab.optimum import optimum
 from assignlab.proof.fuzz import shrunk
+from assignlab.proof.golden import endless
+from assignlab.proof.originals import Original, OriginalTimedOut, has_original, original_of
 from assignlab.proof.state import Document
 from assignlab.replay.history import history
 from assignlab.replay.rebalance import NeverStable, replay, rounds, settled
@@ -33,6 +39,10 @@ THROWS = "throws"
 MANY_ROUNDS = "many rounds"
 STARVES = "starves"
 MOST_ROUNDS = 5
+ASKED_SECONDS = 2
+"""For an original, about a group on which ours says that it never ends; others take milliseconds."""
+NEIGHBOURS = 40
+"""How many groups close to one that never ends are asked about, beside those of the scenarios."""
 MISHAPS = {
     NEVER_ENDS: "error like 'NeverEnds:%'",
     THROWS: "error not like 'NeverEnds:%' and rounds is not null",
@@ -127,6 +137,94 @@ def mishap_of(fields: dict) -> str | None:
     if fields["rounds"] > MOST_ROUNDS:
         return MANY_ROUNDS
     return STARVES if fields["idle"] > fields["least_idle"] else None
+
+
+# ---- asking the originals ----------------------------------------------------------------------
+
+
+class Asked(NamedTuple):
+    """What :func:`ask_of_endless` saw of one strategy: how many ``groups`` it was given, of how many
+    members name different topics (``uneven``), on how many it ``raised`` that the original never ends,
+    and those that the original ``answered`` all the same."""
+
+    strategy: str
+    groups: int
+    uneven: int
+    raised: int
+    answered: list[Document]
+
+
+def looping() -> list[str]:
+    """The strategies that have an original with a loop that may not end."""
+    return [
+        name
+        for name, strategy in assignors.strategies().items()
+        if strategy.sticky and strategy.protocol in ("eager", "cooperative") and has_original(name)
+    ]
+
+
+def ask_of_endless(name: str, groups: int, seed: int) -> Asked:
+    """Give a strategy so many groups, and ask its original about each that is said never to end.
+
+    They are the neighbours of one that never ends, of which half do not either, and those of
+    scenarios of all shapes, round by round. The original has :data:`ASKED_SECONDS` for a question, once it has answered an easy one.
+    Raises OriginalsUnavailable.
+    """
+    seen: Counter = Counter()
+    said: list[Document] = []
+    strategy = assignors.get(name)
+
+    def watched(group: Group) -> Assignment:
+        seen["groups"] += 1
+        seen["uneven"] += int(group.members.subscription.max(initial=0) > 0)
+        try:
+            return strategy.assign(group)
+        except OriginalError as error:
+            if error.original == "NeverEnds":
+                said.append({"strategy": name, **dump(group)})
+            raise
+
+    for _, _, document in endless(name, seed, NEIGHBOURS):
+        with suppress(OriginalError):
+            watched(parse(document))
+    observed = replace(strategy, assign=watched)
+    for scenario in scenarios(seed):
+        with suppress(NeverStable):  # the rest of that life is not played, as in a sweep
+            for _ in replay(history(scenario), observed):
+                pass
+        if seen["groups"] >= groups:
+            break
+    answered = [document for document in said if returns(document)]
+    return Asked(name, seen["groups"], seen["uneven"], len(said), answered)
+
+
+def returns(document: Document) -> bool:
+    """Whether the original, warm from an easy question, answers about a group in time."""
+    easy = {**document, "members": document["members"][:1]}
+    with Original(*original_of(document["strategy"])) as original:
+        original.ask(easy)
+        try:
+            original.ask(document, ASKED_SECONDS)
+        except OriginalTimedOut:
+            return False
+    return True
+
+
+def show_asked(names: Sequence[str], groups: int, seed: int, say: Callable[[str], None]) -> int:
+    """Tell of each strategy what :func:`ask_of_endless` saw, at least so many groups together; returns how
+    many groups the originals answered that are said never to end."""
+    say("| strategy | groups | of different topics | never ends | the original answers |")
+    say("| --- | ---: | ---: | ---: | ---: |")
+    total: Counter = Counter()
+    for name in names:
+        asked = ask_of_endless(name, -(-groups // len(names)), seed)
+        numbers = asked.groups, asked.uneven, asked.raised, len(asked.answered)
+        total.update(dict(zip(range(4), numbers, strict=True)))
+        say(f"| {name} | {' | '.join(f'{n:,}' for n in numbers)} |")
+        for document in asked.answered:
+            say(json.dumps(document))
+    say(f"| all | {' | '.join(f'{total[i]:,}' for i in range(4))} |")
+    return total[3]
 
 
 # ---- the smallest group ------------------------------------------------------------------------

@@ -144,14 +144,17 @@ def record() -> Iterator[dict[str, Any]]:
 def record_clients(originals: Originals) -> Iterator[dict[str, Any]]:
     """Asks the sticky assignors of clients that are not Java about the exhibits of Java's.
 
-    Each is asked ``CLIENT_ASKED`` times, since some walk maps in an order drawn anew every time.
+    Each is asked ``CLIENT_ASKED`` times, since some walk maps in an order drawn anew every time; but
+    no more where it never ends.
     """
     for exhibit in exhibits().values():
         for client in (system.module for system in SYSTEMS if system.bridged):
             strategy = client_strategy(client, exhibit)
             if strategy is not None:
                 document = {**exhibit.document, "strategy": strategy}
-                given = [settled(originals.ask(document)) for _ in range(CLIENT_ASKED)]
+                given: list[Answer] = []
+                while len(given) < CLIENT_ASKED and {"error": "NeverEnds"} not in given:
+                    given.append(settled(originals.ask(document)))
                 yield {
                     "exhibit": exhibit.name,
                     "strategy": strategy,
