@@ -37,7 +37,7 @@ CLUSTER = {
     "process.roles": "broker,controller",
     "node.id": 1,
     "controller.listener.names": "CONTROLLER",
-    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL_SSL:SASL_SSL",
     "offsets.topic.num.partitions": 4,
     "offsets.topic.replication.factor": 1,
     "transaction.state.log.num.partitions": 1,
@@ -75,21 +75,25 @@ def free_port() -> int:
 class Broker:
     """A running broker; a context manager that ends it and removes its data.
 
-    ``own``: settings of its own, beside :data:`SETTINGS`.
+    ``own``: settings of its own, beside :data:`SETTINGS`. ``listener``: one more, such as
+    ``SASL_SSL://127.0.0.1:9093``.
     """
 
-    def __init__(self, release: str, own: Mapping[str, str] = MappingProxyType({})):
+    def __init__(
+        self, release: str, own: Mapping[str, str] = MappingProxyType({}), listener: str = ""
+    ):
         self.release = release
         self._folder = tempfile.TemporaryDirectory(prefix="assignlab-broker-")
         folder = Path(self._folder.name)
         port, controller = free_port(), free_port()
         self.bootstrap = f"127.0.0.1:{port}"
+        advertised = ",".join(filter(None, (f"PLAINTEXT://{self.bootstrap}", listener)))
         settings = {
             **CLUSTER,
             **SETTINGS,
             **own,
-            "listeners": f"PLAINTEXT://{self.bootstrap},CONTROLLER://127.0.0.1:{controller}",
-            "advertised.listeners": f"PLAINTEXT://{self.bootstrap}",
+            "listeners": f"{advertised},CONTROLLER://127.0.0.1:{controller}",
+            "advertised.listeners": advertised,
             "controller.quorum.voters": f"1@127.0.0.1:{controller}",
             "log.dirs": folder / "data",
         }
