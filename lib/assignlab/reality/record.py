@@ -18,6 +18,8 @@ from assignlab.timeline.scenario import Action, Member
 AT_A_TIME = 4
 APART_S = 1
 """From one group's start to the next: starts are what costs a machine most."""
+KNOWN_AFTER_S = 0.5
+"""Until all of a broker knows of topics that were just created; without them clients begin otherwise."""
 SIGNALS = ("crash", "freeze")
 """What happens to a whole process; a member of whom it is asked has a process of its own."""
 
@@ -42,23 +44,25 @@ def record(release: str, scripts: Iterable[Script]) -> Iterator[Recording]:
     Java, Maven or jars are missing, and at the end, if groups could not be played, with their names.
     """
     scripts, failed = list(scripts), {}
-    clients = {Client(JAVA, release)} | {
-        script.client_of(member, release)
-        for script in scripts
-        for member in script.scenario.versions
-    }
+    admin = Client(JAVA, release)
     with Broker(release) as broker, ExitStack() as hosts:
-        inbox = Inbox()
-        shared = {
-            client: hosts.enter_context(Host(client, broker.bootstrap, inbox))
-            for client in sorted(clients)
-        }
+        inbox, shared, missing = Inbox(), {}, {}
+        for client in sorted({admin}.union(*(script.clients(release) for script in scripts))):
+            try:
+                shared[client] = hosts.enter_context(Host(client, broker.bootstrap, inbox))
+            except OriginalsUnavailable as reason:
+                if client == admin:
+                    raise
+                missing[client] = reason
         place = Place(broker, inbox, shared)
         for client, host in shared.items():
             _warm_up(place, client, host, "shared")
         with ThreadPoolExecutor(AT_A_TIME) as pool:
             runs = {}
             for script in scripts:
+                if lacks := script.clients(release) & missing.keys():
+                    failed[script.name] = missing[min(lacks)]
+                    continue
                 runs[pool.submit(_play, place, script)] = script.name
                 time.sleep(APART_S)
             for run in as_completed(runs):
@@ -119,6 +123,7 @@ class Run:
         """Let the script happen in real time."""
         scenario = self.script.scenario
         topics = [self._create(topic.name, topic.partitions) for topic in scenario.topics]
+        time.sleep(KNOWN_AFTER_S)
         for member in scenario.members:
             self._prepare(member)
         for member in scenario.members:
@@ -140,7 +145,7 @@ class Run:
         return {
             "name": self.script.name,
             "broker": self.place.broker.release,
-            "client": ", ".join(sorted({str(self._client(m)) for m in scenario.versions})),
+            "client": ", ".join(map(str, sorted(self.script.clients(self.place.broker.release)))),
             "strategies": self.script.strategies,
             "settings": self.script.settings,
             "broker_settings": SETTINGS,

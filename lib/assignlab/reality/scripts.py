@@ -52,7 +52,11 @@ class Script:
     @property
     def others(self) -> bool:
         """Whether some member's client is not Java's."""
-        return any(self.client_of(m, NEWEST).name != JAVA for m in self.scenario.versions)
+        return any(client.name != JAVA for client in self.clients(NEWEST))
+
+    def clients(self, release: str) -> set[Client]:
+        """All who run members on a broker of this release."""
+        return {self.client_of(member, release) for member in self.scenario.versions}
 
     def client_of(self, member: Member, release: str) -> Client:
         """Who runs a member on a broker of this release."""
@@ -155,24 +159,31 @@ def crash(strategy: str, client: str = "") -> Script:
 def crashes() -> Iterator[Script]:
     """A process is killed, or it stands still longer than its session."""
     yield from map(crash, ONE_OF_EACH)
-    for strategy in ("range", "cooperative-sticky", "server-uniform"):
-        freeze = [happens.freeze(JOINS, "b", for_ms=9_000)]
-        yield script(
-            f"freeze.{strategy}", strategy, members("abc"), freeze, lasts_ms=JOINS + 15_000
-        )
+    yield from map(freeze, ("range", "cooperative-sticky", "server-uniform"))
+
+
+def freeze(strategy: str) -> Script:
+    """A process stands still longer than its session."""
+    actions = [happens.freeze(JOINS, "b", for_ms=9_000)]
+    return script(f"freeze.{strategy}", strategy, members("abc"), actions, lasts_ms=JOINS + 15_000)
+
+
+def stall_too_long(strategy: str, client: str = "") -> Script:
+    """An application does not poll for longer than it may."""
+    return script(
+        named("stall-too-long", strategy, client),
+        strategy,
+        members("abc"),
+        [happens.stall(JOINS, "b", for_ms=9_000)],
+        lasts_ms=JOINS + 15_000,
+        client=client,
+        max_poll_interval_ms=6_000,
+    )
 
 
 def stalls() -> Iterator[Script]:
     """An application does not poll: longer than it may, or while another member joins."""
-    for strategy in ("sticky", "cooperative-sticky", "server-uniform"):
-        yield script(
-            f"stall-too-long.{strategy}",
-            strategy,
-            members("abc"),
-            [happens.stall(JOINS, "b", for_ms=9_000)],
-            lasts_ms=JOINS + 15_000,
-            max_poll_interval_ms=6_000,
-        )
+    yield from map(stall_too_long, ("sticky", "cooperative-sticky", "server-uniform"))
     for strategy in ("range", "cooperative-sticky", "server-uniform"):
         wait = [happens.stall(JOINS, "a", for_ms=5_000), happens.join(JOINS + 500, Member("d"))]
         yield script(
@@ -247,17 +258,23 @@ def bounce(old: str, new: str, at_ms: int, strategies: list[str]) -> list[Action
     ]
 
 
+def moves(names: str, strategy: str, at_ms: int = JOINS) -> list[Action]:
+    """The members restart with a strategy of the other protocol."""
+    return rollout(names, at_ms, away_ms=3_500, every_ms=8_500, strategies=[strategy])
+
+
+def migrate(strategy: str, client: str = "") -> Iterator[Script]:
+    """All members restart with the other protocol."""
+    server, up, down = "server-uniform", f"migrate-up.{strategy}", f"migrate-down.{strategy}"
+    yield script(up, strategy, members("abc"), moves("abc", server), client=client)
+    yield script(down, server, members("abc"), moves("abc", strategy), client=client)
+
+
 def migrations() -> Iterator[Script]:
     """Members restart with the other protocol: all of them, or some and then back; and too early."""
     server = "server-uniform"
-
-    def moves(names: str, strategy: str, at_ms: int = JOINS) -> list[Action]:
-        return rollout(names, at_ms, away_ms=3_500, every_ms=8_500, strategies=[strategy])
-
     for strategy in ("range", "cooperative-sticky"):
-        up, down = moves("abc", server), moves("abc", strategy)
-        yield script(f"migrate-up.{strategy}", strategy, members("abc"), up)
-        yield script(f"migrate-down.{strategy}", server, members("abc"), down)
+        yield from migrate(strategy)
         there_and_back = [*moves("a", server), *moves("a", strategy, JOINS + 8_500)]
         yield script(f"migrate-half-way.{strategy}", strategy, members("abc"), there_and_back)
     static = members("abc", static=True)
@@ -288,19 +305,28 @@ def pattern(strategy: str) -> Script:
     return script(name, strategy, members("abc", pattern=f"{name}-.*"), created, **SOON)
 
 
+def server_pattern(what: str, in_client: bool, client: str = "") -> Script:
+    """A topic is created that a pattern matches, under KIP-848."""
+    name = named(what, "server-uniform", client)
+    created = [happens.create_topic(JOINS, Topic(f"{name}-9", 5))]
+    who = members("abc", pattern=f"{name}-.*", client_pattern=in_client)
+    lasts_ms = JOINS + 15_000
+    return script(name, "server-uniform", who, created, lasts_ms=lasts_ms, client=client, **SOON)
+
+
+def topic_deleted(strategy: str) -> Script:
+    """A topic is deleted."""
+    name = f"topic-deleted.{strategy}"
+    return script(name, strategy, members("abc"), [happens.delete_topic(JOINS, f"{name}-1")])
+
+
 def topics_change() -> Iterator[Script]:
     """Partitions are added, topics are created: read by name, or matched by a pattern."""
     yield from map(partitions_added, ONE_OF_EACH)
     yield from map(pattern, ("range", "cooperative-sticky"))
-    for kind, in_client in (("client-pattern", True), ("broker-pattern", False)):
-        name = f"{kind}.server-uniform"
-        created = [happens.create_topic(JOINS, Topic(f"{name}-9", 5))]
-        who = members("abc", pattern=f"{name}-.*", client_pattern=in_client)
-        yield script(name, "server-uniform", who, created, lasts_ms=JOINS + 15_000, **SOON)
-    for strategy in ONE_OF_EACH:
-        name = f"topic-deleted.{strategy}"
-        deleted = [happens.delete_topic(JOINS, f"{name}-1")]
-        yield script(name, strategy, members("abc"), deleted)
+    yield server_pattern("client-pattern", True)
+    yield server_pattern("broker-pattern", False)
+    yield from map(topic_deleted, ONE_OF_EACH)
     for strategy in ("range", "cooperative-sticky", "server-uniform"):
         name = f"topic-comes-late.{strategy}"
         read = [f"{name}-0", f"{name}-9"]
@@ -348,7 +374,10 @@ def other_clients() -> Iterator[Script]:
     for client, sticky in (("librdkafka", "cooperative-sticky"), ("kafka-python", "sticky")):
         both = [f"{client}-{kind}" for kind in ("range", sticky)]
         yield from map(join_leave, [*both, f"{client}-roundrobin"])
-        for what in (crash, restarts, static_restart, partitions_added, pattern, subscribe):
+        for what in (
+            crash, freeze, stall_too_long, restarts, static_restart, partitions_added, pattern,
+            topic_deleted, subscribe,
+        ):  # fmt: skip
             yield from map(what, both)
         yield mixed("range", both[0])
     cooperative = "kafka-python-cooperative-sticky"
@@ -356,8 +385,13 @@ def other_clients() -> Iterator[Script]:
         yield what(cooperative)
     yield mixed("cooperative-sticky", "librdkafka-cooperative-sticky")
     yield mixed("cooperative-sticky", cooperative)
-    for what in (join_leave, crash, restarts, static_restart, partitions_added):
+    for what in (
+        join_leave, crash, stall_too_long, restarts, static_restart, partitions_added,
+    ):  # fmt: skip
         yield what("server-uniform", "librdkafka")
+    yield server_pattern("broker-pattern", False, "librdkafka")
+    for kind in ("range", "cooperative-sticky"):
+        yield from migrate(f"librdkafka-{kind}", "librdkafka")
 
 
 def older_clients() -> Iterator[Script]:
