@@ -166,6 +166,16 @@ def mentions(group: Group) -> np.ndarray:
 def times_named(group: Group) -> np.ndarray:
     """How often all members together name a topic: int64[topics]."""
     sent = group.sent
-    members = np.bincount(sent.subscription, minlength=sent.offsets.size - 1)
-    times = np.repeat(members, np.diff(sent.offsets))
-    return np.bincount(sent.topics, times, len(group.topics)).astype(np.int64)
+    return _times_named(sent.subscription, sent.offsets, sent.topics, len(group.topics))
+
+
+@njit
+def _times_named(subscription, offsets, topics, known):
+    members = np.zeros(offsets.size - 1, dtype=np.int64)
+    for s in subscription:
+        members[s] += 1
+    times = np.zeros(known, dtype=np.int64)
+    for s in range(members.size):
+        for k in range(offsets[s], offsets[s + 1]):
+            times[topics[k]] += members[s]
+    return times
