@@ -54,3 +54,61 @@ def test_a_comparison_sees_another_owner_another_call_and_another_time():
     assert changed[last, "callbacks"]
     assert changed[last, "settled"]
     assert changed[last, "gap"]
+
+
+def of_records(found):
+    compared = beside.compare([found]).set_index(["step", "check"])
+    last = max(step for step, _ in compared.index)
+    return {check: compared.loc[(last, check)] for check in beside.OF_RECORDS}
+
+
+@pytest.mark.parametrize(
+    ("name", "costs"),
+    [
+        ("crash-commit-auto.range", "repeated"),
+        ("crash-commit-after.range", "repeated"),
+        ("crash-commit-before.range", "lost"),
+    ],
+)
+def test_a_crash_repeats_what_is_not_committed_or_loses_what_is_not_processed(name, costs):
+    (one,) = [r for r in RECORDED if r["name"] == name]
+    crash = next(action for action in one["actions"] if action["kind"] == "crash")
+    found = real_amounts(one, crash["at"])
+    assert found.pop(costs) > 50
+    assert set(found.values()) == {0}
+
+
+def real_amounts(one, since):
+    play = beside.real(one)
+    return {
+        name: sum(amount.records for amount in getattr(play, name) if amount.at >= since)
+        for name in beside.AMOUNTS
+    }
+
+
+def test_what_is_processed_twice_or_never_is_counted_and_a_difference_is_seen():
+    got = [("a", 0, 9, "t-0", 0, 50), ("b", 10, 19, "t-0", 40, 60), ("a", 20, 29, "t-0", 70, 80)]
+    play = beside.real({"records": got, "events": [], "actions": []})
+    assert play.repeated == [(10, "t-0", 10)]
+    assert play.lost == [(20, "t-0", 10)]
+    (one,) = [r for r in RECORDED if r["name"] == "leave-commit-auto.range"]
+    assert of_records(one)["repeated"].equal
+    other = json.loads(json.dumps(one))
+    member, _, until, partition, _, stop = other["records"][-1]
+    other["records"].append([member, until, until, partition, stop - 1, stop])
+    other["events"].append({"at": until, "kind": "refused", "member": member, "error": "Some"})
+    found = of_records(other)
+    assert not found["repeated"].equal
+    assert not found["refused"].equal
+    assert found["lost"].equal
+
+
+def test_deliveries_of_a_member_are_one_row_until_somebody_else_reads_on():
+    got = [
+        recording.Got("a", 1, 1, "t-0", 0, 5),
+        recording.Got("a", 2, 2, "t-0", 5, 7),
+        recording.Got("b", 3, 3, "t-0", 6, 9),
+        recording.Got("a", 4, 4, "t-0", 7, 8),
+        recording.Got("a", 5, 5, "t-1", 0, 3),
+    ]
+    assert recording.merged(got) == [("a", 1, 2, "t-0", 0, 7), *got[2:]]

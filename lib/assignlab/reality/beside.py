@@ -9,23 +9,32 @@ several) and the time until the next. Of each step are compared
 - ``settled``: ms until the last of these calls;
 - ``gap``: ms for which a partition was without an owner, the longest one.
 
+And of groups whose topics have records,
+
+- ``repeated``: records that somebody had processed before: how many, as what begins in the step;
+- ``lost``: records that nobody processed although the group is through with them, when it passed them;
+- ``refused``: the exceptions of ``commitSync``, each member's.
+
 Heartbeats of real members come a little late, and their phases drift; so the timeline plays a
 recording several times, as exact as it can be and with drifting heartbeats. What is counted has to be
 as in one of its plays; a time, within :data:`SLACK_MS` of their range (:data:`START_MS` where
-processes start).
+processes start). How many records are repeated or lost depends on moments, too: when the last commit was,
+how far a batch was. They may be as many more or less as these partitions get in the same slack, or where
+batches are committed, as a member processes; none is none.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from assignlab.reality.recording import Recording, scenario_of, strategies_of
+from assignlab.reality.recording import Got, Recording, scenario_of, strategies_of
 from assignlab.reality.scripts import is_server
-from assignlab.timeline import run
+from assignlab.timeline import deliveries_frame, run
 from assignlab.timeline.config import Config, defaults
 from assignlab.timeline.engine.history import History
+from assignlab.timeline.measure import lost_records
 
 APART_MS = 2_500
 """Actions that are further apart begin a step of their own."""
@@ -38,6 +47,16 @@ DRIFTS_MS = (0, 50, 100, 200, 400)
 
 CHECKS = ("rounds", "owners", "callbacks", "settled", "gap")
 TIMES = ("settled", "gap")
+AMOUNTS = ("repeated", "lost")
+OF_RECORDS = (*AMOUNTS, "refused")
+EXCEPTIONS = {
+    "REBALANCE_IN_PROGRESS": "RebalanceInProgressException",
+    "ILLEGAL_GENERATION": "CommitFailedException",
+    "UNKNOWN_MEMBER_ID": "CommitFailedException",
+    "STALE_MEMBER_EPOCH": "CommitFailedException",
+    "FENCED_INSTANCE_ID": "FencedInstanceIdException",
+}
+"""What ``commitSync`` throws for an error of the coordinator, where it is not called as here."""
 CALLS = ("assigned", "revoked", "lost")
 GONE = ("crashed", "closed", "fatal")
 
@@ -52,8 +71,36 @@ class Told(NamedTuple):
     generation: int
 
 
-def real(recording: Recording) -> list[Told]:
-    """What happened to the members of a recorded group."""
+class Amount(NamedTuple):
+    """So many records of a partition, from a moment on."""
+
+    at: int
+    partition: str
+    records: int
+
+
+class Play(NamedTuple):
+    """A group in time: what happened to members, records ``repeated`` and ``lost``, and which commits
+    were ``refused``: (ms, member, exception)."""
+
+    told: list[Told]
+    repeated: list[Amount]
+    lost: list[Amount]
+    refused: list[tuple[int, str, str]]
+
+
+def real(recording: Recording) -> Play:
+    """A recorded group."""
+    refused = [
+        (event["at"], event["member"], event["error"])
+        for event in recording["events"]
+        if event["kind"] == "refused"
+    ]
+    got = [Got(*row) for row in recording.get("records", ())]
+    return Play(_told(recording), *_amounts(got), refused)
+
+
+def _told(recording: Recording) -> list[Told]:
     crashes = [
         {"at": action["at"], "kind": "crashed", "member": action["member"]}
         for action in recording["actions"]
@@ -69,7 +116,27 @@ def real(recording: Recording) -> list[Told]:
     ]  # fmt: skip
 
 
-def played(recording: Recording, drifts_ms: Iterable[int] = DRIFTS_MS) -> list[list[Told]]:
+def _amounts(got: Iterable[Got]) -> tuple[list[Amount], list[Amount]]:
+    """What is repeated and lost of processed records; a lost one, when somebody first was beyond it."""
+    repeated, lost = [], []
+    processed: dict[str, set[int]] = defaultdict(set)
+    passed: dict[str, list[tuple[int, range]]] = defaultdict(list)
+    for one in sorted(got, key=lambda one: one.since):
+        known, here = processed[one.partition], range(one.start, one.stop)
+        if again := len(known.intersection(here)):
+            repeated.append(Amount(one.since, one.partition, again))
+        beyond = max(known, default=-1) + 1
+        if one.start > beyond:
+            passed[one.partition].append((one.since, range(beyond, one.start)))
+        known.update(here)
+    for partition, holes in passed.items():
+        for at, hole in holes:
+            if missing := len(set(hole) - processed[partition]):
+                lost.append(Amount(at, partition, missing))
+    return repeated, lost
+
+
+def played(recording: Recording, drifts_ms: Iterable[int] = DRIFTS_MS) -> list[Play]:
     """What the timeline says that happens, play by play; a play for each drift of heartbeats."""
     plays = []
     for seed, drift in enumerate(drifts_ms):
@@ -81,8 +148,29 @@ def played(recording: Recording, drifts_ms: Iterable[int] = DRIFTS_MS) -> list[l
     return plays
 
 
-def predicted(history: History) -> list[Told]:
-    """What happened to the members in a history of the timeline."""
+def predicted(history: History) -> Play:
+    """A history of the timeline."""
+    if not history.log.rate.any():
+        return Play(_predicted(history), [], [], [])
+    again = deliveries_frame(history).rename(columns={"from_ms": "at", "again": "records"})
+    lost = lost_records(history).rename(columns={"time_ms": "at"})
+    refused = [
+        (event.time_ms, history.members[event.member], EXCEPTIONS.get(event.detail, event.detail))
+        for event in history.events
+        if event.kind == "commit refused"
+    ]
+    return Play(_predicted(history), _rows(again), _rows(lost), refused)
+
+
+def _rows(frame: pd.DataFrame) -> list[Amount]:
+    return [
+        Amount(row.at, f"{row.topic}-{row.partition}", row.records)
+        for row in frame.itertuples()
+        if row.records
+    ]
+
+
+def _predicted(history: History) -> list[Told]:
     return [
         Told(
             event.time_ms, history.members[event.member], event.kind,
@@ -98,7 +186,7 @@ def config_of(recording: Recording, drift_ms: int = 0) -> Config:
     known = vars(Config())
     broker = {name.replace(".", "_"): value for name, value in recording["broker_settings"].items()}
     settings = {name: value for name, value in broker.items() if name in known}
-    settings |= recording["settings"] | {"commit": "none", "heartbeat_drift_ms": drift_ms}
+    settings |= {"commit": "none"} | recording["settings"] | {"heartbeat_drift_ms": drift_ms}
     settings["poll_timeout_ms"] = 50  # as the recorded members poll
     return defaults(recording["broker"], **settings)
 
@@ -147,8 +235,9 @@ def steps(recording: Recording) -> list[Step]:
     ]
 
 
-def measured(told: Iterable[Told], step: Step, server: bool) -> dict[str, Any]:
-    """The measures of a step, by the names of :data:`CHECKS`."""
+def measured(play: Play, step: Step, server: bool) -> dict[str, Any]:
+    """The measures of a step, by the names of :data:`CHECKS` and :data:`OF_RECORDS`."""
+    told = play.told
     before = [one for one in told if one.at < step.start]
     here = [one for one in told if step.start <= one.at < step.stop]
     calls = [one for one in here if one.kind in CALLS and one.partitions]
@@ -164,7 +253,26 @@ def measured(told: Iterable[Told], step: Step, server: bool) -> dict[str, Any]:
         "callbacks": tuple(sorted((member, tuple(found)) for member, found in by_member.items())),
         "settled": calls[-1].at - step.start if calls else 0,
         "gap": _longest_gap(before, here, step),
+        "repeated": _by_partition(play.repeated, step),
+        "lost": _by_partition(play.lost, step),
+        "refused": _named(_exceptions(play, step)),
     }
+
+
+def _by_partition(amounts: Iterable[Amount], step: Step) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for one in amounts:
+        if step.start <= one.at < step.stop:
+            found[one.partition] += one.records
+    return dict(found)
+
+
+def _exceptions(play: Play, step: Step) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = defaultdict(set)
+    for at, member, exception in play.refused:
+        if step.start <= at < step.stop:
+            found[member].add(exception)
+    return found
 
 
 def _owners(told: Iterable[Told]) -> dict[str, set[str]]:
@@ -225,11 +333,13 @@ def compare(
         known = scenario_of(recording).versions
         server = any(is_server(m.strategies or recording["strategies"]) for m in known)
         happened, plays = real(recording), played(recording, drifts_ms)
+        paces = _paces(recording)
         for step in steps(recording):
             found = measured(happened, step, server)
             said = [measured(told, step, server) for told in plays]
             slack = start_ms if step.starts else slack_ms
-            for check in CHECKS:
+            checks = CHECKS + OF_RECORDS if "records" in recording else CHECKS
+            for check in checks:
                 rows.append(
                     {
                         "broker": recording["broker"],
@@ -239,27 +349,56 @@ def compare(
                         "step": step.number,
                         "what": step.what,
                         "check": check,
-                        **_beside(check, found[check], [play[check] for play in said], slack),
+                        **_beside(
+                            check, found[check], [play[check] for play in said], slack, paces
+                        ),
                     }
                 )
     return pd.DataFrame(rows)
 
 
-def _beside(check: str, found: Any, said: list[Any], slack: int) -> dict[str, Any]:
+def _paces(recording: Recording) -> tuple[float, float]:
+    """Records a ms: a partition gets so many, and a member is through with so many of a batch that it
+    commits itself."""
+    scenario, by_batch = scenario_of(recording), config_of(recording).commit in ("after", "before")
+    processing_ms = min(member.processing_ms for member in scenario.members)
+    return max(t.rate for t in scenario.topics) / 1000, by_batch / processing_ms
+
+
+def _beside(
+    check: str, found: Any, said: list[Any], slack: int, paces: tuple[float, float]
+) -> dict[str, Any]:
+    if check in AMOUNTS:
+        gets, processes = paces
+        given = slack * max(gets * max(map(len, [found, *said])), processes)
+        found, said = sum(found.values()), [sum(one.values()) for one in said]
+        least, most, off = _range(found, said)
+        equal = off <= given and (found > 0) in {one > 0 for one in said}
+        return {"real": str(found), "predicted": _span(least, most), "equal": equal}
     if check in TIMES:
-        least, most = min(said), max(said)
-        off = max(least - found, found - most, 0)
-        span = f"{least} to {most}" if least < most else str(least)
+        least, most, off = _range(found, said)
         values = {"real_ms": found, "least_ms": least, "most_ms": most, "off_ms": off}
-        return {"real": str(found), "predicted": span, "equal": off <= slack, **values}
+        return {
+            "real": str(found), "predicted": _span(least, most), "equal": off <= slack, **values
+        }  # fmt: skip
     if check == "rounds":
         return {"real": str(found), "predicted": str(said[0]), "equal": found in said}
     nearest = found if found in said else said[0]
     return {"real": spelled(found), "predicted": spelled(nearest), "equal": found in said}
 
 
+def _range(found: int, said: list[int]) -> tuple[int, int, int]:
+    """(least, most, by how much what was found is out of this)."""
+    least, most = min(said), max(said)
+    return least, most, max(least - found, found - most, 0)
+
+
+def _span(least: int, most: int) -> str:
+    return f"{least} to {most}" if least < most else str(least)
+
+
 def spelled(measure: tuple) -> str:
-    """Owners or callbacks in one line: ``a: t-0 t-1; b: assigned t-2, revoked t-2``."""
+    """Owners, exceptions or callbacks in one line: ``a: t-0 t-1; b: assigned t-2, revoked t-2``."""
     return "; ".join(
         f"{member}: {', '.join(_call(one) if isinstance(one, tuple) else one for one in found)}"
         for member, found in measure

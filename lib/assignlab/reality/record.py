@@ -11,9 +11,9 @@ from assignlab import assignors
 from assignlab.proof.originals import OriginalsUnavailable
 from assignlab.reality.broker import SETTINGS, Broker
 from assignlab.reality.hosts import JAVA, Client, Event, Host, Inbox
-from assignlab.reality.recording import Recording, member_values, told_of
+from assignlab.reality.recording import Got, Recording, member_values, merged, told_of
 from assignlab.reality.scripts import Script, is_server
-from assignlab.timeline.scenario import Action, Member
+from assignlab.timeline.scenario import Action, Member, Topic
 
 AT_A_TIME = 4
 APART_S = 1
@@ -104,6 +104,7 @@ class Run:
         self.script = script
         self.began = 0
         self.events: list[Event] = []
+        self.got: list[Got] = []
         self.actions: list[dict[str, Any]] = []
         self.hosts: dict[str, Host] = {}
         self.members = dict(script.scenario.processes)
@@ -122,13 +123,19 @@ class Run:
     def play(self) -> Recording:
         """Let the script happen in real time."""
         scenario = self.script.scenario
-        topics = [self._create(topic.name, topic.partitions) for topic in scenario.topics]
+        topics = [self._create(topic) for topic in scenario.topics]
         time.sleep(KNOWN_AFTER_S)
         for member in scenario.members:
             self._prepare(member)
         for member in scenario.members:
             self._wait(member.name, "ready")
+        rates = self.script.rates
+        if rates:
+            self.place.admin.tell("produce", key=self.script.name, rates=rates)
+            self.place.inbox.wait(self.script.name, "produces")
         self.began = self._now() + 100
+        if rates:
+            self.place.admin.tell("flow", key=self.script.name, **{"from": self.began})
         starts = {}
         for at, action, member in sorted(self._plan(), key=lambda planned: planned[0]):
             self._sleep_until(at)
@@ -142,6 +149,8 @@ class Run:
             self._collect(name)
         duration = self._now() - self.began
         self._end()
+        if rates:
+            self.place.admin.tell("stop", key=self.script.name)
         return {
             "name": self.script.name,
             "broker": self.place.broker.release,
@@ -154,7 +163,7 @@ class Run:
             "actions": self.actions,
             "duration_ms": duration,
             "events": sorted(self.events, key=lambda event: event["at"]),
-        }
+        } | ({"records": merged(self.got)} if rates else {})
 
     def _plan(self) -> list[tuple[int, Action | None, Member | None]]:
         scenario = self.script.scenario
@@ -171,10 +180,11 @@ class Run:
     def _key(self, name: str) -> str:
         return f"{self.script.name}/{name}"
 
-    def _create(self, topic: str, partitions: int) -> dict[str, Any]:
-        self.place.admin.tell("create", topic=topic, partitions=partitions)
-        made, _ = self.place.inbox.wait(topic, "created")
-        return {"name": topic, "partitions": partitions, "id": made["id"]}
+    def _create(self, topic: Topic) -> dict[str, Any]:
+        self.place.admin.tell("create", topic=topic.name, partitions=topic.partitions)
+        made, _ = self.place.inbox.wait(topic.name, "created")
+        told = {"name": topic.name, "partitions": topic.partitions, "id": made["id"]}
+        return told | ({"rate": topic.rate} if topic.rate else {})
 
     # ---- members -------------------------------------------------------------------------------
 
@@ -188,6 +198,11 @@ class Run:
             if member.pattern
             else {"topics": member.topics or [topic.name for topic in self.script.scenario.topics]}
         )
+        if self.script.rates:
+            wanted |= {
+                "commit": self.script.settings["commit"],
+                "processing_ms": member.processing_ms,
+            }
         host.tell("prepare", key=self._key(member.name), settings=self._settings(member), **wanted)
 
     def _start(self, member: Member) -> int:
@@ -202,11 +217,12 @@ class Run:
 
     def _settings(self, member: Member) -> dict[str, Any]:
         settings = {name.replace("_", "."): value for name, value in self.script.settings.items()}
+        auto = settings.pop("commit", "none") == "auto"
         settings |= {
             "bootstrap.servers": self.place.broker.bootstrap,
             "group.id": self.script.name,
             "client.id": member.name,
-            "enable.auto.commit": "false",
+            "enable.auto.commit": str(auto).lower(),
         }
         if member.instance is not None:
             settings["group.instance.id"] = member.instance
@@ -237,6 +253,10 @@ class Run:
         for event in events:
             if event["kind"] == "ready":
                 continue  # nothing has happened yet
+            if event["kind"] == "got":
+                at = event["at"] - self.began
+                self.got += [Got(name, at, at, *of) for of in event["ranges"]]
+                continue
             event["member"] = name
             told = {**event, "at": event["at"] - self.began}
             if told.get("id", "") in ("", known.get(name)):
@@ -290,8 +310,7 @@ class Run:
         return at
 
     def _create_topic(self, action: Action) -> int:
-        topic = action["topic"]
-        self._create(topic.name, topic.partitions)
+        self._create(action["topic"])
         return self._now()
 
     def _delete_topic(self, action: Action) -> int:

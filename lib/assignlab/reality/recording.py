@@ -2,14 +2,16 @@
 
 A recording has the script's name, the releases, strategies and settings, topics and members with the
 ids that they got, actions with the moments at which they happened, and what the members' listeners
-were told; times are milliseconds since the beginning. Host names and paths are not in it.
+were told; of groups whose topics have a rate also refused commits and which records members processed.
+Times are milliseconds since the beginning. Host names and paths are not in it.
 """
 
 import json
 import lzma
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from assignlab.local.files import write_lines
 from assignlab.timeline.scenario import Action, Member, Scenario, Topic
@@ -18,6 +20,32 @@ FOLDER = Path(__file__).parent / "recordings"
 SUFFIX = ".jsonl.xz"
 
 Recording = dict[str, Any]
+
+
+class Got(NamedTuple):
+    """A member processed the records ``start`` to ``stop`` of a partition, the first of them told at
+    ``since``, the last at ``until``."""
+
+    member: str
+    since: int
+    until: int
+    partition: str
+    start: int
+    stop: int
+
+
+def merged(got: Iterable[Got]) -> list[Got]:
+    """One row where a member went on with a partition, and nobody else read of it in between."""
+    rows: list[Got] = []
+    last: dict[str, int] = {}
+    for one in sorted(got, key=lambda one: (one.until, one.member, one.start)):
+        before = rows[last[one.partition]] if one.partition in last else None
+        if before and (before.member, before.stop) == (one.member, one.start):
+            rows[last[one.partition]] = before._replace(until=one.until, stop=one.stop)
+        else:
+            last[one.partition] = len(rows)
+            rows.append(one)
+    return rows
 
 
 def releases(folder: Path = FOLDER) -> list[str]:
@@ -61,7 +89,7 @@ def clients_of(recordings: Iterable[Recording]) -> str:
 def scenario_of(recording: Recording) -> Scenario:
     """The scenario with the moments at which things really happened."""
     return Scenario(
-        [Topic(topic["name"], topic["partitions"]) for topic in recording["topics"]],
+        [Topic(t["name"], t["partitions"], t.get("rate", 0.0)) for t in recording["topics"]],
         [Member(**_released(recording, member)) for member in recording["members"]],
         [_action(recording, action) for action in recording["actions"]],
         recording["duration_ms"],
@@ -108,9 +136,10 @@ def told_of(action: Action, at: int) -> dict[str, Any]:
 
 def member_values(member: Member, start_ms: int) -> dict[str, Any]:
     """What of a member is not as usual, and when it started."""
-    values = {
-        name: getattr(member, name)
-        for name in ("topics", "pattern", "client_pattern", "instance", "strategies")
+    told = {
+        field.name: value
+        for field in fields(Member)
+        if field.name not in ("name", "start_ms")
+        and (value := getattr(member, field.name)) != field.default
     }
-    told = {name: value for name, value in values.items() if value not in (None, False)}
     return {"name": member.name, "start_ms": start_ms, **told}

@@ -58,6 +58,11 @@ class Script:
         """All who run members on a broker of this release."""
         return {self.client_of(member, release) for member in self.scenario.versions}
 
+    @property
+    def rates(self) -> dict[str, float]:
+        """Topics that get records, and how many a second and partition."""
+        return {topic.name: topic.rate for topic in self.scenario.topics if topic.rate}
+
     def client_of(self, member: Member, release: str) -> Client:
         """Who runs a member on a broker of this release."""
         name, _, asked = (member.strategies or self.strategies)[0].partition("@")
@@ -71,9 +76,9 @@ def is_server(strategies: Sequence[str]) -> bool:
     return strategies[0].startswith("server-")
 
 
-def topics(name: str, *partitions: int) -> list[Topic]:
+def topics(name: str, *partitions: int, rate: float = 0.0) -> list[Topic]:
     """Topics ``name-0``, ``name-1``, ... of so many partitions."""
-    return [Topic(f"{name}-{i}", count) for i, count in enumerate(partitions)]
+    return [Topic(f"{name}-{i}", count, rate) for i, count in enumerate(partitions)]
 
 
 def members(names: str, static: bool = False, apart_ms: int = STAGGER_MS, **values) -> list[Member]:
@@ -94,12 +99,17 @@ def script(
     partitions: Sequence[int] = (7, 4),
     lasts_ms: int = 0,
     client: str = "",
+    rate: float = 0.0,
     **settings,
 ) -> Script:
-    """A script whose group reads topics of so many partitions; it lasts 7 s beyond its last action."""
+    """A script whose group reads topics of so many partitions; it lasts 7 s beyond its last action.
+
+    ``rate``: records a second and partition.
+    """
     strategies = (strategy,) if isinstance(strategy, str) else tuple(strategy)
     last = max((action.at_ms for action in actions), default=6_000)
-    scenario = Scenario(topics(name, *partitions), who, actions, lasts_ms or last + 7_000)
+    read = topics(name, *partitions, rate=rate)
+    scenario = Scenario(read, who, actions, lasts_ms or last + 7_000)
     return Script(name, strategies, scenario, dict(USUAL) | settings, client)
 
 
@@ -405,6 +415,49 @@ def older_clients() -> Iterator[Script]:
         yield script(f"upgrade.{kind}-2.8.2", f"{kind}@2.8.2", members("abc"), newer)
 
 
+def with_records(
+    what: str, strategy: str, commit: str, actions: Sequence[Action], lasts_ms: int = 0, **settings
+) -> Script:
+    """A group that reads records and commits; who commits by call takes its time with every record."""
+    slow = {} if commit == "auto" else {"processing_ms": 8.0}
+    return script(
+        f"{what}-commit-{commit}.{strategy}",
+        strategy,
+        members("abc", **slow),
+        actions,
+        partitions=(4, 2),
+        lasts_ms=lasts_ms,
+        rate=25,
+        commit=commit,
+        auto_commit_interval_ms=3_000,
+        auto_offset_reset="earliest",
+        **settings,
+    )
+
+
+def deliveries() -> Iterator[Script]:
+    """Records are delivered while members crash, stall, come and go, for each way to commit.
+
+    A batch is large, and takes its time, after a stall: then a crash or another stall comes in its midst.
+    """
+    at_hand, midst = happens.stall(JOINS, "b", for_ms=4_000), JOINS + 4_800
+    for strategy in ("range", "server-uniform"):
+        crash = [happens.crash(JOINS, "b")]
+        yield with_records("crash", strategy, "auto", crash, JOINS + 10_000)
+        crash = [at_hand, happens.crash(midst, "b")]
+        for commit in ("after", "before"):
+            yield with_records("crash", strategy, commit, crash, midst + 10_000)
+        stall = [at_hand, happens.stall(midst, "b", for_ms=9_000)]
+        yield with_records(
+            "stall", strategy, "after", stall, midst + 17_000, max_poll_interval_ms=6_000
+        )
+        yield with_records("leave", strategy, "auto", [happens.leave(JOINS, "b")])
+    for strategy in ("range", "cooperative-sticky"):
+        joins = [happens.join(JOINS, Member("d"))]
+        yield with_records("join", strategy, "auto", joins)
+    yield with_records("rollout", "cooperative-sticky", "auto", rollout("abc"))
+
+
 def all_scripts() -> Iterator[Script]:
     """Every script."""
     yield from joins_and_leaves()
@@ -417,6 +470,7 @@ def all_scripts() -> Iterator[Script]:
     yield from subscriptions()
     yield from other_clients()
     yield from older_clients()
+    yield from deliveries()
 
 
 SCRIPTS = {one.name: one for one in all_scripts()}
@@ -427,7 +481,8 @@ def for_release(release: str) -> list[Script]:
     """The scripts of a broker of this release.
 
     Before 4.0 none of the consumer protocol; older clients of Java's on the oldest broker, other
-    clients on the newest, and on those between what depends on the broker most: KIP-848.
+    clients on the newest, and on those between what depends on the broker most: KIP-848. Groups that
+    read records on the newest.
     """
     old, new = release.startswith("3."), release == NEWEST
     return [
@@ -436,4 +491,5 @@ def for_release(release: str) -> list[Script]:
         if not (old and one.server)
         and (old or "@" not in one.strategies[0])
         and (new or not one.others or one.server)
+        and (new or not one.rates)
     ]

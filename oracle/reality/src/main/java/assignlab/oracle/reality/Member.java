@@ -6,8 +6,11 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.SubscriptionPattern;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
@@ -15,17 +18,28 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Pattern;
 
-/** One consumer: a thread that polls, and between polls does what it is told. */
+/**
+ * One consumer: a thread that polls, processes what it got, commits "before" or "after" that if told so, and
+ * between polls does what it is told; it stalls between two records, too.
+ */
 final class Member extends Thread implements ConsumerRebalanceListener {
+    private static final long TELLS_NANOS = 10_000_000;
+    private static final long RETRY_MS = 100;
+
     private final String key;
     private final JsonNode start;
     private final Duration pollFor;
+    private final String commits;
+    private final long processingNanos;
     private final ConcurrentLinkedQueue<JsonNode> toDo = new ConcurrentLinkedQueue<>();
     private KafkaConsumer<byte[], byte[]> consumer;
     private String lastId = "";
@@ -38,6 +52,8 @@ final class Member extends Thread implements ConsumerRebalanceListener {
         this.key = key;
         this.start = start;
         this.pollFor = Duration.ofMillis(start.path("poll_ms").asLong(50));
+        this.commits = start.path("commit").asText();
+        this.processingNanos = (long) (start.path("processing_ms").asDouble() * 1_000_000);
     }
 
     void tellToDo(JsonNode command) {
@@ -71,15 +87,79 @@ final class Member extends Thread implements ConsumerRebalanceListener {
         }
     }
 
-    private void poll() {
+    private void poll() throws InterruptedException {
+        ConsumerRecords<byte[], byte[]> records = ConsumerRecords.empty();
         try {
-            consumer.poll(pollFor);
+            records = consumer.poll(pollFor);
         } catch (RetriableException again) {
             Members.tell(event("error").put("error", again.getClass().getSimpleName()));
         }
         ConsumerGroupMetadata known = consumer.groupMetadata();
         if (known.generationId() != lastGeneration || !known.memberId().equals(lastId))
             Members.tell(event("generation"));
+        if (records.isEmpty())
+            return;
+        if (commits.equals("before") && !commit()) {
+            readAgain(records);
+            return;
+        }
+        process(records);
+        if (commits.equals("after"))
+            commit();
+    }
+
+    /** Whether a commit of all positions counts; the exception is told if it does not. */
+    private boolean commit() {
+        try {
+            consumer.commitSync();
+            return true;
+        } catch (KafkaException refused) {
+            Members.tell(event("refused").put("error", refused.getClass().getSimpleName()));
+            return false;
+        }
+    }
+
+    private void readAgain(ConsumerRecords<byte[], byte[]> records) throws InterruptedException {
+        for (TopicPartition partition : records.partitions())
+            if (consumer.assignment().contains(partition))
+                consumer.seek(partition, records.records(partition).get(0).offset());
+        sleep(RETRY_MS);
+    }
+
+    /** One record after the other; which ones is told as ranges of offsets, before a crash could hide much. */
+    private void process(ConsumerRecords<byte[], byte[]> records) throws InterruptedException {
+        Map<TopicPartition, long[]> ranges = new LinkedHashMap<>();
+        long due = System.nanoTime();
+        long told = due;
+        for (ConsumerRecord<byte[], byte[]> record : records) {
+            for (JsonNode next; (next = toDo.peek()) != null && next.get("do").asText().equals("stall"); ) {
+                long paused = System.nanoTime();
+                tellRanges(ranges);
+                execute(toDo.remove());
+                due += System.nanoTime() - paused;
+            }
+            due += processingNanos;
+            for (long left; (left = due - System.nanoTime()) > 0; )
+                LockSupport.parkNanos(left);
+            ranges.computeIfAbsent(new TopicPartition(record.topic(), record.partition()),
+                    partition -> new long[] {record.offset(), 0})[1] = record.offset() + 1;
+            if (System.nanoTime() - told > TELLS_NANOS) {
+                tellRanges(ranges);
+                told = System.nanoTime();
+            }
+        }
+        tellRanges(ranges);
+    }
+
+    private void tellRanges(Map<TopicPartition, long[]> ranges) {
+        if (ranges.isEmpty())
+            return;
+        ObjectNode event = Members.event("got").put("key", key);
+        var list = event.putArray("ranges");
+        ranges.forEach((partition, range) ->
+                list.addArray().add(partition.toString()).add(range[0]).add(range[1]));
+        ranges.clear();
+        Members.tell(event);
     }
 
     private void execute(JsonNode command) throws InterruptedException {

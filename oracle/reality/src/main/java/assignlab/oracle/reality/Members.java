@@ -30,6 +30,9 @@ import java.util.Properties;
  *                                                                     or "broker_pattern"
  * {"do": "start", "key": "1/a"}
  * {"do": "close" | "stall" | "subscribe" | "unsubscribe" | "enforce", "key": "1/a", ...}
+ * {"do": "produce", "key": "1", "rates": {"t": 25}}      records a second and partition
+ * {"do": "flow", "key": "1", "from": 1700000000000}
+ * {"do": "stop", "key": "1"}
  * {"do": "create" | "grow" | "delete", "topic": "t", "partitions": 4}
  * </pre>
  *
@@ -40,9 +43,12 @@ public final class Members {
             new PrintStream(new FileOutputStream(FileDescriptor.out), false, StandardCharsets.UTF_8);
 
     private final Map<String, Member> members = new HashMap<>();
+    private final Map<String, Writer> writers = new HashMap<>();
+    private final String bootstrap;
     private final Admin admin;
 
     private Members(String bootstrap) {
+        this.bootstrap = bootstrap;
         Properties settings = new Properties();
         settings.put("bootstrap.servers", bootstrap);
         admin = Admin.create(settings);
@@ -95,6 +101,9 @@ public final class Members {
                 admin.deleteTopics(List.of(topic)).all().get();
                 tell(event("deleted").put("topic", topic));
             }
+            case "produce" -> writers.put(key, new Writer(key, bootstrap, command.get("rates")));
+            case "flow" -> writers.get(key).flow(command.get("from").asLong());
+            case "stop" -> writers.remove(key).interrupt();
             default -> members.get(key).tellToDo(command);
         }
     }
