@@ -299,6 +299,13 @@ def test_a_member_without_a_common_protocol_is_refused():
     assert owners_at_end(history).keys() == {"a"}
 
 
+def test_clients_and_releases_that_offer_the_same_name_are_one_group():
+    others = [Member("b", strategies=["librdkafka-range"]), Member("c", strategies=["range@2.4"])]
+    history = play([], "range", [Member("a"), *others], until=20_000)
+    assert not told(history, "fatal")
+    assert [len(owned) for owned in owners_at_end(history).values()] == [2, 2, 2]
+
+
 def test_the_leader_is_the_first_and_then_another_member():
     history = play([timeline.leave(50_000, "a")], members="abc")
     leaders = [text.split()[-1] for text in told(history, "generation")]
