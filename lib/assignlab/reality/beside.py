@@ -360,7 +360,7 @@ def compare(
 def _paces(recording: Recording) -> tuple[float, float]:
     """Records a ms: a partition gets so many, and a member is through with so many of a batch that it
     commits itself."""
-    scenario, by_batch = scenario_of(recording), config_of(recording).commit in ("after", "before")
+    scenario, by_batch = scenario_of(recording), config_of(recording).commit != "auto"
     processing_ms = min(member.processing_ms for member in scenario.members)
     return max(t.rate for t in scenario.topics) / 1000, by_batch / processing_ms
 

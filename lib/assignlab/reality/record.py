@@ -131,6 +131,7 @@ class Run:
             self._wait(member.name, "ready")
         rates = self.script.rates
         if rates:
+            self._create(Topic(self.outputs, 1))
             self.place.admin.tell("produce", key=self.script.name, rates=rates)
             self.place.inbox.wait(self.script.name, "produces")
         self.began = self._now() + 100
@@ -177,6 +178,11 @@ class Run:
     def _sleep_until(self, at: int) -> None:
         time.sleep(max(0, self.began + at - self._now()) / 1000)
 
+    @property
+    def outputs(self) -> str:
+        """The topic of what transactions write."""
+        return f"{self.script.name}-outputs"
+
     def _key(self, name: str) -> str:
         return f"{self.script.name}/{name}"
 
@@ -202,6 +208,7 @@ class Run:
             wanted |= {
                 "commit": self.script.settings["commit"],
                 "processing_ms": member.processing_ms,
+                "outputs": self.outputs,
             }
         host.tell("prepare", key=self._key(member.name), settings=self._settings(member), **wanted)
 
@@ -217,13 +224,15 @@ class Run:
 
     def _settings(self, member: Member) -> dict[str, Any]:
         settings = {name.replace("_", "."): value for name, value in self.script.settings.items()}
-        auto = settings.pop("commit", "none") == "auto"
+        commit = settings.pop("commit", "none")
         settings |= {
             "bootstrap.servers": self.place.broker.bootstrap,
             "group.id": self.script.name,
             "client.id": member.name,
-            "enable.auto.commit": str(auto).lower(),
+            "enable.auto.commit": str(commit == "auto").lower(),
         }
+        if commit == "transaction":
+            settings["isolation.level"] = "read_committed"  # wait for offsets that are pending
         if member.instance is not None:
             settings["group.instance.id"] = member.instance
         strategies = self._strategies(member)

@@ -447,15 +447,25 @@ def deliveries() -> Iterator[Script]:
         crash = [at_hand, happens.crash(midst, "b")]
         for commit in ("after", "before"):
             yield with_records("crash", strategy, commit, crash, midst + 10_000)
+        yield with_records("crash", strategy, "transaction", crash, midst + 10_000)
         stall = [at_hand, happens.stall(midst, "b", for_ms=9_000)]
-        yield with_records(
-            "stall", strategy, "after", stall, midst + 17_000, max_poll_interval_ms=6_000
-        )
+        for commit in ("after", "before", "transaction"):
+            yield with_records(
+                "stall", strategy, commit, stall, midst + 17_000, max_poll_interval_ms=6_000
+            )
+        freeze = [at_hand, happens.freeze(midst, "b", for_ms=9_000)]
+        yield with_records("freeze", strategy, "after", freeze, midst + 17_000)
         yield with_records("leave", strategy, "auto", [happens.leave(JOINS, "b")])
     for strategy in ("range", "cooperative-sticky"):
         joins = [happens.join(JOINS, Member("d"))]
         yield with_records("join", strategy, "auto", joins)
-    yield with_records("rollout", "cooperative-sticky", "auto", rollout("abc"))
+    for strategy in ("cooperative-sticky", "server-uniform"):
+        wait = [
+            happens.stall(JOINS, "a", for_ms=5_000),
+            happens.join(JOINS + 500, Member("d", processing_ms=8.0)),
+        ]
+        yield with_records("join-during-stall", strategy, "after", wait, JOINS + 12_000)
+        yield with_records("rollout", strategy, "auto", rollout("abc"))
 
 
 def all_scripts() -> Iterator[Script]:

@@ -46,6 +46,8 @@ class Client(Consumer):
         self.group_metadata = "", NO_GENERATION
         self.phase = UNJOINED
         self.joining = False
+        self.completing = False
+        self.rejoin_due = ""
         self.fatal = False
         self.unsubscribed = False
         self.subscription: tuple[int, ...] = ()
@@ -137,7 +139,9 @@ class Client(Consumer):
     # ---- joining -------------------------------------------------------------------------------
 
     def request_rejoin(self, reason: str) -> None:
-        """Join from the next poll on."""
+        """Join from the next poll on; after the join that this poll is to complete, if there is one."""
+        if self.completing and self.alive:
+            self.rejoin_due = reason
         if self.joining or self.fatal or self.unsubscribed or not self.alive:
             return
         self.joining = True
@@ -305,6 +309,7 @@ class Client(Consumer):
             if self.coordinator.counts_on(self):  # not if it was expelled while the answer waited
                 self.belongs_again()
             self.set_verdict()
+            self.completing, self.rejoin_due = True, ""
             self.at_poll(self._join_complete, self.generation, partitions, claim)
 
     def _rejoin_again(self) -> None:
@@ -319,6 +324,7 @@ class Client(Consumer):
 
     def _join_complete(self, generation: int, partitions: np.ndarray, claim: Claim | None) -> None:
         """The assignment is here: give up the difference, take what is new."""
+        self.completing = False
         if self.generation != generation or self.phase != JOINED:
             self._reset("generation changed")
             self.joining = False
@@ -344,6 +350,8 @@ class Client(Consumer):
         else:
             self._take_added(added)
             self._check_subscription()
+            if self.rejoin_due:  # the same poll goes on to the next join (joinGroupIfNeeded)
+                self.request_rejoin(self.rejoin_due)
 
     def _take_and_rejoin(self, added: np.ndarray) -> None:
         self._take_added(added)

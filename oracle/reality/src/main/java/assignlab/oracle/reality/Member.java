@@ -9,15 +9,20 @@ import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.consumer.SubscriptionPattern;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -28,8 +33,9 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Pattern;
 
 /**
- * One consumer: a thread that polls, processes what it got, commits "before" or "after" that if told so, and
- * between polls does what it is told; it stalls between two records, too.
+ * One consumer: a thread that polls, processes what it got, commits "before" or "after" that or in a
+ * "transaction" with its outputs if told so, and between polls does what it is told; it stalls between two
+ * records, too. What it processed is told; in a transaction, when that is committed.
  */
 final class Member extends Thread implements ConsumerRebalanceListener {
     private static final long TELLS_NANOS = 10_000_000;
@@ -41,7 +47,9 @@ final class Member extends Thread implements ConsumerRebalanceListener {
     private final String commits;
     private final long processingNanos;
     private final ConcurrentLinkedQueue<JsonNode> toDo = new ConcurrentLinkedQueue<>();
+    private final Map<TopicPartition, long[]> ranges = new LinkedHashMap<>();
     private KafkaConsumer<byte[], byte[]> consumer;
+    private KafkaProducer<byte[], byte[]> producer;
     private String lastId = "";
     private int lastGeneration = -1;
     private boolean open = true;
@@ -70,6 +78,8 @@ final class Member extends Thread implements ConsumerRebalanceListener {
                     settings, new ByteArrayDeserializer(), new ByteArrayDeserializer());
             // Connections, and who the coordinator is: what a member joins with is there from the start.
             consumer.committed(Set.of(new TopicPartition("none", 0)));
+            if (commits.equals("transaction"))
+                producer = transactional(settings);
             Members.tell(event("ready"));
             while (toDo.isEmpty())
                 sleep(5);
@@ -103,9 +113,40 @@ final class Member extends Thread implements ConsumerRebalanceListener {
             readAgain(records);
             return;
         }
+        if (producer != null)
+            producer.beginTransaction();
         process(records);
         if (commits.equals("after"))
             commit();
+        if (producer != null && !commitTransaction(records))
+            readAgain(records);
+    }
+
+    private KafkaProducer<byte[], byte[]> transactional(Properties consumers) {
+        Properties settings = new Properties();
+        settings.put("bootstrap.servers", consumers.get("bootstrap.servers"));
+        settings.put("transactional.id", key);
+        settings.put("linger.ms", "0");
+        var made = new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer());
+        made.initTransactions();
+        return made;
+    }
+
+    /** Whether outputs and offsets count; the exception is told if they do not. */
+    private boolean commitTransaction(ConsumerRecords<byte[], byte[]> records) {
+        Map<TopicPartition, OffsetAndMetadata> offsets = new HashMap<>();
+        ranges.forEach((partition, range) -> offsets.put(partition, new OffsetAndMetadata(range[1])));
+        try {
+            producer.sendOffsetsToTransaction(offsets, consumer.groupMetadata());
+            producer.commitTransaction();
+            tellRanges();
+            return true;
+        } catch (KafkaException refused) {
+            ranges.clear();
+            Members.tell(event("refused").put("error", refused.getClass().getSimpleName()));
+            producer.abortTransaction();
+            return false;
+        }
     }
 
     /** Whether a commit of all positions counts; the exception is told if it does not. */
@@ -128,13 +169,13 @@ final class Member extends Thread implements ConsumerRebalanceListener {
 
     /** One record after the other; which ones is told as ranges of offsets, before a crash could hide much. */
     private void process(ConsumerRecords<byte[], byte[]> records) throws InterruptedException {
-        Map<TopicPartition, long[]> ranges = new LinkedHashMap<>();
         long due = System.nanoTime();
         long told = due;
         for (ConsumerRecord<byte[], byte[]> record : records) {
             for (JsonNode next; (next = toDo.peek()) != null && next.get("do").asText().equals("stall"); ) {
                 long paused = System.nanoTime();
-                tellRanges(ranges);
+                if (producer == null)
+                    tellRanges();
                 execute(toDo.remove());
                 due += System.nanoTime() - paused;
             }
@@ -143,15 +184,18 @@ final class Member extends Thread implements ConsumerRebalanceListener {
                 LockSupport.parkNanos(left);
             ranges.computeIfAbsent(new TopicPartition(record.topic(), record.partition()),
                     partition -> new long[] {record.offset(), 0})[1] = record.offset() + 1;
-            if (System.nanoTime() - told > TELLS_NANOS) {
-                tellRanges(ranges);
+            if (producer != null) {
+                producer.send(new ProducerRecord<>(start.get("outputs").asText(), new byte[0]));
+            } else if (System.nanoTime() - told > TELLS_NANOS) {
+                tellRanges();
                 told = System.nanoTime();
             }
         }
-        tellRanges(ranges);
+        if (producer == null)
+            tellRanges();
     }
 
-    private void tellRanges(Map<TopicPartition, long[]> ranges) {
+    private void tellRanges() {
         if (ranges.isEmpty())
             return;
         ObjectNode event = Members.event("got").put("key", key);
