@@ -5,9 +5,11 @@ import re
 
 import pytest
 
+from assignlab.jvm.names import Names
 from assignlab.reality import beside, known, recording, scripts
 
 RECORDED = recording.all_of()
+MOVES = "coordinator_moves"
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +33,18 @@ def test_most_of_what_happened_is_what_the_timeline_says(compared):
 def test_every_script_that_a_broker_can_play_is_recorded(release):
     names = {one["name"] for one in RECORDED if one["broker"] == release}
     assert names == {script.name for script in scripts.for_release(release)}
+
+
+@pytest.mark.parametrize("release", recording.releases())
+def test_a_group_whose_coordinator_moves_has_a_partition_of_the_offsets_topic_for_itself(release):
+    found = {}
+    for one in RECORDED:
+        if one["broker"] == release and any(a["kind"] == MOVES for a in one["actions"]):
+            partitions = one["broker_settings"]["offsets.topic.num.partitions"]
+            [hashed] = Names([one["name"]]).hashes.tolist()
+            found.setdefault((hashed & 0x7FFFFFFF) % partitions, []).append(one["name"])
+    assert found
+    assert [names for names in found.values() if len(names) > 1] == []
 
 
 def test_recordings_name_no_machine():

@@ -278,6 +278,41 @@ def test_a_coordinator_that_moves_within_a_rebalance():
         }  # fmt: skip
 
 
+@pytest.mark.parametrize("strategy", PROTOCOLS)
+def test_who_leaves_just_after_the_coordinator_moved_is_not_heard_and_its_session_has_to_end(
+    strategy,
+):
+    leaves = [timeline.coordinator_moves(50_000), timeline.leave(50_010, "b")]
+    history = play(leaves, strategy, until=150_000, commit="none", session_timeout_ms=20_000,
+                   group_consumer_session_timeout_ms=20_000)  # fmt: skip
+    assert told(history, "removed") == ["session expired"]
+    [at] = [e.time_ms for e in history.events if e.kind == "removed"]
+    assert 70_000 <= at <= 70_100  # sessions begin anew when the group is loaded
+    assert owners_at_end(history).keys() == {"a"}
+
+
+@pytest.mark.parametrize("strategy", PROTOCOLS)
+def test_members_find_the_new_coordinator_with_their_next_heartbeat(strategy):
+    moves = [timeline.coordinator_moves(50_000), timeline.leave(56_000, "b")]
+    history = play(moves, strategy, until=90_000, commit="none")
+    assert told(history, "removed") == ["left"]
+    assert {e.time_ms // 1_000 for e in history.events if e.kind == "removed"} == {56}
+
+
+def test_an_empty_group_is_empty_at_the_new_coordinator_too():
+    leaves = [timeline.leave(50_000, "a"), timeline.leave(50_500, "b")]
+    moved = [*leaves, timeline.coordinator_moves(60_000), timeline.back(70_000, "a")]
+    history = play(moved, until=90_000)
+    assert told(history, "state")[-4:] == [
+        "Empty",
+        "PreparingRebalance",
+        "CompletingRebalance",
+        "Stable",
+    ]
+    [back] = [e.time_ms for e in history.events if e.kind == "assigned" and e.time_ms > 70_000]
+    assert back >= 73_000  # the initial delay
+
+
 # ---- who decides -------------------------------------------------------------------------------
 
 
@@ -634,7 +669,7 @@ def test_epochs_of_the_consumer_protocol():
     simulation.clock.run(30_000)
     coordinator, a = simulation.coordinator, simulation.world.running["a"]
     held = a.held
-    more = SimpleNamespace(own=SimpleNamespace(partition=np.arange(4)))
+    more = SimpleNamespace(own=SimpleNamespace(partition=np.arange(4)), coordinator_known=0)
     assert a.generation == 3 and coordinator.group_epoch == 3
     assert coordinator._validate(a, a.member_id, 4, held) == "FENCED_MEMBER_EPOCH"
     assert coordinator._validate(a, a.member_id, 2, np.arange(4)) == "FENCED_MEMBER_EPOCH"

@@ -1,4 +1,4 @@
-"""A real broker: one KRaft node of a published release, on 127.0.0.1, with its data in a temporary folder."""
+"""Real brokers: KRaft nodes of a published release, on 127.0.0.1, with their data in a temporary folder."""
 
 import socket
 import subprocess
@@ -34,8 +34,6 @@ SETTINGS = {
 """Shorter than Kafka's defaults, so that a scenario takes seconds."""
 
 CLUSTER = {
-    "process.roles": "broker,controller",
-    "node.id": 1,
     "controller.listener.names": "CONTROLLER",
     "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL_SSL:SASL_SSL",
     "offsets.topic.num.partitions": 4,
@@ -48,6 +46,12 @@ CLUSTER = {
     "num.io.threads": 2,
     "log.cleaner.enable": "false",
 }
+REPLICATED = {
+    "offsets.topic.num.partitions": 62,
+    "offsets.topic.replication.factor": 3,
+    "default.replication.factor": 3,
+}
+"""Of three nodes: any of them may coordinate any group, and each group moves alone."""
 HEAP = ("-Xms64m", "-Xmx256m", *BRIEF)
 
 
@@ -73,69 +77,94 @@ def free_port() -> int:
 
 
 class Broker:
-    """A running broker; a context manager that ends it and removes its data.
+    """A running broker, or several; a context manager that ends them and removes their data.
 
     ``own``: settings of its own, beside :data:`SETTINGS`. ``listener``: one more, such as
-    ``SASL_SSL://127.0.0.1:9093``.
+    ``SASL_SSL://127.0.0.1:9093``. ``nodes``: 1, or 3 with :data:`REPLICATED`; the first is the controller.
     """
 
     def __init__(
-        self, release: str, own: Mapping[str, str] = MappingProxyType({}), listener: str = ""
+        self,
+        release: str,
+        own: Mapping[str, str] = MappingProxyType({}),
+        listener: str = "",
+        nodes: int = 1,
     ):
         self.release = release
+        self.settings = SETTINGS | (REPLICATED if nodes > 1 else {})
+        """What differs from Kafka's defaults and matters to a group."""
         self._folder = tempfile.TemporaryDirectory(prefix="assignlab-broker-")
-        folder = Path(self._folder.name)
-        port, controller = free_port(), free_port()
-        self.bootstrap = f"127.0.0.1:{port}"
-        advertised = ",".join(filter(None, (f"PLAINTEXT://{self.bootstrap}", listener)))
-        settings = {
-            **CLUSTER,
-            **SETTINGS,
-            **own,
-            "listeners": f"{advertised},CONTROLLER://127.0.0.1:{controller}",
-            "advertised.listeners": advertised,
-            "controller.quorum.voters": f"1@127.0.0.1:{controller}",
-            "log.dirs": folder / "data",
-        }
-        if release.startswith("3."):
-            settings["group.coordinator.rebalance.protocols"] = "classic"
-        properties = folder / "server.properties"
-        properties.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
-        self._command = [
-            java(), *HEAP, f"-Dkafka.logs.dir={folder}", "-cp", str(jars(release) / "*"),
-        ]  # fmt: skip
-        self._output = (folder / "output").open("wb")
-        format_it = ["format", "-t", "assignlabAAAAAAAAAAAAA", "-c", str(properties)]
-        subprocess.run(
-            [*self._command, "kafka.tools.StorageTool", *format_it],
-            stdin=subprocess.DEVNULL, stdout=self._output, stderr=subprocess.STDOUT, check=False,
-        )  # fmt: skip
-        self._process = subprocess.Popen(
-            [*self._command, "kafka.Kafka", str(properties)],
-            stdin=subprocess.DEVNULL, stdout=self._output, stderr=subprocess.STDOUT,
-        )  # fmt: skip
+        self._command = [java(), *HEAP, "-cp", str(jars(release) / "*")]
+        self._own, self._listener = own, listener
+        self._controller = free_port()
+        self._outputs, self._processes = [], []
+        ports = [free_port() for _ in range(nodes)]
+        self.bootstrap = ",".join(f"127.0.0.1:{port}" for port in ports)
         try:
-            self._wait_for(port)
+            for node, port in enumerate(ports, start=1):
+                self._start(node, port)
+            for node, port in enumerate(ports, start=1):
+                self._wait_for(node, port)
         except OriginalsUnavailable:
             self.close()
             raise
 
-    def _wait_for(self, port: int) -> None:
+    def _start(self, node: int, port: int) -> None:
+        controls = node == 1
+        folder = Path(self._folder.name) / str(node)
+        folder.mkdir()
+        advertised = ",".join(filter(None, (f"PLAINTEXT://127.0.0.1:{port}", self._listener)))
+        of_controller = f",CONTROLLER://127.0.0.1:{self._controller}" if controls else ""
+        settings = {
+            **CLUSTER,
+            **self.settings,
+            **self._own,
+            "node.id": node,
+            "process.roles": "broker,controller" if controls else "broker",
+            "listeners": advertised + of_controller,
+            "advertised.listeners": advertised,
+            "controller.quorum.voters": f"1@127.0.0.1:{self._controller}",
+            "log.dirs": folder / "data",
+        }
+        if self.release.startswith("3."):
+            settings["group.coordinator.rebalance.protocols"] = "classic"
+        properties = folder / "server.properties"
+        properties.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+        command = [*self._command[:-2], f"-Dkafka.logs.dir={folder}", *self._command[-2:]]
+        output = (folder / "output").open("wb")
+        self._outputs.append(output)
+        format_it = ["format", "-t", "assignlabAAAAAAAAAAAAA", "-c", str(properties)]
+        subprocess.run(
+            [*command, "kafka.tools.StorageTool", *format_it],
+            stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, check=False,
+        )  # fmt: skip
+        self._processes.append(
+            subprocess.Popen(
+                [*command, "kafka.Kafka", str(properties)],
+                stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+            )
+        )  # fmt: skip
+
+    def _wait_for(self, node: int, port: int) -> None:
+        process, output = self._processes[node - 1], self._outputs[node - 1]
         until = time.monotonic() + STARTS_WITHIN_S
-        while time.monotonic() < until and self._process.poll() is None:
+        while time.monotonic() < until and process.poll() is None:
             with socket.socket() as caller:
                 if caller.connect_ex(("127.0.0.1", port)) == 0:
                     return
             time.sleep(0.2)
-        self._output.flush()
-        said = Path(self._output.name).read_text(encoding="utf-8", errors="replace")
+        output.flush()
+        said = Path(output.name).read_text(encoding="utf-8", errors="replace")
         raise OriginalsUnavailable(f"the broker {self.release} does not start: {said[-600:]}")
 
     def close(self) -> None:
         """End the broker at once; its data is of no more use."""
-        self._process.kill()
-        self._process.wait()
-        self._output.close()
+        for process in self._processes:
+            process.kill()
+        for process in self._processes:
+            process.wait()
+        for output in self._outputs:
+            output.close()
         self._folder.cleanup()
 
     def __enter__(self) -> Self:

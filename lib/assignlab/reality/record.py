@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from assignlab import assignors
 from assignlab.proof.originals import OriginalsUnavailable
-from assignlab.reality.broker import SETTINGS, Broker
+from assignlab.reality.broker import Broker
 from assignlab.reality.hosts import JAVA, Client, Event, Host, Inbox
 from assignlab.reality.recording import Got, Recording, member_values, merged, told_of
 from assignlab.reality.scripts import Script, is_server
@@ -38,14 +38,25 @@ class Place(NamedTuple):
 
 
 def record(release: str, scripts: Iterable[Script]) -> Iterator[Recording]:
-    """Recordings of these scripts on a broker of this release.
+    """Recordings of these scripts on a broker of this release, or on as many as they ask for.
 
     They come as they are done. Raises :class:`~assignlab.proof.originals.OriginalsUnavailable` where
     Java, Maven or jars are missing, and at the end, if groups could not be played, with their names.
     """
-    scripts, failed = list(scripts), {}
+    scripts = list(scripts)
+    failed: dict[str, OriginalsUnavailable] = {}
+    for nodes in sorted({script.nodes for script in scripts}):
+        yield from _record(release, nodes, [one for one in scripts if one.nodes == nodes], failed)
+    if failed:
+        told = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
+        raise OriginalsUnavailable(f"not recorded: {told}")
+
+
+def _record(
+    release: str, nodes: int, scripts: Sequence[Script], failed: dict[str, OriginalsUnavailable]
+) -> Iterator[Recording]:
     admin = Client(JAVA, release)
-    with Broker(release) as broker, ExitStack() as hosts:
+    with Broker(release, nodes=nodes) as broker, ExitStack() as hosts:
         inbox, shared, missing = Inbox(), {}, {}
         for client in sorted({admin}.union(*(script.clients(release) for script in scripts))):
             try:
@@ -70,9 +81,6 @@ def record(release: str, scripts: Iterable[Script]) -> Iterator[Recording]:
                     yield run.result()
                 except OriginalsUnavailable as reason:
                     failed[runs[run]] = reason
-    if failed:
-        told = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
-        raise OriginalsUnavailable(f"not recorded: {told}")
 
 
 def _play(place: Place, script: Script) -> Recording:
@@ -158,7 +166,7 @@ class Run:
             "client": ", ".join(map(str, sorted(self.script.clients(self.place.broker.release)))),
             "strategies": self.script.strategies,
             "settings": self.script.settings,
-            "broker_settings": SETTINGS,
+            "broker_settings": self.place.broker.settings,
             "topics": topics,
             "members": members,
             "actions": self.actions,
@@ -332,6 +340,11 @@ class Run:
         event, _ = self.place.inbox.wait(action["topic"], "grown")
         return event["at"]
 
+    def _coordinator_moves(self, action: Action) -> int:
+        self.place.admin.tell("move", key=self.script.name)
+        event, _ = self.place.inbox.wait(self.script.name, "moved")
+        return event["at"]
+
 
 ACTIONS: dict[str, Callable[[Run, Action], int]] = {
     "join": Run._join,
@@ -344,5 +357,6 @@ ACTIONS: dict[str, Callable[[Run, Action], int]] = {
     "create_topic": Run._create_topic,
     "delete_topic": Run._delete_topic,
     "add_partitions": Run._add_partitions,
+    "coordinator_moves": Run._coordinator_moves,
 }
 """How an action is done to a real group; each returns the moment at which it was."""

@@ -45,6 +45,12 @@ class Script:
     client: str = ""
 
     @property
+    def nodes(self) -> int:
+        """How many brokers it takes: three where another one is to coordinate the group."""
+        moves = any(action.kind == "coordinator_moves" for action in self.scenario.actions)
+        return 3 if moves else 1
+
+    @property
     def server(self) -> bool:
         """Whether some member speaks the consumer protocol at some time."""
         return any(is_server(m.strategies or self.strategies) for m in self.scenario.versions)
@@ -415,15 +421,19 @@ def older_clients() -> Iterator[Script]:
         yield script(f"upgrade.{kind}-2.8.2", f"{kind}@2.8.2", members("abc"), newer)
 
 
+def pace(commit: str) -> dict[str, float]:
+    """Who commits by call takes its time with every record."""
+    return {} if commit == "auto" else {"processing_ms": 8.0}
+
+
 def with_records(
     what: str, strategy: str, commit: str, actions: Sequence[Action], lasts_ms: int = 0, **settings
 ) -> Script:
-    """A group that reads records and commits; who commits by call takes its time with every record."""
-    slow = {} if commit == "auto" else {"processing_ms": 8.0}
+    """A group that reads records and commits."""
     return script(
         f"{what}-commit-{commit}.{strategy}",
         strategy,
-        members("abc", **slow),
+        members("abc", **pace(commit)),
         actions,
         partitions=(4, 2),
         lasts_ms=lasts_ms,
@@ -468,6 +478,35 @@ def deliveries() -> Iterator[Script]:
         yield with_records("rollout", strategy, "auto", rollout("abc"))
 
 
+def coordinator_moves() -> Iterator[Script]:
+    """Another broker becomes the coordinator: of a group at rest, and together with something else."""
+    moves, what = happens.coordinator_moves, "coordinator-moves"
+    for strategy in ("range", "cooperative-sticky", "server-uniform"):
+        twice = [moves(JOINS), moves(LATER), moves(LATER + 200)]
+        yield script(f"{what}.{strategy}", strategy, members("abc"), twice)
+        joins = [happens.join(JOINS, Member("d")), moves(JOINS + 300)]
+        leaves = [happens.leave(LATER, "a"), moves(LATER + 300)]
+        name = f"{what}-in-rebalance.{strategy}"
+        yield script(name, strategy, members("abc"), [*joins, *leaves])
+        # Whoever leaves just then says so to the broker before.
+        leaves = [moves(JOINS), happens.leave(JOINS + 20, "b")]
+        lasts_ms = JOINS + 12_000
+        yield script(
+            f"{what}-leave.{strategy}", strategy, members("abc"), leaves, lasts_ms=lasts_ms
+        )
+        dies = [happens.crash(JOINS, "b"), moves(JOINS + 3_500)]
+        lasts_ms = JOINS + 13_000
+        yield script(f"{what}-crash.{strategy}", strategy, members("abc"), dies, lasts_ms=lasts_ms)
+        away = [happens.leave(JOINS, "b"), moves(JOINS + 3_500), happens.back(JOINS + 8_000, "b")]
+        yield script(f"{what}-static.{strategy}", strategy, members("abc", static=True), away)
+    for strategy, commit in (
+        ("range", "auto"), ("range", "before"), ("range", "transaction"),
+        ("cooperative-sticky", "after"), ("server-uniform", "auto"), ("server-uniform", "after"),
+    ):  # fmt: skip
+        joins = happens.join(LATER, Member("d", **pace(commit)))
+        yield with_records(what, strategy, commit, [moves(JOINS), joins, moves(LATER + 300)])
+
+
 def all_scripts() -> Iterator[Script]:
     """Every script."""
     yield from joins_and_leaves()
@@ -481,6 +520,7 @@ def all_scripts() -> Iterator[Script]:
     yield from other_clients()
     yield from older_clients()
     yield from deliveries()
+    yield from coordinator_moves()
 
 
 SCRIPTS = {one.name: one for one in all_scripts()}

@@ -32,8 +32,11 @@ class Consumer:
     ``held``: dense numbers of the partitions that are assigned, with the moment (``held_since``)
     and the generation of the assignment; ``own``: those of them that are consumed, the
     others wait for their committed offsets. ``valid``: False once the group went on without this
-    consumer.
+    consumer. ``coordinator_known``: the broker that it takes for the group's coordinator.
     """
+
+    asks_again: tuple[str, ...] = ()
+    """Answers of a broker without the group: the client looks for the right one and asks again."""
 
     def __init__(self, world: World, member: Member, number: int):
         self.world = world
@@ -46,6 +49,7 @@ class Consumer:
         self.stays = member.instance is not None  # in the group, when it is closed
         self.number = number
         self.generation = -1
+        self.coordinator_known = world.coordinator
         self.alive = True
         self.valid = True
         self.frozen_until = 0
@@ -238,6 +242,18 @@ class Consumer:
             self.clock.at(self.frozen_until, self.in_time, call, *args)
         else:
             call(*args)
+
+    def find_coordinator(self, then: Callable[[], None] | None = None) -> None:
+        """Ask any broker which one coordinates the group (FindCoordinator); ``then`` go on."""
+
+        def found() -> None:
+            self.advance()
+            self.coordinator_known = self.world.coordinator
+            self.set_verdict()
+            if then is not None:
+                then()
+
+        self.clock.after(2 * self.config.latency_ms, self.in_time, found)
 
     def stall(self, for_ms: int) -> None:
         """The record at hand takes ``for_ms`` longer."""
@@ -507,6 +523,14 @@ class Consumer:
         loop.flight_at = -1
         own = self.own
         error = self._decide(own.partition, own.flight, self.identity(), self.valid)
+        if error in self.asks_again:
+            again = self._look_again(error)
+            if self.mode == Mode.AUTO:
+                loop.next_commit = again  # it was not waited for
+            else:
+                loop.flight_at = again + self.config.latency_ms
+                loop.next = loop.flight_at + self.config.latency_ms
+            return
         if error is not None and self.mode in (Mode.BEFORE, Mode.TRANSACTION):
             if self.mode == Mode.TRANSACTION:
                 loop.aborted += loop.batch_size
@@ -534,6 +558,13 @@ class Consumer:
         consumer then; ``transaction``: the deliveries of the batch become good with it.
         """
         error = self._decide(own.partition, offsets, sent, valid)
+        if error in self.asks_again:
+            if self.alive:
+                self.clock.at(
+                    self._look_again(error) + self.config.latency_ms, self._arrive, own, offsets, sent,
+                    done, valid, transaction,
+                )  # fmt: skip
+            return
         if transaction:
             if error is None:
                 self.log.delivered(self._delivery(own, own.batch, offsets), "transaction committed")
@@ -544,8 +575,17 @@ class Consumer:
         elif error is not None:
             self.clock.after(self.config.latency_ms, self.in_time, self.commit_failed, error)
 
+    def _look_again(self, error: str) -> int:
+        """A commit has reached a broker without the group; when the client sends it again."""
+        self.tell("commit sent again", self.own.partition, error)
+        latency = self.config.latency_ms
+        self.clock.after(latency, self.in_time, self.find_coordinator)
+        return self.clock.now + 3 * latency + self.config.retry_backoff_ms
+
     def _decide(self, partitions: np.ndarray, offsets: np.ndarray, sent, valid: bool) -> str | None:
         error = self.why_refused(sent)
+        if error in self.asks_again:
+            return error
         if error is not None:
             self.tell("commit refused", partitions, error)
             self.loop.failed += 1

@@ -35,6 +35,8 @@ class Process(Protocol):
 
     def advance(self) -> None: ...
 
+    def set_verdict(self) -> None: ...
+
     def processed(self) -> np.ndarray: ...
 
     def passed_by(self, why: str) -> None: ...
@@ -46,6 +48,7 @@ class World:
     """Everything that exists in one run, but the coordinator of the group.
 
     ``running``: the last process of every member, by name; ``processes``: all there ever were.
+    ``coordinator``: the broker that coordinates the group.
     """
 
     def __init__(
@@ -56,6 +59,7 @@ class World:
         self.config = config
         self.strategies = strategies
         self.clock = Clock()
+        self.coordinator = 0
         self._random = random.Random(seed)
         self._ids = {name: iter(known) for name, known in ids.items()}
         self.cluster = Cluster.of(scenario)
@@ -176,6 +180,18 @@ class World:
         for process in self.running.values():
             if process.alive and not process.deciding:
                 process.advance()
+
+    def play_commits(self) -> None:
+        """What has arrived so far is judged by how things were so far."""
+        for process in self.running.values():
+            if process.alive:
+                process.advance()
+
+    def judge_commits(self) -> None:
+        """Things are not what they were; call :meth:`play_commits` before."""
+        for process in self.running.values():
+            if process.alive:
+                process.set_verdict()
 
     # ---- what is noted -------------------------------------------------------------------------
 

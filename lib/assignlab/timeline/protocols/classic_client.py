@@ -26,6 +26,7 @@ from assignlab.timeline.protocols.errors import (
     NOT_COORDINATOR,
     REBALANCE_IN_PROGRESS,
     UNKNOWN_MEMBER_ID,
+    UNREACHED,
 )
 from assignlab.timeline.scenario import Member
 
@@ -38,6 +39,8 @@ UNJOINED, JOINING, SYNCING, JOINED = "unjoined", "joining", "syncing", "stable"
 
 class Client(Consumer):
     """A consumer that speaks the classic protocol."""
+
+    asks_again = UNREACHED
 
     def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
         super().__init__(world, member, number)
@@ -232,8 +235,8 @@ class Client(Consumer):
         if error == MEMBER_ID_REQUIRED:
             self.member_id = member_id
             self._send_join()
-        elif error == NOT_COORDINATOR:
-            self.clock.after(self.config.retry_backoff_ms, self.in_time, self._rejoin_again)
+        elif error in UNREACHED:
+            self._find_and_rejoin(error)
         elif error in (FENCED_INSTANCE_ID, INCONSISTENT_GROUP_PROTOCOL):
             self._die(error)
         elif error == REBALANCE_IN_PROGRESS:
@@ -295,9 +298,8 @@ class Client(Consumer):
             return
         if error in (FENCED_INSTANCE_ID,):
             self._die(error)
-        elif error == NOT_COORDINATOR:
-            self._error(error)
-            self.clock.after(self.config.retry_backoff_ms, self.in_time, self._rejoin_again)
+        elif error in UNREACHED:
+            self._find_and_rejoin(error)
         elif error is not None:
             if error != REBALANCE_IN_PROGRESS:
                 self._error(error)
@@ -311,6 +313,13 @@ class Client(Consumer):
             self.set_verdict()
             self.completing, self.rejoin_due = True, ""
             self.at_poll(self._join_complete, self.generation, partitions, claim)
+
+    def _find_and_rejoin(self, error: str) -> None:
+        """Another broker coordinates the group, or is about to."""
+        self._error(error)
+        self.clock.after(
+            self.config.retry_backoff_ms, self.in_time, self.find_coordinator, self._rejoin_again
+        )
 
     def _rejoin_again(self) -> None:
         """Once more, from the same poll."""
@@ -393,6 +402,9 @@ class Client(Consumer):
         )
 
     def _heartbeat_failed(self, error: str, generation: int) -> None:
+        if error == NOT_COORDINATOR:
+            self._find_and_beat()
+            return
         if not self.alive or generation != self.generation:
             return
         if error == REBALANCE_IN_PROGRESS:
@@ -402,9 +414,16 @@ class Client(Consumer):
             self._error(error)
             self._reset(error)
             self._die(error)
-        elif error != NOT_COORDINATOR:
+        else:
             self._error(error)
             self._reset_and_rejoin(error)
+
+    def _find_and_beat(self) -> None:
+        """Another broker coordinates the group; the next heartbeat is due after a backoff (failHeartbeat)."""
+        self.find_coordinator()
+        self._stop_heartbeats()
+        delay = self.config.retry_backoff_ms + self.world.heartbeat_delay()
+        self._beat = self.clock.after(delay + self.config.latency_ms, self._heartbeat)
 
     # ---- leaving, losing, failing --------------------------------------------------------------
 
@@ -529,4 +548,4 @@ class Client(Consumer):
             return (
                 Verdict.ACCEPTED if self.valid or self.loop.phase == Phase.HALTED else Verdict.ASKED
             )
-        return Verdict.FAILS if error in (REBALANCE_IN_PROGRESS, NOT_COORDINATOR) else Verdict.ASKED
+        return Verdict.FAILS if error == REBALANCE_IN_PROGRESS else Verdict.ASKED

@@ -22,6 +22,7 @@ from assignlab.timeline.engine.log import EMPTY
 from assignlab.timeline.engine.requests import Claim, JoinRequest
 from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols.errors import (
+    COORDINATOR_LOAD_IN_PROGRESS,
     FENCED_INSTANCE_ID,
     ILLEGAL_GENERATION,
     INCONSISTENT_GROUP_PROTOCOL,
@@ -30,6 +31,7 @@ from assignlab.timeline.protocols.errors import (
     REBALANCE_IN_PROGRESS,
     UNKNOWN_MEMBER_ID,
 )
+from assignlab.timeline.protocols.hosted import Hosted
 
 EMPTY_GROUP, PREPARING, COMPLETING, STABLE, DEAD = (
     "Empty",
@@ -86,13 +88,11 @@ def _improve(h: int) -> int:
     return h ^ h >> 10
 
 
-class Coordinator:
+class Coordinator(Hosted):
     """The group coordinator: a state machine that answers requests and has timers."""
 
     def __init__(self, world: World):
-        self.world = world
-        self.clock = world.clock
-        self.config = world.config
+        super().__init__(world)
         self.state = self.previous_state = EMPTY_GROUP
         self.generation = 0
         self.protocol: str | None = None
@@ -103,7 +103,6 @@ class Coordinator:
         self.pending_sync: dict[str, None] = {}  # in order
         self.static: dict[str, str] = {}
         self.new_member_added = False
-        self.available = True
         self._table = 16
         self._join_timer = self._sync_timer = None
         self._persisted: tuple | None = None
@@ -112,8 +111,8 @@ class Coordinator:
 
     def join_group(self, client: Consumer, request: JoinRequest) -> None:
         """A JoinGroup request arrives; the answer may wait for the others."""
-        if not self.available:
-            self.answer(client, client.joined, NOT_COORDINATOR)
+        if error := self.unreached(client):
+            self.answer(client, client.joined, error)
         elif not self._supports(request):
             self.answer(client, client.joined, INCONSISTENT_GROUP_PROTOCOL)
         elif request.member_id == "":
@@ -340,7 +339,7 @@ class Coordinator:
 
     def sync_group(self, client, member_id: str, generation: int, assignment) -> None:
         """A SyncGroup request arrives; the leader's carries everybody's partitions."""
-        error = self._validate(member_id, client.instance) if self.available else NOT_COORDINATOR
+        error = self.unreached(client) or self._validate(member_id, client.instance)
         if error is None and generation != self.generation:
             error = ILLEGAL_GENERATION
         if error is None and self.state == PREPARING:
@@ -394,9 +393,10 @@ class Coordinator:
 
     def heartbeat(self, client, member_id: str, generation: int) -> str | None:
         """A heartbeat arrives; the error of its answer."""
-        if not self.available:
-            return NOT_COORDINATOR
-        error = self._validate(member_id, client.instance)
+        error = self.unreached(client)
+        if error == COORDINATOR_LOAD_IN_PROGRESS:
+            return None  # as there: the member is to wait
+        error = error or self._validate(member_id, client.instance)
         if error:
             return error
         if generation != self.generation:
@@ -405,18 +405,20 @@ class Coordinator:
         return REBALANCE_IN_PROGRESS if self.state == PREPARING else None
 
     def leave_group(self, client, member_id: str) -> None:
-        """A LeaveGroup request arrives."""
+        """A LeaveGroup request arrives; nobody repeats one that another broker should have got."""
+        if self.unreached(client):
+            return
         if member_id in self.pending:
             del self.pending[member_id]
             self._maybe_complete_join()
-        elif self.available and self._validate(member_id, client.instance) is None:
+        elif self._validate(member_id, client.instance) is None:
             self._remove(member_id, "left")
             self._removed()
 
     def validate_commit(self, client, member_id: str, generation: int) -> str | None:
         """Whether a commit would be accepted; else its error."""
-        if not self.available:
-            return NOT_COORDINATOR
+        if error := self.unreached(client):
+            return error
         if not self.config.fencing:
             return None
         error = self._validate(member_id, client.instance)
@@ -493,45 +495,32 @@ class Coordinator:
     def topics_changed(self) -> None:
         """Clients look at topics by themselves."""
 
-    def move(self) -> None:
-        """Another broker takes over: what was written to the offsets topic is all it knows."""
-        for member in self.members.values():
-            self._watch_commits_of(member.client)
-        waiting = [member for member in self.members.values() if member.awaiting_join]
-        syncing = [member for member in self.members.values() if member.awaiting_sync]
-        self.available = False
+    def unload(self) -> None:
+        """Whoever waits for an answer has to ask the other broker."""
         self.previous_state, self.state = self.state, DEAD
-        for client in self.pending.values():
-            self.answer(client, client.joined, NOT_COORDINATOR)
         self.pending.clear()
-        for member in waiting:
-            member.awaiting_join = False
-            self.answer(member.client, member.client.joined, NOT_COORDINATOR)
-        for member in syncing:
-            member.awaiting_sync = False
-            self.answer(member.client, member.client.synced, NOT_COORDINATOR)
+        for member in self.members.values():
+            if member.awaiting_join:
+                self.answer(member.client, member.client.joined, NOT_COORDINATOR)
+            if member.awaiting_sync:
+                self.answer(member.client, member.client.synced, NOT_COORDINATOR)
+            member.awaiting_join = member.awaiting_sync = False
         self._cancel("_join_timer")
         self._cancel("_sync_timer")
-        for member in self.members.values():
-            self._judge_commits_of(member.client)
-        self.clock.after(self.config.coordinator_load_ms, self._loaded)
 
-    def _loaded(self) -> None:
-        before = list(self.members.values())
-        for member in before:
-            self._watch_commits_of(member.client)
-        self.available = True
+    def load(self) -> None:
+        """The group as of its last record: a rebalance that was under way is forgotten."""
         if self._persisted is None:
-            self.members, self.static, self.leader = {}, {}, None
-            self._transition(EMPTY_GROUP)
+            self.members, self.leader = {}, None
         else:
             self.generation, self.protocol, self.leader, members = self._persisted
             self.members = {
                 id: replace(member, awaiting_join=False, awaiting_sync=False, deadline=0)
                 for id, member in members.items()
             }
-            self.static = {m.instance: m.id for m in self.members.values() if m.instance}
-            self._transition(STABLE)
+        self.static = {m.instance: m.id for m in self.members.values() if m.instance}
+        self._table = table_size(len(self.members), 16)
+        self._transition(STABLE if self.members else EMPTY_GROUP)
         self.pending_sync.clear()
         lists = [member.request.protocols for member in self.members.values()]
         self.supported = Counter(name for names in lists for name in names)
@@ -539,8 +528,6 @@ class Coordinator:
             self._session_lasts(member)
             if member.client.generation == self.generation and member.client.alive:
                 member.client.belongs_again()
-        for member in (*before, *self.members.values()):
-            self._judge_commits_of(member.client)
 
     # ---- from a consumer group and to one ------------------------------------------------------
 

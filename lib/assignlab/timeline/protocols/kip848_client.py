@@ -18,6 +18,7 @@ from assignlab.timeline.protocols.errors import (
     GROUP_ID_NOT_FOUND,
     NOT_COORDINATOR,
     UNKNOWN_SERVER_ERROR,
+    UNREACHED,
     UNRELEASED_INSTANCE_ID,
 )
 from assignlab.timeline.protocols.kip848_coordinator import (
@@ -37,6 +38,8 @@ FATAL = (UNRELEASED_INSTANCE_ID, FENCED_INSTANCE_ID, GROUP_ID_NOT_FOUND, UNKNOWN
 
 class Client(Consumer):
     """A consumer that speaks the consumer protocol. ``generation`` is its member epoch."""
+
+    asks_again = UNREACHED
 
     def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
         super().__init__(world, member, number)
@@ -146,10 +149,11 @@ class Client(Consumer):
             else self.world.subscription_of(self.member, self.world.cluster.partitions)
         )
         asked = (self.pattern, topics)
+        everything = self._told_subscription is None
         subscription = topics if asked != self._told_subscription else None
         self._told_subscription = asked
         owned = None
-        if self.phase in (JOINING, ACKNOWLEDGING):
+        if everything or self.phase == ACKNOWLEDGING:
             owned = self.held.copy()
         if self.phase == ACKNOWLEDGING:
             reconciled = self.target is None or (
@@ -171,11 +175,14 @@ class Client(Consumer):
         self._in_flight = False
         if not self.alive or self.phase in (UNSUBSCRIBED, STALE):
             return
-        if error == NOT_COORDINATOR:
-            self._beat.cancel()
-            self._beat = self.clock.after(self.config.retry_backoff_ms, self._send_heartbeat)
-            if self.phase == JOINING:
-                self._told_subscription = None
+        if error in UNREACHED:
+            # The next one says everything again (resetHeartbeatState).
+            self._told_subscription = None
+            self._stop_heartbeats()
+            if error == NOT_COORDINATOR:
+                self.find_coordinator(self._send_heartbeat)
+            else:
+                self._beat = self.clock.after(self.config.retry_backoff_ms, self._send_heartbeat)
         elif error in FATAL:
             self.tell("fatal", self.held, error)
             self._stop_heartbeats()
@@ -189,12 +196,21 @@ class Client(Consumer):
                 self.phase = JOINED
             self.generation = epoch
             self.set_verdict()
-            if assignment is not None:
+            if assignment is not None and not self._is_target(assignment):
                 self.target = assignment
                 self.phase = RECONCILING
                 self._reconcile()
             elif self.phase == ACKNOWLEDGING:
                 self._send_heartbeat()
+
+    def _is_target(self, assignment: np.ndarray) -> bool:
+        """Whether this is what was assigned last, said again."""
+        target = self.target
+        return (
+            target is not None
+            and target.size == assignment.size
+            and bool(self.log.among(target, assignment).all())
+        )
 
     def _fenced(self, error: str) -> None:
         """The coordinator does not know this member (any more): give everything up, join anew."""
@@ -359,4 +375,4 @@ class Client(Consumer):
             return (
                 Verdict.ACCEPTED if self.valid or self.loop.phase == Phase.HALTED else Verdict.ASKED
             )
-        return Verdict.FAILS if error == NOT_COORDINATOR else Verdict.ASKED
+        return Verdict.ASKED

@@ -22,11 +22,11 @@ from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols.errors import (
     FENCED_INSTANCE_ID,
     FENCED_MEMBER_EPOCH,
-    NOT_COORDINATOR,
     STALE_MEMBER_EPOCH,
     UNKNOWN_MEMBER_ID,
     UNRELEASED_INSTANCE_ID,
 )
+from assignlab.timeline.protocols.hosted import Hosted
 from assignlab.timeline.protocols.timeline_map import TimelineMap
 
 STABLE, UNREVOKED, UNRELEASED = "STABLE", "UNREVOKED_PARTITIONS", "UNRELEASED_PARTITIONS"
@@ -62,20 +62,17 @@ class GroupMember:
         return JoinRequest(self.id, (self.strategy,), self.subscription, (self.claim,))
 
 
-class Coordinator:
+class Coordinator(Hosted):
     """The group coordinator of a consumer group."""
 
     def __init__(self, world: World):
-        self.world = world
-        self.clock = world.clock
-        self.config = world.config
+        super().__init__(world)
         self.strategy = world.strategies[0]
         self.members: dict[str, GroupMember] = {}
         self.walk = TimelineMap()
         self.static: dict[str, str] = {}
         self.group_epoch = self.assignment_epoch = world.config.group_consumer_new_epoch
         self.assigned_at: int | None = None
-        self.available = True
         self.resolved: dict[str, tuple[int, ...]] = {}
         self._resolved_at = -REGEX_REFRESH_AT_LEAST_MS - 1
         self._resolved_version = -1
@@ -88,10 +85,7 @@ class Coordinator:
 
     def consumer_group_heartbeat(self, client, member_id, epoch, subscription, owned) -> None:
         """A heartbeat arrives. ``subscription`` and ``owned``: None where nothing changed."""
-        if not self.available:
-            self._answer(client, NOT_COORDINATOR)
-            return
-        error = self._validate(client, member_id, epoch, owned)
+        error = self.unreached(client) or self._validate(client, member_id, epoch, owned)
         if error is not None:
             self._answer(client, error)
             return
@@ -107,7 +101,7 @@ class Coordinator:
         self.walk.add(member_id)
         self._reconcile(member, owned, changed)
         self._session_lasts(member)
-        full = epoch == JOINING_EPOCH
+        full = epoch == JOINING_EPOCH or (subscription is not None and owned is not None)
         moved = full or not np.array_equal(before, member.assigned)
         self.clock.after(
             self.config.latency_ms, client.in_time, client.answered, None, member.epoch,
@@ -339,8 +333,8 @@ class Coordinator:
     def leave(self, client, member_id: str, epoch: int) -> None:
         """A heartbeat with epoch -1 (leave) or -2 (a static member will be back) arrives."""
         member = self.members.get(member_id)
-        if member is None or not self.available:
-            return
+        if member is None or self.unreached(client):
+            return  # nobody sends it again
         if epoch == STATIC_LEAVING_EPOCH:
             client.advance()
             self._set(member, STABLE, STATIC_LEAVING_EPOCH, member.assigned,
@@ -375,8 +369,8 @@ class Coordinator:
 
     def validate_commit(self, client, member_id: str, epoch: int) -> str | None:
         """Whether a commit of what the client consumes would be accepted; else its error."""
-        if not self.available:
-            return NOT_COORDINATOR
+        if error := self.unreached(client):
+            return error
         if not self.config.fencing:
             return None
         member = self.members.get(member_id)
@@ -393,24 +387,12 @@ class Coordinator:
             return None
         return STALE_MEMBER_EPOCH
 
-    def move(self) -> None:
-        """Another broker takes over and reads the group from the offsets topic: all is there."""
-        clients = [member.client for member in self.members.values() if member.client.alive]
-        for client in clients:
-            client.advance()
-        self.available = False
-        for client in clients:
-            client.set_verdict()
-        self.clock.after(self.config.coordinator_load_ms, self._loaded)
-
-    def _loaded(self) -> None:
-        for member in self.members.values():
-            member.client.advance()
-        self.available = True
+    def load(self) -> None:
+        """Everything is there, and all times begin anew."""
         for member in self.members.values():
             self._session_lasts(member)
-            if member.client.alive:
-                member.client.set_verdict()
+            if member.state == UNREVOKED:
+                self._revocation_times_out(member)
 
     def _answer(self, client, error: str) -> None:
         self.clock.after(self.config.latency_ms, client.in_time, client.answered, error, 0, None)

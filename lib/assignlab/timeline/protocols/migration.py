@@ -32,7 +32,6 @@ from assignlab.timeline.protocols.errors import (
     ILLEGAL_GENERATION,
     INCONSISTENT_GROUP_PROTOCOL,
     MEMBER_ID_REQUIRED,
-    NOT_COORDINATOR,
     REBALANCE_IN_PROGRESS,
     STALE_MEMBER_EPOCH,
     UNKNOWN_MEMBER_ID,
@@ -63,7 +62,8 @@ class Coordinator:
 
     def join_group(self, client, request: JoinRequest) -> None:
         """A JoinGroup request arrives."""
-        if isinstance(self.group, ConsumerGroup) and self.group.available and self.group.is_empty:
+        group = self.group
+        if isinstance(group, ConsumerGroup) and group.is_empty and not group.unreached(client):
             self._turn_into(classic_coordinator.Coordinator(self.world))
         self.group.join_group(client, request)
 
@@ -92,7 +92,7 @@ class Coordinator:
     def consumer_group_heartbeat(self, client, member_id, epoch, subscription, owned) -> None:
         """A heartbeat of the consumer protocol arrives; the first one turns a classic group."""
         if isinstance(self.group, classic_coordinator.Coordinator):
-            error = self._validate_online_upgrade(self.group, epoch)
+            error = self.group.unreached(client) or self._validate_online_upgrade(self.group, epoch)
             if error is not None:
                 self.group.answer(client, client.answered, error, 0, None)
                 return
@@ -128,8 +128,6 @@ class Coordinator:
         self, group: classic_coordinator.Coordinator, epoch: int
     ) -> str | None:
         """The error of a heartbeat to a classic group that stays one."""
-        if not group.available:
-            return NOT_COORDINATOR
         if epoch != JOINING_EPOCH:
             return GROUP_ID_NOT_FOUND
         if group.state == classic_coordinator.EMPTY_GROUP:
@@ -260,8 +258,8 @@ class ConsumerGroup(kip848_coordinator.Coordinator):
         """(the error of the answer, if any; the member id)"""
         member_id, instance = request.member_id, client.instance
         lists = Counter(name for known in self.classic.values() for name in known.protocols)
-        if not self.available:
-            return NOT_COORDINATOR, member_id
+        if error := self.unreached(client):
+            return error, member_id
         if all(lists[name] < len(self.classic) for name in request.protocols):
             return INCONSISTENT_GROUP_PROTOCOL, member_id
         if member_id == "":
@@ -277,9 +275,8 @@ class ConsumerGroup(kip848_coordinator.Coordinator):
         return None if self.static[instance] == member_id else FENCED_INSTANCE_ID
 
     def _validate_classic(self, client, member_id: str, generation: int) -> str | None:
-        error = None
-        if not self.available:
-            return NOT_COORDINATOR
+        if error := self.unreached(client):
+            return error
         if client.instance is not None:
             error = self._validate_instance(member_id, client.instance)
         if error is None and member_id not in self.classic:
@@ -332,7 +329,7 @@ class ConsumerGroup(kip848_coordinator.Coordinator):
     def leave_group(self, client, member_id: str) -> None:
         """classicGroupLeaveToConsumerGroup."""
         if (
-            self.available
+            not self.unreached(client)
             and member_id in self.members
             and (
                 client.instance is None
@@ -434,10 +431,9 @@ class ConsumerGroup(kip848_coordinator.Coordinator):
             and self.config.group_consumer_migration_policy in ("bidirectional", "downgrade")
         )
 
-    def move(self) -> None:
+    def unload(self) -> None:
         """Timers are the old broker's; the new one counts sessions alone."""
         self._stop_timers()
-        super().move()
 
     def end(self) -> None:
         """The group is of another type from now on."""

@@ -276,7 +276,8 @@ def mishaps() -> list[Mishap]:
     ]  # fmt: skip
 
 
-TELLING = ("commit refused", "error", "fatal", "rejoin")
+OF_COMMITS = ("commit refused", "commit sent again")
+TELLING = (*OF_COMMITS, "error", "fatal", "rejoin")
 ERRORS = (
     "UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "REBALANCE_IN_PROGRESS", "FENCED_INSTANCE_ID",
     "STALE_MEMBER_EPOCH", "UNRELEASED_INSTANCE_ID", "NOT_COORDINATOR", "CommitFailedException",
@@ -321,14 +322,14 @@ def _reaction(case: Mishap, error: str, member: str, first, mine, log) -> dict:
     elif len(again):
         generation, reaction = "kept", "goes on and joins again"
     else:
-        generation, reaction = "kept", "finds the coordinator; a later commit counts"
+        generation, reaction = "kept", "finds the coordinator and sends it again"
     return {
         "error": error,
         "protocol": case.protocol,
         "situation": case.what,
         "member": member,
         "at_s": first["time_ms"] / SECOND,
-        "answers": "commit" if (mine["kind"] == "commit refused").any() else "join or sync",
+        "answers": "commit" if mine["kind"].isin(OF_COMMITS).any() else "join or sync",
         "generation": generation,
         "reaction": reaction,
         "lost": lost,

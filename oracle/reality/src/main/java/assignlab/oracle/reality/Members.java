@@ -6,8 +6,14 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.NewPartitionReassignment;
 import org.apache.kafka.clients.admin.NewPartitions;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.common.ElectionType;
+import org.apache.kafka.common.Node;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.TopicPartitionInfo;
+import org.apache.kafka.common.utils.Utils;
 
 import java.io.BufferedReader;
 import java.io.FileDescriptor;
@@ -16,10 +22,14 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Properties;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 /**
  * Real consumers of one client release in one process, told what to do by JSON lines on standard
@@ -34,6 +44,7 @@ import java.util.Properties;
  * {"do": "flow", "key": "1", "from": 1700000000000}
  * {"do": "stop", "key": "1"}
  * {"do": "create" | "grow" | "delete", "topic": "t", "partitions": 4}
+ * {"do": "move", "key": "1"}      the group's coordinator: to another broker
  * </pre>
  *
  * The process ends with its standard input. To crash or freeze members, send it a signal.
@@ -83,7 +94,7 @@ public final class Members {
             }
             case "create" -> {
                 NewTopic topic = new NewTopic(command.get("topic").asText(),
-                        command.get("partitions").asInt(), (short) 1);
+                        Optional.of(command.get("partitions").asInt()), Optional.empty());
                 var made = admin.createTopics(List.of(topic));
                 String id = made.topicId(topic.name()).get().toString();
                 tell(event("created").put("topic", topic.name()).put("id", id)
@@ -101,11 +112,27 @@ public final class Members {
                 admin.deleteTopics(List.of(topic)).all().get();
                 tell(event("deleted").put("topic", topic));
             }
+            case "move" -> moveCoordinator(key);
             case "produce" -> writers.put(key, new Writer(key, bootstrap, command.get("rates")));
             case "flow" -> writers.get(key).flow(command.get("from").asLong());
             case "stop" -> writers.remove(key).interrupt();
             default -> members.get(key).tellToDo(command);
         }
+    }
+
+    /** Another replica leads the partition of the offsets topic that is the group's; all brokers live. */
+    private void moveCoordinator(String group) throws Exception {
+        String topic = "__consumer_offsets";
+        List<TopicPartitionInfo> partitions =
+                admin.describeTopics(List.of(topic)).allTopicNames().get().get(topic).partitions();
+        TopicPartitionInfo own = partitions.get(Utils.abs(group.hashCode()) % partitions.size());
+        List<Integer> replicas = own.replicas().stream().map(Node::id).collect(Collectors.toList());
+        Collections.rotate(replicas, -replicas.indexOf(own.leader().id()) - 1);
+        TopicPartition led = new TopicPartition(topic, own.partition());
+        admin.alterPartitionReassignments(Map.of(led,
+                Optional.of(new NewPartitionReassignment(replicas)))).all().get();
+        admin.electLeaders(ElectionType.PREFERRED, Set.of(led)).all().get();
+        tell(event("moved").put("key", group));
     }
 
     static ObjectNode event(String kind) {
