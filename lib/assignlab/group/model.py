@@ -141,8 +141,10 @@ class Group:
             return value
 
     def with_claims(self, claims: Claims) -> "Group":
-        """The same topics and members with other claims."""
-        return Group(self.topics, self.sent, claims, self.options, self._prepared)
+        """The same topics and members, and all that is known of them, with other claims."""
+        made = object.__new__(Group)
+        made.__dict__.update(self.__dict__, claims=claims)
+        return made
 
     def with_topics(self, topics: Topics) -> "Group":
         """The same members and claims over other topics (indices must keep their meaning)."""

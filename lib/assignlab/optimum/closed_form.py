@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from assignlab.compiled import njit
+from assignlab.compiled import leaf, njit
 
 
+@leaf
 def least_squares(partitions: int, members: int) -> int:
     """The sum of squared sizes of an even assignment: P mod C members have one more than the rest.
 
@@ -45,6 +46,8 @@ def fewest_moves_within(owned, partitions, squares):
     the number is found by halving.
     """
     low, high = 0, fewest_moves(owned, partitions)
+    if squares == least_squares(partitions, owned.size):
+        return high
     while low < high:
         moves = (low + high) // 2
         if _squares_after(owned, partitions, moves) <= squares:

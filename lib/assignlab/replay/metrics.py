@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assignlab.compiled import njit
+from assignlab.compiled import inner, leaf, njit
 from assignlab.group.assignment import Assignment, partition_of, topic_of
 from assignlab.group.model import Group
 from assignlab.optimum.closed_form import fewest_moves, fewest_moves_within
@@ -144,7 +144,7 @@ def topic_gaps(offsets, codes, subscribers):
     return gaps
 
 
-@njit
+@leaf
 def _run_gap(owners, subscribers):
     """Longest minus shortest run of equal values; fewer runs than subscribers: shortest is 0."""
     if owners.size == 0:
@@ -210,7 +210,7 @@ def still_held(offsets, codes, after_offsets, after_codes):
     return kept_offsets, kept[:n]
 
 
-@njit
+@inner
 def _starts(partitions):
     starts = np.zeros(partitions.size + 1, dtype=np.int64)
     for t in range(partitions.size):
@@ -218,7 +218,7 @@ def _starts(partitions):
     return starts
 
 
-@njit
+@leaf
 def _place(code, starts):
     """The place of a partition among all that the cluster has, or -1."""
     t = topic_of(code)
@@ -419,7 +419,7 @@ def _measure(change, group, revoked_kept):
     return evenness[:] + moves[:], fewest[:], ratios[:]
 
 
-@njit
+@leaf
 def _wanted(group):
     """(topics, partitions) that the cluster has and somebody subscribes to."""
     topics = 0
@@ -431,7 +431,7 @@ def _wanted(group):
     return topics, partitions
 
 
-@njit
+@inner
 def _topic_gap(change, group):
     """(max, mean) over topics of max - min inside the topic."""
     largest = 0
@@ -451,7 +451,7 @@ BEFORE, NOW, LAST = 0, 1, 2
 given it last (from 1). They share a row, so that a visit costs one cache miss."""
 
 
-@njit
+@inner
 def _moves(change, group, partitions_now, revoked_kept):
     """(Moves, Fewest); ``revoked_kept``: see :func:`_measure`."""
     starts = _starts(group.partitions)
@@ -500,7 +500,7 @@ class Compared(NamedTuple):
     owned: np.ndarray
 
 
-@njit
+@inner
 def _compare_members(change, group, starts, seen):
     """First step: each member's list now, then the one it had."""
     given = invalid = stayed = unsubscribed = gone = by_choice = 0
@@ -536,7 +536,7 @@ def _compare_members(change, group, starts, seen):
     return Compared(given, invalid, stayed, unsubscribed, gone, by_choice, owned)
 
 
-@njit
+@inner
 def _see_left(change, starts, seen):
     """Second step: what was held by members that left: (existing, gone)."""
     here = np.zeros(change.before_offsets.size - 1, dtype=np.bool_)
@@ -566,7 +566,7 @@ class Owners(NamedTuple):
     held_once: bool
 
 
-@njit
+@leaf
 def _count_owners(group, starts, seen):
     """Third step: partition by partition."""
     assigned = unassigned = doubled = 0

@@ -59,7 +59,6 @@ import numpy as np
 from assignlab.assignors.kafka.parts import constrained, eligible, general
 from assignlab.assignors.kafka.parts.claims import (
     NO_PHANTOMS,
-    Claimed,
     all_subscriptions_equal,
     packed_shape,
     phantoms_of,
@@ -113,7 +112,7 @@ def run(
     sub_generation = claims.sub_generation
     if release < GENERATION_SUBSCRIBED:
         sub_generation = np.full(sub_generation.size, ABSENT)
-    read = Claimed(claims.offsets, claims.codes, claims.present, claims.generation, sub_generation)
+    read = claims.offsets, claims.codes, claims.present, claims.generation, sub_generation
     answer = algorithm.build(*known, NO_PHANTOMS, read, cooperative, release)
     if answer[0] == algorithm.PHANTOMS:
         phantoms = phantoms_of(group, group.prepared(shape_of))

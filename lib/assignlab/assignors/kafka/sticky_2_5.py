@@ -41,7 +41,6 @@ from assignlab.assignors.kafka.cooperative_sticky_2_4 import adjust_assignment
 from assignlab.assignors.kafka.parts import constrained_2_5 as constrained
 from assignlab.assignors.kafka.parts.claims import (
     NO_PHANTOMS,
-    Claimed,
     all_subscriptions_equal,
     members_alike,
     packed_shape,
@@ -88,7 +87,7 @@ def constrained_assign(group: Group, cooperative: bool, release: int) -> Assignm
     """For equal subscriptions, told of claims beyond the end of a topic if there are any."""
     claims, shape = group.claims, group.prepared(packed_shape)
     nothing = np.full(claims.generation.size, ABSENT)
-    read = Claimed(claims.offsets, claims.codes, claims.present, claims.generation, nothing)
+    read = claims.offsets, claims.codes, claims.present, claims.generation, nothing
     answer = constrained.build(shape, NO_PHANTOMS, read, cooperative, release)
     if answer[0] == constrained.PHANTOMS:
         phantoms = phantoms_of(group, group.prepared(shape_of))

@@ -15,6 +15,7 @@ import numpy as np
 from assignlab.assignors.kafka.parts.claims import (
     DISPUTED,
     NOBODY,
+    Claimed,
     claimed_generations,
     numbers_of_claims,
     settle_claims,
@@ -82,6 +83,7 @@ def build(shape, racks, phantoms, claims, cooperative, release):
     """
     shape = unpack_shape(shape)
     racks = unpack_racks(racks)
+    claims = Claimed(*claims)
     total = shape.codes.size
     members = shape.by_id.size
     min_quota = total // members

@@ -15,6 +15,7 @@ import numpy as np
 
 from assignlab.assignors.kafka.parts.claims import (
     NOBODY,
+    Claimed,
     claimed_generations,
     number_of_claim,
     numbers_of_claims,
@@ -57,6 +58,7 @@ def build(shape, phantoms, claims, cooperative, release):
     :mod:`assignlab.assignors.kafka.parts.releases`.
     """
     shape = unpack_shape(shape)
+    claims = Claimed(*claims)
     numbers, unknown = numbers_of_claims(shape, phantoms, claims.codes)
     if unknown:
         return PHANTOMS, claims.offsets, claims.codes

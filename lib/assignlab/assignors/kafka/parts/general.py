@@ -28,6 +28,7 @@ from assignlab.assignors.kafka.parts.balanced import (
 )
 from assignlab.assignors.kafka.parts.claims import (
     NOBODY,
+    Claimed,
     Shape,
     claimed_generations,
     number_of_claim,
@@ -327,6 +328,7 @@ def build(shape, potential, may, racks, phantoms, claims, cooperative, release):
     shape = unpack_shape(shape)
     potential = unpack_potential(potential, may)
     racks = unpack_racks(racks)
+    claims = Claimed(*claims)
     mine, newest = claimed_generations(cooperative, claims)
     if release >= OWNERS_REMEMBERED:
         held, revocation_required, unknown = assign_owned_partitions(
