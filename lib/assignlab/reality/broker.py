@@ -50,8 +50,9 @@ REPLICATED = {
     "offsets.topic.num.partitions": 62,
     "offsets.topic.replication.factor": 3,
     "default.replication.factor": 3,
+    "auto.leader.rebalance.enable": "false",
 }
-"""Of three nodes: any of them may coordinate any group, and each group moves alone."""
+"""Of three nodes: any of them may coordinate any group, and each group moves alone, when it is to."""
 HEAP = ("-Xms64m", "-Xmx256m", *BRIEF)
 
 
@@ -97,23 +98,31 @@ class Broker:
         self._command = [java(), *HEAP, "-cp", str(jars(release) / "*")]
         self._own, self._listener = own, listener
         self._controller = free_port()
-        self._outputs, self._processes = [], []
-        ports = [free_port() for _ in range(nodes)]
-        self.bootstrap = ",".join(f"127.0.0.1:{port}" for port in ports)
+        self._ports = {node: free_port() for node in range(1, nodes + 1)}
+        self._processes: dict[int, subprocess.Popen] = {}
+        self.bootstrap = ",".join(f"127.0.0.1:{port}" for port in self._ports.values())
         try:
-            for node, port in enumerate(ports, start=1):
-                self._start(node, port)
-            for node, port in enumerate(ports, start=1):
-                self._wait_for(node, port)
+            for node in self._ports:
+                self._start(node)
+            for node in self._ports:
+                self._wait_for(node)
         except OriginalsUnavailable:
             self.close()
             raise
 
-    def _start(self, node: int, port: int) -> None:
+    def restart(self, node: int) -> None:
+        """Shut a node down, which hands over what it leads, and start it again."""
+        self._processes[node].terminate()
+        self._processes[node].wait()
+        self._start(node)
+        self._wait_for(node)
+
+    def _start(self, node: int) -> None:
         controls = node == 1
         folder = Path(self._folder.name) / str(node)
-        folder.mkdir()
-        advertised = ",".join(filter(None, (f"PLAINTEXT://127.0.0.1:{port}", self._listener)))
+        folder.mkdir(exist_ok=True)
+        address = f"PLAINTEXT://127.0.0.1:{self._ports[node]}"
+        advertised = ",".join(filter(None, (address, self._listener)))
         of_controller = f",CONTROLLER://127.0.0.1:{self._controller}" if controls else ""
         settings = {
             **CLUSTER,
@@ -131,40 +140,34 @@ class Broker:
         properties = folder / "server.properties"
         properties.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
         command = [*self._command[:-2], f"-Dkafka.logs.dir={folder}", *self._command[-2:]]
-        output = (folder / "output").open("wb")
-        self._outputs.append(output)
-        format_it = ["format", "-t", "assignlabAAAAAAAAAAAAA", "-c", str(properties)]
-        subprocess.run(
-            [*command, "kafka.tools.StorageTool", *format_it],
-            stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, check=False,
-        )  # fmt: skip
-        self._processes.append(
-            subprocess.Popen(
+        format_it = ["format", "-t", "assignlabAAAAAAAAAAAAA", "-c", str(properties), "-g"]
+        with (folder / "output").open("ab") as output:
+            subprocess.run(
+                [*command, "kafka.tools.StorageTool", *format_it],
+                stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, check=False,
+            )  # fmt: skip
+            self._processes[node] = subprocess.Popen(
                 [*command, "kafka.Kafka", str(properties)],
                 stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-            )
-        )  # fmt: skip
+            )  # fmt: skip
 
-    def _wait_for(self, node: int, port: int) -> None:
-        process, output = self._processes[node - 1], self._outputs[node - 1]
+    def _wait_for(self, node: int) -> None:
         until = time.monotonic() + STARTS_WITHIN_S
-        while time.monotonic() < until and process.poll() is None:
+        while time.monotonic() < until and self._processes[node].poll() is None:
             with socket.socket() as caller:
-                if caller.connect_ex(("127.0.0.1", port)) == 0:
+                if caller.connect_ex(("127.0.0.1", self._ports[node])) == 0:
                     return
             time.sleep(0.2)
-        output.flush()
-        said = Path(output.name).read_text(encoding="utf-8", errors="replace")
+        output = Path(self._folder.name) / str(node) / "output"
+        said = output.read_text(encoding="utf-8", errors="replace")
         raise OriginalsUnavailable(f"the broker {self.release} does not start: {said[-600:]}")
 
     def close(self) -> None:
         """End the broker at once; its data is of no more use."""
-        for process in self._processes:
+        for process in self._processes.values():
             process.kill()
-        for process in self._processes:
+        for process in self._processes.values():
             process.wait()
-        for output in self._outputs:
-            output.close()
         self._folder.cleanup()
 
     def __enter__(self) -> Self:

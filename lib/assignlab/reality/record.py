@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
 from dataclasses import replace
+from threading import Thread
 from typing import Any, NamedTuple
 
 from assignlab import assignors
@@ -45,17 +46,22 @@ def record(release: str, scripts: Iterable[Script]) -> Iterator[Recording]:
     """
     scripts = list(scripts)
     failed: dict[str, OriginalsUnavailable] = {}
-    for nodes in sorted({script.nodes for script in scripts}):
-        yield from _record(release, nodes, [one for one in scripts if one.nodes == nodes], failed)
+    for kind in sorted({(script.nodes, script.restarts) for script in scripts}):
+        alike = [one for one in scripts if (one.nodes, one.restarts) == kind]
+        yield from _record(release, alike, failed)
     if failed:
         told = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
         raise OriginalsUnavailable(f"not recorded: {told}")
 
 
 def _record(
-    release: str, nodes: int, scripts: Sequence[Script], failed: dict[str, OriginalsUnavailable]
+    release: str, scripts: Sequence[Script], failed: dict[str, OriginalsUnavailable]
 ) -> Iterator[Recording]:
     admin = Client(JAVA, release)
+    nodes, restarts = (
+        scripts[0].nodes,
+        scripts[0].restarts,
+    )  # who restarts, coordinates other groups, too
     with Broker(release, nodes=nodes) as broker, ExitStack() as hosts:
         inbox, shared, missing = Inbox(), {}, {}
         for client in sorted({admin}.union(*(script.clients(release) for script in scripts))):
@@ -68,7 +74,7 @@ def _record(
         place = Place(broker, inbox, shared)
         for client, host in shared.items():
             _warm_up(place, client, host, "shared")
-        with ThreadPoolExecutor(AT_A_TIME) as pool:
+        with ThreadPoolExecutor(1 if restarts else AT_A_TIME) as pool:
             runs = {}
             for script in scripts:
                 if lacks := script.clients(release) & missing.keys():
@@ -115,6 +121,7 @@ class Run:
         self.got: list[Got] = []
         self.actions: list[dict[str, Any]] = []
         self.hosts: dict[str, Host] = {}
+        self.restarting: list[Thread] = []
         self.members = dict(script.scenario.processes)
         signalled = {a.member for a in script.scenario.actions if a.kind in SIGNALS}
         self.own: dict[str, Host] = {name: self._own_host(name) for name in sorted(signalled)}
@@ -132,6 +139,8 @@ class Run:
         """Let the script happen in real time."""
         scenario = self.script.scenario
         topics = [self._create(topic) for topic in scenario.topics]
+        if self.script.restarts:
+            self._move(order=[2, 3, 1])  # the first is the controller, too
         time.sleep(KNOWN_AFTER_S)
         for member in scenario.members:
             self._prepare(member)
@@ -160,6 +169,8 @@ class Run:
         self._end()
         if rates:
             self.place.admin.tell("stop", key=self.script.name)
+        for thread in self.restarting:
+            thread.join()
         return {
             "name": self.script.name,
             "broker": self.place.broker.release,
@@ -341,9 +352,21 @@ class Run:
         return event["at"]
 
     def _coordinator_moves(self, action: Action) -> int:
-        self.place.admin.tell("move", key=self.script.name)
-        event, _ = self.place.inbox.wait(self.script.name, "moved")
+        if not self.script.restarts:
+            return self._move()["at"]
+        self.place.admin.tell("leader", key=self.script.name)
+        known, _ = self.place.inbox.wait(self.script.name, "leader")
+        thread = Thread(target=self.place.broker.restart, args=(known["node"],))
+        thread.start()
+        self.restarting.append(thread)
+        self.place.admin.tell("leader", key=self.script.name, after=known["node"])
+        event, _ = self.place.inbox.wait(self.script.name, "leader")
         return event["at"]
+
+    def _move(self, **order) -> Event:
+        """Elect another leader for the group's own partition of the offsets topic, while all brokers live."""
+        self.place.admin.tell("move", key=self.script.name, **order)
+        return self.place.inbox.wait(self.script.name, "moved")[0]
 
 
 ACTIONS: dict[str, Callable[[Run, Action], int]] = {

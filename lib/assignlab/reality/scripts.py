@@ -35,7 +35,8 @@ class Script:
 
     A strategy's name says who runs the member: Java's client of the broker's release (``sticky``) or
     of another one (``sticky@2.8.2``), or another client (``librdkafka-range``). ``client``: the one
-    that asks for the coordinator's strategies, where it is not Java's.
+    that asks for the coordinator's strategies, where it is not Java's. ``restarts``: the broker that
+    coordinates the group restarts, where it would just hand it over.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Script:
     scenario: Scenario
     settings: dict[str, Any] = field(default_factory=dict)
     client: str = ""
+    restarts: bool = False
 
     @property
     def nodes(self) -> int:
@@ -505,6 +507,18 @@ def coordinator_moves() -> Iterator[Script]:
     ):  # fmt: skip
         joins = happens.join(LATER, Member("d", **pace(commit)))
         yield with_records(what, strategy, commit, [moves(JOINS), joins, moves(LATER + 300)])
+    again = LATER + 7_000
+    for strategy in ("range", "cooperative-sticky", "server-uniform"):
+        changes = [moves(JOINS), happens.join(again, Member("d")), moves(again + 300)]
+        once = script(f"broker-restarts.{strategy}", strategy, members("abc"), changes)
+        yield replace(once, restarts=True)
+    for strategy in ("range", "server-uniform"):
+        changes = [
+            moves(JOINS),
+            happens.join(again, Member("d", **pace("after"))),
+            moves(again + 300),
+        ]
+        yield replace(with_records("broker-restarts", strategy, "after", changes), restarts=True)
 
 
 def all_scripts() -> Iterator[Script]:

@@ -44,7 +44,8 @@ import java.util.stream.Collectors;
  * {"do": "flow", "key": "1", "from": 1700000000000}
  * {"do": "stop", "key": "1"}
  * {"do": "create" | "grow" | "delete", "topic": "t", "partitions": 4}
- * {"do": "move", "key": "1"}      the group's coordinator: to another broker
+ * {"do": "move", "key": "1"}      the group's coordinator: to another broker, or "order": [2, 3, 1]
+ * {"do": "leader", "key": "1", "after": 2}      which broker that is; after another one, if told so
  * </pre>
  *
  * The process ends with its standard input. To crash or freeze members, send it a signal.
@@ -52,6 +53,8 @@ import java.util.stream.Collectors;
 public final class Members {
     private static final PrintStream OUT =
             new PrintStream(new FileOutputStream(FileDescriptor.out), false, StandardCharsets.UTF_8);
+
+    private static final String OFFSETS = "__consumer_offsets";
 
     private final Map<String, Member> members = new HashMap<>();
     private final Map<String, Writer> writers = new HashMap<>();
@@ -112,7 +115,14 @@ public final class Members {
                 admin.deleteTopics(List.of(topic)).all().get();
                 tell(event("deleted").put("topic", topic));
             }
-            case "move" -> moveCoordinator(key);
+            case "move" -> moveCoordinator(key, command.path("order"));
+            case "leader" -> {
+                Node leader;
+                do
+                    leader = ownPartition(key).leader();
+                while (leader == null || leader.id() == command.path("after").asInt());
+                tell(event("leader").put("key", key).put("node", leader.id()));
+            }
             case "produce" -> writers.put(key, new Writer(key, bootstrap, command.get("rates")));
             case "flow" -> writers.get(key).flow(command.get("from").asLong());
             case "stop" -> writers.remove(key).interrupt();
@@ -120,18 +130,30 @@ public final class Members {
         }
     }
 
-    /** Another replica leads the partition of the offsets topic that is the group's; all brokers live. */
-    private void moveCoordinator(String group) throws Exception {
-        String topic = "__consumer_offsets";
+    /** The partition of the offsets topic that is the group's: who leads it, coordinates the group. */
+    private TopicPartitionInfo ownPartition(String group) throws Exception {
         List<TopicPartitionInfo> partitions =
-                admin.describeTopics(List.of(topic)).allTopicNames().get().get(topic).partitions();
-        TopicPartitionInfo own = partitions.get(Utils.abs(group.hashCode()) % partitions.size());
+                admin.describeTopics(List.of(OFFSETS)).allTopicNames().get().get(OFFSETS).partitions();
+        return partitions.get(Utils.abs(group.hashCode()) % partitions.size());
+    }
+
+    /** Another replica leads it, or the first of an order; all brokers live. */
+    private void moveCoordinator(String group, JsonNode order) throws Exception {
+        TopicPartitionInfo own;
+        do
+            own = ownPartition(group);
+        while (own.isr().size() < own.replicas().size());
         List<Integer> replicas = own.replicas().stream().map(Node::id).collect(Collectors.toList());
         Collections.rotate(replicas, -replicas.indexOf(own.leader().id()) - 1);
-        TopicPartition led = new TopicPartition(topic, own.partition());
+        if (order.isArray()) {
+            replicas.clear();
+            order.forEach(node -> replicas.add(node.asInt()));
+        }
+        TopicPartition led = new TopicPartition(OFFSETS, own.partition());
         admin.alterPartitionReassignments(Map.of(led,
                 Optional.of(new NewPartitionReassignment(replicas)))).all().get();
-        admin.electLeaders(ElectionType.PREFERRED, Set.of(led)).all().get();
+        if (replicas.get(0) != own.leader().id())
+            admin.electLeaders(ElectionType.PREFERRED, Set.of(led)).all().get();
         tell(event("moved").put("key", group));
     }
 
