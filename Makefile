@@ -43,7 +43,7 @@ quick: warm ## the tests of every save, in a minute
 chaos: warm ## break sweeps and batches for 20 minutes, and look that nothing wrong is called right
 	@$(BIN)/python bench/chaos.py --seconds 1080 $(CHAOS)
 
-reality: warm ## record real groups on real brokers anew (Java, Maven, pip, 30 minutes), compare
+reality: warm ## record real groups on real brokers anew (Java, Maven, pip, 45 minutes), compare
 	@$(BIN)/assignlab proof reality --record
 
 lint: setup ## style and format of all Python, notebooks too

@@ -58,11 +58,9 @@ def _record(
     release: str, scripts: Sequence[Script], failed: dict[str, OriginalsUnavailable]
 ) -> Iterator[Recording]:
     admin = Client(JAVA, release)
-    nodes, restarts = (
-        scripts[0].nodes,
-        scripts[0].restarts,
-    )  # who restarts, coordinates other groups, too
-    with Broker(release, nodes=nodes) as broker, ExitStack() as hosts:
+    # A broker that restarts coordinates other groups, too.
+    at_a_time = 1 if scripts[0].restarts else AT_A_TIME
+    with Broker(release, nodes=scripts[0].nodes) as broker, ExitStack() as hosts:
         inbox, shared, missing = Inbox(), {}, {}
         for client in sorted({admin}.union(*(script.clients(release) for script in scripts))):
             try:
@@ -74,7 +72,7 @@ def _record(
         place = Place(broker, inbox, shared)
         for client, host in shared.items():
             _warm_up(place, client, host, "shared")
-        with ThreadPoolExecutor(1 if restarts else AT_A_TIME) as pool:
+        with ThreadPoolExecutor(at_a_time) as pool:
             runs = {}
             for script in scripts:
                 if lacks := script.clients(release) & missing.keys():

@@ -490,8 +490,8 @@ def coordinator_moves() -> Iterator[Script]:
         leaves = [happens.leave(LATER, "a"), moves(LATER + 300)]
         name = f"{what}-in-rebalance.{strategy}"
         yield script(name, strategy, members("abc"), [*joins, *leaves])
-        # Whoever leaves just then says so to the broker before.
-        leaves = [moves(JOINS), happens.leave(JOINS + 20, "b")]
+        # Whoever leaves before its next heartbeat says so to the broker before.
+        leaves = [moves(JOINS + 400), happens.leave(JOINS + 700, "b")]
         lasts_ms = JOINS + 12_000
         yield script(
             f"{what}-leave.{strategy}", strategy, members("abc"), leaves, lasts_ms=lasts_ms
