@@ -6,6 +6,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WARM := $(VENV)/.warm
 
+# What pip installs is compiled when it is first imported, not all of it, file by file, before anything
+# starts; so Python must be allowed to keep it.
+unexport PYTHONDONTWRITEBYTECODE
+
 PYTHON_FILES := lib tests bench docs oracle notebooks
 
 RIGHT_PYTHON := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))
@@ -80,7 +84,8 @@ $(READY): pyproject.toml constraints.txt | check
 	@echo "set-up: installing into $(VENV) with $(PYTHON)"
 	@$(BIN)/python -c '$(RIGHT_PYTHON)' 2>/dev/null \
 	|| $(PYTHON) -m venv --clear $(VENV)
-	@$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[test]'
+	@$(BIN)/python -m pip install --disable-pip-version-check --no-compile \
+	-c constraints.txt -e '.[test]'
 	@touch $(READY)
 
 # The machine code is kept on disk; it is made anew where the library has changed.

@@ -105,7 +105,9 @@ def calls(folder: Path) -> list[str]:
     return text.splitlines()
 
 
-INSTALL = "python -m pip install --disable-pip-version-check -c constraints.txt -e .[test]"
+INSTALL = (
+    "python -m pip install --disable-pip-version-check --no-compile -c constraints.txt -e .[test]"
+)
 
 
 def test_study_sets_up_and_compiles_beside_the_run_once(copy):
