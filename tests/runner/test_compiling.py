@@ -8,6 +8,7 @@ from test_runner import notebook
 from assignlab import assignors
 from assignlab.runner import Place, plan
 from assignlab.runner.compiling import Compiler, strategies_of
+from assignlab.runner.papermill import Processes
 
 ALL = "everywhere = None  # list of strategy names or None: who assigns; None for all there are"
 TWO = 'strategies = ["range", "sticky"]  # list of strategy names: who assigns'
@@ -38,8 +39,13 @@ class FakeProcesses:
         self.asked.append(command[command.index("warm") + 1 :])
         return self
 
-    def communicate(self):
+    @property
+    def stdout(self):
         self.let_go.wait(30)
+        return []
+
+    def wait(self):
+        return 0
 
 
 def test_everything_is_compiled_once_in_the_order_of_the_notebooks(plans):
@@ -56,3 +62,19 @@ def test_everything_is_compiled_once_in_the_order_of_the_notebooks(plans):
     assert not waiting.is_alive()
     # Without names: all that is left, the optimum and the timeline too.
     assert processes.asked == [["range", "sticky"], []]
+
+
+class Kept(Processes):
+    """Real processes, which can be asked how they ended."""
+
+    def start(self, command, environment):
+        self.last = super().start(command, environment)
+        return self.last
+
+
+@pytest.mark.slow
+def test_what_compiles_comes_to_its_end(plans, tmp_path):
+    with (tmp_path / "lock").open("w") as lock:
+        processes = Kept(lock.fileno(), tmp_path)
+        Compiler(plans[1:2], processes).wait_for(plans[1])
+    assert processes.last.returncode == 0

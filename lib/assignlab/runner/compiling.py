@@ -50,6 +50,9 @@ class Compiler:
     def _compile(self, names: list[str]) -> None:
         command = [sys.executable, "-P", "-m", "assignlab", "warm", *names]
         process = self._processes.start(command, os.environ | {RUN_ID_VARIABLE: uuid4().hex})
-        if process is not None:
+        if process is not None and process.stdout is not None:
+            # Its input stays open meanwhile, or the guard takes this runner for gone.
+            for _ in process.stdout:
+                pass
             # What goes wrong here costs time only: the notebook compiles for itself.
-            process.communicate()
+            process.wait()
