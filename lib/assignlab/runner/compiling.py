@@ -33,18 +33,22 @@ class Compiler:
         self._pool = ThreadPoolExecutor(1)
         self._compiled: dict[str, Future] = {}
         done: set[str] = set()
+        job: Future | None = None
         for plan in plans:
-            missing = strategies_of(plan) - done
+            needed = strategies_of(plan)
+            missing = needed - done
             done |= missing
+            if missing:
+                job = self._pool.submit(self._compile, sorted(missing))
+            if needed and job:
+                self._compiled[plan.label] = job
+        if done == set(strategy_names()):
             # Told no names, the command compiles the optimum and the timeline too.
-            last = bool(missing) and done == set(strategy_names())
-            names = [] if last else sorted(missing)
-            if last or names:
-                self._compiled[plan.label] = self._pool.submit(self._compile, names)
+            self._pool.submit(self._compile, [])
 
     def wait_for(self, plan: Plan) -> None:
         """Return when the code that a notebook needs is there; one that needs none does not wait."""
-        if plan.label in self._compiled and strategies_of(plan):
+        if plan.label in self._compiled:
             self._compiled[plan.label].result()
 
     def _compile(self, names: list[str]) -> None:
