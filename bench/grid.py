@@ -56,21 +56,22 @@ def main() -> int:
 def played(chosen) -> tuple[pd.DataFrame, pd.Series]:
     """(all records, how many groups each strategy was not asked about)."""
     frames: list[pd.DataFrame] = []
-    slowest: dict[tuple, float] = {}
+    usual: dict[tuple, float] = {}
     left_out = dict.fromkeys(chosen.strategies, 0)
     for members, partitions in product(sorted(chosen.members), PARTITIONS):
         began = time.perf_counter()
         asked = []
         axes = {"members": [members], "partitions": [partitions]}
         for trial in trials(chosen.strategies, chosen.solved, **axes):
-            if foretold(trial, slowest) > chosen.patience:
+            if foretold(trial, usual) > chosen.patience:
                 left_out[trial.strategy] += 1
                 continue
             asked.append(replace(trial, patience=chosen.patience))
         name = f"grid-{members}-{partitions}"
         frames.append(timeline.sweep(asked, play, name, chosen.limit, slices=6 * cores()).frame())
-        calls = frames[-1].groupby([*POINT], dropna=False)["new_ms"].max() / 1e3
-        slowest |= calls.fillna(math.inf).to_dict()  # nothing came of it in time
+        # Of a group's events the median: one call that had to wait for a core foretells nothing.
+        calls = frames[-1].groupby([*POINT], dropna=False)["new_ms"].median() / 1e3
+        usual |= calls.fillna(math.inf).to_dict()  # nothing came of it in time
         seconds = time.perf_counter() - began
         print(
             f"{members} members, {partitions} partitions: {len(asked):,} groups, {seconds:.0f} s",
@@ -79,8 +80,8 @@ def played(chosen) -> tuple[pd.DataFrame, pd.Series]:
     return pd.concat(frames, ignore_index=True), pd.Series(left_out)
 
 
-def foretold(trial: Trial, slowest: dict[tuple, float]) -> float:
-    """The seconds of the slowest call, as smaller groups let expect.
+def foretold(trial: Trial, usual: dict[tuple, float]) -> float:
+    """The seconds of a usual call, as smaller groups let expect.
 
     Ten times as many members take as many times longer as they did the last time, and twice the
     partitions twice as long. What was not asked about, or not answered in time, takes for ever.
@@ -88,7 +89,7 @@ def foretold(trial: Trial, slowest: dict[tuple, float]) -> float:
     fewer = [replace(trial, members=trial.members // 10**k) for k in (1, 2)]
     half = replace(trial, partitions=trial.partitions // 2)
     one, two, half_as_many = (
-        slowest.get(tuple(getattr(smaller, name) for name in POINT), math.inf)
+        usual.get(tuple(getattr(smaller, name) for name in POINT), math.inf)
         for smaller in (*fewer, half)
     )
     times = max(one / two, 1.0) if fewer[1].members >= min(MEMBERS) else 1.0
