@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from assignlab.errors import UnknownName
 from assignlab.jvm.names import Names
 from assignlab.reality import beside, known, recording, scripts
 
@@ -127,3 +128,20 @@ def test_deliveries_of_a_member_are_one_row_until_somebody_else_reads_on():
         recording.Got("a", 5, 5, "t-1", 0, 3),
     ]
     assert recording.merged(got) == [("a", 1, 2, "t-0", 0, 7), *got[2:]]
+
+
+@pytest.mark.parametrize(
+    ("names", "brokers", "told"),
+    [
+        (
+            ["join-leave.rang"],
+            [],
+            "unknown scenario 'join-leave.rang' .did you mean 'join-leave.range",
+        ),
+        (["join-leave.server-range"], ["3.9.2"], "unknown scenario 'join-leave.server-range'"),
+        ([], ["4.4"], "unknown release '4.4' .did you mean '4.4.0'"),
+    ],
+)
+def test_a_scenario_or_release_that_is_not_there_is_refused(names, brokers, told):
+    with pytest.raises(UnknownName, match=told):
+        known.main(names, brokers, False, print)

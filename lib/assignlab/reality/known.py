@@ -12,6 +12,8 @@ from typing import NamedTuple
 import pandas as pd
 import yaml
 
+from assignlab.errors import AssignlabError, UnknownName
+
 FILE = Path(__file__).parent / "known.yaml"
 
 
@@ -58,23 +60,39 @@ def news(compared: pd.DataFrame) -> tuple[list[str], list[str]]:
 def main(
     names: list[str], brokers: list[str], record_anew: bool, say: Callable[[str], None]
 ) -> int:
-    """Record anew or compare what is recorded; returns 1 where the list of differences is not right."""
+    """Record anew or compare what is recorded; returns 1 where the list of differences is not right.
+
+    Raises :class:`~assignlab.errors.UnknownName` for a scenario that the brokers do not play, and for
+    a release that is not recorded.
+    """
     from assignlab.reality import beside, recording, scripts
 
+    played = brokers or recording.releases()
+    plan = {release: {one.name: one for one in scripts.for_release(release)} for release in played}
+    allowed = sorted({name for of_release in plan.values() for name in of_release})
+    for wanted in names:
+        if wanted not in allowed:
+            raise UnknownName("scenario", wanted, allowed)
     if record_anew:
         from assignlab.reality.record import record
 
-        for release in brokers or recording.releases():
-            wanted = [one for one in scripts.for_release(release) if not names or one.name in names]
-            say(f"broker {release}: {len(wanted)} scenarios in real time, several at once")
-            for one in record(release, wanted):
+        for release, known_there in plan.items():
+            chosen = [one for name, one in known_there.items() if not names or name in names]
+            say(f"broker {release}: {len(chosen)} scenarios in real time, several at once")
+            for one in record(release, chosen):
                 recording.write(release, [one])
                 say(f"  {one['name']}")
-    compared = beside.compare(
+    for release in brokers:
+        if release not in recording.releases():
+            raise UnknownName("release", release, recording.releases())
+    there = [
         one
         for one in recording.all_of()
-        if (not names or one["name"] in names) and (not brokers or one["broker"] in brokers)
-    )
+        if (not names or one["name"] in names) and one["broker"] in played
+    ]
+    if not there:
+        raise AssignlabError("none of these is recorded: --record does it")
+    compared = beside.compare(there)
     for check, equal in compared.groupby("check", sort=False)["equal"]:
         say(f"{check}: {int(equal.sum())} of {len(equal)} as the timeline says")
     new, gone = news(compared)
