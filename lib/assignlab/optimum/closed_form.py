@@ -47,7 +47,7 @@ def fewest_moves_within(owned, partitions, squares):
     """
     low, high = 0, fewest_moves(owned, partitions)
     if squares == least_squares(partitions, owned.size):
-        return high
+        return high  # nothing less will do
     while low < high:
         moves = (low + high) // 2
         if _squares_after(owned, partitions, moves) <= squares:

@@ -95,14 +95,14 @@ class Broker:
         self.settings = SETTINGS | (REPLICATED if nodes > 1 else {})
         """What differs from Kafka's defaults and matters to a group."""
         self._folder = tempfile.TemporaryDirectory(prefix="assignlab-broker-")
-        self._command = [java(), *HEAP, "-cp", str(jars(release) / "*")]
-        self._own, self._listener = own, listener
+        self._jars = jars(release)
         self._controller = free_port()
         self._ports = {node: free_port() for node in range(1, nodes + 1)}
         self._processes: dict[int, subprocess.Popen] = {}
         self.bootstrap = ",".join(f"127.0.0.1:{port}" for port in self._ports.values())
         try:
             for node in self._ports:
+                self._format(node, own, listener)
                 self._start(node)
             for node in self._ports:
                 self._wait_for(node)
@@ -117,17 +117,25 @@ class Broker:
         self._start(node)
         self._wait_for(node)
 
-    def _start(self, node: int) -> None:
+    def _folder_of(self, node: int) -> Path:
+        return Path(self._folder.name) / str(node)
+
+    def _command(self, node: int, *words: str) -> list[str]:
+        logs = f"-Dkafka.logs.dir={self._folder_of(node)}"
+        return [java(), *HEAP, logs, "-cp", str(self._jars / "*"), *words]
+
+    def _format(self, node: int, own: Mapping[str, str], listener: str) -> None:
+        """Write a node's settings, and have its folder of data made."""
         controls = node == 1
-        folder = Path(self._folder.name) / str(node)
-        folder.mkdir(exist_ok=True)
+        folder = self._folder_of(node)
+        folder.mkdir()
         address = f"PLAINTEXT://127.0.0.1:{self._ports[node]}"
-        advertised = ",".join(filter(None, (address, self._listener)))
+        advertised = ",".join(filter(None, (address, listener)))
         of_controller = f",CONTROLLER://127.0.0.1:{self._controller}" if controls else ""
         settings = {
             **CLUSTER,
             **self.settings,
-            **self._own,
+            **own,
             "node.id": node,
             "process.roles": "broker,controller" if controls else "broker",
             "listeners": advertised + of_controller,
@@ -139,15 +147,18 @@ class Broker:
             settings["group.coordinator.rebalance.protocols"] = "classic"
         properties = folder / "server.properties"
         properties.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
-        command = [*self._command[:-2], f"-Dkafka.logs.dir={folder}", *self._command[-2:]]
-        format_it = ["format", "-t", "assignlabAAAAAAAAAAAAA", "-c", str(properties), "-g"]
+        tool = ["kafka.tools.StorageTool", "format", "-t", "assignlabAAAAAAAAAAAAA"]
         with (folder / "output").open("ab") as output:
             subprocess.run(
-                [*command, "kafka.tools.StorageTool", *format_it],
+                self._command(node, *tool, "-c", str(properties)),
                 stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, check=False,
             )  # fmt: skip
+
+    def _start(self, node: int) -> None:
+        folder = self._folder_of(node)
+        with (folder / "output").open("ab") as output:
             self._processes[node] = subprocess.Popen(
-                [*command, "kafka.Kafka", str(properties)],
+                self._command(node, "kafka.Kafka", str(folder / "server.properties")),
                 stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
             )  # fmt: skip
 
@@ -158,7 +169,7 @@ class Broker:
                 if caller.connect_ex(("127.0.0.1", self._ports[node])) == 0:
                     return
             time.sleep(0.2)
-        output = Path(self._folder.name) / str(node) / "output"
+        output = self._folder_of(node) / "output"
         said = output.read_text(encoding="utf-8", errors="replace")
         raise OriginalsUnavailable(f"the broker {self.release} does not start: {said[-600:]}")
 

@@ -68,16 +68,16 @@ def main(
     from assignlab.reality import beside, recording, scripts
 
     played = brokers or recording.releases()
-    plan = {release: {one.name: one for one in scripts.for_release(release)} for release in played}
-    allowed = sorted({name for of_release in plan.values() for name in of_release})
+    plan = {release: scripts.for_release(release) for release in played}
+    allowed = sorted({one.name for of_release in plan.values() for one in of_release})
     for wanted in names:
         if wanted not in allowed:
             raise UnknownName("scenario", wanted, allowed)
     if record_anew:
         from assignlab.reality.record import record
 
-        for release, known_there in plan.items():
-            chosen = [one for name, one in known_there.items() if not names or name in names]
+        for release, of_release in plan.items():
+            chosen = [one for one in of_release if not names or one.name in names]
             say(f"broker {release}: {len(chosen)} scenarios in real time, several at once")
             for one in record(release, chosen):
                 recording.write(release, [one])

@@ -17,6 +17,7 @@ from assignlab.timeline.scenario import Action, Member, Scenario, Topic
 EAGER = ("range", "roundrobin", "sticky")
 CLASSIC = (*EAGER, "cooperative-sticky")
 SERVER = ("server-uniform", "server-range")
+ONE_PER_PROTOCOL = ("range", "cooperative-sticky", "server-uniform")
 ONE_OF_EACH = ("range", "sticky", "cooperative-sticky", "server-uniform")
 
 USUAL = MappingProxyType(
@@ -153,7 +154,7 @@ def joins_and_leaves() -> Iterator[Script]:
             [*all_leave, happens.back(LATER, "b"), happens.back(LATER + 300, "a")],
             lasts_ms=LATER + 9_000,
         )
-    for strategy in ("range", "cooperative-sticky", "server-uniform"):
+    for strategy in ONE_PER_PROTOCOL:
         few = [happens.join(JOINS, Member("e")), happens.leave(LATER, "a")]
         yield script(f"idle-members.{strategy}", strategy, members("abcd"), few, partitions=(3,))
     for strategy in ("cooperative-sticky", "server-uniform"):
@@ -177,7 +178,7 @@ def crash(strategy: str, client: str = "") -> Script:
 def crashes() -> Iterator[Script]:
     """A process is killed, or it stands still longer than its session."""
     yield from map(crash, ONE_OF_EACH)
-    yield from map(freeze, ("range", "cooperative-sticky", "server-uniform"))
+    yield from map(freeze, ONE_PER_PROTOCOL)
 
 
 def freeze(strategy: str) -> Script:
@@ -202,7 +203,7 @@ def stall_too_long(strategy: str, client: str = "") -> Script:
 def stalls() -> Iterator[Script]:
     """An application does not poll: longer than it may, or while another member joins."""
     yield from map(stall_too_long, ("sticky", "cooperative-sticky", "server-uniform"))
-    for strategy in ("range", "cooperative-sticky", "server-uniform"):
+    for strategy in ONE_PER_PROTOCOL:
         wait = [happens.stall(JOINS, "a", for_ms=5_000), happens.join(JOINS + 500, Member("d"))]
         yield script(
             f"join-during-stall.{strategy}", strategy, members("abc"), wait, lasts_ms=JOINS + 10_000
@@ -218,7 +219,7 @@ def static_restart(strategy: str, client: str = "") -> Script:
 
 def static_members() -> Iterator[Script]:
     """Static members restart: back within their session, back too late, one after the other."""
-    for strategy in ("range", "cooperative-sticky", "server-uniform"):
+    for strategy in ONE_PER_PROTOCOL:
         yield static_restart(strategy)
         yield script(
             f"static-too-late.{strategy}",
@@ -345,7 +346,7 @@ def topics_change() -> Iterator[Script]:
     yield server_pattern("client-pattern", True)
     yield server_pattern("broker-pattern", False)
     yield from map(topic_deleted, ONE_OF_EACH)
-    for strategy in ("range", "cooperative-sticky", "server-uniform"):
+    for strategy in ONE_PER_PROTOCOL:
         name = f"topic-comes-late.{strategy}"
         read = [f"{name}-0", f"{name}-9"]
         created = [happens.create_topic(JOINS, Topic(f"{name}-9", 5))]
@@ -483,7 +484,7 @@ def deliveries() -> Iterator[Script]:
 def coordinator_moves() -> Iterator[Script]:
     """Another broker becomes the coordinator: of a group at rest, and together with something else."""
     moves, what = happens.coordinator_moves, "coordinator-moves"
-    for strategy in ("range", "cooperative-sticky", "server-uniform"):
+    for strategy in ONE_PER_PROTOCOL:
         twice = [moves(JOINS), moves(LATER), moves(LATER + 200)]
         yield script(f"{what}.{strategy}", strategy, members("abc"), twice)
         joins = [happens.join(JOINS, Member("d")), moves(JOINS + 300)]
@@ -508,7 +509,7 @@ def coordinator_moves() -> Iterator[Script]:
         joins = happens.join(LATER, Member("d", **pace(commit)))
         yield with_records(what, strategy, commit, [moves(JOINS), joins, moves(LATER + 300)])
     again = LATER + 7_000
-    for strategy in ("range", "cooperative-sticky", "server-uniform"):
+    for strategy in ONE_PER_PROTOCOL:
         changes = [moves(JOINS), happens.join(again, Member("d")), moves(again + 300)]
         once = script(f"broker-restarts.{strategy}", strategy, members("abc"), changes)
         yield replace(once, restarts=True)

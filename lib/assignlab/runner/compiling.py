@@ -55,7 +55,6 @@ class Compiler:
         command = [sys.executable, "-P", "-m", "assignlab", "warm", *names]
         process = self._processes.start(command, os.environ | {RUN_ID_VARIABLE: uuid4().hex})
         if process is not None and process.stdout is not None:
-            # Its input stays open meanwhile, or the guard takes this runner for gone.
             for _ in process.stdout:
                 pass
             # What goes wrong here costs time only: the notebook compiles for itself.

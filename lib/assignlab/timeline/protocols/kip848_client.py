@@ -156,9 +156,7 @@ class Client(Consumer):
         if everything or self.phase == ACKNOWLEDGING:
             owned = self.held.copy()
         if self.phase == ACKNOWLEDGING:
-            reconciled = self.target is None or (
-                self.target.size == self.held.size and self.log.among(self.target, self.held).all()
-            )
+            reconciled = self.target is None or self._is_target(self.held)
             self.phase = JOINED if reconciled else RECONCILING
             if not reconciled:  # another target came meanwhile
                 self.clock.after(0, self.in_time, self._reconcile)
@@ -203,13 +201,13 @@ class Client(Consumer):
             elif self.phase == ACKNOWLEDGING:
                 self._send_heartbeat()
 
-    def _is_target(self, assignment: np.ndarray) -> bool:
-        """Whether this is what was assigned last, said again."""
+    def _is_target(self, partitions: np.ndarray) -> bool:
+        """Whether these are the partitions that were assigned last."""
         target = self.target
         return (
             target is not None
-            and target.size == assignment.size
-            and bool(self.log.among(target, assignment).all())
+            and target.size == partitions.size
+            and bool(self.log.among(target, partitions).all())
         )
 
     def _fenced(self, error: str) -> None:

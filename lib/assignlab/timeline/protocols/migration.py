@@ -162,17 +162,12 @@ class Coordinator:
             group.rebalance()
 
     def _turn_into(self, group: "classic_coordinator.Coordinator | ConsumerGroup") -> None:
-        clients = [m.client for m in (*self.group.members.values(), *group.members.values())]
-        for client in clients:
-            if client.alive:
-                client.advance()  # what has arrived so far is judged by how things were so far
+        self.world.play_commits()
         self.group.end()
         self.group = group
         kind = "consumer" if isinstance(group, ConsumerGroup) else "classic"
         self.world.history.tell(self.world.clock.now, "group type", -1, -1, EMPTY, kind)
-        for client in clients:
-            if client.alive:
-                client.set_verdict()
+        self.world.judge_commits()
 
 
 class ConsumerGroup(kip848_coordinator.Coordinator):
