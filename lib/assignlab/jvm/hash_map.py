@@ -88,7 +88,7 @@ def hash_map_walk(
     Returns (order int64[n]: positions in ``hashes``, slot by slot; bool: False if a crowded slot
     was ordered by identity hash codes, so that Java itself may walk otherwise).
     """
-    order, crowded = _walk_uncrowded(hashes, capacity, newest_first, called_again)
+    order, crowded = walk_uncrowded(hashes, capacity, newest_first, called_again)
     if crowded:
         return tree_bins.walk(spread_all(hashes), rank, capacity, newest_first, called_again)
     return order, True
@@ -113,7 +113,7 @@ def hash_map_walk_without(
     ``removed``: int64[n], positions in ``hashes`` in the order in which they were removed; in a
     tree a removal turns the order of those that stay. The order has only the positions of these.
     """
-    order, crowded = _walk_uncrowded(hashes, capacity, False, False)
+    order, crowded = walk_uncrowded(hashes, capacity, False, False)
     if crowded:
         gone = tuple(removed.tolist())
         return tree_bins.walk(spread_all(hashes), rank, capacity, False, False, gone)
@@ -186,7 +186,7 @@ def walk_lists(spreads, size, newest_first):
 
 
 @njit
-def _walk_uncrowded(hashes, capacity, newest_first, called_again):
+def walk_uncrowded(hashes, capacity, newest_first, called_again):
     """(order, False), or (nothing of use, True) if a slot was ever crowded."""
     spreads = spread_all(hashes)
     if was_crowded(spreads, capacity, 7 if newest_first else 8):

@@ -4,11 +4,13 @@ They decide ties and list orders, and depend only on names and subscriptions, so
 once per set of topics and members (``group.prepared(members_by_hash)``).
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
-from assignlab.compiled import njit
+from assignlab.compiled import inner, njit
 from assignlab.group.model import Group
-from assignlab.jvm.hash_map import hash_map_order
+from assignlab.jvm.hash_map import hash_map_order, walk_uncrowded
 from assignlab.jvm.names import Names
 
 
@@ -16,6 +18,119 @@ def members_by_hash(group: Group) -> np.ndarray:
     """Member indices in the order of the ``HashMap`` of subscriptions: int64[members]."""
     names = group.members.names
     return hash_map_order(names.hashes, rank=names.rank)
+
+
+class Walks(NamedTuple):
+    """What further hash maps make of members and topics.
+
+    ``members_again``: :func:`members_by_hash` after they were put into a second map in that order;
+    the others: see the functions of these names.
+    """
+
+    members_again: np.ndarray
+    subscribed_by_hash: np.ndarray
+    topics_by_hash: np.ndarray
+    topics_by_name: np.ndarray
+
+
+def walks(group: Group) -> Walks:
+    """All :class:`Walks` of a group."""
+    members, topics = group.members, group.topics
+    known = (
+        group.prepared(members_by_hash), members.subscription, members.offsets, members.topics,
+        topics.partitions,
+    )  # fmt: skip
+    orders, crowded = _walks(members.names.hashes, topics.names.hashes, topics.names.rank, *known)
+    if crowded:
+        orders = _crowded_walks(members.names, topics.names, *known)
+    return Walks(*orders)
+
+
+@njit
+def _walks(of_member, of_topic, rank, members, subscription, offsets, topics, partitions):
+    """(the :class:`Walks`, whether a slot was ever crowded, which makes them worthless).
+
+    ``of_member``, ``of_topic``: hash codes; ``rank``: of the topics by name; ``members``: by hash.
+    """
+    again, crowded_members = _put(members, of_member)
+    met = _first_seen(members, subscription, offsets, topics, partitions.size)
+    subscribed, crowded_topics = _put(met, of_topic)
+    there, crowded_there = _put(_with_partitions(subscribed, partitions), of_topic)
+    crowded = crowded_members or crowded_topics or crowded_there
+    return (again, subscribed, there, _sorted(there, rank)), crowded
+
+
+def _crowded_walks(member_names, topic_names, members, subscription, offsets, topics, partitions):
+    """The :class:`Walks` with whatever trees the maps may have."""
+
+    def put(keys, names):
+        return keys[hash_map_order(names.hashes[keys], rank=names.rank[keys])]
+
+    met = _first_seen(members, subscription, offsets, topics, partitions.size)
+    subscribed = put(met, topic_names)
+    there = put(_with_partitions(subscribed, partitions), topic_names)
+    return put(members, member_names), subscribed, there, _sorted(there, topic_names.rank)
+
+
+@inner
+def _put(keys, hashes):
+    """(the keys in the order of a map into which they were put, whether a slot was ever crowded)."""
+    own = np.empty(keys.size, dtype=hashes.dtype)
+    for k in range(keys.size):
+        own[k] = hashes[keys[k]]
+    walk, crowded = walk_uncrowded(own, 16, False, False)
+    walked = keys.copy()
+    if not crowded:
+        for k in range(keys.size):
+            walked[k] = keys[walk[k]]
+    return walked, crowded
+
+
+@inner
+def _first_seen(by_hash, subscription, offsets, topics, known):
+    """Subscribed topics in the order in which a walk over the members meets them first."""
+    seen = np.zeros(known, dtype=np.bool_)
+    done = np.zeros(offsets.size - 1, dtype=np.bool_)
+    met = np.empty(known, dtype=np.int64)
+    count = 0
+    for m in by_hash:
+        s = subscription[m]
+        if done[s]:
+            continue
+        done[s] = True
+        for k in range(offsets[s], offsets[s + 1]):
+            if not seen[topics[k]]:
+                seen[topics[k]] = True
+                met[count] = topics[k]
+                count += 1
+    return met[:count]
+
+
+@inner
+def _with_partitions(topics, partitions):
+    """Those of the topics that have partitions."""
+    there = np.empty(topics.size, dtype=np.int64)
+    count = 0
+    for t in topics:
+        if partitions[t] > 0:
+            there[count] = t
+            count += 1
+    return there[:count]
+
+
+@inner
+def _sorted(topics, rank):
+    """The topics by their rank among all."""
+    at = np.full(rank.size, -1, dtype=np.int64)
+    for t in topics:
+        at[rank[t]] = t
+    ordered = np.empty(topics.size, dtype=np.int64)
+    count = 0
+    for t in at:
+        if t >= 0:
+            ordered[count] = t
+            count += 1
+    return ordered
 
 
 def members_by_id(group: Group) -> np.ndarray:
@@ -45,52 +160,19 @@ def members_by_info(group: Group) -> np.ndarray:
     return by_hash[np.array(sorted(range(len(key)), key=key.__getitem__), dtype=np.int64)]
 
 
-@njit
-def _first_seen(by_hash, subscription, offsets, topics, known):
-    """Subscribed topics in the order in which a walk over the members meets them first."""
-    seen = np.zeros(known, dtype=np.bool_)
-    done = np.zeros(offsets.size - 1, dtype=np.bool_)
-    met = np.empty(known, dtype=np.int64)
-    count = 0
-    for m in by_hash:
-        s = subscription[m]
-        if done[s]:
-            continue
-        done[s] = True
-        for k in range(offsets[s], offsets[s + 1]):
-            if not seen[topics[k]]:
-                seen[topics[k]] = True
-                met[count] = topics[k]
-                count += 1
-    return met[:count]
-
-
 def subscribed_by_hash(group: Group) -> np.ndarray:
     """Subscribed topic indices in the order of a ``HashSet`` filled member by member."""
-    members = group.members
-    met = _first_seen(
-        group.prepared(members_by_hash),
-        members.subscription,
-        members.offsets,
-        members.topics,
-        len(group.topics),
-    )
-    names = group.topics.names
-    return met[hash_map_order(names.hashes[met], rank=names.rank[met])]
+    return group.prepared(walks).subscribed_by_hash
 
 
 def topics_by_hash(group: Group) -> np.ndarray:
     """Topic indices in the order of ``partitionsPerTopic``: subscribed, with partitions."""
-    subscribed = group.prepared(subscribed_by_hash)
-    there = subscribed[group.topics.partitions[subscribed] > 0]
-    names = group.topics.names
-    return there[hash_map_order(names.hashes[there], rank=names.rank[there])]
+    return group.prepared(walks).topics_by_hash
 
 
 def topics_by_name(group: Group) -> np.ndarray:
     """The topics of :func:`topics_by_hash`, by name."""
-    there = group.prepared(topics_by_hash)
-    return there[np.argsort(group.topics.names.rank[there])]
+    return group.prepared(walks).topics_by_name
 
 
 @njit

@@ -22,14 +22,12 @@ from assignlab.assignors.parts.packed import pack, pack_inside, part
 from assignlab.compiled import inner, leaf, njit
 from assignlab.group.assignment import code, partition_of, topic_of
 from assignlab.group.model import ABSENT, Group
-from assignlab.jvm.hash_map import hash_map_order
 
 NOBODY = -1
 DISPUTED = -(2**31)
 NOT_ASSIGNED, UNKNOWN = -1, -2
 """Instead of the number of a claimed partition: its topic is not to be assigned, or it is a phantom
 that is not among the known ones."""
-FEW_FOR_A_TREE = 8
 NO_GENERATION = -1
 NO_PHANTOMS = np.empty(0, dtype=np.int64)
 
@@ -77,13 +75,10 @@ def shape_of(group: Group) -> Shape:
 
 def packed_shape(group: Group) -> np.ndarray:
     """:func:`shape_of` in one array."""
-    names = group.members.names
-    by_hash = by_owned = group.prepared(orders.members_by_hash)
-    if len(names) > FEW_FOR_A_TREE:
-        by_owned = by_hash[hash_map_order(names.hashes[by_hash], rank=names.rank[by_hash])]
+    known = group.prepared(orders.walks)
     return number_partitions(
-        by_hash, by_owned, names.order, group.prepared(orders.topics_by_name),
-        group.topics.partitions,
+        group.prepared(orders.members_by_hash), known.members_again, orders.members_by_id(group),
+        known.topics_by_name, group.topics.partitions,
     )  # fmt: skip
 
 
