@@ -75,7 +75,7 @@ class Members:
         return self.topics[self.offsets[s] : self.offsets[s + 1]]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)
 class Claims:
     """What the members say they own, in the order in which the assignor reads it.
 
@@ -134,11 +134,10 @@ class Group:
         ``prepare`` is a module-level function that does not look at claims; groups made by
         :meth:`with_claims` share its answer.
         """
-        try:
-            return self._prepared[prepare]
-        except KeyError:
-            value = self._prepared[prepare] = prepare(self)
-            return value
+        known = self._prepared
+        if prepare not in known:  # a KeyError takes longer than many an answer
+            known[prepare] = prepare(self)
+        return known[prepare]
 
     def with_claims(self, claims: Claims) -> "Group":
         """The same topics and members, and all that is known of them, with other claims."""

@@ -34,7 +34,7 @@ MANY = 10
 # ---- histories ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)
 class Moment:
     """A group right after an event, before the assignor runs.
 

@@ -254,6 +254,11 @@ def subscribers(group: Group) -> Subscribers:
     )
 
 
+def plain_subscribers(group: Group) -> tuple:
+    """:class:`Subscribers` as :func:`_measure` takes them."""
+    return tuple(group.prepared(subscribers))
+
+
 @njit
 def _subscribers(subscription, offsets, topics, partitions):
     rows = offsets.size - 1
@@ -370,12 +375,14 @@ def measure(
     """
     counts, fewest, ratios = _measure(
         (after.offsets, after.codes, before.offsets, before.codes, origin),
-        tuple(group.prepared(subscribers)),
+        group.prepared(plain_subscribers),
         -1 if eager else revoked_kept,
     )
     if fewest[0] < 0:
         fewest = UNPROVEN
-    return counts + fewest + tuple([None if isnan(ratio) else ratio for ratio in ratios])
+    if isnan(sum(ratios)):
+        ratios = tuple([None if isnan(ratio) else ratio for ratio in ratios])
+    return counts + fewest + ratios
 
 
 @njit

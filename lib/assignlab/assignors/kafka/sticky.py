@@ -66,13 +66,12 @@ from assignlab.assignors.kafka.parts.claims import (
     with_phantoms,
 )
 from assignlab.assignors.kafka.parts.releases import GENERATION_SUBSCRIBED, LATEST, RACKS
-from assignlab.assignors.kafka.parts.way_back import group_data_by_topic, regroup_crowded
+from assignlab.assignors.kafka.parts.way_back import group_data_by_topic, regroup_crowded, together
 from assignlab.assignors.parts.never_ends import never_ends
 from assignlab.assignors.parts.racks import NO_RACKS, rack_info
 from assignlab.assignors.strategy import Strategy
-from assignlab.compiled import njit
 from assignlab.errors import OriginalError
-from assignlab.group.assignment import Assignment, topic_of
+from assignlab.group.assignment import Assignment
 from assignlab.group.model import ABSENT, Group
 
 
@@ -130,35 +129,13 @@ def reclaim(group: Group, assignment: Assignment) -> Assignment:
     which they first appear; on the way back topics pass through a HashMap (``computeIfAbsent``).
     """
     names = group.topics.names
-    offsets = assignment.offsets
-    received = group_by_first_appearance(offsets, assignment.codes, len(names))
-    claimed = received.copy()
-    if group_data_by_topic(offsets, claimed, names.hashes, True):
+    offsets, codes = assignment.offsets, assignment.codes
+    claimed, crowded = group_data_by_topic(offsets, codes, names.hashes, True, True)
+    if crowded:
         for m in range(offsets.size - 1):
             mine = slice(offsets[m], offsets[m + 1])
-            claimed[mine] = regroup_crowded(names, received[mine], True)
+            claimed[mine] = regroup_crowded(names, together(codes[mine]), True)
     return Assignment(offsets, claimed)
-
-
-@njit
-def group_by_first_appearance(offsets, codes, topics):
-    """Every list grouped by topic, topics in the order of their first partitions."""
-    grouped = np.empty(codes.size, dtype=np.int64)
-    count = np.zeros(topics, dtype=np.int64)
-    at = np.empty(topics, dtype=np.int64)
-    for m in range(offsets.size - 1):
-        for k in range(offsets[m], offsets[m + 1]):
-            count[topic_of(codes[k])] += 1
-        end = offsets[m]
-        for k in range(offsets[m], offsets[m + 1]):
-            t = topic_of(codes[k])
-            if count[t] > 0:
-                at[t] = end
-                end += count[t]
-                count[t] = 0
-            grouped[at[t]] = codes[k]
-            at[t] += 1
-    return grouped
 
 
 PROMISES = (

@@ -17,9 +17,12 @@ def regroup(group: Group, assignment: Assignment, newest_first: bool, times: int
     """
     names = group.topics.names
     offsets, codes = assignment.offsets, assignment.codes
-    regrouped, crowded = codes.copy(), False
+    regrouped, crowded = codes, False
     for _ in range(times):
-        crowded |= group_data_by_topic(offsets, regrouped, names.hashes, newest_first)
+        regrouped, crowds = group_data_by_topic(
+            offsets, regrouped, names.hashes, newest_first, False
+        )
+        crowded |= crowds
     if crowded:
         regrouped = codes.copy()
         for m in range(offsets.size - 1):
@@ -41,13 +44,22 @@ def regroup_crowded(names: Names, codes: np.ndarray, newest_first: bool) -> np.n
     return codes[np.argsort(place[topic], kind="stable")]
 
 
-@njit
-def group_data_by_topic(offsets, codes, hashes, newest_first):
-    """Group every list by topic, in place, topics in the order of a HashMap.
+def together(codes: np.ndarray) -> np.ndarray:
+    """One list with the partitions of a topic put together, topics in the order of their first."""
+    _, first, topic = np.unique(topic_of(codes), return_index=True, return_inverse=True)
+    return codes[np.argsort(first[topic], kind="stable")]
 
-    Returns whether a slot of such a map was so crowded that the order may be another one.
+
+@njit
+def group_data_by_topic(offsets, codes, hashes, newest_first, put_together):
+    """(every list grouped by topic, topics in the order of a HashMap; whether a slot of such a map
+    was so crowded that the order may be another one).
+
+    ``put_together``: the lists are first put :func:`together`. Then the last partition is a new key
+    of the map only if its topic, which is the last one met, has no other.
     """
     spreads = spread_all(hashes)
+    grouped = np.empty(codes.size, dtype=np.int64)
     at = np.zeros(hashes.size, dtype=np.int64)
     topics = np.empty(hashes.size, dtype=np.int64)
     put = np.empty(hashes.size, dtype=np.int64)
@@ -64,15 +76,17 @@ def group_data_by_topic(offsets, codes, hashes, newest_first):
                 met += 1
                 late = 1 if newest_first else 0
             at[t] += 1
+        if put_together and newest_first and met > 0:
+            late = 1 if at[topics[met - 1]] == 1 else 0
         crowded |= was_crowded(put[:met], 16, 7 if newest_first else 8)
         walk = walk_lists(put[:met], table_size(met - late, 16), newest_first)
         start = offsets[m]
         for k in walk:
             start, at[topics[k]] = start + at[topics[k]], start
-        before = codes[offsets[m] : offsets[m + 1]].copy()
-        for c in before:
-            codes[at[topic_of(c)]] = c
-            at[topic_of(c)] += 1
+        for k in range(offsets[m], offsets[m + 1]):
+            t = topic_of(codes[k])
+            grouped[at[t]] = codes[k]
+            at[t] += 1
         for k in range(met):
             at[topics[k]] = 0
-    return crowded
+    return grouped, crowded
