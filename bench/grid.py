@@ -70,7 +70,7 @@ def played(chosen) -> tuple[pd.DataFrame, pd.Series]:
         name = f"grid-{members}-{partitions}"
         frames.append(timeline.sweep(asked, play, name, chosen.limit, slices=6 * cores()).frame())
         # Of a group's events the median: one call that had to wait for a core foretells nothing.
-        calls = frames[-1].groupby([*POINT], dropna=False)["new_ms"].median() / 1e3
+        calls = frames[-1].groupby([*POINT], dropna=False)["again_ms"].median() / 1e3
         usual |= calls.fillna(math.inf).to_dict()  # nothing came of it in time
         seconds = time.perf_counter() - began
         print(

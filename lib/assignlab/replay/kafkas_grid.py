@@ -41,7 +41,7 @@ EVENTS = (
 MANY = 10
 """The events on many concern one in so many, rounded up."""
 RACKS = 3
-AGAIN, PATIENCE = 3, 0.03
+AGAIN, PATIENCE = 3, 0.003
 """A call is timed again so often at most, and not once these seconds have gone."""
 MEASURES = (
     "unassigned", "doubled", "invalid", "largest", "smallest", "count_gap", "topic_gap", "idle",
@@ -83,10 +83,11 @@ class Trial:
 def play(trial: Trial) -> list[dict]:
     """A record for each event: the answer's measures, and how long the strategy took for it.
 
-    ``new_ms``: the first call, for a group object whose names and subscriptions nobody has met;
-    ``again_ms``: the fastest of further calls for the same; both in time of the processor, so that
-    what else a machine does counts less. A cooperative strategy is timed in its
-    first round, and measured after the last. ``gap_regret``: the gap less that of the
+    ``new_ms``: of FULL, the first call, for a group object whose names and subscriptions nobody has
+    met; NaN for the other events, whose groups all strategies share. ``again_ms``: the fastest of
+    further calls for the same; both in time of the processor, so that what else a machine does
+    counts less. A cooperative strategy is timed in its first round, and measured after the last.
+    ``gap_regret``: the gap less that of the
     proven optimum; ``moves_regret``: moves beyond the fewest of any answer as even. NaN stands for what
     there is not: regrets of an answer that is not complete, or that are not proven; everything where
     the original throws, and
@@ -101,20 +102,21 @@ def records_of(trial: Trial) -> list[dict]:
     strategy, calls = clocked(assignors.get(trial.strategy))
     records = []
     for event in EVENTS[1:]:
-        shared = before_and_after(shape_of(trial), event)
-        groups = [renewed(group) for group in shared]
-        first = 0 if event == "STABLE" else 1  # FULL is the beginning of every other event
+        before, after = before_and_after(shape_of(trial), event)
+        first = (
+            renewed(before) if event == "STABLE" else before
+        )  # FULL begins every event, told once
         calls.clear()
-        steps = replay(moments(zip(("FULL", event), groups, strict=True)), strategy)
-        for index in range(2):
+        steps = replay(moments([("FULL", first), (event, after)]), strategy)
+        for shared, told in ((before, first is not before), (after, True)):
             try:
                 step = next(steps)
             except NeverStable as raised:
-                records.append(no_record(event, calls, str(raised)))
+                records.append(no_record(event, str(raised)))
                 break
-            if index >= first:
-                least = shared[index].prepared(least_gap)
-                records.append(record(step, calls, least, trial.optimum))
+            if told:
+                least = shared.prepared(least_gap)
+                records.append(record(step, calls[0], least, trial.optimum))
             if calls[0] > trial.patience:
                 return records
             calls.clear()
@@ -128,10 +130,12 @@ def load(strategy: str) -> None:
         records_of(Trial(strategy, 6, 6, 24, subscription=subscription, racks=racks))
 
 
-def record(step: Step, calls: list[float], least: int, fewest: bool) -> dict:
-    """The record of a step; ``calls``: the seconds of its rounds; ``least``: gap of the optimum;
+def record(step: Step, seconds: float, least: int, fewest: bool) -> dict:
+    """The record of a step; ``seconds``: of its first round; ``least``: gap of the optimum;
     ``fewest``: whether to prove the fewest moves."""
-    none = no_record(step.event, calls, step.error or "")
+    none = no_record(step.event, step.error or "")
+    if step.event == "FULL":
+        none["new_ms"] = 1e3 * seconds
     if step.error is not None:
         return none
     measured = measure(step)
@@ -149,10 +153,10 @@ def least_gap(group: Group) -> int:
     return gap(optimum(group).assignment.sizes)
 
 
-def no_record(event: str, calls: list[float], thrown: str) -> dict:
+def no_record(event: str, thrown: str) -> dict:
     """A record without measures."""
-    unknown = dict.fromkeys(("again_ms", *MEASURES, *OF_OPTIMUM), math.nan)
-    return {"event": event, "thrown": thrown, "new_ms": 1e3 * calls[0]} | unknown
+    unknown = dict.fromkeys(("new_ms", "again_ms", *MEASURES, *OF_OPTIMUM), math.nan)
+    return {"event": event, "thrown": thrown} | unknown
 
 
 def clocked(strategy: Strategy) -> tuple[Strategy, list[float]]:
@@ -208,30 +212,36 @@ def shape_of(trial: Trial) -> Trial:
 @lru_cache(maxsize=len(EVENTS))
 def before_and_after(shape: Trial, event: str) -> tuple[Group, Group]:
     """The group before an event and after it."""
-    members, many = shape.members, -(-shape.members // MANY)
-    count = {"JOIN_ONE": 1, "JOIN_MANY": many, "LEAVE_ONE": 1, "LEAVE_MANY": many}.get(event, 0)
-    leaving = event.startswith("LEAVE")
-    larger = group_with(shape, members + count * leaving)
+    members, topics = shape.members, shape.topics
+    group = group_with(shape, members)
+    count = -(-members // MANY) if event.endswith("MANY") else 1
+    if event.startswith("LEAVE"):
+        return group_with(shape, members + count), group
+    if event.startswith("JOIN"):
+        return events.leave(group, range(members - count, members)), group
     if event == "PARTITIONS_ADDED":
-        topics = shape.topics
         grown = -(-topics // MANY)
-        chosen = [i * topics // grown for i in range(grown)]
-        return larger, with_one_more(larger, chosen)
-    end = len(larger.members)
-    smaller = events.leave(larger, range(end - count, end)) if count else larger
-    return (larger, smaller) if leaving else (smaller, larger)
+        return group, with_one_more(group, [i * topics // grown for i in range(grown)])
+    return group, group
 
 
+@lru_cache(maxsize=3)
 def group_with(shape: Trial, members: int) -> Group:
     """The group with so many members, nobody of whom claims anything."""
     scenario = Scenario(
         members, shape.topics, shape.partitions, shape.distribution, shape.subscription, racks=RACKS
     )
     group = group_of(scenario)
-    topics = replace(group.topics, names=Names([f"topic-{t}" for t in range(shape.topics)]))
+    topics = replace(group.topics, names=topic_names(shape.topics))
     racks = group.sent.racks if shape.racks else None
     names = Names([f"member{m}" for m in range(members)])
     return Group(topics, replace(group.sent, names=names, racks=racks), group.claims)
+
+
+@lru_cache(maxsize=1)
+def topic_names(topics: int) -> Names:
+    """Names of so many topics."""
+    return Names([f"topic-{t}" for t in range(topics)])
 
 
 def with_one_more(group: Group, topics: Sequence[int]) -> Group:

@@ -26,8 +26,8 @@ import numpy as np
 from assignlab.assignors.rocketmq.parts import queues, rooms
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import DocumentError
-from assignlab.group.assignment import Assignment, code
-from assignlab.group.model import Group
+from assignlab.group.assignment import Assignment, code, topic_of
+from assignlab.group.model import Group, subscriptions_by_topic
 
 
 def assign(group: Group) -> Assignment:
@@ -38,28 +38,21 @@ def assign(group: Group) -> Assignment:
 def configured(group: Group) -> Assignment:
     """The lists of ``config`` as far as topics and queues exist; it changes with the group only."""
     config = queues.option(group, "config", dict, {})
-    lists = []
+    code_of = {
+        (name, *queue): code(topic, i)
+        for topic, name in enumerate(group.topics.names)
+        for i, queue in enumerate(queues.queues_of(group, topic))
+    }
+    subscribed = group.prepared(subscriptions_by_topic)[group.members.subscription]
+    lists = [np.empty(0, dtype=np.int64)]
     for member, name in enumerate(group.members.names):
-        listed: dict[str, dict[queues.Queue, None]] = {}
-        for topic, *queue in map(entry_of, entries_of(config.get(name) or [])):
-            listed.setdefault(topic, {})[tuple(queue)] = None
-        kept = []
-        for topic in queues.existing_topics(group, member).tolist():
-            index = group.prepared(queue_index)[topic]
-            own = listed.get(group.topics.names[topic], ())
-            kept += [code(topic, index[queue]) for queue in own if queue in index]
-        lists.append(kept)
-    offsets = np.cumsum([0] + [len(kept) for kept in lists], dtype=np.int64)
-    codes = np.array([c for kept in lists for c in kept], dtype=np.int64)
-    return queues.once_per_mention(group, Assignment(offsets, codes))
-
-
-def queue_index(group: Group) -> list[dict[queues.Queue, int]]:
-    """Per topic the partition index of each queue."""
-    return [
-        {queue: i for i, queue in enumerate(queues.queues_of(group, topic))}
-        for topic in range(len(group.topics))
-    ]
+        listed = dict.fromkeys(map(entry_of, entries_of(config.get(name) or [])))
+        codes = np.array([code_of[queue] for queue in listed if queue in code_of], dtype=np.int64)
+        codes = codes[subscribed[member, topic_of(codes)]]
+        by_name = np.argsort(group.topics.names.rank[topic_of(codes)], kind="stable")
+        lists.append(codes[by_name])
+    offsets = np.cumsum([codes.size for codes in lists], dtype=np.int64)
+    return queues.once_per_mention(group, Assignment(offsets, np.concatenate(lists)))
 
 
 def entries_of(entries: object) -> list:
@@ -71,9 +64,8 @@ def entries_of(entries: object) -> list:
 
 def entry_of(entry: object) -> tuple[str, str, int]:
     """One queue of ``config``: topic, broker name, queue id."""
-    match entry:
-        case [str(topic), str(broker), int(number)] if not isinstance(number, bool):
-            return topic, broker, number
+    if isinstance(entry, list | tuple) and [type(field) for field in entry] == [str, str, int]:
+        return tuple(entry)
     raise DocumentError("config", f"expected [topic, broker name, queue id], got {entry!r}")
 
 

@@ -25,6 +25,8 @@ Without ``idcs`` the original fails as soon as it meets a broker with a room:
 {'error': 'NullPointerException: no machine rooms are given (idcs)'}
 """
 
+from functools import lru_cache
+
 import numpy as np
 
 from assignlab.assignors.rocketmq.parts import queues, rooms
@@ -82,6 +84,7 @@ def in_named_room(group: Group) -> np.ndarray:
     )
 
 
+@lru_cache(maxsize=4096)
 def room_of(broker: str) -> str | None:
     """The room in a broker's name, as ``name.split("@")`` finds it: two parts, empty ends dropped.
 

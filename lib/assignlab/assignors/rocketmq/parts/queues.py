@@ -70,10 +70,15 @@ def calls(group, topics, queues, crowds, clients) -> Calls:
 
 def queues_of(group: Group, topic: int) -> tuple[Queue, ...]:
     """(broker name, number) of every partition index of a topic."""
-    queues = group.topics.queues
-    if queues is not None and queues[topic] is not None:
-        return queues[topic]
-    return tuple((BROKER, number) for number in range(max(group.topics.partitions[topic], 0)))
+    return group.prepared(queues_by_topic)[topic]
+
+
+def queues_by_topic(group: Group) -> list[tuple[Queue, ...]]:
+    """:func:`queues_of` every topic."""
+    counts = np.maximum(group.topics.partitions, 0).tolist()
+    on_one = {n: tuple((BROKER, number) for number in range(n)) for n in set(counts)}
+    named = group.topics.queues or (None,) * len(counts)
+    return [on_one[n] if own is None else own for own, n in zip(named, counts, strict=True)]
 
 
 def sorted_queues(group: Group, topic: int) -> np.ndarray:
@@ -87,8 +92,7 @@ def sorted_queues(group: Group, topic: int) -> np.ndarray:
 def queue_orders(group: Group) -> dict[tuple[Queue, ...], np.ndarray]:
     """The order of every list of queues that a topic has; topics often have the same."""
     orders = {}
-    for topic in range(len(group.topics)):
-        queues = queues_of(group, topic)
+    for queues in group.prepared(queues_by_topic):
         if queues not in orders:
             keys = [(utf16(broker), number) for broker, number in queues]
             orders[queues] = np.array(
@@ -100,7 +104,10 @@ def queue_orders(group: Group) -> dict[tuple[Queue, ...], np.ndarray]:
 def check(group: Group) -> None:
     """What every strategy but the configured one refuses; raises :class:`OriginalError`."""
     for member in distinct_callers(group):
-        for topic in existing_topics(group, member).tolist():
+        topics = existing_topics(group, member)
+        if group.members.names[member] != "":
+            topics = topics[group.topics.partitions[topics] == 0]
+        for topic in topics.tolist():
             check_call(group, member, topic)
 
 

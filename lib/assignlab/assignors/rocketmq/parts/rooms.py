@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from assignlab.assignors.rocketmq.parts import queues
-from assignlab.group.model import Group
+from assignlab.group.model import Group, subscriptions_by_topic
 
 ROOMS = ("room0", "room1")
 
@@ -53,10 +53,15 @@ def with_lists(group: Group) -> Group:
     if "config" in group.options:
         return group
     members = group.members
-    read = [set(members.topics_of(m).tolist()) for m in range(len(members))]
     config: dict[str, list[list]] = {name: [] for name in members.names}
+    of_readers: dict[bytes, list[list[list]]] = {}  # by subscriptions: the lists of who has those
+    subscribed = np.ascontiguousarray(group.prepared(subscriptions_by_topic).T)
     for t, name in enumerate(group.topics.names):
-        readers = [m for m in range(len(members)) if t in read[m]]
-        for i, queue in enumerate(queues.queues_of(group, t) if readers else ()):
-            config[members.names[readers[i % len(readers)]]].append([name, *queue])
+        key = subscribed[t].tobytes()
+        if key not in of_readers:
+            readers = np.flatnonzero(subscribed[t][members.subscription]).tolist()
+            of_readers[key] = [config[members.names[m]] for m in readers]
+        lists = of_readers[key]
+        for i, queue in enumerate(queues.queues_of(group, t) if lists else ()):
+            lists[i % len(lists)].append([name, *queue])
     return replace(group, options={**group.options, "config": config}, _prepared={})
