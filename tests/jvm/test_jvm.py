@@ -14,6 +14,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from assignlab.assignors.parts.hash_codes import TOPIC_PARTITION, partition_hashes
 from assignlab.jvm.hash_map import (
@@ -32,6 +34,7 @@ from assignlab.jvm.names import (
     string_hash,
     string_hashes,
     utf16,
+    uuid_halves,
     uuid_hashes,
 )
 from assignlab.local.java import NoJava, java_home, probe
@@ -370,6 +373,7 @@ def check_uuids(expected):
         order = (a > b) - (a < b)
         assert f"{uuid_hashes([a])[0]} {a} {order} true" == theirs
         assert Uuid.parse(str(a)) == a
+        assert uuid_halves([str(a), str(b)]).tolist() == [list(a), list(b)]
 
 
 def test_kafka_keys_recorded_from_its_classes():
@@ -400,6 +404,12 @@ def test_kafka_keys_against_its_classes():
 def test_what_is_no_uuid_is_refused(text):
     with pytest.raises(ValueError, match="is not a Kafka Uuid"):
         Uuid.parse(text)
+    assert uuid_halves([str(Uuid(1, 2)), text]) is None
+
+
+@given(st.lists(st.text(st.sampled_from("AZaz09-_"), min_size=22, max_size=22)))
+def test_many_uuids_are_read_as_each(texts):
+    assert [Uuid(*halves) for halves in uuid_halves(texts).tolist()] == list(map(Uuid.parse, texts))
 
 
 # Names

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
-from itertools import compress, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +25,7 @@ from assignlab.compiled import inner, leaf, njit
 from assignlab.errors import DocumentError
 from assignlab.group.assignment import Assignment, code, number_of, partition_of, topic_of
 from assignlab.group.document import lists
-from assignlab.group.model import NO_METADATA, Group
+from assignlab.group.model import NO_METADATA, Group, Topics
 from assignlab.jvm.hash_map import (
     collection_capacity,
     hash_map_order,
@@ -35,7 +35,7 @@ from assignlab.jvm.hash_map import (
     walk_lists,
     was_crowded,
 )
-from assignlab.jvm.names import Uuid, utf16, uuid_hashes
+from assignlab.jvm.names import Uuid, utf16, uuid_halves, uuid_hashes
 
 
 class TopicIds(NamedTuple):
@@ -50,29 +50,45 @@ def topic_ids(group: Group) -> TopicIds:
 
     DocumentError where one is malformed or two topics of the cluster share one.
     """
-    given = group.topics.ids or (None,) * len(group.topics)
-    ids = [
-        _parsed(given[t]) if given[t] is not None
-        else _id_of(name) if count != NO_METADATA
-        else _gone(name)
-        for t, (name, count) in enumerate(
-            zip(group.topics.names, group.topics.partitions.tolist(), strict=True)
-        )
-    ]  # fmt: skip
-    exists = (group.topics.partitions != NO_METADATA).tolist()
-    if len(set(compress(ids, exists))) != sum(exists):
+    topics, exists = group.topics, group.topics.partitions != NO_METADATA
+    ids = _given(topics) if topics.ids else _ids_of(topics.names.names, tuple(exists.tolist()))
+    order = np.lexsort((ids[:, 1], ids[:, 0]))
+    known = ids[order[exists[order]]]
+    if (known[1:] == known[:-1]).all(axis=1).any():
         raise DocumentError("topics", "two topics have one id")
     rank = np.empty(len(ids), dtype=np.int64)
-    rank[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids))
+    rank[order] = np.arange(len(ids))
     return TopicIds(uuid_hashes(ids), rank)
 
 
-@lru_cache(maxsize=1 << 16)
+def _given(topics: Topics) -> np.ndarray:
+    """The halves of all topics' ids where the document gives some: int64[topics, 2]."""
+    halves = None if None in topics.ids else uuid_halves(topics.ids)
+    if halves is not None:
+        return halves
+    ids = [
+        _parsed(text) if text is not None
+        else _id_of(name) if count != NO_METADATA
+        else _gone(name)
+        for text, name, count in zip(
+            topics.ids, topics.names, topics.partitions.tolist(), strict=True
+        )
+    ]  # fmt: skip
+    return np.array(ids, dtype=np.int64).reshape(-1, 2)
+
+
 def _parsed(text: str) -> Uuid:
     try:
         return Uuid.parse(text)
     except ValueError as malformed:
         raise DocumentError("topics.id", str(malformed)) from None
+
+
+@lru_cache(maxsize=64)
+def _ids_of(names: tuple[str, ...], exists: tuple[bool, ...]) -> np.ndarray:
+    """The halves of all topics' ids where the document gives none: int64[topics, 2]."""
+    ids = [_id_of(n) if known else _gone(n) for n, known in zip(names, exists, strict=True)]
+    return np.array(ids, dtype=np.int64).reshape(-1, 2)
 
 
 @lru_cache(maxsize=1 << 16)
