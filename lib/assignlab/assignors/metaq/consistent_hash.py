@@ -141,10 +141,15 @@ class HashedPartitions(NamedTuple):
 def hashed_partitions(group: Group) -> HashedPartitions:
     """Hash the partitions onto the ring."""
     names = group.prepared(lines).names
-    hashes = np.frombuffer(md5(names), dtype="<u4")[::4].astype(np.int64)
     ring = group.prepared(consumer_ring)
-    place = np.searchsorted(ring.points, hashes)
+    place = np.searchsorted(ring.points, first_numbers(names))
     return HashedPartitions(place % max(ring.points.size, 1), string_hashes(names))
+
+
+@lru_cache(maxsize=64)
+def first_numbers(names: tuple[str, ...]) -> np.ndarray:
+    """The first number of each name's digest, whatever its group: int64[n]."""
+    return np.frombuffer(md5(names), dtype="<u4")[::4].astype(np.int64)
 
 
 @njit

@@ -94,10 +94,16 @@ def points_of(client: str, vnodes: int) -> np.ndarray:
 
 def queue_hashes(group: Group) -> np.ndarray:
     """The hash of every queue of the cluster by its slot: int64[n]."""
+    of_topics = map(hashes_of, group.topics.names, group.prepared(queues.queues_by_topic))
+    return np.concatenate([np.empty(0, dtype=np.int64), *of_topics])
+
+
+@lru_cache(maxsize=1 << 14)
+def hashes_of(topic: str, of_topic: tuple[queues.Queue, ...]) -> np.ndarray:
+    """The hashes of a topic's queues, whatever its group: int64[queues]."""
     return md5(
-        f"MessageQueue [topic={name}, brokerName={broker}, queueId={number}]"
-        for topic, name in enumerate(group.topics.names)
-        for broker, number in queues.queues_of(group, topic)
+        f"MessageQueue [topic={topic}, brokerName={broker}, queueId={number}]"
+        for broker, number in of_topic
     )
 
 
