@@ -15,6 +15,7 @@ import argparse
 import math
 import sys
 import time
+from collections.abc import Collection
 from dataclasses import replace
 from itertools import product
 
@@ -64,7 +65,7 @@ def played(chosen) -> tuple[pd.DataFrame, pd.Series]:
         asked = []
         axes = {"members": [members], "partitions": [partitions]}
         for trial in trials(chosen.strategies, chosen.solved, **axes):
-            if foretold(trial, usual) > chosen.patience:
+            if foretold(trial, usual, chosen.members) > chosen.patience:
                 left_out[trial.strategy] += 1
                 continue
             asked.append(replace(trial, patience=chosen.patience))
@@ -81,11 +82,12 @@ def played(chosen) -> tuple[pd.DataFrame, pd.Series]:
     return pd.concat(frames, ignore_index=True), pd.Series(left_out)
 
 
-def foretold(trial: Trial, usual: dict[tuple, float]) -> float:
-    """The seconds of a usual call, as smaller groups let expect.
+def foretold(trial: Trial, usual: dict[tuple, float], members: Collection[int]) -> float:
+    """The seconds of a usual call, as smaller groups let expect; 0 for the smallest.
 
-    Ten times as many members take as many times longer as they did the last time, and twice the
-    partitions twice as long. What was not asked about, or not answered in time, takes for ever.
+    ``members``: of the groups that are played. Ten times as many members take as many times longer
+    as they did the last time, and twice the partitions twice as long. What was not asked about, or
+    not answered in time, takes for ever.
     """
     fewer = [replace(trial, members=trial.members // 10**k) for k in (1, 2)]
     half = replace(trial, partitions=trial.partitions // 2)
@@ -93,8 +95,8 @@ def foretold(trial: Trial, usual: dict[tuple, float]) -> float:
         usual.get(tuple(getattr(smaller, name) for name in POINT), math.inf)
         for smaller in (*fewer, half)
     )
-    times = max(one / two, 1.0) if fewer[1].members >= min(MEMBERS) else 1.0
-    by_members = one * times if fewer[0].members >= min(MEMBERS) else 0.0
+    times = max(one / two, 1.0) if fewer[1].members in members else 1.0
+    by_members = one * times if fewer[0].members in members else 0.0
     by_partitions = 2 * half_as_many if half.partitions >= min(PARTITIONS) else 0.0
     return max(by_members, by_partitions)
 
