@@ -87,11 +87,10 @@ def play(trial: Trial) -> list[dict]:
     met; NaN for the other events, whose groups all strategies share. ``again_ms``: the fastest of
     further calls for the same; both in time of the processor, so that what else a machine does
     counts less. A cooperative strategy is timed in its first round, and measured after the last.
-    ``gap_regret``: the gap less that of the
-    proven optimum; ``moves_regret``: moves beyond the fewest of any answer as even. NaN stands for what
-    there is not: regrets of an answer that is not complete, or that are not proven; everything where
-    the original throws, and
-    ``thrown`` says what; so it does of a cooperative rebalance that never settles.
+    ``gap_regret``: the gap less that of the proven optimum; ``moves_regret``: moves beyond the fewest
+    of any answer as even. NaN stands for what there is not: regrets of an answer that is not
+    complete, or that are not proven; everything where the original throws, and ``thrown`` says what;
+    so it does of a cooperative rebalance that never settles.
     """
     load(trial.strategy)
     return records_of(trial)
@@ -103,12 +102,11 @@ def records_of(trial: Trial) -> list[dict]:
     records = []
     for event in EVENTS[1:]:
         before, after = before_and_after(shape_of(trial), event)
-        first = (
-            renewed(before) if event == "STABLE" else before
-        )  # FULL begins every event, told once
+        full = event == "STABLE"  # FULL begins every event; it is told once, of a new group
+        first = renewed(before) if full else before
         calls.clear()
         steps = replay(moments([("FULL", first), (event, after)]), strategy)
-        for shared, told in ((before, first is not before), (after, True)):
+        for shared, told in ((before, full), (after, True)):
             try:
                 step = next(steps)
             except NeverStable as raised:

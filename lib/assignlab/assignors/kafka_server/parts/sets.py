@@ -25,7 +25,7 @@ from assignlab.compiled import inner, leaf, njit
 from assignlab.errors import DocumentError
 from assignlab.group.assignment import Assignment, code, number_of, partition_of, topic_of
 from assignlab.group.document import lists
-from assignlab.group.model import NO_METADATA, Group, Topics
+from assignlab.group.model import NO_METADATA, Group
 from assignlab.jvm.hash_map import (
     collection_capacity,
     hash_map_order,
@@ -51,7 +51,12 @@ def topic_ids(group: Group) -> TopicIds:
     DocumentError where one is malformed or two topics of the cluster share one.
     """
     topics, exists = group.topics, group.topics.partitions != NO_METADATA
-    ids = _given(topics) if topics.ids else _ids_of(topics.names.names, tuple(exists.tolist()))
+    ids = uuid_halves(topics.ids) if topics.ids and None not in topics.ids else None
+    if ids is None:
+        ids = _ids_of(topics.names.names, tuple(exists.tolist())).copy()
+        for t, text in enumerate(topics.ids or ()):
+            if text is not None:
+                ids[t] = _parsed(text)
     order = np.lexsort((ids[:, 1], ids[:, 0]))
     known = ids[order[exists[order]]]
     if (known[1:] == known[:-1]).all(axis=1).any():
@@ -59,22 +64,6 @@ def topic_ids(group: Group) -> TopicIds:
     rank = np.empty(len(ids), dtype=np.int64)
     rank[order] = np.arange(len(ids))
     return TopicIds(uuid_hashes(ids), rank)
-
-
-def _given(topics: Topics) -> np.ndarray:
-    """The halves of all topics' ids where the document gives some: int64[topics, 2]."""
-    halves = None if None in topics.ids else uuid_halves(topics.ids)
-    if halves is not None:
-        return halves
-    ids = [
-        _parsed(text) if text is not None
-        else _id_of(name) if count != NO_METADATA
-        else _gone(name)
-        for text, name, count in zip(
-            topics.ids, topics.names, topics.partitions.tolist(), strict=True
-        )
-    ]  # fmt: skip
-    return np.array(ids, dtype=np.int64).reshape(-1, 2)
 
 
 def _parsed(text: str) -> Uuid:
@@ -86,7 +75,7 @@ def _parsed(text: str) -> Uuid:
 
 @lru_cache(maxsize=64)
 def _ids_of(names: tuple[str, ...], exists: tuple[bool, ...]) -> np.ndarray:
-    """The halves of all topics' ids where the document gives none: int64[topics, 2]."""
+    """The halves of all topics' ids as their names make them: int64[topics, 2]."""
     ids = [_id_of(n) if known else _gone(n) for n, known in zip(names, exists, strict=True)]
     return np.array(ids, dtype=np.int64).reshape(-1, 2)
 
