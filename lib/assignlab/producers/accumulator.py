@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.compiled import inner, njit
-from assignlab.producers.kafka_built_in import switch, switch_due
+from assignlab.producers.kafka_built_in import switch, switch_due, weigh
 from assignlab.producers.partitioner import NONE, State, Topics
 
 BATCH_HEADER = 61
@@ -167,24 +167,6 @@ def ready(buffer, availability_timeout, state):
                 continue
         length += 1
     state.load_lengths[0] = weigh(queues, length)
-
-
-@inner
-def weigh(queues, length):
-    """``updatePartitionLoadStats``: queues into running sums of weights, in place; 0: uniform."""
-    if length < 1 or queues.size < 2:
-        return 0
-    longest, equal = queues[0], True
-    for i in range(1, length):
-        equal = equal and queues[i] == queues[0]
-        longest = max(longest, queues[i])
-    if equal and length == queues.size:
-        return 0
-    total = 0
-    for i in range(length):
-        total += longest + 1 - queues[i]
-        queues[i] = total
-    return length
 
 
 APPEND, READY, DRAIN, LATENCY = range(4)

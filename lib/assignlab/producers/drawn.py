@@ -4,7 +4,7 @@ import numpy as np
 
 from assignlab.compiled import njit
 from assignlab.producers.draws import next_positive, random_below
-from assignlab.producers.partitioner import Records, Topics
+from assignlab.producers.partitioner import Records, State, Topics
 
 
 def hashed_or_drawn(
@@ -22,9 +22,13 @@ def _draw(chosen, draws, topics, partitions, random):
             chosen[i] = next_positive(random) % partitions[topics[i]]
 
 
+def at_random(records: Records, of: Topics, state: State) -> np.ndarray:
+    """``Random.nextInt(partitions)`` for every record: int64[n]."""
+    return drawn_below(records.topics, of.partitions, state.random)
+
+
 @njit
 def drawn_below(topics, partitions, random):
-    """``Random.nextInt(partitions)`` for every record: int64[n]."""
     chosen = np.empty(topics.size, np.int64)
     for i in range(topics.size):
         chosen[i] = random_below(random, partitions[topics[i]])

@@ -8,6 +8,7 @@
 import numpy as np
 
 from assignlab.compiled import inner, njit
+from assignlab.jvm.names import signed
 
 STEP = np.uint64(0x9E3779B97F4A7C15 + 2)
 """The golden gamma and, since JDK 17, twice the number of the thread: of the first one here."""
@@ -34,16 +35,6 @@ def scrambled(seed: int) -> np.ndarray:
     return np.array([(seed ^ int(FACTOR)) & int(BITS_48)], dtype=np.uint64)
 
 
-@inner
-def next_positive(random):
-    """``Utils.toPositive(ThreadLocalRandom.current().nextInt())``: 0 to 2^31 - 1."""
-    random[0] += STEP
-    z = random[0]
-    z = (z ^ (z >> THIRTY_THREE)) * MIX[0]
-    z = (z ^ (z >> THIRTY_THREE)) * MIX[1]
-    return np.int64(z >> THIRTY_TWO) & 0x7FFFFFFF
-
-
 @njit
 def thread_local_int(random):
     """``ThreadLocalRandom.nextInt()``: a signed number of 32 bits."""
@@ -51,8 +42,13 @@ def thread_local_int(random):
     z = random[0]
     z = (z ^ (z >> THIRTY_THREE)) * MIX[0]
     z = (z ^ (z >> THIRTY_THREE)) * MIX[1]
-    value = np.int64(z >> THIRTY_TWO)
-    return value - (1 << 32) if value > 0x7FFFFFFF else value
+    return signed(np.int64(z >> THIRTY_TWO))
+
+
+@inner
+def next_positive(random):
+    """``Utils.toPositive(ThreadLocalRandom.current().nextInt())``: 0 to 2^31 - 1."""
+    return thread_local_int(random) & 0x7FFFFFFF
 
 
 @inner
@@ -66,8 +62,7 @@ def random_31(random):
 def random_int(random):
     """``Random.nextInt()``: a signed number of 32 bits."""
     random[0] = (random[0] * FACTOR + ADDED) & BITS_48
-    value = np.int64(random[0] >> SIXTEEN)
-    return value - (1 << 32) if value > 0x7FFFFFFF else value
+    return signed(np.int64(random[0] >> SIXTEEN))
 
 
 @inner

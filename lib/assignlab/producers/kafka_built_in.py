@@ -83,6 +83,24 @@ def next_partition(topic, of, state):
     return state.load_ids[topic, np.searchsorted(table, number % table[-1], side="right")]
 
 
+@inner
+def weigh(queues, length):
+    """``updatePartitionLoadStats``: queues into running sums of weights, in place; 0: uniform."""
+    if length < 1 or queues.size < 2:
+        return 0
+    longest, equal = queues[0], True
+    for i in range(1, length):
+        equal = equal and queues[i] == queues[0]
+        longest = max(longest, queues[i])
+    if equal and length == queues.size:
+        return 0
+    total = 0
+    for i in range(length):
+        total += longest + 1 - queues[i]
+        queues[i] = total
+    return length
+
+
 def load_table(queues: np.ndarray, length: int) -> np.ndarray:
     """Running sums of the weights (longest queue + 1 - queue), or none where draws are uniform.
 
@@ -93,11 +111,8 @@ def load_table(queues: np.ndarray, length: int) -> np.ndarray:
     >>> load_table(np.array([0, 3, 1]), 3).tolist()
     [4, 5, 8]
     """
-    queues = np.asarray(queues, dtype=np.int64)
-    kept = queues[:length]
-    if length < 1 or queues.size < 2 or (length == queues.size and (kept == kept[0]).all()):
-        return np.empty(0, np.int64)
-    return np.cumsum(kept.max() + 1 - kept)
+    sums = np.array(queues, dtype=np.int64)
+    return sums[: weigh(sums, length)]
 
 
 def with_loads(

@@ -9,6 +9,7 @@ number when it gets its first record, with a key or without, and is counted up b
 import numpy as np
 
 from assignlab.compiled import inner, njit
+from assignlab.jvm.names import signed
 from assignlab.producers.draws import thread_local_int
 from assignlab.producers.hashes import MASK, MURMUR2_SEED, Keys, M, murmur2
 from assignlab.producers.kafka_hash import in_turn, to_positive
@@ -53,12 +54,6 @@ def times(number):
     return np.int64(np.float64(number) * np.float64(M)) & MASK
 
 
-@inner
-def signed_32(number):
-    """The 32 bits as the signed number that JavaScript's bit operations give."""
-    return number - (MASK + 1) if number > 0x7FFFFFFF else number
-
-
 @njit
 def _legacy_murmur2(data, offsets):
     out = np.empty(offsets.size - 1, dtype=np.int32)
@@ -69,17 +64,17 @@ def _legacy_murmur2(data, offsets):
             k = np.int64(0)
             for j in range(min(4, end - at)):
                 k |= np.int64(data[at + j]) << (8 * j)
-            k = times(signed_32(k))
-            k = times(signed_32(k ^ (k >> 24)))
-            h = times(signed_32(h)) ^ k
+            k = times(signed(k))
+            k = times(signed(k ^ (k >> 24)))
+            h = times(signed(h)) ^ k
             at += 4
         tail = (end - offsets[i]) % 4
         if tail > 0:
             for j in range(tail):
                 h ^= np.int64(data[end - tail + j]) << (8 * j)
-            h = times(signed_32(h))
-        h = times(signed_32(h ^ (h >> 13)))
-        out[i] = signed_32(h ^ (h >> 15))
+            h = times(signed(h))
+        h = times(signed(h ^ (h >> 13)))
+        out[i] = signed(h ^ (h >> 15))
     return out
 
 

@@ -15,26 +15,15 @@ from assignlab.producers.kafka_hash import by_murmur2
 from assignlab.producers.partitioner import Partitioner, Records, State, Topics
 
 
-def by_crc32(records: Records, of: Topics) -> np.ndarray:
-    """CRC-32 as an unsigned number, modulo the partitions: int64[n]."""
-    return crc32(records.keys).astype(np.int64) % of.partitions[records.topics]
-
-
-def by_fnv1a(records: Records, of: Topics) -> np.ndarray:
-    """The absolute value of FNV-1a as a signed number, modulo the partitions: int64[n]."""
-    signed = fnv1a(records.keys).view(np.int32).astype(np.int64)
-    return abs(signed) % of.partitions[records.topics]
-
-
 def consistent(records: Records, of: Topics, state: State) -> np.ndarray:
-    """Partitions int64[n]."""
-    return by_crc32(records, of)
+    """Partitions int64[n]: CRC-32 as an unsigned number, modulo the partitions."""
+    return crc32(records.keys).astype(np.int64) % of.partitions[records.topics]
 
 
 def consistent_random(records: Records, of: Topics, state: State) -> np.ndarray:
     """Partitions int64[n]."""
-    empty = empty_keys(records)
-    return hashed_or_drawn(by_crc32(records, of), empty, records, of, state.random)
+    hashed = consistent(records, of, state)
+    return hashed_or_drawn(hashed, empty_keys(records), records, of, state.random)
 
 
 def murmur2(records: Records, of: Topics, state: State) -> np.ndarray:
@@ -49,13 +38,15 @@ def murmur2_random(records: Records, of: Topics, state: State) -> np.ndarray:
 
 
 def fnv1a_only(records: Records, of: Topics, state: State) -> np.ndarray:
-    """Partitions int64[n]."""
-    return by_fnv1a(records, of)
+    """Partitions int64[n]: the absolute value of FNV-1a as a signed number, modulo the partitions."""
+    signed = fnv1a(records.keys).view(np.int32).astype(np.int64)
+    return abs(signed) % of.partitions[records.topics]
 
 
 def fnv1a_random(records: Records, of: Topics, state: State) -> np.ndarray:
     """Partitions int64[n]."""
-    return hashed_or_drawn(by_fnv1a(records, of), records.keys.null, records, of, state.random)
+    hashed = fnv1a_only(records, of, state)
+    return hashed_or_drawn(hashed, records.keys.null, records, of, state.random)
 
 
 def _partitioner(setting: str, rule: str, run, keyed: str = "all") -> Partitioner:

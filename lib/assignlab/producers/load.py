@@ -22,54 +22,10 @@ from assignlab.group.assignment import partition_of, topic_of
 from assignlab.group.plain import group
 from assignlab.producers.hashes import Keys, keys, numbered
 
-SYLLABLES = [
-    "an",
-    "ar",
-    "be",
-    "da",
-    "de",
-    "el",
-    "en",
-    "er",
-    "ga",
-    "he",
-    "in",
-    "ka",
-    "la",
-    "le",
-    "li",
-    "ma",
-    "me",
-    "mi",
-    "na",
-    "ne",
-    "no",
-    "on",
-    "or",
-    "pa",
-    "ra",
-    "re",
-    "ri",
-    "ro",
-    "sa",
-    "se",
-    "si",
-    "so",
-    "sta",
-    "ta",
-    "te",
-    "ti",
-    "to",
-    "tu",
-    "un",
-    "ur",
-    "va",
-    "ve",
-    "vi",
-    "wa",
-    "ya",
-    "za",
-]
+SYLLABLES = (
+    "an ar be da de el en er ga he in ka la le li ma me mi na ne no on or "
+    "pa ra re ri ro sa se si so sta ta te ti to tu un ur va ve vi wa ya za"
+)
 KINDS = ("words", "numbers", "uuids")
 
 
@@ -93,12 +49,13 @@ def key_set(kind: str, count: int, seed: int = 0) -> Keys:
 
 def _words(count: int, draws: np.random.Generator) -> list[str]:
     """Distinct words of two to four syllables; longer ones once the short ones are used up."""
+    syllables = SYLLABLES.split()
     found: dict[str, None] = {}
     longest = 4
     while len(found) < count:
         for length in draws.integers(2, longest + 1, size=count).tolist():
-            picked = draws.integers(0, len(SYLLABLES), size=length).tolist()
-            found.setdefault("".join(SYLLABLES[i] for i in picked))
+            picked = draws.integers(0, len(syllables), size=length).tolist()
+            found.setdefault("".join(syllables[i] for i in picked))
         longest += 1
     return list(found)[:count]
 

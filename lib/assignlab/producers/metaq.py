@@ -6,7 +6,7 @@ partition. ``OrderedMessagePartitionSelector`` leaves the choice to the applicat
 
 import numpy as np
 
-from assignlab.producers.drawn import drawn_below
+from assignlab.producers.drawn import at_random
 from assignlab.producers.draws import scrambled
 from assignlab.producers.kafka_hash import to_positive
 from assignlab.producers.partitioner import NONE, Partitioner, Records, State, Topics
@@ -18,11 +18,6 @@ def in_turn(records: Records, of: Topics, state: State) -> np.ndarray:
     values = counted + 1 + np.arange(records.topics.size)
     state.turn[0] = counted + records.topics.size
     return to_positive(values) % of.partitions[records.topics]
-
-
-def at_random(records: Records, of: Topics, state: State) -> np.ndarray:
-    """Partitions int64[n], each a draw."""
-    return drawn_below(records.topics, of.partitions, state.random)
 
 
 PACKAGE = "com.taobao.metamorphosis.client.producer"

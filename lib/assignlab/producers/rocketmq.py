@@ -7,7 +7,7 @@ The argument is a text here (its ``String.hashCode``); the remainder's sign is d
 import numpy as np
 
 from assignlab.errors import OriginalError
-from assignlab.producers.drawn import drawn_below
+from assignlab.producers.drawn import at_random
 from assignlab.producers.draws import scrambled
 from assignlab.producers.hashes import java_strings
 from assignlab.producers.partitioner import Partitioner, Records, State, Topics
@@ -20,11 +20,6 @@ def by_hash(records: Records, of: Topics, state: State) -> np.ndarray:
         raise OriginalError("NullPointerException", f"record {row} has no argument to select by")
     hashes = java_strings(records.keys).astype(np.int64)
     return abs(hashes) % of.partitions[records.topics]
-
-
-def at_random(records: Records, of: Topics, state: State) -> np.ndarray:
-    """Queues int64[n], each a draw."""
-    return drawn_below(records.topics, of.partitions, state.random)
 
 
 PACKAGE = "org.apache.rocketmq.client.producer.selector"

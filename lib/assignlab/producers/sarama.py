@@ -1,8 +1,8 @@
 """sarama (Go): FNV-1a of the key, with two ideas of a positive number, and three later variants.
 
-``sarama-hash`` takes the remainder of the signed hash and drops its sign; ``sarama-reference-hash``
-cuts off the sign bit first, as Java does, so keys with a negative hash differ. Records without a
-key get a draw of Go's generator, seeded with the time, which is not reproduced.
+``sarama-hash`` takes the remainder of the signed hash and drops its sign, which gives what
+librdkafka's remainder of the absolute value gives; ``sarama-reference-hash`` cuts off the sign bit
+first, as Java does, so keys with a negative hash differ. Records without a key get a draw of Go's generator, seeded with the time, which is not reproduced.
 """
 
 import numpy as np
@@ -10,14 +10,9 @@ import numpy as np
 from assignlab.compiled import njit
 from assignlab.producers.drawn import hashed_or_drawn
 from assignlab.producers.hashes import fnv1a
-from assignlab.producers.kafka_hash import by_murmur2, to_positive
-from assignlab.producers.librdkafka import by_crc32, by_fnv1a
+from assignlab.producers.kafka_hash import to_positive
+from assignlab.producers.librdkafka import consistent, fnv1a_random, murmur2_random
 from assignlab.producers.partitioner import Partitioner, Records, State, Topics
-
-
-def hash_sign_dropped(records: Records, of: Topics, state: State) -> np.ndarray:
-    """Partitions int64[n]; the remainder's absolute value is that of the hash's absolute value."""
-    return hashed_or_drawn(by_fnv1a(records, of), records.keys.null, records, of, state.random)
 
 
 def reference_hash(records: Records, of: Topics, state: State) -> np.ndarray:
@@ -28,12 +23,7 @@ def reference_hash(records: Records, of: Topics, state: State) -> np.ndarray:
 
 def consistent_crc(records: Records, of: Topics, state: State) -> np.ndarray:
     """Partitions int64[n]; unlike librdkafka's, an empty key is hashed."""
-    return hashed_or_drawn(by_crc32(records, of), records.keys.null, records, of, state.random)
-
-
-def murmur2(records: Records, of: Topics, state: State) -> np.ndarray:
-    """Partitions int64[n]."""
-    hashed = by_murmur2(records.keys, of.partitions[records.topics])
+    hashed = consistent(records, of, state)
     return hashed_or_drawn(hashed, records.keys.null, records, of, state.random)
 
 
@@ -71,7 +61,7 @@ def _partitioner(name: str, function: str, rule: str, run, keyed: str = "all") -
 PARTITIONERS = (
     _partitioner(
         "hash", "NewHashPartitioner", "absolute FNV-1a of the key; drawn for null keys",
-        hash_sign_dropped,
+        fnv1a_random,
     ),
     _partitioner(
         "reference-hash", "NewReferenceHashPartitioner",
@@ -82,7 +72,8 @@ PARTITIONERS = (
         consistent_crc,
     ),
     _partitioner(
-        "murmur2", "NewMurmur2Partitioner", "murmur2 of the key; drawn for null keys", murmur2
+        "murmur2", "NewMurmur2Partitioner", "murmur2 of the key; drawn for null keys",
+        murmur2_random,
     ),
     _partitioner(
         "round-robin", "NewRoundRobinPartitioner", "a counter of the topic from 0", round_robin,
