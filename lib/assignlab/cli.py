@@ -177,18 +177,18 @@ def run(notebooks, scale, passed, grid, matrix, jobs, outputs, tables, root, lis
         plans = runner.plan(place, notebooks, passed, runner.read_axes(grid, matrix))
     except ValueError as refusal:
         for line in getattr(refusal, "lines", [str(refusal)]):
-            click.echo(f"assignlab: {line}", err=True)
+            complain(line)
         sys.exit(2)
     if listing:
         runner.print_list(place, plans)
         return
     if problem := folder_problem(str(place.folder)):
-        click.echo(f"assignlab: {problem}", err=True)
+        complain(problem)
         sys.exit(2)
     try:
         sys.exit(runner.run(place, plans, jobs, **how))
     except OSError as error:
-        click.echo(f"assignlab: {error}", err=True)
+        complain(error)
         sys.exit(1)
 
 
@@ -236,7 +236,7 @@ def notebooks(folder):
     try:
         count = copy_to(folder)
     except (ValueError, OSError) as error:
-        click.echo(f"assignlab: {error}", err=True)
+        complain(error)
         sys.exit(2)
     click.echo(f"{count} files copied; now: cd {shlex.quote(str(folder))} && assignlab run")
 
@@ -544,19 +544,27 @@ def sources(command):
     return read_from
 
 
-as_json = click.option("--json", "as_json", is_flag=True, help="As JSON, one array of groups.")
-html = click.option(
-    "--html",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="As a page that stands alone.",
-)
-
-
 def _told(as_json=False, html=None):
     from assignlab.advice.commands import Told
 
     return Told(click.echo, complain, as_json, html)
+
+
+def telling(command):
+    """How the answer is told: as text, as JSON, as a page."""
+
+    @click.option("--json", "as_json", is_flag=True, help="As JSON, one array of groups.")
+    @click.option(
+        "--html",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="As a page that stands alone.",
+    )
+    @wraps(command)
+    def tell(*texts, as_json, html, **values):
+        return command(*texts, told=_told(as_json, html), **values)
+
+    return tell
 
 
 @group.command("document")
@@ -580,9 +588,8 @@ def group_document(sources):
     metavar="SECONDS",
     help="How much later; needed with --then.",
 )
-@as_json
-@html
-def group_show(sources, then, apart, as_json, html):
+@telling
+def group_show(sources, then, apart, told):
     """Show the groups that the sources tell of: sizes, gap, idle members, topics, load.
 
     And the law behind the gap, and which strategies and releases would have given exactly this.
@@ -593,7 +600,7 @@ def group_show(sources, then, apart, as_json, html):
     if then and apart is None:
         raise click.UsageError("--then needs --apart SECONDS: no text says when it was taken")
     later = commands.Later(then, apart) if then else None
-    sys.exit(commands.show_groups(sources, _told(as_json, html), later))
+    sys.exit(commands.show_groups(sources, told, later))
 
 
 def _settings(release, given):
@@ -625,21 +632,18 @@ one_strategy = click.option("--strategy", metavar="NAME", help="Instead of the g
 @one_strategy
 @release
 @given
-@as_json
-@html
-def group_replicas(sources, up_to, strategy, release, given, as_json, html):
+@telling
+def group_replicas(sources, up_to, strategy, release, given, told):
     """For every number of members: fullest, emptiest, idle, moves and pause of each step."""
     from assignlab.advice import commands, replicas
 
     config = _settings(release, given)
     _refuse_unknown(strategy)
-    sys.exit(
-        commands.ask(
-            sources,
-            _told(as_json, html),
-            lambda document: replicas.report(document, up_to, strategy, config),
-        )
-    )
+
+    def question(document):
+        return replicas.report(document, up_to, strategy, config)
+
+    sys.exit(commands.ask(sources, told, question))
 
 
 @group.command("what-if")
@@ -650,58 +654,48 @@ def group_replicas(sources, up_to, strategy, release, given, as_json, html):
 )
 @release
 @given
-@as_json
-@html
-def group_what_if(sources, chosen, events, release, given, as_json, html):
+@telling
+def group_what_if(sources, chosen, events, release, given, told):
     """What events and changes would do: balance, moves, avoidable ones, rounds, time without owner."""
     from assignlab.advice import commands, what_if
 
     config = _settings(release, given)
     for name in chosen:
         _refuse_unknown(name)
-    sys.exit(
-        commands.ask(
-            sources,
-            _told(as_json, html),
-            lambda document: what_if.report(document, chosen, events, release, config),
-        )
-    )
+
+    def question(document):
+        return what_if.report(document, chosen, events, release, config)
+
+    sys.exit(commands.ask(sources, told, question))
 
 
 @group.command("recommend")
 @sources
 @release
 @given
-@as_json
-@html
-def group_recommend(sources, release, given, as_json, html):
+@telling
+def group_recommend(sources, release, given, told):
     """What to set, as lines to paste; why, what it costs, what is not known."""
     from assignlab.advice import commands, recommend
 
     config = _settings(release, given)
-    sys.exit(
-        commands.ask(
-            sources,
-            _told(as_json, html),
-            lambda document: recommend.report(document, release, config),
-        )
-    )
+
+    def question(document):
+        return recommend.report(document, release, config)
+
+    sys.exit(commands.ask(sources, told, question))
 
 
 @group.command("survey")
 @sources
 @release
 @click.option("--spark/--no-spark", default=None, help="Play on Spark [default: from 1000 groups].")
-@as_json
-@html
-def group_survey(sources, release, spark, as_json, html):
+@telling
+def group_survey(sources, release, spark, told):
     """Rank the groups of a whole cluster by what another strategy would gain."""
     from assignlab.advice import commands, survey
 
-    sys.exit(
-        commands.ask_all(
-            sources,
-            _told(as_json, html),
-            lambda documents: survey.report(documents, release, spark),
-        )
-    )
+    def question(documents):
+        return survey.report(documents, release, spark)
+
+    sys.exit(commands.ask_all(sources, told, question))

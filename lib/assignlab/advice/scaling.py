@@ -6,7 +6,7 @@ import re
 import numpy as np
 
 from assignlab.advice.play import Event
-from assignlab.advice.subject import DRAWS, Subject, is_server, new_ids, usual_topics
+from assignlab.advice.subject import DRAWS, Subject, is_server, new_id, usual_topics
 from assignlab.assignors.strategy import Strategy
 from assignlab.group.model import Group
 from assignlab.replay import events
@@ -28,21 +28,20 @@ def draws_for(subject: Subject, rebalances: int, members: int = 0) -> int:
     return int(np.clip(WORK // (rebalances * each), min(LEAST_DRAWS, most), most))
 
 
-def joined(
-    subject: Subject, group: Group, strategy: Strategy, draw: random.Random, count: int = 1
-) -> Group:
-    """So many members more, which subscribe as most do; static where all others are."""
-    ids = new_ids(subject, draw, count, is_server(strategy))
-    instances = [_instance(group, number) for number in range(count)] if subject.static else None
-    return events.join(group, ids, [usual_topics(group)] * count, instances)
+def joined(subject: Subject, group: Group, strategy: Strategy, draw: random.Random) -> Group:
+    """A member more, which subscribes as most do; static where all others are."""
+    instances = [_instance(group)] if subject.static else None
+    return events.join(
+        group, [new_id(subject, draw, is_server(strategy))], [usual_topics(group)], instances
+    )
 
 
-def _instance(group: Group, number: int) -> str:
+def _instance(group: Group) -> str:
     """The next name in the row of a stateful set, billing-3 after billing-2."""
     known = [name for name in group.sent.instances or () if name is not None]
     stem = re.sub(r"\d+$", "", known[0]) if known else "member-"
     ordinals = [int(n) for name in known if (n := name.removeprefix(stem)).isdecimal()]
-    return f"{stem}{max(ordinals, default=len(known)) + 1 + number}"
+    return f"{stem}{max(ordinals, default=len(known)) + 1}"
 
 
 def switched(subject: Subject, strategy: Strategy) -> list[Event]:
@@ -65,7 +64,7 @@ def restarted(
     group = subject.group
     for name in subject.group.members.names:
         if subject.members == 1 and not surge:
-            new = new_ids(subject, draw, 1, is_server(strategy))[0]
+            new = new_id(subject, draw, is_server(strategy))
             return [("restart", events.restart(group, 0, new))]
         for join in (surge, not surge):
             if join:

@@ -105,19 +105,16 @@ def is_server(strategy: Strategy | None) -> bool:
     return strategy is not None and strategy.protocol == "server"
 
 
-def new_ids(subject: Subject, draw: random.Random, count: int, server: bool) -> list[str]:
-    """Ids of members that join: what the clients or the coordinator would draw.
+def new_id(subject: Subject, draw: random.Random, server: bool) -> str:
+    """The id of a member that joins: what the clients or the coordinator would draw.
 
     Classic: the client id of a member that is there, and a random UUID. KIP-848: a Uuid of Kafka.
     """
     if server:
-        return [_kafka_uuid(draw) for _ in range(count)]
+        return _kafka_uuid(draw)
     stems = Counter(UUID.sub("", name) for name in subject.group.members.names if UUID.search(name))
     known = sorted(stems) or ["consumer-1-"]
-    return [
-        draw.choice(known) + str(uuid.UUID(int=draw.getrandbits(128), version=4))
-        for _ in range(count)
-    ]
+    return draw.choice(known) + str(uuid.UUID(int=draw.getrandbits(128), version=4))
 
 
 def _kafka_uuid(draw: random.Random) -> str:

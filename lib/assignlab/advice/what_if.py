@@ -62,21 +62,13 @@ def _partitions(subject: Subject, strategy: Strategy, draw: random.Random) -> li
     return [("partitions", events.add_partitions(subject.group, {largest: 2 * count}))]
 
 
-def _rollout(subject: Subject, strategy: Strategy, draw: random.Random) -> list[Event]:
-    return restarted(subject, strategy, draw)
-
-
-def _surge(subject: Subject, strategy: Strategy, draw: random.Random) -> list[Event]:
-    return restarted(subject, strategy, draw, surge=True)
-
-
 EVENTS = {
     "switch": What("", lambda subject, strategy, draw: []),
     "a member more": What("member more", _more),
     "a member less": What("member less", _less),
     "a crash": What("crash", _less),
-    "a rollout": What("rollout", _rollout),
-    "a rollout with surge": What("rollout with surge", _surge),
+    "a rollout": What("rollout", restarted),
+    "a rollout with surge": What("rollout with surge", partial(restarted, surge=True)),
     "a topic more": What("topic more", _topic),
     "twice the partitions": What("partitions added", _partitions),
 }

@@ -12,16 +12,12 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from assignlab import assignors
 from assignlab.assignors.answer import answer
 from assignlab.assignors.answer import solve as our_solve
 from assignlab.errors import OriginalError, UnknownName
-
-Document = dict[str, Any]
-Lists = dict[str, list[list]]
-Solve = Callable[[Document], Lists]
+from assignlab.proof.state import Document, Lists, Solve
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ cut down by hypothesis to a small group document.
 
 import json
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -28,7 +27,7 @@ from assignlab.group import document as documents
 from assignlab.proof import defects, faults
 from assignlab.proof.histories import play
 from assignlab.proof.promises import CHECKS, Broken, broken, common_checker, promises
-from assignlab.proof.smaller import smaller
+from assignlab.proof.smaller import cut
 from assignlab.proof.state import Document, Lists, State, solve
 
 STEPS = 8
@@ -155,21 +154,6 @@ def fails_alike(failure: Failure) -> Callable[[Document], bool]:
     return fails
 
 
-def cut(document: Document, fails: Callable[[Document], bool]) -> Document:
-    """A large document cut down part by part, as long as it fails and the time is not up."""
-    deadline = time.monotonic() + CUT_SECONDS
-    found = True
-    while found:
-        found = False
-        for candidate in smaller(document):
-            if time.monotonic() > deadline:
-                return document
-            if fails(candidate):
-                document, found = candidate, True
-                break
-    return document
-
-
 def shrunk(document: Document, fails: Callable[[Document], bool]) -> Document:
     """The smallest group document that hypothesis finds within ``document`` and that fails too.
 
@@ -180,7 +164,7 @@ def shrunk(document: Document, fails: Callable[[Document], bool]) -> Document:
 
     quiet = settings(max_examples=EXAMPLES, database=None, deadline=None,
                      suppress_health_check=list(HealthCheck))  # fmt: skip
-    document = cut(document, fails)
+    document = cut(document, fails, CUT_SECONDS)
     for _ in range(SHRINK_ROUNDS):
         try:
             found = find(_within(document), fails, settings=quiet, random=Random(0))

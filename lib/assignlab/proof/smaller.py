@@ -1,6 +1,7 @@
 """Smaller groups that still show a difference: the steps of shrinking."""
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from assignlab.proof.histories import Document
@@ -21,10 +22,10 @@ def smaller(document: Document) -> Iterator[Document]:
     for i, member in enumerate(members):
         for name in ("owned", "generation", "sub_generation", "instance", "rack", "streams"):
             if name in member:
-                yield with_("members", i, _without(member, name))
+                yield with_("members", i, without(member, name))
     for i, topic in enumerate(topics):
         if "racks" in topic:
-            yield with_("topics", i, _without(topic, "racks"))
+            yield with_("topics", i, without(topic, "racks"))
         for part in _parts(len(topic.get("brokers", []))):
             kept = topic["brokers"][: part.start] + topic["brokers"][part.stop :]
             yield with_("topics", i, {**topic, "brokers": kept})
@@ -49,8 +50,24 @@ def smaller(document: Document) -> Iterator[Document]:
                 yield with_("members", i, changed)
 
 
-def _without(entry: dict[str, Any], name: str) -> dict[str, Any]:
+def without(entry: dict[str, Any], name: str) -> dict[str, Any]:
+    """The entry less one of its fields."""
     return {key: value for key, value in entry.items() if key != name}
+
+
+def cut(document: Document, shows: Callable[[Document], bool], seconds: float) -> Document:
+    """The document cut down step by step as long as it ``shows`` it, or until the time is up."""
+    deadline = time.monotonic() + seconds
+    found = True
+    while found:
+        found = False
+        for candidate in smaller(document):
+            if time.monotonic() > deadline:
+                return document
+            if shows(candidate):
+                document, found = candidate, True
+                break
+    return document
 
 
 def _fewer(count: int) -> list[int]:

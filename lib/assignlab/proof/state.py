@@ -8,8 +8,8 @@ from typing import Any
 from assignlab import assignors
 from assignlab.assignors.answer import solve as our_solve
 from assignlab.assignors.strategy import Strategy
+from assignlab.proof.histories import Document
 
-Document = dict[str, Any]
 Lists = dict[str, list[list]]
 Partition = tuple[str, Any]
 Solve = Callable[[Document], Lists]

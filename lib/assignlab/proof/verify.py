@@ -21,7 +21,7 @@ from assignlab.assignors.answer import answer as our_answer
 from assignlab.assignors.strategy import Strategy
 from assignlab.proof.histories import Answer, Document, play
 from assignlab.proof.originals import Originals, OriginalTimedOut, original_of
-from assignlab.proof.smaller import _without, smaller
+from assignlab.proof.smaller import cut, without
 
 ASKED = 2
 ASKED_OF_TREES = 40
@@ -278,19 +278,13 @@ def shrink(
     Greedy: members, topics, claims, partitions and optional fields are left out one by one as long
     as the difference stays and the original stays determined, or until the time is up.
     """
-    deadline = time.monotonic() + SHRINK_SECONDS
-    best, original, answer_of_ours = document, ask(document), ours(document)
-    found = True
-    while found:
-        found = False
-        for candidate in smaller(best):
-            if time.monotonic() > deadline:
-                break
-            reply, mine = ask(candidate), ours(candidate)
-            if not same(reply, mine) and settled(ask, candidate, ASKED_OF_TREES) is not None:
-                best, original, answer_of_ours, found = candidate, reply, mine, True
-                break
-    return best, original, answer_of_ours
+
+    def differs(candidate: Document) -> bool:
+        unlike = not same(ask(candidate), ours(candidate))
+        return unlike and settled(ask, candidate, ASKED_OF_TREES) is not None
+
+    small = cut(document, differs, SHRINK_SECONDS)
+    return small, ask(small), ours(small)
 
 
 def show(difference: Difference) -> str:
@@ -299,11 +293,7 @@ def show(difference: Difference) -> str:
         (
             f"{difference.case} ({difference.event})",
             f"  document {json.dumps(difference.document)}",
-            f"  original {json.dumps(_answer_only(difference.original))}",
-            f"  ours     {json.dumps(_answer_only(difference.ours))}",
+            f"  original {json.dumps(without(difference.original, 'next_owned'))}",
+            f"  ours     {json.dumps(without(difference.ours, 'next_owned'))}",
         )
     )
-
-
-def _answer_only(answer: Answer) -> Answer:
-    return _without(answer, "next_owned")

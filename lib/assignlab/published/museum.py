@@ -110,6 +110,12 @@ def recorded() -> dict[str, dict[str, Answer]]:
     return found
 
 
+def showing(exhibit: Exhibit) -> list[str]:
+    """The releases whose recorded answer has the fault, oldest first."""
+    answers = recorded()[exhibit.name]
+    return [r for r, given in answers.items() if exhibit.fault in faults(exhibit.document, given)]
+
+
 def record() -> Iterator[dict[str, Any]]:
     """Asks every release that has the strategy about every exhibit.
 
@@ -241,8 +247,7 @@ def catalogue() -> pd.DataFrame:
     fault, the correct answer, and the releases that have it."""
     rows = []
     for name, exhibit in exhibits().items():
-        answers = recorded()[name]
-        having = [r for r, a in answers.items() if exhibit.fault in faults(exhibit.document, a)]
+        answers, having = recorded()[name], showing(exhibit)
         rows.append((
             name, exhibit.known, exhibit.number, exhibit.strategy, group_text(exhibit.document),
             text(exhibit, answers[having[-1]]), exhibit.fault,
@@ -281,8 +286,7 @@ def risks() -> pd.DataFrame:
     """
     rows = []
     for name, exhibit in exhibits().items():
-        axis = list(recorded()[name])
-        having = [r for r in axis if exhibit.fault in faults(exhibit.document, recorded()[name][r])]
+        axis, having = list(recorded()[name]), showing(exhibit)
         until = "still" if having[-1] == axis[-1] else having[-1]
         seen = SEEN.get(exhibit.fault, f"the log of whoever assigns: {exhibit.fault}")
         rows.append((name, exhibit.strategy, having[0], until, exhibit.shape, seen, having[-1]))
@@ -427,9 +431,8 @@ def panels(names: Iterable[str]) -> dict[str, tuple[Group, Assignment, Assignmen
         document = exhibit.document
         claims = {"assignment": {m["id"]: m.get("owned", []) for m in document["members"]}}
         _, before = drawn(document, claims)
-        answers = recorded()[name]
-        release = [r for r, a in answers.items() if exhibit.fault in faults(document, a)][-1]
-        given = answers[release]
+        release = showing(exhibit)[-1]
+        given = recorded()[name][release]
         thrown = f"\n{error_class(given)}" if "error" in given else ""
         title = f"{name}\n{exhibit.strategy}\n{release}{thrown}"
         found[title] = (*drawn(document, given), before)
