@@ -116,7 +116,7 @@ def test_the_strategy_that_most_want_first_is_chosen_and_a_leader_is_replaced():
 
 
 def test_every_mishap_ends_in_an_error_and_no_two_errors_are_mixed_up():
-    table = lifecycle.reactions(lifecycle.mishaps(), timeline.run)
+    table = lifecycle.reactions(lifecycle.mishaps())
     assert set(table["situation"]) == {case.what for case in lifecycle.mishaps()}
     assert set(lifecycle.ERRORS) == set(table["error"])
     over = table[table["generation"] == "over"]
@@ -131,7 +131,7 @@ def test_every_mishap_ends_in_an_error_and_no_two_errors_are_mixed_up():
 
 
 def test_poll_returns_on_enough_data_or_on_its_timeout():
-    table = lifecycle.polling([20.0], [1, 4, 1000], timeline.run).set_index("fetch_min_records")
+    table = lifecycle.polling([20.0], [1, 4, 1000]).set_index("fetch_min_records")
     assert table.loc[1, "polls_per_s"] == pytest.approx(20, rel=0.02)
     assert table.loc[4, "records_per_poll"] == pytest.approx(4, rel=0.1)
     assert table.loc[1000, "polls_per_s"] == pytest.approx(2, rel=0.1)
@@ -139,7 +139,7 @@ def test_poll_returns_on_enough_data_or_on_its_timeout():
 
 def test_what_an_eager_member_gets_back_is_read_again_too():
     table = lifecycle.commits_before_rebalance(
-        ["range", "sticky", "cooperative-sticky"], 5_000, range(2), timeline.run, rate=20.0
+        ["range", "sticky", "cooperative-sticky"], 5_000, range(2), rate=20.0
     )
     mean = table.groupby(["strategy", "way"])["repeated"].mean()
     alone = mean.xs("own commits, no listener", level="way")

@@ -171,9 +171,7 @@ class Consumer:
         now, loop, timeout = self.clock.now, self.loop, self.config.poll_timeout_ms
         if self.config.poll_wakes == "at once" or timeout == 0:
             return now
-        waited = (
-            now - loop.called
-        ) % timeout  # in the poll under way; those before brought nothing
+        waited = (now - loop.called) % timeout  # in this poll; those before brought nothing
         ends = now - waited + timeout
         if self.config.poll_wakes == "backoff":
             backoff = self.config.retry_backoff_ms
@@ -356,12 +354,8 @@ class Consumer:
         starts, because = self.log.start_offsets(partitions, reset, self.clock.now)
         new = np.zeros((len(Owned._fields), partitions.size), dtype=np.int64)
         row = Owned(*new)
-        row.partition[:], row.position[:], row.batch[:], row.start[:] = (
-            partitions,
-            starts,
-            starts,
-            starts,
-        )
+        row.partition[:] = partitions
+        row.position[:] = row.batch[:] = row.start[:] = starts
         row.because[:], row.since[:] = because, self.clock.now
         self._read(np.concatenate((self._rows, new), axis=1))
         self._go_on()
@@ -464,8 +458,12 @@ class Consumer:
     # ---- commits -------------------------------------------------------------------------------
 
     def judge(self) -> int:
-        """What becomes of a commit that arrives: ``Verdict.ACCEPTED``, ``Verdict.FAILS``, ``Verdict.ASKED``."""
-        raise NotImplementedError
+        """What becomes of a commit that arrives: a :class:`Verdict`.
+
+        Whoever the group left behind may set offsets back where nobody refuses it.
+        """
+        harmless = self.valid or self.loop.phase == Phase.HALTED
+        return Verdict.ACCEPTED if harmless and self.why_refused() is None else Verdict.ASKED
 
     def why_refused(self, sent=None) -> str | None:
         """The error that answers a commit which arrives now and was sent as ``sent``."""

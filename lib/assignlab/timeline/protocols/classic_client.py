@@ -14,7 +14,7 @@ import numpy as np
 from assignlab.errors import OriginalError
 from assignlab.timeline.engine.consumer import Consumer
 from assignlab.timeline.engine.log import EMPTY
-from assignlab.timeline.engine.poll_loop import Mode, Phase, Verdict
+from assignlab.timeline.engine.poll_loop import Mode, Verdict
 from assignlab.timeline.engine.requests import Claim, JoinRequest
 from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols.classic_coordinator import Coordinator, GroupMember
@@ -542,10 +542,6 @@ class Client(Consumer):
         return self.coordinator.validate_commit(self, member_id, generation)
 
     def judge(self) -> int:
-        error = self.why_refused()
-        if error is None:
-            # Without fencing a consumer that the group left behind may set offsets back.
-            return (
-                Verdict.ACCEPTED if self.valid or self.loop.phase == Phase.HALTED else Verdict.ASKED
-            )
-        return Verdict.FAILS if error == REBALANCE_IN_PROGRESS else Verdict.ASKED
+        """While the group rebalances, a commit fails whatever it holds."""
+        rebalances = self.why_refused() == REBALANCE_IN_PROGRESS
+        return Verdict.FAILS if rebalances else super().judge()

@@ -11,7 +11,7 @@ import numpy as np
 
 from assignlab.timeline.engine.consumer import Consumer
 from assignlab.timeline.engine.log import EMPTY
-from assignlab.timeline.engine.poll_loop import NEVER, Phase, Verdict
+from assignlab.timeline.engine.poll_loop import NEVER
 from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols.errors import (
     FENCED_INSTANCE_ID,
@@ -245,9 +245,8 @@ class Client(Consumer):
         if self._reconciling is not None or self.target is None or self.phase != RECONCILING:
             return
         self._reconciling = self.target
-        if (
-            self.config.commit == "auto"
-        ):  # with auto commit, a poll has to say that positions are safe
+        if self.config.commit == "auto":
+            # A poll has to say that positions are safe.
             self.when_poll_looks(self._commit_and_revoke, self.target)
         elif self._revoked(self.target).size:
             self.when_poll_looks(self._revoke, self.target)
@@ -273,9 +272,8 @@ class Client(Consumer):
         if self.own.partition.size:
             self.commit_in_poll(committed)
         elif self.config.poll_wakes == "timeout" and not self.held.size:
-            self._assign(
-                target
-            )  # this poll waits for the network thread, which has nothing to commit
+            # This poll waits for the network thread, which has nothing to commit.
+            self._assign(target)
         else:
             committed(None)
 
@@ -366,11 +364,3 @@ class Client(Consumer):
     def why_refused(self, sent=None) -> str | None:
         member_id, epoch = sent or self.identity()
         return self.coordinator.validate_commit(self, member_id, epoch)
-
-    def judge(self) -> int:
-        error = self.why_refused()
-        if error is None:
-            return (
-                Verdict.ACCEPTED if self.valid or self.loop.phase == Phase.HALTED else Verdict.ASKED
-            )
-        return Verdict.ASKED

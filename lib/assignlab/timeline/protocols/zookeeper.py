@@ -22,7 +22,7 @@ from assignlab.errors import OriginalError
 from assignlab.timeline.config import TimelineError
 from assignlab.timeline.engine.consumer import Consumer
 from assignlab.timeline.engine.log import EMPTY
-from assignlab.timeline.engine.poll_loop import NEVER, Phase, Verdict
+from assignlab.timeline.engine.poll_loop import NEVER, Phase
 from assignlab.timeline.engine.requests import JoinRequest
 from assignlab.timeline.engine.world import World
 from assignlab.timeline.scenario import Member
@@ -295,6 +295,3 @@ class Client(Consumer):
     def why_refused(self, sent=None) -> str | None:
         """Nobody checks who commits."""
         return None
-
-    def judge(self) -> int:
-        return Verdict.ACCEPTED if self.valid or self.loop.phase == Phase.HALTED else Verdict.ASKED

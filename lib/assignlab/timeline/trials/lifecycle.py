@@ -30,6 +30,7 @@ from assignlab.timeline.scenario import (
     leave,
     stall,
 )
+from assignlab.timeline.simulation import run
 
 # ---- the stale commit --------------------------------------------------------------------------
 
@@ -285,13 +286,13 @@ ERRORS = (
 )  # fmt: skip
 
 
-def reactions(cases: Iterable[Mishap], run) -> pd.DataFrame:
+def reactions(cases: Iterable[Mishap]) -> pd.DataFrame:
     """Which error each situation ends in, and what the client does then, read off its history.
 
-    ``run``: :func:`assignlab.timeline.run`. Columns: ``error``, ``protocol``, ``situation``,
-    ``member``, ``at_s`` (the first time), ``answers`` (commit, or join or sync), ``generation``
-    (kept, reset, or over), ``reaction``, ``lost`` (partitions that went without
-    onPartitionsRevoked), ``back_s`` (until the next assignment, null if there is none).
+    Columns: ``error``, ``protocol``, ``situation``, ``member``, ``at_s`` (the first time),
+    ``answers`` (commit, or join or sync), ``generation`` (kept, reset, or over), ``reaction``,
+    ``lost`` (partitions that went without onPartitionsRevoked), ``back_s`` (until the next
+    assignment, null if there is none).
     """
     rows = []
     for case in cases:
@@ -340,24 +341,27 @@ def _reaction(case: Mishap, error: str, member: str, first, mine, log) -> dict:
 # ---- offsets -----------------------------------------------------------------------------------
 
 
-def quiet(rate: float, seconds: int, processing_ms: float = 1.0) -> Scenario:
+def quiet(rate: float, seconds: int) -> Scenario:
     """One member reads one partition and nothing happens; its offsets are watched closely."""
     return Scenario(
         topics=[Topic("t", 1, rate=rate)],
-        members=[Member("a", processing_ms=processing_ms)],
+        members=[Member("a", processing_ms=1.0)],
         duration_ms=seconds * SECOND,
         watch=[("t", 0)],
         sample_ms=20,
     )
 
 
-def polled(rate: float, fewest: int, run, seconds: int = 60) -> History:
+POLLED_S = 60
+
+
+def polled(rate: float, fewest: int) -> History:
     """:func:`quiet`, whose broker holds a fetch until ``fewest`` records are there."""
     config = Config(auto_offset_reset="earliest", fetch_min_records=fewest)
-    return run(quiet(rate, seconds), config, "range")
+    return run(quiet(rate, POLLED_S), config, "range")
 
 
-def polling(rates: Sequence[float], least: Sequence[int], run, seconds: int = 60) -> pd.DataFrame:
+def polling(rates: Sequence[float], least: Sequence[int]) -> pd.DataFrame:
     """How often poll returns, and with how much: one row per rate and ``fetch_min_records``.
 
     Columns: ``rate`` (records a second), ``fetch_min_records``, ``polls_per_s``,
@@ -366,10 +370,10 @@ def polling(rates: Sequence[float], least: Sequence[int], run, seconds: int = 60
     rows = []
     for rate in rates:
         for fewest in least:
-            history = polled(rate, fewest, run, seconds)
+            history = polled(rate, fewest)
             read = totals(history)["delivered"]
             began = next(e.time_ms for e in history.events if e.kind == "assigned")
-            spent = (seconds * SECOND - began) / SECOND
+            spent = (POLLED_S * SECOND - began) / SECOND
             rows.append((rate, fewest, history.polls / spent, read / max(history.polls, 1)))
     return pd.DataFrame(
         rows, columns=["rate", "fetch_min_records", "polls_per_s", "records_per_poll"]
@@ -404,13 +408,13 @@ def newcomer(rate: float, members: int, partitions: int, seed: int) -> Scenario:
 
 
 def commits_before_rebalance(
-    strategies: Sequence[str], interval_ms: int, seeds: Iterable[int], run, rate: float = 50.0
+    strategies: Sequence[str], interval_ms: int, seeds: Iterable[int], rate: float = 50.0
 ) -> pd.DataFrame:
     """Records read again after a member joined three others, on twelve partitions.
 
-    ``interval_ms`` between commits; ``rate``: records a second and partition; ``run``:
-    :func:`assignlab.timeline.run`. Columns: ``strategy``, ``way`` (see :data:`WAYS`; consumers
-    over ZooKeeper know no listener that could commit), ``seed``, ``repeated``.
+    ``interval_ms`` between commits; ``rate``: records a second and partition. Columns:
+    ``strategy``, ``way`` (see :data:`WAYS`; consumers over ZooKeeper know no listener that could
+    commit), ``seed``, ``repeated``.
     """
     rows = []
     for strategy in strategies:
