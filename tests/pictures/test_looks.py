@@ -37,20 +37,10 @@ def ax():
     plt.close(figure)
 
 
-def of_drawn(ax, aspect):
-    """Of the lines that show points: the marker, and another aspect."""
-    return [(line.get_marker(), aspect(line)) for line in ax.lines if len(line.get_xdata())]
-
-
-def test_lines_in_one_panel_differ_without_colour(ax):
-    charts.curves(FRAME, "x", "y", ax)
-    looks = of_drawn(ax, lambda line: line._unscaled_dash_pattern)
-    assert len(set(map(str, looks))) == len(looks) == len(assignors.names())
-
-
 def test_points_in_one_panel_differ_without_colour(ax):
     charts.grouped(FRAME, "x", "y", ax)
-    looks = of_drawn(ax, lambda line: line.get_fillstyle())
+    drawn = [line for line in ax.lines if len(line.get_xdata())]
+    looks = [(line.get_marker(), line.get_fillstyle()) for line in drawn]
     assert len(set(looks)) == len(looks) == len(assignors.names())
 
 

@@ -95,46 +95,6 @@ def look(strategy: str) -> dict:
     return {"color": PALETTE[color], "marker": marker, "dashes": dashes, "fill": fill}
 
 
-def curves(
-    frame: pd.DataFrame,
-    x: str,
-    y: str,
-    ax: Axes,
-    low: str | None = None,
-    high: str | None = None,
-    markers: bool = True,
-) -> Axes:
-    """One line per strategy, with a band where ``low`` and ``high`` name columns.
-
-    ``frame``: columns ``strategy``, ``x``, ``y`` and the band's. ``markers``: at every point, or at
-    a few of many.
-    """
-    names = sorted(frame["strategy"].unique())
-    looks = {name: look(name) for name in names}
-    for name, rows in frame.groupby("strategy") if low is not None else ():
-        rows = rows.sort_values(x)
-        ax.fill_between(
-            rows[x], rows[low], rows[high], color=looks[name]["color"], alpha=0.15, lw=0
-        )
-    every = 1 if markers else max(frame[x].nunique() // 8, 1)
-    return sns.lineplot(
-        frame,
-        x=x,
-        y=y,
-        hue="strategy",
-        style="strategy",
-        hue_order=names,
-        style_order=names,
-        palette={name: looks[name]["color"] for name in names},
-        markers={name: looks[name]["marker"] for name in names},
-        dashes={name: looks[name]["dashes"] for name in names},
-        markevery=every,
-        markersize=6,
-        errorbar=None,
-        ax=ax,
-    )
-
-
 def lines(frame: pd.DataFrame, x: str, y: str, kind: str, ax: Axes) -> Axes:
     """One line per value of the column ``kind``, which is no strategy, in the frame's order."""
     for place, (name, rows) in enumerate(frame.groupby(kind, sort=False)):

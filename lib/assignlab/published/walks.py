@@ -25,7 +25,7 @@ from assignlab.group.assignment import Assignment, partition_of, topic_of
 from assignlab.group.model import Group, subscriptions_by_topic
 from assignlab.group.plain import group as plain
 from assignlab.jvm.names import string_hash, string_hashes
-from assignlab.published.examples import claiming
+from assignlab.published.examples import claiming, short
 
 
 def range_steps(partitions: int, consumers: list[str]) -> pd.DataFrame:
@@ -177,8 +177,9 @@ def sticky_walk(group: Group) -> Walk:
     watch = _Watch(group, known)
     steps = _namespace(reassignment, watch)
     assignment = Assignment(*steps["balance"](group, known, current, sorted_partitions))
-    if watch.held is not None and watch.lists() != watch.short(assignment):
-        watch.note("taken back", NONE, NONE, "", "", watch.sorted_set(), watch.short(assignment))
+    given = short(group, assignment)
+    if watch.held is not None and watch.lists() != given:
+        watch.note("taken back", NONE, NONE, "", "", watch.sorted_set(), given)
     frame = pd.DataFrame(watch.rows, columns=_Watch.COLUMNS)
     order = [watch.name(i) for i in sorted_partitions.tolist()]
     return Walk(frame, order, assignment)
@@ -306,16 +307,7 @@ class _Watch:
 
     def lists(self) -> dict[str, str]:
         offsets, codes = reassignment.lists(self.held, self.known.codes, self.known.by_id)
-        return self.short(Assignment(offsets, codes))
-
-    def short(self, assignment: Assignment) -> dict[str, str]:
-        return {
-            name: " ".join(
-                f"{self.group.topics.names[int(topic_of(c))]}p{partition_of(c)}"
-                for c in assignment.of(m).tolist()
-            )
-            for m, name in enumerate(self.group.members.names)
-        }
+        return short(self.group, Assignment(offsets, codes))
 
 
 def user_data(strategy: str, group: Group, assignment: Assignment) -> pd.DataFrame:

@@ -56,16 +56,18 @@ REPLICATED = {
 HEAP = ("-Xms64m", "-Xmx256m", *BRIEF)
 
 
-def jars(release: str) -> Path:
-    """The folder with all jars of a release of the broker; fetched by Maven where need be."""
-    folder = FOLDER / "target" / "releases" / f"broker-{release}"
+def fetched(what: str, main: str, release: str, *others: str) -> Path:
+    """The folder with the jars of a release: ``main`` and what it needs, as ``what``.xml lists them.
+
+    Fetched by Maven where need be. ``others``: what Maven has to be told beside the release.
+    """
+    folder = FOLDER / "target" / "releases" / f"{what}-{release}"
     with one_build_at_a_time():
-        if not list(folder.glob("kafka_2.13-*.jar")):
+        if not list(folder.glob(f"{main}-*.jar")):
             maven(
-                "-f", str(FOLDER / "broker.xml"), "dependency:copy-dependencies",
-                f"-Dkafka.version={release}",
-                f"-Dkafka.tools.version={TOOLS.get(release, release)}",
-                "-DincludeScope=runtime", f"-DoutputDirectory={folder}",
+                "-f", str(FOLDER / f"{what}.xml"), "dependency:copy-dependencies",
+                f"-Dkafka.version={release}", *others, "-DincludeScope=runtime",
+                f"-DoutputDirectory={folder}",
             )  # fmt: skip
     return folder
 
@@ -95,7 +97,8 @@ class Broker:
         self.settings = SETTINGS | (REPLICATED if nodes > 1 else {})
         """What differs from Kafka's defaults and matters to a group."""
         self._folder = tempfile.TemporaryDirectory(prefix="assignlab-broker-")
-        self._jars = jars(release)
+        tools = f"-Dkafka.tools.version={TOOLS.get(release, release)}"
+        self._jars = fetched("broker", "kafka_2.13", release, tools)
         self._controller = free_port()
         self._ports = {node: free_port() for node in range(1, nodes + 1)}
         self._processes: dict[int, subprocess.Popen] = {}

@@ -2,10 +2,9 @@
 
 import re
 import subprocess
-from pathlib import Path
 
-from assignlab.proof.originals import OriginalsUnavailable, java, maven, one_build_at_a_time
-from assignlab.reality.broker import FOLDER, HEAP, TOOLS, Broker
+from assignlab.proof.originals import OriginalsUnavailable, java
+from assignlab.reality.broker import HEAP, TOOLS, Broker, fetched
 
 GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 TOPICS = "org.apache.kafka.tools.TopicCommand"
@@ -24,21 +23,9 @@ TEXTS = {
 """The texts that describe groups, and how they are asked for."""
 
 
-def jars(release: str) -> Path:
-    """The folder with the tools of a release and what they need; fetched by Maven where need be."""
-    folder = FOLDER / "target" / "releases" / f"tools-{release}"
-    with one_build_at_a_time():
-        if not list(folder.glob("kafka-tools-*.jar")):
-            maven(
-                "-f", str(FOLDER / "tools.xml"), "dependency:copy-dependencies",
-                f"-Dkafka.version={release}", "-DincludeScope=runtime", f"-DoutputDirectory={folder}",
-            )  # fmt: skip
-    return folder
-
-
 def ask(broker: Broker, main: str, *arguments: str) -> str:
     """What a tool prints, errors behind the rest; of the broker's release, or the newest published."""
-    folder = jars(TOOLS.get(broker.release, broker.release))
+    folder = fetched("tools", "kafka-tools", TOOLS.get(broker.release, broker.release))
     done = subprocess.run(
         [java(), *HEAP, "-cp", str(folder / "*"), main, "--bootstrap-server", broker.bootstrap,
          *arguments],

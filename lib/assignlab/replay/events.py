@@ -1,4 +1,4 @@
-"""What happens to a group: pure functions Group -> Group, and the history of a scenario.
+"""What happens to a group: pure functions Group -> Group.
 
 An event changes members or topics and leaves claims aside: a replay puts in what each member holds
 by then. Topics keep their indices, so partition codes keep their meaning: a new topic is appended,

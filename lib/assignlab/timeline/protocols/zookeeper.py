@@ -109,7 +109,6 @@ class Client(Consumer):
         self._triggered = False
         self._busy = False
         self._first = True
-        self._session_end = None
 
     def start(self) -> None:
         """Register, then rebalance at once."""
