@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from assignlab.advice.subject import Range, Subject, spread, usual_topics
+from assignlab.advice.subject import Range, Subject, usual_topics
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError
 from assignlab.group.model import Group
@@ -127,7 +127,7 @@ class Life:
                 return {}
             for name, (start, stop) in self.spans.items():
                 found[name].append(unowned_ms(history, start, stop) / 1000)
-        return {name: spread(values) for name, values in found.items()}
+        return {name: Range.of(values) for name, values in found.items()}
 
 
 def usual_events(

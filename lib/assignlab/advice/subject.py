@@ -135,6 +135,12 @@ class Range(NamedTuple):
     median: float
     high: float
 
+    @classmethod
+    def of(cls, values: Iterable[float]) -> "Range":
+        """The Range of some numbers."""
+        ordered = sorted(values)
+        return cls(ordered[0], ordered[len(ordered) // 2], ordered[-1])
+
     def times(self, scale: float) -> "Range":
         """The Range of so many times the number."""
         return Range(*(value * scale for value in self))
@@ -155,13 +161,7 @@ def three_digits(value: float) -> str:
     return f"{value:.3g}" if abs(value) < 1000 else f"{float(f'{value:.3g}'):.0f}"
 
 
-def spread(values: Iterable[float]) -> Range:
-    """The Range of some numbers."""
-    ordered = sorted(values)
-    return Range(ordered[0], ordered[len(ordered) // 2], ordered[-1])
-
-
 def drawn(count: int, play: Callable[[random.Random], dict[str, float]]) -> dict[str, Range]:
-    """``play`` so often, each time with other draws; the spread of every number it gives."""
+    """``play`` so often, each time with other draws; the Range of every number it gives."""
     rows = [play(random.Random(number)) for number in range(count)]
-    return {name: spread(row[name] for row in rows) for name in rows[0]}
+    return {name: Range.of(row[name] for row in rows) for name in rows[0]}

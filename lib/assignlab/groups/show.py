@@ -11,10 +11,11 @@ def summary(group: dict[str, Any]) -> dict[str, Any]:
     """Sizes of a group as plain data, from its document.
 
     ``members``: per member ``partitions`` (None where the text does not say) and ``topics``
-    (partitions by topic); ``fullest``, ``emptiest``, ``gap`` (the difference) and ``idle`` (ids) count
-    partitions per member; ``counted_idle`` is a number that the text gives instead. ``topics``: per topic the same among its subscribers, ``owned`` and
-    ``without_owner`` partitions, and the sum of its ``weights``. Counts are None
-    where the text does not say who holds what.
+    (partitions by topic); ``fullest``, ``emptiest``, ``gap`` (the difference) and ``idle`` (ids)
+    count partitions per member; ``counted_idle`` is a number that the text gives instead.
+    ``topics``: per topic the same among its subscribers, ``owned`` and ``without_owner``
+    partitions, and the sum of its ``weights``. Counts are None where the text does not say who
+    holds what.
     """
     members = [_member(member) for member in group["members"]]
     sizes = [member["partitions"] for member in members]

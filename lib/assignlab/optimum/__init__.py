@@ -13,10 +13,10 @@ nobody claims (new, or its owner left) does not move. Where every partition has 
 the metrics' ``by_choice``: taken from a member that could have kept it.
 
 :func:`optimum` gives one such assignment with its certificate, by which code that shares nothing
-with the solver proves that there is no better one, and :func:`least` just its numbers. :func:`front` gives every pair of a sum of
-squares and moves that no assignment beats in both, from the optimum to no moves at all, and
-:func:`regret` how far an answer is from these. Moves of answers that are not equally even are never
-subtracted from each other.
+with the solver proves that there is no better one, and :func:`least` just its numbers.
+:func:`front` gives every pair of a sum of squares and moves that no assignment beats in both, from
+the optimum to no moves at all, and :func:`regret` how far an answer is from these. Moves of answers
+that are not equally even are never subtracted from each other.
 
 :func:`measures` counts the balance of an answer by partitions, inside each topic and by load, each
 beside a bound below which nothing is (:mod:`assignlab.optimum.load`).

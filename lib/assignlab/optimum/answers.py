@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.compiled import leaf, njit
-from assignlab.group.assignment import Assignment
+from assignlab.group.assignment import Assignment, code
 from assignlab.group.model import Claims, Group
 from assignlab.optimum import closed_form, network, pareto, paths
 from assignlab.optimum.certificate import (
@@ -189,9 +189,8 @@ def compared(group: Group, held: Assignment, answer: Assignment) -> Beside | Non
     checked, in one compiled call: of a small group most of their time is the way in and out of
     compiled code.
     """
-    if answer.offsets.size != held.offsets.size or (
-        answer.codes.max(initial=-1) >= len(group.topics) << 32
-    ):
+    beyond = answer.codes.max(initial=-1) >= code(len(group.topics), 0)
+    if beyond or answer.offsets.size != held.offsets.size:
         return None
     proven, complete, *numbers, fewest = _compared(
         group.prepared(network.pools), group.prepared(reads_of), held.offsets, held.codes,

@@ -128,7 +128,7 @@ def _examined(group: Group, assignment: Assignment, certificate: Certificate) ->
     lists = assignment.offsets.size - 1
     if lists != len(group.members):
         raise NotComplete(f"{lists} lists of partitions for {len(group.members)} members")
-    if assignment.codes.max(initial=-1) >= len(group.topics) << 32:
+    if assignment.codes.max(initial=-1) >= code(len(group.topics), 0):
         raise NotComplete("there are partitions of topics that the group does not know")
     claims, reads = group.claims, group.prepared(reads_of)
     return Found(*examined(

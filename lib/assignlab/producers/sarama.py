@@ -2,7 +2,8 @@
 
 ``sarama-hash`` takes the remainder of the signed hash and drops its sign, which gives what
 librdkafka's remainder of the absolute value gives; ``sarama-reference-hash`` cuts off the sign bit
-first, as Java does, so keys with a negative hash differ. Records without a key get a draw of Go's generator, seeded with the time, which is not reproduced.
+first, as Java does, so keys with a negative hash differ. Records without a key get a draw of Go's
+generator, seeded with the time, which is not reproduced.
 """
 
 import numpy as np

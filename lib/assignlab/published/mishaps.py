@@ -167,8 +167,8 @@ def ask_of_endless(name: str, groups: int, seed: int) -> Asked:
     """Give a strategy so many groups, and ask its original about each that is said never to end.
 
     They are the neighbours of one that never ends, of which half do not either, and those of
-    scenarios of all shapes, round by round. The original has :data:`ASKED_SECONDS` for a question, once it has answered an easy one.
-    Raises OriginalsUnavailable.
+    scenarios of all shapes, round by round. The original has :data:`ASKED_SECONDS` for a question,
+    once it has answered an easy one. Raises OriginalsUnavailable.
     """
     seen: Counter = Counter()
     said: list[Document] = []

@@ -325,8 +325,9 @@ def compare(
     start_ms: int = START_MS,
 ) -> pd.DataFrame:
     """Every check of every step: ``broker``, ``client``, ``scenario``, ``strategy`` (without its
-    release), ``step``, ``what``, ``check``, ``real``, ``predicted`` (of a time its range), ``equal``; of times also ``real_ms``, ``least_ms``,
-    ``most_ms`` and ``off_ms``, by how much it is out of the range.
+    release), ``step``, ``what``, ``check``, ``real``, ``predicted`` (of a time its range),
+    ``equal``; of times also ``real_ms``, ``least_ms``, ``most_ms`` and ``off_ms``, by how much it
+    is out of the range.
     """
     rows = []
     for recording in recordings:

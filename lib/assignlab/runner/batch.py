@@ -1,8 +1,9 @@
 """Runs plans: a folder per notebook that appears whole, a record written last, a report of all.
 
-A run works in ``<scale>/.running/<run id>/<its path>`` and takes the place of ``<scale>/<its path>``
-(`Plan.path`: the notebook's name, for values of one's own below ``points/<values>``) when it has ended and none of its processes is left. So results of two runs never mix, and an
-interrupted one leaves the earlier in place.
+A run works in ``<scale>/.running/<run id>/<its path>`` and takes the place of ``<scale>/<its
+path>`` (`Plan.path`: the notebook's name, for values of one's own below ``points/<values>``) when
+it has ended and none of its processes is left. So results of two runs never mix, and an interrupted
+one leaves the earlier in place.
 """
 
 import fcntl

@@ -38,10 +38,11 @@ class Member(Given):
     ``name``: its client id, by which actions and results call it. ``topics``: names, or None for
     all topics that exist at the start. ``pattern``: a regular expression instead, which the whole
     name of a topic has to match: in the client under the classic protocol, in the coordinator under
-    KIP-848 (``SubscriptionPattern``) unless ``client_pattern`` (``subscribe(Pattern)``). ``instance``: group.instance.id of a static member.
-    ``processing_ms``: per record. ``start_ms``: when it starts. ``strategies``: its
-    partition.assignment.strategy list, most wanted first; None for the run's own. One of the
-    coordinator's (``server-uniform``) is ``group.protocol=consumer`` and its ``group.remote.assignor``.
+    KIP-848 (``SubscriptionPattern``) unless ``client_pattern`` (``subscribe(Pattern)``).
+    ``instance``: group.instance.id of a static member. ``processing_ms``: per record. ``start_ms``:
+    when it starts. ``strategies``: its partition.assignment.strategy list, most wanted first; None
+    for the run's own. One of the coordinator's (``server-uniform``) is ``group.protocol=consumer``
+    and its ``group.remote.assignor``.
     """
 
     name: str

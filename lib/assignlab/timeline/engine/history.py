@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from assignlab.group.assignment import partition_of, topic_of
 from assignlab.timeline.config import Config
 from assignlab.timeline.engine.log import Cluster, Log, joined
 from assignlab.timeline.scenario import Scenario
@@ -64,9 +65,10 @@ class History:
     """One simulated history.
 
     ``events``: in order. ``owned``: one row per member and moment at which it lost partitions.
-    ``samples``: one row per sample; ``watched``: per sample and watched partition. ``calls``, ``polls``,
-    ``commits`` and ``refused`` ones: how many there were. ``produced`` int64: log end offsets at the end; ``frontier`` int64: how far the
-    group is through with each partition for good.
+    ``samples``: one row per sample; ``watched``: per sample and watched partition. ``calls``,
+    ``polls``, ``commits`` and ``refused`` ones: how many there were. ``produced`` int64: log end
+    offsets at the end; ``frontier`` int64: how far the group is through with each partition for
+    good.
     """
 
     scenario: Scenario
@@ -132,8 +134,8 @@ class History:
         return pd.DataFrame(
             {
                 "member": np.array(self.members, dtype=object)[member],
-                "topic": np.array(self.cluster.names, dtype=object)[codes >> 32],
-                "partition": codes & 0xFFFFFFFF,
+                "topic": np.array(self.cluster.names, dtype=object)[topic_of(codes)],
+                "partition": partition_of(codes),
                 "from_ms": since,
                 "to_ms": until,
                 "generation": generation,

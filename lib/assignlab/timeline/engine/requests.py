@@ -38,9 +38,9 @@ class Claim:
 class JoinRequest:
     """A member's subscription: topic indices in the order in which it sends them.
 
-    ``protocols``: its strategies by the names that clients of every kind and release offer, most wanted first; ``claims``: what it tells each of them;
-    ``generation``: the last that it was in, which is a part of what it sends; ``owned``: what it holds,
-    as dense partition numbers.
+    ``protocols``: its strategies by the names that clients of every kind and release offer, most
+    wanted first; ``claims``: what it tells each of them; ``generation``: the last that it was in,
+    which is a part of what it sends; ``owned``: what it holds, as dense partition numbers.
     """
 
     member_id: str

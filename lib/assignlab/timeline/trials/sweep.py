@@ -39,9 +39,10 @@ def sweep(
 
     ``play``: importable, not made in a notebook. The columns are ``scenario`` (number of the
     trial), ``record`` (number of its record, 0 where there is one), the fields of the trial,
-    ``error``, and whatever else the records have; the first trial is played here to learn that.
-    A record may say in its own ``error`` why it has no numbers. A trial that raises, or takes more than ``limit`` seconds of processor time, becomes an error
-    row. ``name``, ``slices``: as of :func:`assignlab.sweep.driver.run`.
+    ``error``, and whatever else the records have; the first trial is played here to learn that. A
+    record may say in its own ``error`` why it has no numbers. A trial that raises, or takes more
+    than ``limit`` seconds of processor time, becomes an error row. ``name``, ``slices``: as of
+    :func:`assignlab.sweep.driver.run`.
     """
     trials = list(trials)
     check(trials)
