@@ -6,7 +6,7 @@ from typing import Any
 
 from assignlab import assignors
 from assignlab.errors import AssignlabError, DocumentError, OriginalError
-from assignlab.group.document import _expect, _field, parse
+from assignlab.group.document import expect, parse, required
 from assignlab.group.reading import documents
 
 
@@ -16,8 +16,8 @@ def solve(document: Any, strategy: str | None = None) -> dict[str, Any]:
     ``strategy`` overrides the document's own. The answer has ``assignment`` and the notes of the
     result, such as ``hash_ties``.
     """
-    _expect(document, dict, "document", "a JSON object")
-    name = strategy or _field(document, "strategy", str, "strategy", "the name of a strategy")
+    expect(document, dict, "document", "a JSON object")
+    name = strategy or required(document, "strategy", str, "strategy", "the name of a strategy")
     chosen = assignors.get(name)
     group = parse(document)
     assignment = chosen.assign(group)

@@ -1,7 +1,7 @@
 """The group document: one JSON object for one group at one rebalance, and its answer.
 
-``parse`` turns a document into a :class:`~assignlab.group.model.Group`, ``dump`` back, ``answer`` runs the
-strategy that a document names. Unknown fields are ignored.
+``parse`` turns a document into a :class:`~assignlab.group.model.Group`, ``dump`` back;
+:mod:`assignlab.assignors.answer` runs the strategy that a document names. Unknown fields are ignored.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,9 +27,9 @@ MAX_WEIGHT = 1e15
 
 def parse(document: Mapping[str, Any]) -> Group:
     """The group of a document; raises :class:`DocumentError` naming the field and the reason."""
-    _expect(document, dict, "document", "a JSON object")
-    topic_entries = _field(document, "topics", list, "topics", "an array of topics")
-    member_entries = _field(document, "members", list, "members", "an array of members")
+    expect(document, dict, "document", "a JSON object")
+    topic_entries = required(document, "topics", list, "topics", "an array of topics")
+    member_entries = required(document, "members", list, "members", "an array of members")
     topics = _topics_within_reach(topic_entries)
     index = _index([topic["name"] for topic in topics], "topics", "topic")
     by_id = {topic["id"]: topic["name"] for topic in topics if topic["id"] is not None}
@@ -85,8 +85,8 @@ def _streams_within_reach(members: list[dict]) -> None:
 
 
 def _topic(entry: Any, where: str) -> dict[str, Any]:
-    _expect(entry, dict, where, "an object")
-    name = _field(entry, "name", str, f"{where}.name", "a string")
+    expect(entry, dict, where, "an object")
+    name = required(entry, "name", str, f"{where}.name", "a string")
     queues = None
     if entry.get("brokers") is not None:
         brokers = _pairs(entry["brokers"], f"{where}.brokers", str, "[broker, count]")
@@ -95,13 +95,13 @@ def _topic(entry: Any, where: str) -> dict[str, Any]:
         queues = tuple((broker, number) for broker, count in brokers for number in range(count))
     else:
         partitions = _count(
-            _field(entry, "partitions", int, f"{where}.partitions", "a count of 0 or more"),
+            required(entry, "partitions", int, f"{where}.partitions", "a count of 0 or more"),
             f"{where}.partitions",
             MAX_PARTITIONS,
         )
     racks = entry.get("racks")
     if racks is not None:
-        _expect(racks, list, f"{where}.racks", "one list of racks per partition")
+        expect(racks, list, f"{where}.racks", "one list of racks per partition")
         if len(racks) != partitions:
             raise DocumentError(
                 f"{where}.racks", f"has {len(racks)} entries for {partitions} partitions"
@@ -112,7 +112,7 @@ def _topic(entry: Any, where: str) -> dict[str, Any]:
         )
     uuid = entry.get("id")
     if uuid is not None:
-        _expect(uuid, str, f"{where}.id", "a Uuid in base64")
+        expect(uuid, str, f"{where}.id", "a Uuid in base64")
     weights = entry.get("weights")
     if weights is not None:
         weights = _weights(weights, partitions, f"{where}.weights")
@@ -128,7 +128,7 @@ def _topic(entry: Any, where: str) -> dict[str, Any]:
 
 def _weights(value: Any, partitions: int, where: str) -> np.ndarray:
     for i, weight in enumerate(_list(value, where)):
-        _expect(weight, (int, float), f"{where}[{i}]", "a number of 0 or more")
+        expect(weight, (int, float), f"{where}[{i}]", "a number of 0 or more")
         if not 0 <= weight <= MAX_WEIGHT:  # nor NaN
             reason = f"{_shown(weight)} is not between 0 and {MAX_WEIGHT:g}"
             raise DocumentError(f"{where}[{i}]", reason)
@@ -144,24 +144,24 @@ def _member(
     claimed: Callable[[str], int],
     queue_index: Mapping,
 ) -> dict[str, Any]:
-    _expect(entry, dict, where, "an object")
+    expect(entry, dict, where, "an object")
     names = _list(entry.get("topics", []), f"{where}.topics")
     for name in names:
-        _expect(name, str, f"{where}.topics", "topic names")
+        expect(name, str, f"{where}.topics", "topic names")
     member = {
-        "id": _field(entry, "id", str, f"{where}.id", "a string"),
+        "id": required(entry, "id", str, f"{where}.id", "a string"),
         "topics": [named(name) for name in names],
         "owned": None,
     }
     for name in ("instance", "rack"):
         value = entry.get(name)
         if value is not None:
-            _expect(value, str, f"{where}.{name}", "a string")
+            expect(value, str, f"{where}.{name}", "a string")
         member[name] = value
     for name in ("generation", "sub_generation"):
         value = entry.get(name)
         if value is not None:
-            _expect(value, int, f"{where}.{name}", "an integer")
+            expect(value, int, f"{where}.{name}", "an integer")
             if not ABSENT < value < 2**31:
                 reason = f"{_shown(value)} is not a 32-bit generation"
                 raise DocumentError(f"{where}.{name}", reason)
@@ -231,7 +231,8 @@ def _claims(members: list[dict]) -> Claims:
     )
 
 
-def _expect(value: Any, kind: type | tuple[type, ...], field: str, wanted: str) -> None:
+def expect(value: Any, kind: type | tuple[type, ...], field: str, wanted: str) -> None:
+    """Raise :class:`DocumentError` unless the value is of that kind; no number is a bool."""
     if not isinstance(value, kind) or isinstance(value, bool):
         raise DocumentError(field, f"expected {wanted}, got {_shown(value)}")
 
@@ -241,20 +242,21 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _field(entry: Mapping, name: str, kind: type, field: str, wanted: str) -> Any:
+def required(entry: Mapping, name: str, kind: type, field: str, wanted: str) -> Any:
+    """The field ``name`` of an entry, which must be there and of that kind."""
     if name not in entry:
         raise DocumentError(field, f"is missing; expected {wanted}")
-    _expect(entry[name], kind, field, wanted)
+    expect(entry[name], kind, field, wanted)
     return entry[name]
 
 
 def _list(value: Any, field: str) -> list:
-    _expect(value, list, field, "an array")
+    expect(value, list, field, "an array")
     return value
 
 
 def _count(value: Any, field: str, most: int = MAX_NUMBER) -> int:
-    _expect(value, int, field, "a whole number of 0 or more")
+    expect(value, int, field, "a whole number of 0 or more")
     if not 0 <= value <= most:
         raise DocumentError(field, f"{_shown(value)} is not between 0 and {most}")
     return value
@@ -262,7 +264,7 @@ def _count(value: Any, field: str, most: int = MAX_NUMBER) -> int:
 
 def _rack(value: Any, field: str) -> str | None:
     if value is not None:
-        _expect(value, str, field, "rack names or null")
+        expect(value, str, field, "rack names or null")
     return value
 
 

@@ -91,10 +91,11 @@ def transfers(document: Document, answer: Answer, *_) -> str:
         for pair, owner in sorted(_owners(answer).items())
         if claims.get(pair, set()) - {owner}
     }
-    return _moves(moved)
+    return owners_in_words(moved)
 
 
-def _moves(owners: dict[str, str]) -> str:
+def owners_in_words(owners: dict[str, str]) -> str:
+    """Partitions and the members that get them."""
     return "; ".join(f"{partition}: {member}" for partition, member in owners.items())
 
 

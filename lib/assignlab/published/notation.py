@@ -26,7 +26,7 @@ def described(group: dict) -> Document:
         if facts["topics"] == "all":
             facts["topics"] = everything
         if "owned" in facts:
-            facts["owned"] = [_pair(text) for text in facts["owned"].split()]
+            facts["owned"] = [pair_of(text) for text in facts["owned"].split()]
         members += [{"id": name, **facts} for name in spelled_out(pattern)]
     return {"topics": topics, "members": members}
 
@@ -53,7 +53,8 @@ def spelled_out(pattern: str) -> list[str]:
     return [f"{start}{i:0{len(first)}}{end}" for i in range(int(first), int(last) + 1)]
 
 
-def _pair(text: str) -> list:
+def pair_of(text: str) -> list:
+    """``t0p1`` as a group document has it: ``["t0", 1]``."""
     topic, _, partition = text.rpartition("p")
     return [topic, int(partition)]
 

@@ -33,8 +33,8 @@ from assignlab.proof.histories import traits
 from assignlab.proof.originals import Originals, OriginalsUnavailable, original_of
 from assignlab.proof.verify import Answer, Document, error_class
 from assignlab.published import kafka_tests
-from assignlab.published.measures import MEASURES, _moves
-from assignlab.published.notation import PUBLISHED, _pair, described
+from assignlab.published.measures import MEASURES, owners_in_words
+from assignlab.published.notation import PUBLISHED, described, pair_of
 
 EXAMPLES = PUBLISHED / "examples.yaml"
 ORIGINALS = PUBLISHED / "originals.jsonl"
@@ -209,13 +209,13 @@ def printed(measure: str, document: Document, claimed: Any) -> str:
     if not isinstance(claimed, dict):
         return str(claimed)
     if measure == "transfers":
-        return _moves(claimed)
+        return owners_in_words(claimed)
     unknown = claimed.keys() - {member["id"] for member in document["members"]}
     if unknown:
         raise ValueError(f"the claim names {sorted(unknown)}, who are not in the group")
     held = {m["id"]: claimed.get(m["id"], "").split() for m in document["members"]}
     if measure == "sets":
-        held = {id: sorted(names, key=_pair) for id, names in held.items()}
+        held = {id: sorted(names, key=pair_of) for id, names in held.items()}
     return "; ".join(f"{id}: {' '.join(names) or '-'}" for id, names in held.items())
 
 
