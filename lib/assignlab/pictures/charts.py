@@ -236,8 +236,8 @@ def tell_gaps(frame, ax):
     return ax
 
 
-def stacked(frame: pd.DataFrame, parts: Sequence[str], ax: Axes, group: str = "strategy") -> Axes:
-    """Stacked horizontal bars: one bar per ``group``, one piece per column in ``parts``."""
+def stacked(frame: pd.DataFrame, parts: Sequence[str], ax: Axes) -> Axes:
+    """Stacked horizontal bars: one bar per strategy, one piece per column in ``parts``."""
     places = np.arange(len(frame))
     left = np.zeros(len(frame))
     for part in parts:
@@ -248,7 +248,7 @@ def stacked(frame: pd.DataFrame, parts: Sequence[str], ax: Axes, group: str = "s
             label=part.replace("_", " "), height=0.7,
         )  # fmt: skip
         left += width
-    ax.set_yticks(places, frame[group])
+    ax.set_yticks(places, frame["strategy"])
     plain_ticks(ax.xaxis, whole=True)
     ax.set_ylim(len(frame) - 0.5, -0.5)  # the first on top, also where axes share y
     ax.grid(axis="y", visible=False)

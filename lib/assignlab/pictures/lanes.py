@@ -38,7 +38,7 @@ def lanes(history: History, ax: Axes, start_s: float, stop_s: float) -> Axes:
                 len(names) + (place + 0.5) * height, until - since, height * 0.9, left=since,
                 color="white", edgecolor="#b00020", hatch="////", lw=0.6,
             )  # fmt: skip
-    _marks(history, ax, names, start_s, stop_s)
+    _marks(history, ax, start_s, stop_s)
     ax.set_xlim(start_s, stop_s)
     ax.set_ylim(len(names) + 1, 0)
     ax.set_yticks([n + (1 - GAP) / 2 for n in range(len(names) + 1)], [*names, "nobody"])
@@ -55,7 +55,7 @@ def _bar(ax: Axes, lane: int, place: int, height: float, since: float, until: fl
     )  # fmt: skip
 
 
-def _marks(history: History, ax: Axes, names: list[str], start_s: float, stop_s: float) -> None:
+def _marks(history: History, ax: Axes, start_s: float, stop_s: float) -> None:
     for event in history.events:
         at = event.time_ms / SECOND
         if not start_s <= at <= stop_s:

@@ -68,9 +68,9 @@ def write(release: str, recordings: Iterable[Recording], folder: Path = FOLDER) 
     return path
 
 
-def all_of(folder: Path = FOLDER) -> list[Recording]:
+def all_of() -> list[Recording]:
     """Every recording of every release."""
-    return [one for release in releases(folder) for one in read(release, folder)]
+    return [one for release in releases() for one in read(release)]
 
 
 def clients_of(recordings: Iterable[Recording]) -> str:

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 
 from assignlab.compiled import njit
-from assignlab.group.assignment import partition_of, topic_of
 from assignlab.timeline.engine.history import History, Sample, Watched
 from assignlab.timeline.engine.log import Delivery, Skip, joined
 from assignlab.timeline.engine.poll_loop import NEVER
@@ -79,12 +78,10 @@ def deliveries_frame(history: History) -> pd.DataFrame:
     partition, and one more for every pause of the owner: what it reads on may have been read by
     another meanwhile."""
     rows = _deliveries(history)
-    codes = history.cluster.codes(rows.partitions)
     return pd.DataFrame(
         {
             "member": np.array(history.members, dtype=object)[rows.member],
-            "topic": np.array(history.cluster.names, dtype=object)[topic_of(codes)],
-            "partition": partition_of(codes),
+            **history.cluster.named(rows.partitions),
             "from_offset": rows.starts,
             "to_offset": rows.stops,
             "from_ms": rows.since,
@@ -99,12 +96,10 @@ def lost_records(history: History) -> pd.DataFrame:
     """What was skipped for good: time_ms, topic, partition, records, reason."""
     laid = _laid(history)
     rows = joined(history.log.skips, Skip)
-    codes = history.cluster.codes(rows.partitions)
     return pd.DataFrame(
         {
             "time_ms": rows.now,
-            "topic": np.array(history.cluster.names, dtype=object)[topic_of(codes)],
-            "partition": partition_of(codes),
+            **history.cluster.named(rows.partitions),
             "records": _missing(rows.partitions, rows.low, rows.high, history.frontier, laid),
             "reason": np.array(history.log.reasons, dtype=object)[rows.reason],
         }
@@ -160,9 +155,8 @@ def gaps(history: History) -> list[tuple[tuple[str, int], int, int]]:
 
 def partitions_of(history: History) -> list[tuple[str, int]]:
     """(topic, partition) of every partition that there is by the end."""
-    codes = history.cluster.codes(np.arange(len(history.log.created)))
-    names = history.cluster.names
-    return [(names[topic_of(c)], partition_of(c)) for c in codes.tolist()]
+    topics, numbers = history.cluster.named(np.arange(len(history.log.created))).values()
+    return list(zip(topics, numbers.tolist(), strict=True))
 
 
 def unowned_ms(history: History, start: int, stop: int) -> int:

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from assignlab.group.assignment import partition_of, topic_of
 from assignlab.timeline.config import Config
 from assignlab.timeline.engine.log import Cluster, Log, joined
 from assignlab.timeline.scenario import Scenario
@@ -105,16 +104,15 @@ class History:
         """Note that a member owned partitions, each since its own moment, until now."""
         self.owned.append(Ownership(partitions, member, since, until, generation))
 
-    def events_frame(self, partitions: bool = True) -> pd.DataFrame:
+    def events_frame(self) -> pd.DataFrame:
         """The log as a table: time_ms, kind, member, generation, partitions, count, detail.
 
-        ``partitions``: whether to spell them out, as ``topic-partition``, separated by blanks.
+        ``partitions``: each as ``topic-partition``, separated by blanks.
         """
         rows = [
             (
                 e.time_ms, e.kind, self.members[e.member] if e.member >= 0 else "", e.generation,
-                " ".join(self.cluster.labels(e.partitions)) if partitions else "",
-                e.partitions.size, e.detail,
+                " ".join(self.cluster.labels(e.partitions)), e.partitions.size, e.detail,
             )
             for e in self.events
         ]  # fmt: skip
@@ -130,12 +128,10 @@ class History:
         on without that member, whichever is first.
         """
         dense, member, since, until, generation = self.owned_arrays()
-        codes = self.cluster.codes(dense)
         return pd.DataFrame(
             {
                 "member": np.array(self.members, dtype=object)[member],
-                "topic": np.array(self.cluster.names, dtype=object)[topic_of(codes)],
-                "partition": partition_of(codes),
+                **self.cluster.named(dense),
                 "from_ms": since,
                 "to_ms": until,
                 "generation": generation,

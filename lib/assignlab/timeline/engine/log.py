@@ -122,9 +122,16 @@ class Cluster:
 
     def labels(self, partitions: np.ndarray) -> list[str]:
         """``topic-partition`` of dense numbers."""
-        codes = self.codes(partitions)
-        pairs = zip(topic_of(codes).tolist(), partition_of(codes).tolist(), strict=True)
-        return [f"{self.names[t]}-{p}" for t, p in pairs]
+        return [
+            f"{topic}-{number}"
+            for topic, number in zip(*self.named(partitions).values(), strict=True)
+        ]
+
+    def named(self, partitions: np.ndarray) -> dict[str, np.ndarray]:
+        """The columns ``topic`` and ``partition`` of dense numbers: names and numbers."""
+        topic = self.topic[partitions]
+        names = np.array(self.names, dtype=object)[topic]
+        return {"topic": names, "partition": partitions - self.first[topic]}
 
 
 class Log:

@@ -202,11 +202,11 @@ def plain(reason: str) -> str:
     return "offset set back by a former owner" if reason.startswith("offset set back") else reason
 
 
-def one_crash(rate: float = 50.0) -> Scenario:
+def one_crash() -> Scenario:
     """Member ``a`` has the only partition and crashes in mid-batch; ``b`` takes over."""
     return Scenario(
-        topics=[Topic("t", 1, rate=rate)],
-        members=[Member("a", processing_ms=800 / (2 * rate)), Member("b", processing_ms=1.0)],
+        topics=[Topic("t", 1, rate=50.0)],
+        members=[Member("a", processing_ms=8.0), Member("b", processing_ms=1.0)],
         actions=[crash(25 * SECOND, "a")],
         duration_ms=45 * SECOND,
         watch=[("t", 0)],
@@ -227,11 +227,11 @@ def grown_topic(seed: int) -> Scenario:
     )
 
 
-def skipped_of_grown_topic(reset: str, seed: int, strategy: str = "range") -> int:
+def skipped_of_grown_topic(reset: str, seed: int) -> int:
     """How many records of new partitions are never read; ``reset``: ``auto.offset.reset``."""
     group = grown_topic(seed)
     settings = Config(commit="after", auto_offset_reset=reset)
-    rows = lost_records(run(group, settings, strategy, seed))
+    rows = lost_records(run(group, settings, "range", seed))
     return int(rows["records"][rows["time_ms"] >= group.actions[0].at_ms].sum())
 
 

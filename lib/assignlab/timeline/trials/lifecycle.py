@@ -35,9 +35,7 @@ from assignlab.timeline.simulation import run
 # ---- the stale commit --------------------------------------------------------------------------
 
 
-def stale_commit(
-    frozen_ms: int, crash_after_ms: int, rate: float = 50.0, processing_ms: float = 5.0
-) -> Scenario:
+def stale_commit(frozen_ms: int, crash_after_ms: int, rate: float = 50.0) -> Scenario:
     """Two members; ``a`` freezes at 20 s, ``b`` gets its partition, ``a`` comes back and commits.
 
     ``crash_after_ms``: so long after ``a`` is back ``b`` crashes, and whoever takes over starts
@@ -47,7 +45,7 @@ def stale_commit(
     back = 20 * SECOND + frozen_ms
     return Scenario(
         topics=[Topic("t", 2, rate=rate)],
-        members=[Member(name, processing_ms=processing_ms) for name in "ab"],
+        members=[Member(name, processing_ms=5.0) for name in "ab"],
         actions=[freeze(20 * SECOND, "a", frozen_ms), crash(back + crash_after_ms, "b")],
         duration_ms=back + crash_after_ms + 40 * SECOND,
         watch=[("t", 0)],
