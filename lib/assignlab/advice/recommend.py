@@ -12,9 +12,9 @@ from assignlab import assignors
 from assignlab.advice import what_if
 from assignlab.advice.law import law
 from assignlab.advice.report import Lines, Report, Table
-from assignlab.advice.show import title
 from assignlab.advice.subject import CLASSIC, SERVER, Range, Subject, is_server, subject
 from assignlab.assignors.strategy import Strategy
+from assignlab.groups.show import title
 from assignlab.timeline import Config
 from assignlab.words import counted
 

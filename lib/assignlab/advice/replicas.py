@@ -7,10 +7,10 @@ from assignlab.advice import pauses
 from assignlab.advice.play import Event, numbers, steps
 from assignlab.advice.report import Report, Table
 from assignlab.advice.scaling import draws_for, joined, switched
-from assignlab.advice.show import title
 from assignlab.advice.subject import Range, Subject, drawn, subject
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError
+from assignlab.groups.show import title
 from assignlab.replay import events
 from assignlab.timeline import Config
 from assignlab.words import counted

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from assignlab.advice.subject import Range, three_digits
+from assignlab.groups.show import aligned
 from assignlab.groups.text import printable
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -53,27 +54,13 @@ def body(report: Report) -> list[list[str]]:
     """The blocks below the title, each a list of lines."""
     blocks = [list(report.said)]
     for table in report.tables:
-        blocks.append(
-            [*filter(None, [table.title, table.note]), *aligned(table.columns, table.rows)]
-        )
+        lines = aligned(table.columns, table.rows, shown) if table.rows else ["(none)"]
+        blocks.append([*filter(None, [table.title, table.note]), *lines])
     for config in report.lines:
         blocks.append([f"# {config.title}", *config.lines])
     if report.unknown:
         blocks.append(["Not known:", *(f"- {sentence}" for sentence in report.unknown)])
     return blocks
-
-
-def aligned(columns: tuple[str, ...], rows: list[tuple]) -> list[str]:
-    """Rows in columns as wide as their widest cell; no column where there is nothing at all."""
-    if not rows:
-        return ["(none)"]
-    keep = [i for i in range(len(columns)) if any(row[i] is not None for row in rows)]
-    cells = [[columns[i] for i in keep], *([shown(row[i]) for i in keep] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in cells
-    ]
 
 
 def shown(cell: Any) -> str:

@@ -8,20 +8,13 @@ from assignlab.advice.load import load
 from assignlab.advice.racks import racks
 from assignlab.advice.report import Report, Table, body
 from assignlab.advice.subject import NotAnswerable, subject
-from assignlab.groups.show import as_text, sentence, summary
+from assignlab.groups.show import as_text, sentence, summary, title
 from assignlab.groups.text import printable
 
 MEMBER = ("partitions", "id", "instance", "client", "host")
 TOPIC = (
-    "topic",
-    "partitions",
-    "subscribers",
-    "fullest",
-    "emptiest",
-    "gap",
-    "without_owner",
-    "weight",
-)
+    "topic", "partitions", "subscribers", "fullest", "emptiest", "gap", "without_owner", "weight",
+)  # fmt: skip
 
 
 def answer(document: dict[str, Any]) -> Report:
@@ -36,12 +29,6 @@ def answer(document: dict[str, Any]) -> Report:
     found = [law(asked), *said, *in_racks, by_whom]
     tables = [*tables, *of_racks, table]
     return Report(title(document), document.get("inferred", []), found, tables)
-
-
-def title(document: dict[str, Any]) -> str:
-    """Name, state and strategy of the group."""
-    facts = [document.get("state"), document.get("assignor") or document.get("strategy")]
-    return ", ".join([document.get("group") or "a group without a name", *filter(None, facts)])
 
 
 def text(document: dict[str, Any]) -> str:

@@ -17,10 +17,10 @@ from assignlab.advice import pauses
 from assignlab.advice.play import Event, numbers, steps, together
 from assignlab.advice.report import Report, Table
 from assignlab.advice.scaling import draws_for, joined, restarted, switched
-from assignlab.advice.show import title
 from assignlab.advice.subject import CLASSIC, SERVER, Range, Subject, drawn, is_server, subject
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError, UnknownName
+from assignlab.groups.show import title
 from assignlab.replay import events
 from assignlab.replay.upgrade import still_eager, two_bounces
 from assignlab.timeline import Config

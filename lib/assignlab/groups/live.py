@@ -22,6 +22,7 @@ from assignlab.groups.rows import MemberRow, OffsetRow, OwnerRow, Row, TopicRow
 from assignlab.groups.text import printable
 
 ASKED_WITHIN_S = 20
+"""Every call ends by itself after so long."""
 ENDED = ("DEAD", "UNKNOWN")
 DENIED = "AUTHORIZATION_FAILED"
 
@@ -90,7 +91,7 @@ class Live:
         """The groups to describe: consumers' alone, since Streams and share groups are refused."""
         from confluent_kafka import KafkaException
 
-        listed = _result(admin.list_consumer_groups(request_timeout=ASKED_WITHIN_S))
+        listed = admin.list_consumer_groups(request_timeout=ASKED_WITHIN_S).result()
         kinds = {group.group_id: group.type.name for group in listed.valid}
         for name in self.groups:
             if name not in kinds and not listed.errors:
@@ -103,9 +104,8 @@ class Live:
         return names
 
     def _described(self, admin: Any, name: str, names: list[str]) -> Iterator[Row]:
-        described = _result(
-            admin.describe_consumer_groups([name], request_timeout=ASKED_WITHIN_S)[name]
-        )
+        calls = admin.describe_consumer_groups([name], request_timeout=ASKED_WITHIN_S)
+        described = calls[name].result()
         if described.state.name not in ENDED:
             yield from group_rows(_as_json(described))
         elif self.groups:
@@ -147,7 +147,7 @@ def _committed(admin: Any, name: str) -> Iterator[tuple[Place, int]]:
 
     asked = ConsumerGroupTopicPartitions(name)
     call = admin.list_consumer_group_offsets([asked], request_timeout=ASKED_WITHIN_S)
-    for at in _result(call[name]).topic_partitions:
+    for at in call[name].result().topic_partitions:
         if at.error is None and at.offset >= 0:
             yield (name, at.topic, at.partition), at.offset
 
@@ -226,7 +226,7 @@ def _topics(admin: Any, found: list[Row], committed: dict[Place, int]) -> Iterat
         return
     asked = dict.fromkeys(partitions, OffsetSpec.latest())
     calls = admin.list_offsets(asked, request_timeout=ASKED_WITHIN_S)
-    ends = {(at.topic, at.partition): _result(call).offset for at, call in calls.items()}
+    ends = {(at.topic, at.partition): call.result().offset for at, call in calls.items()}
     for place in dict.fromkeys((*held, *committed)):
         end, at = ends.get(place[1:]), committed.get(place)
         behind = None if end is None or at is None else max(0, end - at)
@@ -238,16 +238,11 @@ def _unless_gone(call: Any) -> Any:
     from confluent_kafka import KafkaError, KafkaException
 
     try:
-        return _result(call)
+        return call.result()
     except KafkaException as error:
         if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
             raise
         return None
-
-
-def _result(call: Any) -> Any:
-    """What a call gives; it ends by itself after :data:`ASKED_WITHIN_S`."""
-    return call.result()
 
 
 def _plain(where: Any, error: Any) -> str:

@@ -1,6 +1,7 @@
 """What a group document says of its group: sizes, gap, idle members, topics; as data and as text."""
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from assignlab.groups.text import printable
@@ -68,11 +69,16 @@ def _spread(sizes: list[int]) -> dict[str, int | None]:
     return {"fullest": max(sizes), "emptiest": min(sizes), "gap": max(sizes) - min(sizes)}
 
 
+def title(group: dict[str, Any]) -> str:
+    """Name, state and strategy of a group, from its document or its summary."""
+    facts = [group.get("state"), group.get("assignor") or group.get("strategy")]
+    return ", ".join([group.get("group") or "a group without a name", *filter(None, facts)])
+
+
 def as_text(found: dict[str, Any]) -> str:
     """A summary for people; what was inferred stands above every result."""
-    facts = [found["state"], found["assignor"] or found["strategy"]]
     lines = [
-        ", ".join([found["group"] or "a group without a name", *filter(None, facts)]),
+        title(found),
         *(f"  inferred: {sentence}" for sentence in found["inferred"]),
         "",
         sentence(found),
@@ -80,12 +86,12 @@ def as_text(found: dict[str, Any]) -> str:
     if found["members"]:
         members = sorted(found["members"], key=lambda m: -(m["partitions"] or 0))
         rows = [[m["partitions"], m["id"], m["instance"], m["client"], m["host"]] for m in members]
-        lines += ["", *_table(["partitions", "member", "instance", "client", "host"], rows)]
+        lines += ["", *aligned(["partitions", "member", "instance", "client", "host"], rows)]
     if found["topics"]:
         head = ["topic", "partitions", "subscribers", "fullest", "emptiest", "gap"]
         head += ["without_owner", "weight"]
         rows = [[topic[name] for name in head] for topic in found["topics"]]
-        lines += ["", *_table([name.replace("_", " ") for name in head], rows)]
+        lines += ["", *aligned([name.replace("_", " ") for name in head], rows)]
     return "\n".join(printable(line) for line in lines)
 
 
@@ -108,11 +114,16 @@ def sentence(found: dict[str, Any]) -> str:
     )
 
 
-def _table(head: list[str], rows: list[list[Any]]) -> list[str]:
-    """Left-aligned columns; a dash where there is nothing, no column where there is nothing at all."""
+def aligned(
+    head: Sequence[str], rows: Sequence[Sequence], shown: Callable[[Any], str] = str
+) -> list[str]:
+    """Left-aligned columns; a dash where there is nothing, no column where there is nothing at all.
+
+    ``shown``: a cell as text.
+    """
     keep = [i for i in range(len(head)) if any(row[i] is not None for row in rows)]
     cells = [[head[i] for i in keep]]
-    cells += [["-" if row[i] is None else printable(str(row[i])) for i in keep] for row in rows]
+    cells += [["-" if row[i] is None else printable(shown(row[i])) for i in keep] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
