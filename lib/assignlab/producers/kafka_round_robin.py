@@ -7,6 +7,8 @@ partition that needed the batch, also where a record named that partition itself
 topic's next record follows there. From 4.0 on the producer asks once.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from assignlab.compiled import njit
@@ -68,39 +70,36 @@ def _repeat(chosen, new_batch, topics, partitions, available, starts, turn, note
 
 SOURCE = "org.apache.kafka.clients.producer.RoundRobinPartitioner"
 
+NEWEST = Partitioner(
+    name="round-robin",
+    client="Kafka Java producer",
+    first="4.0.0",
+    last="4.4.0",
+    source=f"{SOURCE} (kafka-clients 4.4.0)",
+    rule="a counter of the topic from 0 over available partitions",
+    run=run,
+    keyed="none",
+    explicit_errors=JAVA_EXPLICIT,
+)
 PARTITIONERS = (
-    Partitioner(
-        name="round-robin",
-        client="Kafka Java producer",
-        first="4.0.0",
-        last="4.4.0",
-        source=f"{SOURCE} (kafka-clients 4.4.0)",
-        rule="a counter of the topic from 0 over available partitions",
-        run=run,
-        keyed="none",
-        explicit_errors=JAVA_EXPLICIT,
-    ),
-    Partitioner(
+    NEWEST,
+    replace(
+        NEWEST,
         name="round-robin@3.9",
-        client="Kafka Java producer",
         first="3.9.2",
         last="3.9.2",
         source=f"{SOURCE} (kafka-clients 3.9.2)",
         rule="a counter of the topic from 0 over available partitions, repeated at a new batch",
         run=run_repeating,
-        keyed="none",
-        explicit_errors=JAVA_EXPLICIT,
         sees_explicit=True,
     ),
-    Partitioner(
+    replace(
+        NEWEST,
         name="round-robin@2.4",
-        client="Kafka Java producer",
         first="2.4.0",
         last="3.9.1",
         source=f"{SOURCE} (kafka-clients 2.4.1)",
         rule="a counter of the topic from 0 over available partitions, two steps at a new batch",
         run=run_twice,
-        keyed="none",
-        explicit_errors=JAVA_EXPLICIT,
     ),
 )

@@ -8,6 +8,8 @@ Without a key a random available partition of the topic is kept until metadata a
 (``topic.metadata.refresh.interval.ms``, ten minutes) or a send fails; :func:`refreshed` is that.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from assignlab.compiled import njit
@@ -80,25 +82,25 @@ def refreshed(state: State) -> State:
 
 SOURCE = "kafka.producer.DefaultPartitioner and kafka.producer.async.DefaultEventHandler"
 
+NEWEST = Partitioner(
+    name="scala-default",
+    client="Kafka 0.8 Scala producer",
+    first="0.8.2.0",
+    last="0.8.2.2",
+    source=f"{SOURCE} (kafka_2.11 0.8.2.2)",
+    rule="absolute hashCode of the key; without one, a random partition until the next refresh",
+    run=run,
+    seeded=scrambled,
+)
 PARTITIONERS = (
-    Partitioner(
-        name="scala-default",
-        client="Kafka 0.8 Scala producer",
-        first="0.8.2.0",
-        last="0.8.2.2",
-        source=f"{SOURCE} (kafka_2.11 0.8.2.2)",
-        rule="absolute hashCode of the key; without one, a random partition until the next refresh",
-        run=run,
-        seeded=scrambled,
-    ),
-    Partitioner(
+    NEWEST,
+    replace(
+        NEWEST,
         name="scala-default@0.8.1",
-        client="Kafka 0.8 Scala producer",
         first="0.8.0",
         last="0.8.1.1",
         source=f"{SOURCE} (kafka_2.10 0.8.1.1)",
         rule="hashCode of the key without its sign bit; without one, as scala-default",
         run=run_0_8_1,
-        seeded=scrambled,
     ),
 )

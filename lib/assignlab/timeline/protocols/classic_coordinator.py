@@ -143,15 +143,19 @@ class Coordinator(Hosted):
         member = GroupMember(member_id, client, request, client.instance, awaiting_join=True)
         if self.state == PREPARING and self.previous_state == EMPTY_GROUP:
             self.new_member_added = True
-        self.leader = self.leader or member_id
-        self.members[member_id] = member
-        self.supported.update(request.protocols)
-        self._table = max(self._table, table_size(len(self.members), 16))
         self.pending.pop(member_id, None)
-        if member.instance is not None:
-            self.static[member.instance] = member_id
+        self._add(member)
         self._session_lasts(member)
         self._rebalance_or_complete()
+
+    def _add(self, member: GroupMember) -> None:
+        """One more in the group; the first one leads it."""
+        self.leader = self.leader or member.id
+        self.members[member.id] = member
+        self.supported.update(member.request.protocols)
+        self._table = max(self._table, table_size(len(self.members), 16))
+        if member.instance is not None:
+            self.static[member.instance] = member.id
 
     def _update_static_member(self, client, request: JoinRequest, old_id: str, new_id: str) -> None:
         """A static member is back under a new member id and takes the place of the old one."""
@@ -533,15 +537,9 @@ class Coordinator(Hosted):
 
     def adopt(self, known, request: JoinRequest) -> None:
         """A member of a consumer group that becomes this one; its target is what it was assigned last."""
-        member = GroupMember(
-            known.id, known.client, request, known.instance, assignment=known.target
+        self._add(
+            GroupMember(known.id, known.client, request, known.instance, assignment=known.target)
         )
-        self.leader = self.leader or known.id
-        self.members[known.id] = member
-        self.supported.update(request.protocols)
-        self._table = max(self._table, table_size(len(self.members), 16))
-        if known.instance is not None:
-            self.static[known.instance] = known.id
 
     def begin(self, generation: int) -> None:
         """All members are adopted: this is the group's generation (ClassicGroup.fromConsumerGroup)."""
