@@ -2,17 +2,21 @@
 
 import json
 import os
+import shlex
 import shutil
 import signal
+import site
 import socket
 import subprocess
 import sys
+import tarfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 
 import psutil
+import pyspark
 import pytest
 from test_cluster import TESTS, free_port, running
 from test_sweep import STRATEGIES, digest, plain, read
@@ -155,47 +159,101 @@ def private(folder: Path):
 @pytest.fixture(scope="module")
 def hdfs(tmp_path_factory):
     """The URI of a folder in HDFS: a name node and a data node from Hadoop's published jars."""
-    jars = hadoop_jars()
     place, port = tmp_path_factory.mktemp("hdfs"), free_port()
-    manager = "org.apache.hadoop.mapreduce.MiniHadoopClusterManager"
-    settings = [
-        f"-D{name}={value}"
-        for name, value in {
-            "dfs.permissions.enabled": "false",
-            "dfs.namenode.http-address": "127.0.0.1:0",
-            "hadoop.tmp.dir": place / "tmp",
-        }.items()
-    ]
+    settings = {
+        "dfs.permissions.enabled": "false",
+        "dfs.namenode.http-address": "127.0.0.1:0",
+        "hadoop.tmp.dir": place / "tmp",
+    }
+    manager = ["org.apache.hadoop.mapreduce.MiniHadoopClusterManager", "-nomr", "-format"]
+    manager += ["-nnport", str(port), *(f"-D{name}={settings[name]}" for name in settings)]
+    with hadoop(place, port, manager):
+        yield f"hdfs://127.0.0.1:{port}/tables"
+
+
+@pytest.fixture
+def yarn(hdfs, tmp_path):
+    """(a folder for HADOOP_CONF_DIR, a node manager): YARN from Hadoop's published jars."""
+    place, ports = tmp_path / "yarn", [free_port() for _ in range(3)]
+    place.mkdir()
+    manager, node = "yarn.resourcemanager", "yarn.nodemanager"
+    fifo = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fifo.FifoScheduler"
+    write_settings(place / "core-site.xml", {"fs.defaultFS": hdfs})
+    write_settings(
+        place / "yarn-site.xml",
+        {
+            f"{manager}.address": f"127.0.0.1:{ports[0]}",
+            f"{manager}.resource-tracker.address": f"127.0.0.1:{ports[1]}",
+            f"{manager}.scheduler.address": f"127.0.0.1:{ports[2]}",
+            f"{manager}.admin.address": "127.0.0.1:0",
+            f"{manager}.webapp.address": "127.0.0.1:0",
+            f"{manager}.scheduler.class": fifo,  # needs no file of queues
+            f"{manager}.nodemanagers.heartbeat-interval-ms": 100,
+            f"{node}.hostname": "127.0.0.1",
+            f"{node}.address": "127.0.0.1:0",
+            f"{node}.localizer.address": "127.0.0.1:0",
+            f"{node}.webapp.address": "127.0.0.1:0",
+            f"{node}.local-dirs": place / "local",
+            f"{node}.log-dirs": place / "logs",
+            # Java asks for more memory than it uses; this machine's disk may be full.
+            f"{node}.vmem-check-enabled": "false",
+            f"{node}.disk-health-checker.enable": "false",
+        },
+    )
+    package = "org.apache.hadoop.yarn.server"
+    programs = [f"{package}.resourcemanager.ResourceManager"], [f"{package}.nodemanager.NodeManager"]
+    with hadoop(place, ports[0], *programs) as (_, node_manager):
+        yield place, node_manager
+
+
+def write_settings(file: Path, settings: dict) -> None:
+    rows = [f"<name>{name}</name><value>{settings[name]}</value>" for name in settings]
+    properties = "".join(f"<property>{row}</property>" for row in rows)
+    file.write_text(f"<configuration>{properties}</configuration>")
+
+
+@contextmanager
+def hadoop(place: Path, port: int, *programs: list[str]):
+    """Programs of Hadoop's jars, from when ``port`` answers; ``place`` has settings, takes files."""
     command = [
-        f"{java_home()}/bin/java", *BRIEF, "-Xmx400m", f"-Dtest.build.data={place}", "-cp", f"{jars}/*",
-        manager, "-nomr", "-format", "-nnport", str(port), *settings,
+        f"{java_home()}/bin/java", *BRIEF, "-Xmx400m", f"-Dtest.build.data={place}",
+        "-cp", f"{place}:{hadoop_jars()}/*",
     ]  # fmt: skip
+    environment = os.environ | {"JAVA_HOME": java_home()}
     with (place / "log").open("w") as log:
-        process = subprocess.Popen(command, cwd=place, stdout=log, stderr=log)
+        output = dict(stdout=log, stderr=log, env=environment, cwd=place)
+        processes = [subprocess.Popen([*command, *program], **output) for program in programs]
     try:
         deadline = time.monotonic() + 120
         while True:
-            assert process.poll() is None and time.monotonic() < deadline, (
-                place / "log"
-            ).read_text()
+            running = all(process.poll() is None for process in processes)
+            assert running and time.monotonic() < deadline, (place / "log").read_text()
             with socket.socket() as probe_socket:
                 if probe_socket.connect_ex(("127.0.0.1", port)) == 0:
                     break
             time.sleep(0.3)
-        yield f"hdfs://127.0.0.1:{port}/tables"
+        yield processes
     finally:
-        process.kill()
-        process.wait()
+        for process in processes:
+            if process.poll() is None:
+                kill_all(process)
+            process.wait()
+
+
+def kill_all(process: subprocess.Popen) -> None:
+    """Kill a program and those that it has started."""
+    victim = psutil.Process(process.pid)
+    for one in [*victim.children(recursive=True), victim]:
+        with suppress(psutil.NoSuchProcess):
+            one.kill()
 
 
 def hadoop_jars() -> Path:
     """Hadoop's mini cluster, of the version that Spark has, from Maven's repository."""
-    import pyspark
-
     [client] = (Path(pyspark.__file__).parent / "jars").glob("hadoop-client-api-*.jar")
     version = client.stem.rpartition("-")[2]
     target = Path(__file__).parents[2] / "oracle" / "hadoop" / "target" / version
-    if not (target / f"hadoop-client-minicluster-{version}.jar").is_file():
+    if not any(target.glob("bcpkix-*.jar")):  # the last of those that are asked for
         if not shutil.which("mvn"):
             pytest.skip("needs Maven for Hadoop's jars")
         pom = Path(__file__).parents[2] / "oracle" / "hadoop" / "pom.xml"
@@ -309,7 +367,47 @@ def test_a_killed_driver_and_a_killed_worker_leave_a_whole_table(apart, hdfs):
         sweep.Table(f"{hdfs}/killed/table.parquet").records()
     process = start(hidden, LARGE, f"{hdfs}/killed", SPARK_MASTER=url)
     wait_for_progress(process)
-    victim = psutil.Process(workers[0].pid)
-    for one in [*victim.children(recursive=True), victim]:
-        one.kill()
+    kill_all(workers[0])
     assert answer(process)["digest"] == expected
+
+
+# ---- YARN ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_yarn_gives_the_same_table_with_a_shipped_python_and_a_killed_container(
+    yarn, hdfs, tmp_path
+):
+    folder, node_manager = yarn
+    grid = LARGE | {"seed": range(1600)}
+    options = ["--archives", f"{packed_python(tmp_path)}#environment"]
+    options += ["--conf", f"spark.yarn.jars=local:{Path(pyspark.__file__).parent}/jars/*"]
+    process = start(
+        tmp_path,
+        grid,
+        "hdfs:///yarn",
+        SPARK_MASTER="yarn",
+        SPARK_LOCAL_IP="127.0.0.1",
+        HADOOP_CONF_DIR=str(folder),
+        PYSPARK_SUBMIT_ARGS=shlex.join([*options, "pyspark-shell"]),
+        PYSPARK_PYTHON="./environment/bin/python",
+    )
+    wait_for_progress(process)
+    started = psutil.Process(node_manager.pid).children(recursive=True)
+    executor = "org.apache.spark.executor.YarnCoarseGrainedExecutorBackend"
+    executors = [one for one in started if executor in one.cmdline()]
+    assert len(executors) == 2
+    executors[0].kill()
+    assert answer(process)["digest"] == digest(plain(sweep.grid(**grid)))
+
+
+def packed_python(folder: Path) -> Path:
+    """An archive whose ``bin/python`` is this Python, with its packages but without the library."""
+    python = folder / "python"
+    paths = os.pathsep.join(["$PYTHONPATH", *site.getsitepackages()])
+    # Without "site" no .pth file is read, which an editable installation is.
+    python.write_text(f'#!/bin/sh\nPYTHONPATH="{paths}" exec "{sys.executable}" -S "$@"\n')
+    python.chmod(0o755)
+    with tarfile.open(folder / "environment.tar.gz", "w:gz") as archive:
+        archive.add(python, "bin/python")
+    return folder / "environment.tar.gz"
