@@ -24,7 +24,7 @@ from test_sweep import STRATEGIES, digest, plain, read
 from assignlab import sweep
 from assignlab.local.java import BRIEF, java_home
 from assignlab.sweep import driver, probe
-from assignlab.sweep.spark import session
+from assignlab.sweep.spark import session, settings
 from assignlab.sweep.store import Store
 from conftest import java_missing
 
@@ -160,13 +160,13 @@ def private(folder: Path):
 def hdfs(tmp_path_factory):
     """The URI of a folder in HDFS: a name node and a data node from Hadoop's published jars."""
     place, port = tmp_path_factory.mktemp("hdfs"), free_port()
-    settings = {
+    own = {
         "dfs.permissions.enabled": "false",
         "dfs.namenode.http-address": "127.0.0.1:0",
         "hadoop.tmp.dir": place / "tmp",
     }
     manager = ["org.apache.hadoop.mapreduce.MiniHadoopClusterManager", "-nomr", "-format"]
-    manager += ["-nnport", str(port), *(f"-D{name}={settings[name]}" for name in settings)]
+    manager += ["-nnport", str(port), *(f"-D{name}={own[name]}" for name in own)]
     with hadoop(place, port, manager):
         yield f"hdfs://127.0.0.1:{port}/tables"
 
@@ -201,13 +201,16 @@ def yarn(hdfs, tmp_path):
         },
     )
     package = "org.apache.hadoop.yarn.server"
-    programs = [f"{package}.resourcemanager.ResourceManager"], [f"{package}.nodemanager.NodeManager"]
+    programs = (
+        [f"{package}.resourcemanager.ResourceManager"],
+        [f"{package}.nodemanager.NodeManager"],
+    )
     with hadoop(place, ports[0], *programs) as (_, node_manager):
         yield place, node_manager
 
 
-def write_settings(file: Path, settings: dict) -> None:
-    rows = [f"<name>{name}</name><value>{settings[name]}</value>" for name in settings]
+def write_settings(file: Path, values: dict) -> None:
+    rows = [f"<name>{name}</name><value>{values[name]}</value>" for name in values]
     properties = "".join(f"<property>{row}</property>" for row in rows)
     file.write_text(f"<configuration>{properties}</configuration>")
 
@@ -374,7 +377,14 @@ def test_a_killed_driver_and_a_killed_worker_leave_a_whole_table(apart, hdfs):
 # ---- YARN ----------------------------------------------------------------------------------------
 
 
+def test_sockets_are_not_unix_ones_where_their_path_would_be_too_long(tmp_path):
+    name = "spark.python.unix.domain.socket.enabled"
+    assert settings("yarn", tmp_path)[name] == "false"
+    assert settings("local[2]", tmp_path)[name] == str(os.name == "posix").lower()
+
+
 @pytest.mark.slow
+@pytest.mark.skipif("ASSIGNLAB_YARN" not in os.environ, reason="a minute: ASSIGNLAB_YARN=1 runs it")
 def test_yarn_gives_the_same_table_with_a_shipped_python_and_a_killed_container(
     yarn, hdfs, tmp_path
 ):
