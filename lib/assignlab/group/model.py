@@ -139,6 +139,11 @@ class Group:
             known[prepare] = prepare(self)
         return known[prepare]
 
+    @property
+    def preparations(self) -> int:
+        """How many answers :meth:`prepared` has by now."""
+        return len(self._prepared)
+
     def with_claims(self, claims: Claims) -> "Group":
         """The same topics and members, and all that is known of them, with other claims."""
         made = object.__new__(Group)

@@ -101,13 +101,17 @@ def replay(
             claims = handed_over(step, chosen[index])
         group = _asking(moment, chosen[index], claims, remembered, silent[index])
         step = _begun(step, moment, group, chosen[index])
-        claims = _assign(step) if moment.rebalance else group.claims
+        asked = _assign(step) if moment.rebalance else None
         if step.error is not None or not moment.rebalance:
             step.after = step.before
         elif silent[index] and step.strategy.protocol == "cooperative":
             step.revoked_kept += _held_again(step.before, step.after, silent[index])
         yield step
-        remembered.append(claims)
+        if index + 1 < len(moments):  # nobody asks what members claim after the last
+            claims = group.claims
+            if asked is not None:
+                claims = _claims(asked, step.strategy, step.after, step.generation)
+            remembered.append(claims)
 
 
 def handed_over(step: Step, new: Strategy) -> Claims:
@@ -148,24 +152,27 @@ def _begun(last: Step | None, moment: Moment, group: Group, strategy: Strategy) 
     return Step(last.index + 1, moment, group, strategy, last.after, origin, last.generation)
 
 
-def _assign(step: Step) -> Claims:
-    """Have the assignor answer, and tell the step; returns what the members claim then."""
+def _assign(step: Step) -> Group | None:
+    """Have the assignor answer, and tell the step.
+
+    Returns the group as the last round had it, with which members claim the answer; None where they
+    claim what they did before.
+    """
     group, strategy = step.group, step.strategy
-    claims = group.claims
+    asked: Group | None = group if strategy.sticky else None
     step.rounds = 1
     try:
         if strategy.protocol == "cooperative":
-            step.after, claims, step.rounds, step.revoked_kept = _rounds(
+            step.after, asked, step.rounds, step.revoked_kept = _rounds(
                 group, strategy, step.generation
             )
         else:
             step.after = strategy.assign(group)
-            if strategy.sticky:
-                claims = _claims(group, strategy, step.after, step.generation + 1)
     except OriginalError as raised:
         step.error = str(raised)
+        asked = None
     step.generation += step.rounds
-    return claims
+    return asked
 
 
 @lru_cache(maxsize=64)
@@ -273,10 +280,10 @@ def _settling(group: Group, strategy: Strategy) -> tuple[Assignment, int]:
 
 
 class Rounds(NamedTuple):
-    """What cooperative rounds end with."""
+    """What cooperative rounds end with; ``asked``: the group as the last one had it."""
 
     after: Assignment
-    claims: Claims
+    asked: Group
     rounds: int
     revoked_kept: int
 
@@ -287,7 +294,6 @@ def _rounds(group: Group, strategy: Strategy, generation: int) -> Rounds:
     uninterrupted = None
     for number in range(1, MAX_ROUNDS + 1):
         after = strategy.assign(group)
-        claims = _claims(group, strategy, after, generation + number)
         kept = metrics.still_held(held.offsets, held.codes, after.offsets, after.codes)
         if kept[1].size == held.codes.size:
             break
@@ -295,8 +301,8 @@ def _rounds(group: Group, strategy: Strategy, generation: int) -> Rounds:
             uninterrupted = kept
         else:
             uninterrupted = metrics.still_held(*uninterrupted, *kept)
-        held = claims
-        group = group.with_claims(claims)
+        held = _claims(group, strategy, after, generation + number)
+        group = group.with_claims(held)
     else:
         raise NeverStable(f"{strategy.name}: partitions still move after {MAX_ROUNDS} rounds")
     revoked_kept = 0
@@ -304,7 +310,7 @@ def _rounds(group: Group, strategy: Strategy, generation: int) -> Rounds:
         again = metrics.still_held(first.offsets, first.codes, after.offsets, after.codes)
         always = metrics.still_held(*uninterrupted, *again)
         revoked_kept = again[1].size - always[1].size
-    return Rounds(after, claims, number, revoked_kept)
+    return Rounds(after, group, number, revoked_kept)
 
 
 @njit
