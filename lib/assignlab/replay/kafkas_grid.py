@@ -135,6 +135,12 @@ def load(strategy: str) -> None:
         records_of(Trial(strategy, 6, 6, 24, subscription=subscription, racks=racks))
 
 
+def load_all(strategies: Sequence[str]) -> None:
+    """:func:`load` for each of them: for the processes of a sweep."""
+    for strategy in strategies:
+        load(strategy)
+
+
 def record(step: Step, call: "Call", least: int, fewest: bool) -> dict:
     """The record of a step; ``call``: of its first round; ``least``: gap of the optimum;
     ``fewest``: whether to prove the fewest moves."""

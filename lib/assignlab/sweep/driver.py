@@ -91,7 +91,8 @@ class Work(NamedTuple):
     ``scenarios``: what ``subject`` plays, of a class that the executors can import; ``costs``:
     about how many seconds each takes; ``limit``: see :func:`run`; ``question``: a name of scenarios,
     strategies and subject, so that an interrupted sweep is found again; None where these depend on
-    code outside the library.
+    code outside the library. ``together``: for each scenario the number of what it shares with
+    others; those of one number are played in one slice; None where nothing is shared.
     """
 
     scenarios: Sequence
@@ -100,6 +101,7 @@ class Work(NamedTuple):
     limit: float
     subject: Subject
     question: str | None
+    together: Sequence[int] | None = None
 
 
 def play_on_spark(
@@ -117,7 +119,7 @@ def play_on_spark(
         if not is_local(spark) and not ask_executors(spark, place.path):
             raise SweepError(not_shared(place.path))
         dealt = place.dealt(
-            lambda: deal(costs, slices or slice_count(spark, sum(costs), len(costs)))
+            lambda: dealt_together(work, slices or slice_count(spark, sum(costs), len(costs)))
         )
         done = place.done()
         rest = [cost for cost, slice in zip(costs, dealt, strict=True) if slice not in done]
@@ -153,7 +155,7 @@ def play_into_store(spark, work: Work, to: str, name: str, slices: int | None) -
                 "from a sweep that did not end"
             )
         waiting: dict[int, dict[int, list[int]]] = {}
-        dealt = deal(costs, number)
+        dealt = dealt_together(work, number)
         for i in sorted(range(len(dealt)), key=lambda i: (-costs[i], i)):
             if dealt[i] % rounds not in done:
                 waiting.setdefault(dealt[i] % rounds, {}).setdefault(dealt[i], []).append(i)
@@ -241,6 +243,14 @@ def deal(costs: Sequence[float], slices: int) -> list[int]:
         dealt[i] = number
         heapq.heappush(loads, (load + costs[i], number))
     return dealt
+
+
+def dealt_together(work: Work, slices: int) -> list[int]:
+    """The slice of every scenario; those that share something in one, if there are enough of these."""
+    if work.together is None or len(set(work.together)) < slices:
+        return deal(work.costs, slices)
+    dealt = deal(np.bincount(work.together, work.costs).tolist(), slices)
+    return [dealt[number] for number in work.together]
 
 
 def write(spark, work: Work, dealt: Sequence[int], place: Workplace) -> int:

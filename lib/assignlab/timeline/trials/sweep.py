@@ -11,7 +11,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, is_dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -34,6 +34,7 @@ def sweep(
     name: str | None = None,
     limit: float = 300.0,
     slices: int | None = None,
+    load: Callable[[], None] | None = None,
 ) -> Table:
     """Play every trial on Spark; returns the table of records.
 
@@ -42,7 +43,10 @@ def sweep(
     ``error``, and whatever else the records have; the first trial is played here to learn that. A
     record may say in its own ``error`` why it has no numbers. A trial that raises, or takes more
     than ``limit`` seconds of processor time, becomes an error row. ``name``, ``slices``: as of
-    :func:`assignlab.sweep.driver.run`.
+    :func:`assignlab.sweep.driver.run`. ``load``: has the code that trials need in the process that
+    plays them, importable like ``play``; the first trial is played for that unless it is given.
+    Trials that differ in their ``strategy`` alone are played in one slice, where they share what
+    ``play`` keeps of them.
     """
     trials = list(trials)
     check(trials)
@@ -53,13 +57,13 @@ def sweep(
         ("scenario", "record"),
         partial(records, play, columns),
         partial(lost, columns),
-        partial(load, play, trials[0]),
+        partial(prepare, load or partial(play, trials[0])),
     )
     costs = [seconds * size / weight(trials[0]) for size in map(weight, trials)]
     called = f"{play.__module__}.{play.__qualname__}"
     question = digest_of([called, [asdict(trial) for trial in trials]])
     ours = play.__module__.startswith("assignlab.")
-    work = Work(trials, [called], costs, limit, subject, question if ours else None)
+    work = Work(trials, [called], costs, limit, subject, question if ours else None, alike(trials))
     return play_on_spark(work, name or f"timeline-{question}", slices)
 
 
@@ -75,6 +79,14 @@ def check(trials: Sequence[Any]) -> None:
             raise TimelineError(f"{field}: expected a number or a word, got {value!r}")
     if len(set(trials)) < len(trials):
         raise TimelineError(f"trial {Counter(trials).most_common(1)[0][0]!r} is given twice")
+
+
+def alike(trials: Sequence[Any]) -> list[int] | None:
+    """A number for each trial, one for those that differ in the strategy alone; None without any."""
+    if not hasattr(trials[0], "strategy"):
+        return None
+    numbers: dict[Any, int] = {}
+    return [numbers.setdefault(replace(trial, strategy=""), len(numbers)) for trial in trials]
 
 
 def weight(trial: Any) -> float:
@@ -153,6 +165,6 @@ def lost(columns: Sequence[Column], trial: Any, strategy: str, why: str) -> tupl
     return tuple(fitting(column, values.get(column.name)) for column in columns[1:])
 
 
-def load(play: Callable, trial: Any, strategy: str) -> None:
-    """Have the code that trials need in this process: by playing the first one."""
-    play(trial)
+def prepare(load: Callable[[], Any], strategy: str) -> None:
+    """Have the code that trials need in this process; the work's one ``strategy`` is its ``play``."""
+    load()
