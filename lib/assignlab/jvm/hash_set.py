@@ -18,8 +18,8 @@ class HashSets(NamedTuple):
     walk matters. Inside a slot that is the oldest element, so a set is a chain in order of
     insertion plus the size of its table, which never shrinks. Plain arrays, for compiled code.
 
-    ``hash``: int64[elements] spread hashes; ``next``, ``prev``: int64[elements], -1 at the ends;
-    ``first``, ``last``, ``size``, ``capacity``: int64[sets]; ``tree``: bool[1], set once a slot of
+    ``hash``: int64[elements] spread hashes; ``next``, ``prev``: int32[elements], -1 at the ends;
+    ``first``, ``last``, ``size``, ``capacity``: int32[sets]; ``tree``: bool[1], set once a slot of
     a set became a tree, after which the walk is no longer certain.
     """
 
@@ -38,12 +38,12 @@ def hash_sets(hashes, sets):
     """``sets`` new, empty sets (16 slots) over elements with these hash codes, int32[elements]."""
     return HashSets(
         spread_all(hashes),
-        np.full(hashes.size, -1, dtype=np.int64),
-        np.full(hashes.size, -1, dtype=np.int64),
-        np.full(sets, -1, dtype=np.int64),
-        np.full(sets, -1, dtype=np.int64),
-        np.zeros(sets, dtype=np.int64),
-        np.full(sets, 16, dtype=np.int64),
+        np.full(hashes.size, -1, dtype=np.int32),
+        np.full(hashes.size, -1, dtype=np.int32),
+        np.full(sets, -1, dtype=np.int32),
+        np.full(sets, -1, dtype=np.int32),
+        np.zeros(sets, dtype=np.int32),
+        np.full(sets, 16, dtype=np.int32),
         np.zeros(1, dtype=np.bool_),
     )
 

@@ -19,13 +19,13 @@ SEVERAL = -2
 """Instead of the entry of a partition that is in several lists, or not in its owner's."""
 
 
-def record(*columns: str) -> np.dtype:
+def record(*columns: str, of: type = np.int64) -> np.dtype:
     """Records of integers whose columns are attributes, in compiled code and in Python.
 
     >>> int(np.zeros(2, record("owner", "entry"))[1].entry)
     0
     """
-    return np.dtype((np.record, [(name, np.int64) for name in columns]))
+    return np.dtype((np.record, [(name, of) for name in columns]))
 
 
 CONSUMER = record("count", "head", "tail", "kind", "most", "tree", "leaf")

@@ -22,10 +22,10 @@ NONE = -1
 class Movements(NamedTuple):
     """Moves of numbered partitions; ``NONE`` stands for nothing.
 
-    ``source``, ``pair``: int64[partitions], where a moved partition came from and the number of
+    ``source``, ``pair``: int32[partitions], where a moved partition came from and the number of
     its pair. A pair is a topic with a source and a destination, ``key`` int64[pairs]; pairs are
-    found through a hash table: ``bucket`` int64[power of 2] holds the first, ``chain`` int64[pairs]
-    the next. ``free``: int64[pairs + 1], a stack of unused pairs, its height in the last element.
+    found through a hash table: ``bucket`` int32[power of 2] holds the first, ``chain`` int32[pairs]
+    the next. ``free``: int32[pairs + 1], a stack of unused pairs, its height in the last element.
     ``sets``: per pair the set of its partitions. ``members``: int64[1], number of members.
     """
 
@@ -46,13 +46,13 @@ def no_movements(hashes, members):
     buckets = 16
     while buckets < n:
         buckets *= 2
-    free = np.arange(n + 1)
+    free = np.arange(n + 1).astype(np.int32)
     return Movements(
-        np.full(n, NONE, dtype=np.int64),
-        np.full(n, NONE, dtype=np.int64),
+        np.full(n, NONE, dtype=np.int32),
+        np.full(n, NONE, dtype=np.int32),
         np.empty(n, dtype=np.int64),
-        np.full(buckets, NONE, dtype=np.int64),
-        np.empty(n, dtype=np.int64),
+        np.full(buckets, NONE, dtype=np.int32),
+        np.empty(n, dtype=np.int32),
         free,
         hash_sets(hashes, n),
         np.full(1, members, dtype=np.int64),

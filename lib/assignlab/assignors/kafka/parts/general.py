@@ -357,7 +357,7 @@ def withhold_transferring(shape, phantoms, held, claims):
     total = shape.codes.size
     added = np.ones(total, dtype=np.bool_)
     revoked = np.zeros(total, dtype=np.bool_)
-    for m in range(held.size.size):
+    for m in shape.by_id:
         for k in range(claims.offsets[m], claims.offsets[m + 1]):
             x = number_of_claim(shape, phantoms, claims.codes[k])
             if x < 0 or x >= total:

@@ -11,10 +11,10 @@ from assignlab.group.assignment import topic_of
 
 DEAD = -1
 
-PARTITION = record("owner", "entry")
+PARTITION = record("owner", "entry", of=np.int32)
 """Who has a partition, ``NOBODY`` if nobody has, and the entry of the log where it stands."""
 
-ENTRY = record("partition", "member")
+ENTRY = record("partition", "member", of=np.int32)
 """One append: which partition went to the end of whose list; ``DEAD`` once it was removed."""
 
 

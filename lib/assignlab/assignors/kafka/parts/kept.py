@@ -71,9 +71,9 @@ def keep_claims(shape, phantoms, claims, mine, holder, held):
     """Write what members hold into their lists, in the order of their claims.
 
     Who claims one partition twice has it where it claims it last if its claims are newer than its
-    subscription, and else first.
+    subscription, and else first. Members are read by id: neighbours were dealt neighbouring partitions.
     """
-    for m in range(mine.size):
+    for m in shape.by_id:
         for k in range(claims.offsets[m], claims.offsets[m + 1]):
             x = number_of_claim(shape, phantoms, claims.codes[k])
             if x < 0 or holder[x] != m:
