@@ -11,6 +11,7 @@ import pytest
 from assignlab.assignors.kafka import sticky_2_0
 from assignlab.assignors.kafka.parts import way_back
 from assignlab.assignors.parts import holdings, reassignment
+from assignlab.assignors.parts.potential import potential, unpack_potential
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment
 from assignlab.group.document import dump, lists
@@ -121,15 +122,18 @@ def test_the_quick_test_for_balance_agrees_with_the_long_one():
     answers = set()
     for _ in range(400):
         g = random_group(r)
-        known = sticky_2_0.potential_consumers(g)
-        current = sticky_2_0.prepopulate_current_assignments(g, known)
+        known = unpack_potential(*potential(g)[:2])
+        order = sticky_2_0.current_assignment_order(g)
+        current, _ = sticky_2_0.prepopulate_current_assignments(
+            known, g.claims.offsets, g.claims.codes, order
+        )
         held = holdings.holdings(known, current)
-        partitions, _ = sticky_2_0.sort_partitions(g, known, current, False)
+        partitions, _ = sticky_2_0.sort_partitions(known, current, False)
         unassigned = reassignment.unassigned_partitions(held, partitions)
         reassignment.assign_unassigned(held, unassigned)
         fixed = reassignment.set_fixed_consumers_aside(held)
         state = reassignment.state_of(
-            held, holdings.levels_of(held, fixed), fixed, current, known.by_hash
+            held, holdings.levels_of(held, fixed), fixed, current, known.as_read
         )
         quick, long = (
             reassignment.is_balanced(state._replace(doubled=doubled))

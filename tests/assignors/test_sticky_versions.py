@@ -10,7 +10,7 @@ import pytest
 
 from assignlab import assignors
 from assignlab.assignors.answer import answer
-from assignlab.assignors.parts import reassignment
+from assignlab.assignors.kafka import sticky_2_3
 from assignlab.group.document import lists, parse
 from assignlab.proof.originals import Originals, OriginalsUnavailable
 from assignlab.proof.verify import same
@@ -207,8 +207,6 @@ def test_sound_claims_are_balanced_and_then_kept(name):
 
 def test_new_partitions_are_walked_alone_before_all(monkeypatch):
     """What tells ``sticky@2.4`` from ``sticky@2.3`` is that walk and nothing else."""
-    monkeypatch.setattr(
-        "assignlab.assignors.kafka.sticky_2_3.balance",
-        lambda *known: reassignment.balance(*known[:-1], new_first=False),
-    )
+    build = sticky_2_3.build
+    monkeypatch.setattr(sticky_2_3, "build", lambda *known: build(*known[:-1], False))
     assert told(NEW_FIRST, "sticky@2.4") == told(NEW_FIRST, "sticky@2.3")

@@ -170,9 +170,16 @@ class Group:
 def subscriptions_by_topic(group: Group) -> np.ndarray:
     """Whether a subscription names a topic: bool[subscriptions, topics]."""
     members = group.members
-    subscribed = np.zeros((members.offsets.size - 1, len(group.topics)), dtype=np.bool_)
-    rows = np.repeat(np.arange(members.offsets.size - 1), np.diff(members.offsets))
-    subscribed[rows, members.topics] = True
+    return mark_subscribed(members.offsets, members.topics, len(group.topics))
+
+
+@njit
+def mark_subscribed(offsets, topics, known):
+    """:func:`subscriptions_by_topic` of ``known`` topics."""
+    subscribed = np.zeros((offsets.size - 1, known), dtype=np.bool_)
+    for s in range(offsets.size - 1):
+        for k in range(offsets[s], offsets[s + 1]):
+            subscribed[s, topics[k]] = True
     return subscribed
 
 

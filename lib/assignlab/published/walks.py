@@ -19,7 +19,7 @@ from assignlab.assignors.metaq.parts.partitions import lines
 from assignlab.assignors.parts import movements, orders, reassignment
 from assignlab.assignors.parts.dealing import next_subscriber
 from assignlab.assignors.parts.holdings import balance_score
-from assignlab.assignors.parts.potential import NONE
+from assignlab.assignors.parts.potential import NONE, potential, unpack_potential
 from assignlab.assignors.parts.ranges import range_of, shares_of
 from assignlab.group.assignment import Assignment, partition_of, topic_of
 from assignlab.group.model import Group, subscriptions_by_topic
@@ -169,14 +169,17 @@ def sticky_walk(group: Group) -> Walk:
     The functions of :mod:`assignlab.assignors.parts.reassignment` are copied into a namespace of
     their own, where some of them write down what they do. The compiled ones are not touched.
     """
-    known = group.prepared(sticky_2_0.potential_consumers)
-    current = sticky_2_0.prepopulate_current_assignments(group, known)
-    sorted_partitions, _ = sticky_2_0.sort_partitions(
-        group, known, current, not group.claims.present.any()
+    known = unpack_potential(*group.prepared(potential)[:2])
+    claims, order = group.claims, sticky_2_0.current_assignment_order(group)
+    current, _ = sticky_2_0.prepopulate_current_assignments(
+        known, claims.offsets, claims.codes, order
     )
+    sorted_partitions, _ = sticky_2_0.sort_partitions(known, current, not claims.present.any())
     watch = _Watch(group, known)
     steps = _namespace(reassignment, watch)
-    assignment = Assignment(*steps["balance"](group, known, current, sorted_partitions))
+    offsets, codes, status = steps["balance"](known, current, sorted_partitions, False)
+    reassignment.refuse(status)
+    assignment = Assignment(offsets, codes)
     given = short(group, assignment)
     if watch.held is not None and watch.lists() != given:
         watch.note("taken back", NONE, NONE, "", "", watch.sorted_set(), given)

@@ -27,13 +27,11 @@ it in the second.
 
 from dataclasses import replace
 
-import numpy as np
-
 from assignlab.assignors.kafka import sticky
 from assignlab.assignors.kafka.parts.claims import shape_of
 from assignlab.assignors.kafka.sticky import assign_sticky
-from assignlab.compiled import njit
-from assignlab.group.assignment import Assignment, partition_of, topic_of
+from assignlab.assignors.parts.sorted_lists import by_topic_and_partition
+from assignlab.group.assignment import Assignment
 from assignlab.group.model import Group
 
 
@@ -48,45 +46,8 @@ def assign(group: Group) -> Assignment:
 
 def reclaim(group: Group, assignment: Assignment) -> Assignment:
     """The lists as they come back with the next claims: by topic name and partition."""
-    shape = group.prepared(shape_of)
-    owners = owner_by_number(
-        assignment.offsets, assignment.codes, shape.base, shape.partitions, shape.codes.size
-    )
-    if owners.size == 0 and assignment.codes.size > 0:
-        rank = group.topics.names.rank[topic_of(assignment.codes)]
-        order = np.lexsort((partition_of(assignment.codes), rank, assignment.owners))
-        return Assignment(assignment.offsets, assignment.codes[order])
-    return Assignment(assignment.offsets, lists_by_number(assignment.offsets, owners, shape.codes))
-
-
-@njit
-def owner_by_number(offsets, codes, base, partitions, total):
-    """Who has each partition, int64[partitions]; empty if some do not exist or are held twice."""
-    owners = np.full(total, -1, dtype=np.int64)
-    for m in range(offsets.size - 1):
-        for k in range(offsets[m], offsets[m + 1]):
-            topic = topic_of(codes[k])
-            partition = partition_of(codes[k])
-            if base[topic] < 0 or partition >= partitions[topic]:
-                return owners[:0]
-            x = base[topic] + partition
-            if owners[x] >= 0:
-                return owners[:0]
-            owners[x] = m
-    return owners
-
-
-@njit
-def lists_by_number(offsets, owners, codes):
-    """The lists in the order of the partitions' numbers."""
-    fill = offsets[:-1].copy()
-    lists = np.empty(offsets[-1], dtype=np.int64)
-    for x in range(owners.size):
-        m = owners[x]
-        if m >= 0:
-            lists[fill[m]] = codes[x]
-            fill[m] += 1
-    return lists
+    shape, rank = group.prepared(shape_of), group.topics.names.rank
+    return by_topic_and_partition(assignment, shape.base, shape.partitions, shape.codes, rank)
 
 
 STRATEGY = replace(

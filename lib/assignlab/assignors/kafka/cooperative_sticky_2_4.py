@@ -16,39 +16,22 @@ from dataclasses import replace
 
 import numpy as np
 
-from assignlab.assignors.kafka import sticky_2_4
+from assignlab.assignors.kafka import cooperative_sticky, sticky_2_3, sticky_2_4
 from assignlab.assignors.kafka.parts.way_back import regroup
-from assignlab.group.assignment import Assignment, partition_of, topic_of
+from assignlab.group.assignment import Assignment
 from assignlab.group.model import ABSENT, Group
 
 
 def assign(group: Group) -> Assignment:
     """The eager assignment without the partitions that must first be revoked."""
-    claims = group.claims
-    ungenerated = replace(claims, generation=np.full(claims.generation.size, ABSENT))
-    return adjust_assignment(group, sticky_2_4.assign(group.with_claims(ungenerated)))
-
-
-def adjust_assignment(group: Group, assignment: Assignment) -> Assignment:
-    """Take out what a member would get while another, which will not keep it, still claims it."""
-    claims = group.claims
-    given = assignment.codes.size
-    codes, number = np.unique(np.concatenate((assignment.codes, claims.codes)), return_inverse=True)
-    claimed = np.isin(number[:given], number[given:])
-    own = np.isin(
-        assignment.owners * codes.size + number[:given],
-        claims.claimants * codes.size + number[given:],
-    )
-    stays = own | ~claimed
-    offsets = np.concatenate(([0], np.cumsum(stays)))[assignment.offsets]
-    return Assignment(offsets, assignment.codes[stays], notes=assignment.notes)
+    absent = np.full(len(group.members), ABSENT)
+    claims = replace(group.claims, generation=absent)
+    return sticky_2_3.assign_sticky(group, claims, cooperative=True, new_first=True)
 
 
 def reclaim(group: Group, assignment: Assignment) -> Assignment:
     """The lists as they come back: sorted by the client, then grouped by topic on the wire."""
-    codes, rank = assignment.codes, group.topics.names.rank
-    by_partition = np.lexsort((partition_of(codes), rank[topic_of(codes)], assignment.owners))
-    by_partition = Assignment(assignment.offsets, codes[by_partition])
+    by_partition = cooperative_sticky.reclaim(group, assignment)
     return regroup(group, by_partition, newest_first=True, times=1)
 
 

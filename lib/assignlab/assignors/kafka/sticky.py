@@ -130,7 +130,7 @@ def reclaim(group: Group, assignment: Assignment) -> Assignment:
     """
     names = group.topics.names
     offsets, codes = assignment.offsets, assignment.codes
-    claimed, crowded = group_data_by_topic(offsets, codes, names.hashes, True, True)
+    claimed, crowded = group_data_by_topic(offsets, codes, names.hashes, True, True, 1)
     if crowded:
         for m in range(offsets.size - 1):
             mine = slice(offsets[m], offsets[m + 1])

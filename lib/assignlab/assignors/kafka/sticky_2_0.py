@@ -64,21 +64,25 @@ from assignlab.assignors.kafka import sticky
 from assignlab.assignors.kafka.parts.way_back import regroup
 from assignlab.assignors.parts import orders
 from assignlab.assignors.parts.holdings import Current
-from assignlab.assignors.parts.potential import NONE, Potential, potential
+from assignlab.assignors.parts.potential import NONE, potential, unpack_potential
 from assignlab.assignors.parts.reassignment import (
     NOBODY,
     are_subscriptions_identical,
     balance,
-    by_partition_comparator,
+    followed_by,
     from_most_loaded,
-    key_set,
+    refuse,
 )
 from assignlab.assignors.parts.rival_claims import partition_number
-from assignlab.compiled import njit
+from assignlab.compiled import inner, leaf, njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment
-from assignlab.group.model import Group, subscriptions_by_topic
+from assignlab.group.model import Group
 from assignlab.jvm.hash_map import hash_map_order
+
+TWICE, NO_METADATA, NOTHING_SUBSCRIBED = 2, 3, 4
+"""Instead of an answer: a partition is claimed twice, so that the order of a second HashMap is
+asked for; and where the original throws."""
 
 
 def assign(group: Group) -> Assignment:
@@ -87,41 +91,88 @@ def assign(group: Group) -> Assignment:
     Raises :class:`OriginalError` where the original throws. Notes ``nondeterministic`` where it
     orders partitions by identity hash codes, so that two runs of it may differ.
     """
-    known = group.prepared(potential_consumers)
-    current_assignment = prepopulate_current_assignments(group, known)
-    is_fresh_assignment = not group.claims.present.any()
-    sorted_partitions, certain = sort_partitions(
-        group, known, current_assignment, is_fresh_assignment
-    )
-    offsets, codes = balance(group, known, current_assignment, sorted_partitions)
-    return Assignment(offsets, codes, notes={} if certain else {"nondeterministic": True})
-
-
-def potential_consumers(group: Group) -> Potential:
-    """Who may have what; every subscribed topic must exist."""
-    subscribed = group.prepared(subscriptions_by_topic).any(axis=0)
-    missing = np.flatnonzero(subscribed & (group.topics.partitions <= 0))
-    if missing.size:
-        raise OriginalError(
-            "NullPointerException",
-            f"topic {group.topics.names[missing[0]]!r} is subscribed, but has no metadata or no "
-            "partitions",
-        )
-    return group.prepared(potential)
-
-
-def prepopulate_current_assignments(group: Group, known: Potential) -> Current:
-    """Let members keep what they claim, if it exists and they still subscribe to it."""
+    if len(group.members) == 0:
+        raise OriginalError("NoSuchElementException", "the group has no members")
+    packed, may, certain = group.prepared(potential)
     claims = group.claims
-    offsets, listed, owner, twice = keep_claims(known, claims.offsets, claims.codes)
-    doubled = NOBODY
-    if twice:
-        doubled = current_assignment_order(group)
-        last_claimants(known, owner, doubled, claims.offsets, claims.codes)
-    return Current(offsets, listed, owner, doubled, NOBODY)
+    known = packed, may, claims.offsets, claims.codes, claims.present
+    status, offsets, codes, by_keys = build(*known, NOBODY)
+    if status == TWICE:
+        order = current_assignment_order(group)
+        status, offsets, codes, by_keys = build(*known, order)
+    refuse(status)
+    if status == NO_METADATA:
+        raise OriginalError("NullPointerException", missing_topic(group))
+    if status == NOTHING_SUBSCRIBED:
+        raise OriginalError(
+            "NoSuchElementException",
+            "a member sends a claim, even an empty one, and nobody subscribes to anything",
+        )
+    return Assignment(
+        offsets, codes, notes={"nondeterministic": True} if by_keys and not certain else {}
+    )
+
+
+def missing_topic(group: Group) -> str:
+    """Which topic must exist and does not."""
+    subscribed = group.prepared(orders.times_named) > 0
+    missing = np.flatnonzero(subscribed & (group.topics.partitions <= 0))
+    name = group.topics.names[missing[0]]
+    return f"topic {name!r} is subscribed, but has no metadata or no partitions"
+
+
+def current_assignment_order(group: Group) -> np.ndarray:
+    """Consumers as the HashMap of current assignments has them: those that claim are put first."""
+    members, names = group.prepared(orders.members_by_hash), group.members.names
+    claim = group.claims.present[members]
+    put = np.concatenate((members[claim], members[~claim]))
+    return names.rank[put[hash_map_order(names.hashes[put], rank=names.rank[put])]]
 
 
 @njit
+def build(packed, may, claimed_offsets, claimed, present, order):
+    """Returns (status, offsets and codes of the lists, whether two partitions or more were handed
+    out in the order of the key set).
+
+    ``order``: :func:`current_assignment_order`, or empty.
+    """
+    known = unpack_potential(packed, may)
+    if is_metadata_missing(known):
+        return NO_METADATA, claimed_offsets, claimed, False
+    current, twice = prepopulate_current_assignments(known, claimed_offsets, claimed, order)
+    if twice and order.size == 0:
+        return TWICE, claimed_offsets, claimed, False
+    is_fresh_assignment = not present.any()
+    if not is_fresh_assignment and known.codes.size == 0:
+        return NOTHING_SUBSCRIBED, claimed_offsets, claimed, False
+    sorted_partitions, by_keys = sort_partitions(known, current, is_fresh_assignment)
+    offsets, codes, status = balance(known, current, sorted_partitions, False)
+    return status, offsets, codes, by_keys
+
+
+@leaf
+def is_metadata_missing(known):
+    """Whether a subscribed topic does not exist or has no partitions."""
+    for t in range(known.count.size):
+        if known.subscribers[t] > 0 and known.count[t] == 0:
+            return True
+    return False
+
+
+@inner
+def prepopulate_current_assignments(known, offsets, codes, order):
+    """Let members keep what they claim, if it exists and they still subscribe to it.
+
+    ``order``: of the consumers, by which the last claimant of a partition is its owner if it is
+    claimed twice. Returns (the current assignment, whether one is claimed twice).
+    """
+    starts, listed, owner, twice = keep_claims(known, offsets, codes)
+    doubled = order if twice else order[:0]
+    last_claimants(known, owner, doubled, offsets, codes)
+    return Current(starts, listed, owner, doubled, order[:0]), twice
+
+
+@inner
 def keep_claims(known, offsets, codes):
     """Fill the lists from the claims. The owner of a partition is its last claimant.
 
@@ -148,15 +199,7 @@ def keep_claims(known, offsets, codes):
     return starts, listed[:kept], owner, twice
 
 
-def current_assignment_order(group: Group) -> np.ndarray:
-    """Consumers as the HashMap of current assignments has them: those that claim are put first."""
-    members, names = group.prepared(orders.members_by_hash), group.members.names
-    claim = group.claims.present[members]
-    put = np.concatenate((members[claim], members[~claim]))
-    return names.rank[put[hash_map_order(names.hashes[put], rank=names.rank[put])]]
-
-
-@njit
+@leaf
 def last_claimants(known, owner, order, offsets, codes):
     """The owner of every claimed partition: its last claimant in that order, subscribed or not."""
     by_id, first, count = known.by_id, known.first, known.count
@@ -167,29 +210,20 @@ def last_claimants(known, owner, order, offsets, codes):
                 owner[i] = m
 
 
-def sort_partitions(
-    group: Group, known: Potential, current: Current, is_fresh_assignment: bool
-) -> tuple[np.ndarray, bool]:
+@inner
+def sort_partitions(known, current, is_fresh_assignment):
     """The order in which partitions are handed out and later considered for a move.
 
     A reassignment with identical subscriptions goes through the members' lists, then through the
     rest as the key set of a HashMap has it; anything else goes by ``PartitionComparator``. Returns
-    (partition numbers int64[...], whether Java fixes that order). A partition that is kept twice
+    (partition numbers int64[...], whether the key set decides). A partition that is kept twice
     appears twice.
     """
-    if not is_fresh_assignment and len(known.codes) == 0:
-        raise OriginalError(
-            "NoSuchElementException",
-            "a member sends a claim, even an empty one, and nobody subscribes to anything",
-        )
     if is_fresh_assignment or not are_subscriptions_identical(known):
-        return group.prepared(by_partition_comparator), True
+        return known.in_order, False
     listed = from_most_loaded(current.offsets, current.listed)
-    if listed.size >= len(known.codes) and not current.doubled.size:
-        return listed, True
-    keys, certain = group.prepared(key_set)
-    rest = keys[current.owner[keys] == NONE]
-    return np.concatenate((listed, rest)), certain or rest.size < 2
+    sorted_partitions = followed_by(listed, known.keys, current.owner)
+    return sorted_partitions, sorted_partitions.size > listed.size + 1
 
 
 def reclaim(group: Group, assignment: Assignment) -> Assignment:

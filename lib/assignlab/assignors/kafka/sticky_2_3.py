@@ -23,31 +23,40 @@ gets a partition that it does not want. If it has nothing to take part with, the
 """
 
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
 from assignlab.assignors.kafka import sticky
 from assignlab.assignors.kafka.parts.way_back import regroup
-from assignlab.assignors.parts import orders
 from assignlab.assignors.parts.hash_codes import TOPIC_PARTITION, partition_hashes
 from assignlab.assignors.parts.holdings import Current
-from assignlab.assignors.parts.potential import NONE, Potential, potential
+from assignlab.assignors.parts.orders import put_into_map
+from assignlab.assignors.parts.potential import NONE, Potential, potential, unpack_potential
 from assignlab.assignors.parts.reassignment import (
     NOBODY,
     are_subscriptions_identical,
     balance,
-    by_partition_comparator,
+    followed_by,
     from_most_loaded,
-    key_set,
+    refuse,
 )
-from assignlab.assignors.parts.rival_claims import keep_claimed, partition_numbers, settle_claims
-from assignlab.compiled import njit
-from assignlab.group.assignment import Assignment
-from assignlab.group.model import ABSENT, Group
+from assignlab.assignors.parts.rival_claims import (
+    keep_claimed,
+    partition_number,
+    partition_numbers,
+    settle_claims,
+)
+from assignlab.assignors.parts.slices import copy_into
+from assignlab.compiled import inner, njit
+from assignlab.errors import OriginalError
+from assignlab.group.assignment import Assignment, partition_of, topic_of
+from assignlab.group.model import ABSENT, Claims, Group
 from assignlab.jvm.hash_map import hash_map_walk
 
-DEFAULT_GENERATION = -1
+GONE, CROWDED = 2, 3
+"""Instead of an answer: what is asked for is how to number claimed partitions that do not exist, and
+how HashMaps walk that have crowded slots."""
+NOT_ASKED = NOBODY, NOBODY
 
 
 def assign(group: Group) -> Assignment:
@@ -56,105 +65,154 @@ def assign(group: Group) -> Assignment:
     Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
     ``nondeterministic`` where it orders partitions by identity hash codes.
     """
-    return assign_sticky(group)
+    return assign_sticky(group, group.claims)
 
 
-def assign_sticky(group: Group, new_first: bool = False) -> Assignment:
-    """``new_first``: since 2.4, new partitions are tried first where nothing had to be revoked."""
-    known = group.prepared(potential)
-    read = prepopulate_current_assignments(group, known)
-    sorted_partitions, certain = sort_partitions(group, known, read)
-    new_first = new_first and not read.revoked
-    offsets, codes = balance(group, known, read.current, sorted_partitions, new_first)
-    certain = certain and read.certain
+def assign_sticky(
+    group: Group, claims: Claims, by_lists=True, cooperative=False, new_first=False
+) -> Assignment:
+    """The assignment of both sticky assignors from 2.3 to 2.8, with these claims.
+
+    ``by_lists``: until 2.4, whether equal subscriptions are sorted list by list; ``cooperative``:
+    without the partitions that must first be revoked; ``new_first``: since 2.4, new partitions are
+    tried first where nothing had to be revoked.
+    """
+    if len(group.members) == 0:
+        raise OriginalError("NoSuchElementException", "the group has no members")
+    packed, may, keys_certain = group.prepared(potential)
+    known = packed, may, (claims.offsets, claims.codes, claims.generation)
+    way = by_lists, cooperative, new_first
+    gone = walks = NOT_ASKED
+    answer = build(*known, gone, walks, *way)
+    if answer[0] == GONE:
+        gone = claimed_numbers(group, unpack_potential(packed, may), claims.codes)
+        answer = build(*known, gone, walks, *way)
+    certain = True
+    if answer[0] == CROWDED:
+        hashes = np.concatenate((unpack_potential(packed, may).hashes, gone[1]))
+        walks, certain = crowded_walks(hashes, *answer[1:3])
+        answer = build(*known, gone, walks, *way)
+    status, offsets, codes, by_keys = answer
+    refuse(status)
+    certain = certain and (keys_certain or not by_keys)
     return Assignment(offsets, codes, notes={} if certain else {"nondeterministic": True})
 
 
-class Read(NamedTuple):
-    """What the claims say.
+def claimed_numbers(
+    group: Group, known: Potential, codes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The number of every claimed partition, and the hash codes of those that do not exist.
 
-    ``in_key_order``: the partitions with a previous consumer in the order of their HashMap;
-    ``revoked``: whether one was taken from a claimant that no longer subscribes to it; ``certain``:
-    whether Java fixes the order of the lists.
+    These are numbered behind the rest. They count, because they take room in the HashMap.
     """
-
-    current: Current
-    in_key_order: np.ndarray
-    revoked: bool
-    certain: bool
-
-
-def prepopulate_current_assignments(group: Group, known: Potential) -> Read:
-    """Give every claimed partition to its newest claimant, if that still subscribes to it."""
-    claims, total = group.claims, len(known.codes)
-    walked = claimant = before = previous = in_key_order = NOBODY
-    certain = True
-    if claims.codes.size:
-        numbers, all_numbers = claimed_numbers(group, known)
-        absent = claims.generation == ABSENT
-        first, claimant, before = settle_claims(
-            group.prepared(orders.members_by_hash),
-            group.members.names.rank,
-            claims.offsets,
-            numbers,
-            all_numbers,
-            np.where(absent, DEFAULT_GENERATION, claims.generation),
-            absent,
-        )
-        hashes = partition_hashes(group.topics.names.hashes, claims.codes[first], TOPIC_PARTITION)
-        walk, certain = hash_map_walk(hashes)
-        walked = numbers[first[walk]]
-        moved = before[walked] != NONE
-        if moved.any():
-            keys, also = hash_map_walk(hashes[walk[moved]])
-            in_key_order, certain = walked[moved][keys], certain and also
-            in_key_order = in_key_order[in_key_order < total]
-            previous = before[:total]
-    offsets, listed, owner, revoked, strange = keep_claimed(
-        known.kind, known.topic, known.may, walked, claimant, before
-    )
-    doubled = known.by_hash if strange else NOBODY
-    current = Current(offsets, listed, owner, doubled, previous)
-    return Read(current, in_key_order, revoked > 0, certain)
+    topics, partitions = topic_of(codes), partition_of(codes)
+    numbers = known.first[topics] + partitions
+    gone = partitions >= known.count[topics]
+    which, numbers[gone] = np.unique(codes[gone], return_inverse=True)
+    numbers[gone] += len(known.codes)
+    hashes = partition_hashes(group.topics.names.hashes, which, TOPIC_PARTITION)
+    return numbers, hashes.astype(np.int64)
 
 
-def claimed_numbers(group: Group, known: Potential) -> tuple[np.ndarray, int]:
-    """The number of every claimed partition; those that do not exist are numbered behind the rest.
+def crowded_walks(
+    hashes: np.ndarray, first: np.ndarray, before: np.ndarray
+) -> tuple[tuple[np.ndarray, np.ndarray], bool]:
+    """The claimed partitions in the order of their HashMap, and of these those with a previous
+    consumer in the order of theirs; and whether Java always walks so.
 
-    They count, because they take room in the HashMap. Returns also how many numbers there are.
+    ``hashes``: of all partitions; ``first``: in the order in which they are put; ``before``: their
+    previous consumers.
     """
-    codes, total = group.claims.codes, len(known.codes)
-    numbers = partition_numbers(known.first, known.count, codes)
-    gone = numbers == NONE
-    if gone.any():
-        which, numbers[gone] = np.unique(codes[gone], return_inverse=True)
-        numbers[gone] += total
-        total += which.size
-    return numbers, total
-
-
-def sort_partitions(group: Group, known: Potential, read: Read) -> tuple[np.ndarray, bool]:
-    """As in ``sticky@2.0``, but partitions with a previous consumer come first in each list."""
-    is_fresh_assignment = group.claims.codes.size == 0
-    if is_fresh_assignment or not are_subscriptions_identical(known):
-        return group.prepared(by_partition_comparator), True
-    offsets, listed, owner, _, previous = read.current
-    if read.in_key_order.size:
-        listed = put_forward(offsets, listed, owner, previous, read.in_key_order)
-    listed = from_most_loaded(offsets, listed)
-    if listed.size == len(known.codes):
-        return listed, True
-    keys, certain = group.prepared(key_set)
-    rest = keys[owner[keys] == NONE]
-    return np.concatenate((listed, rest)), certain or rest.size < 2
+    hashes = hashes.astype(np.int32)
+    walk, certain = hash_map_walk(hashes[first])
+    walked = first[walk]
+    moved = walked[before[walked] != NONE]
+    keys, also_certain = hash_map_walk(hashes[moved])
+    return (walked, moved[keys]), certain and also_certain
 
 
 @njit
-def put_forward(offsets, listed, owner, previous, in_key_order):
+def build(packed, may, claims, gone, walks, by_lists, cooperative, new_first):
+    """Returns (status, offsets and codes of the lists, whether two partitions or more were handed
+    out in the order of the key set).
+
+    ``claims``: offsets, codes and generations; ``gone``: :func:`claimed_numbers`, ``walks``:
+    :func:`crowded_walks`, both empty until they are asked for.
+    """
+    known = unpack_potential(packed, may)
+    claimed_offsets, claimed, generation = claims
+    numbers, hashes_of_gone = gone
+    if numbers.size == 0:
+        numbers, all_exist = partition_numbers(known, claimed)
+        if not all_exist:
+            return GONE, claimed_offsets, claimed, False
+    hashes = known.hashes
+    if hashes_of_gone.size > 0:
+        hashes = np.empty(known.hashes.size + hashes_of_gone.size, dtype=np.int64)
+        copy_into(hashes, 0, known.hashes)
+        copy_into(hashes, known.hashes.size, hashes_of_gone)
+    first, claimant, before = settle_claims(
+        known, claimed_offsets, generation, numbers, hashes.size, ABSENT
+    )
+    walked, in_key_order = walks
+    if walked.size == 0:
+        walked, crowded = put_into_map(first, hashes)
+        in_key_order, also_crowded = put_into_map(with_previous(walked, before), hashes)
+        if crowded or also_crowded:
+            return CROWDED, first, before, False
+    current, revoked = prepopulate_current_assignments(known, walked, claimant, before)
+    sorted_partitions = known.in_order
+    by_keys = False
+    if by_lists and claimed.size > 0 and are_subscriptions_identical(known):
+        sorted_partitions, by_keys = sort_partitions(known, current, in_key_order)
+    offsets, codes, status = balance(known, current, sorted_partitions, new_first and revoked == 0)
+    if cooperative:
+        offsets, codes = adjust_assignment(known, claimed_offsets, claimed, offsets, codes)
+    return status, offsets, codes, by_keys
+
+
+@inner
+def with_previous(walked, before):
+    """Those of some partitions that have a previous consumer."""
+    some = np.empty(walked.size, dtype=np.int64)
+    n = 0
+    for x in walked:
+        if before[x] != NONE:
+            some[n] = x
+            n += 1
+    return some[:n]
+
+
+@inner
+def prepopulate_current_assignments(known, walked, claimant, before):
+    """Give every claimed partition to its newest claimant, if that still subscribes to it.
+
+    Returns (the current assignment, how many were taken from a claimant that does not any more).
+    """
+    offsets, listed, owner, revoked, strange = keep_claimed(known, walked, claimant, before)
+    doubled = known.as_read if strange else known.as_read[:0]
+    return Current(offsets, listed, owner, doubled, before[: owner.size]), revoked
+
+
+@inner
+def sort_partitions(known, current, in_key_order):
+    """As in ``sticky@2.0``, but partitions with a previous consumer come first in each list."""
+    listed = current.listed
+    if in_key_order.size > 0:
+        listed = put_forward(current, in_key_order)
+    listed = from_most_loaded(current.offsets, listed)
+    sorted_partitions = followed_by(listed, known.keys, current.owner)
+    return sorted_partitions, sorted_partitions.size > listed.size + 1
+
+
+@inner
+def put_forward(current, in_key_order):
     """In every list, put the partitions with a previous consumer in front, in the order of keys."""
+    offsets, listed, owner, _, previous = current
     front = offsets[:-1].copy()
     for x in in_key_order:
-        front[owner[x]] += 1
+        if x < owner.size:
+            front[owner[x]] += 1
     forward = np.empty_like(listed)
     for m in range(front.size):
         for x in listed[offsets[m] : offsets[m + 1]]:
@@ -163,9 +221,36 @@ def put_forward(offsets, listed, owner, previous, in_key_order):
                 front[m] += 1
     front = offsets[:-1].copy()
     for x in in_key_order:
-        forward[front[owner[x]]] = x
-        front[owner[x]] += 1
+        if x < owner.size:
+            forward[front[owner[x]]] = x
+            front[owner[x]] += 1
     return forward
+
+
+@inner
+def adjust_assignment(known, claimed_offsets, claimed, offsets, codes):
+    """Take out what a member would get while another, which will not keep it, still claims it."""
+    claimants = np.zeros(known.codes.size, dtype=np.bool_)
+    for k in range(claimed.size):
+        x = partition_number(known.first, known.count, claimed[k])
+        if x != NONE:
+            claimants[x] = True
+    own = np.full(known.codes.size, NONE)
+    adjusted = np.zeros(offsets.size, dtype=np.int64)
+    kept = np.empty(codes.size, dtype=np.int64)
+    n = 0
+    for m in range(offsets.size - 1):
+        for k in range(claimed_offsets[m], claimed_offsets[m + 1]):
+            x = partition_number(known.first, known.count, claimed[k])
+            if x != NONE:
+                own[x] = m
+        for k in range(offsets[m], offsets[m + 1]):
+            x = partition_number(known.first, known.count, codes[k])
+            if own[x] == m or not claimants[x]:
+                kept[n] = codes[k]
+                n += 1
+        adjusted[m + 1] = n
+    return adjusted, kept[:n]
 
 
 def reclaim(group: Group, assignment: Assignment) -> Assignment:

@@ -37,7 +37,7 @@ def assign(group: Group) -> Assignment:
     Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
     ``nondeterministic`` where it orders partitions by identity hash codes.
     """
-    return sticky_2_3.assign_sticky(group, new_first=True)
+    return sticky_2_3.assign_sticky(group, group.claims, new_first=True)
 
 
 STRATEGY = replace(

@@ -36,8 +36,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from assignlab.assignors.kafka import sticky_2_4
-from assignlab.assignors.kafka.cooperative_sticky_2_4 import adjust_assignment
+from assignlab.assignors.kafka import sticky_2_3, sticky_2_4
 from assignlab.assignors.kafka.parts import constrained_2_5 as constrained
 from assignlab.assignors.kafka.parts.claims import (
     NO_PHANTOMS,
@@ -47,13 +46,8 @@ from assignlab.assignors.kafka.parts.claims import (
     phantoms_of,
     shape_of,
 )
-from assignlab.assignors.kafka.sticky_2_3 import DEFAULT_GENERATION, prepopulate_current_assignments
 from assignlab.assignors.parts import orders
-from assignlab.assignors.parts.potential import potential
-from assignlab.assignors.parts.reassignment import (
-    balance,
-    by_partition_comparator,
-)
+from assignlab.assignors.parts.rival_claims import DEFAULT_GENERATION
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment
 from assignlab.group.model import ABSENT, Claims, Group
@@ -79,8 +73,10 @@ def assign_sticky(group: Group, cooperative: bool, release: int) -> Assignment:
         return Assignment(group.claims.offsets, group.claims.codes)
     if group.prepared(all_subscriptions_equal):
         return constrained_assign(group, cooperative, release)
-    assignment = general_assign(group.with_claims(claims_left_to_read(group, cooperative)))
-    return adjust_assignment(group, assignment) if cooperative else assignment
+    left = claims_left_to_read(group, cooperative)
+    return sticky_2_3.assign_sticky(
+        group, left, by_lists=False, cooperative=cooperative, new_first=True
+    )
 
 
 def constrained_assign(group: Group, cooperative: bool, release: int) -> Assignment:
@@ -114,17 +110,6 @@ def claims_left_to_read(group: Group, cooperative: bool) -> Claims:
     offsets = np.concatenate(([0], np.cumsum(np.where(read, 0, counts))))
     present = claims.present & ~read
     return replace(claims, offsets=offsets, codes=claims.codes[left], present=present)
-
-
-def general_assign(group: Group) -> Assignment:
-    """For different subscriptions: settle rival claims, sort the partitions, balance."""
-    known = group.prepared(potential)
-    read = prepopulate_current_assignments(group, known)
-    sorted_partitions = group.prepared(by_partition_comparator)
-    offsets, codes = balance(
-        group, known, read.current, sorted_partitions, new_first=not read.revoked
-    )
-    return Assignment(offsets, codes, notes={} if read.certain else {"nondeterministic": True})
 
 
 STRATEGY = replace(

@@ -26,19 +26,14 @@ this round.
 """
 
 from assignlab.assignors.kafka_python.parts.general import final_assignment
-from assignlab.assignors.parts.potential import NONE
-from assignlab.assignors.parts.rival_claims import last_claimants
 from assignlab.assignors.strategy import Strategy
-from assignlab.group.assignment import Assignment, by_member
+from assignlab.group.assignment import Assignment
 from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
     """The sticky assignment without what has to be given up first."""
-    owners, codes, notes = final_assignment(group, group.claims.sub_generation)
-    holder = last_claimants(codes, group.claims.codes, group.claims.claimants)
-    kept = (holder == NONE) | (holder == owners)
-    return Assignment(*by_member(owners[kept], codes[kept], len(group.members)), notes=notes)
+    return final_assignment(group, group.claims.sub_generation, cooperative=True)
 
 
 STRATEGY = Strategy(

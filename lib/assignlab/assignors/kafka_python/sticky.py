@@ -30,7 +30,7 @@ C2 7 8 9
 
 from assignlab.assignors.kafka_python.parts.general import final_assignment
 from assignlab.assignors.strategy import Strategy
-from assignlab.group.assignment import Assignment, by_member
+from assignlab.group.assignment import Assignment
 from assignlab.group.model import Group
 
 
@@ -39,8 +39,7 @@ def assign(group: Group) -> Assignment:
 
     Notes ``nondeterministic`` where the original may answer otherwise in another process.
     """
-    owners, codes, notes = final_assignment(group, group.claims.generation)
-    return Assignment(*by_member(owners, codes, len(group.members)), notes=notes)
+    return final_assignment(group, group.claims.generation, cooperative=False)
 
 
 STRATEGY = Strategy(

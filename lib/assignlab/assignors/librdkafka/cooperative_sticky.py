@@ -49,14 +49,13 @@ C2 6 5 0
 {'error': 'SIGSEGV: the record of moves is read from freed memory'}
 """
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from assignlab.assignors.librdkafka.parts.orders import members_that_subscribe
 from assignlab.assignors.librdkafka.range import numbered_racks
-from assignlab.assignors.parts.code_points import as_java_sorts, topic_ranks
+from assignlab.assignors.parts.code_points import members_by_id, topic_ranks, topics_by_name
 from assignlab.assignors.parts.holdings import (
     Current,
     balance_score,
@@ -76,7 +75,12 @@ from assignlab.assignors.parts.movements import (
     pair_key,
 )
 from assignlab.assignors.parts.never_ends import never_ends, tell, tell_movements
-from assignlab.assignors.parts.potential import NONE, Potential, potential
+from assignlab.assignors.parts.potential import (
+    NONE,
+    kinds_of_members,
+    potential_in,
+    unpack_potential,
+)
 from assignlab.assignors.parts.racks import use_rack_aware_assignment
 from assignlab.assignors.parts.reassignment import (
     DONE,
@@ -84,7 +88,7 @@ from assignlab.assignors.parts.reassignment import (
     NOBODY,
     assign_partition,
     assign_unassigned,
-    by_partition_comparator,
+    followed_by,
     from_most_loaded,
     has_two_fewer,
     is_balanced,
@@ -95,16 +99,20 @@ from assignlab.assignors.parts.reassignment import (
     state_of,
     unassigned_partitions,
 )
-from assignlab.assignors.parts.rival_claims import keep_claimed, last_claimants, partition_number
+from assignlab.assignors.parts.rival_claims import (
+    DEFAULT_GENERATION,
+    keep_claimed,
+    partition_number,
+)
 from assignlab.assignors.parts.slices import copy_into
+from assignlab.assignors.parts.sorted_lists import by_topic_and_partition
 from assignlab.assignors.strategy import Strategy
-from assignlab.compiled import leaf, njit
+from assignlab.compiled import inner, leaf, njit
 from assignlab.errors import OriginalError
-from assignlab.group.assignment import Assignment, by_member, topic_of
+from assignlab.group.assignment import Assignment, by_member
 from assignlab.group.model import ABSENT, NO_METADATA, Group, subscriptions_by_topic
 from assignlab.jvm.names import signed
 
-DEFAULT_GENERATION = -1
 FREED, STALE, LOST = 2, 3, 4
 FAULTS = {
     MISSING: ("SIGSEGV", "a consumer that has left the balancing is asked for its partitions"),
@@ -114,49 +122,28 @@ FAULTS = {
 }
 
 
-class Known(NamedTuple):
-    """What does not depend on claims.
+def known(group: Group) -> tuple:
+    """What does not depend on claims, and whether the leader can read any member.
 
-    ``may_have``: who may have what, consumers numbered by member id; ``in_order``:
-    int64[partitions], by (potential consumers, topic, partition); ``identical``: whether all
-    subscriptions are; ``by_name``, ``backwards``: int64[partitions], by (topic, partition), and as
-    the map of partitions is walked, last topic of the cluster first; ``number``: int64[members];
-    ``reads``: bool[members], whom the leader can read; ``suits``: bool[consumers, partitions], by
-    rack, empty where racks do not count.
+    The packed potential consumers and partitions, consumers by member id, partitions by topic name,
+    and ``may``; ``reads``: bool[members], whom the leader can read; whether all of these subscribe to
+    the same; ``suits``: bool[consumers, partitions], by rack, empty where racks do not count;
+    ``same``: int64[consumers], :func:`identities`.
     """
-
-    may_have: Potential
-    in_order: np.ndarray
-    identical: bool
-    by_name: np.ndarray
-    backwards: np.ndarray
-    number: np.ndarray
-    reads: np.ndarray
-    suits: np.ndarray
-
-
-def known(group: Group) -> Known:
-    """Prepare a group. Names are replaced by some that Java sorts as C sorts them."""
+    members = group.members
+    by_id, topics = members_by_id(group), group.prepared(topics_by_name)
     # Who may have a topic is looked up member by member, however often one names it.
-    renamed = as_java_sorts(replace(group, sent=group.members, _prepared={}))
-    may_have, number = renamed.prepared(potential), renamed.members.names.rank
-    reads = np.zeros(number.size, dtype=np.bool_)
-    reads[members_that_subscribe(group)] = True
-    kinds = np.unique(may_have.kind[number[reads]])
-    topics = renamed.topics.names.rank[topic_of(may_have.codes)]
-    return Known(
-        may_have,
-        renamed.prepared(by_partition_comparator),
-        kinds.size < 2,
-        np.lexsort((may_have.codes, topics)),
-        np.argsort(-may_have.codes),
-        number,
-        reads,
-        suiting_racks(group, may_have),
+    packed, may, _ = potential_in(
+        group, members, by_id, np.arange(by_id.size), topics, group.prepared(topic_ranks)
     )
+    reads = np.zeros(by_id.size, dtype=np.bool_)
+    reads[members_that_subscribe(group)] = True
+    identical = len(may) < 2 or np.unique(kinds_of_members(group)[0][reads]).size < 2
+    suits = suiting_racks(group, topics, by_id)
+    return (packed, may, reads, identical, suits, identities(group)[by_id]), bool(reads.any())
 
 
-def suiting_racks(group: Group, may_have: Potential) -> np.ndarray:
+def suiting_racks(group: Group, topics: np.ndarray, by_id: np.ndarray) -> np.ndarray:
     """Whether no rack speaks against a partition with a consumer: bool[consumers, partitions].
 
     Empty where racks do not count for the group. That is asked of members that read any topic of
@@ -164,8 +151,7 @@ def suiting_racks(group: Group, may_have: Potential) -> np.ndarray:
     suits no partition then.
     """
     nothing = np.empty((0, 0), dtype=np.bool_)
-    topics = list(dict.fromkeys(topic_of(may_have.codes).tolist()))
-    of_member, of_partition = numbered_racks(group, topics, no_rack=(None,))
+    of_member, of_partition = numbered_racks(group, topics.tolist(), no_rack=(None,))
     if not of_member:
         return nothing
     members = group.members
@@ -174,7 +160,7 @@ def suiting_racks(group: Group, may_have: Potential) -> np.ndarray:
     counting = {of_member[m] for m in np.flatnonzero(reads).tolist() if members.racks[m]}
     if not use_rack_aware_assignment(counting, of_partition):
         return nothing
-    racks = np.array(of_member, dtype=np.int64)[may_have.by_id]
+    racks = np.array(of_member, dtype=np.int64)[by_id]
     suits = np.ones((racks.max() + 2, len(of_partition)), dtype=np.bool_)
     for rack in range(racks.max() + 1):
         suits[rack] = [rack in there for there in of_partition]
@@ -186,67 +172,76 @@ def assign(group: Group) -> Assignment:
 
     Raises :class:`OriginalError` where the original's process ends, or never does.
     """
-    if not group.prepared(known).reads.any():
+    prepared, anybody = group.prepared(known)
+    if not anybody:
         return Assignment(*by_member(NOBODY, NOBODY, len(group.members)))
-    owners, codes = balanced(group)
-    return adjusted(group, owners, codes)
-
-
-def balanced(group: Group) -> tuple[np.ndarray, np.ndarray]:
-    """The assignor's own answer: (owner int64[n], code int64[n]), list by list."""
-    prepared = group.prepared(known)
-    may_have, claims = prepared.may_have, group.claims
-    generation = np.where(
-        claims.sub_generation == ABSENT, DEFAULT_GENERATION, claims.sub_generation
+    claims = group.claims
+    status, assigned, offsets, codes, gone = build(
+        *prepared, claims.offsets, claims.codes, claims.sub_generation
     )
-    claimed_by = settle_claims(
-        may_have.first, may_have.count, len(may_have.topic), prepared.number, prepared.reads,
-        claims.offsets, claims.codes, generation,
-    )  # fmt: skip
-    walk, claimed = sorted_partitions(prepared, claimed_by)
-    current = current_assignment(prepared, claimed, claimed_by)
-    revoked = current.listed.size < claimed.size
-    offsets, codes, status = balance(may_have, current, prepared.suits, walk, revoked)
     if status < 0:
         raise never_ends(-status)
     if status != DONE:
         raise OriginalError(*FAULTS[status])
-    return np.repeat(np.arange(offsets.size - 1), np.diff(offsets)), codes
+    if gone:
+        offsets, codes = with_gone(group, assigned, offsets, codes)
+    return Assignment(offsets, codes)
+
+
+@njit
+def build(packed, may, reads, identical, suits, same, claimed_offsets, claimed, generation):
+    """Returns (status; the codes of the assignor's own lists; offsets and codes of those that the
+    leader sends; whether something is claimed that was not assigned)."""
+    known = unpack_potential(packed, may)
+    claimed_by = settle_claims(known, reads, claimed_offsets, claimed, generation)
+    walk, kept = sorted_partitions(known, identical, claimed_by)
+    current = current_assignment(known, suits, kept, claimed_by)
+    revoked = current.listed.size < kept.size
+    offsets, codes, status = balance(known, current, suits, walk, revoked)
+    sent_offsets, sent, gone = adjusted(known, same, claimed_by, offsets, codes)
+    return status, codes, sent_offsets, sent, gone
 
 
 class Claimants(NamedTuple):
-    """Who claims a partition in the newest generation, in the one before, and last of all.
+    """Who claims a partition in the newest generation, and in the one before; and last of all.
 
-    ``first``: partitions in the order of their first claim; ``current``, ``previous``, ``last``:
-    int64[partitions], consumers, ``NONE`` where there is none.
+    ``first``: partitions in the order of their first claim; ``current``, ``previous``, ``holder``:
+    int64[partitions], consumers, ``NONE`` where there is none; ``last``: as ``holder``, but ``NONE``
+    also for what is nobody's; ``gone``: whether something is claimed that does not exist.
     """
 
     first: np.ndarray
     current: np.ndarray
     previous: np.ndarray
+    holder: np.ndarray
     last: np.ndarray
+    gone: bool
 
 
-@njit
-def settle_claims(first_number, count, total, number, reads, offsets, codes, generation):
+@inner
+def settle_claims(known, reads, offsets, codes, sub_generation):
     """The :class:`Claimants` of all partitions.
 
     Two claims in one generation, be it an old one, make the partition nobody's.
     """
+    total = known.codes.size
+    generation = np.where(sub_generation == ABSENT, DEFAULT_GENERATION, sub_generation)
     current = np.full(total, NONE)
     previous = np.full(total, NONE)
-    last = np.full(total, NONE)
+    holder = np.full(total, NONE)
     first = np.empty(total, dtype=np.int64)
     head = np.full(total, NONE)
     before = np.empty(codes.size, dtype=np.int64)
     claimant = np.empty(codes.size, dtype=np.int64)
     met = 0
-    for member in range(number.size):
+    gone = False
+    for member in range(reads.size):
         if not reads[member]:
             continue
         for k in range(offsets[member], offsets[member + 1]):
-            x = partition_number(first_number, count, codes[k])
+            x = partition_number(known.first, known.count, codes[k])
             if x == NONE:
+                gone = True
                 continue
             if head[x] == NONE:
                 first[met] = x
@@ -254,7 +249,8 @@ def settle_claims(first_number, count, total, number, reads, offsets, codes, gen
             before[k] = head[x]
             head[x] = k
             claimant[k] = member
-            last[x] = number[member]
+            holder[x] = known.as_read[member]
+    last = holder.copy()
     ranked = np.empty(codes.size, dtype=np.int64)  # claimants of a partition, the newest last
     merged = np.empty(codes.size, dtype=np.int64)
     for x in first[:met]:
@@ -271,10 +267,10 @@ def settle_claims(first_number, count, total, number, reads, offsets, codes, gen
         if rivals:
             last[x] = NONE
         else:
-            current[x] = number[ranked[-1]]
+            current[x] = known.as_read[ranked[-1]]
             if start < codes.size - 1:
-                previous[x] = number[ranked[-2]]
-    return Claimants(first[:met], current, previous, last)
+                previous[x] = known.as_read[ranked[-2]]
+    return Claimants(first[:met], current, previous, holder, last, gone)
 
 
 @njit
@@ -300,40 +296,76 @@ def sort_by_generation(claimants, generation, merged, start, end):
     copy_into(claimants, start, merged[start:end])
 
 
-def sorted_partitions(prepared: Known, claimed_by: Claimants) -> tuple[np.ndarray, np.ndarray]:
+@inner
+def sorted_partitions(known, identical, claimed_by):
     """The order in which partitions are handed out and considered for a move.
 
     Returns (int64[partitions]; the claimed partitions in the order in which they stand in the
     lists).
     """
-    first, current, previous, _ = claimed_by
-    claimed = first[::-1][current[first[::-1]] != NONE]
-    if not prepared.identical:
-        return prepared.in_order, claimed
-    if claimed.size == 0:
-        return prepared.by_name, claimed
-    by_name = prepared.by_name[current[prepared.by_name] != NONE]
-    counts = np.bincount(current[by_name], minlength=len(prepared.number))
-    listed = by_name[np.lexsort((previous[by_name] == NONE, current[by_name]))]
-    listed = from_most_loaded(np.concatenate(([0], np.cumsum(counts))), listed)
-    rest = prepared.backwards[current[prepared.backwards] == NONE]
-    return np.concatenate((listed, rest)), by_name
+    first, current, previous = claimed_by.first, claimed_by.current, claimed_by.previous
+    claimed = np.empty(first.size, dtype=np.int64)
+    n = 0
+    for x in first[::-1]:
+        if current[x] != NONE:
+            claimed[n] = x
+            n += 1
+    if not identical or n == 0:
+        by_name = np.arange(current.size)
+        return by_name if identical else known.in_order, claimed[:n]
+    n = 0
+    offsets = np.zeros(known.kind.size + 1, dtype=np.int64)
+    for x in range(current.size):
+        if current[x] != NONE:
+            claimed[n] = x
+            offsets[current[x] + 1] += 1
+            n += 1
+    for m in range(known.kind.size):
+        offsets[m + 1] += offsets[m]
+    fill = offsets[:-1].copy()
+    listed = np.empty(n, dtype=np.int64)
+    for had_another in (True, False):
+        for x in claimed[:n]:
+            if (previous[x] != NONE) == had_another:
+                listed[fill[current[x]]] = x
+                fill[current[x]] += 1
+    listed = from_most_loaded(offsets, listed)
+    return followed_by(listed, backwards(known), current), claimed[:n]
 
 
-def current_assignment(prepared: Known, claimed: np.ndarray, claimed_by: Claimants) -> Current:
+@inner
+def backwards(known):
+    """Partitions as the map of all is walked: last topic of the cluster first, int64[partitions]."""
+    walk = np.empty(known.codes.size, dtype=np.int64)
+    n = 0
+    for t in range(known.count.size - 1, -1, -1):
+        for x in range(known.first[t] + known.count[t] - 1, known.first[t] - 1, -1):
+            walk[n] = x
+            n += 1
+    return walk
+
+
+@inner
+def current_assignment(known, suits, claimed, claimed_by):
     """Fill the lists with what stays."""
-    may_have, suits, claimant = prepared.may_have, prepared.suits, claimed_by.current
-    known, previous = (may_have.kind, may_have.topic, may_have.may), claimed_by.previous
-    offsets, listed, owner, _, strange = keep_claimed(*known, claimed, claimant, previous)
-    if suits.size:
-        suited = claimed[suits[claimant[claimed], claimed]]
-        offsets, listed, owner, *_ = keep_claimed(*known, suited, claimant, previous)
-    if strange or (claimed_by.last[listed] != owner[listed]).any():
-        return Current(offsets, listed, claimed_by.last, prepared.number[::-1].copy(), previous)
-    return Current(offsets, listed, owner, NOBODY, previous)
+    claimant, previous = claimed_by.current, claimed_by.previous
+    offsets, listed, owner, _, strange = keep_claimed(known, claimed, claimant, previous)
+    if suits.size > 0:
+        suited = np.empty(claimed.size, dtype=np.int64)
+        n = 0
+        for x in claimed:
+            if suits[claimant[x], x]:
+                suited[n] = x
+                n += 1
+        offsets, listed, owner, _, _ = keep_claimed(known, suited[:n], claimant, previous)
+    for x in listed:
+        strange = strange or claimed_by.last[x] != owner[x]
+    if strange:
+        return Current(offsets, listed, claimed_by.last, known.as_read[::-1].copy(), previous)
+    return Current(offsets, listed, owner, known.as_read[:0], previous)
 
 
-@njit
+@inner
 def balance(may_have, current, suits, walk, revoked):
     """Hand out what has no owner, move it where that helps, then move anything, unless in vain.
 
@@ -350,12 +382,12 @@ def balance(may_have, current, suits, walk, revoked):
     levels = levels_of(held, fixed)
     before = balance_score(levels.counts)
     offsets, codes = lists(held, may_have.codes, may_have.by_id)
-    state = state_of(held, levels, fixed, current, may_have.by_hash)
+    state = state_of(held, levels, fixed, current, may_have.as_read)
     if is_balanced(state):
         return offsets, codes, DONE
     partitions = may_have.topic.size
     movements = PartitionMovements(
-        no_movements(np.arange(partitions).astype(np.int32), fixed.size),
+        no_movements(np.arange(partitions), fixed.size),
         np.zeros(1, dtype=np.int64),
         np.zeros(partitions, RECORD),
         np.full(partitions, NONE),
@@ -521,28 +553,51 @@ def first_two(moves, records, pair):
     return first, second
 
 
-def adjusted(group: Group, owners: np.ndarray, codes: np.ndarray) -> Assignment:
-    """The lists that the leader sends.
+@inner
+def adjusted(known, same, claimed_by, offsets, codes):
+    """The lists that the leader sends, without what is claimed and was not assigned.
 
-    First come the partitions that a member keeps, then those that nobody claims, then those that
-    it claims and nobody was assigned, as they do not exist. Of two lists that hold a partition the
-    later counts.
+    First come the partitions that a member keeps, then those that nobody claims. Of two lists that
+    hold a partition the later counts, where the first has it. Returns (offsets, codes, whether
+    something is claimed that was not assigned).
     """
-    claimants, claims = claims_read(group)
-    codes, owners = last_of_each(codes, owners)
-    claims, claimants = last_of_each(claims, claimants)
-    holders = last_claimants(codes, claims, claimants)
-    same = identities(group)
-    free = holders == NONE
-    kept = ~free & (same[holders] == same[owners])
-    gone = ~np.isin(claims, codes)
-    return Assignment(
-        *by_member(
-            np.concatenate((holders[kept], owners[free], claimants[gone])),
-            np.concatenate((codes[kept], codes[free], claims[gone])),
-            len(group.members),
-        )
-    )
+    holder, gone = claimed_by.holder, claimed_by.gone
+    owner = np.full(known.codes.size, NONE)
+    assigned = np.empty(known.codes.size, dtype=np.int64)
+    n = 0
+    for m in range(offsets.size - 1):
+        for k in range(offsets[m], offsets[m + 1]):
+            x = partition_number(known.first, known.count, codes[k])
+            if owner[x] == NONE:
+                assigned[n] = x
+                n += 1
+            owner[x] = known.as_read[m]
+    members = np.empty(n, dtype=np.int64)
+    sent = np.empty(n, dtype=np.int64)
+    at = 0
+    for free in (False, True):
+        for x in assigned[:n]:
+            if (holder[x] == NONE) == free and (free or same[holder[x]] == same[owner[x]]):
+                members[at] = known.by_id[owner[x] if free else holder[x]]
+                sent[at] = known.codes[x]
+                at += 1
+    for x in claimed_by.first:
+        gone = gone or owner[x] == NONE
+    sent_offsets, sent = by_member(members[:at], sent[:at], offsets.size - 1)
+    return sent_offsets, sent, gone
+
+
+def with_gone(
+    group: Group, assigned: np.ndarray, offsets: np.ndarray, codes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The lists that the leader sends, with the claimed partitions that are not ``assigned``.
+
+    They do not exist, and go back to the last claimant, behind everything else.
+    """
+    claims, claimants = last_of_each(*claims_read(group))
+    gone = ~np.isin(claims, assigned)
+    owners = np.concatenate((Assignment(offsets, codes).owners, claimants[gone]))
+    return by_member(owners, np.concatenate((codes, claims[gone])), len(group.members))
 
 
 def identities(group: Group) -> np.ndarray:
@@ -554,10 +609,10 @@ def identities(group: Group) -> np.ndarray:
 
 
 def claims_read(group: Group) -> tuple[np.ndarray, np.ndarray]:
-    """(claimant int64[n], code int64[n]) of the members that the leader can read."""
-    claims = group.claims
-    read = group.prepared(known).reads[claims.claimants]
-    return claims.claimants[read], claims.codes[read]
+    """(code int64[n], claimant int64[n]) of the members that the leader can read."""
+    claims, claimants = group.claims, group.claims.claimants
+    read = np.isin(claimants, members_that_subscribe(group))
+    return claims.codes[read], claimants[read]
 
 
 def last_of_each(codes: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -573,11 +628,15 @@ def last_of_each(codes: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.
     return values[order], owners[last[order]]
 
 
+def numbered(group: Group) -> tuple[np.ndarray, ...]:
+    """``first``, ``count`` and ``codes`` of the potential partitions, and the ranks of the topics."""
+    potential = unpack_potential(*group.prepared(known)[0][:2])
+    return potential.first, potential.count, potential.codes, group.prepared(topic_ranks)
+
+
 def reclaim(group: Group, assignment: Assignment) -> Assignment:
     """The lists as they come back with the next claims: sorted by topic and partition."""
-    topics = group.prepared(topic_ranks)[topic_of(assignment.codes)]
-    order = np.lexsort((assignment.codes, topics, assignment.owners))
-    return Assignment(assignment.offsets, assignment.codes[order])
+    return by_topic_and_partition(assignment, *group.prepared(numbered))
 
 
 STRATEGY = Strategy(

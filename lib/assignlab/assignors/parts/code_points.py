@@ -5,8 +5,8 @@ JavaScript) compare UTF-16 units, which differs where characters beyond U+FFFF m
 U+E000 on. Kafka's topic names are ASCII; a document may name others, and the assignors sort them.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -15,29 +15,40 @@ from assignlab.group.model import Group
 from assignlab.jvm.names import Names
 
 
-def ranks(names: Sequence[str]) -> np.ndarray:
+def sorts_as_java(names: Names) -> bool:
+    """Whether both orders of these names are one."""
+    return "".join(names.names).isascii()
+
+
+def ranks(names: Names) -> np.ndarray:
     """The place of every name among all: int64[n].
 
-    >>> ranks(["\\uff21", "\\U0001f600", "a"]).tolist()
+    >>> ranks(Names(["\\uff21", "\\U0001f600", "a"])).tolist()
     [1, 2, 0]
     """
+    if sorts_as_java(names):
+        return names.rank
     places = np.empty(len(names), dtype=np.int64)
     places[order(names)] = np.arange(len(names))
     return places
 
 
-def order(names: Sequence[str]) -> np.ndarray:
+def order(names: Names) -> np.ndarray:
     """Which name comes first, which second: int64[n] indices."""
-    return np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
+    if sorts_as_java(names):
+        return names.order
+    return np.array(sorted(range(len(names)), key=names.names.__getitem__), dtype=np.int64)
 
 
 def topic_ranks(group: Group) -> np.ndarray:
     """:func:`ranks` of the topics."""
-    return ranks(group.topics.names.names)
+    return ranks(group.topics.names)
 
 
 def topics_by_name(group: Group) -> np.ndarray:
     """Subscribed topics that have partitions, by name: int64[n] indices."""
+    if sorts_as_java(group.topics.names):
+        return orders.topics_by_name(group)
     there = group.prepared(orders.topics_by_hash)
     return there[np.argsort(group.prepared(topic_ranks)[there])]
 
@@ -47,20 +58,28 @@ def as_java_sorts(group: Group) -> Group:
     members, topics = group.sent, group.topics
     return replace(
         group,
-        sent=replace(members, names=_numbered(members.names.names)),
-        topics=replace(topics, names=_numbered(topics.names.names)),
+        sent=replace(members, names=_numbered(members.names)),
+        topics=replace(topics, names=_numbered(topics.names)),
         _prepared={},
     )
 
 
-def _numbered(names: Sequence[str]) -> Names:
-    width = len(str(len(names)))
-    return Names([f"{place:0{width}}" for place in ranks(names).tolist()])
+def _numbered(names: Names) -> Names:
+    return _numbers(len(names)).take(ranks(names))
+
+
+@lru_cache(maxsize=16)
+def _numbers(count: int) -> Names:
+    """So many names that stand in order, with what Java makes of them."""
+    width = len(str(count))
+    names = Names([f"{place:0{width}}" for place in range(count)])
+    assert names.order.size == count
+    return names
 
 
 def members_by_id(group: Group) -> np.ndarray:
     """Member indices by member id: int64[members]."""
-    return order(group.members.names.names)
+    return order(group.members.names)
 
 
 def static_members_first(group: Group) -> np.ndarray:

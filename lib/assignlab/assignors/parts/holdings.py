@@ -86,7 +86,7 @@ def holdings(known, current):
         np.empty(known.topic.size, PARTITION),
         np.empty(known.root_starts.size, TOPIC),
         np.empty(current.listed.size + known.topic.size, ENTRY),
-        np.full(known.nodes, NONE),
+        np.full(known.nodes[0], NONE),
         known.roots,
         known.may,
     )

@@ -52,10 +52,10 @@ def _walks(of_member, of_topic, rank, members, subscription, offsets, topics, pa
 
     ``of_member``, ``of_topic``: hash codes; ``rank``: of the topics by name; ``members``: by hash.
     """
-    again, crowded_members = _put(members, of_member)
+    again, crowded_members = put_into_map(members, of_member)
     met = _first_seen(members, subscription, offsets, topics, partitions.size)
-    subscribed, crowded_topics = _put(met, of_topic)
-    there, crowded_there = _put(_with_partitions(subscribed, partitions), of_topic)
+    subscribed, crowded_topics = put_into_map(met, of_topic)
+    there, crowded_there = put_into_map(_with_partitions(subscribed, partitions), of_topic)
     crowded = crowded_members or crowded_topics or crowded_there
     return (again, subscribed, there, _sorted(there, rank)), crowded
 
@@ -73,7 +73,7 @@ def _crowded_walks(member_names, topic_names, members, subscription, offsets, to
 
 
 @inner
-def _put(keys, hashes):
+def put_into_map(keys, hashes):
     """(the keys in the order of a map into which they were put, whether a slot was ever crowded)."""
     own = np.empty(keys.size, dtype=hashes.dtype)
     for k in range(keys.size):
@@ -248,11 +248,11 @@ def mentions(group: Group) -> np.ndarray:
 def times_named(group: Group) -> np.ndarray:
     """How often all members together name a topic: int64[topics]."""
     sent = group.sent
-    return _times_named(sent.subscription, sent.offsets, sent.topics, len(group.topics))
+    return count_named(sent.subscription, sent.offsets, sent.topics, len(group.topics))
 
 
 @njit
-def _times_named(subscription, offsets, topics, known):
+def count_named(subscription, offsets, topics, known):
     members = np.zeros(offsets.size - 1, dtype=np.int64)
     for s in subscription:
         members[s] += 1

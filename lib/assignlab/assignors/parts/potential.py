@@ -14,8 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.assignors.parts import orders
+from assignlab.assignors.parts.hash_codes import TOPIC_PARTITION, partition_hashes
+from assignlab.assignors.parts.packed import pack, pack_inside, part
+from assignlab.compiled import inner, njit
 from assignlab.group.assignment import code
-from assignlab.group.model import Group, subscriptions_by_topic
+from assignlab.group.model import Group, Members, subscriptions_by_topic
+from assignlab.jvm.hash_map import hash_map_walk, walk_uncrowded
 
 NONE = -1
 
@@ -25,13 +29,15 @@ class Potential(NamedTuple):
 
     Of every consumer, int64[members]: its ``kind``; how many partitions it could get, ``most``, those
     of a topic that it names twice counted twice; where its kind's ``tree`` begins and its own ``leaf``
-    there. Of every partition, int64[n]: its
-    ``topic`` and its code in ``codes``. Of every topic, int64[topics]: the number of its ``first``
-    partition, how many follow (``count``), how many consumers may have them (``subscribers``, who
-    names it twice counted twice); the roots of the trees of the kinds that subscribe to topic t are
-    ``roots[root_starts[t]:root_starts[t + 1]]``. ``nodes``: of all trees. ``may``
-    bool[kinds, topics]. ``by_id`` int64[members]: the group's index of every consumer; ``by_hash``
-    int64[members]: consumers in the order of the HashMap of subscriptions.
+    there. Of every partition, int64[n]: its ``topic``, its code in ``codes`` and its hash code in
+    ``hashes``. Of every topic, int64[topics]: the number of its ``first`` partition, how many follow
+    (``count``), how many consumers may have them (``subscribers``, who names it twice counted twice);
+    the roots of the trees of the kinds that subscribe to topic t are
+    ``roots[root_starts[t]:root_starts[t + 1]]``; ``nodes`` int64[1]: of all trees. ``by_id``
+    int64[members]: the group's index of every consumer; ``as_read`` int64[members]: consumers in the
+    order in which their claims are read, which is that of a HashMap in Java. ``in_order``, ``keys``
+    int64[n]: partitions by (number of potential consumers, topic, partition), and as
+    ``partition2AllPotentialConsumers.keySet()`` walks them. ``may`` bool[kinds, topics].
     """
 
     kind: np.ndarray
@@ -40,53 +46,69 @@ class Potential(NamedTuple):
     leaf: np.ndarray
     topic: np.ndarray
     codes: np.ndarray
+    hashes: np.ndarray
     first: np.ndarray
     count: np.ndarray
     subscribers: np.ndarray
     root_starts: np.ndarray
     roots: np.ndarray
-    nodes: int
-    may: np.ndarray
+    nodes: np.ndarray
     by_id: np.ndarray
-    by_hash: np.ndarray
+    as_read: np.ndarray
+    in_order: np.ndarray
+    keys: np.ndarray
+    may: np.ndarray
 
 
-def potential(group: Group) -> Potential:
-    """The potential consumers and partitions of a group."""
-    names, there = group.members.names, group.prepared(orders.topics_by_hash)
-    kind, may = kinds_of_members(group)
-    kind = kind[names.order]
-    first = np.zeros(len(group.topics), dtype=np.int64)
-    count = np.zeros(len(group.topics), dtype=np.int64)
-    count[there] = group.topics.partitions[there]
-    first[there] = np.cumsum(count[there]) - count[there]
-    topic = np.repeat(there, count[there])
-    base, leaf, nodes = trees(kind, len(may))
+@inner
+def unpack_potential(packed, may):
+    """The :class:`Potential` in a packed one."""
     return Potential(
-        kind=kind,
-        most=partitions_named(group)[group.sent.subscription[names.order]],
-        tree=base[kind],
-        leaf=leaf,
-        topic=topic,
-        codes=code(topic, np.arange(topic.size) - first[topic]),
-        first=first,
-        count=count,
-        subscribers=group.prepared(orders.times_named),
-        root_starts=np.concatenate(([0], np.cumsum(may.sum(axis=0)))),
-        roots=base[np.nonzero(may.T)[1]] + 1,
-        nodes=nodes,
-        may=may,
-        by_id=names.order,
-        by_hash=names.rank[group.prepared(orders.members_by_hash)],
-    )
+        part(packed, 0), part(packed, 1), part(packed, 2), part(packed, 3), part(packed, 4),
+        part(packed, 5), part(packed, 6), part(packed, 7), part(packed, 8), part(packed, 9),
+        part(packed, 10), part(packed, 11), part(packed, 12), part(packed, 13), part(packed, 14),
+        part(packed, 15), part(packed, 16), may,
+    )  # fmt: skip
 
 
-def partitions_named(group: Group) -> np.ndarray:
-    """How many partitions a subscription, as it was sent, names: int64[subscriptions]."""
-    sent = group.sent
-    subscription = np.repeat(np.arange(sent.offsets.size - 1), np.diff(sent.offsets))
-    counts = np.maximum(group.topics.partitions, 0)[sent.topics]
-    return np.bincount(subscription, counts, sent.offsets.size - 1).astype(np.int64)
+def potential(group: Group) -> tuple[np.ndarray, np.ndarray, bool]:
+    """The :class:`Potential` of a group in Java: all but ``may`` packed, ``may``, and whether Java
+    itself always walks ``keys`` so.
+
+    It may not where a slot with nine partitions or more becomes a tree, in which partitions with
+    equal hash codes are ordered by identity.
+    """
+    packed, may, crowded = potential_in(
+        group, group.sent, group.members.names.order, group.prepared(orders.members_by_hash),
+        group.prepared(orders.topics_by_hash), group.topics.names.rank,
+    )  # fmt: skip
+    if not crowded:
+        return packed, may, True
+    known = unpack_potential(packed, may)
+    keys, certain = hash_map_walk(known.hashes.astype(np.int32))
+    return pack((*known[:-2], keys)), may, certain
+
+
+def potential_in(
+    group: Group,
+    sent: Members,
+    by_id: np.ndarray,
+    as_read: np.ndarray,
+    topics: np.ndarray,
+    rank: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, bool]:
+    """:func:`potential` of any client, and whether ``keys`` are worthless, for a slot was crowded.
+
+    ``sent``: the members as far as it counts how often they name a topic; ``by_id``, ``as_read``:
+    int64[members], their indices in both orders; ``topics``: those that can be assigned, in the order
+    in which their partitions are numbered; ``rank``: int64[topics], that of their names.
+    """
+    kind, may = kinds_of_members(group)
+    packed, crowded = tables(
+        kind, may, (by_id, as_read, topics, rank), group.topics.names.hashes,
+        group.topics.partitions, (sent.subscription, sent.offsets, sent.topics),
+    )  # fmt: skip
+    return packed, may, crowded
 
 
 def kinds_of_members(group: Group) -> tuple[np.ndarray, np.ndarray]:
@@ -101,17 +123,118 @@ def kinds_of_members(group: Group) -> tuple[np.ndarray, np.ndarray]:
     return kind[group.members.subscription], may
 
 
-def trees(kind: np.ndarray, kinds: int) -> tuple[np.ndarray, np.ndarray, int]:
+@njit
+def tables(kind, may, known_orders, topic_hashes, partitions, sent):
+    """(the packed :class:`Potential`, whether a slot of the map of partitions was ever crowded).
+
+    ``known_orders``: ``by_id``, ``as_read``, ``topics`` and ``rank`` of :func:`potential_in`;
+    ``sent``: the subscriptions, as in :class:`assignlab.group.model.Members`.
+    """
+    by_id, as_read, topics, rank = known_orders
+    subscription, offsets, named = sent
+    partitions_named = np.zeros(offsets.size - 1, dtype=np.int64)
+    for s in range(partitions_named.size):
+        for k in range(offsets[s], offsets[s + 1]):
+            partitions_named[s] += max(partitions[named[k]], 0)
+    number = np.empty(by_id.size, dtype=np.int64)
+    own_kind = np.empty(by_id.size, dtype=np.int64)
+    most = np.empty(by_id.size, dtype=np.int64)
+    for m in range(by_id.size):
+        number[by_id[m]] = m
+        own_kind[m] = kind[by_id[m]]
+        most[m] = partitions_named[subscription[by_id[m]]]
+    numbers_read = np.empty(by_id.size, dtype=np.int64)
+    for i in range(by_id.size):
+        numbers_read[i] = number[as_read[i]]
+    first = np.zeros(partitions.size, dtype=np.int64)
+    count = np.zeros(partitions.size, dtype=np.int64)
+    total = 0
+    for t in topics:
+        first[t] = total
+        count[t] = partitions[t]
+        total += partitions[t]
+    topic = np.empty(total, dtype=np.int64)
+    codes = np.empty(total, dtype=np.int64)
+    for t in topics:
+        for p in range(count[t]):
+            topic[first[t] + p] = t
+            codes[first[t] + p] = code(t, p)
+    hashes = partition_hashes(topic_hashes, codes, TOPIC_PARTITION)
+    keys, crowded = walk_uncrowded(hashes, 16, False, False)
+    subscribers = orders.count_named(subscription, offsets, named, partitions.size)
+    base, leaf, nodes = trees(own_kind, may.shape[0])
+    tree = np.empty(by_id.size, dtype=np.int64)
+    for m in range(by_id.size):
+        tree[m] = base[own_kind[m]]
+    root_starts, roots = roots_by_topic(may, base)
+    in_order = by_partition_comparator(rank, subscribers, first, count)
+    packed = pack_inside(
+        (own_kind, most, tree, leaf, topic, codes, hashes.astype(np.int64), first, count,
+         subscribers, root_starts, roots, nodes, by_id, numbers_read, in_order, keys)
+    )  # fmt: skip
+    return packed, crowded
+
+
+@inner
+def trees(kind, kinds):
     """Where each kind's tree begins, where each consumer's leaf is, and how many nodes there are.
 
     The consumers of a kind are the leaves of its tree, in their order; the children of node i are
     the nodes 2i and 2i + 1, and node 1 is the root.
     """
-    members = np.bincount(kind, minlength=kinds)
-    width = 1 << np.ceil(np.log2(np.maximum(members, 1))).astype(np.int64)
-    base = np.cumsum(2 * width) - 2 * width
-    order = np.argsort(kind, kind="stable")
+    members = np.zeros(kinds, dtype=np.int64)
+    for k in kind:
+        members[k] += 1
+    base = np.empty(kinds, dtype=np.int64)
+    free = np.empty(kinds, dtype=np.int64)
+    nodes = np.zeros(1, dtype=np.int64)
+    for k in range(kinds):
+        width = 1
+        while width < members[k]:
+            width *= 2
+        base[k] = nodes[0]
+        free[k] = base[k] + width
+        nodes[0] += 2 * width
     leaf = np.empty(kind.size, dtype=np.int64)
-    first = base + width - np.cumsum(members) + members
-    leaf[order] = np.arange(kind.size) + np.repeat(first, members)
-    return base, leaf, int(2 * width.sum())
+    for m in range(kind.size):
+        leaf[m] = free[kind[m]]
+        free[kind[m]] += 1
+    return base, leaf, nodes
+
+
+@inner
+def roots_by_topic(may, base):
+    """(``root_starts``, ``roots``) of :class:`Potential`; ``base``: where each kind's tree begins."""
+    kinds, topics = may.shape
+    starts = np.zeros(topics + 1, dtype=np.int64)
+    roots = np.empty(may.sum(), dtype=np.int64)
+    for t in range(topics):
+        starts[t + 1] = starts[t]
+        for k in range(kinds):
+            if may[k, t]:
+                roots[starts[t + 1]] = base[k] + 1
+                starts[t + 1] += 1
+    return starts, roots
+
+
+@inner
+def by_partition_comparator(rank, subscribers, first, count):
+    """All partitions by (number of potential consumers, topic, partition): int64[n]."""
+    most = 0
+    partitions = 0
+    by_name = np.empty(rank.size, dtype=np.int64)
+    for t in range(rank.size):
+        by_name[rank[t]] = t
+        most = max(most, subscribers[t])
+        partitions += count[t]
+    start = np.zeros(most + 2, dtype=np.int64)
+    for t in range(rank.size):
+        start[subscribers[t] + 1] += count[t]
+    for n in range(most + 1):
+        start[n + 1] += start[n]
+    in_order = np.empty(partitions, dtype=np.int64)
+    for t in by_name:
+        for p in range(count[t]):
+            in_order[start[subscribers[t]]] = first[t] + p
+            start[subscribers[t]] += 1
+    return in_order

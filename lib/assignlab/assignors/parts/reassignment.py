@@ -9,10 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assignlab.assignors.parts.hash_codes import TOPIC_PARTITION, partition_hashes
 from assignlab.assignors.parts.holdings import (
     SEVERAL,
-    Current,
     Holdings,
     Levels,
     append,
@@ -45,11 +43,10 @@ from assignlab.assignors.parts.never_ends import (
     tell,
     tell_movements,
 )
-from assignlab.assignors.parts.potential import NONE, Potential, potential
+from assignlab.assignors.parts.potential import NONE
+from assignlab.assignors.parts.slices import copy_into
 from assignlab.compiled import inner, leaf, njit
 from assignlab.errors import OriginalError
-from assignlab.group.model import Group
-from assignlab.jvm.hash_map import hash_map_walk
 
 NOBODY = np.empty(0, dtype=np.int64)
 DONE, MISSING = 0, 1
@@ -59,32 +56,12 @@ DONE, MISSING = 0, 1
 # balance
 
 
-def balance(
-    group: Group, known: Potential, current: Current, sorted_partitions: np.ndarray, new_first=False
-) -> tuple[np.ndarray, np.ndarray]:
-    """The lists as (offsets, codes) once nothing can be improved.
-
-    ``new_first``: since 2.4, whether moving what was just handed out is tried before moving
-    anything else. Raises :class:`OriginalError` where the original throws or never ends.
-    """
-    if len(group.members) == 0:
-        raise OriginalError("NoSuchElementException", "the group has no members")
-    hashes = group.prepared(hashes_of_partitions)
-    offsets, codes, status = balanced(known, current, sorted_partitions, hashes, new_first)
-    if status < 0:
-        raise never_ends(-status)
-    if status == MISSING:
-        raise OriginalError(
-            "NullPointerException", "rival claims name a consumer that has left the balancing"
-        )
-    return offsets, codes
-
-
 @njit
-def balanced(known, current, sorted_partitions, hashes, new_first):
+def balance(known, current, sorted_partitions, new_first):
     """Hand out what has no owner, set aside what cannot change, then move, unless in vain.
 
-    ``hashes``: int32[partitions], ``TopicPartition.hashCode``. Returns (offsets, codes, status).
+    ``new_first``: since 2.4, whether moving what was just handed out is tried before moving
+    anything else. Returns the lists as (offsets, codes) once nothing can be improved, and a status.
     """
     initializing = current.listed.size == 0
     held = holdings(known, current)
@@ -94,10 +71,10 @@ def balanced(known, current, sorted_partitions, hashes, new_first):
     levels = levels_of(held, fixed)
     score = balance_score(levels.counts)
     offsets, codes = lists(held, known.codes, known.by_id)  # preBalanceAssignment
-    state = state_of(held, levels, fixed, current, known.by_hash)
+    state = state_of(held, levels, fixed, current, known.as_read)
     if is_balanced(state):
         return offsets, codes, DONE
-    movements = no_movements(hashes, fixed.size)
+    movements = no_movements(known.hashes, fixed.size)
     reassignment_performed, status = move_new_first(
         state,
         movements,
@@ -111,6 +88,16 @@ def balanced(known, current, sorted_partitions, hashes, new_first):
     if new_first if not reassignment_performed else not in_vain:
         offsets, codes = lists(held, known.codes, known.by_id)
     return offsets, codes, status
+
+
+def refuse(status: int, certain: bool = True) -> None:
+    """Raises :class:`OriginalError` for a status at which the original throws or never ends."""
+    if status < 0:
+        raise never_ends(-status, certain)
+    if status == MISSING:
+        raise OriginalError(
+            "NullPointerException", "rival claims name a consumer that has left the balancing"
+        )
 
 
 @inner
@@ -438,21 +425,13 @@ def process_partition_movement(state, i, new_consumer):
 # sortPartitions
 
 
-def are_subscriptions_identical(known: Potential) -> bool:
+@leaf
+def are_subscriptions_identical(known):
     """Whether all members may have the same partitions."""
     return len(known.may) == 1
 
 
-def by_partition_comparator(group: Group) -> np.ndarray:
-    """All partition numbers by (number of potential consumers, topic, partition)."""
-    known = group.prepared(potential)
-    in_order = np.lexsort((group.topics.names.rank, known.subscribers))
-    counts = known.count[in_order]
-    before = np.cumsum(counts) - counts
-    return np.arange(counts.sum()) + np.repeat(known.first[in_order] - before, counts)
-
-
-@njit
+@inner
 def from_most_loaded(offsets, listed):
     """The kept partitions: again and again the first one left to the consumer that has the most.
 
@@ -487,16 +466,14 @@ def from_most_loaded(offsets, listed):
     return order
 
 
-def key_set(group: Group) -> tuple[np.ndarray, bool]:
-    """Partition numbers as ``partition2AllPotentialConsumers.keySet()`` walks them.
-
-    The second value is False if Java itself may walk otherwise: a slot with nine partitions or more
-    becomes a tree, where partitions with equal hash codes are ordered by identity.
-    """
-    return hash_map_walk(group.prepared(hashes_of_partitions))
-
-
-def hashes_of_partitions(group: Group) -> np.ndarray:
-    """``TopicPartition.hashCode`` of every partition: int32[n]."""
-    codes = group.prepared(potential).codes
-    return partition_hashes(group.topics.names.hashes, codes, TOPIC_PARTITION)
+@inner
+def followed_by(listed, walk, owner):
+    """The kept partitions, then those of a walk that have no owner: int64[...]."""
+    order = np.empty(listed.size + walk.size, dtype=np.int64)
+    copy_into(order, 0, listed)
+    at = listed.size
+    for i in walk:
+        if owner[i] == NONE:
+            order[at] = i
+            at += 1
+    return order[:at]

@@ -3,8 +3,11 @@
 import numpy as np
 
 from assignlab.assignors.parts.potential import NONE
-from assignlab.compiled import leaf, njit
+from assignlab.compiled import inner, leaf
 from assignlab.group.assignment import partition_of, topic_of
+from assignlab.group.model import ABSENT
+
+DEFAULT_GENERATION = -1
 
 
 @leaf
@@ -14,26 +17,27 @@ def partition_number(first, count, code):
     return first[t] + partition if partition < count[t] else NONE
 
 
-@njit
-def partition_numbers(first, count, codes):
-    """:func:`partition_number` of every code."""
+@inner
+def partition_numbers(known, codes):
+    """(:func:`partition_number` of every code, whether all of them exist)."""
     numbers = np.empty(codes.size, dtype=np.int64)
+    all_exist = True
     for k in range(codes.size):
-        numbers[k] = partition_number(first, count, codes[k])
-    return numbers
+        numbers[k] = partition_number(known.first, known.count, codes[k])
+        all_exist = all_exist and numbers[k] != NONE
+    return numbers, all_exist
 
 
-@njit
-def settle_claims(members, consumer, offsets, numbers, total, generation, last_counts):
+@inner
+def settle_claims(known, offsets, generation, numbers, total, last_counts_in):
     """Who claims every partition in the newest generation, and who in the one before.
 
-    ``members``: int64[members] in the order of reading; ``consumer``: int64[members], their numbers;
     ``numbers``: int64[claims], which of ``total`` partitions each claim is about, or ``NONE``;
-    ``generation``, ``last_counts``: of every member's claims, and whether the last claimant of one
-    generation counts, not the first.
+    ``generation``: of every member's claims; ``last_counts_in``: the one in which the last claimant
+    counts, not the first.
 
-    Returns (first int64[...]: where each claimed partition is claimed first, in that order; current
-    and previous consumer int64[total], ``NONE`` where there is none).
+    Returns (first int64[...]: the claimed partitions in the order in which they are first claimed;
+    current and previous consumer int64[total], ``NONE`` where there is none).
     """
     current = np.full(total, NONE)
     previous = np.full(total, NONE)
@@ -41,19 +45,23 @@ def settle_claims(members, consumer, offsets, numbers, total, generation, last_c
     older = np.empty(total, dtype=np.int64)
     first = np.empty(numbers.size, dtype=np.int64)
     met = 0
-    for member in members:
-        m, mine = consumer[member], generation[member]
+    for m in known.as_read:
+        member = known.by_id[m]
+        mine = generation[member]
+        last_counts = mine == last_counts_in
+        if mine == ABSENT:
+            mine = DEFAULT_GENERATION
         for k in range(offsets[member], offsets[member + 1]):
             x = numbers[k]
             if x == NONE:
                 continue
             if current[x] == NONE:
-                first[met] = k
+                first[met] = x
                 met += 1
                 current[x] = m
                 newest[x] = mine
             elif mine == newest[x]:
-                current[x] = m if last_counts[member] else current[x]
+                current[x] = m if last_counts else current[x]
             elif mine > newest[x]:
                 previous[x] = current[x]
                 older[x] = newest[x]
@@ -62,13 +70,13 @@ def settle_claims(members, consumer, offsets, numbers, total, generation, last_c
             elif previous[x] == NONE or mine > older[x]:
                 previous[x] = m
                 older[x] = mine
-            elif mine == older[x] and last_counts[member]:
+            elif mine == older[x] and last_counts:
                 previous[x] = m
     return first[:met], current, previous
 
 
-@njit
-def keep_claimed(kind, topic, may, walked, claimant, previous):
+@inner
+def keep_claimed(known, walked, claimant, previous):
     """The lists, filled in the order of a walk, of what claimants still subscribe to.
 
     ``walked``: int64[...], numbers of partitions, some perhaps beyond those that exist;
@@ -77,6 +85,7 @@ def keep_claimed(kind, topic, may, walked, claimant, previous):
     Returns (offsets, listed, owner) of :class:`~assignlab.assignors.parts.holdings.Current`, how many
     claimants do not subscribe any more, and whether a previous consumer does not.
     """
+    kind, topic, may = known.kind, known.topic, known.may
     offsets = np.zeros(kind.size + 1, dtype=np.int64)
     owner = np.full(topic.size, NONE)
     revoked = 0
@@ -100,17 +109,3 @@ def keep_claimed(kind, topic, may, walked, claimant, previous):
             listed[fill[owner[x]]] = x
             fill[owner[x]] += 1
     return offsets, listed, owner, revoked, strange
-
-
-def last_claimants(codes: np.ndarray, claims: np.ndarray, claimants: np.ndarray) -> np.ndarray:
-    """The last claimant of each of some partitions, ``NONE`` where there is none: int64[n].
-
-    ``codes``: int64[n], each once; ``claims``, ``claimants``: int64[claims], claimants ascending.
-    """
-    last = np.full(codes.size, NONE)
-    by_code = np.argsort(codes)
-    place = np.searchsorted(codes, claims, sorter=by_code)
-    there = place < codes.size
-    there[there] = codes[by_code[place[there]]] == claims[there]
-    np.maximum.at(last, by_code[place[there]], claimants[there])
-    return last

@@ -17,12 +17,9 @@ def regroup(group: Group, assignment: Assignment, newest_first: bool, times: int
     """
     names = group.topics.names
     offsets, codes = assignment.offsets, assignment.codes
-    regrouped, crowded = codes, False
-    for _ in range(times):
-        regrouped, crowds = group_data_by_topic(
-            offsets, regrouped, names.hashes, newest_first, False
-        )
-        crowded |= crowds
+    regrouped, crowded = group_data_by_topic(
+        offsets, codes, names.hashes, newest_first, False, times
+    )
     if crowded:
         regrouped = codes.copy()
         for m in range(offsets.size - 1):
@@ -51,42 +48,44 @@ def together(codes: np.ndarray) -> np.ndarray:
 
 
 @njit
-def group_data_by_topic(offsets, codes, hashes, newest_first, put_together):
-    """(every list grouped by topic, topics in the order of a HashMap; whether a slot of such a map
-    was so crowded that the order may be another one).
+def group_data_by_topic(offsets, codes, hashes, newest_first, put_together, times):
+    """(every list grouped by topic so many ``times``, topics in the order of a HashMap; whether a
+    slot of such a map was so crowded that the order may be another one).
 
     ``put_together``: the lists are first put :func:`together`. Then the last partition is a new key
     of the map only if its topic, which is the last one met, has no other.
     """
     spreads = spread_all(hashes)
-    grouped = np.empty(codes.size, dtype=np.int64)
+    grouped = codes
     at = np.zeros(hashes.size, dtype=np.int64)
     topics = np.empty(hashes.size, dtype=np.int64)
     put = np.empty(hashes.size, dtype=np.int64)
     crowded = False
-    for m in range(offsets.size - 1):
-        met = 0
-        late = 0
-        for k in range(offsets[m], offsets[m + 1]):
-            t = topic_of(codes[k])
+    for _ in range(times):
+        codes, grouped = grouped, np.empty(codes.size, dtype=np.int64)
+        for m in range(offsets.size - 1):
+            met = 0
             late = 0
-            if at[t] == 0:
-                topics[met] = t
-                put[met] = spreads[t]
-                met += 1
-                late = 1 if newest_first else 0
-            at[t] += 1
-        if put_together and newest_first and met > 0:
-            late = 1 if at[topics[met - 1]] == 1 else 0
-        crowded |= was_crowded(put[:met], 16, 7 if newest_first else 8)
-        walk = walk_lists(put[:met], table_size(met - late, 16), newest_first)
-        start = offsets[m]
-        for k in walk:
-            start, at[topics[k]] = start + at[topics[k]], start
-        for k in range(offsets[m], offsets[m + 1]):
-            t = topic_of(codes[k])
-            grouped[at[t]] = codes[k]
-            at[t] += 1
-        for k in range(met):
-            at[topics[k]] = 0
+            for k in range(offsets[m], offsets[m + 1]):
+                t = topic_of(codes[k])
+                late = 0
+                if at[t] == 0:
+                    topics[met] = t
+                    put[met] = spreads[t]
+                    met += 1
+                    late = 1 if newest_first else 0
+                at[t] += 1
+            if put_together and newest_first and met > 0:
+                late = 1 if at[topics[met - 1]] == 1 else 0
+            crowded |= was_crowded(put[:met], 16, 7 if newest_first else 8)
+            walk = walk_lists(put[:met], table_size(met - late, 16), newest_first)
+            start = offsets[m]
+            for k in walk:
+                start, at[topics[k]] = start + at[topics[k]], start
+            for k in range(offsets[m], offsets[m + 1]):
+                t = topic_of(codes[k])
+                grouped[at[t]] = codes[k]
+                at[t] += 1
+            for k in range(met):
+                at[topics[k]] = 0
     return grouped, crowded

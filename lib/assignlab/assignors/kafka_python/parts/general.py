@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assignlab.assignors.parts.code_points import as_java_sorts
+from assignlab.assignors.parts.code_points import as_java_sorts, topics_by_name
 from assignlab.assignors.parts.holdings import (
     Current,
     holdings,
@@ -38,61 +38,48 @@ from assignlab.assignors.parts.movements import (
     no_movements,
     pair_key,
 )
-from assignlab.assignors.parts.never_ends import never_ends, tell_movements
-from assignlab.assignors.parts.orders import times_named
-from assignlab.assignors.parts.potential import NONE, Potential, potential
+from assignlab.assignors.parts.never_ends import tell_movements
+from assignlab.assignors.parts.orders import times_named, topics_by_hash
+from assignlab.assignors.parts.potential import NONE, potential_in, unpack_potential
 from assignlab.assignors.parts.reassignment import (
     DONE,
     MISSING,
-    NOBODY,
     assign_unassigned,
-    by_partition_comparator,
+    followed_by,
     from_most_loaded,
     has_two_fewer,
     is_balanced,
     least_loaded_with_two_fewer,
     move_new_first,
     process_partition_movement,
+    refuse,
     set_fixed_consumers_aside,
     state_of,
     unassigned_partitions,
 )
 from assignlab.assignors.parts.rival_claims import keep_claimed, partition_numbers, settle_claims
-from assignlab.compiled import leaf, njit
+from assignlab.compiled import inner, leaf, njit
 from assignlab.errors import OriginalError
-from assignlab.group.assignment import topic_of
-from assignlab.group.model import ABSENT, Group
+from assignlab.group.assignment import Assignment, by_member
+from assignlab.group.model import Group
 from assignlab.jvm.hash_set import set_first
 
-DEFAULT_GENERATION = -1
+LAST_COUNTS_IN = 0
+"""The generation in which the last claimant of a partition counts, not the first."""
 
 
-class Known(NamedTuple):
-    """What does not depend on claims.
+def known(group: Group) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
+    """What does not depend on claims: the packed potential consumers and partitions, ``may``, the
+    topics by name, and whether all subscriptions are identical.
 
-    ``may_have``: who may have what, consumers numbered by member id as Python compares strings;
-    ``in_order``: int64[partitions], by (potential consumers, topic, partition); ``identical``:
-    whether all subscriptions are; ``number``: int64[members], the number of every member;
-    ``topic_rank``: int64[topics], by name.
+    Names are replaced by some that Java sorts as Python sorts them.
     """
-
-    may_have: Potential
-    in_order: np.ndarray
-    identical: bool
-    number: np.ndarray
-    topic_rank: np.ndarray
-
-
-def known(group: Group) -> Known:
-    """Prepare a group. Names are replaced by some that Java sorts as Python sorts them."""
     renamed = as_java_sorts(group)
-    return Known(
-        renamed.prepared(potential),
-        renamed.prepared(by_partition_comparator),
-        are_subscriptions_identical(group),
-        renamed.members.names.rank,
-        renamed.topics.names.rank,
-    )
+    packed, may, _ = potential_in(
+        group, group.sent, renamed.members.names.order, np.arange(len(group.members)),
+        topics_by_hash(renamed), renamed.topics.names.rank,
+    )  # fmt: skip
+    return packed, may, group.prepared(topics_by_name), are_subscriptions_identical(group)
 
 
 def are_subscriptions_identical(group: Group) -> bool:
@@ -101,6 +88,8 @@ def are_subscriptions_identical(group: Group) -> bool:
     And each topic as often as any other.
     """
     sent, partitions = group.sent, group.topics.partitions
+    if sent.offsets.size == 2 and sent is group.members:
+        return True
     lists = [
         sent.topics[start:end]
         for start, end in zip(sent.offsets[:-1], sent.offsets[1:], strict=True)
@@ -111,65 +100,62 @@ def are_subscriptions_identical(group: Group) -> bool:
     )
 
 
-def final_assignment(group: Group, generation: np.ndarray) -> tuple[np.ndarray, np.ndarray, dict]:
-    """Who gets what: (owner int64[n] as a member index, code int64[n], notes), sorted by code.
+def final_assignment(group: Group, generation: np.ndarray, cooperative: bool) -> Assignment:
+    """Who gets what, sorted by topic name and partition.
 
-    ``generation``: int64[members], that of every member's claims, ``ABSENT`` for none. Sorted is by
-    topic name and partition. Raises :class:`OriginalError` where the original throws.
+    ``generation``: int64[members], that of every member's claims, ``ABSENT`` for none;
+    ``cooperative``: without what has to be given up first. Notes ``nondeterministic`` where the
+    original may answer otherwise in another process. Raises :class:`OriginalError` where it throws.
     """
     if len(group.members) == 0:
         raise OriginalError("TypeError", "the group has no members")
-    prepared = group.prepared(known)
-    may_have, claims = prepared.may_have, group.claims
-    first = claimant = NOBODY
-    previous = np.full(len(may_have.codes), NONE)
-    fresh = claims.codes.size == 0
-    if not fresh:
-        generation = np.where(generation == ABSENT, DEFAULT_GENERATION, generation)
-        numbers = partition_numbers(may_have.first, may_have.count, claims.codes)
-        claimed, claimant, previous = settle_claims(
-            np.arange(len(group.members)),
-            prepared.number,
-            claims.offsets,
-            numbers,
-            len(may_have.codes),
-            generation,
-            generation == 0,
-        )
-        first = numbers[claimed]
-    offsets, listed, owner, revoked, strange = keep_claimed(
-        may_have.kind, may_have.topic, may_have.may, first, claimant, previous
+    claims = group.claims
+    status, certain, offsets, codes = build(
+        *group.prepared(known), claims.offsets, claims.codes, generation, cooperative
     )
-    doubled = np.arange(len(group.members) if strange else 0)
-    current = Current(offsets, listed, owner, doubled, previous)
-    walk, ordered = sorted_partitions(prepared, current, fresh)
-    owners, status, certain = balance(may_have, current, walk, revoked > 0)
-    if status < 0:
-        raise never_ends(-status, ordered and certain)
     if status == MISSING:
         raise OriginalError(
             "KeyError", "a partition is to go back to a consumer that has left the balancing"
         )
-    topics = prepared.topic_rank[topic_of(may_have.codes)]
-    order = np.lexsort((may_have.codes, topics))
-    notes = {} if ordered and certain else {"nondeterministic": True}
-    return may_have.by_id[owners[order]], may_have.codes[order], notes
+    refuse(status, certain)
+    return Assignment(offsets, codes, notes={} if certain else {"nondeterministic": True})
 
 
-def sorted_partitions(prepared: Known, current: Current, fresh: bool) -> tuple[np.ndarray, bool]:
+@njit
+def build(packed, may, by_name, identical, claimed_offsets, claimed, generation, cooperative):
+    """Returns (status, whether no choice was left to the order of a set, offsets and codes)."""
+    known = unpack_potential(packed, may)
+    numbers, _ = partition_numbers(known, claimed)
+    first, claimant, previous = settle_claims(
+        known, claimed_offsets, generation, numbers, known.codes.size, LAST_COUNTS_IN
+    )
+    offsets, listed, owner, revoked, strange = keep_claimed(known, first, claimant, previous)
+    doubled = np.arange(known.kind.size if strange else 0)
+    current = Current(offsets, listed, owner, doubled, previous)
+    walk = known.in_order
+    ordered = True
+    if identical and claimed.size > 0:
+        walk, ordered = sorted_partitions(known, current)
+    owners, status, certain = balance(known, current, walk, revoked > 0)
+    holder = np.full(owners.size, NONE)
+    if cooperative:
+        holder = last_claimants(known, claimed_offsets, numbers)
+    offsets, codes = lists_by_name(known, by_name, owners, holder)
+    return status, ordered and certain, offsets, codes
+
+
+@inner
+def sorted_partitions(known, current):
     """The order in which partitions are handed out and considered for a move.
 
     Returns (int64[partitions], whether it does not depend on the order of a set).
     """
-    if fresh or not prepared.identical:
-        return prepared.in_order, True
     listed, certain = candidates_first(current.offsets, current.listed, current.previous)
     listed = from_most_loaded(current.offsets, listed)
-    rest = prepared.in_order[current.owner[prepared.in_order] == NONE]
-    return np.concatenate((listed, rest)), certain
+    return followed_by(listed, known.in_order, current.owner), certain
 
 
-@njit
+@inner
 def candidates_first(offsets, listed, previous):
     """Every list turned round, partitions with a previous consumer first.
 
@@ -202,7 +188,7 @@ class PartitionMovements(NamedTuple):
     certain: np.ndarray
 
 
-@njit
+@inner
 def balance(may_have, current, walk, revoked):
     """Hand out what has no owner, move it where that helps, then move anything, unless in vain.
 
@@ -218,11 +204,11 @@ def balance(may_have, current, walk, revoked):
     levels = levels_of(held, fixed)
     before = sum_of_differences(levels.counts, 0)
     pre_balance_assignment = held.partitions["owner"].copy()
-    state = state_of(held, levels, fixed, current, may_have.by_hash)
+    state = state_of(held, levels, fixed, current, may_have.as_read)
     if is_balanced(state):
         return pre_balance_assignment, DONE, True
     movements = PartitionMovements(
-        no_movements(np.arange(may_have.topic.size).astype(np.int32), fixed.size),
+        no_movements(np.arange(may_have.topic.size), fixed.size),
         np.zeros(fixed.size, dtype=np.bool_),
         np.ones(1, dtype=np.bool_),
     )
@@ -285,3 +271,29 @@ def move(state, moves, i, new_consumer):
     partition = state.held.partitions[i]
     move_partition(moves, i, partition.topic, partition.owner, new_consumer)
     process_partition_movement(state, i, new_consumer)
+
+
+@inner
+def last_claimants(known, claimed_offsets, numbers):
+    """The last consumer that claims each partition, ``NONE`` where none does: int64[partitions]."""
+    last = np.full(known.codes.size, NONE)
+    for m in known.as_read:
+        for k in range(claimed_offsets[known.by_id[m]], claimed_offsets[known.by_id[m] + 1]):
+            if numbers[k] != NONE:
+                last[numbers[k]] = m
+    return last
+
+
+@inner
+def lists_by_name(known, by_name, owners, holder):
+    """The lists, sorted by topic name and partition, without what another consumer holds."""
+    members = np.empty(owners.size, dtype=np.int64)
+    codes = np.empty(owners.size, dtype=np.int64)
+    n = 0
+    for t in by_name:
+        for i in range(known.first[t], known.first[t] + known.count[t]):
+            if holder[i] == NONE or holder[i] == owners[i]:
+                members[n] = known.by_id[owners[i]]
+                codes[n] = known.codes[i]
+                n += 1
+    return by_member(members[:n], codes[:n], known.by_id.size)
