@@ -64,7 +64,7 @@ from assignlab.assignors.kafka import sticky
 from assignlab.assignors.kafka.parts.way_back import regroup
 from assignlab.assignors.parts import orders
 from assignlab.assignors.parts.holdings import Current
-from assignlab.assignors.parts.potential import NONE, potential, unpack_potential
+from assignlab.assignors.parts.potential import NONE, keys_of_trees, potential, unpack_potential
 from assignlab.assignors.parts.reassignment import (
     NOBODY,
     are_subscriptions_identical,
@@ -93,13 +93,18 @@ def assign(group: Group) -> Assignment:
     """
     if len(group.members) == 0:
         raise OriginalError("NoSuchElementException", "the group has no members")
-    packed, may, certain = group.prepared(potential)
-    claims = group.claims
-    known = packed, may, claims.offsets, claims.codes, claims.present
-    status, offsets, codes, by_keys = build(*known, NOBODY)
-    if status == TWICE:
+    packed, may, crowded = group.prepared(potential)
+    claims, certain = group.claims, True
+    read = claims.offsets, claims.codes, claims.present
+    order = NOBODY
+    answer = build(packed, may, *read, order)
+    if answer[0] == TWICE:
         order = current_assignment_order(group)
-        status, offsets, codes, by_keys = build(*known, order)
+        answer = build(packed, may, *read, order)
+    if crowded and answer[-1]:
+        packed, certain = group.prepared(keys_of_trees)
+        answer = build(packed, may, *read, order)
+    status, offsets, codes, _ = answer
     refuse(status)
     if status == NO_METADATA:
         raise OriginalError("NullPointerException", missing_topic(group))
@@ -108,9 +113,7 @@ def assign(group: Group) -> Assignment:
             "NoSuchElementException",
             "a member sends a claim, even an empty one, and nobody subscribes to anything",
         )
-    return Assignment(
-        offsets, codes, notes={"nondeterministic": True} if by_keys and not certain else {}
-    )
+    return Assignment(offsets, codes, notes={} if certain else {"nondeterministic": True})
 
 
 def missing_topic(group: Group) -> str:

@@ -31,7 +31,13 @@ from assignlab.assignors.kafka.parts.way_back import regroup
 from assignlab.assignors.parts.hash_codes import TOPIC_PARTITION, partition_hashes
 from assignlab.assignors.parts.holdings import Current
 from assignlab.assignors.parts.orders import put_into_map
-from assignlab.assignors.parts.potential import NONE, Potential, potential, unpack_potential
+from assignlab.assignors.parts.potential import (
+    NONE,
+    Potential,
+    keys_of_trees,
+    potential,
+    unpack_potential,
+)
 from assignlab.assignors.parts.reassignment import (
     NOBODY,
     are_subscriptions_identical,
@@ -79,22 +85,25 @@ def assign_sticky(
     """
     if len(group.members) == 0:
         raise OriginalError("NoSuchElementException", "the group has no members")
-    packed, may, keys_certain = group.prepared(potential)
-    known = packed, may, (claims.offsets, claims.codes, claims.generation)
+    packed, may, crowded = group.prepared(potential)
+    read = claims.offsets, claims.codes, claims.generation
     way = by_lists, cooperative, new_first
     gone = walks = NOT_ASKED
-    answer = build(*known, gone, walks, *way)
+    answer = build(packed, may, read, gone, walks, *way)
     if answer[0] == GONE:
         gone = claimed_numbers(group, unpack_potential(packed, may), claims.codes)
-        answer = build(*known, gone, walks, *way)
+        answer = build(packed, may, read, gone, walks, *way)
     certain = True
     if answer[0] == CROWDED:
         hashes = np.concatenate((unpack_potential(packed, may).hashes, gone[1]))
         walks, certain = crowded_walks(hashes, *answer[1:3])
-        answer = build(*known, gone, walks, *way)
-    status, offsets, codes, by_keys = answer
+        answer = build(packed, may, read, gone, walks, *way)
+    if crowded and answer[-1]:
+        packed, keys_certain = group.prepared(keys_of_trees)
+        certain = certain and keys_certain
+        answer = build(packed, may, read, gone, walks, *way)
+    status, offsets, codes, _ = answer
     refuse(status)
-    certain = certain and (keys_certain or not by_keys)
     return Assignment(offsets, codes, notes={} if certain else {"nondeterministic": True})
 
 

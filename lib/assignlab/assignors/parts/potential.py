@@ -72,21 +72,25 @@ def unpack_potential(packed, may):
 
 
 def potential(group: Group) -> tuple[np.ndarray, np.ndarray, bool]:
-    """The :class:`Potential` of a group in Java: all but ``may`` packed, ``may``, and whether Java
-    itself always walks ``keys`` so.
+    """The :class:`Potential` of a group in Java: all but ``may`` packed, ``may``, and whether a slot
+    of the map of partitions was crowded: then ``keys`` are worthless, see :func:`keys_of_trees`."""
+    return potential_in(
+        group, group.sent, group.members.names.order, group.prepared(orders.members_by_hash),
+        group.prepared(orders.topics_by_hash), group.topics.names.rank,
+    )  # fmt: skip
+
+
+def keys_of_trees(group: Group) -> tuple[np.ndarray, bool]:
+    """The packed :class:`Potential` with the ``keys`` of a crowded map, and whether Java itself
+    always walks them so.
 
     It may not where a slot with nine partitions or more becomes a tree, in which partitions with
     equal hash codes are ordered by identity.
     """
-    packed, may, crowded = potential_in(
-        group, group.sent, group.members.names.order, group.prepared(orders.members_by_hash),
-        group.prepared(orders.topics_by_hash), group.topics.names.rank,
-    )  # fmt: skip
-    if not crowded:
-        return packed, may, True
+    packed, may, _ = group.prepared(potential)
     known = unpack_potential(packed, may)
     keys, certain = hash_map_walk(known.hashes.astype(np.int32))
-    return pack((*known[:-2], keys)), may, certain
+    return pack((*known[:-2], keys)), certain
 
 
 def potential_in(
@@ -97,7 +101,7 @@ def potential_in(
     topics: np.ndarray,
     rank: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, bool]:
-    """:func:`potential` of any client, and whether ``keys`` are worthless, for a slot was crowded.
+    """:func:`potential` of any client.
 
     ``sent``: the members as far as it counts how often they name a topic; ``by_id``, ``as_read``:
     int64[members], their indices in both orders; ``topics``: those that can be assigned, in the order
@@ -161,6 +165,8 @@ def tables(kind, may, known_orders, topic_hashes, partitions, sent):
             codes[first[t] + p] = code(t, p)
     hashes = partition_hashes(topic_hashes, codes, TOPIC_PARTITION)
     keys, crowded = walk_uncrowded(hashes, 16, False, False)
+    if crowded:
+        keys = np.arange(total)
     subscribers = orders.count_named(subscription, offsets, named, partitions.size)
     base, leaf, nodes = trees(own_kind, may.shape[0])
     tree = np.empty(by_id.size, dtype=np.int64)
