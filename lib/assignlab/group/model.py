@@ -170,17 +170,7 @@ class Group:
 def subscriptions_by_topic(group: Group) -> np.ndarray:
     """Whether a subscription names a topic: bool[subscriptions, topics]."""
     members = group.members
-    return mark_subscribed(members.offsets, members.topics, len(group.topics))
-
-
-@njit
-def mark_subscribed(offsets, topics, known):
-    """:func:`subscriptions_by_topic` of ``known`` topics."""
-    subscribed = np.zeros((offsets.size - 1, known), dtype=np.bool_)
-    for s in range(offsets.size - 1):
-        for k in range(offsets[s], offsets[s + 1]):
-            subscribed[s, topics[k]] = True
-    return subscribed
+    return named(members.offsets, members.topics, group.topics.partitions.size)[0]
 
 
 def numbers_of(group: Group, codes: np.ndarray) -> np.ndarray:
@@ -229,7 +219,7 @@ def each_topic_once(group: Group) -> Members:
     Of a consumer's streams (Kafka 0.8) the last mention of a topic counts, as in a map.
     """
     sent = group.sent
-    if not names_twice(sent.offsets, sent.topics, len(group.topics)):
+    if not named(sent.offsets, sent.topics, group.topics.partitions.size)[1]:
         return sent
     lists = [sent.topics_of(m).tolist() for m in range(len(sent))]
     streams = sent.streams and tuple(
@@ -241,12 +231,12 @@ def each_topic_once(group: Group) -> Members:
 
 
 @njit
-def names_twice(offsets, topics, known):
-    """Whether a subscription names a topic twice; ``known``: how many topics there are."""
-    last = np.full(known, -1, dtype=np.int64)
+def named(offsets, topics, known):
+    """(bool[subscriptions, known], whether a subscription names a topic; whether one does so twice)."""
+    subscribed = np.zeros((offsets.size - 1, known), dtype=np.bool_)
+    twice = False
     for s in range(offsets.size - 1):
         for k in range(offsets[s], offsets[s + 1]):
-            if last[topics[k]] == s:
-                return True
-            last[topics[k]] = s
-    return False
+            twice |= subscribed[s, topics[k]]
+            subscribed[s, topics[k]] = True
+    return subscribed, twice

@@ -26,7 +26,7 @@ import numpy as np
 from assignlab.assignors.rocketmq.parts import queues, rooms
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import DocumentError
-from assignlab.group.assignment import Assignment, code, topic_of
+from assignlab.group.assignment import Assignment, by_member, code, topic_of
 from assignlab.group.model import Group, subscriptions_by_topic
 
 
@@ -38,21 +38,32 @@ def assign(group: Group) -> Assignment:
 def configured(group: Group) -> Assignment:
     """The lists of ``config`` as far as topics and queues exist; it changes with the group only."""
     config = queues.option(group, "config", dict, {})
-    code_of = {
-        (name, *queue): code(topic, i)
-        for topic, name in enumerate(group.topics.names)
-        for i, queue in enumerate(queues.queues_of(group, topic))
-    }
-    subscribed = group.prepared(subscriptions_by_topic)[group.members.subscription]
-    lists = [np.empty(0, dtype=np.int64)]
-    for member, name in enumerate(group.members.names):
-        listed = dict.fromkeys(map(entry_of, entries_of(config.get(name) or [])))
-        codes = np.array([code_of[queue] for queue in listed if queue in code_of], dtype=np.int64)
-        codes = codes[subscribed[member, topic_of(codes)]]
-        by_name = np.argsort(group.topics.names.rank[topic_of(codes)], kind="stable")
-        lists.append(codes[by_name])
-    offsets = np.cumsum([codes.size for codes in lists], dtype=np.int64)
-    return queues.once_per_mention(group, Assignment(offsets, np.concatenate(lists)))
+    code_of: dict[tuple[str, str, int], int] = {}
+    for topic, of_topic in enumerate(group.prepared(queues.queues_by_topic)):
+        name, first = group.topics.names[topic], code(topic, 0)
+        code_of |= {(name, *queue): first + i for i, queue in enumerate(of_topic)}
+    codes: list[int] = []
+    sizes = []
+    for name in group.members.names:
+        listed = [code_of.get(entry_of(entry)) for entry in entries_of(config.get(name) or [])]
+        known = dict.fromkeys(listed)
+        known.pop(None, None)
+        codes.extend(known)
+        sizes.append(len(known))
+    return queues.once_per_mention(group, Assignment(*own_lists(group, codes, sizes)))
+
+
+def own_lists(group: Group, codes: list[int], sizes: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """(offsets, codes): of each member's list, by topic, what it subscribes to.
+
+    ``codes``: all lists, one behind the other; ``sizes``: how long each member's is.
+    """
+    listed, owners = np.array(codes, dtype=np.int64), np.repeat(np.arange(len(sizes)), sizes)
+    topics = topic_of(listed)
+    order = np.lexsort((group.topics.names.rank[topics], owners))
+    reads = group.prepared(subscriptions_by_topic)[group.members.subscription[owners], topics]
+    order = order[reads[order]]
+    return by_member(owners[order], listed[order], len(sizes))
 
 
 def entries_of(entries: object) -> list:
@@ -64,8 +75,10 @@ def entries_of(entries: object) -> list:
 
 def entry_of(entry: object) -> tuple[str, str, int]:
     """One queue of ``config``: topic, broker name, queue id."""
-    if isinstance(entry, list | tuple) and [type(field) for field in entry] == [str, str, int]:
-        return tuple(entry)
+    if isinstance(entry, list | tuple) and len(entry) == 3:
+        topic, broker, number = entry
+        if type(topic) is str and type(broker) is str and type(number) is int:
+            return topic, broker, number
     raise DocumentError("config", f"expected [topic, broker name, queue id], got {entry!r}")
 
 

@@ -27,6 +27,7 @@ nobody gets anything.
 import hashlib
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -39,6 +40,8 @@ from assignlab.group.model import Group
 VNODES = 10
 MAX_POINTS = 10_000_000
 """On the ring of all clients: more would take minutes and gigabytes."""
+POSITION_BITS = 31
+"""On the ring a point, of 32 bits, stands before its place among all: one number to sort by."""
 
 
 def assign(group: Group) -> Assignment:
@@ -51,28 +54,22 @@ def allocate(group: Group, calls: queues.Calls) -> np.ndarray:
     """The owner of every queue of the calls, ``NOBODY`` without points: int64[n]."""
     points = group.prepared(client_points)
     hashes = group.prepared(queue_hashes)[calls.slots]
-    crowds = np.repeat(calls.crowd, np.diff(calls.starts))
     owners = np.full(hashes.size, queues.NOBODY, dtype=np.int64)
-    if points.size:
-        for crowd in range(calls.crowd_starts.size - 1):
-            first, last = calls.crowd_starts[crowd], calls.crowd_starts[crowd + 1]
-            mine = crowds == crowd
-            owners[mine] = route(*ring(points, calls.clients[first:last]), hashes[mine])
+    crowds, bounds = np.repeat(calls.crowd, np.diff(calls.starts)), calls.crowd_starts.tolist()
+    for crowd, (first, last) in enumerate(pairwise(bounds) if points.size else ()):
+        mine = slice(None) if len(bounds) == 2 else crowds == crowd
+        owners[mine] = route(points, calls.clients[first:last], hashes[mine])
     return owners
 
 
-def ring(points: np.ndarray, clients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The points of some clients, sorted, and their owners; of equal points the last client wins."""
-    marks = points[clients].ravel()
-    walk = np.argsort(marks, kind="stable")
-    marks = marks[walk]
-    last = np.append(marks[1:] != marks[:-1], True)
-    return marks[last], np.repeat(clients, points.shape[1])[walk][last]
-
-
-def route(marks: np.ndarray, owners: np.ndarray, hashes: np.ndarray) -> np.ndarray:
-    """The owner of the first mark at or after each hash."""
-    return owners[np.searchsorted(marks, hashes) % marks.size]
+def route(points: np.ndarray, clients: np.ndarray, hashes: np.ndarray) -> np.ndarray:
+    """The client of the first point at or after each hash; of equal points the last client's."""
+    of_clients = points[clients].ravel()
+    last_first = np.arange(of_clients.size - 1, -1, -1)
+    ring = np.sort(of_clients << POSITION_BITS | last_first)
+    found = ring[np.searchsorted(ring, hashes << POSITION_BITS) % ring.size]
+    place = of_clients.size - 1 - (found & ((1 << POSITION_BITS) - 1))
+    return clients[place // points.shape[1]]
 
 
 def client_points(group: Group) -> np.ndarray:
@@ -83,7 +80,7 @@ def client_points(group: Group) -> np.ndarray:
     if vnodes * len(group.members) > MAX_POINTS:
         raise DocumentError("vnodes", f"more than {MAX_POINTS} points on the ring")
     points = [points_of(name, vnodes) for name in group.members.names]
-    return np.array(points, dtype=np.int64).reshape(len(points), max(vnodes, 0))
+    return np.concatenate([queues.NO_QUEUE, *points]).reshape(len(points), max(vnodes, 0))
 
 
 @lru_cache(maxsize=4096)
@@ -95,7 +92,7 @@ def points_of(client: str, vnodes: int) -> np.ndarray:
 def queue_hashes(group: Group) -> np.ndarray:
     """The hash of every queue of the cluster by its slot: int64[n]."""
     of_topics = map(hashes_of, group.topics.names, group.prepared(queues.queues_by_topic))
-    return np.concatenate([np.empty(0, dtype=np.int64), *of_topics])
+    return np.concatenate([queues.NO_QUEUE, *of_topics])
 
 
 @lru_cache(maxsize=1 << 14)

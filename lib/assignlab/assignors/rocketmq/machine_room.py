@@ -73,18 +73,17 @@ def in_named_room(group: Group) -> np.ndarray:
     idcs = queues.option(group, "idcs", list, [])
     if not all(isinstance(room, str) for room in idcs):
         raise DocumentError("idcs", "expected names of machine rooms")
-    named = set(idcs)
-    return np.array(
-        [
-            room_of(broker) in named
-            for topic in range(len(group.topics))
-            for broker, _ in queues.queues_of(group, topic)
-        ],
-        dtype=np.bool_,
-    )
+    named = frozenset(idcs)
+    of_topics = [in_rooms(of_topic, named) for of_topic in group.prepared(queues.queues_by_topic)]
+    return np.concatenate([np.empty(0, dtype=np.bool_), *of_topics])
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
+def in_rooms(of_topic: tuple[queues.Queue, ...], named: frozenset[str]) -> np.ndarray:
+    """Whether a topic's queues are in rooms of these names, whatever its group: bool[queues]."""
+    return np.array([room_of(broker) in named for broker, _ in of_topic], dtype=np.bool_)
+
+
 def room_of(broker: str) -> str | None:
     """The room in a broker's name, as ``name.split("@")`` finds it: two parts, empty ends dropped.
 

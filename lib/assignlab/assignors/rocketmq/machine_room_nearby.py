@@ -24,12 +24,15 @@ c2 ['t', 'r1@a', 2] ['t', 'r2@b', 1]
 c3 ['t', 'r3@c', 0] ['t', 'r3@c', 1] ['t', 'r2@b', 2]
 """
 
+from functools import lru_cache
+
 import numpy as np
 
-from assignlab.assignors.parts.orders import members_by_id, topics_by_name
+from assignlab.assignors.parts.orders import members_by_id
 from assignlab.assignors.rocketmq import avg, avg_by_circle, consistent_hash, machine_room
 from assignlab.assignors.rocketmq.parts import queues, rooms
 from assignlab.assignors.strategy import Strategy
+from assignlab.compiled import njit
 from assignlab.errors import OriginalError, UnknownName
 from assignlab.group.assignment import Assignment
 from assignlab.group.model import Group
@@ -56,42 +59,71 @@ def assign(group: Group) -> Assignment:
 
 def calls_by_room(group: Group) -> queues.Calls:
     """One call for each topic and room: rooms with clients first, then the orphaned by name."""
-    for member in queues.distinct_callers(group):
-        for topic in queues.existing_topics(group, member).tolist():
-            check_call(group, member, topic)
-    by_id = group.prepared(members_by_id)
+    check(group)
+    calls = group.prepared(queues.calls_by_topic)
     clients = clients_by_room(group)
-    crowd_of = {room: k for k, room in enumerate(clients, start=1)}
-    topics, parts, crowds = [], [], []
-    for topic in group.prepared(topics_by_name).tolist():
-        rooms = group.prepared(queues_by_room)[queues.queues_of(group, topic)]
-        for room in sorted(rooms, key=lambda room: (room not in crowd_of, utf16(room))):
-            topics.append(topic)
-            parts.append(rooms[room])
-            crowds.append(crowd_of.get(room, 0))
-    crowd_lists = [np.array(members, dtype=np.int64) for members in clients.values()]
-    return queues.calls(group, topics, parts, crowds, [by_id, *crowd_lists])
+    rooms = [rooms_of(of_topic) for of_topic in group.prepared(queues.queues_by_topic)]
+    in_turn = sorted(set().union(*rooms), key=lambda room: (room not in clients, utf16(room)))
+    turn_of = {room: turn for turn, room in enumerate(in_turn)}
+    crowd_of = {room: crowd for crowd, room in enumerate(clients, start=1)}
+    turns = [turn_of[room] for of_topic in rooms for room in of_topic]
+    sizes = [0, len(group.members), *map(len, clients.values())]
+    return queues.Calls(
+        *room_by_room(
+            *calls[:4], np.array(turns, dtype=np.int64),
+            np.array([crowd_of.get(room, 0) for room in in_turn], dtype=np.int64),
+        ),
+        np.cumsum(sizes),
+        np.concatenate((calls.clients, *clients.values())),
+    )  # fmt: skip
+
+
+@njit
+def room_by_room(topic, starts, codes, slots, turns, crowd_of):
+    """(topic, starts, codes, slots, crowd) of :class:`~assignlab.assignors.rocketmq.parts.queues.Calls`
+    from calls of whole topics.
+
+    ``turns``: int64 per slot, the turn of its room; ``crowd_of``: int64[turns], who shares it.
+    """
+    most = codes.size
+    of_call = np.empty(most, dtype=np.int64)
+    new_starts = np.zeros(most + 1, dtype=np.int64)
+    new_codes = np.empty(most, dtype=np.int64)
+    new_slots = np.empty(most, dtype=np.int64)
+    crowd = np.empty(most, dtype=np.int64)
+    calls = 0
+    for call in range(topic.size):
+        fill = np.zeros(crowd_of.size + 1, dtype=np.int64)
+        for i in range(starts[call], starts[call + 1]):
+            fill[turns[slots[i]] + 1] += 1
+        n = starts[call]
+        for turn in range(crowd_of.size):
+            size, fill[turn] = fill[turn + 1], n
+            if size > 0:
+                n += size
+                of_call[calls], crowd[calls], new_starts[calls + 1] = topic[call], crowd_of[turn], n
+                calls += 1
+        for i in range(starts[call], starts[call + 1]):
+            at = fill[turns[slots[i]]]
+            fill[turns[slots[i]]] += 1
+            new_codes[at], new_slots[at] = codes[i], slots[i]
+    return of_call[:calls], new_starts[: calls + 1], new_codes, new_slots, crowd[:calls]
 
 
 def clients_by_room(group: Group) -> dict[str, list[int]]:
     """Members of each room, by id."""
     racks = group.members.racks or (None,) * len(group.members)
     rooms: dict[str, list[int]] = {}
-    for member in group.prepared(members_by_id).tolist():
+    for member in members_by_id(group).tolist():
         if racks[member]:
             rooms.setdefault(racks[member], []).append(member)
     return rooms
 
 
-def queues_by_room(group: Group) -> dict[tuple[queues.Queue, ...], dict[str, np.ndarray]]:
-    """For every list of queues that a topic has: the partition indices of each room, sorted."""
-    found = {}
-    for listed, order in group.prepared(queues.queue_orders).items():
-        rooms: dict[str, list[int]] = {}
-        for i in order.tolist():
-            rooms.setdefault(room_of(listed[i][0]), []).append(i)
-        found[listed] = {room: np.array(part, dtype=np.int64) for room, part in rooms.items()}
-    return found
+@lru_cache(maxsize=1024)
+def rooms_of(of_topic: tuple[queues.Queue, ...]) -> tuple[str, ...]:
+    """The room of each queue of a topic, whatever its group."""
+    return tuple(room_of(broker) for broker, _ in of_topic)
 
 
 def room_of(broker: str) -> str:
@@ -103,10 +135,23 @@ def room_of(broker: str) -> str:
     return broker.partition("@")[0]
 
 
+def check(group: Group) -> None:
+    """What every call refuses; raises :class:`OriginalError`."""
+    members = group.members
+    housed = all(members.racks or (None,)) and not any(
+        "" in rooms_of(of_topic) for of_topic in group.prepared(queues.queues_by_topic)
+    )
+    if housed and "" not in members.names.names and 0 not in group.topics.partitions.tolist():
+        return
+    for member in queues.distinct_callers(group):
+        for topic in queues.existing_topics(group, member).tolist():
+            check_call(group, member, topic)
+
+
 def check_call(group: Group, member: int, topic: int) -> None:
     """What one call refuses: a queue or a client without a room."""
     queues.check_call(group, member, topic)
-    if "" in group.prepared(queues_by_room)[queues.queues_of(group, topic)]:
+    if "" in rooms_of(queues.queues_of(group, topic)):
         raise OriginalError("IllegalArgumentException", "a queue's broker has no machine room")
     if group.members.racks is None or not all(group.members.racks):
         raise OriginalError("IllegalArgumentException", "a client has no machine room")

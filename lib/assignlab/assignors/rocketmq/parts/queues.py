@@ -9,19 +9,21 @@ A topic that is given by a plain number of partitions lies on one broker, ``brok
 names a topic twice has its queues twice in its list.
 """
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from assignlab.assignors.parts.orders import members_by_id, mentions, topics_by_name
+from assignlab.assignors.parts.orders import members_by_id, mentions
 from assignlab.compiled import njit
 from assignlab.errors import DocumentError, OriginalError
 from assignlab.group.assignment import Assignment, code, partition_of, topic_of
-from assignlab.group.model import Group, numbers_of, subscriptions_by_topic
+from assignlab.group.model import Group, subscriptions_by_topic
 from assignlab.jvm.names import utf16
 
 BROKER = "broker-a"
 NOBODY = -1
+NO_QUEUE = np.empty(0, dtype=np.int64)
 
 Queue = tuple[str, int]
 
@@ -31,8 +33,8 @@ class Calls(NamedTuple):
 
     Call c shares ``codes[starts[c]:starts[c + 1]]`` (int64; partition codes) of topic ``topic[c]``
     among the crowd ``k = crowd[c]``: ``clients[crowd_starts[k]:crowd_starts[k + 1]]`` (int64; member
-    indices, by id). ``slots`` int64, as ``codes``: the place of a queue among all queues of the
-    cluster, see :func:`~assignlab.group.model.numbers_of`.
+    indices, by id). ``slots`` int64, as ``codes``: the place of a queue among all queues of
+    :func:`queues_by_topic`.
     """
 
     topic: np.ndarray
@@ -47,25 +49,47 @@ class Calls(NamedTuple):
 def calls_by_topic(group: Group) -> Calls:
     """One call for each topic, all clients of the group together."""
     check(group)
-    topics = group.prepared(topics_by_name)
-    queues = [sorted_queues(group, t) for t in topics.tolist()]
-    return calls(group, topics, queues, [0] * len(queues), [group.prepared(members_by_id)])
+    members, partitions = group.members, group.topics.partitions
+    topic, starts, codes, slots = by_topic(
+        group.topics.names.order, partitions, members.subscription,
+        group.prepared(subscriptions_by_topic), *sorted_queues(group),
+    )  # fmt: skip
+    everybody = members_by_id(group)
+    crowd = np.zeros(topic.size, dtype=np.int64)
+    return Calls(topic, starts, codes, slots, crowd, np.array((0, everybody.size)), everybody)
 
 
-def calls(group, topics, queues, crowds, clients) -> Calls:
-    """Calls from one list of queues (partition indices) and one crowd for each entry of topics."""
-    topics = np.array(topics, dtype=np.int64)
-    sizes = np.array([len(part) for part in queues], dtype=np.int64)
-    codes = code(np.repeat(topics, sizes), np.concatenate(queues) if queues else 0)
-    return Calls(
-        topics,
-        np.concatenate(([0], np.cumsum(sizes))),
-        codes,
-        numbers_of(group, codes),
-        np.array(crowds, dtype=np.int64),
-        np.cumsum([0] + [len(crowd) for crowd in clients], dtype=np.int64),
-        np.concatenate(clients),
-    )
+@njit
+def by_topic(by_name, partitions, subscription, subscribed, counts, in_order):
+    """(topic, starts, codes, slots) of :class:`Calls`, subscribed topics by name.
+
+    ``counts``, ``in_order``: see :func:`sorted_queues`.
+    """
+    wanted = np.zeros(partitions.size, dtype=np.bool_)
+    asking = np.zeros(subscribed.shape[0], dtype=np.bool_)
+    for s in subscription:
+        if not asking[s]:
+            asking[s] = True
+            wanted |= subscribed[s]
+    first = np.zeros(partitions.size + 1, dtype=np.int64)
+    for t in range(partitions.size):
+        first[t + 1] = first[t] + max(counts[t], 0)
+    topic = np.empty(partitions.size, dtype=np.int64)
+    starts = np.zeros(partitions.size + 1, dtype=np.int64)
+    codes = np.empty(first[-1], dtype=np.int64)
+    slots = np.empty(first[-1], dtype=np.int64)
+    calls = n = 0
+    for t in by_name:
+        if not wanted[t] or partitions[t] <= 0:
+            continue
+        for slot in range(first[t], first[t + 1]):
+            p = in_order[slot] if in_order.size > 0 else slot - first[t]
+            codes[n], slots[n] = code(t, p), first[t] + p
+            n += 1
+        topic[calls] = t
+        calls += 1
+        starts[calls] = n
+    return topic[:calls], starts[: calls + 1], codes[:n], slots[:n]
 
 
 def queues_of(group: Group, topic: int) -> tuple[Queue, ...]:
@@ -75,34 +99,42 @@ def queues_of(group: Group, topic: int) -> tuple[Queue, ...]:
 
 def queues_by_topic(group: Group) -> list[tuple[Queue, ...]]:
     """:func:`queues_of` every topic."""
-    counts = np.maximum(group.topics.partitions, 0).tolist()
-    on_one = {n: tuple((BROKER, number) for number in range(n)) for n in set(counts)}
+    counts = group.topics.partitions.tolist()
     named = group.topics.queues or (None,) * len(counts)
-    return [on_one[n] if own is None else own for own, n in zip(named, counts, strict=True)]
+    return [
+        on_one_broker(n) if own is None else own for own, n in zip(named, counts, strict=True)
+    ]
 
 
-def sorted_queues(group: Group, topic: int) -> np.ndarray:
-    """Partition indices of a topic in the order of ``MessageQueue``: int64[n]."""
-    queues = group.topics.queues
-    if queues is None or queues[topic] is None:  # on one broker they are in order
-        return np.arange(group.topics.partitions[topic])
-    return group.prepared(queue_orders)[queues[topic]]
+@lru_cache(maxsize=256)
+def on_one_broker(count: int) -> tuple[Queue, ...]:
+    """The queues of a topic that no broker is named for."""
+    return tuple((BROKER, number) for number in range(count))
 
 
-def queue_orders(group: Group) -> dict[tuple[Queue, ...], np.ndarray]:
-    """The order of every list of queues that a topic has; topics often have the same."""
-    orders = {}
-    for queues in group.prepared(queues_by_topic):
-        if queues not in orders:
-            keys = [(utf16(broker), number) for broker, number in queues]
-            orders[queues] = np.array(
-                sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64
-            )
-    return orders
+def sorted_queues(group: Group) -> tuple[np.ndarray, np.ndarray]:
+    """(counts, in_order): how many queues every topic has, int64[topics], and their partition indices
+    in the order of ``MessageQueue``, topic by topic, int64[n].
+
+    The latter is empty if every topic lies on one broker: there they are in order.
+    """
+    if group.topics.queues is None:
+        return group.topics.partitions, NO_QUEUE
+    orders = [order_of(queues) for queues in group.prepared(queues_by_topic)]
+    return np.array([order.size for order in orders]), np.concatenate([NO_QUEUE, *orders])
+
+
+@lru_cache(maxsize=1024)
+def order_of(queues: tuple[Queue, ...]) -> np.ndarray:
+    """The order of a list of queues, whatever its topic: int64[n]."""
+    keys = [(utf16(broker), number) for broker, number in queues]
+    return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
 
 
 def check(group: Group) -> None:
     """What every strategy but the configured one refuses; raises :class:`OriginalError`."""
+    if "" not in group.members.names.names and 0 not in group.topics.partitions.tolist():
+        return
     for member in distinct_callers(group):
         topics = existing_topics(group, member)
         if group.members.names[member] != "":

@@ -6,6 +6,7 @@ queues half in either room, the clients in turns, and all queues on one list or 
 """
 
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -26,19 +27,19 @@ def in_two_rooms(group: Group) -> Group:
     topics = group.topics
     if topics.queues is not None:
         return group
-    placed = {
-        count: tuple((f"{ROOMS[p % 2]}@broker-{p % 2}", p // 2) for p in range(count))
-        for count in set(np.maximum(topics.partitions, 0).tolist())
-    }
     return replace(
         group,
-        topics=replace(
-            topics, queues=tuple(placed[max(0, count)] for count in topics.partitions.tolist())
-        ),
+        topics=replace(topics, queues=tuple(map(half_in_either, topics.partitions.tolist()))),
         sent=replace(group.sent, racks=tuple(ROOMS[m % 2] for m in range(len(group.members)))),
         options={**group.options, "idcs": list(ROOMS)},
         _prepared={},
     )
+
+
+@lru_cache(maxsize=256)
+def half_in_either(count: int) -> tuple[queues.Queue, ...]:
+    """The queues of a topic, half of them in either room."""
+    return tuple((f"{ROOMS[p % 2]}@broker-{p % 2}", p // 2) for p in range(count))
 
 
 def with_lists(group: Group) -> Group:
@@ -56,12 +57,14 @@ def with_lists(group: Group) -> Group:
     config: dict[str, list[list]] = {name: [] for name in members.names}
     of_readers: dict[bytes, list[list[list]]] = {}  # by subscriptions: the lists of who has those
     subscribed = np.ascontiguousarray(group.prepared(subscriptions_by_topic).T)
-    for t, name in enumerate(group.topics.names):
+    for t, of_topic in enumerate(group.prepared(queues.queues_by_topic)):
+        name = group.topics.names[t]
         key = subscribed[t].tobytes()
         if key not in of_readers:
             readers = np.flatnonzero(subscribed[t][members.subscription]).tolist()
             of_readers[key] = [config[members.names[m]] for m in readers]
         lists = of_readers[key]
-        for i, queue in enumerate(queues.queues_of(group, t) if lists else ()):
-            lists[i % len(lists)].append([name, *queue])
+        entries = [[name, *queue] for queue in of_topic]
+        for turn, own in enumerate(lists[: len(entries)]):
+            own += entries[turn :: len(lists)]
     return replace(group, options={**group.options, "config": config}, _prepared={})
