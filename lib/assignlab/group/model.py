@@ -41,9 +41,17 @@ class Topics:
     ids: tuple[str | None, ...] | None = None
     queues: tuple[tuple[tuple[str, int], ...] | None, ...] | None = None
     weights: tuple[np.ndarray | None, ...] | None = None
+    _prepared: dict = field(default_factory=dict, init=False, repr=False)
 
     def __len__(self):
         return len(self.names)
+
+    def prepared(self, prepare: Callable[["Topics"], Any]) -> Any:
+        """``prepare(self)``, computed once: members may come and go, topics stay."""
+        known = self._prepared
+        if prepare not in known:
+            known[prepare] = prepare(self)
+        return known[prepare]
 
 
 @dataclass(frozen=True, eq=False)

@@ -54,7 +54,8 @@ def copy_capacity(n: int) -> int:
     return table_size_for(int(np.float32(n) / np.float32(0.75) + np.float32(1)))
 
 
-def collection_capacity(n: int) -> int:
+@leaf
+def collection_capacity(n):
     """Initial slots of ``new HashSet(collection)`` with n elements (JDK 17, as above).
 
     ``new HashSet()`` and ``addAll`` instead start with 16 and grow as they are filled.
@@ -62,7 +63,10 @@ def collection_capacity(n: int) -> int:
     >>> [collection_capacity(n) for n in (0, 11, 12)]
     [16, 16, 32]
     """
-    return table_size_for(max(int(np.float32(n) / np.float32(0.75)) + 1, 16))
+    slots = 16
+    while slots < int(np.float32(n) / np.float32(0.75)) + 1:
+        slots *= 2
+    return slots
 
 
 def hash_map_walk(

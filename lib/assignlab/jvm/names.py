@@ -12,6 +12,7 @@ import numpy as np
 from assignlab.compiled import inner, leaf, njit
 
 MASK = (1 << 32) - 1
+UNIT, LENGTH = np.dtype(np.uint16), np.dtype(np.int64)
 
 
 # Strings
@@ -43,8 +44,8 @@ def string_hashes(names: Sequence[str]) -> np.ndarray:
 def _units(names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """All UTF-16 units one behind the other, uint16[...], and how many each name has, int64[n]."""
     text = "".join(names)
-    units = np.frombuffer(text.encode("utf-16-le", "surrogatepass"), dtype=np.uint16)
-    lengths = np.fromiter(map(len, names), dtype=np.int64, count=len(names))
+    units = np.frombuffer(text.encode("utf-16-le", "surrogatepass"), UNIT)
+    lengths = np.fromiter(map(len, names), LENGTH, len(names))
     if units.size > len(text):  # some characters are two units
         points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
         pairs = np.concatenate(([0], np.cumsum(points > 0xFFFF)))

@@ -165,8 +165,8 @@ def build(packed, may, claims, gone, walks, by_lists, cooperative, new_first):
     )
     walked, in_key_order = walks
     if walked.size == 0:
-        walked, crowded = put_into_map(first, hashes)
-        in_key_order, also_crowded = put_into_map(with_previous(walked, before), hashes)
+        walked, crowded = put_into_map(first, hashes, 16)
+        in_key_order, also_crowded = put_into_map(with_previous(walked, before), hashes, 16)
         if crowded or also_crowded:
             return CROWDED, first, before, False
     current, revoked = prepopulate_current_assignments(known, walked, claimant, before)

@@ -21,6 +21,7 @@ Different subscriptions: partitions of a topic that nobody names any more are no
 original returns them with the rest. The result is a set, given by topic name and partition.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -48,51 +49,76 @@ def assign(group: Group) -> Assignment:
     """Share the pools, one after the other."""
     if len(group.members) == 0 or not group.prepared(anything_named):
         return sets.nothing(group)
-    order, walk = group.prepared(orders.members_by_hash), group.prepared(walk_of_numbers)
-    held = sets.held(group)
-    read = held.codes
-    if read.size > 0:
-        claimants = order[(np.diff(held.offsets) > 0)[order]]
-        read = sets.read(group, held.offsets, held.codes, claimants)
-    holders, codes = _in_order(walk, order, held.offsets, read)
+    held = sets.held(group, walked=True)
+    order, walk = group.prepared(orders.members_by_hash), walk_of_numbers(len(group.members))
     state, certain = CROWDED, True
     if not held.beyond:
-        owners, given, state = _share_plain(group, holders, codes)
+        offsets, lists, state = _share_plain(group, (order, walk), held)
     if state == CROWDED:
-        owners, given, state, certain = _share_crowded(group, holders, codes)
+        claims = in_order(walk, order, held.offsets, held.codes)
+        owners, given, state, certain = _share_crowded(group, *claims)
+        offsets, lists = by_member(order[owners], given, order.size)
     if state == EMPTY:
         raise OriginalError(
             "NoSuchElementException", "a partition lacks owners and no member has room any more"
         )
-    offsets, lists = by_member(order[owners], given, order.size)
     return Assignment(offsets, lists, notes={} if certain else {"nondeterministic": True})
 
 
-def _share_plain(group: Group, holders: np.ndarray, codes: np.ndarray):
-    """(owners, codes, state) where all partitions that are held exist."""
-    walk = group.prepared(walk_of_numbers)
+def _share_plain(group: Group, walks: tuple[np.ndarray, np.ndarray], held: sets.Held):
+    """(offsets, codes, state) where all partitions that are held exist."""
     if group.prepared(sets.homogeneous):
-        pool, first, mine = group.prepared(common_pool)
-        return share_common(pool.codes, pool.hashes, first, mine, holders, codes, walk)
-    starts, subscribers = group.prepared(numbered_subscribers)
-    topics = group.prepared(sets.topics_subscribed)
-    return share_topics(topics, group.topics.partitions, starts, subscribers, holders, codes, walk)
+        pool = tuple(group.prepared(common_pool))
+        return share_common(pool, walks, held.offsets, held.codes)
+    topics = group.prepared(sets.topics_walked).by_id
+    pools = (topics, group.topics.partitions, *group.prepared(numbered_subscribers))
+    return share_topics(pools, walks, held.offsets, held.codes)
 
 
-def common_pool(group: Group) -> tuple["Pool", np.ndarray, np.ndarray]:
-    """The pool of all topics, where each begins in it, and which topics are in it."""
-    topics = group.prepared(sets.topics_named)
-    counts = group.topics.partitions[topics]
-    first = np.zeros(len(group.topics), dtype=np.int64)
-    first[topics] = np.cumsum(counts) - counts
-    mine = np.zeros(len(group.topics), dtype=np.bool_)
-    mine[topics] = True
-    return _pool(group, topics, np.empty(0, dtype=np.int64)), first, mine
+class CommonPool(NamedTuple):
+    """The partitions of all topics, in the order in which they are laid out.
+
+    ``codes``: int64[n]; ``hashes``: int32[n]; ``first``: int64[topics], where a topic begins;
+    ``mine``: bool[topics], whether it is in the pool.
+    """
+
+    codes: np.ndarray
+    hashes: np.ndarray
+    first: np.ndarray
+    mine: np.ndarray
+
+
+def common_pool(group: Group) -> CommonPool:
+    """The pool where all members name the same topics."""
+    topics, ids = group.prepared(sets.topics_walked).met, group.prepared(sets.topic_ids)
+    return CommonPool(*laid_out(topics, group.topics.partitions, ids.hashes))
 
 
 @njit
-def share_common(pool_codes, hashes, first, mine, holders, codes, walk):
-    """One pool for everybody: (owners, codes, state)."""
+def laid_out(topics, partitions, hashes):
+    """The :class:`CommonPool` of topics; ``hashes``: of their ids."""
+    total = 0
+    for t in topics:
+        total += partitions[t]
+    codes = np.empty(total, dtype=np.int64)
+    first = np.zeros(partitions.size, dtype=np.int64)
+    mine = np.zeros(partitions.size, dtype=np.bool_)
+    n = 0
+    for t in topics:
+        first[t], mine[t] = n, True
+        for p in range(partitions[t]):
+            codes[n] = code(t, p)
+            n += 1
+    of_partitions = hash_codes.partition_hashes(hashes, codes, hash_codes.TOPIC_ID_PARTITION)
+    return codes, of_partitions, first, mine
+
+
+@njit
+def share_common(pool, walks, offsets, codes):
+    """One pool for everybody: (offsets, codes, state)."""
+    pool_codes, hashes, first, mine = pool
+    order, walk = walks
+    holders, codes = in_order(walk, order, offsets, codes)
     n = 0
     keys = np.empty(codes.size, dtype=np.int64)
     owners = np.empty(codes.size, dtype=np.int64)
@@ -103,13 +129,19 @@ def share_common(pool_codes, hashes, first, mine, holders, codes, walk):
             n += 1
     everybody = np.arange(walk.size)
     owners, keys, state = share_plainly(hashes, keys[:n], owners[:n], everybody, walk)
-    return owners, pool_codes[keys], state
+    if state != FINE:
+        return offsets, codes, state
+    new_offsets, lists = by_member(order[owners], pool_codes[keys], order.size)
+    return new_offsets, lists, FINE
 
 
 @njit
-def share_topics(topics, partitions, starts, subscribers, holders, codes, walk):
-    """A pool for each topic: (owners, codes, state). Claims of other topics stay."""
-    offsets, entries = grouped(topic_of(codes), partitions.size)
+def share_topics(pools, walks, offsets, codes):
+    """A pool for each topic: (offsets, codes, state). Claims of other topics stay."""
+    topics, partitions, starts, subscribers = pools
+    order, walk = walks
+    holders, codes = in_order(walk, order, offsets, codes)
+    of_topic, entries = grouped(topic_of(codes), partitions.size)
     pooled = np.zeros(partitions.size, dtype=np.bool_)
     size = codes.size
     for t in topics:
@@ -120,21 +152,22 @@ def share_topics(topics, partitions, starts, subscribers, holders, codes, walk):
     n = 0
     for k in range(codes.size):
         if not pooled[topic_of(codes[k])]:
-            owners[n], given[n] = holders[k], codes[k]
+            owners[n], given[n] = order[holders[k]], codes[k]
             n += 1
     for t in topics:
-        claims = entries[offsets[t] : offsets[t + 1]]
+        claims = entries[of_topic[t] : of_topic[t + 1]]
         hashes = np.arange(partitions[t]).astype(np.int32)
         some, keys, state = share_plainly(
             hashes, partition_of(codes[claims]), holders[claims],
             subscribers[starts[t] : starts[t + 1]], walk,
         )  # fmt: skip
         if state != FINE:
-            return owners[:n], given[:n], state
+            return offsets, codes, state
         for k in range(keys.size):
-            owners[n], given[n] = some[k], code(t, keys[k])
+            owners[n], given[n] = order[some[k]], code(t, keys[k])
             n += 1
-    return owners[:n], given[:n], FINE
+    new_offsets, lists = by_member(owners[:n], given[:n], order.size)
+    return new_offsets, lists, FINE
 
 
 @inner
@@ -195,11 +228,11 @@ def _share_crowded(group: Group, holders: np.ndarray, codes: np.ndarray):
     """(owners, codes, state, certain) where slots are crowded or partitions do not exist."""
     owners, given = [], []
     if group.prepared(sets.homogeneous):
-        topics = group.prepared(sets.topics_named)
+        topics = group.prepared(sets.topics_walked).met
         mine = np.isin(topic_of(codes), topics)
         pools = [(topics, np.arange(len(group.members)), holders[mine], codes[mine])]
     else:
-        topics = group.prepared(sets.topics_subscribed)
+        topics = group.prepared(sets.topics_walked).by_id
         left = ~np.isin(topic_of(codes), topics)
         owners.append(holders[left])
         given.append(codes[left])
@@ -220,12 +253,13 @@ def anything_named(group: Group) -> bool:
     all name the same."""
     if sets.homogeneous(group):
         return group.members.topics_of(group.prepared(orders.members_by_hash)[0]).size > 0
-    return group.prepared(sets.topics_subscribed).size > 0
+    return group.prepared(sets.topics_walked).by_id.size > 0
 
 
-def walk_of_numbers(group: Group) -> np.ndarray:
+@lru_cache(maxsize=64)
+def walk_of_numbers(members: int) -> np.ndarray:
     """Members are numbered in hash order; sets of numbers, large enough, are walked like this."""
-    numbers = np.arange(len(group.members))
+    numbers = np.arange(members)
     return np.argsort(numbers ^ (numbers >> 16))
 
 
@@ -239,7 +273,7 @@ def numbered_subscribers(group: Group) -> tuple[np.ndarray, np.ndarray]:
 
 
 @njit
-def _in_order(walk, order, offsets, codes):
+def in_order(walk, order, offsets, codes):
     """(member number, code) of every claim, member by member."""
     holders = np.empty(codes.size, dtype=np.int64)
     claims = np.empty(codes.size, dtype=np.int64)
@@ -297,7 +331,7 @@ def share(
     )  # fmt: skip
     new_owners, new_keys, empty = find_owners(
         inserted[walk], owners_of.offsets, owners_of.entries, holders, removed, sharing, desired,
-        group.prepared(walk_of_numbers),
+        walk_of_numbers(members),
     )  # fmt: skip
     return (
         np.concatenate((holders[~removed], new_owners)),
@@ -508,12 +542,11 @@ def reclaim(group: Group, after: Assignment) -> Assignment:
     """What the members hold at the next rebalance, as the assignor will walk it."""
     if len(group.members) == 0:
         return after
-    changes = targets.changes_of(group, after, taken_again=True)
     if group.prepared(sets.homogeneous):
-        stays = group.prepared(common_pool)[2]
+        stays = group.prepared(common_pool).mine
     else:
         stays = np.ones(len(group.topics), dtype=np.bool_)
-    return targets.reclaimed(group, changes, stays)
+    return targets.reclaimed_after(group, after, stays, taken_again=True)
 
 
 STRATEGY = Strategy(

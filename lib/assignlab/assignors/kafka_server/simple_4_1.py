@@ -69,12 +69,9 @@ class Claims(NamedTuple):
 def current_assignment(group: Group) -> tuple[Claims, bool]:
     """The claims by partition, and whether Java fixes their order."""
     order = group.prepared(orders.members_by_hash)
-    held = sets.held(group)
-    read = held.codes
-    if read.size > 0:
-        read = sets.read(group, held.offsets, read, order)
+    held = sets.held(group, walked=True)
     starts = targets.starts_of(group, held, np.empty(0, dtype=np.int64))
-    keys, of, holders, called_again = by_partition(order, held.offsets, read, starts)
+    keys, of, holders, called_again = by_partition(order, held.offsets, held.codes, starts)
     walk, certain = hash_map_walk(
         simple.partition_hashes(group, keys), newest_first=True, called_again=called_again
     )
@@ -111,10 +108,10 @@ def by_partition(order, offsets, codes, starts):
 
 def share_common(group: Group, claims: Claims) -> tuple[np.ndarray, np.ndarray]:
     """(owners, codes) in the order in which they enter the members' sets."""
-    pool, _, mine = group.prepared(simple.common_pool)
+    pool = group.prepared(simple.common_pool)
     order = group.prepared(orders.members_by_hash)
     owners, codes, failed = spread_common(
-        order, group.members.names.hashes, pool.codes, mine, claims
+        order, group.members.names.hashes, pool.codes, pool.mine, claims
     )
     if failed:
         raise OriginalError("PartitionAssignorException", "no member has room for a partition")

@@ -45,11 +45,10 @@ def reclaim(group: Group, after: Assignment) -> Assignment:
     """What the members hold at the next rebalance, as the assignor will walk it."""
     if len(group.members) == 0:
         return after
+    stays = np.zeros(len(group.topics), dtype=np.bool_)
     if group.prepared(sets.homogeneous):
-        changes = targets.changes_of(group, after, taken_again=False)
-    else:
-        changes = heterogeneous.changes(group)
-    return targets.reclaimed(group, changes, np.zeros(len(group.topics), dtype=np.bool_))
+        return targets.reclaimed_after(group, after, stays, taken_again=False)
+    return targets.reclaimed(group, heterogeneous.changes(group), stays)
 
 
 STRATEGY = Strategy(

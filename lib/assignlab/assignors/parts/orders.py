@@ -52,10 +52,10 @@ def _walks(of_member, of_topic, rank, members, subscription, offsets, topics, pa
 
     ``of_member``, ``of_topic``: hash codes; ``rank``: of the topics by name; ``members``: by hash.
     """
-    again, crowded_members = put_into_map(members, of_member)
+    again, crowded_members = put_into_map(members, of_member, 16)
     met = _first_seen(members, subscription, offsets, topics, partitions.size)
-    subscribed, crowded_topics = put_into_map(met, of_topic)
-    there, crowded_there = put_into_map(_with_partitions(subscribed, partitions), of_topic)
+    subscribed, crowded_topics = put_into_map(met, of_topic, 16)
+    there, crowded_there = put_into_map(_with_partitions(subscribed, partitions), of_topic, 16)
     crowded = crowded_members or crowded_topics or crowded_there
     return (again, subscribed, there, _sorted(there, rank)), crowded
 
@@ -73,12 +73,15 @@ def _crowded_walks(member_names, topic_names, members, subscription, offsets, to
 
 
 @inner
-def put_into_map(keys, hashes):
-    """(the keys in the order of a map into which they were put, whether a slot was ever crowded)."""
+def put_into_map(keys, hashes, capacity):
+    """(the keys in the order of a map into which they were put, whether a slot was ever crowded).
+
+    ``capacity``: slots of the map when it was made.
+    """
     own = np.empty(keys.size, dtype=hashes.dtype)
     for k in range(keys.size):
         own[k] = hashes[keys[k]]
-    walk, crowded = walk_uncrowded(own, 16, False, False)
+    walk, crowded = walk_uncrowded(own, capacity, False, False)
     walked = keys.copy()
     if not crowded:
         for k in range(keys.size):

@@ -15,7 +15,7 @@ import numpy as np
 
 from assignlab.assignors.kafka_server.parts import sets, targets
 from assignlab.assignors.parts import orders
-from assignlab.compiled import inner, njit
+from assignlab.compiled import inner, leaf, njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, by_member, code, number_of, topic_of
 from assignlab.group.model import NO_METADATA, Group, subscriptions_by_topic
@@ -275,7 +275,7 @@ def group_by_owner(t, state, subscribers, first, end):
     return by_owner
 
 
-@inner
+@leaf
 def move(state, t, partition, member):
     """Give a partition of topic t to a member; whoever owned it loses it."""
     before = state.owner[partition]
@@ -317,7 +317,7 @@ def owned(topics, state):
     return owners[:n], codes[:n]
 
 
-@inner
+@leaf
 def twice(doubles, k):
     """Whether an earlier row says the same."""
     for i in range(k):
@@ -341,7 +341,7 @@ LEAST_END, LEAST_COUNT, LEAST_NEXT = 0, 1, 2
 MOST_START, MOST_END, MOST_COUNT, MOST_NEXT = 3, 4, 5, 6
 
 
-@inner
+@leaf
 def bounds(members, sizes):
     """(smallest, largest) size of some members."""
     least = most = sizes[members[0]]
@@ -382,7 +382,7 @@ def by_size(members, sizes, least, most):
     return ordered
 
 
-@inner
+@leaf
 def next_least_loaded(balancer, sizes):
     """The member that gets the next partition."""
     members, at = balancer
@@ -395,7 +395,7 @@ def next_least_loaded(balancer, sizes):
     return members[at[LEAST_NEXT] - 1]
 
 
-@inner
+@leaf
 def next_most_loaded(balancer, sizes):
     """The member that may give up the next partition; -1 if nobody can."""
     members, at = balancer
@@ -413,7 +413,7 @@ def next_most_loaded(balancer, sizes):
     return members[at[MOST_NEXT] + 1]
 
 
-@inner
+@leaf
 def exclude_most_loaded(balancer):
     """The member just named has nothing to give up and leaves the range."""
     members, at = balancer
@@ -422,7 +422,7 @@ def exclude_most_loaded(balancer):
     at[MOST_END] = last
 
 
-@inner
+@leaf
 def is_balanced(balancer):
     """Whether the ranges differ by one at the most."""
     return balancer.at[MOST_COUNT] - balancer.at[LEAST_COUNT] <= 1

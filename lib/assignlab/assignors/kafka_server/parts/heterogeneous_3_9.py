@@ -35,7 +35,7 @@ from assignlab.assignors.kafka_server.parts.racks_3_7 import (
 )
 from assignlab.assignors.parts import hash_codes, orders
 from assignlab.assignors.parts.slices import copy_into
-from assignlab.compiled import inner, njit
+from assignlab.compiled import inner, leaf, njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import (
     Assignment,
@@ -103,7 +103,7 @@ class Filling(NamedTuple):
 
 def shape(group: Group) -> Shape:
     """What is the same whatever the members hold."""
-    return shape_of(group, partitions_of(group, group.prepared(sets.topics_subscribed)))
+    return shape_of(group, partitions_of(group, group.prepared(sets.topics_walked).by_id))
 
 
 def partitions_of(group: Group, topics: np.ndarray) -> np.ndarray:
@@ -212,8 +212,8 @@ def moves(group: Group, the_shape: Shape) -> tuple[sets.Held, np.ndarray, np.nda
     ``log``: int64[n, 3], (code, loser or -1, taker) of everything that happened, in turn, members
     by number; ``lost``: bool[n], whether the taker gave it away later.
     """
-    held = sets.held(group)
-    codes = sets.read(group, held.offsets, held.codes, the_shape.order)
+    held = sets.held(group, walked=True)
+    codes = held.codes
     in_turn = the_shape.sorted
     if the_shape.crowded and codes.size > 0 and not the_shape.racks.in_use:
         in_turn = without_kept(group, the_shape, held.offsets, codes)
@@ -337,7 +337,7 @@ def keep(known, racks, offsets, codes, state):
     return holder
 
 
-@inner
+@leaf
 def take(c, at, loser, taker, state):
     """A member takes a partition; ``at``: its number, -1 if it does not exist."""
     n = state.at[LENGTH]
@@ -370,7 +370,7 @@ def give_out(known, holder, state):
     return failure
 
 
-@inner
+@leaf
 def least(some, sizes, most, rank):
     """The one of some members that has least and can have more, ties by member id; -1 if none."""
     best = -1
@@ -516,7 +516,7 @@ def taker_by_rack(at, owner, most, racks, holder, nearby, state):
     return -1
 
 
-@inner
+@leaf
 def is_balanced(known, rivals, state):
     """(balanced, whether no member can have more): among those that can have more."""
     starts, members, first, most = known.starts, known.members, known.first, known.most
@@ -541,7 +541,7 @@ def is_balanced(known, rivals, state):
     return True, False
 
 
-@inner
+@leaf
 def claims_still(state, c, i):
     """Whether a partition is still in the sets of a member that claimed it."""
     for k in range(state.at[CLAIMS]):
@@ -565,7 +565,7 @@ def key_of(t, source, destination, members):
     return (t * members + source) * members + destination + 1
 
 
-@inner
+@leaf
 def slot_of(table, key):
     """Where a key stands in an open hash table, or the empty slot where it would."""
     slot = (key * 0x9E3779 >> 12) & (table.size - 1)

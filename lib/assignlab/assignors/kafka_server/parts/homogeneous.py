@@ -13,38 +13,20 @@ for, it throws.
 """
 
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
 from assignlab.assignors.kafka_server.parts import sets
 from assignlab.assignors.parts import orders
-from assignlab.compiled import njit
+from assignlab.compiled import inner, njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, code, topic_of
 from assignlab.group.model import Group
-from assignlab.jvm.hash_map import collection_capacity, hash_map_order
 
-
-class Shape(NamedTuple):
-    """``order``: members in hash order; ``topics``: those that exist, in the order of the set of
-    ids; ``subscribed``: bool[topics], whether a topic is one of these; ``total``: partitions."""
-
-    order: np.ndarray
-    topics: np.ndarray
-    subscribed: np.ndarray
-    total: int
-
-
-def shape(group: Group) -> Shape:
-    """What is the same whatever the members hold."""
-    order = group.prepared(orders.members_by_hash)
-    ids, known = group.prepared(sets.topic_ids), group.prepared(sets.topics_named)
-    capacity = collection_capacity(group.members.topics_of(order[0]).size)
-    topics = known[hash_map_order(ids.hashes[known], capacity, rank=ids.rank[known])]
-    subscribed = np.zeros(len(group.topics), dtype=np.bool_)
-    subscribed[topics] = True
-    return Shape(order, topics, subscribed, int(group.topics.partitions[topics].sum()))
+AS_SENT, SETS, READ = range(3)
+"""How far the claims are prepared: not at all; sets, topic by topic; and those that exceed the quotas
+in the order in which their maps are walked."""
+FINE, DOUBLES, NO_SETS, CROWDED = range(4)
 
 
 def assign(group: Group, extras_in_turn: bool = False) -> Assignment:
@@ -52,31 +34,63 @@ def assign(group: Group, extras_in_turn: bool = False) -> Assignment:
 
     ``extras_in_turn``: before 4.0.1 the first members got the extra partitions, whatever they held.
     """
-    order, topics, subscribed, total = group.prepared(shape)
+    topics = group.prepared(sets.topics_walked).by_id
     if topics.size == 0:
         return sets.nothing(group)
-    starts = group.prepared(sets.dense_starts)
-    held = sets.held(group)
-    codes = held.codes
-    keep, room, exceeding = quotas(order, held.offsets, codes, subscribed, total, extras_in_turn)
-    if exceeding.size > 0:
-        codes = sets.read(group, held.offsets, codes, exceeding)
-    offsets, codes, left = fill(
-        order, topics, group.topics.partitions, starts, held.owner, subscribed, held.offsets, codes,
-        keep, room,
-    )  # fmt: skip
+    order, hashes = group.prepared(orders.members_by_hash), group.prepared(sets.topic_ids).hashes
+    known = order, topics, group.topics.partitions, hashes
+    claimed, claims = group.claims.offsets, group.claims.codes
+    offsets, codes, left, state = build(known, claimed, claims, AS_SENT, extras_in_turn)
+    if state == NO_SETS:
+        claimed, claims, *_ = sets.held(group)
+        offsets, codes, left, state = build(known, claimed, claims, SETS, extras_in_turn)
+    if state == CROWDED:
+        claims = sets.read(group, claimed, claims, codes)
+        offsets, codes, left, state = build(known, claimed, claims, READ, extras_in_turn)
     if left > 0:
         raise OriginalError(
             "PartitionAssignorException",
             f"{left} partitions are left and nobody has room: some member holds partitions that do "
             "not exist or that others hold too",
         )
-    if held.rivals or held.beyond:
+    if state == DOUBLES:
         offsets, codes = without_doubles(offsets, codes)
     return Assignment(offsets, codes)
 
 
 @njit
+def build(known, offsets, codes, prepared, extras_in_turn):
+    """(offsets, codes, how many partitions nobody has room for, state) of the result.
+
+    ``known``: members in hash order; topics that exist, in the order of the set of their ids;
+    partitions and hash code of every topic. The state is ``DOUBLES`` where a member may have a
+    partition twice; ``NO_SETS`` where the claims are none; ``CROWDED`` where slots are, and ``codes``
+    are the members whose claims are to be read otherwise: then nothing else is true.
+    """
+    order, topics, partitions, hashes = known
+    starts = sets.starts_of(partitions)
+    _, owner, are_sets, rivals, beyond, _ = sets.survey(
+        order, offsets, codes, starts, hashes, False
+    )
+    if prepared == AS_SENT and (beyond or not are_sets):
+        return offsets, codes, 0, NO_SETS
+    subscribed = np.zeros(partitions.size, dtype=np.bool_)
+    total = 0
+    for t in topics:
+        subscribed[t] = True
+        total += partitions[t]
+    keep, room, exceeding = quotas(order, offsets, codes, subscribed, total, extras_in_turn)
+    if exceeding.size > 0 and prepared != READ:
+        codes = codes.copy()
+        if sets.read_in_place(offsets, codes, exceeding, hashes).size > 0:
+            return offsets, exceeding, 0, CROWDED
+    new_offsets, new_codes, left = fill(
+        order, topics, partitions, starts, owner, subscribed, offsets, codes, keep, room
+    )
+    return new_offsets, new_codes, left, DOUBLES if rivals or beyond else FINE
+
+
+@inner
 def quotas(order, offsets, codes, subscribed, total, extras_in_turn):
     """(keep, room, exceeding): how many partitions of subscribed topics every member keeps of what
     it holds, for how many more it has room, and the members that hold more than they keep."""
@@ -106,7 +120,7 @@ def quotas(order, offsets, codes, subscribed, total, extras_in_turn):
     return keep, room, exceeding[:n]
 
 
-@njit
+@inner
 def fill(order, topics, partitions, starts, owner, subscribed, offsets, codes, keep, room):
     """(offsets, codes) of the result, and how many partitions nobody has room for.
 

@@ -17,7 +17,7 @@ import numpy as np
 from assignlab.assignors.kafka_server.parts import sets
 from assignlab.assignors.kafka_server.parts.racks_3_7 import candidates, rack_info, racks_mismatch
 from assignlab.assignors.parts import orders
-from assignlab.compiled import inner, njit
+from assignlab.compiled import leaf, njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, code, number_of, partition_of, topic_of
 from assignlab.group.model import NO_METADATA, Group, subscriptions_by_topic
@@ -40,8 +40,8 @@ def assign(group: Group) -> Assignment:
         return sets.nothing(group)
     order, starts = group.prepared(orders.members_by_hash), group.prepared(sets.dense_starts)
     partitions, racks = group.topics.partitions, group.prepared(rack_info)
-    held = sets.held(group)
-    codes = sets.read(group, held.offsets, held.codes, order)
+    held = sets.held(group, walked=True)
+    codes = held.codes
     subscribed = np.zeros(len(group.topics), dtype=np.bool_)
     subscribed[topics] = True
     valid, holder = valid_claims(order, held.offsets, codes, subscribed, partitions, starts, racks)
@@ -128,7 +128,7 @@ def kept(offsets, codes, valid, keep, partitions, starts):
     return taken
 
 
-@inner
+@leaf
 def maybe_assign(m, room, extras):
     """Whether a member that is not FULL takes one more partition."""
     if room[m] > 0:
@@ -216,7 +216,7 @@ def deal(queue, topics, partitions, starts, taken, holder, room, extras):
     return owners[:n], given[:n], left
 
 
-@inner
+@leaf
 def append(m, after, before):
     """Put a member at the end of the ring."""
     none = after.size - 1
@@ -225,7 +225,7 @@ def append(m, after, before):
     after[m], before[none] = none, m
 
 
-@inner
+@leaf
 def unlink(m, after, before):
     """Take a member out of the ring."""
     after[before[m]], before[after[m]] = after[m], before[m]

@@ -15,7 +15,7 @@ import numpy as np
 from assignlab.assignors.kafka_server.parts import sets
 from assignlab.assignors.parts import orders
 from assignlab.assignors.parts.racks import NO_RACK, use_rack_aware_assignment
-from assignlab.compiled import inner
+from assignlab.compiled import inner, leaf
 from assignlab.group.assignment import code, number_of, partition_of, topic_of
 from assignlab.group.model import NO_METADATA, Group, subscriptions_by_topic
 from assignlab.jvm.hash_map import hash_map_order
@@ -105,7 +105,7 @@ def walked(racks: tuple[str, ...]) -> list[str]:
     return [names[i] for i in hash_map_order(names.hashes, rank=names.rank).tolist()]
 
 
-@inner
+@leaf
 def racks_mismatch(racks, m, at, exists):
     """Whether a member is in none of the racks of a partition (one beyond the end has none)."""
     return not (exists and racks.matches[racks.kind[at], racks.of_member[m]])

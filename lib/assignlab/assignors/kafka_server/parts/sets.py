@@ -23,6 +23,7 @@ from assignlab.assignors.parts import orders
 from assignlab.assignors.parts.slices import copy_into
 from assignlab.compiled import inner, leaf, njit
 from assignlab.errors import DocumentError
+from assignlab.group import model
 from assignlab.group.assignment import Assignment, code, number_of, partition_of, topic_of
 from assignlab.group.document import lists
 from assignlab.group.model import NO_METADATA, Group
@@ -39,10 +40,12 @@ from assignlab.jvm.names import Uuid, utf16, uuid_halves, uuid_hashes
 
 
 class TopicIds(NamedTuple):
-    """``hashes``: int32[topics], ``Uuid.hashCode``; ``rank``: int64[topics], place by compareTo."""
+    """``hashes``: int32[topics], ``Uuid.hashCode``; ``rank``: int64[topics], place by compareTo;
+    ``halves``: int64[topics, 2], the ids."""
 
     hashes: np.ndarray
     rank: np.ndarray
+    halves: np.ndarray
 
 
 def topic_ids(group: Group) -> TopicIds:
@@ -50,20 +53,30 @@ def topic_ids(group: Group) -> TopicIds:
 
     DocumentError where one is malformed or two topics of the cluster share one.
     """
-    topics, exists = group.topics, group.topics.partitions != NO_METADATA
+    return group.topics.prepared(_ids_of_topics)
+
+
+def _ids_of_topics(topics: model.Topics) -> TopicIds:
+    exists = topics.partitions != NO_METADATA
     ids = uuid_halves(topics.ids) if topics.ids and None not in topics.ids else None
     if ids is None:
-        ids = _ids_of(topics.names.names, tuple(exists.tolist())).copy()
-        for t, text in enumerate(topics.ids or ()):
+        by_name = _ids_of(topics.names.names, exists.tobytes())
+        if not topics.ids:
+            return by_name
+        ids = by_name.halves.copy()
+        for t, text in enumerate(topics.ids):
             if text is not None:
                 ids[t] = _parsed(text)
-    order = np.lexsort((ids[:, 1], ids[:, 0]))
-    known = ids[order[exists[order]]]
-    if (known[1:] == known[:-1]).all(axis=1).any():
+    known = ids[exists].tolist()
+    if len(set(map(tuple, known))) < len(known):
         raise DocumentError("topics", "two topics have one id")
+    return _ranked(ids)
+
+
+def _ranked(ids: np.ndarray) -> TopicIds:
     rank = np.empty(len(ids), dtype=np.int64)
-    rank[order] = np.arange(len(ids))
-    return TopicIds(uuid_hashes(ids), rank)
+    rank[np.lexsort((ids[:, 1], ids[:, 0]))] = np.arange(len(ids))
+    return TopicIds(uuid_hashes(ids), rank, ids)
 
 
 def _parsed(text: str) -> Uuid:
@@ -74,10 +87,10 @@ def _parsed(text: str) -> Uuid:
 
 
 @lru_cache(maxsize=64)
-def _ids_of(names: tuple[str, ...], exists: tuple[bool, ...]) -> np.ndarray:
-    """The halves of all topics' ids as their names make them: int64[topics, 2]."""
+def _ids_of(names: tuple[str, ...], exists: bytes) -> TopicIds:
+    """All topics' ids as their names make them."""
     ids = [_id_of(n) if known else _gone(n) for n, known in zip(names, exists, strict=True)]
-    return np.array(ids, dtype=np.int64).reshape(-1, 2)
+    return _ranked(np.array(ids, dtype=np.int64).reshape(-1, 2))
 
 
 @lru_cache(maxsize=1 << 16)
@@ -116,9 +129,75 @@ def as_told(group: Group, order: Callable[[Group], np.ndarray]) -> Group:
     return replace(group, sent=equal, _prepared={})
 
 
-def topics_named(group: Group) -> np.ndarray:
-    """The topics that exist among those that the first member names, as its set is walked."""
-    return walked_topics(group, group.prepared(orders.members_by_hash)[0])
+class Topics(NamedTuple):
+    """Topics that exist and that somebody is asked for (everybody, or one for all that name the same).
+
+    ``met``: in the order in which the members' sets of names are walked; ``by_id``: in that of the
+    set of their ids.
+    """
+
+    met: np.ndarray
+    by_id: np.ndarray
+
+
+def topics_walked(group: Group) -> Topics:
+    """The topics of a group as the assignors walk them."""
+    names, ids = group.topics.names, topic_ids(group)
+    sent, members, partitions = group.sent, group.members, group.topics.partitions
+    alike = group.prepared(homogeneous)
+    asked = group.prepared(orders.members_by_hash)[: 1 if alike else None]
+    met, by_id, crowded = _walk_topics(
+        asked, sent.subscription, sent.offsets, members.subscription, members.offsets,
+        members.topics, names.hashes, partitions, ids.hashes, alike,
+    )  # fmt: skip
+    if crowded:
+        return _crowded_topics(group, asked, ids)
+    return Topics(met, by_id)
+
+
+@njit
+def _walk_topics(
+    asked, of_sent, sent, subscription, offsets, topics, of_name, partitions, of_id, alike
+):
+    """(met, by_id, whether a slot was crowded, which makes them worthless).
+
+    ``of_sent``, ``sent``: subscriptions as they were sent; ``of_name``, ``of_id``: hash codes.
+    """
+    seen = partitions == NO_METADATA
+    met = np.empty(partitions.size, dtype=np.int64)
+    done = np.zeros(sent.size, dtype=np.bool_)
+    n = 0
+    capacity = 16
+    for m in asked:
+        s = of_sent[m]
+        if done[s]:
+            continue
+        done[s] = True
+        named = topics[offsets[subscription[m]] : offsets[subscription[m] + 1]]
+        walked, crowded = orders.put_into_map(named, of_name, collection_capacity(sent[s + 1] - sent[s]))
+        if crowded:
+            return met[:0], met[:0], True
+        for t in walked:
+            if not seen[t]:
+                seen[t] = True
+                met[n] = t
+                n += 1
+        if alike:
+            capacity = collection_capacity(named.size)
+    by_id, crowded = orders.put_into_map(met[:n], of_id, capacity)
+    return met[:n], by_id, crowded
+
+
+def _crowded_topics(group: Group, asked: np.ndarray, ids: TopicIds) -> Topics:
+    """The same where topics may stand in trees."""
+    alike = group.prepared(homogeneous)
+    _, first = np.unique(group.sent.subscription[asked], return_index=True)
+    met: dict[int, None] = {}
+    for m in asked[np.sort(first)].tolist():
+        met.update(dict.fromkeys(walked_topics(group, m).tolist()))
+    known = np.array(list(met), dtype=np.int64)
+    capacity = collection_capacity(group.members.topics_of(asked[0]).size) if alike else 16
+    return Topics(known, known[hash_map_order(ids.hashes[known], capacity, ids.rank[known])])
 
 
 def walked_topics(group: Group, member: int) -> np.ndarray:
@@ -132,20 +211,25 @@ def walked_topics(group: Group, member: int) -> np.ndarray:
     return known[group.topics.partitions[known] != NO_METADATA]
 
 
-def topics_subscribed(group: Group) -> np.ndarray:
-    """Topics that exist and that somebody names, in the order of the set of their ids."""
-    ids, by_hash = group.prepared(topic_ids), group.prepared(orders.members_by_hash)
-    _, first = np.unique(group.sent.subscription[by_hash], return_index=True)
-    met: dict[int, None] = {}
-    for m in by_hash[np.sort(first)].tolist():
-        met.update(dict.fromkeys(walked_topics(group, m).tolist()))
-    known = np.array(list(met), dtype=np.int64)
-    return known[hash_map_order(ids.hashes[known], rank=ids.rank[known])]
-
-
 def dense_starts(group: Group) -> np.ndarray:
     """Where each topic's partitions begin if all are numbered through: int64[topics + 1]."""
-    return np.concatenate(([0], np.cumsum(np.maximum(group.topics.partitions, 0))))
+    return group.topics.prepared(_dense_starts)
+
+
+def _dense_starts(topics: model.Topics) -> np.ndarray:
+    return starts_of(topics.partitions)
+
+
+@njit
+def starts_of(partitions):
+    """:func:`dense_starts` of topics with so many partitions."""
+    starts = np.zeros(partitions.size + 1, dtype=np.int64)
+    for t in range(partitions.size):
+        starts[t + 1] = starts[t] + max(partitions[t], 0)
+    return starts
+
+
+NO_HASHES = np.empty(0, dtype=np.int32)
 
 
 class Held(NamedTuple):
@@ -163,22 +247,31 @@ class Held(NamedTuple):
     beyond: bool
 
 
-def held(group: Group) -> Held:
-    """The claims, regrouped by topic and without repetitions where need be."""
-    claims = group.claims
-    starts = group.prepared(dense_starts)
-    order = group.prepared(orders.members_by_hash)
-    owner, sets, rivals, beyond = _survey(order, claims.offsets, claims.codes, starts)
-    if sets and not beyond:
-        return Held(claims.offsets, claims.codes, owner, rivals, beyond)
-    offsets, codes = _regrouped(claims.offsets, claims.codes)
-    owner, _, rivals, beyond = _survey(order, offsets, codes, starts)
+def held(group: Group, walked: bool = False) -> Held:
+    """The claims, regrouped by topic and without repetitions where need be.
+
+    ``walked``: every member's in the order in which its map is walked.
+    """
+    claims, starts = group.claims, group.prepared(dense_starts)
+    order, offsets = group.prepared(orders.members_by_hash), claims.offsets
+    hashes = group.prepared(topic_ids).hashes if walked else NO_HASHES
+    codes, owner, sets, rivals, beyond, crowded = survey(
+        order, offsets, claims.codes, starts, hashes, walked
+    )
+    if beyond or not sets:
+        offsets, codes = _regrouped(offsets, claims.codes)
+        codes, owner, _, rivals, beyond, crowded = survey(
+            order, offsets, codes, starts, hashes, walked
+        )
+    if crowded:
+        codes = read(group, offsets, codes, order)
     return Held(offsets, codes, owner, rivals, beyond)
 
 
 @njit
-def _survey(order, offsets, codes, starts):
-    """(owner, whether claims are sets topic by topic, rivals, beyond) of :class:`Held`."""
+def survey(order, offsets, codes, starts, hashes, walked):
+    """(codes, owner, whether claims are sets topic by topic, rivals, beyond) of :class:`Held`, and
+    whether a slot was crowded: then the codes are not as they are walked."""
     owner = np.full(starts[-1], -1, dtype=np.int64)
     seen = np.full(starts.size - 1, -1, dtype=np.int64)
     sets, rivals, beyond = True, False, False
@@ -196,7 +289,15 @@ def _survey(order, offsets, codes, starts):
                 sets &= owner[at] != m
                 rivals |= owner[at] >= 0 and owner[at] != m
                 owner[at] = m
-    return owner, sets, rivals, beyond
+    if not walked or not sets or codes.size == 0:
+        return codes, owner, sets, rivals, beyond, False
+    in_turn = codes.copy()
+    for m in order:
+        own, fine = _read(codes[offsets[m] : offsets[m + 1]], hashes)
+        if not fine:
+            return codes, owner, sets, rivals, beyond, True
+        copy_into(in_turn, offsets[m], own)
+    return in_turn, owner, sets, rivals, beyond, False
 
 
 def _regrouped(offsets: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -286,14 +387,14 @@ def _read_crowded(group: Group, codes: np.ndarray) -> np.ndarray:
 def read(group: Group, offsets: np.ndarray, codes: np.ndarray, which: np.ndarray) -> np.ndarray:
     """The codes with those of the members ``which`` in the order in which Java walks their maps."""
     codes = codes.copy()
-    for m in _read_all(offsets, codes, which, group.prepared(topic_ids).hashes).tolist():
+    for m in read_in_place(offsets, codes, which, group.prepared(topic_ids).hashes).tolist():
         claim = slice(offsets[m], offsets[m + 1])
         codes[claim] = _read_crowded(group, codes[claim])
     return codes
 
 
 @njit
-def _read_all(offsets, codes, which, hashes):
+def read_in_place(offsets, codes, which, hashes):
     """Reads the claims of ``which`` in place; returns the members with crowded slots."""
     crowded = np.empty(which.size, dtype=np.int64)
     n = 0

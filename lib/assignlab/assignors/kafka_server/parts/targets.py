@@ -14,7 +14,7 @@ import numpy as np
 
 from assignlab.assignors.kafka_server.parts import sets
 from assignlab.assignors.parts.slices import copy_into
-from assignlab.compiled import inner, njit
+from assignlab.compiled import inner, leaf, njit
 from assignlab.group.assignment import Assignment, number_of, partition_of, topic_of
 from assignlab.group.model import Group
 from assignlab.jvm import tree_bins
@@ -46,21 +46,22 @@ def plain_slots(topics: int) -> np.ndarray:
     return np.full(topics, 16, dtype=np.int64)
 
 
-def reclaimed(group: Group, changes: Changes, stays: np.ndarray) -> Assignment:
+def reclaimed(
+    group: Group, changes: Changes, stays: np.ndarray, held: sets.Held | None = None
+) -> Assignment:
     """Every member's next claim in the order in which the assignor will read it.
 
-    ``stays``: bool[topics], whether a topic stays in a map that has lost its last partition.
+    ``stays``: bool[topics], whether a topic stays in a map that has lost its last partition;
+    ``held``: what members hold, as it is walked, where that is known.
     """
-    held = sets.held(group)
-    everybody = np.arange(len(group.members))
-    read = sets.read(group, held.offsets, held.codes, everybody)
+    held = held or sets.held(group, walked=True)
     offsets, codes, crowded = _rewrite(
-        held.offsets, read, *changes, starts_of(group, held, changes.steps),
+        held.offsets, held.codes, *changes, starts_of(group, held, changes.steps),
         group.prepared(sets.topic_ids).hashes, stays,
     )  # fmt: skip
     for m in crowded.tolist():
         mine = slice(offsets[m], offsets[m + 1])
-        before = read[held.offsets[m] : held.offsets[m + 1]][: 0 if changes.anew else None]
+        before = held.codes[held.offsets[m] : held.offsets[m + 1]][: 0 if changes.anew else None]
         steps = changes.steps[changes.offsets[m] : changes.offsets[m + 1]]
         codes[mine] = _in_crowded_order(group, before, steps, codes[mine], stays)
     return Assignment(offsets, codes)
@@ -105,21 +106,21 @@ def starts_of(group: Group, held: sets.Held, steps: np.ndarray) -> np.ndarray:
     return np.concatenate(([0], np.cumsum(counts)))
 
 
-def changes_of(group: Group, after: Assignment, taken_again: bool) -> Changes:
-    """The changes of an assignor that first removes and then adds, from a result in that order.
+def reclaimed_after(
+    group: Group, after: Assignment, stays: np.ndarray, taken_again: bool
+) -> Assignment:
+    """:func:`reclaimed` of an assignor that first removes and then adds, from a result in that order.
 
     Of each topic every member's list in ``after`` has first what it keeps. ``taken_again``: a
     partition may be removed and added again; what is kept then stands in the order of the walk.
     """
-    held = sets.held(group)
-    codes = held.codes
-    if taken_again:
-        codes = sets.read(group, held.offsets, codes, np.arange(len(group.members)))
+    held = sets.held(group, walked=True)
     offsets, steps = _differences(
-        held.offsets, codes, after.offsets, after.codes, starts_of(group, held, after.codes),
+        held.offsets, held.codes, after.offsets, after.codes, starts_of(group, held, after.codes),
         taken_again,
     )  # fmt: skip
-    return Changes(offsets, steps, plain_slots(len(group.topics)))
+    changes = Changes(offsets, steps, plain_slots(len(group.topics)))
+    return reclaimed(group, changes, stays, held)
 
 
 @njit
@@ -199,7 +200,8 @@ class Map(NamedTuple):
 
     Topics stand in ``topics``, the old ones from the middle to the right, new ones from the middle
     to the left. Partitions are nodes of one chain per topic, in order of insertion. ``node``: int64
-    per partition, -1 where it is not in the map. ``at``: int64[5], see the names below.
+    per partition, -1 where it is not in the map. ``keys``: scratch. ``at``: int64[5], see the names
+    below.
     """
 
     topics: np.ndarray
@@ -211,6 +213,7 @@ class Map(NamedTuple):
     code: np.ndarray
     next: np.ndarray
     node: np.ndarray
+    keys: np.ndarray
     at: np.ndarray
 
 
@@ -231,11 +234,12 @@ def new_map(starts, most):
         np.empty(most, dtype=np.int64),
         np.empty(most, dtype=np.int64),
         np.full(starts[-1], -1, dtype=np.int64),
+        np.empty(most, dtype=np.int64),
         np.zeros(5, dtype=np.int64),
     )
 
 
-@inner
+@leaf
 def copy(map_, old, starts):
     """``deepCopyAssignment``: a map with as many slots as topics, sets made of the old sets."""
     at = map_.at
@@ -260,7 +264,7 @@ def copy(map_, old, starts):
     at[SLOTS] = table_size(at[COUNT], slots)
 
 
-@inner
+@leaf
 def append(map_, code, starts):
     """A new partition at the end of its topic's set."""
     t, node = topic_of(code), map_.at[NODES]
@@ -276,7 +280,7 @@ def append(map_, code, starts):
     map_.node[number_of(code, starts)] = node
 
 
-@inner
+@leaf
 def add(map_, code, slots, starts):
     """``computeIfAbsent(topic, new HashSet).add(partition)``."""
     t, at = topic_of(code), map_.at
@@ -295,7 +299,7 @@ def add(map_, code, slots, starts):
         map_.capacity[t] = table_size(map_.size[t], map_.capacity[t])
 
 
-@inner
+@leaf
 def remove(map_, code, starts, stays):
     """Remove a partition, and with the last one its topic, unless it stays."""
     t = topic_of(code)
@@ -314,7 +318,7 @@ def remove(map_, code, starts, stays):
                 map_.topics[i] = -1
 
 
-@inner
+@leaf
 def differs(map_, old, starts):
     """Whether the map holds other partitions than the old one, or other topics."""
     n = 0
@@ -332,7 +336,7 @@ def differs(map_, old, starts):
     return False
 
 
-@inner
+@leaf
 def clear(map_, old, changes, starts):
     """Forget this member."""
     for code in old:
@@ -370,13 +374,12 @@ def write(map_, hashes, codes, n):
                 codes[n] = map_.code[node]
                 n += 1
             node = map_.next[node]
-        partitions = codes[start:n]
-        keys = np.empty(partitions.size, dtype=np.int64)
-        for k in range(keys.size):
-            p = partition_of(partitions[k])
-            keys[k] = p ^ (p >> 16)
-        walk(keys, partitions, map_.capacity[t])
-        walk(keys, partitions, sets.set_slots(keys.size))
+        if n - start > 1:
+            partitions, keys = codes[start:n], map_.keys[: n - start]
+            for k in range(keys.size):
+                keys[k] = spread(partition_of(partitions[k]))
+            walk(keys, partitions, map_.capacity[t])
+            walk(keys, partitions, sets.set_slots(keys.size))
     return n, fine
 
 

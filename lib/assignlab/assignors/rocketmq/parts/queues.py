@@ -101,9 +101,7 @@ def queues_by_topic(group: Group) -> list[tuple[Queue, ...]]:
     """:func:`queues_of` every topic."""
     counts = group.topics.partitions.tolist()
     named = group.topics.queues or (None,) * len(counts)
-    return [
-        on_one_broker(n) if own is None else own for own, n in zip(named, counts, strict=True)
-    ]
+    return [on_one_broker(n) if own is None else own for own, n in zip(named, counts, strict=True)]
 
 
 @lru_cache(maxsize=256)
