@@ -45,6 +45,8 @@ from assignlab.jvm.tree_bins import TREEIFY_THRESHOLD
 DIGESTS = 40
 POINTS = 4 * DIGESTS
 HASH_SET_SIZE = 16
+POSITION_BITS = 31
+"""On the ring a point, of 32 bits, stands before its place among all: one number to sort by."""
 
 
 def assign(group: Group) -> Assignment:
@@ -114,8 +116,8 @@ def consumer_ring(group: Group) -> Ring:
     names = group.members.names
     digests = b"".join([digests_of(names[m]) for m in order.tolist()])
     points = np.frombuffer(digests, dtype="<u4").astype(np.int64)
-    walk = np.argsort(points, kind="stable")
-    return Ring(points[walk], np.repeat(order, POINTS)[walk])
+    ring = np.sort(points << POSITION_BITS | np.arange(points.size))
+    return Ring(ring >> POSITION_BITS, order[(ring & ((1 << POSITION_BITS) - 1)) // POINTS])
 
 
 @lru_cache(maxsize=4096)

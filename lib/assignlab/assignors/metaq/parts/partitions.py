@@ -3,6 +3,8 @@
 A topic that is given by a plain number of partitions lies on one broker, 0.
 """
 
+from functools import lru_cache
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,27 +33,33 @@ class Lines(NamedTuple):
 def lines(group: Group) -> Lines:
     """Sort the partitions of every topic."""
     topics = group.topics
-    found: dict[tuple, int] = {}
+    counts = np.maximum(topics.partitions, 0).tolist()
+    found: dict[Line, int] = {}
     of_topic = [
-        found.setdefault(queues if queues is not None else (count,), len(found))
-        for queues, count in zip(
-            topics.queues or (None,) * len(topics),
-            np.maximum(topics.partitions, 0).tolist(),
-            strict=True,
-        )
+        found.setdefault(count if queues is None else queues, len(found))
+        for queues, count in zip(topics.queues or (None,) * len(topics), counts, strict=True)
     ]
-    orders, names = [], []
-    for line in found:
-        plain = len(line) == 1 and isinstance(line[0], int)
-        first: dict[str, int] = {}
-        for p in range(line[0] if plain else len(line)):
-            first.setdefault(partition_name(None if plain else line, p), p)
-        called = Names(tuple(first))
-        orders.append(np.array(list(first.values()), dtype=np.int64)[called.order])
-        names.extend(called.names[p] for p in called.order.tolist())
-    starts = np.cumsum([0] + [order.size for order in orders], dtype=np.int64)
-    order = np.concatenate(orders) if orders else np.empty(0, dtype=np.int64)
-    return Lines(np.array(of_topic, dtype=np.int64), starts, order, tuple(names))
+    known = [line_of(line) for line in found]
+    starts = np.cumsum([0] + [order.size for order, _ in known], dtype=np.int64)
+    order = np.concatenate([np.empty(0, dtype=np.int64), *(order for order, _ in known)])
+    names = tuple(chain.from_iterable(names for _, names in known))
+    return Lines(np.array(of_topic, dtype=np.int64), starts, order, names)
+
+
+Line = int | tuple[tuple[str, int], ...]
+"""The partitions of a topic: how many on one broker, or (broker, number) of each."""
+
+
+@lru_cache(maxsize=256)
+def line_of(line: Line) -> tuple[np.ndarray, tuple[str, ...]]:
+    """(order, names) of a line, whatever its topic."""
+    queues = None if isinstance(line, int) else line
+    first: dict[str, int] = {}
+    for p in range(line if isinstance(line, int) else len(line)):
+        first.setdefault(partition_name(queues, p), p)
+    called = Names(tuple(first))
+    order = np.array(list(first.values()), dtype=np.int64)[called.order]
+    return order, tuple(called.names[p] for p in called.order.tolist())
 
 
 def partition_name(queues: tuple[tuple[str, int], ...] | None, partition: int) -> str:
