@@ -326,7 +326,8 @@ def _carry(offsets, codes, origin):
     for m in range(members):
         before = origin[m]
         if before >= 0:
-            lists[carried[m] : carried[m + 1]] = codes[offsets[before] : offsets[before + 1]]
+            for k in range(offsets[before], offsets[before + 1]):
+                lists[carried[m] + k - offsets[before]] = codes[k]
     return carried, lists
 
 

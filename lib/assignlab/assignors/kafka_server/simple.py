@@ -28,6 +28,7 @@ import numpy as np
 
 from assignlab.assignors.kafka_server.parts import sets, targets
 from assignlab.assignors.parts import hash_codes, orders
+from assignlab.assignors.parts.slices import copy_into
 from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import inner, njit
 from assignlab.errors import OriginalError
@@ -445,7 +446,7 @@ def walk_sets(offsets, entries, hashes, which):
             n += 1
         else:
             walk = walk_lists(spreads, table_size(of_set.size, 16), False)
-            walked[offsets[s] : offsets[s + 1]] = of_set[walk]
+            copy_into(walked, offsets[s], of_set[walk])
     return walked, crowded[:n]
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from assignlab.assignors.kafka_server.parts import sets
 from assignlab.assignors.parts import orders
+from assignlab.assignors.parts.slices import copy_into
 from assignlab.compiled import inner, njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, code, topic_of
@@ -162,7 +163,7 @@ def fill(order, topics, partitions, starts, owner, subscribed, offsets, codes, k
                 lists[at] = codes[k]
                 at += 1
             k += 1
-        lists[at : at + given[m]] = unassigned[first[m] : first[m] + given[m]]
+        copy_into(lists, at, unassigned[first[m] : first[m] + given[m]])
     return results, lists, n - taken
 
 

@@ -401,7 +401,7 @@ def read_in_place(offsets, codes, which, hashes):
     for m in which:
         walked, fine = _read(codes[offsets[m] : offsets[m + 1]].copy(), hashes)
         if fine:
-            codes[offsets[m] : offsets[m + 1]] = walked
+            copy_into(codes, offsets[m], walked)
         else:
             crowded[n] = m
             n += 1
