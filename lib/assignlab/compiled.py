@@ -38,7 +38,7 @@ IMPORT = re.compile(
 
 def njit(function):
     """Compile ``function`` with numba, cached on disk, without the interpreter lock."""
-    compiled = numba.njit(cache=True, nogil=True, _nrt=True)(function)
+    compiled = numba.njit(cache=True, nogil=True, no_cfunc_wrapper=True, _nrt=True)(function)
     file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     if file is not None:  # not there under NUMBA_DISABLE_JIT
         # The version is compared before anything is unpickled, which an older source may prevent.

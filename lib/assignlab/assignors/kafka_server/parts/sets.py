@@ -174,7 +174,9 @@ def _walk_topics(
             continue
         done[s] = True
         named = topics[offsets[subscription[m]] : offsets[subscription[m] + 1]]
-        walked, crowded = orders.put_into_map(named, of_name, collection_capacity(sent[s + 1] - sent[s]))
+        walked, crowded = orders.put_into_map(
+            named, of_name, collection_capacity(sent[s + 1] - sent[s])
+        )
         if crowded:
             return met[:0], met[:0], True
         for t in walked:
