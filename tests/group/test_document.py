@@ -71,6 +71,9 @@ def test_a_topic_may_be_named_twice():
     }
     group = parse(document)
     assert dump(group) == dump(pickle.loads(pickle.dumps(group))) == document
+    plain = pickle.dumps(group.topics)
+    group.topics.prepared(len)
+    assert pickle.dumps(group.topics) == plain  # what is prepared does not travel
     assert group.sent.topics_of(0).tolist() == [0, 1, 0, 2, 2]
     assert group.members.subscription.tolist() == [0, 0]
     assert group.members.topics.tolist() == [0, 1, 2]

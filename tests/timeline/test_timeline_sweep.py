@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 
 from assignlab import timeline
+from assignlab.sweep import driver
 from assignlab.sweep.question import SweepError
+from assignlab.sweep.slices import REBALANCES
 from assignlab.timeline import TimelineError
 from assignlab.timeline.measure import totals
 from assignlab.timeline.trials import rolling, sweep
@@ -51,6 +53,25 @@ def test_a_trial_that_raises_or_takes_too_long_becomes_an_error_row(spark, table
     assert table.failures["error"][0].startswith("UnknownName: unknown strategy 'stiky'")
     assert table.failures["error"][1].startswith("TimeLimit")
     assert table.frame(where="scenario = 0")["repeated"].notna().all()
+
+
+def test_trials_that_differ_in_the_strategy_alone_are_played_in_one_slice():
+    asked = trials()
+    numbers = sweep.alike(asked)
+    kinds = [(trial.seed, trial.static) for trial in asked]
+    assert len(set(numbers)) == len(set(kinds)) == len(set(zip(numbers, kinds, strict=True))) == 4
+
+    @dataclass(frozen=True)
+    class Plain:
+        seed: int
+
+    assert sweep.alike([Plain(1), Plain(2)]) is None
+    work = driver.Work(asked, (), [1.0] * len(asked), 1.0, REBALANCES, None, numbers)
+    dealt = driver.dealt_together(work, 2)
+    assert len(set(zip(numbers, dealt, strict=True))) == 4 and sorted(dealt) == [0] * 6 + [1] * 6
+    assert set(driver.dealt_together(work, 6)) == set(
+        range(6)
+    )  # more tasks than kinds: all cores work
 
 
 def test_records_that_do_not_fit_the_first_one_are_errors():

@@ -53,6 +53,9 @@ class Topics:
             known[prepare] = prepare(self)
         return known[prepare]
 
+    def __getstate__(self):
+        return self.__dict__ | {"_prepared": {}}
+
 
 @dataclass(frozen=True, eq=False)
 class Members:

@@ -11,7 +11,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, is_dataclass, replace
+from dataclasses import asdict, is_dataclass
 from functools import partial
 from typing import Any
 
@@ -85,8 +85,9 @@ def alike(trials: Sequence[Any]) -> list[int] | None:
     """A number for each trial, one for those that differ in the strategy alone; None without any."""
     if not hasattr(trials[0], "strategy"):
         return None
-    numbers: dict[Any, int] = {}
-    return [numbers.setdefault(replace(trial, strategy=""), len(numbers)) for trial in trials]
+    numbers: dict[tuple, int] = {}
+    others = (tuple((asdict(trial) | {"strategy": ""}).values()) for trial in trials)
+    return [numbers.setdefault(values, len(numbers)) for values in others]
 
 
 def weight(trial: Any) -> float:
