@@ -221,8 +221,9 @@ def not_shared(folder: Path) -> str:
 def slice_count(spark, cost: float, scenarios: int) -> int:
     """How many tasks to cut a sweep into that should take ``cost`` seconds on one core."""
     if is_local(spark):
-        # An interruption costs what is not finished.
-        wanted = max(SLICES_PER_CORE * cores(), math.ceil(cost / LONGEST_SLICE))
+        # An interruption costs what is not finished. As many for each core, so that none waits in
+        # the end for one that has a slice more.
+        wanted = cores() * max(SLICES_PER_CORE, math.ceil(cost / LONGEST_SLICE / cores()))
     else:
         # A cluster does not say how large it is: tasks long enough to be worth their start.
         wanted = max(CLUSTER_SLICES, math.ceil(cost / CLUSTER_SLICE))
