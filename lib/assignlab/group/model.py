@@ -184,6 +184,16 @@ def subscriptions_by_topic(group: Group) -> np.ndarray:
     return named(members.offsets, members.topics, group.topics.partitions.size)[0]
 
 
+@njit
+def first_numbers(partitions):
+    """The number of each topic's first partition, all numbered topic by topic, and how many there
+    are: int64[topics + 1]. A topic without metadata has none."""
+    first = np.zeros(partitions.size + 1, dtype=np.int64)
+    for t in range(partitions.size):
+        first[t + 1] = first[t] + max(partitions[t], 0)
+    return first
+
+
 def numbers_of(group: Group, codes: np.ndarray) -> np.ndarray:
     """The place of each code among the partitions of all topics, topic by topic: int64[n]."""
     counts = np.maximum(group.topics.partitions, 0)

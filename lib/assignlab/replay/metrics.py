@@ -18,7 +18,7 @@ import numpy as np
 
 from assignlab.compiled import inner, leaf, njit
 from assignlab.group.assignment import Assignment, partition_of, topic_of
-from assignlab.group.model import Group
+from assignlab.group.model import Group, first_numbers
 from assignlab.optimum.closed_form import fewest_moves, fewest_moves_within
 from assignlab.replay.columns import COLUMNS
 
@@ -192,7 +192,7 @@ def still_held(offsets, codes, after_offsets, after_codes):
     room = np.zeros(topics, dtype=np.int64)
     for code in codes:
         room[topic_of(code)] = max(room[topic_of(code)], partition_of(code) + 1)
-    starts = _starts(room)
+    starts = first_numbers(room)
     given = np.full(starts[-1], -1, dtype=np.int32)
     kept_offsets = np.zeros(offsets.size, dtype=np.int64)
     kept = np.empty(codes.size, dtype=np.int64)
@@ -208,14 +208,6 @@ def still_held(offsets, codes, after_offsets, after_codes):
                 n += 1
         kept_offsets[m + 1] = n
     return kept_offsets, kept[:n]
-
-
-@inner
-def _starts(partitions):
-    starts = np.zeros(partitions.size + 1, dtype=np.int64)
-    for t in range(partitions.size):
-        starts[t + 1] = starts[t] + max(partitions[t], 0)
-    return starts
 
 
 @leaf
@@ -461,7 +453,7 @@ given it last (from 1). They share a row, so that a visit costs one cache miss."
 @inner
 def _moves(change, group, partitions_now, revoked_kept):
     """(Moves, Fewest); ``revoked_kept``: see :func:`_measure`."""
-    starts = _starts(group.partitions)
+    starts = first_numbers(group.partitions)
     seen = np.zeros((starts[-1], 3), dtype=np.int32)
     kept = _compare_members(change, group, starts, seen)
     owner_left, lost = _see_left(change, starts, seen)

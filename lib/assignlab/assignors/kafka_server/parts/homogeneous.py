@@ -22,7 +22,7 @@ from assignlab.assignors.parts.slices import copy_into
 from assignlab.compiled import inner, njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, code, topic_of
-from assignlab.group.model import Group
+from assignlab.group.model import Group, first_numbers
 
 AS_SENT, SETS, READ = range(3)
 """How far the claims are prepared: not at all; sets, topic by topic; and those that exceed the quotas
@@ -69,7 +69,7 @@ def build(known, offsets, codes, prepared, extras_in_turn):
     are the members whose claims are to be read otherwise: then nothing else is true.
     """
     order, topics, partitions, hashes = known
-    starts = sets.starts_of(partitions)
+    starts = first_numbers(partitions)
     _, owner, are_sets, rivals, beyond, _ = sets.survey(
         order, offsets, codes, starts, hashes, False
     )

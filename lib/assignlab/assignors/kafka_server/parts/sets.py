@@ -219,16 +219,7 @@ def dense_starts(group: Group) -> np.ndarray:
 
 
 def _dense_starts(topics: model.Topics) -> np.ndarray:
-    return starts_of(topics.partitions)
-
-
-@njit
-def starts_of(partitions):
-    """:func:`dense_starts` of topics with so many partitions."""
-    starts = np.zeros(partitions.size + 1, dtype=np.int64)
-    for t in range(partitions.size):
-        starts[t + 1] = starts[t] + max(partitions[t], 0)
-    return starts
+    return model.first_numbers(topics.partitions)
 
 
 NO_HASHES = np.empty(0, dtype=np.int32)
