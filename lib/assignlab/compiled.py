@@ -31,14 +31,25 @@ if "NUMBA_CACHE_DIR" not in os.environ and not _writable(Path(__file__).parent):
 import numba
 from numba.extending import register_jitable
 
+if (0, 64) <= numba.version_info.short <= (0, 68):  # the oldest and newest it was tried with
+    from assignlab.linked import StepCompiler
+else:
+    from numba.core.compiler import Compiler as StepCompiler
+
 IMPORT = re.compile(
     r"^from (assignlab[\w.]*) import (\([^)]*\)|[^\n]*)|^import (assignlab[\w.]*)", re.MULTILINE
 )
 
 
+OPTIONS = dict(nogil=True, no_cfunc_wrapper=True)
+STEP = dict(**OPTIONS, no_cpython_wrapper=False, pipeline_class=StepCompiler)
+"""The same options as those of the functions that call it: numba takes functions of other options for
+others, and would compile what they call once more."""
+
+
 def njit(function):
     """Compile ``function`` with numba, cached on disk, without the interpreter lock."""
-    compiled = numba.njit(cache=True, nogil=True, no_cfunc_wrapper=True, _nrt=True)(function)
+    compiled = numba.njit(cache=True, _nrt=True, **OPTIONS)(function)
     file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     if file is not None:  # not there under NUMBA_DISABLE_JIT
         # The version is compared before anything is unpickled, which an older source may prevent.
@@ -49,11 +60,10 @@ def njit(function):
 def inner(function):
     """Compile ``function`` as a part of the compiled functions that call it, and only so.
 
-    It has no entry in the cache of its own, which spares the disk one for every step of a strategy,
-    and none from Python, which takes a quarter off the time that compiling takes. Called from
-    Python it runs as plain Python.
+    It has neither machine code of its own (:mod:`assignlab.linked`) nor an entry in the cache. Called
+    from Python it runs as plain Python.
     """
-    return register_jitable(no_cfunc_wrapper=True, _nrt=True)(function)
+    return register_jitable(**STEP, _nrt=True)(function)
 
 
 def leaf(function):
@@ -62,7 +72,7 @@ def leaf(function):
     Numba counts the references to every array that a step takes out of a tuple; in a short step
     that costs more than the step. Here nothing is counted.
     """
-    return register_jitable(no_cfunc_wrapper=True, _nrt=False)(function)
+    return register_jitable(**STEP, _nrt=False)(function)
 
 
 @cache

@@ -113,16 +113,14 @@ def load_timeline() -> None:
 
 
 def by_system(names: Iterable[str]) -> list[list[str]]:
-    """The names by the package of their system, first the package with most source: it takes longest."""
+    """The names by the package of their system, first that with most source below it: it takes longest."""
     found: dict[str, list[str]] = {}
     sources: dict[str, dict[str, str]] = {}
     for name in names:
         module = assignors.get(name).assign.__module__
         package = module.rpartition(".")[0]
         found.setdefault(package, []).append(name)
-        sources.setdefault(package, {}).update(
-            (other, text) for other, text in below(module).items() if other.startswith(package + ".")
-        )  # fmt: skip
+        sources.setdefault(package, {}).update(below(module))
     size = {package: sum(map(len, texts.values())) for package, texts in sources.items()}
     return [found[package] for package in sorted(found, key=lambda package: -size[package])]
 

@@ -45,7 +45,7 @@ from assignlab.assignors.parts.never_ends import (
 )
 from assignlab.assignors.parts.potential import NONE
 from assignlab.assignors.parts.slices import copy_into
-from assignlab.compiled import inner, leaf, njit
+from assignlab.compiled import inner, leaf
 from assignlab.errors import OriginalError
 
 NOBODY = np.empty(0, dtype=np.int64)
@@ -56,7 +56,7 @@ DONE, MISSING = 0, 1
 # balance
 
 
-@njit
+@inner
 def balance(known, current, sorted_partitions, new_first):
     """Hand out what has no owner, set aside what cannot change, then move, unless in vain.
 
