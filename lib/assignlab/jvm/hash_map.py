@@ -8,7 +8,7 @@ kafka-clients 4.4.0.
 
 import numpy as np
 
-from assignlab.compiled import leaf, njit
+from assignlab.compiled import inner, leaf, njit
 from assignlab.jvm import tree_bins
 from assignlab.jvm.names import MASK, signed
 
@@ -22,7 +22,7 @@ def spread(h):
     return signed(h ^ ((h & MASK) >> 16))
 
 
-@njit
+@inner
 def table_size(count, capacity):
     """Slots of a HashMap, built with ``capacity`` slots, after ``count`` puts (load factor 3/4)."""
     size = capacity
@@ -168,7 +168,7 @@ def was_crowded(spreads, capacity, limit):
         size *= 2
 
 
-@njit
+@inner
 def walk_lists(spreads, size, newest_first):
     """Walk a table of ``size`` slots in which no slot was ever crowded: int64[n].
 
