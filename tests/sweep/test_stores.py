@@ -23,6 +23,7 @@ from test_sweep import STRATEGIES, digest, plain, read
 
 from assignlab import sweep
 from assignlab.local.java import BRIEF, java_home
+from assignlab.runner.plan import Place
 from assignlab.sweep import driver, probe
 from assignlab.sweep.spark import session, settings
 from assignlab.sweep.store import Store
@@ -47,6 +48,17 @@ session().stop()
 
 def asked(grid: dict) -> str:
     return json.dumps({name: list(values) for name, values in grid.items()})
+
+
+def test_a_notebooks_tables_have_one_place_in_a_store_whatever_run_writes_them(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("ASSIGNLAB_TABLES", "hdfs://namenode:8020/tables/")
+    monkeypatch.setenv("ASSIGNLAB_OUTPUTS", str(tmp_path))
+    for run_id in "0f2c", "77aa":
+        place = Place(tmp_path, tmp_path, "study").running / run_id / "points" / "p1" / "02_x"
+        monkeypatch.setenv("ASSIGNLAB_RUN_FOLDER", str(place))
+        assert driver.tables_named() == "hdfs://namenode:8020/tables/study/points/p1/02_x"
 
 
 # ---- one machine: the steps of a store -----------------------------------------------------------

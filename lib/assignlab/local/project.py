@@ -30,6 +30,9 @@ RUN_ID_VARIABLE = "ASSIGNLAB_RUN_ID"
 OUTPUTS_VARIABLE = "ASSIGNLAB_OUTPUTS"
 TABLES_VARIABLE = "ASSIGNLAB_TABLES"
 
+RUNNING = ".running"
+"""The folder of a scale in which a run works, in one called by its id, until it is complete."""
+
 PACKAGES = ("pyspark", "numba", "numpy", "pandas", "pyarrow", "seaborn", "matplotlib", "papermill")
 
 

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from assignlab.local.project import RUNNING
 from assignlab.runner.records import RUN_RECORD, RUN_SHAPE
 from assignlab.runner.shapes import read_shaped
 
@@ -42,7 +43,7 @@ def _runs(notebook: str, folders: Iterable[Path]):
     paths = {path.resolve() for folder in folders for path in folder.rglob(RUN_RECORD)}
     for path in sorted(paths):
         record = read_shaped(path, {**RUN_SHAPE, "notebook": str, "scale": str})
-        if ".running" not in path.parts and record and record["status"] == "completed":
+        if RUNNING not in path.parts and record and record["status"] == "completed":
             name = record["notebook"]
             if name == notebook or name.startswith(f"{notebook}_"):
                 yield path, record

@@ -19,7 +19,7 @@ import yaml
 
 from assignlab.errors import UnknownName
 from assignlab.local.library import digest, library
-from assignlab.local.project import versions
+from assignlab.local.project import RUNNING, versions
 from assignlab.parameters import declared as parameters
 from assignlab.parameters.declared import Mistake, Parameter, known
 from assignlab.parameters.strict_yaml import Misread, StrictLoader, shown
@@ -62,7 +62,7 @@ class Place:
     @property
     def running(self) -> Path:
         """Where runs work, each in a folder that is called by its id."""
-        return self.folder / ".running"
+        return self.folder / RUNNING
 
     def notebooks(self) -> dict[str, Path]:
         """Name -> file of every notebook of the collection, in the order of their names."""

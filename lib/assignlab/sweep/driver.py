@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from assignlab.local.files import write_json
 from assignlab.local.project import (
+    RUNNING,
     TABLES_VARIABLE,
     cores,
     folder_named,
@@ -202,11 +203,18 @@ def folder() -> Path:
 
 
 def tables_named() -> str | None:
-    """Where ``ASSIGNLAB_TABLES`` sends tables; every run of a notebook has a folder of its own there."""
+    """Where ``ASSIGNLAB_TABLES`` sends tables; every notebook has a folder of its own there.
+
+    It is called like the notebook's folder in ``outputs``, also while a run works elsewhere.
+    """
     named = os.environ.get(TABLES_VARIABLE)
     run = run_folder()
     if named and run and run.is_relative_to(outputs()):
-        return f"{named.rstrip('/')}/{run.relative_to(outputs()).as_posix()}"
+        parts = run.relative_to(outputs()).parts
+        if RUNNING in parts:
+            at = parts.index(RUNNING)
+            parts = parts[:at] + parts[at + 2 :]
+        return "/".join((named.rstrip("/"), *parts))
     return named
 
 
