@@ -14,6 +14,8 @@ from assignlab.group.assignment import Assignment, code, partition_names
 from assignlab.group.model import ABSENT, NO_METADATA, Claims, Group, Members, Topics, subscriptions
 from assignlab.jvm.names import Names
 
+Document = dict[str, Any]
+"""A group document, as JSON has it."""
 T = TypeVar("T")
 OPTIONS = ("idcs", "vnodes", "inner", "config", "capacity")
 MAX_NUMBER = 2**31 - 1
@@ -344,5 +346,10 @@ def lists(group: Group, assignment: Assignment) -> dict[str, list[list]]:
             [*pair, f"{members[m]}-{thread}"]
             for pair, m, thread in zip(pairs, owners, assignment.threads.tolist(), strict=True)
         ]
+    return named_lists(group, assignment, pairs)
+
+
+def named_lists(group: Group, assignment: Assignment, entries: list) -> dict[str, list]:
+    """Member name -> its part of ``entries``, of which there is one for every code, in order."""
     bounds = assignment.offsets.tolist()
-    return {name: pairs[bounds[m] : bounds[m + 1]] for m, name in enumerate(group.members.names)}
+    return {name: entries[bounds[m] : bounds[m + 1]] for m, name in enumerate(group.members.names)}

@@ -56,6 +56,8 @@ def assign(group: Group) -> Assignment:
 def assign_ranges(topics, partitions, starts, member, number, members):
     """Range after range, topics by name: every member's list is sorted by topic and partition.
 
+    As :func:`~assignlab.assignors.parts.ranges.lists_of_ranges`, but every partition has its thread
+    with it; the strategies without threads would pay for an array that they throw away.
     ``topics``: int64[n] topic indices; ``partitions``: int64[topics]; ``starts``, ``member``,
     ``number``: per topic its threads, sorted. Returns (offsets, codes, threads).
     """

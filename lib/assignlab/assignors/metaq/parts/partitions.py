@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assignlab.group.assignment import Assignment, code, number_of, partition_of, topic_of
+from assignlab.group.document import named_lists
 from assignlab.group.model import Group
 from assignlab.jvm.names import Names
 
@@ -94,5 +95,4 @@ def lists(group: Group, assignment: Assignment) -> dict[str, list[list[Any]]]:
             strict=True,
         )
     ]
-    bounds = assignment.offsets.tolist()
-    return {name: pairs[bounds[m] : bounds[m + 1]] for m, name in enumerate(group.members.names)}
+    return named_lists(group, assignment, pairs)

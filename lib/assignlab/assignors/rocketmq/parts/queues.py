@@ -18,6 +18,7 @@ from assignlab.assignors.parts.orders import members_by_id, mentions
 from assignlab.compiled import njit
 from assignlab.errors import DocumentError, OriginalError
 from assignlab.group.assignment import Assignment, code, partition_of, topic_of
+from assignlab.group.document import named_lists
 from assignlab.group.model import Group, subscriptions_by_topic
 from assignlab.jvm.names import utf16
 
@@ -248,5 +249,4 @@ def lists(group: Group, assignment: Assignment) -> dict[str, list[list[Any]]]:
             strict=True,
         )
     ]
-    bounds = assignment.offsets.tolist()
-    return {name: entries[bounds[m] : bounds[m + 1]] for m, name in enumerate(group.members.names)}
+    return named_lists(group, assignment, entries)
