@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 from assignlab.advice import load, report, show
 from assignlab.errors import AssignlabError
+from assignlab.group.document import Document
 from assignlab.groups import read
 from assignlab.groups.text import printable
 from assignlab.local.files import whole
 
 Say = Callable[[str], None]
-Document = dict[str, Any]
 
 
 class Told(NamedTuple):

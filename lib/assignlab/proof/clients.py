@@ -18,7 +18,8 @@ states with several answers is told.
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from assignlab.proof.histories import Answer, Document, play
+from assignlab.group.document import Document
+from assignlab.proof.histories import Answer, play
 from assignlab.proof.originals import SYSTEMS, Originals, OriginalsUnavailable, original_of
 from assignlab.proof.versions import as_lists, as_sets
 

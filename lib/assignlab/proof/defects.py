@@ -17,7 +17,8 @@ from assignlab import assignors
 from assignlab.assignors.answer import answer
 from assignlab.assignors.answer import solve as our_solve
 from assignlab.errors import OriginalError, UnknownName
-from assignlab.proof.state import Document, Lists, Solve
+from assignlab.group.document import Document
+from assignlab.proof.state import Lists, Solve
 
 
 @dataclass(frozen=True)

@@ -24,11 +24,12 @@ from assignlab import assignors
 from assignlab.assignors.answer import answer as our_answer
 from assignlab.errors import OriginalError
 from assignlab.group import document as documents
+from assignlab.group.document import Document
 from assignlab.proof import defects, faults
 from assignlab.proof.histories import play
 from assignlab.proof.promises import CHECKS, Broken, broken, common_checker, promises
 from assignlab.proof.smaller import cut
-from assignlab.proof.state import Document, Lists, State, solve
+from assignlab.proof.state import Lists, State, solve
 
 STEPS = 8
 MOST_THROWN = 10

@@ -26,8 +26,9 @@ from itertools import chain, count
 from pathlib import Path
 
 from assignlab import assignors
+from assignlab.group.document import Document
 from assignlab.local.files import write_lines
-from assignlab.proof.histories import Answer, Document, play
+from assignlab.proof.histories import Answer, play
 from assignlab.proof.originals import PROJECT, Originals, original_of
 from assignlab.proof.verify import error_class, settled
 

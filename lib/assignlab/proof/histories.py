@@ -20,8 +20,8 @@ from itertools import product
 from typing import Any
 
 from assignlab import assignors
+from assignlab.group.document import Document
 
-Document = dict[str, Any]
 Answer = dict[str, Any]
 
 SHAPES = ("equal", "equal", "equal", "disjoint", "nested", "random", "one odd")

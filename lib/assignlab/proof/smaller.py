@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from assignlab.proof.histories import Document
+from assignlab.group.document import Document
 
 
 def smaller(document: Document) -> Iterator[Document]:

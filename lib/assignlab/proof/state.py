@@ -8,7 +8,7 @@ from typing import Any
 from assignlab import assignors
 from assignlab.assignors.answer import solve as our_solve
 from assignlab.assignors.strategy import Strategy
-from assignlab.proof.histories import Document
+from assignlab.group.document import Document
 
 Lists = dict[str, list[list]]
 Partition = tuple[str, Any]

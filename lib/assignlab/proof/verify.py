@@ -19,7 +19,8 @@ from multiprocessing import get_context
 from assignlab import assignors
 from assignlab.assignors.answer import answer as our_answer
 from assignlab.assignors.strategy import Strategy
-from assignlab.proof.histories import Answer, Document, play
+from assignlab.group.document import Document
+from assignlab.proof.histories import Answer, play
 from assignlab.proof.originals import Originals, OriginalTimedOut, original_of
 from assignlab.proof.smaller import cut, without
 

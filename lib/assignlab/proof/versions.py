@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from assignlab import assignors
+from assignlab.group.document import Document
 from assignlab.proof.histories import play
 from assignlab.proof.originals import SYSTEMS, Original, System, has_original, original_of
-from assignlab.proof.verify import Answer, Document, colliding_partitions, error_class
+from assignlab.proof.verify import Answer, colliding_partitions, error_class
 from assignlab.releases import version
 
 

@@ -4,10 +4,11 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator
 
+from assignlab.group.document import Document
 from assignlab.proof.promises import CHECKS
 from assignlab.proof.smaller import smaller
 from assignlab.proof.state import Partition, State
-from assignlab.proof.verify import Answer, Document, error_class
+from assignlab.proof.verify import Answer, error_class
 
 MOST_ANSWERS = 100_000
 

@@ -14,6 +14,7 @@ from assignlab import assignors
 from assignlab.errors import AssignlabError
 from assignlab.group.assignment import Assignment, code, partition_names
 from assignlab.group.model import Group
+from assignlab.published.notation import pair_of
 from assignlab.replay import rebalance
 
 COLUMNS = ["printed by", "example", "strategy", "member", "printed", "given", "verdict"]
@@ -48,8 +49,8 @@ def assignment(group: Group, owned: Mapping[str, str]) -> Assignment:
     """
     lists = []
     for member in group.members.names:
-        pairs = [partition.rpartition("p") for partition in owned.get(member, "").split()]
-        lists.append([code(group.topics.names.index[t], int(p)) for t, _, p in pairs])
+        pairs = [pair_of(partition) for partition in owned.get(member, "").split()]
+        lists.append([code(group.topics.names.index[t], p) for t, p in pairs])
     offsets = np.cumsum([0] + [len(codes) for codes in lists], dtype=np.int64)
     return Assignment(offsets, np.array([c for codes in lists for c in codes], dtype=np.int64))
 

@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Callable
 
-from assignlab.proof.verify import Answer, Document
+from assignlab.group.document import Document
+from assignlab.proof.verify import Answer
 from assignlab.published.notation import lists, short
 
 

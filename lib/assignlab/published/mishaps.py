@@ -22,13 +22,12 @@ from typing import NamedTuple
 from assignlab import assignors
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment
-from assignlab.group.document import dump, parse
+from assignlab.group.document import Document, dump, parse
 from assignlab.group.model import Group
 from assignlab.optimum import optimum
 from assignlab.proof.fuzz import shrunk
 from assignlab.proof.golden import endless
 from assignlab.proof.originals import Original, OriginalTimedOut, has_original, original_of
-from assignlab.proof.state import Document
 from assignlab.replay.history import history
 from assignlab.replay.rebalance import NeverStable, replay, rounds, settled
 from assignlab.replay.records import COLUMNS_BESIDE_OPTIMUM, records

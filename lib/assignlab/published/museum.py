@@ -26,6 +26,7 @@ from assignlab.assignors.answer import answer
 from assignlab.errors import AssignlabError, UnknownName
 from assignlab.group import document as documents
 from assignlab.group.assignment import Assignment, code
+from assignlab.group.document import Document
 from assignlab.group.model import Group
 from assignlab.local.files import write_lines
 from assignlab.proof import faults as known_faults
@@ -37,7 +38,7 @@ from assignlab.proof.originals import (
     has_original,
     original_of,
 )
-from assignlab.proof.verify import Answer, Document, error_class
+from assignlab.proof.verify import Answer, error_class
 from assignlab.proof.versions import releases
 from assignlab.published.diagnosis import KEEPS, correct, faults, first_cut
 from assignlab.published.notation import PUBLISHED, described, group_text, lists

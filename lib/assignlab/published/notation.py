@@ -3,7 +3,8 @@
 import re
 from importlib.resources import files
 
-from assignlab.proof.verify import Answer, Document
+from assignlab.group.document import Document
+from assignlab.proof.verify import Answer
 
 PUBLISHED = files("assignlab.published") / "data"
 

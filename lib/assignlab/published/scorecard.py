@@ -25,13 +25,14 @@ import yaml
 from assignlab import assignors
 from assignlab.assignors.answer import answer
 from assignlab.errors import AssignlabError
+from assignlab.group.document import Document
 from assignlab.local.files import write_lines
 from assignlab.producers import hashes, kafka_built_in
 from assignlab.proof import partitioner_histories as producer_histories
 from assignlab.proof import partitioner_originals as producer_originals
 from assignlab.proof.histories import traits
 from assignlab.proof.originals import Originals, OriginalsUnavailable, original_of
-from assignlab.proof.verify import Answer, Document, error_class
+from assignlab.proof.verify import Answer, error_class
 from assignlab.published import kafka_tests
 from assignlab.published.measures import MEASURES, owners_in_words
 from assignlab.published.notation import PUBLISHED, described, pair_of
