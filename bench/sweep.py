@@ -29,7 +29,7 @@ from assignlab.local.project import FOLDER_VARIABLE, cores
 from assignlab.replay.records import cost, records
 from assignlab.replay.scenarios import Scenario
 from assignlab.sweep import load, slices
-from assignlab.sweep.driver import deal
+from assignlab.sweep.driver import equal_slices
 from assignlab.sweep.spark import session
 
 EVENTS = (
@@ -68,7 +68,7 @@ def in_processes(pool, asked, strategies, folder: Path) -> tuple[float, list[Pat
     """(seconds, files) of the same work in plain processes, each with a file of its own."""
     began = time.perf_counter()
     costs = [cost(scenario, len(strategies)) for scenario in asked]
-    dealt = deal(costs, 3 * cores())
+    dealt = equal_slices(costs, 3 * cores())
     slices = [[] for _ in range(3 * cores())]
     for number, scenario in enumerate(asked):
         slices[dealt[number]].append((number, scenario))

@@ -338,9 +338,9 @@ def verify(histories, seed, chosen, jobs):
 
     different = False
     if jobs > 1:
-        reports = comparison.run_many(chosen or known(), histories, seed, jobs)
+        reports = comparison.compare_many(chosen or known(), histories, seed, jobs)
     else:
-        reports = comparison.run(chosen or known(), histories, seed, progress)
+        reports = comparison.compare(chosen or known(), histories, seed, progress)
     for report in reports:
         print(file=sys.stderr)
         click.echo(report.line())

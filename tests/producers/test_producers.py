@@ -16,7 +16,14 @@ from assignlab.producers.draws import generator
 from assignlab.producers.partitioner import fresh, topics
 from assignlab.proof import partitioner_originals
 from assignlab.proof.originals import Original, OriginalsUnavailable
-from assignlab.proof.partitioner_histories import BUFFER, drawable, history, key_pool, play, same
+from assignlab.proof.partitioner_histories import (
+    BUFFER,
+    drawable,
+    history,
+    key_pool,
+    our_answer,
+    same,
+)
 
 ROUND_ROBIN = "org.apache.kafka.clients.producer.RoundRobinPartitioner"
 some_keys = st.lists(st.none() | st.text(max_size=12).map(str.encode), min_size=1, max_size=30)
@@ -34,14 +41,14 @@ def chosen(name, *arguments, **settings) -> list[int]:
 def test_every_recorded_answer_is_given(name):
     records = 0
     for recorded, expected in partitioner_originals.read(name):
-        assert same(expected, play(recorded), recorded), recorded
+        assert same(expected, our_answer(recorded), recorded), recorded
         records += len(expected.get("partitions", ()))
     assert records >= 2000
 
 
 def test_the_comparison_sees_every_kind_of_difference():
     asked = history("kafka-python", 1, 1, key_pool(50, 1))
-    ours = play(asked)
+    ours = our_answer(asked)
     assert same(ours, ours, asked)
     wrong = {**ours, "partitions": [*ours["partitions"][:-1], -1]}
     assert not same(ours, wrong, asked)
@@ -86,7 +93,7 @@ def test_fresh_histories_agree_with_the_live_originals(java, release, names):
         for number in range(15):
             asked = history(name, 7, number, pool)
             answer = partitioner_originals.class_only(java(release).ask(asked))
-            assert same(answer, play(asked), asked), asked
+            assert same(answer, our_answer(asked), asked), asked
 
 
 def whole_producer(java, release, settings, sends, available) -> list:
@@ -160,7 +167,7 @@ def test_the_partitioner_of_0_8_2_looks_at_explicit_partitions_itself(java):
             "steps": [["send", 0, None, partition, 0, 0, 0, 0]],
         }  # fmt: skip
         answer = partitioner_originals.class_only(java("0.8.2.2").ask(asked))
-        assert answer == play(asked) == {"error": "IllegalArgumentException"}
+        assert answer == our_answer(asked) == {"error": "IllegalArgumentException"}
 
 
 # ---- published examples ---------------------------------------------------------------------

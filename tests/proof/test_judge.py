@@ -12,7 +12,7 @@ from assignlab.published import kafka_tests, scorecard
 
 def run(*arguments, **options):
     try:
-        return judge.run(*arguments, **options)
+        return judge.run_tests(*arguments, **options)
     except OriginalsUnavailable as missing:
         pytest.skip(f"Kafka's tests cannot be run: {missing}")
 

@@ -8,7 +8,7 @@ import pytest
 from assignlab import assignors
 from assignlab.proof import verify
 from assignlab.proof.bench_groups import digest, spec_document
-from assignlab.proof.histories import play
+from assignlab.proof.histories import answered_history
 from assignlab.proof.originals import Originals, OriginalsUnavailable, has_original
 
 HISTORIES = 6
@@ -28,7 +28,7 @@ def originals():
 def test_fresh_histories_agree(originals, name):
     seed = random.SystemRandom().randrange(10**6)
     try:
-        (report,) = verify.run([name], HISTORIES, seed, originals=originals)
+        (report,) = verify.compare([name], HISTORIES, seed, originals=originals)
     except OriginalsUnavailable as missing:  # another client's toolchain
         pytest.skip(str(missing))
     assert report.states > 0
@@ -36,9 +36,9 @@ def test_fresh_histories_agree(originals, name):
 
 
 def test_one_seed_gives_one_history(originals):
-    one, again = (list(play("sticky", 5, 1, originals.ask)) for _ in range(2))
+    one, again = (list(answered_history("sticky", 5, 1, originals.ask)) for _ in range(2))
     assert one == again
-    assert one != list(play("sticky", 6, 1, originals.ask))
+    assert one != list(answered_history("sticky", 6, 1, originals.ask))
 
 
 def test_claims_are_read_in_the_order_of_the_document(originals):
@@ -104,5 +104,7 @@ def test_a_joining_bench_spec_carries_the_previous_assignment(originals):
 
 def test_several_strategies_at_a_time_give_the_same_reports(originals):
     names = ["range", "roundrobin@2.0"]
-    one_by_one = [report.line() for report in verify.run(names, 3, seed=5)]
-    assert sorted(report.line() for report in verify.run_many(names, 3, 5, jobs=2)) == one_by_one
+    one_by_one = [report.line() for report in verify.compare(names, 3, seed=5)]
+    assert (
+        sorted(report.line() for report in verify.compare_many(names, 3, 5, jobs=2)) == one_by_one
+    )

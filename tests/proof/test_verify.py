@@ -31,7 +31,7 @@ def wrong_where_x_is_claimed(document):
 def test_histories_are_valid_documents_of_every_kind(strategy):
     events = Counter()
     for number in range(60):
-        for event, document, _ in histories.play(strategy, 1, number, owners_of):
+        for event, document, _ in histories.answered_history(strategy, 1, number, owners_of):
             documents.parse(document)
             events[event] += 1
     # Without racks or claims some kinds of event turn into "nothing".
@@ -42,7 +42,7 @@ def test_histories_are_valid_documents_of_every_kind(strategy):
 def test_answers_become_claims_of_those_who_received_them():
     claims = 0
     for number in range(20):
-        steps = list(histories.play("sticky", 2, number, owners_of))
+        steps = list(histories.answered_history("sticky", 2, number, owners_of))
         for (_, before, answer), (event, after, _) in pairwise(steps):
             if event != "nothing" or before["next_generation"] + 1 != after["next_generation"]:
                 continue
@@ -97,12 +97,14 @@ def test_a_rare_second_answer_is_found_before_a_difference_counts(monkeypatch):
             owner = "b" if next(self.asked) % self.period == self.period - 1 else "a"
             return {"assignment": {owner: [["t", 0]]}}
 
-    monkeypatch.setattr(verify, "play", lambda *_: iter([("nothing", {"topics": []}, {})]))
+    monkeypatch.setattr(
+        verify, "answered_history", lambda *_: iter([("nothing", {"topics": []}, {})])
+    )
     for period, counted in ((50, (0, 1, 0)), (10**6, (1, 0, 1))):
         monkeypatch.setattr(verify, "Originals", lambda period=period: Fickle(period))
         monkeypatch.setattr(verify, "shrink", lambda document, ask, ours: (document, {}, {}))
         wrong = lambda document: {"assignment": {}}
-        [report] = verify.run(["sticky"], 1, 0, ours=wrong)
+        [report] = verify.compare(["sticky"], 1, 0, ours=wrong)
         assert (report.states, report.undetermined, len(report.differences)) == counted
 
 
@@ -129,7 +131,7 @@ def test_errors_are_equal_by_class_and_never_equal_an_assignment():
 
 def test_an_unknown_strategy_is_refused_before_a_jvm_starts():
     with pytest.raises(errors.UnknownName):
-        next(verify.run(["stiky"], 1, 1))
+        next(verify.compare(["stiky"], 1, 1))
     with pytest.raises(originals.OriginalsUnavailable, match="sticky@1.7"):
         originals.original_of("sticky@1.7")
 

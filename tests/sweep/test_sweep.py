@@ -52,7 +52,7 @@ def plain(asked, strategies=STRATEGIES) -> pa.Table:
 
 
 def ordered(table: pa.Table) -> pa.Table:
-    return table.sort_by([(name, "ascending") for name in driver.KEY]).combine_chunks()
+    return table.sort_by([(name, "ascending") for name in REBALANCES.key]).combine_chunks()
 
 
 def read(table: sweep.Table) -> pa.Table:
@@ -168,7 +168,7 @@ def test_grid_takes_what_notebooks_have():
 
 def test_slices_cost_about_the_same():
     costs = np.random.default_rng(7).exponential(size=500).tolist()
-    dealt = driver.deal(costs, 8)
+    dealt = driver.equal_slices(costs, 8)
     loads = np.bincount(dealt, weights=costs)
     assert len(loads) == 8 and loads.max() / loads.min() < 1.01
 

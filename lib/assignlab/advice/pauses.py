@@ -107,7 +107,7 @@ class Life:
         self.spans[name] = (self.now, self.now + lasts_ms)
         self.now += lasts_ms
 
-    def play(self, strategies: Sequence[str], config: Config) -> dict[str, Range]:
+    def without_owner(self, strategies: Sequence[str], config: Config) -> dict[str, Range]:
         """Partition-seconds without an owner, by the name of what happened.
 
         Empty where the timeline does not play these strategies.
@@ -157,7 +157,7 @@ def usual_events(
         for member in life.members:
             more.append(subscribe(life.now, member.name, [*(member.topics or ()), name]))
         life.add("topic more", more, 60_000)
-    return life.play([strategy.name], config)
+    return life.without_owner([strategy.name], config)
 
 
 def rollouts(
@@ -180,7 +180,7 @@ def rollouts(
                 new = newcomer(subject, f"m{m}-new", life.members[m].instance)
                 actions += [join(at, new), leave(at + EVERY_MS // 2, f"m{m}")]
         life.add(name, actions, count * EVERY_MS + 60_000)
-        found |= life.play([strategy.name], config)
+        found |= life.without_owner([strategy.name], config)
     return {name: cost.times(subject.members / count) for name, cost in found.items()}
 
 
@@ -197,7 +197,9 @@ def staircase(subject: Subject, strategy: Strategy, up_to: int, config: Config) 
         down.add(str(n), [leave(down.now, f"m{n}")], away)
     for life in (up, down):
         if life.actions:
-            found |= {int(n): cost for n, cost in life.play([strategy.name], config).items()}
+            found |= {
+                int(n): cost for n, cost in life.without_owner([strategy.name], config).items()
+            }
     return found
 
 
@@ -218,7 +220,7 @@ def migration(
         actions += rolling_restart(at, names, EVERY_MS, DOWN_MS, strategies=strategies)
         at += count * EVERY_MS
     life.add("migration", actions, at - life.now + 60_000)
-    found = life.play([old.name], config)
+    found = life.without_owner([old.name], config)
     return found["migration"].times(subject.members / count) if found else None
 
 

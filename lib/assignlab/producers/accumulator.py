@@ -173,7 +173,7 @@ APPEND, READY, DRAIN, LATENCY = range(4)
 
 
 @njit
-def play(steps, batch_size, availability_timeout, buffer, of, state):
+def take_steps(steps, batch_size, availability_timeout, buffer, of, state):
     """Partitions int64[appends] for steps int64[n, 4].
 
     Rows are (APPEND, bytes of the value), (READY,), (DRAIN, partition), (LATENCY, partition, now,
@@ -196,8 +196,8 @@ def play(steps, batch_size, availability_timeout, buffer, of, state):
 
 
 def partitions_of(steps, partitions: int, batch_size: int, availability_timeout: int, state: State):
-    """`play` on a fresh buffer: partitions int64[appends] and the state afterwards."""
+    """:func:`take_steps` on a fresh buffer: partitions int64[appends] and the state afterwards."""
     of = Topics(np.array([partitions]), np.arange(partitions), np.array([0, partitions]))
     after = state.copy()
     rows = np.asarray(steps, dtype=np.int64).reshape(-1, 4)
-    return play(rows, batch_size, availability_timeout, empty(partitions), of, after), after
+    return take_steps(rows, batch_size, availability_timeout, empty(partitions), of, after), after

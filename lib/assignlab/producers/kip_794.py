@@ -36,7 +36,7 @@ PUBLISHED = {  # MB/s, average, 99 % and 99.9 % latency in ms
 }
 
 
-def run(
+def delivery_of(
     configuration: str,
     response_ms: float,
     records: int = RECORDS,
@@ -68,7 +68,7 @@ def beside_published(
     points = list(product(response_ms, PUBLISHED))
     asked = [(name, ms, records, s, w) for ms, name in points for w in (True, False) for s in seeds]
     with ThreadPoolExecutor(cores()) as pool:  # the model runs without the interpreter's lock
-        played = pool.map(lambda arguments: run(*arguments), asked)
+        played = pool.map(lambda arguments: delivery_of(*arguments), asked)
         for ms, name in points:
             found, at_once = ([next(played) for _ in seeds] for _ in range(2))
             published = PUBLISHED[name]
@@ -99,7 +99,7 @@ def latencies(response_ms: float, records: int = RECORDS, seed: int = 0) -> pd.D
             {
                 "configuration": name,
                 "share": shares,
-                "ms": np.quantile(run(name, response_ms, records, seed).latency_ms, shares),
+                "ms": np.quantile(delivery_of(name, response_ms, records, seed).latency_ms, shares),
             }
         )
         for name in CONFIGURATIONS

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from assignlab.group.document import Document
-from assignlab.proof.histories import Answer, play
+from assignlab.proof.histories import Answer, answered_history
 from assignlab.proof.originals import SYSTEMS, Originals, OriginalsUnavailable, original_of
 from assignlab.proof.versions import as_lists, as_sets
 
@@ -104,7 +104,9 @@ def own_history(
     Claims that no healthy group sends are left out, with all that follows them.
     """
     lived = []
-    for event, document, answer in play(kind, seed, number, renamed(name, originals.ask)):
+    for event, document, answer in answered_history(
+        kind, seed, number, renamed(name, originals.ask)
+    ):
         if event == "arbitrary claims":
             break
         lived.append((document, answer))

@@ -26,7 +26,7 @@ from assignlab.errors import OriginalError
 from assignlab.group import document as documents
 from assignlab.group.document import Document
 from assignlab.proof import defects, faults
-from assignlab.proof.histories import play
+from assignlab.proof.histories import answered_history
 from assignlab.proof.promises import CHECKS, Broken, broken, common_checker, promises
 from assignlab.proof.smaller import cut
 from assignlab.proof.state import Lists, State, solve
@@ -85,14 +85,14 @@ def answer(document: Document) -> dict[str, Any]:
 def states(strategy: str, seed: int) -> Iterator[tuple[int, str, Document]]:
     """(step, event, document) of history after history; steps count through all of them."""
     for number in count():
-        history = play(strategy, seed, number, answer, STEPS)
+        history = answered_history(strategy, seed, number, answer, STEPS)
         for step, (event, document, _) in enumerate(history, number * STEPS):
             yield step, event, document
 
 
 def state_at(strategy: str, seed: int, step: int) -> tuple[str, Document]:
     """(event, document) of one step."""
-    history = list(play(strategy, seed, step // STEPS, answer, step % STEPS + 1))
+    history = list(answered_history(strategy, seed, step // STEPS, answer, step % STEPS + 1))
     event, document, _ = history[-1]
     return event, document
 
@@ -105,7 +105,9 @@ def answered(document: Document) -> tuple[State, str | None]:
         return State(document, {}), error.original
 
 
-def run(strategies: Iterable[str], assignments: int, seed: int, progress=lambda report: None):
+def check_promises(
+    strategies: Iterable[str], assignments: int, seed: int, progress=lambda report: None
+):
     """Yields a :class:`Report` per strategy; together they make at least ``assignments``."""
     strategies = list(strategies)
     each = -(-assignments // len(strategies))
@@ -333,7 +335,7 @@ def show(names: list[str], assignments: int, seed: int, say: Callable[[str], Non
         if sys.stderr.isatty() and done % 100 == 0:
             print(f"\r{report.strategy}: {done}", end="\033[K", file=sys.stderr, flush=True)
 
-    reports = list(run(names, assignments, seed, progress))
+    reports = list(check_promises(names, assignments, seed, progress))
     if sys.stderr.isatty():
         print("\r\033[K", end="", file=sys.stderr)
     say(table(reports))

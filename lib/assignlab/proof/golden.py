@@ -28,7 +28,7 @@ from pathlib import Path
 from assignlab import assignors
 from assignlab.group.document import Document
 from assignlab.local.files import write_lines
-from assignlab.proof.histories import Answer, play
+from assignlab.proof.histories import Answer, answered_history
 from assignlab.proof.originals import PROJECT, Originals, original_of
 from assignlab.proof.verify import error_class, settled
 
@@ -82,7 +82,9 @@ def of_histories(strategy: str, originals: Originals, states: int, seed: int) ->
     """The states of whole histories, until there are ``states`` of them."""
     made = 0
     for number in count():
-        for step, (event, document, _) in enumerate(play(strategy, seed, number, originals.ask)):
+        for step, (event, document, _) in enumerate(
+            answered_history(strategy, seed, number, originals.ask)
+        ):
             made += 1
             yield f"{number}/{step}", event, document
         if made >= states:

@@ -658,7 +658,7 @@ def is_doubled(number: int) -> bool:
     return number % DOUBLED_EVERY == 3
 
 
-def play(
+def answered_history(
     strategy: str, seed: int, number: int, ask: Callable[[Document], Answer], steps: int = 8
 ) -> Iterator[tuple[str, Document, Answer]]:
     """One history of ``steps`` rebalances: (event, document, answer of ``ask``) of each.

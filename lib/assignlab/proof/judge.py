@@ -60,7 +60,7 @@ def answering(defect: str | None = None) -> list[str]:
     return [sys.executable, "-m", "assignlab", "proof", "defects", defect]
 
 
-def run(
+def run_tests(
     command: Sequence[str], classes: Iterable[str] = CLASSES, without: Iterable[str] = ()
 ) -> list[Case]:
     """Run test classes while ``command`` answers; ``without``: test methods to leave out."""
@@ -114,7 +114,7 @@ def without_assignment(cases: Iterable[Case]) -> dict[str, list[str]]:
 def faults(names: Iterable[str]):
     """Yields (defect, red cases, cases that make an assignment) of one run after the other."""
     for name in names:
-        cases = run(answering(name), without=ASSERT_NOTHING)
+        cases = run_tests(answering(name), without=ASSERT_NOTHING)
         yield DEFECTS[name], len(red(cases)), sum(case.calls > 0 for case in cases)
 
 
@@ -123,7 +123,7 @@ def main(quick: bool, planted: Iterable[str]) -> int:
     for name in planted:
         if name not in DEFECTS:
             raise UnknownName("defect", name, DEFECTS)
-    cases = run(answering(), without=ASSERT_NOTHING if quick else ())
+    cases = run_tests(answering(), without=ASSERT_NOTHING if quick else ())
     print(table(cases), flush=True)
     for case in red(cases):
         print(f"\n{case.test_class}.{case.method} {case.name}\n  {case.message}")

@@ -191,7 +191,7 @@ def _play_buffer(of: History) -> History:
     return {"partitions": chosen.tolist(), "random": str(int(state.random[0]))}
 
 
-def play(of: History) -> History:
+def our_answer(of: History) -> History:
     """Our answer to a history."""
     name = of["partitioner"]
     if name == BUFFER:

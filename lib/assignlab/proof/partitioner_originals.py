@@ -19,7 +19,7 @@ from pathlib import Path
 from assignlab import producers
 from assignlab.proof import bridges, golden
 from assignlab.proof.originals import PROJECT, Original, OriginalsUnavailable, System
-from assignlab.proof.partitioner_histories import History, history, key_pool, play, same
+from assignlab.proof.partitioner_histories import History, history, key_pool, our_answer, same
 
 FOLDER = golden.FOLDER / "producers"
 POOL = 500
@@ -181,9 +181,9 @@ def check(name: str, release: str, seed: int, sends: int) -> tuple[int, list[His
         answers = ask(asked)
     pairs = list(zip(asked, answers, strict=True))
     different = [
-        {**each, "original": answer, "ours": play(each)}
+        {**each, "original": answer, "ours": our_answer(each)}
         for each, answer in pairs
-        if not same(answer, play(each), each)
+        if not same(answer, our_answer(each), each)
     ]
     return sum(len(answer.get("partitions", ())) for answer in answers), different
 

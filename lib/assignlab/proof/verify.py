@@ -1,6 +1,6 @@
 """Ours against the live originals, on fresh random histories.
 
-:func:`run` plays histories through an original, asks ours the same documents, and reports every
+:func:`compare` plays histories through an original, asks ours the same documents, and reports every
 difference, cut down to a small group, the smallest first. Where the original does not give one
 answer to one question, the state is counted apart: there is nothing to be equal to.
 """
@@ -20,7 +20,7 @@ from assignlab import assignors
 from assignlab.assignors.answer import answer as our_answer
 from assignlab.assignors.strategy import Strategy
 from assignlab.group.document import Document
-from assignlab.proof.histories import Answer, play
+from assignlab.proof.histories import Answer, answered_history
 from assignlab.proof.originals import Originals, OriginalTimedOut, original_of
 from assignlab.proof.smaller import cut, without
 
@@ -190,7 +190,7 @@ def java_hash(text: str) -> int:
     return value
 
 
-def run(
+def compare(
     strategies: Iterable[str],
     histories: int,
     seed: int,
@@ -218,7 +218,7 @@ def run(
 
 
 def known(strategies: Iterable[str]) -> list[str]:
-    """The names, refused as by :func:`run` where one is no strategy or has no original."""
+    """The names, refused as by :func:`compare` where one is no strategy or has no original."""
     strategies = list(strategies)
     for strategy in strategies:
         assignors.get(strategy)
@@ -226,7 +226,9 @@ def known(strategies: Iterable[str]) -> list[str]:
     return strategies
 
 
-def run_many(strategies: Iterable[str], histories: int, seed: int, jobs: int) -> Iterator[Report]:
+def compare_many(
+    strategies: Iterable[str], histories: int, seed: int, jobs: int
+) -> Iterator[Report]:
     """The same in ``jobs`` processes, one strategy each; reports come as they are done."""
     strategies = known(strategies)
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
@@ -236,12 +238,12 @@ def run_many(strategies: Iterable[str], histories: int, seed: int, jobs: int) ->
 
 
 def _report_of(strategy: str, histories: int, seed: int) -> Report:
-    [report] = run([strategy], histories, seed)
+    [report] = compare([strategy], histories, seed)
     return report
 
 
 def _compare_history(report, originals, seed, number, ours, max_differences) -> None:
-    steps = play(report.strategy, seed, number, originals.ask)
+    steps = answered_history(report.strategy, seed, number, originals.ask)
     for step in range(10**9):
         try:
             event, document, _ = next(steps)

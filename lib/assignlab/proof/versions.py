@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from assignlab import assignors
 from assignlab.group.document import Document
-from assignlab.proof.histories import play
+from assignlab.proof.histories import answered_history
 from assignlab.proof.originals import SYSTEMS, Original, System, has_original, original_of
 from assignlab.proof.verify import Answer, colliding_partitions, error_class
 from assignlab.releases import version
@@ -60,7 +60,7 @@ def common_documents(strategy: str, histories: int, seed: int) -> list[Document]
     for half, (system, release) in enumerate((axis[0], axis[-1])):
         with Original(system, release) as original:
             for number in range(half, histories, 2):
-                for _, document, _ in play(strategy, seed, number, original.ask):
+                for _, document, _ in answered_history(strategy, seed, number, original.ask):
                     if not colliding_partitions(document):
                         documents.append(document)
     return documents

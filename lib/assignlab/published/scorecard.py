@@ -317,7 +317,7 @@ def ours(document: Document) -> Answer | None:
         queues = np.array(document["queues"])
         return {"weights": kafka_built_in.load_table(queues, queues.size).tolist()}
     if "partitioner" in document:
-        return producer_histories.play(document)
+        return producer_histories.our_answer(document)
     if document["strategy"] not in assignors.names():
         return None
     return answer(document)

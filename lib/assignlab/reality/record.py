@@ -88,7 +88,7 @@ def _record(
 
 
 def _play(place: Place, script: Script) -> Recording:
-    return Run(place, script).play()
+    return Run(place, script).record()
 
 
 def _warm_up(place: Place, client: Client, host: Host, name: str) -> None:
@@ -133,7 +133,7 @@ class Run:
         _warm_up(self.place, client, host, f"{self.script.name}.{name}.{id(host)}")
         return host
 
-    def play(self) -> Recording:
+    def record(self) -> Recording:
         """Let the script happen in real time."""
         scenario = self.script.scenario
         topics = [self._create(topic) for topic in scenario.topics]

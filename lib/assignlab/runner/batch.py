@@ -134,12 +134,12 @@ def _run_all(
     waiting = [plan for plan in plans if plan.label not in completed]
     compiler = Compiler(waiting if compile_ahead else (), processes)
 
-    def play(plan: Plan) -> bool:
+    def run_compiled(plan: Plan) -> bool:
         compiler.wait_for(plan)
         return run_one(place, plan, processes, timeout, progress)
 
     pool = ThreadPoolExecutor(jobs)
-    running = {pool.submit(play, plan): plan.label for plan in waiting}
+    running = {pool.submit(run_compiled, plan): plan.label for plan in waiting}
     try:
         while running:
             done, _ = wait(running, timeout=1, return_when=FIRST_COMPLETED)

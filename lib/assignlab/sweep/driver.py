@@ -42,7 +42,6 @@ SHORTEST_SLICE = 0.25
 LONGEST_SLICE = 30.0
 CLUSTER_SLICE = 10.0
 CLUSTER_SLICES = 16
-KEY = REBALANCES.key
 TIME_LIMIT = 300.0
 ROUNDS, SHORTEST_ROUND = 20, 60.0
 """Of a sweep into a store: how many at most, and seconds of processor time in one."""
@@ -238,11 +237,11 @@ def slice_count(spark, cost: float, scenarios: int) -> int:
     return min(scenarios, wanted, math.ceil(cost / SHORTEST_SLICE))
 
 
-def deal(costs: Sequence[float], slices: int) -> list[int]:
+def equal_slices(costs: Sequence[float], slices: int) -> list[int]:
     """The slice of every scenario, so that all slices cost about the same: longest first, each to
     the slice that has least.
 
-    >>> deal([1.0, 5.0, 2.0, 2.0], 2)
+    >>> equal_slices([1.0, 5.0, 2.0, 2.0], 2)
     [1, 0, 1, 1]
     """
     loads = [(0.0, number) for number in range(slices)]
@@ -257,8 +256,8 @@ def deal(costs: Sequence[float], slices: int) -> list[int]:
 def dealt_together(work: Work, slices: int) -> list[int]:
     """The slice of every scenario; those that share something in one, if there are enough of these."""
     if work.together is None or len(set(work.together)) < slices:
-        return deal(work.costs, slices)
-    dealt = deal(np.bincount(work.together, work.costs).tolist(), slices)
+        return equal_slices(work.costs, slices)
+    dealt = equal_slices(np.bincount(work.together, work.costs).tolist(), slices)
     return [dealt[number] for number in work.together]
 
 
@@ -312,14 +311,14 @@ def player(work: Work, place: Workplace) -> Callable:
     strategies, limit, subject = work.strategies, work.limit, pickle.dumps(work.subject)
     folders = str(place.slices), str(place.parts), str(place.progress)
 
-    def play(batches):
+    def write_own(batches):
         unpack()
         # Imported where it runs: an executor may know the package from the zip only.
         from assignlab.sweep.slices import Folders, write_slice
 
         yield from write_slice(batches, strategies, limit, Folders(*folders), pickle.loads(subject))
 
-    return play
+    return write_own
 
 
 def sender(work: Work) -> Callable:
@@ -327,13 +326,13 @@ def sender(work: Work) -> Callable:
     unpack = unpack_shipped()
     strategies, limit, subject = work.strategies, work.limit, pickle.dumps(work.subject)
 
-    def play(batches):
+    def send_own(batches):
         unpack()
         from assignlab.sweep.slices import send_slice
 
         yield from send_slice(batches, strategies, limit, pickle.loads(subject))
 
-    return play
+    return send_own
 
 
 def describe(work: Work, seconds: float) -> dict:

@@ -182,11 +182,11 @@ def simulate(
     """
     jobs = [Job(number, scenario, tuple(strategies)) for number, scenario in scenarios]
     if not hasattr(os, "fork"):
-        yield from play(jobs, limit, subject, lambda job: None, lambda seconds: None)
+        yield from play_jobs(jobs, limit, subject, lambda job: None, lambda seconds: None)
         return
     while jobs:
         played = 0
-        with Child(partial(play, jobs, limit, subject), memory_of_one()) as child:
+        with Child(partial(play_jobs, jobs, limit, subject), memory_of_one()) as child:
             for played, batch in child.messages():
                 yield len(scenarios) - len({job.number for job in jobs[played:]}), batch
         left = jobs[played:]
@@ -203,7 +203,7 @@ def memory_of_one() -> int:
     return int(MEMORY_SHARE * memory() / cores())
 
 
-def play(
+def play_jobs(
     jobs: Sequence[Job],
     limit: float,
     subject: Subject,

@@ -236,7 +236,7 @@ def mishaps() -> list[Mishap]:
     stalls = stall(20 * SECOND, "a", 20 * SECOND)
     keeps_waiting = stall(22 * SECOND, "b", 6 * SECOND)
 
-    def play(members, *actions: Action) -> Scenario:
+    def scene(members, *actions: Action) -> Scenario:
         return Scenario(topics, members, actions, duration_ms=70 * SECOND)
 
     settings = Config(
@@ -248,30 +248,30 @@ def mishaps() -> list[Mishap]:
     classic, new = "classic", "KIP-848"
     return [
         Mishap("frozen longer than its session, then commits", classic, "range",
-               play(pair, freezes), settings),
+               scene(pair, freezes), settings),
         Mishap("processes one batch longer than max.poll.interval.ms, then commits", classic,
-               "range", play(pair, stalls), hurried),
+               "range", scene(pair, stalls), hurried),
         Mishap("commits while the group rebalances", classic, "cooperative-sticky",
-               play(pair, keeps_waiting, newcomer), settings),
+               scene(pair, keeps_waiting, newcomer), settings),
         Mishap("its transaction is open while a new generation begins", "classic, transaction",
-               "cooperative-sticky", play(pair, keeps_waiting, newcomer),
+               "cooperative-sticky", scene(pair, keeps_waiting, newcomer),
                replace(settings, commit="transaction", fetch_min_records=40)),
         Mishap("the coordinator moves before the new generation is written", classic, "range",
-               play(pair, newcomer, coordinator_moves(26 * SECOND)), slow_to_assign),
+               scene(pair, newcomer, coordinator_moves(26 * SECOND)), slow_to_assign),
         Mishap("a second process with the same group.instance.id", classic, "range",
-               play(static, twin), settings),
+               scene(static, twin), settings),
         Mishap("proposes no strategy that the others have", classic, "range",
-               play(pair, other), settings),
+               scene(pair, other), settings),
         Mishap("commits while the coordinator moves", classic, "range",
-               play(pair, coordinator_moves(22 * SECOND)), settings),
+               scene(pair, coordinator_moves(22 * SECOND)), settings),
         Mishap("frozen longer than its session, then commits", new, "server-uniform",
-               play(pair, freezes), settings),
+               scene(pair, freezes), settings),
         Mishap("a static member processes longer than max.poll.interval.ms, then commits", new,
-               "server-uniform", play(static, stalls), hurried),
+               "server-uniform", scene(static, stalls), hurried),
         Mishap("a second process with the same group.instance.id", new, "server-uniform",
-               play(static, twin), settings),
+               scene(static, twin), settings),
         Mishap("commits while the coordinator moves", new, "server-uniform",
-               play(pair, coordinator_moves(22 * SECOND)), settings),
+               scene(pair, coordinator_moves(22 * SECOND)), settings),
     ]  # fmt: skip
 
 
