@@ -445,16 +445,16 @@ def _topic_gap(change, group):
     return largest, total / topics if topics > 0 else np.nan
 
 
-BEFORE, NOW, LAST = 0, 1, 2
-"""Columns of ``seen``: how many members held a partition before, how many have it now, and which was
-given it last (from 1). They share a row, so that a visit costs one cache miss."""
+SEEN = np.dtype((np.record, [(name, np.int32) for name in ("before", "now", "last")]))
+"""How many members held a partition before, how many have it now, and which was given it last (from
+1). They lie together, so that a visit costs one cache miss."""
 
 
 @inner
 def _moves(change, group, partitions_now, revoked_kept):
     """(Moves, Fewest); ``revoked_kept``: see :func:`_measure`."""
     starts = first_numbers(group.partitions)
-    seen = np.zeros((starts[-1], 3), dtype=np.int32)
+    seen = np.zeros(starts[-1], dtype=SEEN)
     kept = _compare_members(change, group, starts, seen)
     owner_left, lost = _see_left(change, starts, seen)
     owners = _count_owners(group, starts, seen)
@@ -508,13 +508,13 @@ def _compare_members(change, group, starts, seen):
         subscribed = group.subscribed[group.subscription[m]]
         for k in range(change.offsets[m], change.offsets[m + 1]):
             d = _place(change.codes[k], starts)
-            if d < 0 or seen[d, LAST] == m + 1:
+            if d < 0 or seen[d].last == m + 1:
                 invalid += 1
                 continue
             given += 1
             invalid += not subscribed[topic_of(change.codes[k])]
-            seen[d, NOW] += 1
-            seen[d, LAST] = m + 1
+            seen[d].now += 1
+            seen[d].last = m + 1
         before = change.origin[m]
         if before < 0:
             continue
@@ -523,10 +523,10 @@ def _compare_members(change, group, starts, seen):
             if d < 0:
                 gone += 1
                 continue
-            seen[d, BEFORE] += 1
+            seen[d].before += 1
             may_keep = subscribed[topic_of(change.before_codes[k])]
             owned[m] += may_keep
-            if seen[d, LAST] == m + 1:
+            if seen[d].last == m + 1:
                 stayed += 1
             elif may_keep:
                 by_choice += 1
@@ -552,7 +552,7 @@ def _see_left(change, starts, seen):
                 gone += 1
             else:
                 left += 1
-                seen[d, BEFORE] += 1
+                seen[d].before += 1
     return left, gone
 
 
@@ -572,9 +572,9 @@ def _count_owners(group, starts, seen):
     held_once = True
     for t in range(group.partitions.size):
         for d in range(starts[t], starts[t + 1]):
-            if seen[d, BEFORE] == 0:
-                assigned += seen[d, NOW]
-            unassigned += seen[d, NOW] == 0 and group.subscribers[t] > 0
-            doubled += seen[d, NOW] > 1
-            held_once = held_once and seen[d, BEFORE] <= 1
+            if seen[d].before == 0:
+                assigned += seen[d].now
+            unassigned += seen[d].now == 0 and group.subscribers[t] > 0
+            doubled += seen[d].now > 1
+            held_once = held_once and seen[d].before <= 1
     return Owners(assigned, unassigned, doubled, held_once)
