@@ -20,6 +20,7 @@ class Commands(click.Group):
     """Commands of which a refusal is told in one line, with exit code 2."""
 
     def invoke(self, context):
+        """Run a command; what it refuses is told on stderr, exit code 2."""
         try:
             return super().invoke(context)
         except AssignlabError as refusal:
@@ -28,6 +29,7 @@ class Commands(click.Group):
 
 
 def complain(text):
+    """Say on stderr why a command cannot go on."""
     click.echo(f"assignlab: {text}", err=True)
 
 
@@ -39,6 +41,7 @@ def count(name, default, text=None, least=1):
 
 
 def seed(default=0):
+    """The option ``--seed``, a whole number of 0 or more."""
     return count("--seed", default, least=0)
 
 

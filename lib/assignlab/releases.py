@@ -38,10 +38,12 @@ class Facts(NamedTuple):
 
     @property
     def base(self) -> str:
+        """The name without its release."""
         return self.name.partition("@")[0]
 
     @property
     def span(self) -> str:
+        """The releases that it describes: ``2.4.0 to 2.8.2``, or the only one."""
         return self.first if self.first == self.last else f"{self.first} to {self.last}"
 
 

@@ -134,4 +134,5 @@ def timed(names: Iterable[str]) -> None:
 
 
 def tell(text: str) -> None:
+    """Say on stderr what is being compiled."""
     print(f"warm: {text}", file=sys.stderr, flush=True)

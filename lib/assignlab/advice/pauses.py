@@ -103,6 +103,7 @@ class Life:
         self.spans: dict[str, tuple[int, int]] = {}
 
     def add(self, name: str, actions: Sequence[Action], lasts_ms: int) -> None:
+        """Let ``actions`` happen now; what comes next comes ``lasts_ms`` later."""
         self.actions += actions
         self.spans[name] = (self.now, self.now + lasts_ms)
         self.now += lasts_ms

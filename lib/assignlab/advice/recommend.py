@@ -33,6 +33,7 @@ class Option(NamedTuple):
     unowned: Range | None
 
     def cite(self, *events: str) -> str:
+        """The rows of the report that tell of these events: ``row 3 and row 5``."""
         return "row " + " and ".join(self.rows[event]["row"] for event in events)
 
 

@@ -42,6 +42,7 @@ class Subject:
 
     @property
     def name(self) -> str:
+        """The group's name, as a report says it."""
         return self.document.get("group") or "a group without a name"
 
     @cached_property
@@ -52,6 +53,7 @@ class Subject:
 
     @property
     def members(self) -> int:
+        """How many members the group has."""
         return len(self.group.members)
 
     @property

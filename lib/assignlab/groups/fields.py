@@ -20,6 +20,7 @@ def name(entry: dict[str, Any], *names: str) -> str:
 
 
 def number(entry: dict[str, Any], field: str) -> int | None:
+    """A field that is a whole number, or None; raises :class:`Misfit` for anything else."""
     value = entry.get(field)
     if isinstance(value, bool):
         raise Misfit(f"{field}: expected a number, found {value}")
@@ -27,6 +28,7 @@ def number(entry: dict[str, Any], field: str) -> int | None:
 
 
 def partition(entry: dict[str, Any], field: str) -> int:
+    """A field that is the number of a partition; raises :class:`Misfit` for anything else."""
     value = number(entry, field)
     if value is None or not 0 <= value < MAX_PARTITIONS:
         raise Misfit(f"{field}: expected a partition's number, found {shown(repr(value))}")

@@ -47,6 +47,7 @@ def _labels(text: str) -> dict[str, str] | None:
 
 
 def label(sample: Sample, name: str) -> str:
+    """The value of a sample's label; raises :class:`Misfit` where it has none of that name."""
     if name not in sample.labels:
         raise Misfit(f"{sample.name}: expected a label {name}", sample.at)
     return sample.labels[name]

@@ -57,6 +57,7 @@ class Text:
         """What stood between the lines of the formats, such as "has no active members"."""
 
     def more(self) -> bool:
+        """Whether anything is left to read."""
         return self.at < len(self.content)
 
     def line(self) -> str:
@@ -65,9 +66,11 @@ class Text:
         return self.content[self.at :] if end < 0 else self.content[self.at : end]
 
     def skip(self, characters: int) -> None:
+        """Read on behind so many characters."""
         self.at += characters
 
     def skip_line(self) -> None:
+        """Read on in the next line."""
         self.skip(len(self.line()) + 1)
 
     def error(self, reason: str, column: int = 0) -> TextError:

@@ -399,16 +399,20 @@ class Names:
 
     @property
     def hashes(self) -> np.ndarray:
+        """``String.hashCode`` of every name: int32[n]."""
         return self._prepared[0]
 
     @property
     def order(self) -> np.ndarray:
+        """The indices of the names, as ``String.compareTo`` sorts them: int64[n]."""
         return self._prepared[1]
 
     @property
     def rank(self) -> np.ndarray:
+        """The place of every name in :attr:`order`: int64[n]."""
         return self._prepared[2]
 
     @cached_property
     def index(self) -> dict[str, int]:
+        """Name -> index."""
         return {name: i for i, name in enumerate(self.names)}

@@ -44,6 +44,7 @@ class Java:
         self.major = major(version)
 
     def usable(self):
+        """Whether Spark runs on it."""
         return self.major >= OLDEST
 
 

@@ -41,6 +41,7 @@ class Window(NamedTuple):
 
     @property
     def last(self) -> int:
+        """The last number of moves that it covers."""
         return self.first + self.best.size - 1
 
     def part(self, first: int, last: int) -> "Window":

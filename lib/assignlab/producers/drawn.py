@@ -29,6 +29,7 @@ def at_random(records: Records, of: Topics, state: State) -> np.ndarray:
 
 @njit
 def drawn_below(topics, partitions, random):
+    """For every record a partition of its topic, evenly drawn: int64[n]. Changes ``random``."""
     chosen = np.empty(topics.size, np.int64)
     for i in range(topics.size):
         chosen[i] = random_below(random, partitions[topics[i]])

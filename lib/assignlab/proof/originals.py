@@ -371,6 +371,7 @@ class Originals:
             raise
 
     def close(self) -> None:
+        """End the processes that run."""
         for original in self.running.values():
             original.close()
         self.running.clear()

@@ -75,6 +75,7 @@ class Inbox:
         self._queues: dict[str, queue.SimpleQueue[Event]] = defaultdict(queue.SimpleQueue)
 
     def put(self, event: Event) -> None:
+        """Sort an event in by its key; one without a key goes to its topic's."""
         self._queues[event.pop("key", event.get("topic", ""))].put(event)
 
     def wait(self, key: str, *kinds: str) -> tuple[Event, list[Event]]:

@@ -136,15 +136,18 @@ class History:
         return draw(self.scenario, f"{what}/{len(self.moments)}") % among
 
     def drawn_member(self, what: str = "member") -> int:
+        """The index of a member; ``what`` tells draws of one event apart."""
         return self.drawn(what, len(self.group.members))
 
     def drawn_topic(self) -> int:
+        """The index of a topic that has partitions; raises ``ValueError`` if none is left."""
         there = np.flatnonzero(self.group.topics.partitions > 0)
         if not there.size:
             raise ValueError(f"{self.event}: no topic is left")
         return int(there[self.drawn("topic", there.size)])
 
     def tenth_of_members(self) -> int:
+        """A tenth of the members, rounded up."""
         return -(-len(self.group.members) // MANY)
 
     def join(self, count: int) -> None:
@@ -173,6 +176,7 @@ class History:
         )
 
     def leave(self, indices: Iterable[int]) -> None:
+        """Add the group without the members of these indices."""
         gone = set(indices)
         group = events.leave(self.group, gone)
         self.numbers = [n for m, n in enumerate(self.numbers) if m not in gone]

@@ -71,6 +71,7 @@ class Step:
 
     @property
     def event(self) -> str:
+        """The event that the rebalance answers."""
         return self.moment.event
 
     @property

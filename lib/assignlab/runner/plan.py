@@ -69,6 +69,7 @@ class Place:
         return {path.stem: path for path in sorted((self.root / "notebooks").glob("*.ipynb"))}
 
     def parameter_file(self, notebook: str) -> Path:
+        """Where the values of a notebook's parameters stand at this scale."""
         return self.root / "params" / self.scale / f"{notebook}.yaml"
 
 
@@ -98,6 +99,7 @@ class Plan:
 
     @property
     def name(self) -> str:
+        """The notebook's name."""
         return self.notebook.name
 
     @property

@@ -64,6 +64,7 @@ class Progress:
         self._width = 0
 
     def start(self, name: str) -> None:
+        """Note that a notebook has begun, and show it."""
         with self._lock:
             self._started[name] = time.monotonic()
             self._waiting.remove(name)
@@ -107,6 +108,7 @@ class Progress:
             self._write(f"{self._place(name)}  {text}\n")
 
     def clear(self) -> None:
+        """Take the line off the terminal, so that other text can follow."""
         with self._lock:
             self._clear()
 

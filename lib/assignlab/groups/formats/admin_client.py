@@ -26,10 +26,12 @@ PROTOCOLS = {"classic": "classic", "consumer": "consumer"}
 
 
 def fits(value: Any) -> bool:
+    """Whether one of the described groups looks like one."""
     return isinstance(value, dict) and any(_is_group(folded) for folded in _groups(value))
 
 
 def read(value: dict[str, Any]) -> Iterator[Row]:
+    """The rows of every described group, one after the other."""
     for group in _groups(value):
         if not _is_group(group):
             raise Misfit("expected a group with its members")

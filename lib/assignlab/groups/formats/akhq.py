@@ -18,11 +18,13 @@ from assignlab.groups.states import state_named
 
 
 def fits(value: Any) -> bool:
+    """Whether a group has a field that only AKHQ calls so."""
     own = ("simpleConsumerGroup", "partitionAssignor", "activeTopics")
     return isinstance(value, dict) and "id" in value and any(name in value for name in own)
 
 
 def read(value: dict[str, Any]) -> Iterator[Row]:
+    """The group, its members with what they own, and its offsets."""
     group, members = fields.name(value, "id"), fields.entries(value, "members")
     yield GroupRow(
         group,

@@ -22,10 +22,12 @@ from assignlab.words import counted
 
 
 def fits(value: Any) -> bool:
+    """Whether this is an answer of Burrow, also that of a request that failed."""
     return isinstance(value, dict) and {"error", "message", "request"} <= value.keys()
 
 
 def read(value: dict[str, Any]) -> Iterator[Row]:
+    """The rows of a group's status, or of its topics."""
     if value["error"]:
         raise Misfit(f"the request failed: {fields.text(value, 'message')}")
     if isinstance(value.get("status"), dict):

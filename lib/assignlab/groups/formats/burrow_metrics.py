@@ -13,6 +13,7 @@ LAG = "burrow_kafka_consumer_partition_lag"
 
 
 def read(samples: list[Sample]) -> Iterator[Row]:
+    """The lag of every partition; nobody owns any."""
     one_cluster(samples, "cluster")
     for sample in samples:
         where = label(sample, "topic"), partition(sample, "partition")

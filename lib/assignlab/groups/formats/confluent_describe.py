@@ -27,6 +27,7 @@ _OBJECT = re.compile(r"<[\w.]+ object at 0x[0-9a-f]+>")
 
 
 def read(text: Text) -> Iterator[Row]:
+    """The rows of every printed entry, which belongs to the group that was named last."""
     group = ""
     while text.more():
         line = text.line()

@@ -11,6 +11,7 @@ from assignlab.groups.text import Misfit
 
 
 def fits(value: Any) -> bool:
+    """Whether there are topics, and members with ids."""
     if not isinstance(value, dict) or not isinstance(value.get("members"), list):
         return False
     named = all(isinstance(member, dict) and "id" in member for member in value["members"])
@@ -18,6 +19,7 @@ def fits(value: Any) -> bool:
 
 
 def read(value: Any) -> Iterator[Row]:
+    """The document as it is; raises :class:`Misfit` where it is none."""
     try:
         parse(value)
     except DocumentError as error:

@@ -18,10 +18,12 @@ from assignlab.groups.text import Misfit
 
 
 def fits(value: Any) -> bool:
+    """Whether a group has a number of members, not a list of them."""
     return isinstance(value, dict) and "groupId" in value and isinstance(value.get("members"), int)
 
 
 def read(value: dict[str, Any]) -> Iterator[Row]:
+    """The group, and for every partition its owner and its offset."""
     group = fields.name(value, "groupId")
     if "partitions" not in value:
         raise Misfit("expected partitions: this is a list of groups, not the details of one")

@@ -23,6 +23,7 @@ PROTOCOLS = {"Classic": "classic", "Consumer": "consumer"}
 
 
 def read(text: Text) -> Iterator[Row]:
+    """One row for every listed group."""
     for cells in table.rows(text, COLUMNS):
         protocol = PROTOCOLS.get(cells.get("TYPE") or "")
         yield GroupRow(cells["GROUP"], cells.get("STATE"), protocol=protocol, listed=True)

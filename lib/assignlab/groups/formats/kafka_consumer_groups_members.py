@@ -44,6 +44,7 @@ _NO_TOPICS = re.compile(rf"\({_NUMBERS}\)(, \(\d[\d,]*\))*")
 
 
 def read(text: Text) -> Iterator[Row]:
+    """Every member, what it owns, and what the coordinator wants it to own."""
     for cells in table.rows(text, COLUMNS):
         group, member = cells.get("GROUP", text.group), cells["CONSUMER-ID"]
         count = table.number(cells["#PARTITIONS"])

@@ -38,6 +38,7 @@ _OWNER = re.compile(r"(?P<client>.*)_(?P<host>/\S+)")
 
 
 def read(text: Text) -> Iterator[Row]:
+    """For every line the partition's owner, and how far the group is there."""
     for cells in table.rows(text, COLUMNS):
         group, (member, client, host) = cells.get("GROUP", text.group), _member(cells)
         if member is not None:

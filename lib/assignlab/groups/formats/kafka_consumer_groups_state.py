@@ -34,6 +34,7 @@ ROW = re.compile(
 
 
 def read(text: Text) -> Iterator[Row]:
+    """One row for every line below the head."""
     text.skip_line()
     expected = "a group, its coordinator like host:9092  (1), strategy, state and #MEMBERS"
     for row in own_lines(

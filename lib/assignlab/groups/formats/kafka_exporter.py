@@ -19,6 +19,7 @@ PARTITIONS = "kafka_topic_partitions"
 
 
 def read(samples: list[Sample]) -> Iterator[Row]:
+    """Members of groups, partitions of topics, lag of partitions; nobody owns any."""
     one_cluster(samples, "cluster", "cluster_id")
     for sample in samples:
         if sample.name == MEMBERS:

@@ -17,6 +17,7 @@ NOBODY = ("", "unknown")
 
 
 def read(samples: list[Sample]) -> Iterator[Row]:
+    """The owner and the lag of every partition."""
     one_cluster(samples, "cluster_name")
     for sample in samples:
         group, topic = label(sample, "group"), label(sample, "topic")

@@ -16,10 +16,12 @@ from assignlab.groups.text import Misfit
 
 
 def fits(value: Any) -> bool:
+    """Whether this is one topic's description."""
     return isinstance(value, dict) and {"name", "partitions", "is_internal"} <= value.keys()
 
 
 def read(value: dict[str, Any]) -> Iterator[Row]:
+    """The topic, its id as Kafka's own tools print it."""
     id_text = fields.text(value, "topic_id")
     try:
         topic_id = uuid.UUID(id_text or str(uuid.UUID(int=0)))

@@ -21,6 +21,7 @@ REASON = (
 
 
 def read(text: Text) -> NoReturn:
+    """Refuse it, and say why."""
     raise text.error(REASON)
 
 

@@ -12,6 +12,7 @@ from assignlab.groups.text import Text
 
 
 def read(text: Text) -> NoReturn:
+    """Refuse it, and say why."""
     raise text.error(
         "this is kafka-streams-groups: Kafka Streams hands out tasks, each a sub-topology and a"
         " partition, by assignors of its own; no strategy for the partitions of topics is theirs"

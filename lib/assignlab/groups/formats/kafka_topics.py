@@ -26,6 +26,7 @@ PARTITION = re.compile(
 
 
 def read(text: Text) -> Iterator[Row]:
+    """A topic's own line, or those of its partitions if these are all there is."""
     while line := text.line():
         if match := TOPIC.fullmatch(line):
             yield TopicRow(match["topic"], int(match["partitions"]), match["id"])

@@ -23,6 +23,7 @@ LINE = re.compile(
 
 
 def read(text: Text) -> Iterator[Row]:
+    """Every topic; raises where fewer follow than are announced."""
     text.skip_line()
     left = 0
     for line in own_lines(

@@ -13,10 +13,12 @@ from assignlab.groups.rows import Row, TopicRow
 
 
 def fits(value: Any) -> bool:
+    """Whether this is an answer of kcat: only that names the broker that it asked."""
     return isinstance(value, dict) and "originating_broker" in value
 
 
 def read(value: dict[str, Any]) -> Iterator[Row]:
+    """Every topic that the broker knows."""
     for topic in fields.entries(value, "topics"):
         if not topic.get("error"):
             yield TopicRow(fields.name(topic, "topic"), len(fields.entries(topic, "partitions")))

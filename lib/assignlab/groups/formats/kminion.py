@@ -26,6 +26,7 @@ TOPIC = PREFIX + "topic_info"
 
 
 def read(samples: list[Sample]) -> Iterator[Row]:
+    """Groups, partitions of topics, lag of partitions; nobody owns any."""
     one_cluster(samples, "cluster", "cluster_id")
     for sample in samples:
         if sample.name == TOPIC:

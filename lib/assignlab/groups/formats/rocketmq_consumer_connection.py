@@ -32,6 +32,7 @@ SUBSCRIPTION = re.compile(
 
 
 def read(text: Text) -> Iterator[Row]:
+    """The group and its clients; its retry topic names it."""
     text.skip_line()
     clients = _found(text, CLIENT, "client", "a client and its address, or Below is subscription:")
     topics = _found(text, SUBSCRIPTION, "topic", "a topic and its expression, or a setting")

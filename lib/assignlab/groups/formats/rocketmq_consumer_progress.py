@@ -34,6 +34,7 @@ NOBODY = ("N/A", "NA")
 
 
 def read(text: Text) -> Iterator[Row]:
+    """Every queue's owner, and how far the group is there; its retry topic names the group."""
     rows = list(table.rows(text, COLUMNS))
     retry = [row["#Topic"] for row in rows if row["#Topic"].startswith(RETRY)]
     group = retry[0].removeprefix(RETRY) if retry else text.group

@@ -46,6 +46,7 @@ COLUMNS = (
 
 
 def read(text: Text) -> Iterator[Row]:
+    """The group, and for every partition its owner and its offset."""
     found = _summary(text)
     group, members = found["GROUP"], found.get("MEMBERS")
     if found.get("STATE") is None or members is None or not members.isdecimal():

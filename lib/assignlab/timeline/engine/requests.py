@@ -74,7 +74,8 @@ class Registered(Protocol):
     instance: str | None
 
     @property
-    def request(self) -> JoinRequest: ...
+    def request(self) -> JoinRequest:
+        """What it asked for when it joined last."""
 
 
 class Groups:

@@ -33,15 +33,20 @@ class Process(Protocol):
     held: np.ndarray
     own: Owned
 
-    def advance(self) -> None: ...
+    def advance(self) -> None:
+        """Play its poll loop up to now."""
 
-    def set_verdict(self) -> None: ...
+    def set_verdict(self) -> None:
+        """Say anew what becomes of commits from now on."""
 
-    def processed(self) -> np.ndarray: ...
+    def processed(self) -> np.ndarray:
+        """Up to which offset every partition's records count as delivered: int64[n]."""
 
-    def passed_by(self, why: str) -> None: ...
+    def passed_by(self, why: str) -> None:
+        """The group goes on without it."""
 
-    def give_up(self, partitions: np.ndarray | None, why: str) -> None: ...
+    def give_up(self, partitions: np.ndarray | None, why: str) -> None:
+        """It no longer consumes these partitions (None: all)."""
 
 
 class World:

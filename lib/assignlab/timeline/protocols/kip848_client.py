@@ -359,8 +359,10 @@ class Client(Consumer):
     # ---- commits -------------------------------------------------------------------------------
 
     def identity(self):
+        """What a commit says of its sender: member id and epoch."""
         return self.member_id, self.generation
 
     def why_refused(self, sent=None) -> str | None:
+        """The error that a commit is answered with, or None; ``sent``: an earlier identity."""
         member_id, epoch = sent or self.identity()
         return self.coordinator.validate_commit(self, member_id, epoch)

@@ -288,8 +288,8 @@ class Client(Consumer):
 
     # ---- commits -------------------------------------------------------------------------------
 
-    def identity(self):
-        return None
+    def identity(self) -> None:
+        """Nothing: a commit to ZooKeeper does not say who sends it."""
 
     def why_refused(self, sent=None) -> str | None:
         """Nobody checks who commits."""
