@@ -102,17 +102,20 @@ def forget_movement(moves, x):
 
 @leaf
 def pair_key(moves, topic, source, destination):
+    """One number for (topic, source, destination)."""
     return (topic * moves.members[0] + source) * moves.members[0] + destination
 
 
 @leaf
 def bucket_of(moves, key):
+    """The bucket that a key belongs to: its halves folded, then multiplied."""
     folded = (key ^ key >> 32) & 0xFFFFFFFF
     return (folded * 0x5E3779B1 >> 20) & (moves.bucket.size - 1)
 
 
 @leaf
 def find_pair(moves, key):
+    """The pair of a key, or NONE."""
     pair = moves.bucket[bucket_of(moves, key)]
     while pair != NONE and moves.key[pair] != key:
         pair = moves.chain[pair]
@@ -121,6 +124,7 @@ def find_pair(moves, key):
 
 @leaf
 def new_pair(moves, key):
+    """A pair for a key that has none yet, from those that are free."""
     height = moves.free[moves.key.size] - 1
     moves.free[moves.key.size] = height
     pair = moves.free[height]

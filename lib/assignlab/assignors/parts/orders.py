@@ -256,6 +256,7 @@ def times_named(group: Group) -> np.ndarray:
 
 @njit
 def count_named(subscription, offsets, topics, known):
+    """How many members subscribe to each topic: int64[topics]."""
     members = np.zeros(offsets.size - 1, dtype=np.int64)
     for s in subscription:
         members[s] += 1

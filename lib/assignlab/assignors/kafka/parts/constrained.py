@@ -311,6 +311,7 @@ def list_unfilled(by_id, state, deal):
 
 @inner
 def await_one_more(m, deal):
+    """A consumer that holds as much as the smaller quota waits for one partition more."""
     deal.exactly[deal.ends[2]] = m
     deal.ends[2] += 1
 
@@ -402,6 +403,7 @@ def fill_exactly(i, deal):
 
 @inner
 def remove_at(members, i, end):
+    """Remove the i-th of the members before ``end``; those behind it move up."""
     for k in range(i, end - 1):
         members[k] = members[k + 1]
 

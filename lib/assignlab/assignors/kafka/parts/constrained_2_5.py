@@ -135,6 +135,7 @@ def give(hands, m, code):
 
 @inner
 def wait_at_min(hands, m):
+    """A consumer that holds the smaller quota waits for one partition more."""
     hands.min_capacity[hands.ends[0]] = m
     hands.ends[0] += 1
 

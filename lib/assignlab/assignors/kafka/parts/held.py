@@ -51,6 +51,7 @@ def empty_lists(members, numbers, room, several):
 
 @leaf
 def hold_nothing(partitions):
+    """Nobody owns any partition, none stands in a list."""
     for x in range(partitions.size):
         partitions[x].owner = NOBODY
         partitions[x].entry = -1
@@ -172,5 +173,6 @@ def fill_lists(shape, phantoms, held, fill, lists):
 
 @leaf
 def topic_of_number(shape, phantoms, x):
+    """The topic of a partition's number; those behind the last are the phantoms."""
     total = shape.codes.size
     return topic_of(shape.codes[x] if x < total else phantoms[x - total])

@@ -91,11 +91,13 @@ def key_of(potential, held, m):
 
 @leaf
 def member_of_key(shape, key):
+    """The member whose place by id the key ends with."""
     return shape.by_id[key & ((1 << RANK_BITS) - 1)]
 
 
 @leaf
 def leave_seats(potential, topic, seats):
+    """Nobody who may have the topic has a seat any more."""
     for k in range(potential.starts[topic], potential.starts[topic + 1]):
         seats.seat[potential.members[k]] = -1
 

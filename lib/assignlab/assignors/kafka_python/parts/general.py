@@ -243,6 +243,7 @@ def better_consumer(state, movements, i):
 
 @leaf
 def tell_moves(memory, movements):
+    """Tell the guard of endless loops what has been moved so far."""
     tell_movements(memory, movements.moves)
 
 
