@@ -659,7 +659,8 @@ def group_replicas(sources, up_to, strategy, release, given, told):
 @given
 @telling
 def group_what_if(sources, chosen, events, release, given, told):
-    """What events and changes would do: balance, moves, avoidable ones, rounds, time without owner."""
+    """What events and changes would do: balance, moves, avoidable ones, rounds,
+    time without owner."""
     from assignlab.advice import commands, what_if
 
     config = _settings(release, given)

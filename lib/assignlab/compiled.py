@@ -3,8 +3,8 @@
 A strategy is sequential code over integer arrays. ``njit`` compiles it on first use and keeps the
 machine code on disk; with ``NUMBA_DISABLE_JIT=1`` the same source runs as plain Python.
 The cache lies beside the source. Where that folder cannot be written (a read-only installation, a
-zip on a Spark executor) it lies in the user's cache folder instead, closed to others: numba unpickles
-what it finds there.
+zip on a Spark executor) it lies in the user's cache folder instead, closed to others: numba
+unpickles what it finds there.
 
 Machine code holds what a function calls, too. Numba looks only at the function's own file to tell
 whether the code on disk is still right; here a change in any file of the library that this one

@@ -1,7 +1,7 @@
 """Bars and pictures that sliders choose from: a script in a page, widgets in JupyterLab.
 
-A page has every answer inside and works without a kernel. In JupyterLab, where a kernel waits, sliders
-may also ask for what nobody has computed before. Both forms draw the same.
+A page has every answer inside and works without a kernel. In JupyterLab, where a kernel waits,
+sliders may also ask for what nobody has computed before. Both forms draw the same.
 """
 
 import html
@@ -69,9 +69,9 @@ LINE, BAR = 28, 340
 class Bars(NamedTuple):
     """What sliders choose from.
 
-    ``sliders``: columns; ``values``: what each goes over; ``bars``: names; ``rows``: the number of every
-    slider's value, joined by commas -> number of a bar -> its length; ``most``: the longest of all;
-    ``told``: what is shown, in words.
+    ``sliders``: columns; ``values``: what each goes over; ``bars``: names; ``rows``: the number of
+    every slider's value, joined by commas -> number of a bar -> its length; ``most``: the longest
+    of all; ``told``: what is shown, in words.
     """
 
     sliders: Sequence[str]
@@ -95,7 +95,8 @@ def bars_of(frame, sliders: Sequence[str], bars: str, value: str, caption: str) 
 
 
 def compare_first(bars: Bars, ask: Callable) -> None:
-    """Raise ValueError unless ``ask`` gives what the frame's first rows have, to one in a hundred."""
+    """Raise ValueError unless ``ask`` gives what the frame's first rows have,
+    to one in a hundred."""
     for key, row in list(bars.rows.items())[:1]:
         places = zip(bars.sliders, bars.values, map(int, key.split(",")), strict=True)
         at = {column: of[place] for column, of, place in places}
@@ -170,9 +171,9 @@ def request() -> Request:
 def live() -> ModuleType | None:
     """The module ipywidgets, where somebody at JupyterLab waits for this very cell; else None.
 
-    Jupyter's server names the session in the environment of its kernels. A batch run that is started
-    from such a kernel inherits the name; but its client (nbclient, which Papermill and nbconvert use)
-    says that nobody is there whom the kernel could ask for input.
+    Jupyter's server names the session in the environment of its kernels. A batch run that is
+    started from such a kernel inherits the name; but its client (nbclient, which Papermill and
+    nbconvert use) says that nobody is there whom the kernel could ask for input.
     """
     if "JPY_SESSION_NAME" not in os.environ or not request().asked:
         return None

@@ -46,7 +46,8 @@ from assignlab.words import cell, heading
 RECORD = "record.json"
 ROWS_SHOWN = 15
 WIDTH = 48
-"""Characters that fit beside each other on a phone: a wider table is marked, for the page to turn."""
+"""Characters that fit beside each other on a phone: a wider table is marked,
+for the page to turn."""
 DPI, MARGIN = 144, 0.1
 """Of a picture: dots per inch, and inches left free around what it shows."""
 SMALL = 640
@@ -93,8 +94,8 @@ def begin(notebook: str, variables) -> "Study":
     """Begin to collect the results of `notebook` (its file name without ``.ipynb``).
 
     variables: the notebook's ``globals()``, or a dict of its parameters. Where the parameters cell
-    ran, their values are checked as ``assignlab run`` does before it starts anything: ``Mistake``, a
-    ValueError, says what is allowed.
+    ran, their values are checked as ``assignlab run`` does before it starts anything: ``Mistake``,
+    a ValueError, says what is allowed.
     """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", notebook):
         raise ValueError(f"not a notebook's name: {notebook!r}")
@@ -129,9 +130,9 @@ class Study:
     def table(self, name: str, frame, caption: str, show=None):
         """Show a pandas frame and keep it as ``<name>.csv`` and ``<name>.parquet``.
 
-        An index with a name becomes a column; a nameless one is dropped. show: another frame to show
-        in its place, of the rows and columns that answer. At most 15 rows are shown, with words above
-        the columns (`assignlab.words.heading`).
+        An index with a name becomes a column; a nameless one is dropped. show: another frame to
+        show in its place, of the rows and columns that answer. At most 15 rows are shown, with
+        words above the columns (`assignlab.words.heading`).
         """
         frame = _flat(frame)
         self._keep(name, frame, caption)
@@ -155,8 +156,9 @@ class Study:
     def figure(self, name: str, figure, alt: str, small=None):
         """Show a matplotlib figure (or a seaborn grid) and keep it as PNG and SVG, then close it.
 
-        alt: what the picture shows, in words, for those who do not see it. small: the axes that stand
-        for the picture in the index, or another figure that does; the first axes unless given.
+        alt: what the picture shows, in words, for those who do not see it. small: the axes that
+        stand for the picture in the index, or another figure that does; the first axes unless
+        given.
         """
         import matplotlib.pyplot as plt
 
@@ -189,14 +191,14 @@ class Study:
     ):
         """Show numbers as bars that sliders choose from, and keep the frame as :meth:`table` does.
 
-        sliders: columns; each gets a slider over its values, and the rows with the values chosen are
-        drawn: a bar for each value of the column ``bars``, as long as ``value``. A page has all
+        sliders: columns; each gets a slider over its values, and the rows with the values chosen
+        are drawn: a bar for each value of the column ``bars``, as long as ``value``. A page has all
         answers in itself, and works offline; JupyterLab shows widgets of the same look.
 
-        ask: the function that the numbers are from: called with the sliders' values by name, it gives
-        the number of every bar by its name, as a dict or a Series. In JupyterLab sliders over whole
-        numbers then stop at each from the least to the greatest, and what stands in no row is computed
-        when a slider moves. Everywhere the first row is asked and compared.
+        ask: the function that the numbers are from: called with the sliders' values by name, it
+        gives the number of every bar by its name, as a dict or a Series. In JupyterLab sliders over
+        whole numbers then stop at each from the least to the greatest, and what stands in no row is
+        computed when a slider moves. Everywhere the first row is asked and compared.
 
         Raises ValueError where rows are not told apart by sliders and bars, numbers are negative or
         missing, or ``ask`` gives others than the frame has.
@@ -222,12 +224,13 @@ class Study:
     ):
         """Show pictures one at a time, a slider goes from one to the next; the frame is kept.
 
-        pictures: SVG, such as `assignlab.pictures.frames` makes. frame: a row for each, whose column
-        ``told`` is the sentence that stands above the picture; kept as :meth:`table` does. A page has
-        all of it in itself; JupyterLab shows widgets, and can play the steps.
+        pictures: SVG, such as `assignlab.pictures.frames` makes. frame: a row for each, whose
+        column ``told`` is the sentence that stands above the picture; kept as :meth:`table` does. A
+        page has all of it in itself; JupyterLab shows widgets, and can play the steps.
 
         ask: the function that made frame and pictures, from the whole numbers ``at`` by name. In
-        JupyterLab each of them gets a slider from 1 to what ``most`` says, and moving it begins anew.
+        JupyterLab each of them gets a slider from 1 to what ``most`` says,
+        and moving it begins anew.
 
         Raises ValueError where a row has no picture or a picture no row.
         """

@@ -25,8 +25,8 @@ from assignlab.sweep.load import SCENARIOS, load
 LONGEST = "cooperative-sticky"
 """The strategy that takes longest to compile."""
 COLLECT_SELDOM = (200_000, 20, 20)
-"""Thresholds of Python's garbage collector: numba makes so many objects that looking for garbage at the
-usual ones takes 7 % of the time; these take 8 % more memory."""
+"""Thresholds of Python's garbage collector: numba makes so many objects that looking for garbage at
+the usual ones takes 7 % of the time; these take 8 % more memory."""
 
 
 def main(names: Collection[str] = ()) -> None:
@@ -113,7 +113,8 @@ def load_timeline() -> None:
 
 
 def by_system(names: Iterable[str]) -> list[list[str]]:
-    """The names by the package of their system, first that with most source below it: it takes longest."""
+    """The names by the package of their system, first that with most source below it:
+    it takes longest."""
     found: dict[str, list[str]] = {}
     sources: dict[str, dict[str, str]] = {}
     for name in names:

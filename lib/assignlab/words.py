@@ -1,6 +1,8 @@
-"""The words of the pages: one per thing, what it means, which columns carry it, where sources stand.
+"""The words of the pages: one per thing, what it means, which columns carry it,
+where sources stand.
 
-Pages show words and keep the columns' names for the files; ``docs/glossary.md`` is written from here.
+Pages show words and keep the columns' names for the files;
+``docs/glossary.md`` is written from here.
 """
 
 import numbers

@@ -207,7 +207,8 @@ def staircase(subject: Subject, strategy: Strategy, up_to: int, config: Config) 
 def migration(
     subject: Subject, old: Strategy, lists: Sequence[Sequence[str]], config: Config
 ) -> Range | None:
-    """A rolling change of strategies: every member restarts with each of these lists, one after the other.
+    """A rolling change of strategies: every member restarts with each of these lists,
+    one after the other.
 
     To a cooperative strategy there are two (KIP-429): both, then the new one alone; to one of the
     coordinator's (KIP-848), which is another protocol, one.

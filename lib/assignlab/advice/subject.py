@@ -33,7 +33,8 @@ class NotAnswerable(AssignlabError):
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A group as it is: ``group`` with claims as read, ``held``: who has what, ``strategy`` or None."""
+    """A group as it is: ``group`` with claims as read, ``held``: who has what,
+    ``strategy`` or None."""
 
     document: dict[str, Any]
     group: Group
@@ -68,7 +69,8 @@ class Subject:
         return instances is not None and None not in instances
 
     def chosen(self, name: str | None = None) -> Strategy:
-        """The strategy of this name, or the group's own; NotAnswerable where the text names none."""
+        """The strategy of this name, or the group's own;
+        NotAnswerable where the text names none."""
         if name is not None:
             return assignors.get(name)
         if self.strategy is None:

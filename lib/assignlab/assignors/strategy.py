@@ -28,12 +28,12 @@ class Strategy:
 
     ``assign``: the pure function Group -> Assignment. ``name``: stable, used in params, tables,
     charts and on the command line. ``first`` and ``last``: the versions of ``system`` that behave
-    so; the original's, unless told, or the year of publication. ``protocol``: ``eager`` (everything is
-    revoked before a rebalance), ``cooperative`` (only the difference, in follow-up rounds), ``server``
-    (the coordinator assigns) or ``independent`` (every consumer computes for itself). ``sticky``:
-    whether claims matter. ``reads_weights``: whether the weights of partitions do. ``source``: the
-    class that is reproduced. ``original``: ``artifact:release`` that answers in its place when both
-    are compared; "" for none, which makes nothing of it proven.
+    so; the original's, unless told, or the year of publication. ``protocol``: ``eager`` (everything
+    is revoked before a rebalance), ``cooperative`` (only the difference, in follow-up rounds),
+    ``server`` (the coordinator assigns) or ``independent`` (every consumer computes for itself).
+    ``sticky``: whether claims matter. ``reads_weights``: whether the weights of partitions do.
+    ``source``: the class that is reproduced. ``original``: ``artifact:release`` that answers in its
+    place when both are compared; "" for none, which makes nothing of it proven.
 
     ``look``: colour, marker and line style in charts, by the names that
     :mod:`assignlab.pictures.charts` has for them; no two strategies share marker and line style.
@@ -42,10 +42,10 @@ class Strategy:
     promises. ``exceptions``: by name of one of ``COMMON_CHECKS``, why that does not hold here.
 
     ``member_fields``: what members of its groups may have in a group document beside id and topics;
-    in a group of mixed clients that is more than its own clients send. ``generations``: which fields
-    its own clients put a claim's generation into (see :class:`assignlab.group.model.Claims`).
-    ``broker``: where a topic's partitions lie that no broker is named for; "" in systems that
-    number a topic's partitions.
+    in a group of mixed clients that is more than its own clients send. ``generations``: which
+    fields its own clients put a claim's generation into (see
+    :class:`assignlab.group.model.Claims`). ``broker``: where a topic's partitions lie that no
+    broker is named for; "" in systems that number a topic's partitions.
 
     ``reclaim``: how a client of that version sends an assignment back at the next rebalance: the
     same partitions, in the order in which the assignor reads them. ``render``: the assignment as
@@ -88,7 +88,8 @@ class Strategy:
 
     @property
     def kind(self) -> str:
-        """The name under which clients offer it: ``sticky`` of ``sticky@2.0``, ``sarama-sticky``."""
+        """The name under which clients offer it:
+        ``sticky`` of ``sticky@2.0``, ``sarama-sticky``."""
         return self.base.removeprefix(f"{self.system}-")
 
     @property

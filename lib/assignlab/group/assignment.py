@@ -64,8 +64,8 @@ class Assignment:
     ``offsets``: int64[members + 1]; ``codes``: int64[n], see :func:`code`.
     ``threads``: int32[n] consumer threads where the system has them, else None.
     ``notes``: facts about the result that are not partitions, such as ``{"hash_ties": True}``.
-    ``group``: the group that it was given to, by whose names it shows itself; None where a strategy's
-    own steps made it.
+    ``group``: the group that it was given to, by whose names it shows itself; None where a
+    strategy's own steps made it.
 
     >>> from assignlab import assignors
     >>> from assignlab.group import group

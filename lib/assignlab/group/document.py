@@ -1,7 +1,8 @@
 """The group document: one JSON object for one group at one rebalance, and its answer.
 
 ``parse`` turns a document into a :class:`~assignlab.group.model.Group`, ``dump`` back;
-:mod:`assignlab.assignors.answer` runs the strategy that a document names. Unknown fields are ignored.
+:mod:`assignlab.assignors.answer` runs the strategy that a document names.
+Unknown fields are ignored.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,7 @@
 """What an assignor sees of a group: topics, members, claims.
 
-Names appear once, in :class:`~assignlab.jvm.names.Names`; everything else is arrays of indices. A group
-is never changed: events make new groups that share what stayed the same.
+Names appear once, in :class:`~assignlab.jvm.names.Names`; everything else is arrays of indices. A
+group is never changed: events make new groups that share what stayed the same.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -90,9 +90,10 @@ class Members:
 class Claims:
     """What the members say they own, in the order in which the assignor reads it.
 
-    Member i claims ``codes[offsets[i]:offsets[i + 1]]`` (see :func:`assignlab.group.assignment.code`);
-    ``present`` bool[members] tells "claims nothing" from "sends no claim". ``generation`` and
-    ``sub_generation`` int64[members], ``ABSENT`` where there is none.
+    Member i claims ``codes[offsets[i]:offsets[i + 1]]`` (see
+    :func:`assignlab.group.assignment.code`); ``present`` bool[members] tells "claims nothing" from
+    "sends no claim". ``generation`` and ``sub_generation`` int64[members], ``ABSENT`` where there
+    is none.
     """
 
     offsets: np.ndarray
@@ -253,7 +254,8 @@ def each_topic_once(group: Group) -> Members:
 
 @njit
 def named(offsets, topics, known):
-    """(bool[subscriptions, known], whether a subscription names a topic; whether one does so twice)."""
+    """(bool[subscriptions, known], whether a subscription names a topic; whether one does so
+    twice)."""
     subscribed = np.zeros((offsets.size - 1, known), dtype=np.bool_)
     twice = False
     for s in range(offsets.size - 1):

@@ -1,8 +1,8 @@
 """Group documents from lines: one a line, several on one line, or pretty-printed over many.
 
-A line that is JSON by itself is read at once, so that another program can hold a conversation. Where
-a line leaves a bracket open, the next ones are read until it is closed; a line that is a whole group
-document by itself ends what was left open before it.
+A line that is JSON by itself is read at once, so that another program can hold a conversation.
+Where a line leaves a bracket open, the next ones are read until it is closed; a line that is a
+whole group document by itself ends what was left open before it.
 """
 
 import json

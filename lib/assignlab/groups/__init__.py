@@ -20,8 +20,8 @@ def read(*sources: Any) -> list[dict[str, Any]]:
     r"""The group documents of texts that tools print; several together where one lacks something.
 
     A source is a path, ``-`` for standard input, an open file, a text itself, or a :class:`Live`
-    cluster. Each document has ``inferred``: what was not in the texts, and what was taken instead. Raises
-    :class:`~assignlab.errors.TextError` with line and column where a text is not understood,
+    cluster. Each document has ``inferred``: what was not in the texts, and what was taken instead.
+    Raises :class:`~assignlab.errors.TextError` with line and column where a text is not understood,
     AssignlabError where none describes a group, OSError where a file cannot be read.
 
     >>> [group] = read('''

@@ -2,8 +2,8 @@
 
 The file has properties of Kafka's Java clients. Those that decide on the connection are translated:
 ``security.protocol``, SASL with its ``sasl.jaas.config``, TLS with its stores. One of them that
-cannot be translated is refused by name; properties that are about something else are passed over, as
-the tools do it.
+cannot be translated is refused by name; properties that are about something else are passed over,
+as the tools do it.
 
 Sources: SaslConfigs, SslConfigs and the login modules of kafka-clients 4.3; CONFIGURATION.md of
 librdkafka 2.16.

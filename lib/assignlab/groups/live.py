@@ -1,9 +1,9 @@
 """Groups read from their cluster, by read-only calls of an admin client.
 
 The calls are those of ``kafka-consumer-groups --describe``: ListGroups, DescribeGroups and
-ConsumerGroupDescribe, OffsetFetch, ListOffsets; and DescribeTopicPartitions for counts, ids and racks.
-Beside what that command prints, the answers have what members of a classic group subscribe to and
-their racks, as each wrote it into its JoinGroup request, and the racks of replicas.
+ConsumerGroupDescribe, OffsetFetch, ListOffsets; and DescribeTopicPartitions for counts, ids and
+racks. Beside what that command prints, the answers have what members of a classic group subscribe
+to and their racks, as each wrote it into its JoinGroup request, and the racks of replicas.
 
 The client is confluent-kafka (extra ``live``), imported when a cluster is asked.
 """
@@ -153,7 +153,8 @@ def _committed(admin: Any, name: str) -> Iterator[tuple[Place, int]]:
 
 
 def _subscribed(admin: Any, wanted: list[str], found: Iterable[Row]) -> Iterator[MemberRow]:
-    """What members of classic groups subscribe to, and their racks, where the coordinator says it."""
+    """What members of classic groups subscribe to, and their racks,
+    where the coordinator says it."""
     known = {(row.group, row.member) for row in found if isinstance(row, MemberRow)}
     asked: list[dict[str, str]] = [{"group": name} for name in wanted] or [{}]
     with warnings.catch_warnings():
@@ -206,7 +207,8 @@ def subscription(data: bytes) -> tuple[tuple[str, ...], str | None] | None:
 
 
 def _topics(admin: Any, found: list[Row], committed: dict[Place, int]) -> Iterator[Row]:
-    """The topics that the groups are about, and how far each group is behind the ends of the logs."""
+    """The topics that the groups are about,
+    and how far each group is behind the ends of the logs."""
     from confluent_kafka import TopicCollection, TopicPartition
     from confluent_kafka.admin import OffsetSpec
 

@@ -72,8 +72,8 @@ class OffsetRow(NamedTuple):
 
 
 class TopicRow(NamedTuple):
-    """A topic of the cluster. ``highest``: a partition number seen, where no count is; ``racks``: per
-    partition those of its replicas."""
+    """A topic of the cluster. ``highest``: a partition number seen, where no count is; ``racks``:
+    per partition those of its replicas."""
 
     topic: str
     partitions: int | None = None

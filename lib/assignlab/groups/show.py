@@ -1,4 +1,5 @@
-"""What a group document says of its group: sizes, gap, idle members, topics; as data and as text."""
+"""What a group document says of its group: sizes, gap, idle members, topics;
+as data and as text."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence

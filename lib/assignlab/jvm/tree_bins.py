@@ -60,7 +60,8 @@ def walk(
 
 
 def slots(spreads: np.ndarray, capacity: int) -> int:
-    """Slots of the table after all keys were put, see :func:`assignlab.jvm.hash_map.hash_map_slots`."""
+    """Slots of the table after all keys were put, see
+    :func:`assignlab.jvm.hash_map.hash_map_slots`."""
     return len(filled(Nodes(spreads, None), capacity, False))
 
 

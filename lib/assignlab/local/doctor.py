@@ -1,8 +1,8 @@
 """Tells what keeps assignlab from running here, one line per problem, each with its remedy.
 
 ``make`` runs this file before there is an environment (``--before-setup``), with whatever Python
-the machine has; ``assignlab doctor`` runs the same checks afterwards. Like `assignlab.local.java` it
-needs the standard library only, and syntax that every Python reads.
+the machine has; ``assignlab doctor`` runs the same checks afterwards. Like `assignlab.local.java`
+it needs the standard library only, and syntax that every Python reads.
 """
 
 import os

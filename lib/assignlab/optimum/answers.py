@@ -171,8 +171,9 @@ def claiming(group: Group, held: Assignment) -> Group:
 
 
 class Beside(NamedTuple):
-    """The ``best`` there is, how many partitions it has ``assigned``, its ``largest`` size and how many
-    of its members are ``idle``; and the ``regret`` of an answer, None if that is not complete."""
+    """The ``best`` there is, how many partitions it has ``assigned``, its ``largest`` size and how
+    many of its members are ``idle``; and the ``regret`` of an answer, None if that is not
+    complete."""
 
     best: Least
     assigned: int
@@ -211,7 +212,8 @@ def compared(group: Group, held: Assignment, answer: Assignment) -> Beside | Non
 def _compared(shared, reads, claim_offsets, claim_codes, offsets, codes):
     """(whether the optimum is proven, whether the answer is complete; the optimum's squares, moves,
     partitions, largest size and idle members; the answer's squares, moves and gap less that of the
-    optimum, the fewest moves of what is as even as the answer or -1 where they are still to be searched).
+    optimum, the fewest moves of what is as even as the answer or -1 where they are still to be
+    searched).
 
     Nothing is proven where a partition has several claimants, which needs another network.
     """

@@ -103,9 +103,9 @@ class Found(NamedTuple):
     """What :func:`examined` finds.
 
     ``squares``, ``moves``, ``claimed``: as in :class:`Measured`; ``missing``: partitions without an
-    owner. -1 where there is none: ``dear``, a partition's code that is cheaper elsewhere; ``unfit``, the
-    first member whose price does not fit its size. ``fault``, ``faulty``: the first of :data:`FAULTS`
-    and the partition's code that has it; the rest is not looked at then.
+    owner. -1 where there is none: ``dear``, a partition's code that is cheaper elsewhere;
+    ``unfit``, the first member whose price does not fit its size. ``fault``, ``faulty``: the first
+    of :data:`FAULTS` and the partition's code that has it; the rest is not looked at then.
     """
 
     squares: int
@@ -197,7 +197,8 @@ def _owners(starts, reads, offsets, codes):
 
 @njit
 def _cheapest_claimants(starts, reads, offsets, codes, prices, owner):
-    """Of each partition the valid claimant with the least price, or -1; whether its owner is one."""
+    """Of each partition the valid claimant with the least price, or -1;
+    whether its owner is one."""
     cheapest = np.full(starts[-1], -1, dtype=np.int32)
     kept = np.zeros(starts[-1], dtype=np.bool_)
     mark = np.full(starts.size - 1, -1, dtype=np.int64)

@@ -1,19 +1,22 @@
-"""What balance means, counted three ways: by partitions, inside each topic, by load; each beside a bound.
+"""What balance means, counted three ways: by partitions, inside each topic, by load;
+each beside a bound.
 
-The load of a member is the sum of the weights of its partitions. That the largest load be least is NP-hard
-for two members already (PARTITION), so the optimum is not promised. A **bound** is: no complete
-assignment is below it. Each bound on loads rests on a set of members, its proof, and on sums.
+The load of a member is the sum of the weights of its partitions. That the largest load be least is
+NP-hard for two members already (PARTITION), so the optimum is not promised. A **bound** is: no
+complete assignment is below it. Each bound on loads rests on a set of members, its proof, and on
+sums.
 
 - Members S alone read partitions of the weight W: one of them has at least W / |S|. The best set is
-  found by a maximum flow, in which weight may be divided (Dinkelbach's iteration over minimum cuts).
+  found by a maximum flow, in which weight may be divided (Dinkelbach's iteration over minimum
+  cuts).
 - One of n members has at least k + 1 of the k n + 1 heaviest partitions that S alone reads; their
   least weight is that of the lightest k + 1 of these. With k = 0 that is the heaviest partition.
 - Members S read partitions of the weight N at all: one of them has at most N / |S|. If the k heaviest
   go to k of them, the others share what is left: (N - these) / (|S| - k).
 
-Hence the least possible largest load, the largest possible smallest load, and what the two differ by at
-least. The count gap's bound is that of the proven optimum (:func:`assignlab.optimum.optimum`); a topic is
-even within 0 or 1 by itself.
+Hence the least possible largest load, the largest possible smallest load, and what the two differ
+by at least. The count gap's bound is that of the proven optimum
+(:func:`assignlab.optimum.optimum`); a topic is even within 0 or 1 by itself.
 """
 
 from typing import NamedTuple
@@ -46,7 +49,8 @@ class Measure(NamedTuple):
 
 
 class Loads(NamedTuple):
-    """``least_largest``: no assignment's largest load is below; ``largest_least``: no smallest above.
+    """``least_largest``: no assignment's largest load is below; ``largest_least``:
+    no smallest above.
 
     ``crowded`` and ``starved``: the members, as indices, whose sums prove the one and the other.
     """
@@ -68,7 +72,8 @@ def loads(group: Group, assignment: Assignment) -> np.ndarray:
 
 
 def measures(group: Group, assignment: Assignment) -> dict[str, Measure]:
-    """``count_gap``, ``topic_gap``, ``load_gap`` and ``load_max_over_mean`` of a complete assignment.
+    """``count_gap``, ``topic_gap``, ``load_gap`` and ``load_max_over_mean`` of a complete
+    assignment.
 
     Gaps are of the most and the least that members have, that of a topic of its readers; the
     largest of all topics counts. ``load_max_over_mean`` is 1 where there is no load. Raises
@@ -175,7 +180,8 @@ def load_bounds(group: Group) -> Loads:
 
 
 def crowded_load(weights: np.ndarray, members: int) -> float:
-    """What one of the members has at least, who share these partitions alone, the heaviest first."""
+    """What one of the members has at least, who share these partitions alone,
+    the heaviest first."""
     if not weights.size or not members:
         return 0.0
     sums = np.concatenate(([0.0], np.cumsum(weights)))
@@ -199,8 +205,8 @@ def tightest(
     with the least weight to read per member; bool[subscriptions].
 
     ``reads`` bool[subscriptions, topics]; ``of_topic``: weight; ``many``: members per subscription.
-    Each step asks whether the rate of the set so far can be had by all; if not, the flow's minimum cut
-    is a better set.
+    Each step asks whether the rate of the set so far can be had by all; if not, the flow's minimum
+    cut is a better set.
     """
     crowded = starved = many > 0
     total = of_topic.sum()

@@ -388,8 +388,8 @@ def _supply(shared, claimed):
 def dealt(network, shared, nodes, flow):
     """(offsets, codes) of the assignment of a flow int64[arcs]: every list by topic and partition.
 
-    ``nodes``: of :class:`Kinds`. Of each kind the claimants keep the first partitions; what moves goes in
-    order, too.
+    ``nodes``: of :class:`Kinds`. Of each kind the claimants keep the first partitions; what moves
+    goes in order, too.
     """
     left = flow.copy()  # what every arc has still to carry
     offsets = np.zeros(network.members + 1, dtype=np.int64)

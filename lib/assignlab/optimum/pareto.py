@@ -110,7 +110,8 @@ class _Search:
         return Corner(flow, int(flow.sizes @ flow.sizes), moves)
 
     def at_most(self, moves: int, flow: Flow, rate: Rate) -> Corner:
-        """A corner with no more moves, the last one at this or a multiple of it; changes ``flow``."""
+        """A corner with no more moves, the last one at this or a multiple of it;
+        changes ``flow``."""
         part = self.network.pools + 1
         while rate.squares < 2 * int(self.network.supply.sum()) * rate.moves:
             improve(self.network, flow, Weights(part * rate.moves, part * rate.squares + 1))
@@ -156,7 +157,8 @@ class _Search:
         self.waiting.clear()
 
     def explore(self, corner: Corner, window: Window) -> None:
-        """Lower the window to what is on the walk from a corner; what lies beside it has to wait."""
+        """Lower the window to what is on the walk from a corner;
+        what lies beside it has to wait."""
         window.lower(corner, np.empty((0, 2), dtype=np.int64))
         while corner.moves < window.last:
             rate = self.rate(corner)
@@ -174,8 +176,8 @@ class _Search:
 def fewest_moves(network, flow, until):
     """The fewest moves of a sum of squares of ``until`` or less; -1 where branching has to tell.
 
-    ``flow`` is one without moves, and is changed. The walk of :func:`front`, of which the corners are
-    enough if what may lie before the first step that gets there is no better at the best rate.
+    ``flow`` is one without moves, and is changed. The walk of :func:`front`, of which the corners
+    are enough if what may lie before the first step that gets there is no better at the best rate.
     """
     part = network.pools + 1
     improve(network, flow, Weights(1, 2 * network.supply.sum() + 2))

@@ -1,1 +1,2 @@
-"""What a notebook's parameters may be: declared in its cell, checked in every place that runs it."""
+"""What a notebook's parameters may be: declared in its cell,
+checked in every place that runs it."""

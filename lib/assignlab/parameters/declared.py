@@ -1,8 +1,8 @@
 """What a notebook's parameters may be, read from the notebook itself.
 
 The cell tagged ``parameters`` holds one literal per line, commented at its end or, where that makes
-the line too long, on the lines above it. The comment begins with what is allowed, then a colon, then
-the meaning::
+the line too long, on the lines above it. The comment begins with what is allowed, then a colon,
+then the meaning::
 
     members = [2, 4]        # list of int 1..10000: consumers in the group
     racks = None            # int 1.. or None: racks to spread the members over
@@ -11,10 +11,10 @@ the meaning::
     strategies = ["range"]  # list of strategy names: who assigns
 
 The words: ``int``, ``float`` (each with a range ``LOW..HIGH``, ``LOW..`` or ``..HIGH``, or with
-``> LOW``), ``bool``, ``str``, ``source`` (a file, or the text itself), ``one of a, b``, ``some of a, b``
-(a list without repeats), ``strategy name``, ``list of strategy names``; ``list of`` before a type;
-``or None`` at the end.
-There is no ``>=``: Papermill's own reader of this cell stumbles over a second equals sign.
+``> LOW``), ``bool``, ``str``, ``source`` (a file, or the text itself), ``one of a, b``,
+``some of a, b`` (a list without repeats), ``strategy name``, ``list of strategy names``;
+``list of`` before a type; ``or None`` at the end. There is no ``>=``: Papermill's own reader of
+this cell stumbles over a second equals sign.
 """
 
 import ast
@@ -264,7 +264,8 @@ def strategy_facts() -> list[Facts]:
 
 
 def _facts_in(path: Path) -> Facts | None:
-    """The facts of ``STRATEGY = Strategy(...)`` in a file, or of ``replace(other.STRATEGY, ...)``."""
+    """The facts of ``STRATEGY = Strategy(...)`` in a file, or of
+    ``replace(other.STRATEGY, ...)``."""
     for statement in ast.parse(path.read_text(encoding="utf-8")).body:
         if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
             continue

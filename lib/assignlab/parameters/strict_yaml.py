@@ -26,7 +26,8 @@ _short.maxstring = _short.maxother = 60
 
 
 class Misread(yaml.YAMLError):
-    """The text is YAML, but does not mean what it says; the message tells the line and the remedy."""
+    """The text is YAML, but does not mean what it says;
+    the message tells the line and the remedy."""
 
 
 class StrictLoader(yaml.SafeLoader):

@@ -1,4 +1,5 @@
-"""Bars: what happens to a group under each strategy, and the small picture of a page for the index."""
+"""Bars: what happens to a group under each strategy,
+and the small picture of a page for the index."""
 
 import matplotlib.pyplot as plt
 import pandas as pd

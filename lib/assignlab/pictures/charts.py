@@ -63,7 +63,8 @@ DARKEST = 0.62
 
 
 def theme() -> None:
-    """The look of every notebook; a picture is shown where ``study.figure`` says so, not where drawn."""
+    """The look of every notebook; a picture is shown where ``study.figure`` says so,
+    not where drawn."""
     plt.ioff()
     sns.set_theme(style="whitegrid", context="notebook", font_scale=0.9)
     plt.rcParams.update({"figure.dpi": 100, "savefig.dpi": 150, "svg.fonttype": "none"})
@@ -127,8 +128,8 @@ def small_multiples(
 ) -> tuple[Figure, np.ndarray]:
     """A figure with one axes per pair of row and column: (figure, axes[rows, columns]).
 
-    All share x unless ``share_x`` is False; those of a row share y, unless ``share_y`` is. No figure
-    is wider than `WIDEST`.
+    All share x unless ``share_x`` is False; those of a row share y, unless ``share_y`` is. No
+    figure is wider than `WIDEST`.
     """
     figure, axes = plt.subplots(
         len(rows),
@@ -148,7 +149,8 @@ def small_multiples(
 def wrapped(
     panels: Sequence, columns: int, height: float = 2.6, width: float = 3.4
 ) -> tuple[Figure, np.ndarray]:
-    """A figure with one axes per panel, in rows of at most ``columns``: (figure, axes[rows, columns]).
+    """A figure with one axes per panel, in rows of at most ``columns``:
+    (figure, axes[rows, columns]).
 
     All share x, those of a row share y. :func:`titled` takes the axes away that are left over.
 
@@ -265,8 +267,8 @@ def ownership(
     """Who owns what: members as rows, partitions as columns, a filled cell for each ownership.
 
     With ``before`` (an assignment over the same members) each cell also tells kept (plain), gained
-    (hatched, "+") and lost (outlined, "-"). A partition without owner is marked in grey. ``colors``:
-    of every member, those of :func:`member_colors` unless given.
+    (hatched, "+") and lost (outlined, "-"). A partition without owner is marked in grey.
+    ``colors``: of every member, those of :func:`member_colors` unless given.
     """
     topics = np.argsort(group.topics.names.rank, kind="stable")
     columns = [(int(t), p) for t in topics for p in range(max(int(group.topics.partitions[t]), 0))]
@@ -353,7 +355,8 @@ def reference(x, y, ax: Axes, label: str) -> Axes:
 
 
 def counted(axes: np.ndarray, x: str, y: str) -> None:
-    """Axis titles for small multiples over a count, which starts at 0, as ``y`` does at the least."""
+    """Axis titles for small multiples over a count, which starts at 0,
+    as ``y`` does at the least."""
     for ax in axes.flat:
         ax.set_xlim(left=0)
     for ax in axes[-1]:
@@ -465,7 +468,8 @@ def spans(
     frame: pd.DataFrame, x: str, low: str, high: str, ax: Axes, least: float, names: Sequence[str]
 ) -> Axes:
     """A range for every row, from ``low`` to ``high`` at ``x``, one look per strategy of ``names``;
-    on the dotted line ``x`` is what the range is about. Both axes are logarithmic above ``least``."""
+    on the dotted line ``x`` is what the range is about.
+    Both axes are logarithmic above ``least``."""
     most = 1.5 * frame[[x, high]].to_numpy().max(initial=least)
     reference([0, most], [0, most], ax, "as measured")
     for name in names:

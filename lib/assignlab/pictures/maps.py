@@ -109,7 +109,8 @@ def _short(value: float) -> str:
 
 
 def labelled(lines: Mapping[str, tuple[Sequence, Sequence]], ax: Axes) -> Axes:
-    """Lines, label -> (x, y), each with its label behind its end; labels make room for each other."""
+    """Lines, label -> (x, y), each with its label behind its end;
+    labels make room for each other."""
     ends, across = [], np.concatenate([np.asarray(x, dtype=float) for x, _ in lines.values()])
     charts.plain_ticks(ax.xaxis, whole=bool((across == across.round()).all()))
     for place, (label, (x, y)) in enumerate(lines.items()):

@@ -17,8 +17,8 @@ def picture(
 ) -> Figure:
     """Who owns what, one panel per entry: title -> (group, after) or (group, after, before).
 
-    A member has one colour in all panels. ``members``: those told of beside the picture, whose colours
-    count as taken.
+    A member has one colour in all panels. ``members``: those told of beside the picture, whose
+    colours count as taken.
     """
     colors = charts.member_colors([members, *(g.members.names for g, *_ in panels.values())])
     widest = max(int(np.maximum(g.topics.partitions, 0).sum()) for g, *_ in panels.values())

@@ -41,7 +41,8 @@ def _told(group: Group, after: Assignment, before: Assignment | None = None) -> 
 
 
 def circle(rounds: pd.DataFrame, consumers: Sequence[str], ax: Axes) -> Axes:
-    """Round robin's circle: the turn in which a consumer gets a partition, a dash where it is passed.
+    """Round robin's circle: the turn in which a consumer gets a partition,
+    a dash where it is passed.
 
     ``rounds``: as :func:`assignlab.published.walks.circle` has them.
     """
@@ -144,8 +145,8 @@ def ring(
     """The ring of consistent hashing on polar axes: the consumers' points, and each partition.
 
     ``points``: columns ``point`` (0 to 2**32 - 1) and ``consumer``; ``partitions``: ``point``,
-    ``partition`` and ``owner``, in whose colour the partition stands. ``consumers``: all that are told
-    of beside each other, so that each keeps its colour where another is gone.
+    ``partition`` and ``owner``, in whose colour the partition stands. ``consumers``: all that are
+    told of beside each other, so that each keeps its colour where another is gone.
     """
     turn = 2 * np.pi / 2**32
     look = {

@@ -89,11 +89,11 @@ def partitions_of(
 ) -> np.ndarray:
     """The partition of every record that a new producer sends to one topic: int64[n].
 
-    ``keys``: bytes, texts and None, or :class:`~assignlab.producers.hashes.Keys`. ``available``: the
-    partitions that have a leader (all). ``seed`` decides the draws. ``explicit``: partitions that
-    records name, None for those that do not. ``new_batch`` bool[n]: where the buffer has no batch
-    with room at the partition chosen first. State over several calls, several topics, bytes and
-    loads: :meth:`Partitioner.choose`.
+    ``keys``: bytes, texts and None, or :class:`~assignlab.producers.hashes.Keys`. ``available``:
+    the partitions that have a leader (all). ``seed`` decides the draws. ``explicit``: partitions
+    that records name, None for those that do not. ``new_batch`` bool[n]: where the buffer has no
+    batch with room at the partition chosen first. State over several calls, several topics, bytes
+    and loads: :meth:`Partitioner.choose`.
 
     Raises UnknownName for the name, ValueError for partitions below 1 or columns of another length,
     OriginalError where the original throws.

@@ -73,7 +73,8 @@ class Setting:
 
 
 class Played(NamedTuple):
-    """A setting as compiled code reads it; ``random_start``: whether the counter begins anywhere."""
+    """A setting as compiled code reads it; ``random_start``:
+    whether the counter begins anywhere."""
 
     kind: int
     random_start: bool

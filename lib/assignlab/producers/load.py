@@ -277,8 +277,8 @@ def reordering(
 class Trial:
     """One set of keys, for a sweep (:func:`assignlab.timeline.sweep`).
 
-    ``names``: partitioners, or strategies, with commas between. What a question has no use for stays
-    as it is.
+    ``names``: partitioners, or strategies, with commas between. What a question has no use for
+    stays as it is.
     """
 
     seed: int
@@ -321,7 +321,8 @@ def play_end_to_end(trial: Trial) -> list[dict]:
 
 
 def play_reordering(trial: Trial) -> list[dict]:
-    """The records of :func:`reordering`: from ``before`` to ``partitions``, for each of ``names``."""
+    """The records of :func:`reordering`: from ``before`` to ``partitions``,
+    for each of ``names``."""
     growth = (trial.before, trial.partitions)
     facts = dict(unread=trial.unread, skew=trial.skew)
     return reordering(trial.names.split(","), [growth], **facts, **trial.keys).to_dict("records")

@@ -3,8 +3,8 @@
 A defect is a pure function of a group document and of the right answer, or it asks for the right
 answer to another question (a group without claims, without static ids, in another order). Where it
 has no place in a group it gives None. The same defects are put before our promises
-(:mod:`assignlab.proof.promises`), before the checker that several clients share, and before Kafka's own
-tests (:mod:`assignlab.proof.judge`): ``assignlab proof defects NAME`` answers like
+(:mod:`assignlab.proof.promises`), before the checker that several clients share, and before Kafka's
+own tests (:mod:`assignlab.proof.judge`): ``assignlab proof defects NAME`` answers like
 ``assignlab assign``, with the defect wherever it has a place.
 """
 

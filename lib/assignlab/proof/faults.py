@@ -326,7 +326,8 @@ def moves_among_different_subscriptions(state: State) -> bool:
 
 @Fault(lambda s: s.sticky and s.protocol in ("eager", "cooperative"), throws="NeverEnds")
 def moves_come_round(state: State) -> bool:
-    """Members do not all name the same topics: a move may undo another one, and that one it again."""
+    """Members do not all name the same topics: a move may undo another one,
+    and that one it again."""
     return not state.equal
 
 

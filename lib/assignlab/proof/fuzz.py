@@ -4,11 +4,11 @@
     assignlab fuzz --strategy sticky --seed 1 --step 4711      # one state once more
     assignlab fuzz --defects                                   # planted defects: who notices?
 
-Groups live through all kinds of events (:mod:`assignlab.proof.histories`): members come, go, crash and
-return with stale claims, topics grow, vanish and are created anew, and some claims are such as no
-healthy group sends. What an original is known to get wrong (:mod:`assignlab.proof.faults`) is counted by
-name; anything else that breaks a promise is a failure, can be played again by seed and step, and is
-cut down by hypothesis to a small group document.
+Groups live through all kinds of events (:mod:`assignlab.proof.histories`): members come, go, crash
+and return with stale claims, topics grow, vanish and are created anew, and some claims are such as
+no healthy group sends. What an original is known to get wrong (:mod:`assignlab.proof.faults`) is
+counted by name; anything else that breaks a promise is a failure, can be played again by seed and
+step, and is cut down by hypothesis to a small group document.
 """
 
 import json
@@ -180,7 +180,8 @@ def shrunk(document: Document, fails: Callable[[Document], bool]) -> Document:
 
 
 def _within(document: Document):
-    """Hypothesis' search space: the document with any of its parts left out, most of them rarely."""
+    """Hypothesis' search space: the document with any of its parts left out,
+    most of them rarely."""
     from hypothesis import strategies as st
 
     parts = sum(

@@ -9,8 +9,8 @@
   ``hash_ties``, where consumers may see different orders,
 - ``undetermined``: true, instead of ``expected``, where the original did not give one answer.
 
-The sticky strategies of Kafka's consumer have beside their histories the group on which none of them
-returns, with small changes: some of these end, some do not.
+The sticky strategies of Kafka's consumer have beside their histories the group on which none of
+them returns, with small changes: some of these end, some do not.
 
 ``assignlab proof golden`` records them anew from the live originals.
 """
@@ -64,7 +64,8 @@ def write(strategy: str, vectors: Iterable[Document], folder: Path = FOLDER) -> 
 
 
 def record(strategy: str, originals: Originals, states: int, seed: int) -> Iterator[Document]:
-    """Vectors of whole histories, until there are ``states`` of them, and of groups that may not end."""
+    """Vectors of whole histories, until there are ``states`` of them,
+    and of groups that may not end."""
     release = original_of(strategy)[1]
     histories = of_histories(strategy, originals, states, seed)
     beside = endless(strategy, seed, CHANGED) if may_not_end(strategy) else ()
@@ -98,7 +99,8 @@ def may_not_end(strategy: str) -> bool:
 
 
 def endless(strategy: str, seed: int, groups: int) -> Iterator[State]:
-    """The group that never ends and its neighbours: other ids, a partition or a claim more or less."""
+    """The group that never ends and its neighbours: other ids,
+    a partition or a claim more or less."""
     known = json.loads(NEVER_ENDS.read_text("utf-8"))
     group = {**known, "strategy": strategy, "next_generation": 8}
     yield "never-ends/0", "a newcomer without end", group

@@ -2,13 +2,14 @@
 
 A history is a group that lives through events. Each step is a group document; the answer of the
 original is fed back as the members' next claims, as its own clients would send them. The generator
-knows documents and a strategy's facts, and shares no code with what it tests. One seed, one history.
+knows documents and a strategy's facts, and shares no code with what it tests. One seed,
+one history.
 
 Kinds of subscription: equal, disjoint, nested, random, one odd member; any of them with members
-that subscribe to nothing, to topics that do not exist, and to a topic twice. Names: plain, numbered,
-realistic, with equal hash codes, and (members) with characters that UTF-16 sorts differently from
-code points.
-For the systems that have them: consumer threads, brokers, machine rooms, options.
+that subscribe to nothing, to topics that do not exist, and to a topic twice. Names: plain,
+numbered, realistic, with equal hash codes, and (members) with characters that UTF-16 sorts
+differently from code points. For the systems that have them: consumer threads, brokers, machine
+rooms, options.
 """
 
 import base64

@@ -119,7 +119,8 @@ def faults(names: Iterable[str]):
 
 
 def main(quick: bool, planted: Iterable[str]) -> int:
-    """Print the tables, with a run for each planted defect; 1 if a case without one fails, else 0."""
+    """Print the tables, with a run for each planted defect; 1 if a case without one fails,
+    else 0."""
     for name in planted:
         if name not in DEFECTS:
             raise UnknownName("defect", name, DEFECTS)

@@ -293,7 +293,8 @@ class Original:
 
         Raises :class:`OriginalTimedOut` after ``seconds``, :class:`OriginalDied` if the JVM ended;
         an exception of the original comes back as ``{"error": "<class>: <message>"}``, and that it
-        never ends as ``{"error": "NeverEnds: ..."}``: then its process is ended, and a new one started.
+        never ends as ``{"error": "NeverEnds: ..."}``: then its process is ended,
+        and a new one started.
         """
         if seconds < NEVER_SECONDS or not may_never_end(request):
             return self._ask(request, seconds)

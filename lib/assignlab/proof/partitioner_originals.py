@@ -1,8 +1,8 @@
 """The original partitioners, asked one history at a time, and what they answered, recorded.
 
 Java's run in the modules ``producers...`` of ``oracle/``, one JVM a release; other clients' in the
-programs of ``oracle/producer-clients/``, built by :mod:`~assignlab.proof.bridges`. Recorded answers are
-in ``tests/golden/producers/<name>.jsonl.xz``, where keys are numbers into ``keys.json``.
+programs of ``oracle/producer-clients/``, built by :mod:`~assignlab.proof.bridges`. Recorded answers
+are in ``tests/golden/producers/<name>.jsonl.xz``, where keys are numbers into ``keys.json``.
 
     assignlab proof partitioners                   # record all anew
     assignlab proof partitioners --check built-in  # fresh histories, every release known

@@ -5,9 +5,9 @@ function that says what is broken, or None. Which promises a strategy gives foll
 what every strategy promises, less its ``exceptions``; what its ``protocol`` asks for; its own
 ``promises``. The checks know documents and lists only, nothing of how a strategy works.
 
-The originals break promises of theirs in some groups, and we with them: :mod:`assignlab.proof.faults`
-knows these by name. :func:`common_checker` is the check that Kafka's tests and three other clients
-share, for comparison.
+The originals break promises of theirs in some groups, and we with them:
+:mod:`assignlab.proof.faults` knows these by name. :func:`common_checker` is the check that Kafka's
+tests and three other clients share, for comparison.
 
 >>> from assignlab.assignors.answer import solve
 >>> group = {"strategy": "sticky", "topics": [{"name": "t", "partitions": 2}],
@@ -248,7 +248,8 @@ def even_threads(state: State) -> str | None:
 
 @_promise
 def even_threads_if_alike(state: State) -> str | None:
-    """As even_threads, where all consumers read the same topics, each all of them with all its threads."""
+    """As even_threads, where all consumers read the same topics,
+    each all of them with all its threads."""
     asked = [member.get("streams", 1) for member in state.members.values()]
     alike = state.equal and all(len(set(n)) < 2 for n in asked if isinstance(n, list))
     return even_threads(state) if alike else None

@@ -203,8 +203,8 @@ def compare(
 
     ``originals``: those to ask, where some run already. Only the first ``max_differences`` are cut
     down; later ones are counted and kept as they are.
-    Raises :class:`~assignlab.proof.originals.OriginalsUnavailable` where the originals cannot be run
-    or one is not known, :class:`~assignlab.errors.UnknownName` for an unknown strategy.
+    Raises :class:`~assignlab.proof.originals.OriginalsUnavailable` where the originals cannot be
+    run or one is not known, :class:`~assignlab.errors.UnknownName` for an unknown strategy.
     """
     strategies = known(strategies)
     with Originals() if originals is None else nullcontext(originals) as asked:

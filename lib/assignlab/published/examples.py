@@ -73,7 +73,8 @@ def compare(
     ``by``: the article that prints it; ``slips``: member -> why its list is not what is given;
     ``given``: member -> short form, where it is not the strategy's result but a step on the way.
     Columns: printed by, example, strategy, member, printed, given, verdict (``holds`` or the slip).
-    Raises :class:`Unexpected` where a list does not hold and no slip is named, or holds despite one.
+    Raises :class:`Unexpected` where a list does not hold and no slip is named,
+    or holds despite one.
 
     >>> from assignlab.group.plain import group
     >>> g = group({"t0": 3}, {"C0": ["t0"], "C1": ["t0"]})
@@ -92,7 +93,8 @@ def compare(
 def ordered(
     by: str, example: str, of: str, printed: str, given: str, slip: str = ""
 ) -> pd.DataFrame:
-    """An order that a text prints, as a row of :func:`compare`; ``of``: what stands in that order."""
+    """An order that a text prints, as a row of :func:`compare`; ``of``:
+    what stands in that order."""
     names = re.findall(r"[a-z]+[\w-]*", printed, re.ASCII)
     names = [re.sub(r"^(topic\d+)_", r"\1p", name) for name in names]
     verdict = _verdict(f"{by}, {example}: {of}", names, given, slip)
@@ -107,7 +109,8 @@ def _verdict(where: str, printed: list[str], given: str, slip: str) -> str:
 
 
 def read(text: str, group: Group) -> list[str]:
-    """The partitions that a text names, in its own notation: ``t0p1``, ``topic0_1``, ``p1`` or ``1``.
+    """The partitions that a text names, in its own notation: ``t0p1``, ``topic0_1``,
+    ``p1`` or ``1``.
 
     The last two are those of a group with one topic.
 
@@ -135,8 +138,8 @@ def played(
 ) -> tuple[list[str], list[dict[str, dict[str, str]]]]:
     """What happens to a group, under several strategies beside each other, in three states.
 
-    ``before`` and ``after``: the group without claims, the same topics. Returns what is told of each
-    state, and the states: strategy -> member -> short form.
+    ``before`` and ``after``: the group without claims, the same topics. Returns what is told of
+    each state, and the states: strategy -> member -> short form.
 
     >>> from assignlab.group.plain import group
     >>> one, two = (group({"t": 2}, {c: ["t"] for c in names}) for names in ("a", "ab"))

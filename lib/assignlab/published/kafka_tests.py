@@ -1,10 +1,10 @@
 """What Kafka's own tests expect of the consumer's assignors, as claims of the scorecard.
 
-``published/data/kafka_tests.yaml`` holds them: every line of five test classes of kafka-clients 4.3.0
-that says which partitions, or how many, a member gets; and the numbers of all other lines with an
-assertion, with the reason why they are none of these. The groups are those that the tests ask
-about, in the short form of ``published/data/examples.yaml``; claims are written out, since the tests
-set them.
+``published/data/kafka_tests.yaml`` holds them: every line of five test classes of kafka-clients
+4.3.0 that says which partitions, or how many, a member gets; and the numbers of all other lines
+with an assertion, with the reason why they are none of these. The groups are those that the tests
+ask about, in the short form of ``published/data/examples.yaml``; claims are written out, since the
+tests set them.
 
 Most tests are run three times, which is told by one line here: without racks; with members in
 racks, but not the partitions; and with every partition in every rack, so that racks are heeded but

@@ -1,13 +1,13 @@
 """What can go wrong with a rebalance, hunted: how often, and in how small a group.
 
-A rebalance **never ends** where the original walks in a circle, **throws**, takes **many rounds** (a
-cooperative one that has moved partitions more than five times, or does not settle at all), or
-**starves** a member: somebody has nothing, though a complete assignment with the least sum of squares
-leaves fewer members without partitions.
+A rebalance **never ends** where the original walks in a circle, **throws**, takes **many rounds**
+(a cooperative one that has moved partitions more than five times, or does not settle at all), or
+**starves** a member: somebody has nothing, though a complete assignment with the least sum of
+squares leaves fewer members without partitions.
 
-The hunt plays seeded scenarios (:mod:`assignlab.replay.scenarios`), by hand with :func:`hunt` or on Spark:
-:data:`MISHAPS` has the same conditions in SQL, for the table of a sweep with the optimum. What it finds is
-cut down like a failure of the fuzz.
+The hunt plays seeded scenarios (:mod:`assignlab.replay.scenarios`), by hand with :func:`hunt` or on
+Spark: :data:`MISHAPS` has the same conditions in SQL, for the table of a sweep with the optimum.
+What it finds is cut down like a failure of the fuzz.
 """
 
 import json
@@ -39,7 +39,8 @@ MANY_ROUNDS = "many rounds"
 STARVES = "starves"
 MOST_ROUNDS = 5
 ASKED_SECONDS = 2
-"""For an original, about a group on which ours says that it never ends; others take milliseconds."""
+"""For an original, about a group on which ours says that it never ends;
+others take milliseconds."""
 NEIGHBOURS = 40
 """How many groups close to one that never ends are asked about, beside those of the scenarios."""
 MISHAPS = {
@@ -74,7 +75,8 @@ SHAPES = tuple(
 
 
 class Found(NamedTuple):
-    """A mishap: ``scenario``, ``strategy`` and ``step`` play it again; ``event``: what led to it."""
+    """A mishap: ``scenario``, ``strategy`` and ``step`` play it again; ``event``:
+    what led to it."""
 
     mishap: str
     scenario: Scenario
@@ -84,7 +86,8 @@ class Found(NamedTuple):
 
 
 class Hunt(NamedTuple):
-    """What :func:`hunt` saw of one strategy: rebalances, how often each mishap, and its first group."""
+    """What :func:`hunt` saw of one strategy: rebalances, how often each mishap,
+    and its first group."""
 
     strategy: str
     rebalances: int
@@ -142,9 +145,9 @@ def mishap_of(fields: dict) -> str | None:
 
 
 class Asked(NamedTuple):
-    """What :func:`ask_of_endless` saw of one strategy: how many ``groups`` it was given, of how many
-    members name different topics (``uneven``), on how many it ``raised`` that the original never ends,
-    and those that the original ``answered`` all the same."""
+    """What :func:`ask_of_endless` saw of one strategy: how many ``groups`` it was given, of how
+    many members name different topics (``uneven``), on how many it ``raised`` that the original
+    never ends, and those that the original ``answered`` all the same."""
 
     strategy: str
     groups: int
@@ -210,8 +213,8 @@ def returns(document: Document) -> bool:
 
 
 def show_asked(names: Sequence[str], groups: int, seed: int, say: Callable[[str], None]) -> int:
-    """Tell of each strategy what :func:`ask_of_endless` saw, at least so many groups together; returns how
-    many groups the originals answered that are said never to end."""
+    """Tell of each strategy what :func:`ask_of_endless` saw, at least so many groups together;
+    returns how many groups the originals answered that are said never to end."""
     say("| strategy | groups | of different topics | never ends | the original answers |")
     say("| --- | ---: | ---: | ---: | ---: |")
     total: Counter = Counter()
@@ -258,7 +261,8 @@ def has(mishap: str) -> Callable[[Document], bool]:
 
 
 def smallest(found: Found) -> Document | None:
-    """The smallest group within the one found that goes wrong alike; None where it does not by itself.
+    """The smallest group within the one found that goes wrong alike;
+    None where it does not by itself.
 
     A rebalance that takes many rounds in a history may need what came before it.
     """
@@ -298,8 +302,8 @@ def table(hunts: Iterable[Hunt], mishaps: Sequence[str] = tuple(MISHAPS)) -> str
 
 
 def show(names: Sequence[str], rebalances: int, seed: int, say: Callable[[str], None]) -> None:
-    """Hunt through these strategies, at least so many rebalances together; tell the table, and of each
-    mishap the smallest group."""
+    """Hunt through these strategies, at least so many rebalances together; tell the table, and of
+    each mishap the smallest group."""
     hunts = [hunt(name, -(-rebalances // len(names)), seed) for name in names]
     say(table(hunts))
     for seen in hunts:

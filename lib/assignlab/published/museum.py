@@ -5,8 +5,8 @@ document down until nothing can be left out without losing the fault. :func:`cor
 answer by trying all of them, which is possible because the groups are so small.
 
 ``published/data/exhibits.yaml`` holds the groups, each with the name of its fault in
-:mod:`assignlab.proof.faults`; ``published/data/exhibits.jsonl`` what every release of the original answered,
-so that the museum needs no Java:
+:mod:`assignlab.proof.faults`; ``published/data/exhibits.jsonl`` what every release of the original
+answered, so that the museum needs no Java:
 
     assignlab proof museum --record    # ask all releases anew, and try every smaller group
 """
@@ -97,7 +97,8 @@ def exhibits() -> dict[str, Exhibit]:
 
 
 def shape_of(known: str) -> str:
-    """In which groups a known fault can happen, in a sentence: what its predicate says of itself."""
+    """In which groups a known fault can happen, in a sentence:
+    what its predicate says of itself."""
     return " ".join((known_faults.of_name(known).holds.__doc__ or "").split())
 
 
@@ -151,8 +152,8 @@ def record() -> Iterator[dict[str, Any]]:
 def record_clients(originals: Originals) -> Iterator[dict[str, Any]]:
     """Asks the sticky assignors of clients that are not Java about the exhibits of Java's.
 
-    Each is asked ``CLIENT_ASKED`` times, since some walk maps in an order drawn anew every time; but
-    no more where it never ends.
+    Each is asked ``CLIENT_ASKED`` times, since some walk maps in an order drawn anew every time;
+    but no more where it never ends.
     """
     for exhibit in exhibits().values():
         for client in (system.module for system in SYSTEMS if system.bridged):
@@ -282,8 +283,8 @@ SEEN = {
 def risks() -> pd.DataFrame:
     """Whether it can happen to a group: one row per exhibit, those of the newest releases first.
 
-    Columns: exhibit, strategy, since, until (releases; ``still`` where the newest one asked has it),
-    happens to, seen by.
+    Columns: exhibit, strategy, since, until (releases; ``still`` where the newest one asked has
+    it), happens to, seen by.
     """
     rows = []
     for name, exhibit in exhibits().items():

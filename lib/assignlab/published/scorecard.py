@@ -1,9 +1,9 @@
 """The scorecard: what texts claim an assignor gives, what ours gives, what the original gives.
 
-``published/data/examples.yaml`` holds the claims: a source, a group, a strategy, and the printed lists
-or numbers; those of Kafka's own tests come from :mod:`assignlab.published.kafka_tests`.
-``published/data/originals.jsonl`` holds the very group documents that were asked, with what
-the original answered, so that the table needs no Java:
+``published/data/examples.yaml`` holds the claims: a source, a group, a strategy, and the printed
+lists or numbers; those of Kafka's own tests come from :mod:`assignlab.published.kafka_tests`.
+``published/data/originals.jsonl`` holds the very group documents that were asked, with what the
+original answered, so that the table needs no Java:
 
     assignlab proof scorecard --record    # ask the live originals anew
 

@@ -119,10 +119,11 @@ class Walk(NamedTuple):
 
     ``steps``: a row per step that changed something, columns ``step``, ``what`` (``kept``,
     ``assigned``, ``moved``, ``taken back``), ``looked at`` (the partition whose turn it was),
-    ``moved`` (the one that went), ``from``, ``to``, ``sorted set`` (consumers and their sizes before
-    the step, as ``sortedCurrentSubscriptions`` has them), ``score before`` and ``score after`` (the
-    sum of the differences of all pairs that take part; NaN before moving begins), ``lists`` (after).
-    ``order``: the partitions in the order in which they are looked at. ``assignment``: the result.
+    ``moved`` (the one that went), ``from``, ``to``, ``sorted set`` (consumers and their sizes
+    before the step, as ``sortedCurrentSubscriptions`` has them), ``score before`` and
+    ``score after`` (the sum of the differences of all pairs that take part; NaN before moving
+    begins), ``lists`` (after). ``order``: the partitions in the order in which they are looked at.
+    ``assignment``: the result.
     """
 
     steps: pd.DataFrame
@@ -153,7 +154,8 @@ def sticky_told(steps: pd.DataFrame) -> list[str]:
 
 
 def one_after_the_other(walks: Mapping[str, Walk]) -> pd.DataFrame:
-    """The steps of several walks, and what is told of each: ``"<name of the walk>: <sentence>"``."""
+    """The steps of several walks, and what is told of each:
+    ``"<name of the walk>: <sentence>"``."""
     return pd.concat(
         [
             walk.steps.assign(told=[f"{name}: {said}" for said in sticky_told(walk.steps)])
@@ -192,7 +194,8 @@ def sticky_walk(group: Group) -> Walk:
 
 
 def own_sticky(members: int, topics: int, each: int) -> pd.DataFrame:
-    """:func:`all_read` under ``sticky@2.0``: its steps from nothing, then those of one member more."""
+    """:func:`all_read` under ``sticky@2.0``: its steps from nothing,
+    then those of one member more."""
     now, more = (all_read(n, topics, each) for n in (members, members + 1))
     first = sticky_walk(now)
     joins = sticky_walk(claiming(more, "sticky@2.0", now, first.assignment))
@@ -220,7 +223,8 @@ def drawn(seed: int) -> Group:
 
 
 def _namespace(module: Any, watch: "_Watch") -> dict[str, Any]:
-    """The module's functions as plain Python that call each other, those that are watched wrapped."""
+    """The module's functions as plain Python that call each other,
+    those that are watched wrapped."""
     space = dict(vars(module))
     for name, value in vars(module).items():
         function = getattr(value, "py_func", value)
@@ -319,9 +323,9 @@ class _Watch:
 def user_data(strategy: str, group: Group, assignment: Assignment) -> pd.DataFrame:
     """What each member sends the leader at its next join: member, was given, sends, user data.
 
-    ``user data``: the bytes in hexadecimal, schema ``previous_assignment`` of the sticky assignor of
-    Kafka 0.11 to 2.2: an array of (topic, array of partition numbers), numbers as big-endian int32,
-    texts behind an int16 with their length.
+    ``user data``: the bytes in hexadecimal, schema ``previous_assignment`` of the sticky assignor
+    of Kafka 0.11 to 2.2: an array of (topic, array of partition numbers), numbers as big-endian
+    int32, texts behind an int16 with their length.
 
     >>> from assignlab.group.plain import group
     >>> g = group({"t0": 2}, {"C0": ["t0"]})
@@ -385,7 +389,8 @@ def hash_order(topics: dict[str, int]) -> pd.DataFrame:
 
 
 class Ring(NamedTuple):
-    """MetaQ's ring: ``points`` (columns point, consumer) and ``partitions`` (point, partition, owner).
+    """MetaQ's ring: ``points`` (columns point, consumer)
+    and ``partitions`` (point, partition, owner).
 
     Points lie from 0 to 2**32 - 1.
     """

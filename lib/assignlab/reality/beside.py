@@ -16,11 +16,11 @@ And of groups whose topics have records,
 - ``refused``: the exceptions of ``commitSync``, each member's.
 
 Heartbeats of real members come a little late, and their phases drift; so the timeline plays a
-recording several times, as exact as it can be and with drifting heartbeats. What is counted has to be
-as in one of its plays; a time, within :data:`SLACK_MS` of their range (:data:`START_MS` where
-processes start). How many records are repeated or lost depends on moments, too: when the last commit was,
-how far a batch was. They may be as many more or less as these partitions get in the same slack, or where
-batches are committed, as a member processes; none is none.
+recording several times, as exact as it can be and with drifting heartbeats. What is counted has to
+be as in one of its plays; a time, within :data:`SLACK_MS` of their range (:data:`START_MS` where
+processes start). How many records are repeated or lost depends on moments, too: when the last
+commit was, how far a batch was. They may be as many more or less as these partitions get in the
+same slack, or where batches are committed, as a member processes; none is none.
 """
 
 from collections import Counter, defaultdict
@@ -41,7 +41,8 @@ APART_MS = 2_500
 SLACK_MS = 250
 """What a real machine takes beyond messages and processing: threads that wait for a core."""
 START_MS = 500
-"""The same in a step in which processes start: what a client does before it joins for the first time."""
+"""The same in a step in which processes start:
+what a client does before it joins for the first time."""
 DRIFTS_MS = (0, 50, 100, 200, 400)
 """Of the plays of one recording, each with a seed of its own."""
 
@@ -80,8 +81,8 @@ class Amount(NamedTuple):
 
 
 class Play(NamedTuple):
-    """A group in time: what happened to members, records ``repeated`` and ``lost``, and which commits
-    were ``refused``: (ms, member, exception)."""
+    """A group in time: what happened to members, records ``repeated`` and ``lost``, and which
+    commits were ``refused``: (ms, member, exception)."""
 
     told: list[Told]
     repeated: list[Amount]
@@ -117,7 +118,8 @@ def _told(recording: Recording) -> list[Told]:
 
 
 def _amounts(got: Iterable[Got]) -> tuple[list[Amount], list[Amount]]:
-    """What is repeated and lost of processed records; a lost one, when somebody first was beyond it."""
+    """What is repeated and lost of processed records; a lost one,
+    when somebody first was beyond it."""
     repeated, lost = [], []
     processed: dict[str, set[int]] = defaultdict(set)
     passed: dict[str, list[tuple[int, range]]] = defaultdict(list)
@@ -359,8 +361,8 @@ def compare(
 
 
 def _paces(recording: Recording) -> tuple[float, float]:
-    """Records a ms: a partition gets so many, and a member is through with so many of a batch that it
-    commits itself."""
+    """Records a ms: a partition gets so many, and a member is through with so many of a batch that
+    it commits itself."""
     scenario, by_batch = scenario_of(recording), config_of(recording).commit != "auto"
     processing_ms = min(member.processing_ms for member in scenario.members)
     return max(t.rate for t in scenario.topics) / 1000, by_batch / processing_ms

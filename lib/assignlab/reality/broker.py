@@ -1,4 +1,5 @@
-"""Real brokers: KRaft nodes of a published release, on 127.0.0.1, with their data in a temporary folder."""
+"""Real brokers: KRaft nodes of a published release, on 127.0.0.1,
+with their data in a temporary folder."""
 
 import socket
 import subprocess
@@ -52,12 +53,14 @@ REPLICATED = {
     "default.replication.factor": 3,
     "auto.leader.rebalance.enable": "false",
 }
-"""Of three nodes: any of them may coordinate any group, and each group moves alone, when it is to."""
+"""Of three nodes: any of them may coordinate any group, and each group moves alone,
+when it is to."""
 HEAP = ("-Xms64m", "-Xmx256m", *BRIEF)
 
 
 def fetched(what: str, main: str, release: str, *others: str) -> Path:
-    """The folder with the jars of a release: ``main`` and what it needs, as ``what``.xml lists them.
+    """The folder with the jars of a release: ``main`` and what it needs,
+    as ``what``.xml lists them.
 
     Fetched by Maven where need be. ``others``: what Maven has to be told beside the release.
     """
@@ -83,7 +86,8 @@ class Broker:
     """A running broker, or several; a context manager that ends them and removes their data.
 
     ``own``: settings of its own, beside :data:`SETTINGS`. ``listener``: one more, such as
-    ``SASL_SSL://127.0.0.1:9093``. ``nodes``: 1, or 3 with :data:`REPLICATED`; the first is the controller.
+    ``SASL_SSL://127.0.0.1:9093``. ``nodes``: 1, or 3 with :data:`REPLICATED`;
+    the first is the controller.
     """
 
     def __init__(

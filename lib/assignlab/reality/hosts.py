@@ -1,4 +1,5 @@
-"""Processes with real consumers in them: told what to do, and telling what happens to their members.
+"""Processes with real consumers in them: told what to do,
+and telling what happens to their members.
 
 Members that share a process are cheap; one that is to crash or to freeze has a process of its own,
 which a signal ends or stops. The other side is ``oracle/reality``: ``Members.java`` for Java's
@@ -79,7 +80,8 @@ class Inbox:
         self._queues[event.pop("key", event.get("topic", ""))].put(event)
 
     def wait(self, key: str, *kinds: str) -> tuple[Event, list[Event]]:
-        """The next event of these kinds, and those that came before it; OriginalsUnavailable if none."""
+        """The next event of these kinds, and those that came before it;
+        OriginalsUnavailable if none."""
         before = []
         while True:
             try:

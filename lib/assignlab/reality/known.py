@@ -19,8 +19,8 @@ FILE = Path(__file__).parent / "known.yaml"
 
 class Cause(NamedTuple):
     """A cause of differences: in few words, explained, and whether it is ``model`` (to be
-    mended there), ``client`` (another one than Java's, which the timeline has) or ``machine`` (noise
-    of the one that recorded)."""
+    mended there), ``client`` (another one than Java's, which the timeline has) or ``machine``
+    (noise of the one that recorded)."""
 
     cause: str
     of: str
@@ -43,7 +43,8 @@ def name(row) -> str:
 
 
 def with_causes(compared: pd.DataFrame) -> pd.DataFrame:
-    """The comparison with the ``cause`` of every difference; ``not known`` where it is not listed."""
+    """The comparison with the ``cause`` of every difference;
+    ``not known`` where it is not listed."""
     causes = [
         "" if row.equal else known()[name(row)].cause if name(row) in known() else "not known"
         for row in compared.itertuples()
@@ -52,7 +53,8 @@ def with_causes(compared: pd.DataFrame) -> pd.DataFrame:
 
 
 def news(compared: pd.DataFrame) -> tuple[list[str], list[str]]:
-    """Differences that are not in the list, and what is in the list and does not differ (any more)."""
+    """Differences that are not in the list,
+    and what is in the list and does not differ (any more)."""
     differ = [name(row) for row in compared[~compared["equal"]].itertuples()]
     return sorted(set(differ) - set(known())), sorted(set(known()) - set(differ))
 
@@ -60,10 +62,11 @@ def news(compared: pd.DataFrame) -> tuple[list[str], list[str]]:
 def main(
     names: list[str], brokers: list[str], record_anew: bool, say: Callable[[str], None]
 ) -> int:
-    """Record anew or compare what is recorded; returns 1 where the list of differences is not right.
+    """Record anew or compare what is recorded;
+    returns 1 where the list of differences is not right.
 
-    Raises :class:`~assignlab.errors.UnknownName` for a scenario that the brokers do not play, and for
-    a release that is not recorded.
+    Raises :class:`~assignlab.errors.UnknownName` for a scenario that the brokers do not play, and
+    for a release that is not recorded.
     """
     from assignlab.reality import beside, recording, scripts
 

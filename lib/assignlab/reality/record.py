@@ -20,7 +20,8 @@ AT_A_TIME = 4
 APART_S = 1
 """From one group's start to the next: starts are what costs a machine most."""
 KNOWN_AFTER_S = 0.5
-"""Until all of a broker knows of topics that were just created; without them clients begin otherwise."""
+"""Until all of a broker knows of topics that were just created;
+without them clients begin otherwise."""
 SIGNALS = ("crash", "freeze")
 """What happens to a whole process; a member of whom it is asked has a process of its own."""
 
@@ -41,8 +42,9 @@ class Place(NamedTuple):
 def record(release: str, scripts: Iterable[Script]) -> Iterator[Recording]:
     """Recordings of these scripts on a broker of this release, or on as many as they ask for.
 
-    They come as they are done. Raises :class:`~assignlab.proof.originals.OriginalsUnavailable` where
-    Java, Maven or jars are missing, and at the end, if groups could not be played, with their names.
+    They come as they are done. Raises :class:`~assignlab.proof.originals.OriginalsUnavailable`
+    where Java, Maven or jars are missing, and at the end, if groups could not be played, with their
+    names.
     """
     scripts = list(scripts)
     failed: dict[str, OriginalsUnavailable] = {}
@@ -362,7 +364,8 @@ class Run:
         return event["at"]
 
     def _move(self, **order) -> Event:
-        """Elect another leader for the group's own partition of the offsets topic, while all brokers live."""
+        """Elect another leader for the group's own partition of the offsets topic,
+        while all brokers live."""
         self.place.admin.tell("move", key=self.script.name, **order)
         return self.place.inbox.wait(self.script.name, "moved")[0]
 

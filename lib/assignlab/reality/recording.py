@@ -1,9 +1,9 @@
 """Recordings of real groups: one line of JSON each, one file per release of the broker.
 
-A recording has the script's name, the releases, strategies and settings, topics and members with the
-ids that they got, actions with the moments at which they happened, and what the members' listeners
-were told; of groups whose topics have a rate also refused commits and which records members processed.
-Times are milliseconds since the beginning. Host names and paths are not in it.
+A recording has the script's name, the releases, strategies and settings, topics and members with
+the ids that they got, actions with the moments at which they happened, and what the members'
+listeners were told; of groups whose topics have a rate also refused commits and which records
+members processed. Times are milliseconds since the beginning. Host names and paths are not in it.
 """
 
 import json
@@ -23,8 +23,8 @@ Recording = dict[str, Any]
 
 
 class Got(NamedTuple):
-    """A member processed the records ``start`` to ``stop`` of a partition, the first of them told at
-    ``since``, the last at ``until``."""
+    """A member processed the records ``start`` to ``stop`` of a partition, the first of them told
+    at ``since``, the last at ``until``."""
 
     member: str
     since: int
@@ -98,7 +98,8 @@ def scenario_of(recording: Recording) -> Scenario:
 
 
 def strategies_of(recording: Recording, names: Sequence[str] | None = None) -> list[str]:
-    """The names of the group's strategies, or of these; the coordinator's own as its release has them."""
+    """The names of the group's strategies, or of these;
+    the coordinator's own as its release has them."""
     return [
         f"{name}@{recording['broker']}" if name.startswith("server-") else name
         for name in names or recording["strategies"]

@@ -34,10 +34,10 @@ STAGGER_MS = 600
 class Script:
     """One group: its name, what its members propose, what happens, and what is set otherwise.
 
-    A strategy's name says who runs the member: Java's client of the broker's release (``sticky``) or
-    of another one (``sticky@2.8.2``), or another client (``librdkafka-range``). ``client``: the one
-    that asks for the coordinator's strategies, where it is not Java's. ``restarts``: the broker that
-    coordinates the group restarts, where it would just hand it over.
+    A strategy's name says who runs the member: Java's client of the broker's release (``sticky``)
+    or of another one (``sticky@2.8.2``), or another client (``librdkafka-range``). ``client``: the
+    one that asks for the coordinator's strategies, where it is not Java's. ``restarts``: the broker
+    that coordinates the group restarts, where it would just hand it over.
     """
 
     name: str
@@ -290,7 +290,8 @@ def migrate(strategy: str, client: str = "") -> Iterator[Script]:
 
 
 def migrations() -> Iterator[Script]:
-    """Members restart with the other protocol: all of them, or some and then back; and too early."""
+    """Members restart with the other protocol: all of them, or some and then back;
+    and too early."""
     server = "server-uniform"
     for strategy in ("range", "cooperative-sticky"):
         yield from migrate(strategy)
@@ -451,7 +452,8 @@ def with_records(
 def deliveries() -> Iterator[Script]:
     """Records are delivered while members crash, stall, come and go, for each way to commit.
 
-    A batch is large, and takes its time, after a stall: then a crash or another stall comes in its midst.
+    A batch is large, and takes its time, after a stall:
+    then a crash or another stall comes in its midst.
     """
     at_hand, midst = happens.stall(JOINS, "b", for_ms=4_000), JOINS + 4_800
     for strategy in ("range", "server-uniform"):
@@ -482,7 +484,8 @@ def deliveries() -> Iterator[Script]:
 
 
 def coordinator_moves() -> Iterator[Script]:
-    """Another broker becomes the coordinator: of a group at rest, and together with something else."""
+    """Another broker becomes the coordinator: of a group at rest,
+    and together with something else."""
     moves, what = happens.coordinator_moves, "coordinator-moves"
     for strategy in ONE_PER_PROTOCOL:
         twice = [moves(JOINS), moves(LATER), moves(LATER + 200)]
@@ -546,8 +549,8 @@ def for_release(release: str) -> list[Script]:
     """The scripts of a broker of this release.
 
     Before 4.0 none of the consumer protocol; older clients of Java's on the oldest broker, other
-    clients on the newest, and on those between what depends on the broker most: KIP-848. Groups that
-    read records on the newest.
+    clients on the newest, and on those between what depends on the broker most: KIP-848. Groups
+    that read records on the newest.
     """
     old, new = release.startswith("3."), release == NEWEST
     return [

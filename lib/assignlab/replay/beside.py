@@ -1,4 +1,5 @@
-"""A strategy's answer beside the optimum: a line of ``assignlab optimum``, a rebalance of a sweep."""
+"""A strategy's answer beside the optimum: a line of ``assignlab optimum``,
+a rebalance of a sweep."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -28,8 +29,8 @@ def solve(document: Any, strategy: str | None = None) -> dict[str, Any]:
     """One group document in, its optimum out: assignment, sum of squares, moves and front.
 
     With the name of a ``strategy`` also what it gives (a cooperative one once its rounds are over),
-    in numbers, and the regrets (:class:`assignlab.optimum.Regret`); or why there are none. Where topics
-    have weights, also its :func:`assignlab.optimum.measures`, each with its bound. Raises
+    in numbers, and the regrets (:class:`assignlab.optimum.Regret`); or why there are none. Where
+    topics have weights, also its :func:`assignlab.optimum.measures`, each with its bound. Raises
     what is wrong with the document or the name. ``front_whole`` is there, and false, where the
     search for points of the front was given up.
 
@@ -71,7 +72,8 @@ def _regrets(group: Group, strategy: str) -> dict[str, Any]:
 
 
 def regret_of(step: Step) -> tuple[Optimum, Regret | None]:
-    """(the optimum, the regret of the answer) of a rebalance; None for an answer that is not complete."""
+    """(the optimum, the regret of the answer) of a rebalance;
+    None for an answer that is not complete."""
     group = claiming(step.group, step.before)
     best = optimum(group)
     try:
@@ -119,8 +121,9 @@ def _in_steps(step: Step) -> Beside:
 
 
 def panels(row: Mapping[str, Any]) -> dict[str, tuple[Group, Assignment, Assignment]]:
-    """A row of a sweep's table played again: title -> (group, after, before) of its answer and of the
-    optimum, for :func:`assignlab.pictures.panels.picture`. Members and topics are called C0, t0, ..."""
+    """A row of a sweep's table played again: title -> (group, after, before) of its answer and of
+    the optimum, for :func:`assignlab.pictures.panels.picture`. Members and topics are called C0,
+    t0, ..."""
     moments = history(scenario_of(row))[: int(row["step"]) + 1]
     *_, step = replay(moments, assignors.get(row["strategy"]))
     best, found = regret_of(step)

@@ -62,5 +62,5 @@ BESIDE_OPTIMUM = (
     Column("gap_regret", "int64", "partitions", "count_gap - that of the optimum"),
     Column("moves_regret", "int64", "partitions", "moves - fewest of any assignment as even"),
 )
-"""What :func:`assignlab.replay.beside.measure` adds, in order: the answer beside the optimum, proven.
-The last two are null unless every partition has one owner that subscribes to its topic."""
+"""What :func:`assignlab.replay.beside.measure` adds, in order: the answer beside the optimum,
+proven. The last two are null unless every partition has one owner that subscribes to its topic."""

@@ -98,8 +98,8 @@ def history(scenario: Scenario) -> list[Moment]:
 
 
 class Crashed(NamedTuple):
-    """A member that was expelled: ``number``: how many members came before it; ``moment``, ``place``:
-    when it was last heard of, and which member of the group it was then."""
+    """A member that was expelled: ``number``: how many members came before it; ``moment``,
+    ``place``: when it was last heard of, and which member of the group it was then."""
 
     number: int
     id: str

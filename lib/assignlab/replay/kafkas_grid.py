@@ -4,10 +4,10 @@
 partitions, distribution, subscription, racks, event and two assignors, and measures the time of a
 call. Here every strategy may take the place of the two, and its answer is measured, too.
 
-A point's group has as many ``members`` after the event; before it, JOIN and LEAVE have fewer or more,
-the last ones. Topics are called ``topic-0``, ``topic-1``, ..., members ``member0``, ``member1``, ...
-Partitions have two replicas in neighbouring ones of three racks; members are in racks or not. Only
-the topics' Uuids are drawn otherwise than there.
+A point's group has as many ``members`` after the event; before it, JOIN and LEAVE have fewer or
+more, the last ones. Topics are called ``topic-0``, ``topic-1``, ..., members ``member0``,
+``member1``, ... Partitions have two replicas in neighbouring ones of three racks; members are in
+racks or not. Only the topics' Uuids are drawn otherwise than there.
 """
 
 import math
@@ -65,9 +65,9 @@ class Trial:
     """A group of the benchmark under one strategy; each of the ``EVENTS`` happens to a fresh one.
 
     ``members``: after the event, at least 5. ``racks``: whether members have one. ``optimum``:
-    whether the fewest moves are proven where subscriptions are not equal, too, which takes longer than
-    the strategies do. ``patience``: in seconds; once a call took
-    longer, the events that are left are left out.
+    whether the fewest moves are proven where subscriptions are not equal, too, which takes longer
+    than the strategies do. ``patience``: in seconds; once a call took longer, the events that are
+    left are left out.
     """
 
     strategy: str
@@ -88,12 +88,12 @@ def play(trial: Trial) -> list[dict]:
     met; NaN for the other events, whose groups all strategies share. ``again_ms``: the fastest of
     the calls for which nothing had to be prepared any more; both in time of the processor, so that
     what else a machine does counts less. A cooperative strategy is timed in its first round, and
-    measured after the last. What is the same question is asked once: of a strategy that does not read
-    claims, whatever happened before; of 5 members, of whom one in ten is one, JOIN_MANY is JOIN_ONE.
-    ``gap_regret``: the gap less that of the proven optimum; ``moves_regret``: moves beyond the fewest
-    of any answer as even. NaN stands for what there is not: regrets of an answer that is not
-    complete, or that are not proven; everything where the original throws, and ``thrown`` says what;
-    so it does of a cooperative rebalance that never settles.
+    measured after the last. What is the same question is asked once: of a strategy that does not
+    read claims, whatever happened before; of 5 members, of whom one in ten is one, JOIN_MANY is
+    JOIN_ONE. ``gap_regret``: the gap less that of the proven optimum; ``moves_regret``: moves
+    beyond the fewest of any answer as even. NaN stands for what there is not: regrets of an answer
+    that is not complete, or that are not proven; everything where the original throws, and
+    ``thrown`` says what; so it does of a cooperative rebalance that never settles.
     """
     load(trial.strategy)
     return records_of(trial)
@@ -130,7 +130,8 @@ def records_of(trial: Trial) -> list[dict]:
 
 @cache
 def load(strategy: str) -> None:
-    """Have the strategy's code in this process, so that no call is timed that reads it from disk."""
+    """Have the strategy's code in this process,
+    so that no call is timed that reads it from disk."""
     for subscription, racks in (("HOMOGENEOUS", False), ("HETEROGENEOUS_NESTED", True)):
         records_of(Trial(strategy, 6, 6, 24, subscription=subscription, racks=racks))
 
@@ -180,8 +181,8 @@ class Call(NamedTuple):
 
 
 def clocked(strategy: Strategy) -> tuple[Strategy, dict[Group, Call]]:
-    """The strategy, and what its calls took by group; the group that it was asked about just now, or
-    the one before, is answered as it was."""
+    """The strategy, and what its calls took by group; the group that it was asked about just now,
+    or the one before, is answered as it was."""
     calls: dict[Group, Call] = {}
 
     @lru_cache(maxsize=2)
@@ -198,7 +199,8 @@ def clocked(strategy: Strategy) -> tuple[Strategy, dict[Group, Call]]:
 
 
 def again(strategy: Strategy, group: Group, known: list[float]) -> float:
-    """The fewest seconds of a few calls for a group that is known by now, after the ``known`` ones."""
+    """The fewest seconds of a few calls for a group that is known by now,
+    after the ``known`` ones."""
     while not known or len(known) < AGAIN and sum(known) < PATIENCE:
         began = time.thread_time()
         strategy.assign(group)
@@ -209,8 +211,8 @@ def again(strategy: Strategy, group: Group, known: list[float]) -> float:
 def trials(strategies: Sequence[str], solved: int = SOLVED, **axes: Sequence) -> list[Trial]:
     """Every group of the grid under every strategy, the strategies of a group together.
 
-    ``solved``: members of the largest groups whose trials ask for the ``optimum``. ``axes``: fields of
-    :class:`Trial` with the values to take in place of all those of the grid.
+    ``solved``: members of the largest groups whose trials ask for the ``optimum``. ``axes``: fields
+    of :class:`Trial` with the values to take in place of all those of the grid.
 
     >>> len(trials(["server-range", "server-uniform"])) * len(EVENTS)
     8064

@@ -1,9 +1,10 @@
-"""Groups whose partitions weigh differently, once and over time, measured by load and by what moved.
+"""Groups whose partitions weigh differently, once and over time,
+measured by load and by what moved.
 
 A :class:`Trial` is one group with weights of some shape: what does a strategy make of it? A
-:class:`Drift` is a group whose weights change step by step and that rebalances at each: what does it
-cost to stay balanced? The second is the experiment of D. Landau, X. Andrade, J. G. Barbosa, Kafka
-consumer group autoscaler (arXiv 2402.06085), with its R-score.
+:class:`Drift` is a group whose weights change step by step and that rebalances at each: what does
+it cost to stay balanced? The second is the experiment of D. Landau, X. Andrade, J. G. Barbosa,
+Kafka consumer group autoscaler (arXiv 2402.06085), with its R-score.
 """
 
 from collections.abc import Callable
@@ -39,7 +40,8 @@ PUBLISHED = {
 """Mean R-scores by strategy and delta, of the authors' table of 501 steps that begin anywhere
 (landaudiogo/thesis_data, uniform_start.csv)."""
 PUBLISHED_PARTITIONS = 200
-"""Not told there; it follows from the load in it, about 100 consumers' worth, half of one a partition."""
+"""Not told there; it follows from the load in it, about 100 consumers' worth,
+half of one a partition."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +65,8 @@ class Drift:
     """One topic of ``partitions`` whose weights drift, in ``steps`` rebalances.
 
     The weights begin anywhere between 0 and the capacity and change at each step by up to ``delta``
-    per cent of it, up or down, within these limits. ``members``: of the group, 0 for one per partition,
-    from which a packing strategy takes as many as it needs.
+    per cent of it, up or down, within these limits. ``members``: of the group, 0 for one per
+    partition, from which a packing strategy takes as many as it needs.
     """
 
     strategy: str
@@ -81,8 +83,8 @@ class Drift:
 def play(trial: Trial) -> dict[str, float]:
     """The measures of a strategy's answer, by name of :func:`assignlab.optimum.measures`.
 
-    Of each measure its value and, as ``..._bound``, its bound; ``load_percent``: how far the largest
-    load is above its bound; ``moved``: partitions that changed their owner.
+    Of each measure its value and, as ``..._bound``, its bound; ``load_percent``: how far the
+    largest load is above its bound; ``moved``: partitions that changed their owner.
     """
     strategy = assignors.get(trial.strategy)
     random = np.random.default_rng([trial.seed, trial.members, trial.topics, trial.partitions])
@@ -167,10 +169,10 @@ SHAPES: dict[str, Callable[[Trial, Group, Assignment, np.random.Generator], Grou
 def play_drift(drift: Drift) -> dict[str, float]:
     """Means over the steps, all but the first assignment.
 
-    ``r_score``: weight of the partitions that changed their owner, in capacities of a consumer (Landau);
-    ``moved``: how many these are; ``used``: members that have any; ``busiest``: the largest load, in
-    capacities; ``over_mean``: the same over the mean load of those in use; ``overloaded``: the share of
-    steps in which somebody has more than a capacity.
+    ``r_score``: weight of the partitions that changed their owner, in capacities of a consumer
+    (Landau); ``moved``: how many these are; ``used``: members that have any; ``busiest``: the
+    largest load, in capacities; ``over_mean``: the same over the mean load of those in use;
+    ``overloaded``: the share of steps in which somebody has more than a capacity.
     """
     strategy = assignors.get(drift.strategy)
     random = np.random.default_rng([drift.seed, drift.partitions])

@@ -259,7 +259,8 @@ def _claims(group: Group, strategy: Strategy, after: Assignment, generation: int
 
 
 def settled(group: Group, strategy: Strategy) -> Assignment:
-    """What the members have once nobody has to give anything up: one round, or the cooperative ones.
+    """What the members have once nobody has to give anything up: one round,
+    or the cooperative ones.
 
     Raises what the strategy raises, and :class:`NeverStable`.
     """
@@ -267,7 +268,8 @@ def settled(group: Group, strategy: Strategy) -> Assignment:
 
 
 def rounds(group: Group, strategy: Strategy) -> int:
-    """How often the assignor runs until nobody has to give anything up; raises as :func:`settled`."""
+    """How often the assignor runs until nobody has to give anything up;
+    raises as :func:`settled`."""
     return _settling(group, strategy)[1]
 
 

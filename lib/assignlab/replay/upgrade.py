@@ -1,18 +1,19 @@
 """What an upgrade moves: one group, one history, and a strategy that changes on the way.
 
 - :func:`switches`: every pair of strategies, and the moment from which the new one assigns: the leader
-  has the new release, or the last member knows the new strategy. Nothing else happens at that moment,
-  so that whatever moves, moves because of the switch.
+  has the new release, or the last member knows the new strategy. Nothing else happens at that
+  moment, so that whatever moves, moves because of the switch.
 - :func:`migrations`: the whole upgrade, member by member. Every restarted member comes back under a new
   id, and the group assigns by what its members have in common.
 - :class:`Trial`: either of them as a trial of a sweep (:func:`assignlab.timeline.sweep`), group by group.
 
-Source of the two bounces: KIP-429. In the first, every member gets ``cooperative-sticky`` beside its
-old strategy; only when the last one has it can the group choose it, and all of them are still eager,
-because a client is as eager as the most eager strategy in its list. In the second the old strategy
-is taken off the list; members that have restarted keep what they own, the others still give up
-everything before they join. The coordinator's strategies need one bounce (KIP-848): the first member
-that speaks the new protocol turns the group over, and the coordinator knows what the others have.
+Source of the two bounces: KIP-429. In the first, every member gets ``cooperative-sticky`` beside
+its old strategy; only when the last one has it can the group choose it, and all of them are still
+eager, because a client is as eager as the most eager strategy in its list. In the second the old
+strategy is taken off the list; members that have restarted keep what they own, the others still
+give up everything before they join. The coordinator's strategies need one bounce (KIP-848): the
+first member that speaks the new protocol turns the group over, and the coordinator knows what the
+others have.
 """
 
 from collections.abc import Iterable, Sequence
@@ -46,8 +47,8 @@ def switches(
     ``old``: the old ones, all ``strategies`` unless given. ``scenario``: fields of
     :class:`~assignlab.replay.scenarios.Scenario`. Columns: old, new, seed, error (why there is no
     result, else None), moved (partitions that change owner at the switch), interrupted (given up
-    then, also if kept), rounds, gap_before, gap_after (fullest - emptiest member), later (partitions
-    that change owner in the rebalances ``after``).
+    then, also if kept), rounds, gap_before, gap_after (fullest - emptiest member), later
+    (partitions that change owner in the rebalances ``after``).
 
     >>> frame = switches(["range", "sticky"], [0], members=3, topics=2, partitions=8)
     >>> frame[["old", "new", "moved", "gap_before", "gap_after"]].values.tolist()

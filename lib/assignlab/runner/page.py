@@ -1,7 +1,8 @@
 """The executed notebook as one HTML page that needs nothing else, with what answers on top.
 
 Title, answer, the picture that shows it, what to do with it; then everything else in the notebook's
-order, pictures inside, code behind one switch, tables with their files, the words that the page uses.
+order, pictures inside, code behind one switch, tables with their files,
+the words that the page uses.
 """
 
 import base64

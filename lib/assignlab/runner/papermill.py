@@ -37,8 +37,8 @@ class Processes:
     def start(self, command: list[str], environment: dict) -> subprocess.Popen | None:
         """Start one, with a guard; None once `stop` was called.
 
-        Read its `stdout` to the end: `communicate` would close its input, by which the guard knows that
-        this runner is there.
+        Read its `stdout` to the end: `communicate` would close its input, by which the guard knows
+        that this runner is there.
         """
         with self._lock:
             if self.stopped:

@@ -1,8 +1,8 @@
 """Which notebooks run, with which parameters: all of it checked before anything starts.
 
-The study's runs have the values of the notebook and of ``params/<scale>``. What is passed besides makes
-a *point*, a run in a folder of its own that is called by the values passed, so that neither the study's
-results nor another point's are replaced.
+The study's runs have the values of the notebook and of ``params/<scale>``. What is passed besides
+makes a *point*, a run in a folder of its own that is called by the values passed, so that neither
+the study's results nor another point's are replaced.
 """
 
 import hashlib
@@ -136,9 +136,9 @@ def plan(place: Place, wanted=(), passed=(), axes: Mapping[str, list] | None = N
     """The runs asked for, in the collection's order, those of a notebook as its axes turn.
 
     wanted: notebooks by name, number or file; none means all. passed: (parameter, text) pairs from
-    the command line, for those notebooks. axes: parameter -> values, each a text or list of texts as
-    from the command line, or a plain value; every combination is a run. Raises `Refused` with every
-    mistake found.
+    the command line, for those notebooks. axes: parameter -> values, each a text or list of texts
+    as from the command line, or a plain value; every combination is a run. Raises `Refused` with
+    every mistake found.
     """
     axes = axes or {}
     mistakes = []

@@ -44,7 +44,8 @@ def run_record(place: Place, path: PurePath) -> dict | None:
 
 
 def run_records(place: Place) -> dict[str, dict]:
-    """Notebook -> record of its last run of the study, for those of the collection that ever ran."""
+    """Notebook -> record of its last run of the study,
+    for those of the collection that ever ran."""
     records = {name: run_record(place, PurePath(name)) for name in place.notebooks()}
     return {name: record for name, record in records.items() if record}
 
@@ -57,7 +58,8 @@ def point_records(place: Place, notebook: str) -> dict[PurePath, dict]:
 
 
 def reason_to_run(place: Place, plan: Plan) -> str | None:
-    """Why the notebook has to run, in one line; None if its last run is complete and as it would be.
+    """Why the notebook has to run, in one line;
+    None if its last run is complete and as it would be.
 
     That is: it completed, with these values, notebook, library and packages, and its files are as
     it left them.

@@ -159,8 +159,8 @@ def card(folder: Path, name: str, title: str, record: dict | None, prefix: str) 
 
 
 def grids_of(name: str, title: str, records: dict, prefix: str) -> list[dict]:
-    """What the index shows of a notebook's runs with values of their own: a table for all that set the
-    same parameters.
+    """What the index shows of a notebook's runs with values of their own: a table for all that set
+    the same parameters.
 
     Of two parameters one turns along the rows and one along the columns; else every run is a row.
     """

@@ -1,13 +1,13 @@
 """Means and quantiles whose digits do not depend on how Spark cuts the data, in bounded memory.
 
-**Means.** A sum of doubles depends on its order, a sum of whole numbers does not. So every value is cut
-into three whole numbers, each of as many bits as the sum of all rows leaves room for, from the bits of
-the largest value downwards: Spark adds whole numbers, and the mean is rounded once, at the end. With
-a million rows that keeps 126 bits below the largest value, with a hundred million 105.
+**Means.** A sum of doubles depends on its order, a sum of whole numbers does not. So every value is
+cut into three whole numbers, each of as many bits as the sum of all rows leaves room for, from the
+bits of the largest value downwards: Spark adds whole numbers, and the mean is rounded once, at the
+end. With a million rows that keeps 126 bits below the largest value, with a hundred million 105.
 
-**Quantiles.** Up to `ROWS_AT_ONCE` rows, Spark's ``percentile``, which holds all different values. Above,
-the same numbers by selection: count the values in bins, find the bins of the wanted ranks, count
-what is in these alone. Both are exact and interpolate linearly between neighbouring ranks.
+**Quantiles.** Up to `ROWS_AT_ONCE` rows, Spark's ``percentile``, which holds all different values.
+Above, the same numbers by selection: count the values in bins, find the bins of the wanted ranks,
+count what is in these alone. Both are exact and interpolate linearly between neighbouring ranks.
 """
 
 import math
@@ -93,7 +93,8 @@ def is_finite(value):
 
 
 def digits(value, exponent: int, bits: int) -> list:
-    """Three columns of whole numbers below 2 ** bits that together are the value, null if it is none."""
+    """Three columns of whole numbers below 2 ** bits that together are the value,
+    null if it is none."""
     from pyspark.sql import functions as F
 
     left = F.when(is_finite(value), value) * 2.0 ** (bits - exponent)
@@ -262,8 +263,8 @@ def scale(least: float | None, most: float | None) -> float:
 
 
 def quantile(runs: Sequence[tuple[int, int, int, float]], share: float) -> float:
-    """The quantile by linear interpolation: of runs of equal values (first rank, rank after the last,
-    number of all values, value)."""
+    """The quantile by linear interpolation: of runs of equal values (first rank, rank after the
+    last, number of all values, value)."""
 
     def at(rank: int) -> float:
         return next(x for first, upto, _, x in runs if first <= rank < upto)

@@ -20,10 +20,10 @@ SET_PARENT_DEATH_SIGNAL = 1
 class Child:
     """A forked process that sends what ``produce(mark, timer)`` yields.
 
-    ``mark(n)`` leaves a number that this process can read when the child is gone; ``timer(seconds)``
-    has the system end the child after so much processor time, 0 stops the clock. As a context it
-    ends the child when it is left. ``memory``: bytes that it may take beside those that it begins
-    with; more is a MemoryError in it, where the system is Linux.
+    ``mark(n)`` leaves a number that this process can read when the child is gone;
+    ``timer(seconds)`` has the system end the child after so much processor time, 0 stops the clock.
+    As a context it ends the child when it is left. ``memory``: bytes that it may take beside those
+    that it begins with; more is a MemoryError in it, where the system is Linux.
     """
 
     def __init__(self, produce: Callable[[Callable, Callable], Iterable], memory: int):

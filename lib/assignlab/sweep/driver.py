@@ -63,10 +63,11 @@ def run(
     place of an earlier one; without a name it is called after what was asked. ``limit``: seconds of
     processor time for one strategy on one scenario; more makes an error row (the one thing in the
     table that depends on the machine). ``slices``: how many tasks the work is cut into.
-    ``optimum``: the table has the columns of :data:`assignlab.replay.columns.BESIDE_OPTIMUM` too, and
-    its needed and avoidable moves are proven for every kind of subscription. ``to``: where the table
-    goes instead, a folder or a URI of a store that Spark's executors can write
-    (``hdfs://host/tables``, ``s3a://bucket/tables``); ``ASSIGNLAB_TABLES`` is the same for all sweeps.
+    ``optimum``: the table has the columns of :data:`assignlab.replay.columns.BESIDE_OPTIMUM` too,
+    and its needed and avoidable moves are proven for every kind of subscription. ``to``: where the
+    table goes instead, a folder or a URI of a store that Spark's executors can write
+    (``hdfs://host/tables``, ``s3a://bucket/tables``); ``ASSIGNLAB_TABLES`` is the same for all
+    sweeps.
 
     A sweep that was interrupted, asked again, keeps the slices that were done.
 
@@ -89,10 +90,10 @@ class Work(NamedTuple):
     """What Spark is to play, whatever its subject.
 
     ``scenarios``: what ``subject`` plays, of a class that the executors can import; ``costs``:
-    about how many seconds each takes; ``limit``: see :func:`run`; ``question``: a name of scenarios,
-    strategies and subject, so that an interrupted sweep is found again; None where these depend on
-    code outside the library. ``together``: for each scenario the number of what it shares with
-    others; those of one number are played in one slice; None where nothing is shared.
+    about how many seconds each takes; ``limit``: see :func:`run`; ``question``: a name of
+    scenarios, strategies and subject, so that an interrupted sweep is found again; None where these
+    depend on code outside the library. ``together``: for each scenario the number of what it shares
+    with others; those of one number are played in one slice; None where nothing is shared.
     """
 
     scenarios: Sequence
@@ -136,7 +137,8 @@ def play_on_spark(
 
 
 def play_into_store(spark, work: Work, to: str, name: str, slices: int | None) -> "Table":
-    """Have Spark play the work and write its records into a store, in rounds; see :class:`Store`."""
+    """Have Spark play the work and write its records into a store, in rounds;
+    see :class:`Store`."""
     began = time.monotonic()
     if not is_local(spark):
         ask_executors(spark, None)
@@ -254,7 +256,8 @@ def equal_slices(costs: Sequence[float], slices: int) -> list[int]:
 
 
 def dealt_together(work: Work, slices: int) -> list[int]:
-    """The slice of every scenario; those that share something in one, if there are enough of these."""
+    """The slice of every scenario; those that share something in one,
+    if there are enough of these."""
     if work.together is None or len(set(work.together)) < slices:
         return equal_slices(work.costs, slices)
     dealt = equal_slices(np.bincount(work.together, work.costs).tolist(), slices)

@@ -1,4 +1,5 @@
-"""What Spark's executors have, asked before a sweep: Python, packages, a folder shared with the driver."""
+"""What Spark's executors have, asked before a sweep: Python, packages,
+a folder shared with the driver."""
 
 import re
 import sys
@@ -62,7 +63,8 @@ def asked(token: str | None) -> Callable:
 
 
 def python_problem(said: str) -> str | None:
-    """In one line what is wrong with Python on the executors, None if the error says nothing of it."""
+    """In one line what is wrong with Python on the executors,
+    None if the error says nothing of it."""
     here = f"{sys.version_info[0]}.{sys.version_info[1]}"
     if "PYTHON_VERSION_MISMATCH" in said:
         other = next(

@@ -38,7 +38,8 @@ class SweepError(AssignlabError):
 
 
 class Grid(Sequence[Scenario]):
-    """The scenarios of a grid, described and not listed: its axes, and a scenario when it is asked for.
+    """The scenarios of a grid, described and not listed: its axes,
+    and a scenario when it is asked for.
 
     Equals the list of its scenarios, and another grid of the same axes. ``grid + more`` is a list.
     """
@@ -97,17 +98,17 @@ def grid(**fields) -> Grid:
 
     What comes back is read like a list, and takes the room of its axes only.
 
-    A field has one value or, for an axis, several: a list, tuple, range, array, pandas column or anything
-    else that can be iterated over. One history of ``events`` is a list or tuple of words, several are a
-    list of those.
+    A field has one value or, for an axis, several: a list, tuple, range, array, pandas column or
+    anything else that can be iterated over. One history of ``events`` is a list or tuple of words,
+    several are a list of those.
 
     members: consumers in the group. topics: topics that it reads. partitions: over all topics, at
     least one a topic. distribution: how they are split over the topics (EQUAL, SKEWED).
-    subscription: who reads what (HOMOGENEOUS, HETEROGENEOUS_DISJOINT, HETEROGENEOUS_NESTED, RANDOM).
-    seed: of all that is drawn. ids: the members' names (uuid, numbered, plain). static: members have
-    a ``group.instance.id``. racks: 0, or how many racks members and replicas are spread over.
-    events: what happens, one after the other, FULL first; ``docs/sweeps.md`` has them all.
-    `assignlab.replay.scenarios.Scenario` says each more exactly.
+    subscription: who reads what (HOMOGENEOUS, HETEROGENEOUS_DISJOINT, HETEROGENEOUS_NESTED,
+    RANDOM). seed: of all that is drawn. ids: the members' names (uuid, numbered, plain).
+    static: members have a ``group.instance.id``. racks: 0, or how many racks members and replicas
+    are spread over. events: what happens, one after the other, FULL first; ``docs/sweeps.md`` has
+    them all. `assignlab.replay.scenarios.Scenario` says each more exactly.
 
     A wrong field raises :class:`~assignlab.errors.UnknownName`, which says the nearest right one,
     and a wrong value :class:`SweepError`.

@@ -95,12 +95,13 @@ def write_slice(
     folders: Folders,
     subject: Subject = REBALANCES,
 ) -> Iterator[pa.RecordBatch]:
-    """Play one slice and leave its records as one Parquet file: what a sweep hands to ``mapInArrow``.
+    """Play one slice and leave its records as one Parquet file:
+    what a sweep hands to ``mapInArrow``.
 
     ``batches``: one row, columns ``slice`` and ``jobs``: pickled (numbers, costs, scenarios by
-    number), the costly ones first; ``limit``: see :func:`simulate`. Only the number of the slice goes back
-    through Spark: writing here spares the records the way through the JVM, row by row. A task that
-    is run twice writes the same file again, whole.
+    number), the costly ones first; ``limit``: see :func:`simulate`. Only the number of the slice
+    goes back through Spark: writing here spares the records the way through the JVM, row by row. A
+    task that is run twice writes the same file again, whole.
     """
     rows = [row for batch in batches for row in batch.to_pylist()]
     if not rows:
@@ -121,7 +122,8 @@ def write_slice(
 def send_slice(
     batches: Iterable[pa.RecordBatch], strategies: Sequence[str], limit: float, subject: Subject
 ) -> Iterator[pa.RecordBatch]:
-    """Play slices and hand their records to Spark, where no folder is shared; see :func:`write_slice`."""
+    """Play slices and hand their records to Spark, where no folder is shared;
+    see :func:`write_slice`."""
     for batch in batches:
         for row in batch.to_pylist():
             for _, _, records in play_slice(row["jobs"], strategies, limit, subject):
@@ -131,7 +133,8 @@ def send_slice(
 def play_slice(
     jobs: bytes, strategies: Sequence[str], limit: float, subject: Subject
 ) -> Iterator[tuple[int, float, pa.RecordBatch]]:
-    """Play the jobs of one slice: (scenarios done, what they were to cost, records since the last)."""
+    """Play the jobs of one slice: (scenarios done, what they were to cost, records since the
+    last)."""
     numbers, each, scenarios = pickle.loads(jobs)
     for strategy in strategies:
         # Before the children are forked, so that none of them has to.

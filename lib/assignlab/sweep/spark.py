@@ -1,18 +1,19 @@
-"""The Spark session that sweeps run on: this machine's cores, or a cluster that the environment names.
+"""The Spark session that sweeps run on: this machine's cores,
+or a cluster that the environment names.
 
 Nothing set: Spark runs inside this process's own JVM on all cores (``local[k,4]``: a task that dies
 is tried again), listens on the loopback address only and keeps its files under ``outputs/spark``;
 what the JVM prints goes to ``outputs/spark/driver.log`` and not between the results.
 ``SPARK_MASTER`` (``spark://host:7077``, ``local[2]``, ...) names another master, ``SPARK_REMOTE``
 (``sc://host:15002``) a Spark Connect server. To both the package is shipped as a zip; Python of the
-same minor version with numba, numpy and pyarrow is expected there (``PYSPARK_PYTHON`` says which, and
-:mod:`assignlab.sweep.probe` asks), and a folder that the driver and the executors share or a store
-(:mod:`assignlab.sweep.store`).
+same minor version with numba, numpy and pyarrow is expected there (``PYSPARK_PYTHON`` says which,
+and :mod:`assignlab.sweep.probe` asks), and a folder that the driver and the executors share or a
+store (:mod:`assignlab.sweep.store`).
 
 What the user says to Spark itself wins over what stands here: ``spark-defaults.conf`` (in
-``SPARK_CONF_DIR``, or ``conf`` of ``SPARK_HOME``), ``SPARK_DRIVER_MEMORY``, ``SPARK_LOCAL_DIRS`` and
-``PYSPARK_SUBMIT_ARGS``. A server that does not answer is an error with its address within half a
-minute: :class:`SparkDidNotStart` before a sweep, :class:`SparkEnded` in the midst of one.
+``SPARK_CONF_DIR``, or ``conf`` of ``SPARK_HOME``), ``SPARK_DRIVER_MEMORY``, ``SPARK_LOCAL_DIRS``
+and ``PYSPARK_SUBMIT_ARGS``. A server that does not answer is an error with its address within half
+a minute: :class:`SparkDidNotStart` before a sweep, :class:`SparkEnded` in the midst of one.
 """
 
 import hashlib
@@ -42,7 +43,8 @@ from assignlab.sweep.workplace import locked
 LOOPBACK = "127.0.0.1"
 DRIVER_MEMORY = "2g"
 CLASSES = Path(sys.prefix) / "spark-classes.jsa"
-"""Spark's classes as Java reads them fastest, kept by `keep_classes`; Java itself sees whether they fit."""
+"""Spark's classes as Java reads them fastest, kept by `keep_classes`;
+Java itself sees whether they fit."""
 ATTEMPTS = 4
 """How often a task is tried on this machine, as many times as on a cluster."""
 RETRIES, LONGEST_PAUSE = 5, 3000
@@ -60,7 +62,8 @@ class SparkDidNotStart(AssignlabError):
 
 
 class SparkEnded(AssignlabError):
-    """Spark ended in mid work, or its server no longer answers: its address, or the end of its log."""
+    """Spark ended in mid work, or its server no longer answers: its address,
+    or the end of its log."""
 
 
 def session():
@@ -88,7 +91,8 @@ def session():
 
 
 def connect(remote: str):
-    """The session on a Spark Connect server. Raises :class:`SparkDidNotStart` where none answers."""
+    """The session on a Spark Connect server.
+    Raises :class:`SparkDidNotStart` where none answers."""
     from pyspark.sql import SparkSession
     from pyspark.sql.connect.client.retries import DefaultPolicy
 
@@ -118,7 +122,8 @@ def connect(remote: str):
 
 @contextmanager
 def answering(spark):
-    """What a Spark raises that is gone becomes :class:`SparkEnded`; the next session is a new one."""
+    """What a Spark raises that is gone becomes :class:`SparkEnded`;
+    the next session is a new one."""
     try:
         yield
     except Exception as error:
@@ -184,7 +189,8 @@ def is_local(spark) -> bool:
 
 
 def start(master: str | None):
-    """Start a JVM and a session on ``master``, or where the user's Spark says; see :func:`session`."""
+    """Start a JVM and a session on ``master``, or where the user's Spark says;
+    see :func:`session`."""
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
@@ -277,10 +283,12 @@ def settings(master: str, place: Path) -> dict[str, str]:
 
 
 def keep_classes(use: Callable[[], None]) -> bool:
-    """Keep the classes that ``use``, some work on this machine's Spark, needs: later sessions start sooner.
+    """Keep the classes that ``use``, some work on this machine's Spark, needs:
+    later sessions start sooner.
 
-    Whether that was done: not where they are kept already, no environment of one's own is there to keep
-    them in, or its path means something else to Java. For a process that wants no other session.
+    Whether that was done: not where they are kept already, no environment of one's own is there to
+    keep them in, or its path means something else to Java. For a process that wants no other
+    session.
     """
     own = sys.prefix != sys.base_prefix and os.access(sys.prefix, os.W_OK)
     if CLASSES.exists() or not own or re.search(r"""[:"'\\]""", str(CLASSES)):

@@ -1,11 +1,12 @@
-"""Tables in a store that executors write and the driver need not see: any URI of Spark's Hadoop file
-systems (``hdfs://``, ``s3a://``, ``abfss://``, ``gs://``, ``dbfs:/``).
+"""Tables in a store that executors write and the driver need not see: any URI of Spark's Hadoop
+file systems (``hdfs://``, ``s3a://``, ``abfss://``, ``gs://``, ``dbfs:/``).
 
 Records travel through Spark, whose writer commits them. A sweep works in rounds below
-``<store>/.unfinished/<question>``: each is a Spark job of its own, and is taken for done only when a
-line in ``done`` says so, which is one file and appears whole. At the end one more job writes all
-rounds into ``<store>/<name>.parquet``, between two states of ``<name>.parquet.state``: a table whose
-state is not "whole" is not read. The same sweep, asked again, keeps the rounds that were done.
+``<store>/.unfinished/<question>``: each is a Spark job of its own, and is taken for done only when
+a line in ``done`` says so, which is one file and appears whole. At the end one more job writes all
+rounds into ``<store>/<name>.parquet``, between two states of ``<name>.parquet.state``: a table
+whose state is not "whole" is not read. The same sweep, asked again, keeps the rounds that were
+done.
 
 Everything goes through Spark's own readers and writers, which Spark Connect has too; what it does
 not have is a way to remove folders: there they are emptied.
@@ -37,7 +38,8 @@ class Store:
         self.path = f"{tables.rstrip('/')}/{name}.parquet"
 
     def clear_leftovers(self) -> None:
-        """Say what a killed sweep left of this table; remove what nobody went on from for a week."""
+        """Say what a killed sweep left of this table;
+        remove what nobody went on from for a week."""
         if state(self._spark, self.path).get("whole") is False:
             tell(f"removed what a killed sweep left: {self.path}")
             remove(self._spark, self.path)

@@ -74,8 +74,8 @@ def check_band(band: tuple[float, float] | None) -> None:
 class Table:
     """The records of a sweep: a Parquet folder, one row per simulated rebalance and strategy.
 
-    :data:`assignlab.sweep.slices.COLUMNS` says what the columns mean; ``scenario``, ``strategy`` and
-    ``step`` are the key. Sweeps of another ``subject`` have its columns and its key.
+    :data:`assignlab.sweep.slices.COLUMNS` says what the columns mean; ``scenario``, ``strategy``
+    and ``step`` are the key. Sweeps of another ``subject`` have its columns and its key.
     """
 
     def __init__(self, path: Path | str, subject: Subject = REBALANCES):
@@ -119,8 +119,8 @@ class Table:
         whole_histories: bool = False,
         band: tuple[float, float] | None = None,
     ) -> "pd.DataFrame":
-        """Aggregate in Spark; returns one row per combination of the columns ``by``, sorted; one of all
-        rows where ``by`` is empty.
+        """Aggregate in Spark; returns one row per combination of the columns ``by``, sorted; one of
+        all rows where ``by`` is empty.
 
         Columns: ``by``; for each measure ``m`` its mean, nulls left out; ``runs`` (how many rows
         went in) and ``failed`` (how many simulations gave none). ``where``: which rows, as an SQL

@@ -1,13 +1,14 @@
 """The folder that a sweep works in until its table is whole, and what becomes of it afterwards.
 
-It is ``.unfinished/<question>`` beside the tables: ``slices`` has the finished slices, ``parts`` those
-that tasks are writing, ``progress`` how far they are, ``dealt.npy`` which scenario is in which slice.
-So a slice is there whole or not at all, and nothing but whole slices comes into a table.
+It is ``.unfinished/<question>`` beside the tables: ``slices`` has the finished slices, ``parts``
+those that tasks are writing, ``progress`` how far they are, ``dealt.npy`` which scenario is in
+which slice. So a slice is there whole or not at all, and nothing but whole slices comes into a
+table.
 
 The driver holds a lock on its folder until it ends, however it ends. A folder without an owner is
 what an interrupted sweep left: the same sweep, asked again, keeps its slices and plays the others.
-The next sweep of any kind removes what nobody can go on from: folders without finished slices, those
-of another version of the library, those older than a week.
+The next sweep of any kind removes what nobody can go on from: folders without finished slices,
+those of another version of the library, those older than a week.
 """
 
 import errno
@@ -33,7 +34,8 @@ from assignlab.sweep.question import digest_of
 UNFINISHED = ".unfinished"
 KEPT_AGE = 7 * 86400.0
 PUT_BACK, REPLACED = "earlier", "replaced"
-"""Where the table is whose place is taken: the first is put back if its driver is killed just then."""
+"""Where the table is whose place is taken:
+the first is put back if its driver is killed just then."""
 TRIES = 5
 PAUSE = 0.1
 
@@ -98,7 +100,8 @@ class Workplace:
         return found
 
     def take_place(self, path: Path) -> None:
-        """Let the finished slices take the place of ``path``; of sweeps of one name the last wins."""
+        """Let the finished slices take the place of ``path``;
+        of sweeps of one name the last wins."""
         path.parent.mkdir(parents=True, exist_ok=True)
         new, earlier = self.slices, self.path / REPLACED
         if path.parent == self._tables:
@@ -134,7 +137,8 @@ def code() -> str:
 
 
 def failures(file: Path) -> int:
-    """How many error records a slice has, from the end of its file. Raises where that is missing."""
+    """How many error records a slice has, from the end of its file.
+    Raises where that is missing."""
     found = pq.read_metadata(file)
     error = found.schema.names.index("error")
     groups = [found.row_group(i) for i in range(found.num_row_groups)]
@@ -142,7 +146,8 @@ def failures(file: Path) -> int:
 
 
 def make(folder: Path) -> None:
-    """Make a folder in one that another sweep, which ends just now, may take for empty and remove."""
+    """Make a folder in one that another sweep, which ends just now,
+    may take for empty and remove."""
     while not folder.is_dir():
         with suppress(FileNotFoundError):
             folder.mkdir(parents=True, exist_ok=True)

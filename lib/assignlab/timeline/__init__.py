@@ -14,9 +14,9 @@ A crash, seen 43 s later, when the session is over:
 [6005, 63011]
 
 The stale commit. ``slow`` stands still for a minute, its partition goes to ``quick``; then it wakes
-up, reads on and commits what it had processed before. Generations keep that out (UNKNOWN_MEMBER_ID); without
-the check the offset goes back, and when ``quick`` crashes soon after, its successor reads again
-what was processed long ago:
+up, reads on and commits what it had processed before. Generations keep that out
+(UNKNOWN_MEMBER_ID); without the check the offset goes back, and when ``quick`` crashes soon after,
+its successor reads again what was processed long ago:
 
 >>> stale = timeline.Scenario(
 ...     topics=[timeline.Topic("t", 2, rate=10)],

@@ -29,7 +29,8 @@ class TimelineError(AssignlabError):
 
 
 class Given:
-    """What a user gives, in fields: NumPy's numbers become Python's, as elsewhere a type is asked for."""
+    """What a user gives, in fields: NumPy's numbers become Python's,
+    as elsewhere a type is asked for."""
 
     def __post_init__(self):
         for name, value in vars(self).items():
@@ -45,10 +46,11 @@ def plain(value: Any) -> Any:
 class Config(Given):
     """Settings of one group, its coordinator and its clients. Times in milliseconds.
 
-    ``poll_timeout_ms``: the application's ``poll(Duration)``; what a KIP-848 member has to do in its
-    application's thread waits for it. ``poll_wakes``, no setting of Kafka's but a change of 4.2 and 4.4:
-    before which end of it a poll without records looks: ``timeout`` none (and heartbeats and auto commits
-    that are due), ``at once`` all the time, ``backoff`` every ``retry_backoff_ms``.
+    ``poll_timeout_ms``: the application's ``poll(Duration)``; what a KIP-848 member has to do in
+    its application's thread waits for it. ``poll_wakes``, no setting of Kafka's but a change of 4.2
+    and 4.4: before which end of it a poll without records looks: ``timeout`` none (and heartbeats
+    and auto commits that are due), ``at once`` all the time, ``backoff`` every
+    ``retry_backoff_ms``.
 
     Consumer, classic protocol: ``session_timeout_ms``, ``heartbeat_interval_ms``,
     ``max_poll_interval_ms`` (also the rebalance timeout), ``max_poll_records``,
@@ -65,27 +67,27 @@ class Config(Given):
     ``commit_on_revoke``: the listener commits what is processed in ``onPartitionsRevoked``.
     ``isolation_level``: how the readers of the outputs see aborted transactions.
 
-    Coordinator: ``group_initial_rebalance_delay_ms``; ``group_coordinator_new_enable``: the one in Java,
-    as since 4.0, else the one in Scala; KIP-848: ``group_consumer_*``. No setting of
-    Kafka's but a change of 4.3: ``group_consumer_older_epochs``, whether a commit with an older
-    member epoch counts for partitions that the member has had since then,
-    ``group_consumer_new_epoch``, the epoch of a group before its first member's, and
-    ``group_consumer_rejoin_for_target``: members of the classic protocol in a consumer group are told
-    to join again when there is another target assignment; before, when the group's epoch was bumped.
-    And one of 4.0.1: ``group_consumer_knows_topics``, whether a classic group that becomes a consumer group
-    knows the topics it has read; in 4.0.0 they are new to it, and its epoch is bumped.
-    ``group_consumer_migration_policy``: which groups may turn from one protocol to the other while they
-    run (``bidirectional``, ``upgrade``, ``downgrade``, ``disabled``).
-    ``fencing``: False switches off every check of membership and generation of a commit, on
-    both sides; there is no such switch in Kafka.
+    Coordinator: ``group_initial_rebalance_delay_ms``; ``group_coordinator_new_enable``: the one in
+    Java, as since 4.0, else the one in Scala; KIP-848: ``group_consumer_*``. No setting of Kafka's
+    but a change of 4.3: ``group_consumer_older_epochs``, whether a commit with an older member
+    epoch counts for partitions that the member has had since then, ``group_consumer_new_epoch``,
+    the epoch of a group before its first member's, and ``group_consumer_rejoin_for_target``:
+    members of the classic protocol in a consumer group are told to join again when there is another
+    target assignment; before, when the group's epoch was bumped. And one of 4.0.1:
+    ``group_consumer_knows_topics``, whether a classic group that becomes a consumer group knows the
+    topics it has read; in 4.0.0 they are new to it, and its epoch is bumped.
+    ``group_consumer_migration_policy``: which groups may turn from one protocol to the other while
+    they run (``bidirectional``, ``upgrade``, ``downgrade``, ``disabled``). ``fencing``: False
+    switches off every check of membership and generation of a commit, on both sides; there is no
+    such switch in Kafka.
 
     Kafka 0.8 and MetaQ: ``zookeeper_session_timeout_ms``, ``rebalance_backoff_ms`` (0.8's
     ``rebalance.backoff.ms``, MetaQ's ``zkSyncTimeMs``), ``rebalance_max_retries``.
 
     Not Kafka's: ``latency_ms`` one way between any two machines; ``replication_ms`` until a record
     is below the high watermark; ``coordinator_load_ms`` until a new coordinator has loaded the
-    group; ``assignment_ms`` that the leader's assignor takes; ``start_spread_ms``: how much later than
-    planned processes start and restart, at most, drawn from the seed; ``heartbeat_drift_ms``:
+    group; ``assignment_ms`` that the leader's assignor takes; ``start_spread_ms``: how much later
+    than planned processes start and restart, at most, drawn from the seed; ``heartbeat_drift_ms``:
     likewise how much later than due every heartbeat is sent, as threads and clocks are not exact.
     """
 

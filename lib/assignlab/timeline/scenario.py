@@ -86,7 +86,8 @@ def join(at_ms: int, member: Member) -> Action:
 def leave(at_ms: int, member: str, for_good: bool = False) -> Action:
     """A member closes: dynamic ones leave the group, static ones just go.
 
-    ``for_good``: static ones leave, too (``CloseOptions`` of 4.1, or an administrator who removes it).
+    ``for_good``: static ones leave, too (``CloseOptions`` of 4.1, or an administrator who removes
+    it).
     """
     return Action(at_ms, "leave", member, (("for_good", for_good),))
 
@@ -97,8 +98,9 @@ def crash(at_ms: int, member: str) -> Action:
 
 
 def back(at_ms: int, member: str, **changed) -> Action:
-    """A member that left or crashed starts again, with the same settings but those that are ``changed``:
-    fields of :class:`Member`, as an upgrade changes ``strategies``, and with them the group's protocol."""
+    """A member that left or crashed starts again, with the same settings but those that are
+    ``changed``: fields of :class:`Member`, as an upgrade changes ``strategies``, and with them the
+    group's protocol."""
     return Action(at_ms, "return", member, (("changed", tuple(changed.items())),))
 
 
@@ -126,7 +128,8 @@ def subscribe(at_ms: int, member: str, topics: Sequence[str]) -> Action:
 
 
 def unsubscribe(at_ms: int, member: str) -> Action:
-    """A member gives everything up and leaves the group; its process runs on and may ``subscribe`` again.
+    """A member gives everything up and leaves the group;
+    its process runs on and may ``subscribe`` again.
 
     Nothing is committed for it. A classic static member does not say so: its session has to end.
     """
@@ -162,7 +165,8 @@ def coordinator_moves(at_ms: int) -> Action:
 def rolling_restart(
     at_ms: int, members: Sequence[str], every_ms: int, down_ms: int = 1_000, **changed
 ) -> list[Action]:
-    """The members restart one after the other, ``every_ms`` apart, and come back as :func:`back` says."""
+    """The members restart one after the other, ``every_ms`` apart,
+    and come back as :func:`back` says."""
     return [
         restart(at_ms + i * every_ms, name, down_ms, **changed) for i, name in enumerate(members)
     ]

@@ -41,7 +41,8 @@ ALONE = {
     ("Kafka Scala consumer", "eager"): KAFKA_0_8,
     ("MetaQ", "independent"): METAQ,
 }
-"""Protocols of groups in which all members have one strategy: (its system, its protocol) -> ours."""
+"""Protocols of groups in which all members have one strategy: (its system, its protocol)
+-> ours."""
 
 
 def run(
@@ -79,8 +80,9 @@ def strategies_named(strategy: str | Sequence[str]) -> tuple[Strategy, ...]:
 def protocol_of(chosen: set[Strategy]) -> Protocol:
     """The protocol of a group whose members have these strategies among them.
 
-    With members of the classic and others of the consumer protocol it is a group on its way from one to
-    the other. Assignors of other clients than Java's run in a client that otherwise behaves as Java's.
+    With members of the classic and others of the consumer protocol it is a group on its way from
+    one to the other. Assignors of other clients than Java's run in a client that otherwise behaves
+    as Java's.
     """
     kinds = {(strategy.system, strategy.protocol) for strategy in chosen}
     if len(chosen) == 1 and not any(strategy.shares for strategy in chosen) and kinds <= set(ALONE):
@@ -177,7 +179,8 @@ class Simulation:
 # ---- actions -----------------------------------------------------------------------------------
 
 ACTIONS: dict[str, Callable[[Simulation, Action], None]] = {}
-"""What can be done to a group, by the kind of action; :mod:`~assignlab.timeline.scenario` makes them."""
+"""What can be done to a group, by the kind of action;
+:mod:`~assignlab.timeline.scenario` makes them."""
 
 
 def action(kind: str) -> Callable:

@@ -1,14 +1,15 @@
 """``scala-roundrobin``: the round robin assignor of Kafka 0.8's Scala consumer.
 
-The rule. Lay out all partitions of all subscribed topics in the order of the hash code of the string
-``[topic,partition]`` (Java's ``hashCode``, as a signed number), and all consumer threads in the order
-of their names. Deal the partitions one by one around the circle of threads. Every consumer does this
-for itself and keeps what its own threads get.
+The rule. Lay out all partitions of all subscribed topics in the order of the hash code of the
+string ``[topic,partition]`` (Java's ``hashCode``, as a signed number), and all consumer threads in
+the order of their names. Deal the partitions one by one around the circle of threads. Every
+consumer does this for itself and keeps what its own threads get.
 
 What it promises, in order
 1. It only runs where all consumers subscribe to the same topics with, each for itself, the same
    number of streams for all of them; otherwise it throws IllegalArgumentException.
-2. Threads then differ by one partition at the most (consumers do not: more threads, more partitions).
+2. Threads then differ by one partition at the most (consumers do not: more threads, more
+   partitions).
 It is not sticky. The hash code is there to scatter the partitions of a topic but does not: those of
 single-digit partitions ascend by 31, so a topic stays one block, or a few, by number of digits.
 
@@ -156,10 +157,12 @@ def append_number(h, number):
 
 
 def ranks_in_map(group: Group, subscription: int) -> np.ndarray:
-    """Rank of every topic in ``partitionsForTopic`` of a consumer that registered so: int64[topics].
+    """Rank of every topic in ``partitionsForTopic`` of a consumer that registered so:
+    int64[topics].
 
     The registered topics go from a Map (the parsed registration) to a HashMap (their threads), a
-    second one (their replicas) and a third (their partitions), each filled in the order of the last.
+    second one (their replicas) and a third (their partitions),
+    each filled in the order of the last.
     """
     members = group.members
     walk = members.topics[members.offsets[subscription] : members.offsets[subscription + 1]]

@@ -1,8 +1,8 @@
 """``scala-roundrobin@0.10.2``: the Scala consumer's round robin without its conditions.
 
-The rule is that of ``scala-roundrobin``, for any group: consumers may subscribe to different topics,
-with any numbers of streams. Who does not read a topic with a thread is passed over, and the circle
-goes on behind the thread that took the partition (KAFKA-2434).
+The rule is that of ``scala-roundrobin``, for any group: consumers may subscribe to different
+topics, with any numbers of streams. Who does not read a topic with a thread is passed over, and the
+circle goes on behind the thread that took the partition (KAFKA-2434).
 
 What it promises, in order
 1. Every partition of a topic that somebody reads has one owner.

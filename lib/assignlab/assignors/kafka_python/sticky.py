@@ -3,8 +3,8 @@
 The rule. Every member sends the partitions that it had, and in which generation. What is still
 valid stays where it is; each partition without an owner goes to the subscribed member with the
 fewest; then partitions are moved, new ones first, from members with two or more too many, until no
-move helps. See :mod:`assignlab.assignors.kafka_python.parts.general` for what differs from Java's first
-sticky assignors; Java's present one (``sticky``) is another algorithm where subscriptions are
+move helps. See :mod:`assignlab.assignors.kafka_python.parts.general` for what differs from Java's
+first sticky assignors; Java's present one (``sticky``) is another algorithm where subscriptions are
 equal.
 
 What it promises, in order

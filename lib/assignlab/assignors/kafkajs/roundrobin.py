@@ -21,8 +21,8 @@ It is not sticky.
 {'C0': [['t', 0], ['t', 2]], 'C1': []}
 
 A list of topics in JavaScript is an object: names that look like array indices come first, in
-numeric order, then the others in the order of the deal. Partitions of a topic ``__proto__``, a legal
-name, reach no member: setting that key of an object makes no property.
+numeric order, then the others in the order of the deal. Partitions of a topic ``__proto__``, a
+legal name, reach no member: setting that key of an object makes no property.
 
 >>> g = group({"__proto__": 1, "t": 1}, {"C0": ["__proto__", "t"]})
 >>> lists(g, assign(g))

@@ -126,8 +126,8 @@ def known(group: Group) -> tuple:
     """What does not depend on claims, and whether the leader can read any member.
 
     The packed potential consumers and partitions, consumers by member id, partitions by topic name,
-    and ``may``; ``reads``: bool[members], whom the leader can read; whether all of these subscribe to
-    the same; ``suits``: bool[consumers, partitions], by rack, empty where racks do not count;
+    and ``may``; ``reads``: bool[members], whom the leader can read; whether all of these subscribe
+    to the same; ``suits``: bool[consumers, partitions], by rack, empty where racks do not count;
     ``same``: int64[consumers], :func:`identities`.
     """
     members = group.members
@@ -206,8 +206,8 @@ class Claimants(NamedTuple):
     """Who claims a partition in the newest generation, and in the one before; and last of all.
 
     ``first``: partitions in the order of their first claim; ``current``, ``previous``, ``holder``:
-    int64[partitions], consumers, ``NONE`` where there is none; ``last``: as ``holder``, but ``NONE``
-    also for what is nobody's; ``gone``: whether something is claimed that does not exist.
+    int64[partitions], consumers, ``NONE`` where there is none; ``last``: as ``holder``, but
+    ``NONE`` also for what is nobody's; ``gone``: whether something is claimed that does not exist.
     """
 
     first: np.ndarray
@@ -335,7 +335,8 @@ def sorted_partitions(known, identical, claimed_by):
 
 @inner
 def backwards(known):
-    """Partitions as the map of all is walked: last topic of the cluster first, int64[partitions]."""
+    """Partitions as the map of all is walked:
+    last topic of the cluster first, int64[partitions]."""
     walk = np.empty(known.codes.size, dtype=np.int64)
     n = 0
     for t in range(known.count.size - 1, -1, -1):
@@ -629,7 +630,8 @@ def last_of_each(codes: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def numbered(group: Group) -> tuple[np.ndarray, ...]:
-    """``first``, ``count`` and ``codes`` of the potential partitions, and the ranks of the topics."""
+    """``first``, ``count`` and ``codes`` of the potential partitions,
+    and the ranks of the topics."""
     potential = unpack_potential(*group.prepared(known)[0][:2])
     return potential.first, potential.count, potential.codes, group.prepared(topic_ranks)
 

@@ -2,8 +2,8 @@
 
 The rule is Java's (see ``roundrobin``): all partitions by topic and number around one circle of
 members, passing over those that do not subscribe to the topic. The circle is in the order of
-:mod:`assignlab.assignors.librdkafka.parts.orders`: static members do not come first, they mix with the
-others.
+:mod:`assignlab.assignors.librdkafka.parts.orders`: static members do not come first, they mix with
+the others.
 
 What it promises, in order
 1. With equal subscriptions the sizes differ by one at the most.

@@ -1,16 +1,16 @@
 """``heaviest-first``: each partition to the least loaded member, the heaviest first (LPT).
 
 The rule. Walk all partitions by weight, the heaviest first (equal ones by topic name and number);
-give each to the subscriber of its topic that has the least load so far, of these to the one with the
-fewest partitions, of these to the first by member id.
+give each to the subscriber of its topic that has the least load so far, of these to the one with
+the fewest partitions, of these to the first by member id.
 
-Known as longest processing time first, LPT (R. L. Graham, Bounds on multiprocessing timing anomalies,
-SIAM Journal on Applied Mathematics 17, 1969); LinkedIn's Brooklin assigns so by throughput
-(LoadBasedPartitionAssigner).
+Known as longest processing time first, LPT (R. L. Graham, Bounds on multiprocessing timing
+anomalies, SIAM Journal on Applied Mathematics 17, 1969); LinkedIn's Brooklin assigns so by
+throughput (LoadBasedPartitionAssigner).
 
 What it promises, in order
-1. With equal subscriptions no member has more than 4/3 - 1/(3 n) of the least possible largest load,
-   n members (Graham 1969).
+1. With equal subscriptions no member has more than 4/3 - 1/(3 n) of the least possible largest
+   load, n members (Graham 1969).
 2. With equal weights and subscriptions the sizes differ by one at the most.
 With different subscriptions the bound does not hold. It is not sticky: a weight that changes the
 order reshuffles what comes after it.

@@ -7,9 +7,9 @@ these to the one with the least weight of this topic; of these to the first by m
 What it promises, in order
 1. Every topic is spread within one partition over its subscribers.
 2. Inside a topic the heaviest partitions go to different members.
-It does not promise balance over topics: counters begin anew with each topic, so the same members get
-the extra partition of every topic, as under range. Nor does it move less than it must: it knows of
-no previous assignment.
+It does not promise balance over topics: counters begin anew with each topic, so the same members
+get the extra partition of every topic, as under range. Nor does it move less than it must: it knows
+of no previous assignment.
 
 The README's example, three partitions with a lag of 100,000, 60,000 and 50,000:
 
@@ -53,8 +53,8 @@ def assign(group: Group) -> Assignment:
 
 
 def consumers_per_topic(group: Group) -> np.ndarray:
-    """Subscribed topic indices in the order of a ``HashMap`` that ``computeIfAbsent`` fills, member by
-    member: a new key goes to the front of its slot, and the table grows with the next call."""
+    """Subscribed topic indices in the order of a ``HashMap`` that ``computeIfAbsent`` fills, member
+    by member: a new key goes to the front of its slot, and the table grows with the next call."""
     walk = [group.sent.topics_of(m) for m in group.prepared(members_by_hash).tolist()]
     named = np.concatenate(walk) if walk else np.empty(0, dtype=np.int64)
     met = named[np.sort(np.unique(named, return_index=True)[1])]
@@ -69,7 +69,8 @@ def consumers_per_topic(group: Group) -> np.ndarray:
 
 @njit
 def assign_topics(topics, counts, first, weights, starts, readers):
-    """(owner of each partition, the partitions in the order of assignment), one topic after another.
+    """(owner of each partition, the partitions in the order of assignment),
+    one topic after another.
 
     With a partition each, the subscribers of a topic are even again: whoever was served waits until
     all others are, so a round goes through them by weight and id.

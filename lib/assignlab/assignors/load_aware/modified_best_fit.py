@@ -1,13 +1,13 @@
 """``modified-best-fit``: Landau's packing that keeps partitions where they are, by best fit.
 
-The rule. A member has a capacity (the document's field ``capacity``; without one, an even share of all
-weights). Walk the members that had partitions, by their load of now, the heaviest first. Each gives
-its partitions away, the lightest first, to the fullest of the members that are open by then and have
-room, until one does not fit; the rest, the heaviest first, stays with it as long as it fits. What is
-left over, the heaviest first, goes to the fullest open member with room, else to a member that is not
-open yet: the one that had it, or the first by member id. A member that has nothing takes any weight.
-Where no member has room and all are open, the emptiest takes it beyond its capacity; in the original,
-which has as many members as it likes, that does not happen.
+The rule. A member has a capacity (the document's field ``capacity``; without one, an even share of
+all weights). Walk the members that had partitions, by their load of now, the heaviest first. Each
+gives its partitions away, the lightest first, to the fullest of the members that are open by then
+and have room, until one does not fit; the rest, the heaviest first, stays with it as long as it
+fits. What is left over, the heaviest first, goes to the fullest open member with room, else to a
+member that is not open yet: the one that had it, or the first by member id. A member that has
+nothing takes any weight. Where no member has room and all are open, the emptiest takes it beyond
+its capacity; in the original, which has as many members as it likes, that does not happen.
 
 What it promises, in order
 1. As few members in use as its greedy packing finds: others stay idle, to be taken away.

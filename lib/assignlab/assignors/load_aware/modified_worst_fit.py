@@ -1,7 +1,7 @@
 """``modified-worst-fit``: Landau's packing that keeps partitions where they are, by worst fit.
 
-The rule is that of ``modified-best-fit``, and so is what it promises; but a partition that looks for a
-member goes to the emptiest of those that are open and have room, not to the fullest.
+The rule is that of ``modified-best-fit``, and so is what it promises; but a partition that looks
+for a member goes to the emptiest of those that are open and have room, not to the fullest.
 
 Two members have 60 + 30 and 50 + 20; the weight of the last one grows from 20 to 70:
 

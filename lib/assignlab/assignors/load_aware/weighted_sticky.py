@@ -1,20 +1,20 @@
 """``weighted-sticky``: sticky, then bounded moves by weight, as kafka-weighted-assignor 1.0.0 does.
 
-The rule. Assign as ``sticky`` does (the original extends the AbstractStickyAssignor of the client that
-it runs in). Then, while the heaviest and the lightest member differ by more than 5 % of the mean load
-and at most two moves per partition have been made: walk the members from the heaviest (equal ones by
-id) as long as they are above the mean, and let each give partitions to the lightest other member. It
-gives the partition that the other subscribes to, that leaves the other lighter than the giver then is,
-and whose weight is nearest to half of the difference; of equally near ones the first by topic and
-number. It gives until there is none; then comes the next member.
+The rule. Assign as ``sticky`` does (the original extends the AbstractStickyAssignor of the client
+that it runs in). Then, while the heaviest and the lightest member differ by more than 5 % of the
+mean load and at most two moves per partition have been made: walk the members from the heaviest
+(equal ones by id) as long as they are above the mean, and let each give partitions to the lightest
+other member. It gives the partition that the other subscribes to, that leaves the other lighter
+than the giver then is, and whose weight is nearest to half of the difference; of equally near ones
+the first by topic and number. It gives until there is none; then comes the next member.
 
 What it promises, in order
 1. All that sticky promises of completeness.
-2. No member above the mean can give a partition to the lightest other one without becoming the lighter
-   of the two, or the loads are within 5 % of the mean, or the moves are used up.
-It does not promise equal counts, nor the least largest load: it moves single partitions, only to the
-lightest member, and does not look further where that one may not read the topic. Where all weights
-are the same and subscriptions equal, sticky's answer stays.
+2. No member above the mean can give a partition to the lightest other one without becoming the
+   lighter of the two, or the loads are within 5 % of the mean, or the moves are used up.
+It does not promise equal counts, nor the least largest load: it moves single partitions, only to
+the lightest member, and does not look further where that one may not read the topic. Where all
+weights are the same and subscriptions equal, sticky's answer stays.
 
 The README's example: ten partitions, of which two carry a hundred times as much as the others.
 

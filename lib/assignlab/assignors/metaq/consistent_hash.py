@@ -1,15 +1,15 @@
 """``metaq-consistent-hash``: MetaQ's ConsisHashStrategy.
 
 The rule. Every consumer of a topic marks 160 points on a ring of 32-bit numbers: four from each MD5
-digest of ``consumer-0`` to ``consumer-39`` (ketama). A partition goes to the consumer whose point is
-the first at or after the hash of ``broker-partition``, around the end if need be.
+digest of ``consumer-0`` to ``consumer-39`` (ketama). A partition goes to the consumer whose point
+is the first at or after the hash of ``broker-partition``, around the end if need be.
 
 What it promises, in order
 1. Monotony: a consumer that joins only takes partitions, one that leaves only gives away its own.
 2. Balance by chance alone, for many partitions.
 The topic is not hashed: partition ``0-1`` of every topic lands on the same consumer. With n topics
-alike the imbalance is n times that of one, and a consumer without a partition of one topic gets none
-of any.
+alike the imbalance is n times that of one, and a consumer without a partition of one topic gets
+none of any.
 
 >>> from assignlab.assignors.answer import answer
 >>> def sizes(topics, *consumers):
@@ -77,7 +77,8 @@ class Kinds(NamedTuple):
     """Topics that are dealt alike: same partitions, same consumers.
 
     ``of_topic``: int64[topics]; ``line``: int64[kinds], see
-    :class:`~assignlab.assignors.metaq.parts.partitions.Lines`; ``subscribed``: bool[kinds, subscriptions].
+    :class:`~assignlab.assignors.metaq.parts.partitions.Lines`; ``subscribed``:
+    bool[kinds, subscriptions].
     """
 
     of_topic: np.ndarray
@@ -127,13 +128,14 @@ def digests_of(consumer: str) -> bytes:
 
 
 def md5(names: Iterable[str]) -> bytes:
-    """The MD5 digests of names in UTF-8, one behind the other (Java encodes half a pair as ``?``)."""
+    """The MD5 digests of names in UTF-8,
+    one behind the other (Java encodes half a pair as ``?``)."""
     return b"".join(hashlib.md5(name.encode("utf-8", "replace")).digest() for name in names)
 
 
 class HashedPartitions(NamedTuple):
-    """For each name in :class:`~assignlab.assignors.metaq.parts.partitions.Lines`: ``place`` int64[n],
-    where its search on the ring begins, and ``hashes`` int32[n], its ``String.hashCode``.
+    """For each name in :class:`~assignlab.assignors.metaq.parts.partitions.Lines`: ``place``
+    int64[n], where its search on the ring begins, and ``hashes`` int32[n], its ``String.hashCode``.
     """
 
     place: np.ndarray

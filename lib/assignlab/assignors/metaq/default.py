@@ -9,8 +9,8 @@ What it promises, in order
 2. Of n partitions and m consumers, n mod m consumers carry one more than the others; with fewer
    partitions than consumers, the last consumers stay idle.
 It does not promise balance over topics: the extra partitions of all topics go to the consumers that
-sort first. Partitions sort as ``broker-partition``, so ``0-10`` comes before ``0-2``. A consumer that
-names a topic twice counts twice, and what its second place gives hangs on nobody.
+sort first. Partitions sort as ``broker-partition``, so ``0-10`` comes before ``0-2``. A consumer
+that names a topic twice counts twice, and what its second place gives hangs on nobody.
 
 Five partitions on two brokers and three consumers, then one partition more than ten and two:
 

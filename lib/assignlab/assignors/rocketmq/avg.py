@@ -1,8 +1,8 @@
 """``rocketmq-avg``: RocketMQ's AllocateMessageQueueAveragely, its default.
 
-The rule. For each topic by itself: sort its queues and all clients of the group; cut the queues into
-as many contiguous blocks as there are clients; where that does not divide evenly, the first clients
-get one queue more; with fewer queues than clients the first clients get one each.
+The rule. For each topic by itself: sort its queues and all clients of the group; cut the queues
+into as many contiguous blocks as there are clients; where that does not divide evenly, the first
+clients get one queue more; with fewer queues than clients the first clients get one each.
 
 What it promises, in order
 1. Every topic is spread within one queue over the clients of the group.

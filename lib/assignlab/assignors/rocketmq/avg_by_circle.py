@@ -1,7 +1,7 @@
 """``rocketmq-avg-by-circle``: RocketMQ's AllocateMessageQueueAveragelyByCircle.
 
-The rule. For each topic by itself: sort its queues and all clients of the group, and deal the queues
-one by one around the circle of clients, beginning with the first.
+The rule. For each topic by itself: sort its queues and all clients of the group, and deal the
+queues one by one around the circle of clients, beginning with the first.
 
 What it promises, in order
 1. Every topic is spread within one queue over the clients of the group.

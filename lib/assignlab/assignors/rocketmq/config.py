@@ -1,8 +1,8 @@
 """``rocketmq-config``: RocketMQ's AllocateMessageQueueByConfig.
 
-The rule. Every client has a list of queues in its own configuration and is given that list, whatever
-queues and clients there are. In the group document the lists stand in ``config``: by member id,
-``[topic, broker name, queue id]``; a member that is not named there has none.
+The rule. Every client has a list of queues in its own configuration and is given that list,
+whatever queues and clients there are. In the group document the lists stand in ``config``: by
+member id, ``[topic, broker name, queue id]``; a member that is not named there has none.
 
 What it promises: nothing. Two clients may own one queue, and a queue that nobody lists is read by
 nobody. The strategy gives the whole list for every topic; a client keeps, once, the queues of the

@@ -1,8 +1,8 @@
 """``rocketmq-consistent-hash``: RocketMQ's AllocateMessageQueueConsistentHash.
 
-The rule. Every client of the group marks ``vnodes`` points (10 unless the group says otherwise) on a
-ring of 32-bit numbers: the first four bytes of the MD5 digests of ``client-0``, ``client-1``, ... A
-queue goes to the client whose point is the first at or after the hash of the queue's text, which
+The rule. Every client of the group marks ``vnodes`` points (10 unless the group says otherwise) on
+a ring of 32-bit numbers: the first four bytes of the MD5 digests of ``client-0``, ``client-1``, ...
+A queue goes to the client whose point is the first at or after the hash of the queue's text, which
 holds topic, broker and number; around the end if need be.
 
 What it promises, in order

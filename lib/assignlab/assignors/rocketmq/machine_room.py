@@ -2,7 +2,8 @@
 
 The rule. A broker's name is ``room@broker``. Only the queues of the rooms named in the group's
 ``idcs`` are shared out. For each topic by itself: sort these queues and all clients; every client
-gets one contiguous block of the same length; what is left over goes one by one to the first clients.
+gets one contiguous block of the same length;
+what is left over goes one by one to the first clients.
 
 What it promises, in order
 1. Queues of rooms that are not named, and of brokers without a room, are read by nobody.

@@ -80,8 +80,8 @@ def calls_by_room(group: Group) -> queues.Calls:
 
 @njit
 def room_by_room(topic, starts, codes, slots, turns, crowd_of):
-    """(topic, starts, codes, slots, crowd) of :class:`~assignlab.assignors.rocketmq.parts.queues.Calls`
-    from calls of whole topics.
+    """(topic, starts, codes, slots, crowd) of
+    :class:`~assignlab.assignors.rocketmq.parts.queues.Calls` from calls of whole topics.
 
     ``turns``: int64 per slot, the turn of its room; ``crowd_of``: int64[turns], who shares it.
     """

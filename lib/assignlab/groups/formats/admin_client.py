@@ -1,16 +1,16 @@
 """What admin clients return when they describe groups, as JSON.
 
-kafka-python (``python -m kafka.admin --format json groups describe -g billing``) prints an object per
-group id, and as the only one what members subscribe to, and their racks:
+kafka-python (``python -m kafka.admin --format json groups describe -g billing``) prints an object
+per group id, and as the only one what members subscribe to, and their racks:
 
     {"billing": {"group_id": "billing", "group_state": "Stable", "protocol_data": "range",
       "members": [{"member_id": "m1-cf04...", "client_id": "m1", "client_host": "/127.0.0.1",
         "member_metadata": {"topics": ["orders"], "rack_id": "", ...},
         "member_assignment": {"assigned_partitions": [{"topic": "orders", "partitions": [0]}]}}]}}
 
-The Java client and confluent-kafka return objects (ConsumerGroupDescription) that users turn into JSON
-themselves: the same names in other spellings (``groupId``, ``group_id``), the partitions of an assignment
-as ``topic_partitions``, as ``[topic, number]`` pairs or as above.
+The Java client and confluent-kafka return objects (ConsumerGroupDescription) that users turn into
+JSON themselves: the same names in other spellings (``groupId``, ``group_id``), the partitions of an
+assignment as ``topic_partitions``, as ``[topic, number]`` pairs or as above.
 """
 
 from collections.abc import Iterator

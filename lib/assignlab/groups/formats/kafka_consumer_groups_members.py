@@ -5,8 +5,8 @@
 
 The assignment of ``--verbose`` was printed in three ways: ``orders(0,1), payments(3)`` up to 3.7;
 ``(0,1), (3)``, without the topics, in 3.8 and 3.9; and since 4.0 ``orders:0,1;payments:3`` in
-CURRENT-ASSIGNMENT, beside the epochs and the TARGET-ASSIGNMENT of KIP-848. GROUP-INSTANCE-ID is there
-if any member is static, and blank for the others.
+CURRENT-ASSIGNMENT, beside the epochs and the TARGET-ASSIGNMENT of KIP-848. GROUP-INSTANCE-ID is
+there if any member is static, and blank for the others.
 """
 
 import re

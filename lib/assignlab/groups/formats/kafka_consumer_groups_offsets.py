@@ -3,11 +3,12 @@
     GROUP    TOPIC   PARTITION  CURRENT-OFFSET  LOG-END-OFFSET  LAG  CONSUMER-ID  HOST        CLIENT-ID
     billing  orders  0          5               10              5    m1-cf04...   /127.0.0.1  m1
 
-``--verbose`` adds LEADER-EPOCH (4.x). A table per group; a dash stands for what is not there: nobody
-holds the partition, nothing was committed, or a member holds nothing (TOPIC and PARTITION then).
-Up to 2.1 there is no GROUP; consumers on ZooKeeper have no HOST and no CLIENT-ID. Up to 0.10.1 OWNER
-stands for the three: a client id and a host (``m1_/127.0.0.1``), or the id of a thread that reads through
-ZooKeeper; ``none`` and ``unknown`` stand for a dash. A paste that lacks the columns on the right has lags alone.
+``--verbose`` adds LEADER-EPOCH (4.x). A table per group; a dash stands for what is not there:
+nobody holds the partition, nothing was committed, or a member holds nothing (TOPIC and PARTITION
+then). Up to 2.1 there is no GROUP; consumers on ZooKeeper have no HOST and no CLIENT-ID. Up to
+0.10.1 OWNER stands for the three: a client id and a host (``m1_/127.0.0.1``), or the id of a thread
+that reads through ZooKeeper; ``none`` and ``unknown`` stand for a dash. A paste that lacks the
+columns on the right has lags alone.
 """
 
 import re
@@ -52,7 +53,8 @@ def read(text: Text) -> Iterator[Row]:
 
 
 def _member(cells: Cells) -> tuple[str | None, str | None, str | None]:
-    """Id, client id and host of the owner; clients of one id on one host are one owner in old releases."""
+    """Id, client id and host of the owner;
+    clients of one id on one host are one owner in old releases."""
     owner = cells.get("OWNER")
     if owner is None or owner == "none":
         return cells.get("CONSUMER-ID"), cells.get("CLIENT-ID"), cells.get("HOST")

@@ -3,9 +3,9 @@
     GROUP    COORDINATOR (ID)          ASSIGNMENT-STRATEGY  STATE   #MEMBERS
     billing  127.0.0.1:9092  (1)       range                Stable  3
 
-``--verbose`` adds GROUP-EPOCH and TARGET-ASSIGNMENT-EPOCH (4.x), numbers only under KIP-848. Up to 2.1
-there is no GROUP; the strategy of a group without members is blank, and a dash in later releases.
-Columns cannot be trusted: a coordinator with a long name pushes the rest to the right.
+``--verbose`` adds GROUP-EPOCH and TARGET-ASSIGNMENT-EPOCH (4.x), numbers only under KIP-848. Up to
+2.1 there is no GROUP; the strategy of a group without members is blank, and a dash in later
+releases. Columns cannot be trusted: a coordinator with a long name pushes the rest to the right.
 """
 
 import re

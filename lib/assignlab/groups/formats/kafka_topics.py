@@ -3,9 +3,10 @@
     Topic: orders  TopicId: 0hUBpTa7TmG1lNmmbvFZ6A  PartitionCount: 7  ReplicationFactor: 1  Configs:
             Topic: orders  Partition: 0  Leader: 1  Replicas: 1  Isr: 1  Elr: N/A  LastKnownElr: N/A
 
-Tabs stand between the fields, spaces in most pastes. Up to 2.2 there is no space behind the colon of
-the first line; the TopicId came with 2.8. Where the first line is missing (``--under-replicated-partitions``,
-a paste that begins too late) the highest partition stands for the count.
+Tabs stand between the fields, spaces in most pastes. Up to 2.2 there is no space behind the colon
+of the first line; the TopicId came with 2.8. Where the first line is missing
+(``--under-replicated-partitions``, a paste that begins too late) the highest partition stands for
+the count.
 """
 
 import re

@@ -3,9 +3,9 @@
     #Topic  #Broker Name  #QID  #Broker Offset  #Consumer Offset  #Client IP  #Diff  #Inflight  #LastTime
     orders  broker-a      0     10              5                 127.0.0.1   5      0          2026-11-20 10:00:00
 
-The client is the text before the @ of its id: clients of one host are one. Without ``-s true`` there is
-no #Client IP, in older releases no #Inflight. Topics are cut at 64 characters, brokers at 32. The group
-stands in the name of its retry topic, ``%RETRY%GROUP``.
+The client is the text before the @ of its id: clients of one host are one. Without ``-s true``
+there is no #Client IP, in older releases no #Inflight. Topics are cut at 64 characters, brokers at
+32. The group stands in the name of its retry topic, ``%RETRY%GROUP``.
 """
 
 import re

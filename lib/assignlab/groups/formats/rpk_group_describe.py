@@ -10,8 +10,8 @@
     TOPIC   PARTITION  CURRENT-OFFSET  LOG-END-OFFSET  LAG  MEMBER-ID  CLIENT-ID  HOST
     orders  0          5               10              5    m1-cf04..  m1         127.0.0.1
 
-Where nobody holds a partition, the columns of the member are blank. LOG-START-OFFSET, and the line between
-the two parts, came with later releases; INSTANCE-ID is there if any member is static.
+Where nobody holds a partition, the columns of the member are blank. LOG-START-OFFSET, and the line
+between the two parts, came with later releases; INSTANCE-ID is there if any member is static.
 """
 
 import re

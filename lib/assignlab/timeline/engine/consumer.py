@@ -150,8 +150,8 @@ class Consumer:
     def when_poll_looks(self, call: Callable, *args) -> None:
         """Call when the application's thread next looks at what the network thread has left for it.
 
-        That is at its next poll, or while it waits in one, as :attr:`Config.poll_wakes` says. Until then
-        it takes no records.
+        That is at its next poll, or while it waits in one, as :attr:`Config.poll_wakes` says. Until
+        then it takes no records.
         """
         self.advance()
         if self.loop.phase not in (Phase.POLL, Phase.HALTED):
@@ -273,7 +273,8 @@ class Consumer:
         self._watch()
 
     def _deliver_so_far(self, for_ms: int) -> None:
-        """What comes after a pause of ``for_ms`` is a delivery of its own: others may have read it first."""
+        """What comes after a pause of ``for_ms`` is a delivery of its own:
+        others may have read it first."""
         done, before = self.processed(), Owned(*self._rows.copy())
         self.log.delivered(self._delivery(before, before.start, done))
         self.own.start[:], self.own.since[:] = done, self.clock.now + for_ms

@@ -54,7 +54,8 @@ class Skip(NamedTuple):
 
 
 def joined(rows: list[Rows], kind: type[Rows]) -> Rows:
-    """Rows of arrays and numbers as one of int64[n]: a number counts for each partition of its row."""
+    """Rows of arrays and numbers as one of int64[n]:
+    a number counts for each partition of its row."""
     if not rows:
         return kind(*[EMPTY] * len(kind._fields))
     sizes = [row[0].size for row in rows]
@@ -73,8 +74,8 @@ class Cluster:
     """Topics as the brokers know them now. ``partitions`` int64[topics], 0 before creation.
 
     ``names``: topics that exist at the start, then the others by creation; ``first`` int64[topics]:
-    dense number of partition 0; ``topic``: that of every dense number there will ever be; ``version``
-    counts changes.
+    dense number of partition 0; ``topic``: that of every dense number there will ever be;
+    ``version`` counts changes.
     """
 
     names: list[str]
@@ -219,7 +220,8 @@ class Log:
         self.back_by[partitions] = self.reason(why)
 
     def delivered(self, delivery: Delivery, why: str | None = None) -> None:
-        """One owner's deliveries end, for the reason ``why``; None: it pauses and means to go on."""
+        """One owner's deliveries end, for the reason ``why``; None:
+        it pauses and means to go on."""
         self.deliveries.append(delivery)
         np.maximum.at(self.reach, delivery.partitions, delivery.stops)
         if why is not None:

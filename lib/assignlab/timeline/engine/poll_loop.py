@@ -26,8 +26,8 @@ NEVER = 2**62
 
 
 class Phase(IntEnum):
-    """Where the loop is: in poll; processing; waiting for a commit after, or before, processing; not
-    running."""
+    """Where the loop is: in poll; processing; waiting for a commit after, or before, processing;
+    not running."""
 
     POLL = 0
     PROCESS = 1
@@ -47,8 +47,8 @@ class Mode(IntEnum):
 
 
 class Verdict(IntEnum):
-    """What becomes of a commit that arrives: it counts; the client is told an error, without further
-    effect; somebody has to decide."""
+    """What becomes of a commit that arrives: it counts; the client is told an error, without
+    further effect; somebody has to decide."""
 
     ACCEPTED = 0
     FAILS = 1
@@ -56,8 +56,8 @@ class Verdict(IntEnum):
 
 
 class Stop(IntEnum):
-    """Why the loop stopped: all is played; it is held before a poll; a commit has to be decided on; a
-    batch takes longer than ``max_poll_interval_ms``."""
+    """Why the loop stopped: all is played; it is held before a poll; a commit has to be decided on;
+    a batch takes longer than ``max_poll_interval_ms``."""
 
     REACHED = 0
     HELD = 1
@@ -75,13 +75,13 @@ class Loop(ctypes.Structure):
     """What the loop remembers; moments in ms, the others as named.
 
     ``phase``; ``next``: when it goes on; ``flight_at``: when the commit under way arrives, -1 for
-    none; ``next_commit``: when auto commit is due; ``last_poll``, ``last_commit``; ``called``: when the
-    application called poll after its last batch. Of the batch at
-    hand: ``batch_at``, when its processing began, ``batch_size`` in records, ``frozen``: how many of
-    them were processed before a stall. ``first``, ``turn``: the partition that the batch, and the next
-    one, begins with. ``wait_until``: when the poll returns at the latest, -1 for none under way;
-    ``fetched_at``: when the fetch under way is back; ``accepted_at``: when a commit last counted.
-    Counts: ``polls``, ``commits``, ``failed`` (commits without effect), ``aborted`` (records).
+    none; ``next_commit``: when auto commit is due; ``last_poll``, ``last_commit``; ``called``: when
+    the application called poll after its last batch. Of the batch at hand: ``batch_at``, when its
+    processing began, ``batch_size`` in records, ``frozen``: how many of them were processed before
+    a stall. ``first``, ``turn``: the partition that the batch, and the next one, begins with.
+    ``wait_until``: when the poll returns at the latest, -1 for none under way; ``fetched_at``: when
+    the fetch under way is back; ``accepted_at``: when a commit last counted. Counts: ``polls``,
+    ``commits``, ``failed`` (commits without effect), ``aborted`` (records).
     """
 
     phase: int
@@ -128,18 +128,18 @@ LOOP, SETTINGS = (np.dtype((np.record, np.dtype(kind))) for kind in (Loop, Setti
 
 
 def words(fields: ctypes.Structure) -> np.ndarray:
-    """The memory of a structure as int64: compiled code is called faster with that, and sees the fields
-    again as ``words.view(LOOP)[0]``."""
+    """The memory of a structure as int64: compiled code is called faster with that, and sees the
+    fields again as ``words.view(LOOP)[0]``."""
     return np.frombuffer(fields, dtype=np.int64)
 
 
 class Owned(NamedTuple):
     """The partitions that a consumer reads, int64[n] each.
 
-    ``partition``: dense number; ``position``: next offset to fetch; ``batch``: where the batch at hand
-    begins; ``flight``: what the commit under way says; ``fresh``: room to count what can be fetched.
-    ``start``: where this consumer began, ``since`` when, and ``because``: why the delivery before it
-    ended, an index of ``Log.reasons``.
+    ``partition``: dense number; ``position``: next offset to fetch; ``batch``: where the batch at
+    hand begins; ``flight``: what the commit under way says; ``fresh``: room to count what can be
+    fetched. ``start``: where this consumer began, ``since`` when, and ``because``: why the delivery
+    before it ended, an index of ``Log.reasons``.
     """
 
     partition: np.ndarray
@@ -267,7 +267,8 @@ def send_commit(t, loop, position, flight, latency):
 
 @inner
 def process(t, loop, settings):
-    """The batch is processed from ``t`` on; returns whether that takes too long between two polls."""
+    """The batch is processed from ``t`` on;
+    returns whether that takes too long between two polls."""
     loop.phase = Phase.PROCESS
     loop.batch_at = t
     loop.next = t + max(1, -(-loop.batch_size * settings.processing_us // 1000))
@@ -279,9 +280,10 @@ def advance(until, hold, verdict, loop_words, rows, rate, created, committed, se
     """Play the loop up to ``until``; returns why it stopped, a :class:`Stop`.
 
     ``hold``: stop before the next poll instead of making it. ``verdict``: what becomes of commits
-    that arrive, a :class:`Verdict` as a number. ``rows``: what is read, :class:`Owned` as int64[fields,
-    n]. ``rate``, ``created``, ``committed``: of all partitions, see :class:`~.log.Log`. The others are
-    the :func:`words` of a :class:`Loop` and of :class:`Settings`.
+    that arrive, a :class:`Verdict` as a number. ``rows``: what is read, :class:`Owned` as
+    int64[fields, n]. ``rate``, ``created``, ``committed``: of all partitions, see
+    :class:`~.log.Log`. The others are the :func:`words` of a :class:`Loop` and of
+    :class:`Settings`.
     """
     loop, settings = loop_words.view(LOOP)[0], setting_words.view(SETTINGS)[0]
     partition, position, batch, flight, fresh = owned(rows)[:5]

@@ -118,7 +118,8 @@ class Groups:
     def received(
         self, strategy: Strategy, member: Registered, partitions: np.ndarray, generation: int
     ) -> Claim | None:
-        """What a classic member will claim that got these partitions, in order, from a coordinator."""
+        """What a classic member will claim that got these partitions, in order,
+        from a coordinator."""
         if not strategy.sticky:
             return None
         group = self._group([member], self._cluster.partitions)
@@ -127,7 +128,8 @@ class Groups:
         return Claim(claimed.codes, generation)
 
     def in_map_order(self, partitions: np.ndarray) -> np.ndarray:
-        """Dense partitions as the coordinator's maps of topic ids and of partitions have them in order."""
+        """Dense partitions as the coordinator's maps of topic ids and of partitions have them in
+        order."""
         topic = self._cluster.topic[partitions]
         topics = np.unique(topic)
         ids = [Uuid.parse(self._topic_ids[t]) for t in topics.tolist()]

@@ -142,7 +142,8 @@ class Client(Consumer):
     # ---- joining -------------------------------------------------------------------------------
 
     def request_rejoin(self, reason: str) -> None:
-        """Join from the next poll on; after the join that this poll is to complete, if there is one."""
+        """Join from the next poll on; after the join that this poll is to complete,
+        if there is one."""
         if self.completing and self.alive:
             self.rejoin_due = reason
         if self.joining or self.fatal or self.unsubscribed or not self.alive:
@@ -216,8 +217,8 @@ class Client(Consumer):
     def _claim_for(self, strategy) -> Claim | None:
         """What a strategy is told that this member owns.
 
-        Cooperative strategies read what is still assigned, and an eager member has given everything up,
-        also if it lists a cooperative one; sticky remembers what it last assigned here.
+        Cooperative strategies read what is still assigned, and an eager member has given everything
+        up, also if it lists a cooperative one; sticky remembers what it last assigned here.
         """
         if strategy.protocol != "cooperative":
             return self.remembered.get(strategy.kind)
@@ -375,7 +376,8 @@ class Client(Consumer):
     # ---- heartbeats ----------------------------------------------------------------------------
 
     def _start_heartbeats(self) -> None:
-        """Heartbeats count from the answer to JoinGroup, so members of one rebalance beat as one."""
+        """Heartbeats count from the answer to JoinGroup,
+        so members of one rebalance beat as one."""
         self._stop_heartbeats()
         self._beat = self.clock.after(
             self.config.heartbeat_interval_ms + self.config.latency_ms, self._heartbeat
@@ -419,7 +421,8 @@ class Client(Consumer):
             self._reset_and_rejoin(error)
 
     def _find_and_beat(self) -> None:
-        """Another broker coordinates the group; the next heartbeat is due after a backoff (failHeartbeat)."""
+        """Another broker coordinates the group;
+        the next heartbeat is due after a backoff (failHeartbeat)."""
         self.find_coordinator()
         self._stop_heartbeats()
         delay = self.config.retry_backoff_ms + self.world.heartbeat_delay()

@@ -1,7 +1,7 @@
 """The coordinator of the classic protocol: JoinGroup, SyncGroup, Heartbeat, LeaveGroup.
 
-After GroupMetadataManager and ClassicGroup of kafka-group-coordinator 4.3.0; steps have their names.
-The consumer's side is :mod:`~assignlab.timeline.protocols.classic_client`.
+After GroupMetadataManager and ClassicGroup of kafka-group-coordinator 4.3.0; steps have their
+names. The consumer's side is :mod:`~assignlab.timeline.protocols.classic_client`.
 
 A rebalance: somebody joins, leaves or is expelled, and the group is PreparingRebalance. Members
 learn it from the answer to their next heartbeat, and join again from their next poll. When all are
@@ -60,7 +60,8 @@ class GroupMember:
 def scala_hash_map_order(hashes: list[int]) -> list[int]:
     """The order in which Scala 2.13's immutable ``HashMap`` walks keys with these hash codes.
 
-    A trie with five bits of the improved hash a level; a node's own entries come before its children's.
+    A trie with five bits of the improved hash a level;
+    a node's own entries come before its children's.
 
     >>> scala_hash_map_order([3, 1, 2, 1 << 20])
     [1, 2, 0, 3]
@@ -536,13 +537,15 @@ class Coordinator(Hosted):
     # ---- from a consumer group and to one ------------------------------------------------------
 
     def adopt(self, known, request: JoinRequest) -> None:
-        """A member of a consumer group that becomes this one; its target is what it was assigned last."""
+        """A member of a consumer group that becomes this one;
+        its target is what it was assigned last."""
         self._add(
             GroupMember(known.id, known.client, request, known.instance, assignment=known.target)
         )
 
     def begin(self, generation: int) -> None:
-        """All members are adopted: this is the group's generation (ClassicGroup.fromConsumerGroup)."""
+        """All members are adopted: this is the group's generation
+        (ClassicGroup.fromConsumerGroup)."""
         groups = self.world.groups
         self.generation, self.protocol = generation, self._select_protocol()
         for member in self.members.values():

@@ -7,8 +7,8 @@ from assignlab.timeline.protocols.errors import COORDINATOR_LOAD_IN_PROGRESS, NO
 class Hosted:
     """A coordinator on one of the brokers.
 
-    Whoever leads the group's partition of the offsets topic coordinates it, and knows what is written
-    there. Clients learn that it is another one from the answer to their next request.
+    Whoever leads the group's partition of the offsets topic coordinates it, and knows what is
+    written there. Clients learn that it is another one from the answer to their next request.
     """
 
     def __init__(self, world: World):

@@ -1,14 +1,16 @@
-"""A group on its way from the classic protocol to the consumer protocol (KIP-848), or back, while it runs.
+"""A group on its way from the classic protocol to the consumer protocol (KIP-848), or back,
+while it runs.
 
-After GroupMetadataManager, ``ConsumerGroup.fromClassicGroup`` and ``ClassicGroup.fromConsumerGroup`` of
-kafka-group-coordinator 4.3.0; where 4.0 to 4.2 differ, :class:`~assignlab.timeline.config.Config` says it.
+After GroupMetadataManager, ``ConsumerGroup.fromClassicGroup`` and
+``ClassicGroup.fromConsumerGroup`` of kafka-group-coordinator 4.3.0; where 4.0 to 4.2 differ,
+:class:`~assignlab.timeline.config.Config` says it.
 
-The first heartbeat of a member of the consumer protocol turns a classic group into a consumer group:
-its generation becomes the group epoch, what it assigned the target. Members that still speak the classic
-protocol stay: the answer to a heartbeat tells them to join again when there is something to give up or
-to get, JoinGroup says what they have and is answered at once, SyncGroup fetches what the coordinator gives
-them; there is no leader. When the last member of the consumer protocol is gone, the group is a
-classic one again, and its members rebalance.
+The first heartbeat of a member of the consumer protocol turns a classic group into a consumer
+group: its generation becomes the group epoch, what it assigned the target. Members that still speak
+the classic protocol stay: the answer to a heartbeat tells them to join again when there is
+something to give up or to get, JoinGroup says what they have and is answered at once, SyncGroup
+fetches what the coordinator gives them; there is no leader. When the last member of the consumer
+protocol is gone, the group is a classic one again, and its members rebalance.
 """
 
 from collections import Counter
@@ -104,7 +106,8 @@ class Coordinator:
             self.group.consumer_group_heartbeat(client, member_id, epoch, subscription, owned)
 
     def leave(self, client, member_id: str, epoch: int) -> None:
-        """A heartbeat with epoch -1 or -2 arrives; a classic group answers it with an error that nobody reads."""
+        """A heartbeat with epoch -1 or -2 arrives;
+        a classic group answers it with an error that nobody reads."""
         if isinstance(self.group, ConsumerGroup):
             self.group.leave(client, member_id, epoch)
 
@@ -210,7 +213,8 @@ class ConsumerGroup(kip848_coordinator.Coordinator):
         self._session_lasts(member)
 
     def written(self, before: list[str]) -> None:
-        """The group as its records make it: those of "before" in the order in which they were walked."""
+        """The group as its records make it:
+        those of "before" in the order in which they were walked."""
         new = [id for id in self.walk if id not in before]
         self.walk = TimelineMap()
         for id in (*before, *new):
@@ -281,7 +285,8 @@ class ConsumerGroup(kip848_coordinator.Coordinator):
         return error
 
     def sync_group(self, client, member_id: str, generation: int, assignment) -> None:
-        """classicGroupSyncToConsumerGroup: the answer has what the coordinator gives this member now."""
+        """classicGroupSyncToConsumerGroup:
+        the answer has what the coordinator gives this member now."""
         error = self._validate_classic(client, member_id, generation)
         if error is None:
             member = self.members[member_id]

@@ -1,8 +1,8 @@
 """The order in which the coordinator of the consumer protocol walks its members.
 
-After TimelineHashMap, SnapshottableHashTable and BaseHashTable of kafka-server-common 4.0: a table of
-slots, chosen by the highest bits of a multiplied hash code; slots are walked from the first to the
-last, and what shares a slot from the newest to the oldest.
+After TimelineHashMap, SnapshottableHashTable and BaseHashTable of kafka-server-common 4.0: a table
+of slots, chosen by the highest bits of a multiplied hash code; slots are walked from the first to
+the last, and what shares a slot from the newest to the oldest.
 """
 
 from collections.abc import Iterator

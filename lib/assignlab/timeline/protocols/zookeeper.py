@@ -2,8 +2,8 @@
 
 :class:`Registry` is what ZooKeeper holds: who is in the group and who owns which partition, as
 ephemeral nodes that go with their session, and watches on both. :class:`Client` is Kafka 0.8's
-consumer (ZookeeperConsumerConnector of kafka 0.8.2.2); :mod:`~assignlab.timeline.protocols.metaq` has
-MetaQ's.
+consumer (ZookeeperConsumerConnector of kafka 0.8.2.2); :mod:`~assignlab.timeline.protocols.metaq`
+has MetaQ's.
 
 When a watch fires, each consumer by itself stops fetching, commits, gives up **all** it owns, reads
 who is there, computes the whole assignment and claims its part. A partition that its former owner

@@ -68,14 +68,16 @@ OVER_ZOOKEEPER = SAID | {
     "removed": "ZooKeeper drops {member}: {detail}",
     "generation": "{member} rebalances by {detail}",
 }
-"""The same where consumers agree through ZooKeeper: nobody coordinates, nobody counts generations."""
+"""The same where consumers agree through ZooKeeper: nobody coordinates,
+nobody counts generations."""
 
 
 def steps(history: History, start_ms: int = 0) -> pd.DataFrame:
     """A story step by step, for the first watched partition.
 
-    Columns: ``time_s``, ``what``, ``generation`` (of whom it happens to, null without a coordinator),
-    ``committed_before`` and ``committed_after``: the committed offset at the samples around.
+    Columns: ``time_s``, ``what``, ``generation`` (of whom it happens to, null without a
+    coordinator), ``committed_before`` and ``committed_after``: the committed offset at the samples
+    around.
     """
     watched = watched_frame(history)
     label = watched["partition"].iloc[0]

@@ -36,9 +36,9 @@ class Trial:
     """One rolling restart: who assigns, how large the group is, how fast it goes.
 
     ``rate``: records a second and partition; ``every_ms``: from one restart to the next;
-    ``down_ms``: how long a member is away; ``static``: whether members have instance ids; ``drift_ms``:
-    by how much heartbeats fall out of step, see ``Config.heartbeat_drift_ms``; the seed decides on
-    ids and on when exactly processes start.
+    ``down_ms``: how long a member is away; ``static``: whether members have instance ids;
+    ``drift_ms``: by how much heartbeats fall out of step, see ``Config.heartbeat_drift_ms``; the
+    seed decides on ids and on when exactly processes start.
     """
 
     strategy: str

@@ -1,8 +1,8 @@
 """What triggers a rebalance, one trigger at a time: trials whose costs compare.
 
-A group of members over two topics settles; at :func:`at_ms` one thing happens; the run goes on until
-the slowest of Kafka's defaults has seen it. Members of the trial about a pattern subscribe by it, all
-others by name; those about static members have instance ids.
+A group of members over two topics settles; at :func:`at_ms` one thing happens; the run goes on
+until the slowest of Kafka's defaults has seen it. Members of the trial about a pattern subscribe by
+it, all others by name; those about static members have instance ids.
 """
 
 import random
@@ -118,8 +118,8 @@ def join_measured(strategy: str, seed: int, spread_ms: int, drift_ms: int = 0) -
     """A join as it was measured on a real broker: three members, three topics of 7, one more joins.
 
     ``spread_ms``: members start within so long of each other; ``drift_ms``: by how much heartbeats
-    fall out of step, see ``Config.heartbeat_drift_ms``. Returns ``interrupted``: partitions that had
-    no owner for a while, and ``shortest_s``, ``longest_s``: for how long, in seconds.
+    fall out of step, see ``Config.heartbeat_drift_ms``. Returns ``interrupted``: partitions that
+    had no owner for a while, and ``shortest_s``, ``longest_s``: for how long, in seconds.
     """
     topics = tuple(f"t{number}" for number in range(3))
     group = Scenario(

@@ -21,8 +21,8 @@ class Lines(NamedTuple):
     """The partitions of every topic, sorted; topics with equal partitions share a line.
 
     Topic t has line ``l = of_topic[t]`` (int64[topics]): the partition indices
-    ``order[starts[l]:starts[l + 1]]`` (int64), called ``names`` at the same positions. A broker that
-    is listed twice has its partitions once.
+    ``order[starts[l]:starts[l + 1]]`` (int64), called ``names`` at the same positions. A broker
+    that is listed twice has its partitions once.
     """
 
     of_topic: np.ndarray

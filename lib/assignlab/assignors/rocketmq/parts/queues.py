@@ -1,12 +1,12 @@
 """Message queues of RocketMQ, and how its clients come to call an allocation strategy.
 
-Every client does this for itself: for each topic that it subscribes to and that exists, it sorts the
-topic's queues (by broker name, then number) and *all* clients of the group, also those that do not
-subscribe to the topic, and asks the strategy for its own part. So queues can fall to a client that
-never asks for them.
+Every client does this for itself: for each topic that it subscribes to and that exists, it sorts
+the topic's queues (by broker name, then number) and *all* clients of the group, also those that do
+not subscribe to the topic, and asks the strategy for its own part. So queues can fall to a client
+that never asks for them.
 
-A topic that is given by a plain number of partitions lies on one broker, ``broker-a``. A client that
-names a topic twice has its queues twice in its list.
+A topic that is given by a plain number of partitions lies on one broker, ``broker-a``. A client
+that names a topic twice has its queues twice in its list.
 """
 
 from functools import lru_cache
@@ -33,8 +33,8 @@ class Calls(NamedTuple):
     """Queues to be shared out and the clients to share them, one call of a strategy after another.
 
     Call c shares ``codes[starts[c]:starts[c + 1]]`` (int64; partition codes) of topic ``topic[c]``
-    among the crowd ``k = crowd[c]``: ``clients[crowd_starts[k]:crowd_starts[k + 1]]`` (int64; member
-    indices, by id). ``slots`` int64, as ``codes``: the place of a queue among all queues of
+    among the crowd ``k = crowd[c]``: ``clients[crowd_starts[k]:crowd_starts[k + 1]]`` (int64;
+    member indices, by id). ``slots`` int64, as ``codes``: the place of a queue among all queues of
     :func:`queues_by_topic`.
     """
 
@@ -112,8 +112,8 @@ def on_one_broker(count: int) -> tuple[Queue, ...]:
 
 
 def sorted_queues(group: Group) -> tuple[np.ndarray, np.ndarray]:
-    """(counts, in_order): how many queues every topic has, int64[topics], and their partition indices
-    in the order of ``MessageQueue``, topic by topic, int64[n].
+    """(counts, in_order): how many queues every topic has, int64[topics], and their partition
+    indices in the order of ``MessageQueue``, topic by topic, int64[n].
 
     The latter is empty if every topic lies on one broker: there they are in order.
     """
@@ -215,7 +215,8 @@ def once_per_mention(group: Group, once: Assignment) -> Assignment:
 def keep_own(topic, starts, codes, owners, subscribed, subscription):
     """Every client keeps its own queues of the topics that it asked for. Returns (offsets, codes).
 
-    ``owners``: int64[n], member of each code or NOBODY; ``subscribed``: bool[subscriptions, topics].
+    ``owners``: int64[n], member of each code or NOBODY; ``subscribed``:
+    bool[subscriptions, topics].
     """
     members = subscription.size
     offsets = np.zeros(members + 1, dtype=np.int64)
