@@ -60,8 +60,8 @@ from assignlab.group.model import ABSENT, Claims, Group
 from assignlab.jvm.hash_map import hash_map_walk
 
 GONE, CROWDED = 2, 3
-"""Instead of an answer: what is asked for is how to number claimed partitions that do not exist, and
-how HashMaps walk that have crowded slots."""
+"""Instead of an answer: what is asked for is how to number claimed partitions that do not exist,
+and how HashMaps walk that have crowded slots."""
 NOT_ASKED = NOBODY, NOBODY
 
 

@@ -1,10 +1,10 @@
 """What the members hold while a sticky assignor works: its lists and its sorted set of consumers.
 
 The originals keep an ``ArrayList`` of partitions per member and a ``TreeSet`` of members sorted by
-(number of partitions, member id), ``sortedCurrentSubscriptions``. Here a list is a chain of entries,
-so that "remove this partition, append it there" costs the same however long the lists are. And the
-first member of the TreeSet that may have a topic is the best of a few tournament trees, one for
-each kind of member: every node holds the winner of its two children.
+(number of partitions, member id), ``sortedCurrentSubscriptions``. Here a list is a chain of
+entries, so that "remove this partition, append it there" costs the same however long the lists are.
+And the first member of the TreeSet that may have a topic is the best of a few tournament trees, one
+for each kind of member: every node holds the winner of its two children.
 """
 
 from typing import NamedTuple
@@ -65,8 +65,8 @@ class Holdings(NamedTuple):
     """The assignment so far.
 
     ``consumers`` CONSUMER[members], ``partitions`` PARTITION[n], ``topics`` TOPIC[topics + 1],
-    ``entries`` ENTRY[...]: the lists; ``winners`` int64[nodes]: the trees, whose ``roots`` are there
-    for every topic; ``may`` bool[kinds, topics].
+    ``entries`` ENTRY[...]: the lists; ``winners`` int64[nodes]: the trees, whose ``roots`` are
+    there for every topic; ``may`` bool[kinds, topics].
     """
 
     consumers: np.ndarray

@@ -1,16 +1,16 @@
 """Rebalances that never end: noticed because everything comes back.
 
 The sticky assignors walk along the partitions again and again, until a walk moves nothing. Nothing
-says that there is such a walk. Where a partition that is to go back the way that another of its topic
-has come is replaced by that other one (:mod:`assignlab.assignors.parts.movements`), the overloaded
-member may keep what it has, while two others exchange a partition for ever. What a walk does follows
-from the state in which it begins: the lists of the members, the owners of the partitions, and what is
-on record of moves. So, as soon as a walk begins in a state in which an earlier one began, it is proven
-that the original never returns.
+says that there is such a walk. Where a partition that is to go back the way that another of its
+topic has come is replaced by that other one (:mod:`assignlab.assignors.parts.movements`), the
+overloaded member may keep what it has, while two others exchange a partition for ever. What a walk
+does follows from the state in which it begins: the lists of the members, the owners of the
+partitions, and what is on record of moves. So, as soon as a walk begins in a state in which an
+earlier one began, it is proven that the original never returns.
 
 Which state to compare with is Brent's choice (R. P. Brent, An improved Monte Carlo factorization
-algorithm, BIT 20, 1980): that of the latest walk whose number is a power of two. Nothing is compared
-before the eighth walk; groups that end rarely get so far.
+algorithm, BIT 20, 1980): that of the latest walk whose number is a power of two. Nothing is
+compared before the eighth walk; groups that end rarely get so far.
 """
 
 from typing import NamedTuple
@@ -26,7 +26,8 @@ FIRST_WALK = 8
 
 WALK = record("number", "due", "moves", "moves_then", "at", "length", "same")
 """The walk's number and that of the walk to remember; moves so far, and until the remembered state;
-where the next number of the state goes, how many the remembered one has, whether all are the same."""
+where the next number of the state goes, how many the remembered one has,
+whether all are the same."""
 
 
 class Memory(NamedTuple):

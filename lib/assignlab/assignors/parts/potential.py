@@ -27,16 +27,16 @@ NONE = -1
 class Potential(NamedTuple):
     """Potential consumers of partitions, and potential partitions of consumers.
 
-    Of every consumer, int64[members]: its ``kind``; how many partitions it could get, ``most``, those
-    of a topic that it names twice counted twice; where its kind's ``tree`` begins and its own ``leaf``
-    there. Of every partition, int64[n]: its ``topic``, its code in ``codes`` and its hash code in
-    ``hashes``. Of every topic, int64[topics]: the number of its ``first`` partition, how many follow
-    (``count``), how many consumers may have them (``subscribers``, who names it twice counted twice);
-    the roots of the trees of the kinds that subscribe to topic t are
+    Of every consumer, int64[members]: its ``kind``; how many partitions it could get, ``most``,
+    those of a topic that it names twice counted twice; where its kind's ``tree`` begins and its own
+    ``leaf`` there. Of every partition, int64[n]: its ``topic``, its code in ``codes`` and its hash
+    code in ``hashes``. Of every topic, int64[topics]: the number of its ``first`` partition, how
+    many follow (``count``), how many consumers may have them (``subscribers``, who names it twice
+    counted twice); the roots of the trees of the kinds that subscribe to topic t are
     ``roots[root_starts[t]:root_starts[t + 1]]``; ``nodes`` int64[1]: of all trees. ``by_id``
-    int64[members]: the group's index of every consumer; ``as_read`` int64[members]: consumers in the
-    order in which their claims are read, which is that of a HashMap in Java. ``in_order``, ``keys``
-    int64[n]: partitions by (number of potential consumers, topic, partition), and as
+    int64[members]: the group's index of every consumer; ``as_read`` int64[members]: consumers in
+    the order in which their claims are read, which is that of a HashMap in Java. ``in_order``,
+    ``keys`` int64[n]: partitions by (number of potential consumers, topic, partition), and as
     ``partition2AllPotentialConsumers.keySet()`` walks them. ``may`` bool[kinds, topics].
     """
 
@@ -72,8 +72,9 @@ def unpack_potential(packed, may):
 
 
 def potential(group: Group) -> tuple[np.ndarray, np.ndarray, bool]:
-    """The :class:`Potential` of a group in Java: all but ``may`` packed, ``may``, and whether a slot
-    of the map of partitions was crowded: then ``keys`` are worthless, see :func:`keys_of_trees`."""
+    """The :class:`Potential` of a group in Java: all but ``may`` packed, ``may``, and whether a
+    slot of the map of partitions was crowded: then ``keys`` are worthless, see
+    :func:`keys_of_trees`."""
     return potential_in(
         group, group.sent, group.members.names.order, group.prepared(orders.members_by_hash),
         group.prepared(orders.topics_by_hash), group.topics.names.rank,
@@ -104,8 +105,8 @@ def potential_in(
     """:func:`potential` of any client.
 
     ``sent``: the members as far as it counts how often they name a topic; ``by_id``, ``as_read``:
-    int64[members], their indices in both orders; ``topics``: those that can be assigned, in the order
-    in which their partitions are numbered; ``rank``: int64[topics], that of their names.
+    int64[members], their indices in both orders; ``topics``: those that can be assigned, in the
+    order in which their partitions are numbered; ``rank``: int64[topics], that of their names.
     """
     kind, may = kinds_of_members(group)
     packed, crowded = tables(
@@ -210,7 +211,8 @@ def trees(kind, kinds):
 
 @inner
 def roots_by_topic(may, base):
-    """(``root_starts``, ``roots``) of :class:`Potential`; ``base``: where each kind's tree begins."""
+    """(``root_starts``, ``roots``) of :class:`Potential`; ``base``:
+    where each kind's tree begins."""
     kinds, topics = may.shape
     starts = np.zeros(topics + 1, dtype=np.int64)
     roots = np.empty(may.sum(), dtype=np.int64)

@@ -1,8 +1,8 @@
 """Sticky's steps: assign what is unassigned, then move partitions until no move helps.
 
-KIP-54's general algorithm, as ``StickyAssignor`` ran it up to 2.5 for all groups; the functions have
-the names of its steps. Clients that copied it (kafka-python, librdkafka) choose and move in their
-own way: they hand :func:`perform_reassignments` those steps.
+KIP-54's general algorithm, as ``StickyAssignor`` ran it up to 2.5 for all groups; the functions
+have the names of its steps. Clients that copied it (kafka-python, librdkafka) choose and move in
+their own way: they hand :func:`perform_reassignments` those steps.
 """
 
 from typing import NamedTuple
@@ -213,8 +213,8 @@ def perform_reassignments(
     """Walk the partitions and move what helps, until balanced or until a walk changes nothing.
 
     Partitions with one potential consumer (``fixedPartitions``) are passed over.
-    ``movements``: what the client notes of moves. ``better_consumer(state, movements, i)`` tells who
-    should have partition i, or ``NONE``, and a status;
+    ``movements``: what the client notes of moves. ``better_consumer(state, movements, i)`` tells
+    who should have partition i, or ``NONE``, and a status;
     ``reassign_partition(state, movements, i, consumer)`` moves it and tells a status;
     ``tell_movements(memory, movements)`` tells what the client noted.
 

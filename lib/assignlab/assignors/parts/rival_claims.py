@@ -82,8 +82,8 @@ def keep_claimed(known, walked, claimant, previous):
     ``walked``: int64[...], numbers of partitions, some perhaps beyond those that exist;
     ``claimant``, ``previous``: the consumer of each, and the one before.
 
-    Returns (offsets, listed, owner) of :class:`~assignlab.assignors.parts.holdings.Current`, how many
-    claimants do not subscribe any more, and whether a previous consumer does not.
+    Returns (offsets, listed, owner) of :class:`~assignlab.assignors.parts.holdings.Current`, how
+    many claimants do not subscribe any more, and whether a previous consumer does not.
     """
     kind, topic, may = known.kind, known.topic, known.may
     offsets = np.zeros(kind.size + 1, dtype=np.int64)

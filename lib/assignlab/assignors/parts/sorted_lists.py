@@ -15,8 +15,9 @@ def by_topic_and_partition(
 ) -> Assignment:
     """The same lists, each sorted.
 
-    ``codes``: int64[n] of all partitions, sorted so; those of topic t begin at ``first[t]``, below 0
-    for a topic that has none there, and are ``count[t]``; ``rank``: int64[topics], of their names.
+    ``codes``: int64[n] of all partitions, sorted so; those of topic t begin at ``first[t]``, below
+    0 for a topic that has none there, and are ``count[t]``; ``rank``: int64[topics], of their
+    names.
     """
     lists = lists_by_number(assignment.offsets, assignment.codes, first, count, codes)
     if lists.size < assignment.codes.size:

@@ -1,10 +1,11 @@
 """Whether the group is balanced, and what the original's way of asking does in strange cases.
 
-The original asks ``isBalanced`` before it looks at a partition. As a rule a group is balanced exactly
-when no partition has a subscriber with at least two fewer than its owner, so :func:`can_move`, topic
-by topic, is all that has to be asked. That fails where a partition may go back to a member that no
-longer subscribes to it, and where a partition is held twice: there the original's steps are taken
-one by one, and they may meet a member that takes no part in the balancing.
+The original asks ``isBalanced`` before it looks at a partition. As a rule a group is balanced
+exactly when no partition has a subscriber with at least two fewer than its owner, so
+:func:`can_move`, topic by topic, is all that has to be asked. That fails where a partition may go
+back to a member that no longer subscribes to it, and where a partition is held twice: there the
+original's steps are taken one by one, and they may meet a member that takes no part in the
+balancing.
 """
 
 from assignlab.assignors.kafka.parts.claims import NOBODY
@@ -60,8 +61,8 @@ def can_move(shape, potential, held, topic):
 def is_balanced(state):
     """The original's ``isBalanced``: DONE if not, BALANCED, or NO_ELEMENT if nobody takes part.
 
-    A difference of one, which counts before 3.5.2, is no witness: it does not count while no members
-    differ by more.
+    A difference of one, which counts before 3.5.2, is no witness: it does not count while no
+    members differ by more.
     """
     shape, potential, held, fixed = state.shape, state.potential, state.held, state.fixed
     harmless = 1 if state.release >= BALANCE_OF_ONE else 0

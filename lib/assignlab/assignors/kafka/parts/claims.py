@@ -216,7 +216,8 @@ def number_of_phantom(claimed, phantoms, total):
 
 @inner
 def numbers_of_claims(shape, phantoms, codes):
-    """The number of every claimed partition. Returns (int64[claims], whether any is ``UNKNOWN``)."""
+    """The number of every claimed partition.
+    Returns (int64[claims], whether any is ``UNKNOWN``)."""
     numbers = np.empty(codes.size, dtype=np.int64)
     unknown = False
     for k in range(codes.size):

@@ -17,7 +17,8 @@ class Potential(NamedTuple):
     often: one time for each subscriber, if none names the topic twice. The subscribers of topic t
     are ``members[starts[t]:starts[t + 1]]``, by member id; ``rank``: int64[members] position by
     member id; ``kind``: int64[members], the subscription; ``most``: int64[members], partitions that
-    a member could have; ``hashes``: int64[topics], hash codes; ``may``: bool[subscriptions, topics].
+    a member could have; ``hashes``: int64[topics], hash codes; ``may``:
+    bool[subscriptions, topics].
     """
 
     topics: np.ndarray

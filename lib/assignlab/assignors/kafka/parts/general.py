@@ -91,9 +91,9 @@ class State(NamedTuple):
     """What is looked at while partitions move.
 
     ``fixed``: bool[members], who cannot take part (``fixedAssignments``); ``movements``: what has
-    moved; ``seats``: the subscribers of the topic that is looked at, as ``sortedCurrentSubscriptions``
-    has them; ``previous``: see :func:`previous_owners`; ``strange``: whether ``isBalanced`` has to
-    be asked, and ``witness`` WITNESS[1], what it said last (see
+    moved; ``seats``: the subscribers of the topic that is looked at, as
+    ``sortedCurrentSubscriptions`` has them; ``previous``: see :func:`previous_owners`; ``strange``:
+    whether ``isBalanced`` has to be asked, and ``witness`` WITNESS[1], what it said last (see
     :mod:`assignlab.assignors.kafka.parts.balanced`); ``memory``: of states, see
     :mod:`assignlab.assignors.parts.never_ends`.
     """

@@ -21,9 +21,9 @@ ENTRY = record("partition", "member", of=np.int32)
 class Held(NamedTuple):
     """The members' lists while they change, as one log of appends.
 
-    ``size``: int64[members], how long the lists are. ``partitions``: PARTITION[partitions + phantoms].
-    ``log``: ENTRY[room]; ``used``: int64[1], its end. ``copies``: int64[room], where a partition may
-    be in several lists, or twice in one (see ``unassigned_partitions`` and
+    ``size``: int64[members], how long the lists are. ``partitions``: PARTITION[partitions +
+    phantoms]. ``log``: ENTRY[room]; ``used``: int64[1], its end. ``copies``: int64[room], where a
+    partition may be in several lists, or twice in one (see ``unassigned_partitions`` and
     ``settle_claims_one_by_one``): the entry before this one for the same partition, -1 for none;
     ``partitions`` has the last. Empty where nothing is held twice.
     """

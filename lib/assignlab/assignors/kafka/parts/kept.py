@@ -28,8 +28,8 @@ from assignlab.compiled import inner, leaf
 def assign_owned_partitions(shape, potential, racks, phantoms, claims, mine):
     """Everybody keeps what it owns, subscribes to, and has in its rack.
 
-    ``mine``: int64[members], the generations of the claims. Returns (the lists, whether anything had
-    to be revoked, whether a claim is beyond the end of a topic and not among ``phantoms``).
+    ``mine``: int64[members], the generations of the claims. Returns (the lists, whether anything
+    had to be revoked, whether a claim is beyond the end of a topic and not among ``phantoms``).
     """
     holder, _, _, unknown = settle_claims(shape, phantoms, claims, mine)
     count, revoked = revoke_unsubscribed(shape, potential, racks, phantoms, holder)
@@ -44,7 +44,8 @@ def assign_owned_partitions(shape, potential, racks, phantoms, claims, mine):
 
 @leaf
 def revoke_unsubscribed(shape, potential, racks, phantoms, holder):
-    """Nobody holds what its holder may not keep. Returns (how many are kept, whether any was not)."""
+    """Nobody holds what its holder may not keep.
+    Returns (how many are kept, whether any was not)."""
     count = 0
     revoked = False
     for x in range(holder.size):
@@ -60,7 +61,8 @@ def revoke_unsubscribed(shape, potential, racks, phantoms, holder):
 
 @leaf
 def may_keep(potential, racks, topic, m, x):
-    """Whether member ``m`` subscribes to the topic of ``x``, and its rack does not speak against it."""
+    """Whether member ``m`` subscribes to the topic of ``x``,
+    and its rack does not speak against it."""
     return potential.may[potential.kind[m], topic] and not (
         racks.in_use and racks_mismatch(racks, m, x)
     )
@@ -71,7 +73,8 @@ def keep_claims(shape, phantoms, claims, mine, holder, held):
     """Write what members hold into their lists, in the order of their claims.
 
     Who claims one partition twice has it where it claims it last if its claims are newer than its
-    subscription, and else first. Members are read by id: neighbours were dealt neighbouring partitions.
+    subscription, and else first. Members are read by id:
+    neighbours were dealt neighbouring partitions.
     """
     for m in shape.by_id:
         for k in range(claims.offsets[m], claims.offsets[m + 1]):
