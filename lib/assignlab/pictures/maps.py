@@ -38,6 +38,21 @@ def alike(
     return {", ".join(names): names for names in groups.values()}
 
 
+def courses(frame: pd.DataFrame, x: str, y: str) -> dict[str, tuple[pd.Series, pd.Series]]:
+    """Lines for :func:`labelled`, one for the strategies that are :func:`alike`: label -> (x, y).
+
+    >>> frame = pd.DataFrame({"strategy": ["a", "b", "a", "b"], "n": [2, 2, 1, 1], "gap": [3, 3, 0, 0]})
+    >>> {label: (x.tolist(), y.tolist()) for label, (x, y) in courses(frame, "n", "gap").items()}
+    {'a, b': ([1, 2], [0, 3])}
+    """
+    frame = frame.sort_values(x, kind="stable")
+    lines = {
+        label: frame[frame["strategy"] == names[0]]
+        for label, names in alike(frame, [x], [y]).items()
+    }
+    return {label: (rows[x], rows[y]) for label, rows in lines.items()}
+
+
 def heat(
     cells: pd.DataFrame,
     ax: Axes,
