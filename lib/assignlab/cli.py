@@ -642,11 +642,7 @@ def group_replicas(sources, up_to, strategy, release, given, told):
 
     config = _settings(release, given)
     _refuse_unknown(strategy)
-
-    def question(document):
-        return replicas.report(document, up_to, strategy, config)
-
-    sys.exit(commands.ask(sources, told, question))
+    sys.exit(commands.ask(sources, told, replicas.report, up_to, strategy, config))
 
 
 @group.command("what-if")
@@ -666,11 +662,7 @@ def group_what_if(sources, chosen, events, release, given, told):
     config = _settings(release, given)
     for name in chosen:
         _refuse_unknown(name)
-
-    def question(document):
-        return what_if.report(document, chosen, events, release, config)
-
-    sys.exit(commands.ask(sources, told, question))
+    sys.exit(commands.ask(sources, told, what_if.report, chosen, events, release, config))
 
 
 @group.command("recommend")
@@ -683,11 +675,7 @@ def group_recommend(sources, release, given, told):
     from assignlab.advice import commands, recommend
 
     config = _settings(release, given)
-
-    def question(document):
-        return recommend.report(document, release, config)
-
-    sys.exit(commands.ask(sources, told, question))
+    sys.exit(commands.ask(sources, told, recommend.report, release, config))
 
 
 @group.command("survey")
@@ -699,7 +687,4 @@ def group_survey(sources, release, spark, told):
     """Rank the groups of a whole cluster by what another strategy would gain."""
     from assignlab.advice import commands, survey
 
-    def question(documents):
-        return survey.report(documents, release, spark)
-
-    sys.exit(commands.ask_all(sources, told, question))
+    sys.exit(commands.ask_all(sources, told, survey.report, release, spark))

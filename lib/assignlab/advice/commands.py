@@ -71,23 +71,25 @@ def _rated(groups: list[Document], later: Later) -> list[Document]:
     return rated
 
 
-def ask(sources: Sequence[str], told: Told, question: Callable[[Document], report.Report]) -> int:
-    """Says a question's report on every group; returns the exit code."""
+def ask(
+    sources: Sequence[str], told: Told, question: Callable[..., report.Report], *given: Any
+) -> int:
+    """Says a question's report on every group, with what else it is given; returns the exit code."""
     voice = Voice(
-        lambda document: report.as_text(question(document)),
-        lambda document: report.as_data(question(document)),
-        question,
+        lambda group: report.as_text(question(group, *given)),
+        lambda group: report.as_data(question(group, *given)),
+        lambda group: question(group, *given),
     )
     return _of_groups(sources, told, lambda groups: _tell(groups, voice, told))
 
 
 def ask_all(
-    sources: Sequence[str], told: Told, question: Callable[[list[Document]], report.Report]
+    sources: Sequence[str], told: Told, question: Callable[..., report.Report], *given: Any
 ) -> int:
     """Says one report on all groups together; returns the exit code."""
 
     def tell(groups: list[Document]) -> None:
-        answer = question(groups)
+        answer = question(groups, *given)
         voice = Voice(
             lambda group: report.as_text(answer),
             lambda group: report.as_data(answer),

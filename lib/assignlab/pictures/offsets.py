@@ -98,40 +98,35 @@ def read_twice(history: History, ax: Axes) -> Axes:
     """Hatch what was delivered again, from the moment on at which the second delivery began."""
     left, right = ax.get_xlim()
     for row in readings(history).itertuples():
-        if row.again == 0 or row.from_s > right:
-            continue
-        width = (right - left) * 0.1
-        start = min(row.from_s, right - width)
-        ax.fill_between(
-            [start, start + width], row.from_offset, row.from_offset + row.again,
-            facecolor="none", edgecolor="#aa3377", hatch="xx", lw=1.2,
-        )  # fmt: skip
-        ax.annotate(
-            f"{row.member} reads {row.again:,} again",
-            (start + 0.02 * (right - left), row.from_offset), xytext=(0, -4),
-            textcoords="offset points", va="top", fontsize="small", color="#aa3377",
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
-        )  # fmt: skip
+        if row.again > 0 and row.from_s <= right:
+            start = min(row.from_s, right - (right - left) * 0.1)
+            offsets = row.from_offset, row.from_offset + row.again
+            _hatch(ax, start, offsets, f"{row.member} reads {row.again:,} again", "#aa3377", "xx")
     return ax
 
 
 def never_read(history: History, ax: Axes) -> Axes:
     """Mark what of the first watched partition was never delivered, where it was passed over."""
     topic, partition = history.scenario.watch[0]
-    left, right = ax.get_xlim()
     for row in skipped(history, topic, partition).itertuples():
-        start = row.time_ms / SECOND
-        ax.fill_between(
-            [start, start + 0.1 * (right - left)], row.from_offset, row.to_offset,
-            facecolor="none", edgecolor="#222222", hatch="....", lw=1.2,
-        )  # fmt: skip
-        ax.annotate(
-            f"{row.to_offset - row.from_offset:,} never processed",
-            (start + 0.02 * (right - left), row.from_offset), xytext=(0, -4),
-            textcoords="offset points", va="top", fontsize="small",
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
-        )  # fmt: skip
+        text = f"{row.to_offset - row.from_offset:,} never processed"
+        offsets = row.from_offset, row.to_offset
+        _hatch(ax, row.time_ms / SECOND, offsets, text, "#222222", "....")
     return ax
+
+
+def _hatch(ax: Axes, start: float, offsets: tuple, text: str, color: str, hatch: str) -> None:
+    """Hatch offsets for a tenth of the picture's width, and write a text into them."""
+    left, right = ax.get_xlim()
+    ax.fill_between(
+        [start, start + 0.1 * (right - left)], *offsets, facecolor="none", edgecolor=color,
+        hatch=hatch, lw=1.2,
+    )  # fmt: skip
+    ax.annotate(
+        text, (start + 0.02 * (right - left), offsets[0]), xytext=(0, -4),
+        textcoords="offset points", va="top", fontsize="small", color=color,
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
+    )  # fmt: skip
 
 
 def numbered(times_s: Sequence[float], ax: Axes) -> Axes:
