@@ -49,8 +49,7 @@ LISTS = {"strategy": "assignlab strategies", "notebook": "assignlab run --list"}
 
 
 class UnknownName(AssignlabError):
-    """A name is not among those allowed; the message says the nearest right one,
-    or the one ``meant``."""
+    """A name is not among those allowed; the message says the nearest one, or the one ``meant``."""
 
     def __init__(self, kind: str, name: str, allowed, meant: str | None = None):
         allowed = list(allowed)

@@ -95,8 +95,7 @@ def bars_of(frame, sliders: Sequence[str], bars: str, value: str, caption: str) 
 
 
 def compare_first(bars: Bars, ask: Callable) -> None:
-    """Raise ValueError unless ``ask`` gives what the frame's first rows have,
-    to one in a hundred."""
+    """Raise ValueError unless ``ask`` gives what the first rows have, to one in a hundred."""
     for key, row in list(bars.rows.items())[:1]:
         places = zip(bars.sliders, bars.values, map(int, key.split(",")), strict=True)
         at = {column: of[place] for column, of, place in places}

@@ -46,8 +46,7 @@ from assignlab.words import cell, heading
 RECORD = "record.json"
 ROWS_SHOWN = 15
 WIDTH = 48
-"""Characters that fit beside each other on a phone: a wider table is marked,
-for the page to turn."""
+"""Characters that fit side by side on a phone: wider tables are marked, for the page to turn."""
 DPI, MARGIN = 144, 0.1
 """Of a picture: dots per inch, and inches left free around what it shows."""
 SMALL = 640

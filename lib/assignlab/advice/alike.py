@@ -81,8 +81,7 @@ def alike(subject: Subject) -> tuple[str, Table]:
 
 
 def releases(some: list[Strategy], every: list[Strategy]) -> str:
-    """The releases of some of a strategy's behaviours;
-    those that follow on each other as one span."""
+    """The releases of some of a strategy's behaviours; those that follow each other as one span."""
     spans: list[list[str]] = []
     follows = False
     for strategy in sorted(every, key=lambda strategy: version(strategy.first)):

@@ -69,8 +69,7 @@ class Subject:
         return instances is not None and None not in instances
 
     def chosen(self, name: str | None = None) -> Strategy:
-        """The strategy of this name, or the group's own;
-        NotAnswerable where the text names none."""
+        """The strategy of this name, or the group's own; NotAnswerable if there is none."""
         if name is not None:
             return assignors.get(name)
         if self.strategy is None:

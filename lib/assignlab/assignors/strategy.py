@@ -88,8 +88,7 @@ class Strategy:
 
     @property
     def kind(self) -> str:
-        """The name under which clients offer it:
-        ``sticky`` of ``sticky@2.0``, ``sarama-sticky``."""
+        """The name that clients offer it under: ``sticky`` of ``sticky@2.0``, ``sarama-sticky``."""
         return self.base.removeprefix(f"{self.system}-")
 
     @property

@@ -153,8 +153,7 @@ def _committed(admin: Any, name: str) -> Iterator[tuple[Place, int]]:
 
 
 def _subscribed(admin: Any, wanted: list[str], found: Iterable[Row]) -> Iterator[MemberRow]:
-    """What members of classic groups subscribe to, and their racks,
-    where the coordinator says it."""
+    """What members of classic groups subscribe to, and their racks, if the coordinator says it."""
     known = {(row.group, row.member) for row in found if isinstance(row, MemberRow)}
     asked: list[dict[str, str]] = [{"group": name} for name in wanted] or [{}]
     with warnings.catch_warnings():
@@ -207,8 +206,7 @@ def subscription(data: bytes) -> tuple[tuple[str, ...], str | None] | None:
 
 
 def _topics(admin: Any, found: list[Row], committed: dict[Place, int]) -> Iterator[Row]:
-    """The topics that the groups are about,
-    and how far each group is behind the ends of the logs."""
+    """The topics that the groups are about, and how far each group is behind the logs' ends."""
     from confluent_kafka import TopicCollection, TopicPartition
     from confluent_kafka.admin import OffsetSpec
 

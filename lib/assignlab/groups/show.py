@@ -1,5 +1,4 @@
-"""What a group document says of its group: sizes, gap, idle members, topics;
-as data and as text."""
+"""What a group document says of its group: sizes, gap, idle members, topics; as data and text."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence

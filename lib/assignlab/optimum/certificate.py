@@ -197,8 +197,7 @@ def _owners(starts, reads, offsets, codes):
 
 @njit
 def _cheapest_claimants(starts, reads, offsets, codes, prices, owner):
-    """Of each partition the valid claimant with the least price, or -1;
-    whether its owner is one."""
+    """Of each partition the valid claimant of the least price, or -1; whether its owner is one."""
     cheapest = np.full(starts[-1], -1, dtype=np.int32)
     kept = np.zeros(starts[-1], dtype=np.bool_)
     mark = np.full(starts.size - 1, -1, dtype=np.int64)

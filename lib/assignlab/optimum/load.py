@@ -180,8 +180,7 @@ def load_bounds(group: Group) -> Loads:
 
 
 def crowded_load(weights: np.ndarray, members: int) -> float:
-    """What one of the members has at least, who share these partitions alone,
-    the heaviest first."""
+    """What one of the members has at least who share these partitions alone, heaviest first."""
     if not weights.size or not members:
         return 0.0
     sums = np.concatenate(([0.0], np.cumsum(weights)))

@@ -110,8 +110,7 @@ class _Search:
         return Corner(flow, int(flow.sizes @ flow.sizes), moves)
 
     def at_most(self, moves: int, flow: Flow, rate: Rate) -> Corner:
-        """A corner with no more moves, the last one at this or a multiple of it;
-        changes ``flow``."""
+        """A corner with no more moves, the last at this or a multiple of it; changes ``flow``."""
         part = self.network.pools + 1
         while rate.squares < 2 * int(self.network.supply.sum()) * rate.moves:
             improve(self.network, flow, Weights(part * rate.moves, part * rate.squares + 1))
@@ -157,8 +156,7 @@ class _Search:
         self.waiting.clear()
 
     def explore(self, corner: Corner, window: Window) -> None:
-        """Lower the window to what is on the walk from a corner;
-        what lies beside it has to wait."""
+        """Lower the window to what is on the walk from a corner; what lies beside it waits."""
         window.lower(corner, np.empty((0, 2), dtype=np.int64))
         while corner.moves < window.last:
             rate = self.rate(corner)

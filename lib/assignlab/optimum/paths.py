@@ -41,8 +41,7 @@ class Flow(NamedTuple):
 
 @njit
 def start(network):
-    """Every claim is kept: no moves. What is free goes to whoever has least,
-    fewest takers first."""
+    """Every claim is kept: no moves. What is free goes to who has least, fewest takers first."""
     flow = Flow(
         np.zeros(network.head.size, dtype=np.int64),
         np.zeros(network.members, dtype=np.int64),
@@ -61,8 +60,7 @@ def start(network):
 
 @inner
 def _pour(network, flow, node, end):
-    """Deal the supply of a node over its arcs before ``end``:
-    the emptiest members are filled up."""
+    """Deal the supply of a node over its arcs before ``end``: fill up the emptiest members."""
     amount = network.supply[node]
     begin = network.first[node]
     if amount == 0:
@@ -203,8 +201,7 @@ def _open_path(network, flow, weights, ways, giver, turn):
 
 @inner
 def _turn(network, flow, weights, ways, node, turn):
-    """Let the way of a pool or kind end with another member that costs the same,
-    if there is one."""
+    """Let the way of a pool or kind end with another member that costs the same, if any."""
     i = node - network.members
     while turn[i] < network.first[i + 1]:
         arc = turn[i]

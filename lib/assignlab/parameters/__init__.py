@@ -1,2 +1,1 @@
-"""What a notebook's parameters may be: declared in its cell,
-checked in every place that runs it."""
+"""What a notebook's parameters may be: declared in its cell, checked wherever it runs."""

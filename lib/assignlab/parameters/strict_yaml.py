@@ -26,8 +26,7 @@ _short.maxstring = _short.maxother = 60
 
 
 class Misread(yaml.YAMLError):
-    """The text is YAML, but does not mean what it says;
-    the message tells the line and the remedy."""
+    """The text is YAML, but does not mean what it says; the message tells line and remedy."""
 
 
 class StrictLoader(yaml.SafeLoader):

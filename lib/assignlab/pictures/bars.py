@@ -1,5 +1,4 @@
-"""Bars: what happens to a group under each strategy,
-and the small picture of a page for the index."""
+"""Bars: what happens to a group under each strategy, and a page's small picture for the index."""
 
 import matplotlib.pyplot as plt
 import pandas as pd

@@ -355,8 +355,7 @@ def reference(x, y, ax: Axes, label: str) -> Axes:
 
 
 def counted(axes: np.ndarray, x: str, y: str) -> None:
-    """Axis titles for small multiples over a count, which starts at 0,
-    as ``y`` does at the least."""
+    """Axis titles for small multiples over a count; it starts at 0, and so does ``y`` at least."""
     for ax in axes.flat:
         ax.set_xlim(left=0)
     for ax in axes[-1]:

@@ -73,8 +73,7 @@ class Setting:
 
 
 class Played(NamedTuple):
-    """A setting as compiled code reads it; ``random_start``:
-    whether the counter begins anywhere."""
+    """A setting as compiled code reads it; ``random_start``: does the counter begin anywhere?"""
 
     kind: int
     random_start: bool

@@ -321,8 +321,7 @@ def play_end_to_end(trial: Trial) -> list[dict]:
 
 
 def play_reordering(trial: Trial) -> list[dict]:
-    """The records of :func:`reordering`: from ``before`` to ``partitions``,
-    for each of ``names``."""
+    """The records of :func:`reordering`: ``before`` to ``partitions``, for each of ``names``."""
     growth = (trial.before, trial.partitions)
     facts = dict(unread=trial.unread, skew=trial.skew)
     return reordering(trial.names.split(","), [growth], **facts, **trial.keys).to_dict("records")

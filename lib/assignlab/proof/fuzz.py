@@ -180,8 +180,7 @@ def shrunk(document: Document, fails: Callable[[Document], bool]) -> Document:
 
 
 def _within(document: Document):
-    """Hypothesis' search space: the document with any of its parts left out,
-    most of them rarely."""
+    """Hypothesis' search space: the document with any of its parts left out, most rarely."""
     from hypothesis import strategies as st
 
     parts = sum(

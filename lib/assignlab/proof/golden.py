@@ -64,8 +64,7 @@ def write(strategy: str, vectors: Iterable[Document], folder: Path = FOLDER) -> 
 
 
 def record(strategy: str, originals: Originals, states: int, seed: int) -> Iterator[Document]:
-    """Vectors of whole histories, until there are ``states`` of them,
-    and of groups that may not end."""
+    """Vectors of whole histories, until there are ``states``, and of groups that may not end."""
     release = original_of(strategy)[1]
     histories = of_histories(strategy, originals, states, seed)
     beside = endless(strategy, seed, CHANGED) if may_not_end(strategy) else ()

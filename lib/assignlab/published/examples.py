@@ -93,8 +93,7 @@ def compare(
 def ordered(
     by: str, example: str, of: str, printed: str, given: str, slip: str = ""
 ) -> pd.DataFrame:
-    """An order that a text prints, as a row of :func:`compare`; ``of``:
-    what stands in that order."""
+    """An order that a text prints, as a row of :func:`compare`; ``of``: what is in that order."""
     names = re.findall(r"[a-z]+[\w-]*", printed, re.ASCII)
     names = [re.sub(r"^(topic\d+)_", r"\1p", name) for name in names]
     verdict = _verdict(f"{by}, {example}: {of}", names, given, slip)

@@ -75,8 +75,7 @@ SHAPES = tuple(
 
 
 class Found(NamedTuple):
-    """A mishap: ``scenario``, ``strategy`` and ``step`` play it again; ``event``:
-    what led to it."""
+    """A mishap: ``scenario``, ``strategy``, ``step`` play it again; ``event``: what led to it."""
 
     mishap: str
     scenario: Scenario

@@ -97,8 +97,7 @@ def exhibits() -> dict[str, Exhibit]:
 
 
 def shape_of(known: str) -> str:
-    """In which groups a known fault can happen, in a sentence:
-    what its predicate says of itself."""
+    """In which groups a known fault can happen, as its predicate says it of itself."""
     return " ".join((known_faults.of_name(known).holds.__doc__ or "").split())
 
 

@@ -154,8 +154,7 @@ def sticky_told(steps: pd.DataFrame) -> list[str]:
 
 
 def one_after_the_other(walks: Mapping[str, Walk]) -> pd.DataFrame:
-    """The steps of several walks, and what is told of each:
-    ``"<name of the walk>: <sentence>"``."""
+    """The steps of several walks, and what is told of each: ``"<the walk's name>: <sentence>"``."""
     return pd.concat(
         [
             walk.steps.assign(told=[f"{name}: {said}" for said in sticky_told(walk.steps)])
@@ -194,8 +193,7 @@ def sticky_walk(group: Group) -> Walk:
 
 
 def own_sticky(members: int, topics: int, each: int) -> pd.DataFrame:
-    """:func:`all_read` under ``sticky@2.0``: its steps from nothing,
-    then those of one member more."""
+    """:func:`all_read` under ``sticky@2.0``: its steps from nothing, then with one member more."""
     now, more = (all_read(n, topics, each) for n in (members, members + 1))
     first = sticky_walk(now)
     joins = sticky_walk(claiming(more, "sticky@2.0", now, first.assignment))
@@ -223,8 +221,7 @@ def drawn(seed: int) -> Group:
 
 
 def _namespace(module: Any, watch: "_Watch") -> dict[str, Any]:
-    """The module's functions as plain Python that call each other,
-    those that are watched wrapped."""
+    """The module's functions as plain Python that call each other; the watched ones wrapped."""
     space = dict(vars(module))
     for name, value in vars(module).items():
         function = getattr(value, "py_func", value)

@@ -118,8 +118,7 @@ def _told(recording: Recording) -> list[Told]:
 
 
 def _amounts(got: Iterable[Got]) -> tuple[list[Amount], list[Amount]]:
-    """What is repeated and lost of processed records; a lost one,
-    when somebody first was beyond it."""
+    """What is repeated and lost of processed records; lost ones once somebody was beyond them."""
     repeated, lost = [], []
     processed: dict[str, set[int]] = defaultdict(set)
     passed: dict[str, list[tuple[int, range]]] = defaultdict(list)

@@ -53,8 +53,7 @@ REPLICATED = {
     "default.replication.factor": 3,
     "auto.leader.rebalance.enable": "false",
 }
-"""Of three nodes: any of them may coordinate any group, and each group moves alone,
-when it is to."""
+"""Of three nodes: any may coordinate any group, and each group moves alone, when it is to."""
 HEAP = ("-Xms64m", "-Xmx256m", *BRIEF)
 
 

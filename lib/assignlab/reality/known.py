@@ -43,8 +43,7 @@ def name(row) -> str:
 
 
 def with_causes(compared: pd.DataFrame) -> pd.DataFrame:
-    """The comparison with the ``cause`` of every difference;
-    ``not known`` where it is not listed."""
+    """The comparison with the ``cause`` of every difference; ``not known`` if not listed."""
     causes = [
         "" if row.equal else known()[name(row)].cause if name(row) in known() else "not known"
         for row in compared.itertuples()
@@ -53,8 +52,7 @@ def with_causes(compared: pd.DataFrame) -> pd.DataFrame:
 
 
 def news(compared: pd.DataFrame) -> tuple[list[str], list[str]]:
-    """Differences that are not in the list,
-    and what is in the list and does not differ (any more)."""
+    """Differences that are not listed, and what is listed and does not differ (any more)."""
     differ = [name(row) for row in compared[~compared["equal"]].itertuples()]
     return sorted(set(differ) - set(known())), sorted(set(known()) - set(differ))
 

@@ -290,8 +290,7 @@ def migrate(strategy: str, client: str = "") -> Iterator[Script]:
 
 
 def migrations() -> Iterator[Script]:
-    """Members restart with the other protocol: all of them, or some and then back;
-    and too early."""
+    """Members restart with the other protocol: all, or some and then back; and too early."""
     server = "server-uniform"
     for strategy in ("range", "cooperative-sticky"):
         yield from migrate(strategy)
@@ -484,8 +483,7 @@ def deliveries() -> Iterator[Script]:
 
 
 def coordinator_moves() -> Iterator[Script]:
-    """Another broker becomes the coordinator: of a group at rest,
-    and together with something else."""
+    """Another broker becomes the coordinator: of a group at rest, and while something happens."""
     moves, what = happens.coordinator_moves, "coordinator-moves"
     for strategy in ONE_PER_PROTOCOL:
         twice = [moves(JOINS), moves(LATER), moves(LATER + 200)]

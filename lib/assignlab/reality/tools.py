@@ -24,8 +24,7 @@ TEXTS = {
 
 
 def ask(broker: Broker, main: str, *arguments: str) -> str:
-    """What a tool prints, errors behind the rest; of the broker's release,
-    or the newest published."""
+    """What a tool prints, errors last; of the broker's release, or the newest published."""
     folder = fetched("tools", "kafka-tools", TOOLS.get(broker.release, broker.release))
     done = subprocess.run(
         [java(), *HEAP, "-cp", str(folder / "*"), main, "--bootstrap-server", broker.bootstrap,

@@ -1,5 +1,4 @@
-"""A strategy's answer beside the optimum: a line of ``assignlab optimum``,
-a rebalance of a sweep."""
+"""A strategy's answer beside the optimum, for ``assignlab optimum`` and for sweeps."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace

@@ -130,8 +130,7 @@ def records_of(trial: Trial) -> list[dict]:
 
 @cache
 def load(strategy: str) -> None:
-    """Have the strategy's code in this process,
-    so that no call is timed that reads it from disk."""
+    """Have the strategy's code in this process, so that no timed call reads it from disk."""
     for subscription, racks in (("HOMOGENEOUS", False), ("HETEROGENEOUS_NESTED", True)):
         records_of(Trial(strategy, 6, 6, 24, subscription=subscription, racks=racks))
 

@@ -234,8 +234,7 @@ def publish(folder: Path, target: Path) -> None:
 
 
 def print_list(place: Place, plans: list[Plan]) -> None:
-    """Print what would run: notebooks, state, reason to run,
-    and parameters with what each may be."""
+    """Print what would run: notebooks, state, reason to run, parameters and what each may be."""
     for plan in plans:
         reason, record = reason_to_run(place, plan), run_record(place, plan.path)
         took = clock(record["seconds"]) if record else ""

@@ -1,5 +1,4 @@
-"""Compiles what the next notebooks need while the first one runs:
-``assignlab run --compile-ahead``."""
+"""Compiles what notebooks need while the first one runs: ``assignlab run --compile-ahead``."""
 
 import os
 import sys
@@ -48,8 +47,7 @@ class Compiler:
             self._pool.submit(self._compile, [])
 
     def wait_for(self, plan: Plan) -> None:
-        """Return when the code that a notebook needs is there;
-        one that needs none does not wait."""
+        """Return when the code that a notebook needs is there; where it needs none, at once."""
         if plan.label in self._compiled:
             self._compiled[plan.label].result()
 

@@ -44,8 +44,7 @@ def run_record(place: Place, path: PurePath) -> dict | None:
 
 
 def run_records(place: Place) -> dict[str, dict]:
-    """Notebook -> record of its last run of the study,
-    for those of the collection that ever ran."""
+    """Notebook -> record of its last run of the study, for all of the collection that ever ran."""
     records = {name: run_record(place, PurePath(name)) for name in place.notebooks()}
     return {name: record for name, record in records.items() if record}
 

@@ -93,8 +93,7 @@ def is_finite(value):
 
 
 def digits(value, exponent: int, bits: int) -> list:
-    """Three columns of whole numbers below 2 ** bits that together are the value,
-    null if it is none."""
+    """Three columns of whole numbers below 2 ** bits that together are the value, or null."""
     from pyspark.sql import functions as F
 
     left = F.when(is_finite(value), value) * 2.0 ** (bits - exponent)

@@ -137,8 +137,7 @@ def play_on_spark(
 
 
 def play_into_store(spark, work: Work, to: str, name: str, slices: int | None) -> "Table":
-    """Have Spark play the work and write its records into a store, in rounds;
-    see :class:`Store`."""
+    """Have Spark play the work and write its records to a store, in rounds; see :class:`Store`."""
     began = time.monotonic()
     if not is_local(spark):
         ask_executors(spark, None)
@@ -256,8 +255,7 @@ def equal_slices(costs: Sequence[float], slices: int) -> list[int]:
 
 
 def dealt_together(work: Work, slices: int) -> list[int]:
-    """The slice of every scenario; those that share something in one,
-    if there are enough of these."""
+    """The slice of every scenario; those that share something in one, if there are enough."""
     if work.together is None or len(set(work.together)) < slices:
         return equal_slices(work.costs, slices)
     dealt = equal_slices(np.bincount(work.together, work.costs).tolist(), slices)

@@ -1,5 +1,4 @@
-"""What Spark's executors have, asked before a sweep: Python, packages,
-a folder shared with the driver."""
+"""What executors have, asked before a sweep: Python, packages, a folder shared with the driver."""
 
 import re
 import sys
@@ -63,8 +62,7 @@ def asked(token: str | None) -> Callable:
 
 
 def python_problem(said: str) -> str | None:
-    """In one line what is wrong with Python on the executors,
-    None if the error says nothing of it."""
+    """In a line what is wrong with Python on the executors; None if the error is not about it."""
     here = f"{sys.version_info[0]}.{sys.version_info[1]}"
     if "PYTHON_VERSION_MISMATCH" in said:
         other = next(

@@ -133,8 +133,7 @@ def send_slice(
 def play_slice(
     jobs: bytes, strategies: Sequence[str], limit: float, subject: Subject
 ) -> Iterator[tuple[int, float, pa.RecordBatch]]:
-    """Play the jobs of one slice: (scenarios done, what they were to cost, records since the
-    last)."""
+    """Play a slice's jobs: (scenarios done, what they were to cost, records since the last)."""
     numbers, each, scenarios = pickle.loads(jobs)
     for strategy in strategies:
         # Before the children are forked, so that none of them has to.

@@ -62,8 +62,7 @@ class SparkDidNotStart(AssignlabError):
 
 
 class SparkEnded(AssignlabError):
-    """Spark ended in mid work, or its server no longer answers: its address,
-    or the end of its log."""
+    """Spark ended in mid work, or its server no longer answers: its address, or its log's end."""
 
 
 def session():
@@ -91,8 +90,7 @@ def session():
 
 
 def connect(remote: str):
-    """The session on a Spark Connect server.
-    Raises :class:`SparkDidNotStart` where none answers."""
+    """The session on a Spark Connect server; raises :class:`SparkDidNotStart` if none answers."""
     from pyspark.sql import SparkSession
     from pyspark.sql.connect.client.retries import DefaultPolicy
 
@@ -122,8 +120,7 @@ def connect(remote: str):
 
 @contextmanager
 def answering(spark):
-    """What a Spark raises that is gone becomes :class:`SparkEnded`;
-    the next session is a new one."""
+    """What a Spark raises that is gone becomes :class:`SparkEnded`; the next session is new."""
     try:
         yield
     except Exception as error:
@@ -189,8 +186,7 @@ def is_local(spark) -> bool:
 
 
 def start(master: str | None):
-    """Start a JVM and a session on ``master``, or where the user's Spark says;
-    see :func:`session`."""
+    """Start a JVM and a session on ``master``, or where the user's Spark says: :func:`session`."""
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession

@@ -38,8 +38,7 @@ class Store:
         self.path = f"{tables.rstrip('/')}/{name}.parquet"
 
     def clear_leftovers(self) -> None:
-        """Say what a killed sweep left of this table;
-        remove what nobody went on from for a week."""
+        """Say what a killed sweep left of this table; remove what nobody used for a week."""
         if state(self._spark, self.path).get("whole") is False:
             tell(f"removed what a killed sweep left: {self.path}")
             remove(self._spark, self.path)

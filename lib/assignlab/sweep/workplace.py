@@ -100,8 +100,7 @@ class Workplace:
         return found
 
     def take_place(self, path: Path) -> None:
-        """Let the finished slices take the place of ``path``;
-        of sweeps of one name the last wins."""
+        """Let the finished slices take the place of ``path``; of one name the last sweep wins."""
         path.parent.mkdir(parents=True, exist_ok=True)
         new, earlier = self.slices, self.path / REPLACED
         if path.parent == self._tables:
@@ -137,8 +136,7 @@ def code() -> str:
 
 
 def failures(file: Path) -> int:
-    """How many error records a slice has, from the end of its file.
-    Raises where that is missing."""
+    """How many error records a slice has, from the end of its file; raises if that is missing."""
     found = pq.read_metadata(file)
     error = found.schema.names.index("error")
     groups = [found.row_group(i) for i in range(found.num_row_groups)]
@@ -146,8 +144,7 @@ def failures(file: Path) -> int:
 
 
 def make(folder: Path) -> None:
-    """Make a folder in one that another sweep, which ends just now,
-    may take for empty and remove."""
+    """Make a folder in one that another sweep, ending just now, may take for empty and remove."""
     while not folder.is_dir():
         with suppress(FileNotFoundError):
             folder.mkdir(parents=True, exist_ok=True)

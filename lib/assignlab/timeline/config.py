@@ -29,8 +29,7 @@ class TimelineError(AssignlabError):
 
 
 class Given:
-    """What a user gives, in fields: NumPy's numbers become Python's,
-    as elsewhere a type is asked for."""
+    """What a user gives in fields, NumPy's numbers as Python's: elsewhere types are asked for."""
 
     def __post_init__(self):
         for name, value in vars(self).items():

@@ -165,8 +165,7 @@ def coordinator_moves(at_ms: int) -> Action:
 def rolling_restart(
     at_ms: int, members: Sequence[str], every_ms: int, down_ms: int = 1_000, **changed
 ) -> list[Action]:
-    """The members restart one after the other, ``every_ms`` apart,
-    and come back as :func:`back` says."""
+    """The members restart one by one, ``every_ms`` apart, and come back as :func:`back` says."""
     return [
         restart(at_ms + i * every_ms, name, down_ms, **changed) for i, name in enumerate(members)
     ]

@@ -41,8 +41,7 @@ ALONE = {
     ("Kafka Scala consumer", "eager"): KAFKA_0_8,
     ("MetaQ", "independent"): METAQ,
 }
-"""Protocols of groups in which all members have one strategy: (its system, its protocol)
--> ours."""
+"""Protocols of groups whose members all have one strategy: (its system, its protocol) -> ours."""
 
 
 def run(

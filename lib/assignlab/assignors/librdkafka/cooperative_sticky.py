@@ -335,8 +335,7 @@ def sorted_partitions(known, identical, claimed_by):
 
 @inner
 def backwards(known):
-    """Partitions as the map of all is walked:
-    last topic of the cluster first, int64[partitions]."""
+    """Partitions as the map of all is walked: the cluster's last topic first, int64[partitions]."""
     walk = np.empty(known.codes.size, dtype=np.int64)
     n = 0
     for t in range(known.count.size - 1, -1, -1):
@@ -630,8 +629,7 @@ def last_of_each(codes: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def numbered(group: Group) -> tuple[np.ndarray, ...]:
-    """``first``, ``count`` and ``codes`` of the potential partitions,
-    and the ranks of the topics."""
+    """``first``, ``count`` and ``codes`` of the potential partitions, and the topics' ranks."""
     potential = unpack_potential(*group.prepared(known)[0][:2])
     return potential.first, potential.count, potential.codes, group.prepared(topic_ranks)
 

@@ -128,8 +128,7 @@ def digests_of(consumer: str) -> bytes:
 
 
 def md5(names: Iterable[str]) -> bytes:
-    """The MD5 digests of names in UTF-8,
-    one behind the other (Java encodes half a pair as ``?``)."""
+    """The MD5 digests of names in UTF-8, one by one (Java encodes half a pair as ``?``)."""
     return b"".join(hashlib.md5(name.encode("utf-8", "replace")).digest() for name in names)
 
 

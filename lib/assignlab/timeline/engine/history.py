@@ -139,6 +139,5 @@ class History:
         )
 
     def owned_arrays(self) -> Ownership:
-        """All of ``owned`` in one, every field int64[n]: who owned a partition,
-        since and until when."""
+        """All of ``owned`` in one, fields int64[n]: who owned a partition, since and until when."""
         return joined(self.owned, Ownership)

@@ -54,8 +54,7 @@ class Skip(NamedTuple):
 
 
 def joined(rows: list[Rows], kind: type[Rows]) -> Rows:
-    """Rows of arrays and numbers as one of int64[n]:
-    a number counts for each partition of its row."""
+    """Rows of arrays and numbers as one of int64[n]: a number counts for all of its row."""
     if not rows:
         return kind(*[EMPTY] * len(kind._fields))
     sizes = [row[0].size for row in rows]
@@ -220,8 +219,7 @@ class Log:
         self.back_by[partitions] = self.reason(why)
 
     def delivered(self, delivery: Delivery, why: str | None = None) -> None:
-        """One owner's deliveries end, for the reason ``why``; None:
-        it pauses and means to go on."""
+        """One owner's deliveries end, for the reason ``why``; None: it pauses and will go on."""
         self.deliveries.append(delivery)
         np.maximum.at(self.reach, delivery.partitions, delivery.stops)
         if why is not None:

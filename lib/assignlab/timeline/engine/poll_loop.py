@@ -267,8 +267,7 @@ def send_commit(t, loop, position, flight, latency):
 
 @inner
 def process(t, loop, settings):
-    """The batch is processed from ``t`` on;
-    returns whether that takes too long between two polls."""
+    """The batch is processed from ``t`` on; returns whether two polls are too far apart then."""
     loop.phase = Phase.PROCESS
     loop.batch_at = t
     loop.next = t + max(1, -(-loop.batch_size * settings.processing_us // 1000))

@@ -118,8 +118,7 @@ class Groups:
     def received(
         self, strategy: Strategy, member: Registered, partitions: np.ndarray, generation: int
     ) -> Claim | None:
-        """What a classic member will claim that got these partitions, in order,
-        from a coordinator."""
+        """What a classic member claims that got these partitions, in order, from a coordinator."""
         if not strategy.sticky:
             return None
         group = self._group([member], self._cluster.partitions)

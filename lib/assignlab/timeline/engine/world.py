@@ -100,8 +100,7 @@ class World:
         return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
 
     def topic_id(self) -> str:
-        """A random Kafka Uuid in base64,
-        as topics and members of the consumer protocol have one."""
+        """A random Kafka Uuid in base64, as topics and the consumer protocol's members have one."""
         while True:
             drawn = uuid.UUID(int=self._random.getrandbits(128), version=4)
             text = urlsafe_b64encode(drawn.bytes).decode().rstrip("=")
@@ -154,8 +153,7 @@ class World:
 
     @property
     def server_strategy(self) -> Strategy | None:
-        """The coordinator's strategy (``group.remote.assignor``),
-        if any member is to ask for one."""
+        """The coordinator's strategy (``group.remote.assignor``), if a member is to ask for one."""
         asked = (s for m in self.scenario.versions for s in self.strategies_of(m))
         return next((s for s in asked if s.protocol == "server"), None)
 

@@ -142,8 +142,7 @@ class Client(Consumer):
     # ---- joining -------------------------------------------------------------------------------
 
     def request_rejoin(self, reason: str) -> None:
-        """Join from the next poll on; after the join that this poll is to complete,
-        if there is one."""
+        """Join from the next poll on; after the join that this poll is to complete, if any."""
         if self.completing and self.alive:
             self.rejoin_due = reason
         if self.joining or self.fatal or self.unsubscribed or not self.alive:
@@ -376,8 +375,7 @@ class Client(Consumer):
     # ---- heartbeats ----------------------------------------------------------------------------
 
     def _start_heartbeats(self) -> None:
-        """Heartbeats count from the answer to JoinGroup,
-        so members of one rebalance beat as one."""
+        """Heartbeats count from the answer to JoinGroup, so a rebalance's members beat as one."""
         self._stop_heartbeats()
         self._beat = self.clock.after(
             self.config.heartbeat_interval_ms + self.config.latency_ms, self._heartbeat

@@ -544,8 +544,7 @@ class Coordinator(Hosted):
         )
 
     def begin(self, generation: int) -> None:
-        """All members are adopted: this is the group's generation
-        (ClassicGroup.fromConsumerGroup)."""
+        """All members are adopted: the group's generation (ClassicGroup.fromConsumerGroup)."""
         groups = self.world.groups
         self.generation, self.protocol = generation, self._select_protocol()
         for member in self.members.values():

@@ -81,8 +81,7 @@ class Client(Consumer):
         self.at_poll(self._match, found)
 
     def _match(self, found: tuple[int, ...]) -> None:
-        """The poll takes it over; who matches nothing yet does not join
-        (updatePatternSubscription)."""
+        """The poll takes it over; who matches nothing does not join (updatePatternSubscription)."""
         changed, self._matched = found != self._matched, found
         if changed and self.phase == UNSUBSCRIBED:
             self._join()

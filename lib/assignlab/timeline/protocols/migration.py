@@ -213,8 +213,7 @@ class ConsumerGroup(kip848_coordinator.Coordinator):
         self._session_lasts(member)
 
     def written(self, before: list[str]) -> None:
-        """The group as its records make it:
-        those of "before" in the order in which they were walked."""
+        """The group as its records make it: those of "before" in the order of their walk."""
         new = [id for id in self.walk if id not in before]
         self.walk = TimelineMap()
         for id in (*before, *new):
@@ -285,8 +284,7 @@ class ConsumerGroup(kip848_coordinator.Coordinator):
         return error
 
     def sync_group(self, client, member_id: str, generation: int, assignment) -> None:
-        """classicGroupSyncToConsumerGroup:
-        the answer has what the coordinator gives this member now."""
+        """classicGroupSyncToConsumerGroup: the answer has what this member is given now."""
         error = self._validate_classic(client, member_id, generation)
         if error is None:
             member = self.members[member_id]

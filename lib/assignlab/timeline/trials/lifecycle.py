@@ -68,8 +68,7 @@ OVER_ZOOKEEPER = SAID | {
     "removed": "ZooKeeper drops {member}: {detail}",
     "generation": "{member} rebalances by {detail}",
 }
-"""The same where consumers agree through ZooKeeper: nobody coordinates,
-nobody counts generations."""
+"""The same where consumers agree through ZooKeeper: nobody coordinates or counts generations."""
 
 
 def steps(history: History, start_ms: int = 0) -> pd.DataFrame:

@@ -82,8 +82,7 @@ def check(trials: Sequence[Any]) -> None:
 
 
 def alike(trials: Sequence[Any]) -> list[int] | None:
-    """A number for each trial, one for those that differ in the strategy alone;
-    None without any."""
+    """A number for each trial, one for those that differ in strategy alone; None without any."""
     if not hasattr(trials[0], "strategy"):
         return None
     numbers: dict[tuple, int] = {}
@@ -168,6 +167,5 @@ def lost(columns: Sequence[Column], trial: Any, strategy: str, why: str) -> tupl
 
 
 def prepare(load: Callable[[], Any], strategy: str) -> None:
-    """Have the code that trials need in this process;
-    the work's one ``strategy`` is its ``play``."""
+    """Have the code that trials need in this process; the one ``strategy`` is the ``play``."""
     load()
