@@ -131,11 +131,23 @@ def named(what: str, strategy: str, client: str) -> str:
     return ".".join(filter(None, (what, strategy.replace("@", "-"), client)))
 
 
+def usual(
+    what: str,
+    strategy: str,
+    actions: Sequence[Action],
+    client: str = "",
+    static: bool = False,
+    **how: Any,
+) -> Script:
+    """The script of what happens to members a, b and c."""
+    name = named(what, strategy, client)
+    return script(name, strategy, members("abc", static), actions, client=client, **how)
+
+
 def join_leave(strategy: str, client: str = "") -> Script:
     """A member joins, another leaves."""
     actions = [happens.join(JOINS, Member("d")), happens.leave(LATER, "b")]
-    name = named("join-leave", strategy, client)
-    return script(name, strategy, members("abc"), actions, client=client)
+    return usual("join-leave", strategy, actions, client)
 
 
 def joins_and_leaves() -> Iterator[Script]:
@@ -144,35 +156,25 @@ def joins_and_leaves() -> Iterator[Script]:
     for strategy in ONE_OF_EACH:
         two = [happens.join(JOINS, Member("d")), happens.join(JOINS + 300, Member("e"))]
         gone = [happens.leave(LATER, "a"), happens.leave(LATER + 300, "d")]
-        yield script(f"two-at-once.{strategy}", strategy, members("abc"), [*two, *gone])
+        yield usual("two-at-once", strategy, [*two, *gone])
     for strategy in ("range", "server-uniform"):
         all_leave = [happens.leave(JOINS, "a"), happens.leave(JOINS + 300, "b")]
-        yield script(
-            f"empty-for-a-while.{strategy}",
-            strategy,
-            members("ab"),
-            [*all_leave, happens.back(LATER, "b"), happens.back(LATER + 300, "a")],
-            lasts_ms=LATER + 9_000,
-        )
+        back = [happens.back(LATER, "b"), happens.back(LATER + 300, "a")]
+        name, lasts_ms = f"empty-for-a-while.{strategy}", LATER + 9_000
+        yield script(name, strategy, members("ab"), [*all_leave, *back], lasts_ms=lasts_ms)
     for strategy in ONE_PER_PROTOCOL:
         few = [happens.join(JOINS, Member("e")), happens.leave(LATER, "a")]
         yield script(f"idle-members.{strategy}", strategy, members("abcd"), few, partitions=(3,))
     for strategy in ("cooperative-sticky", "server-uniform"):
         many = [happens.leave(JOINS, "c"), happens.join(LATER, Member("i"))]
-        yield script(
-            f"eight-members.{strategy}",
-            strategy,
-            members("abcdefgh", apart_ms=240),
-            many,
-            partitions=(13, 8, 6),
-        )
+        eight = members("abcdefgh", apart_ms=240)
+        yield script(f"eight-members.{strategy}", strategy, eight, many, partitions=(13, 8, 6))
 
 
 def crash(strategy: str, client: str = "") -> Script:
     """A process is killed, and comes back when its session is over."""
     actions = [happens.crash(JOINS, "b"), happens.back(JOINS + 10_000, "b")]
-    name = named("crash", strategy, client)
-    return script(name, strategy, members("abc"), actions, client=client)
+    return usual("crash", strategy, actions, client)
 
 
 def crashes() -> Iterator[Script]:
@@ -184,20 +186,14 @@ def crashes() -> Iterator[Script]:
 def freeze(strategy: str) -> Script:
     """A process stands still longer than its session."""
     actions = [happens.freeze(JOINS, "b", for_ms=9_000)]
-    return script(f"freeze.{strategy}", strategy, members("abc"), actions, lasts_ms=JOINS + 15_000)
+    return usual("freeze", strategy, actions, lasts_ms=JOINS + 15_000)
 
 
 def stall_too_long(strategy: str, client: str = "") -> Script:
     """An application does not poll for longer than it may."""
-    return script(
-        named("stall-too-long", strategy, client),
-        strategy,
-        members("abc"),
-        [happens.stall(JOINS, "b", for_ms=9_000)],
-        lasts_ms=JOINS + 15_000,
-        client=client,
-        max_poll_interval_ms=6_000,
-    )
+    actions = [happens.stall(JOINS, "b", for_ms=9_000)]
+    how = {"lasts_ms": JOINS + 15_000, "max_poll_interval_ms": 6_000}
+    return usual("stall-too-long", strategy, actions, client, **how)
 
 
 def stalls() -> Iterator[Script]:
@@ -205,32 +201,23 @@ def stalls() -> Iterator[Script]:
     yield from map(stall_too_long, ("sticky", "cooperative-sticky", "server-uniform"))
     for strategy in ONE_PER_PROTOCOL:
         wait = [happens.stall(JOINS, "a", for_ms=5_000), happens.join(JOINS + 500, Member("d"))]
-        yield script(
-            f"join-during-stall.{strategy}", strategy, members("abc"), wait, lasts_ms=JOINS + 10_000
-        )
+        yield usual("join-during-stall", strategy, wait, lasts_ms=JOINS + 10_000)
 
 
 def static_restart(strategy: str, client: str = "") -> Script:
     """A static member is back within its session."""
     actions = [happens.leave(JOINS, "b"), happens.back(JOINS + 2_000, "b")]
-    name = named("static-restart", strategy, client)
-    return script(name, strategy, members("abc", static=True), actions, client=client)
+    return usual("static-restart", strategy, actions, client, static=True)
 
 
 def static_members() -> Iterator[Script]:
     """Static members restart: back within their session, back too late, one after the other."""
     for strategy in ONE_PER_PROTOCOL:
         yield static_restart(strategy)
-        yield script(
-            f"static-too-late.{strategy}",
-            strategy,
-            members("abc", static=True),
-            [happens.leave(JOINS, "b"), happens.back(JOINS + 10_000, "b")],
-        )
+        late = [happens.leave(JOINS, "b"), happens.back(JOINS + 10_000, "b")]
+        yield usual("static-too-late", strategy, late, static=True)
     for strategy in ("cooperative-sticky", "server-uniform"):
-        yield script(
-            f"static-rollout.{strategy}", strategy, members("abc", static=True), rollout("abc")
-        )
+        yield usual("static-rollout", strategy, rollout("abc"), static=True)
 
 
 def rollout(
@@ -249,8 +236,7 @@ def rollout(
 
 def restarts(strategy: str, client: str = "") -> Script:
     """All members restart, one after the other."""
-    name = named("rollout", strategy, client)
-    return script(name, strategy, members("abc"), rollout("abc"), client=client)
+    return usual("rollout", strategy, rollout("abc"), client)
 
 
 def rollouts() -> Iterator[Script]:
@@ -295,14 +281,13 @@ def migrations() -> Iterator[Script]:
     for strategy in ("range", "cooperative-sticky"):
         yield from migrate(strategy)
         there_and_back = [*moves("a", server), *moves("a", strategy, JOINS + 8_500)]
-        yield script(f"migrate-half-way.{strategy}", strategy, members("abc"), there_and_back)
-    static = members("abc", static=True)
-    up, down = moves("abc", server), moves("abc", "range")
-    yield script("migrate-static-up.range", "range", static, up)
+        yield usual("migrate-half-way", strategy, there_and_back)
+    yield usual("migrate-static-up", "range", moves("abc", server), static=True)
+    static, down = members("abc", static=True), moves("abc", "range")
     yield script("migrate-static-down.range", server, static, down)
-    name = "migrate-static-grown.range"
-    grown = [happens.add_partitions(JOINS, f"{name}-0", 9), *moves("ab", server, JOINS + 3_000)]
-    yield script(name, "range", static, grown)
+    grown = happens.add_partitions(JOINS, "migrate-static-grown.range-0", 9)
+    later = moves("ab", server, JOINS + 3_000)
+    yield usual("migrate-static-grown", "range", [grown, *later], static=True)
     early = [happens.join(600, Member("b", strategies=[server]))]
     yield script("migrate-too-early.range", "range", members("a"), early, lasts_ms=JOINS)
 
@@ -314,7 +299,7 @@ def partitions_added(strategy: str, client: str = "") -> Script:
     """A topic grows."""
     name = named("partitions-added", strategy, client)
     grown = [happens.add_partitions(JOINS, f"{name}-0", 10)]
-    return script(name, strategy, members("abc"), grown, client=client, **SOON)
+    return usual("partitions-added", strategy, grown, client, **SOON)
 
 
 def pattern(strategy: str) -> Script:
@@ -335,8 +320,8 @@ def server_pattern(what: str, in_client: bool, client: str = "") -> Script:
 
 def topic_deleted(strategy: str) -> Script:
     """A topic is deleted."""
-    name = f"topic-deleted.{strategy}"
-    return script(name, strategy, members("abc"), [happens.delete_topic(JOINS, f"{name}-1")])
+    deleted = happens.delete_topic(JOINS, f"topic-deleted.{strategy}-1")
+    return usual("topic-deleted", strategy, [deleted])
 
 
 def topics_change() -> Iterator[Script]:
@@ -355,12 +340,9 @@ def topics_change() -> Iterator[Script]:
 
 def subscribe(strategy: str) -> Script:
     """A member reads one topic less, then both again."""
-    name = f"subscribe.{strategy}"
-    changes = [
-        happens.subscribe(JOINS, "b", [f"{name}-0"]),
-        happens.subscribe(LATER, "b", [f"{name}-0", f"{name}-1"]),
-    ]
-    return script(name, strategy, members("abc"), changes)
+    one, other = (f"subscribe.{strategy}-{i}" for i in range(2))
+    changes = [happens.subscribe(JOINS, "b", [one]), happens.subscribe(LATER, "b", [one, other])]
+    return usual("subscribe", strategy, changes)
 
 
 def subscriptions() -> Iterator[Script]:
@@ -370,11 +352,8 @@ def subscriptions() -> Iterator[Script]:
         name = f"different.{strategy}"
         both, one = [f"{name}-0", f"{name}-1"], [f"{name}-1"]
         who = [*members("ab", topics=both), replace(*members("c", topics=one), start_ms=1_200)]
-        changes = [
-            happens.join(JOINS, Member("d", topics=[f"{name}-0"])),
-            happens.leave(LATER, "a"),
-        ]
-        yield script(name, strategy, who, changes)
+        joins = happens.join(JOINS, Member("d", topics=[f"{name}-0"]))
+        yield script(name, strategy, who, [joins, happens.leave(LATER, "a")])
 
 
 def mixed(strategy: str, other: str) -> Script:
@@ -487,22 +466,17 @@ def coordinator_moves() -> Iterator[Script]:
     moves, what = happens.coordinator_moves, "coordinator-moves"
     for strategy in ONE_PER_PROTOCOL:
         twice = [moves(JOINS), moves(LATER), moves(LATER + 200)]
-        yield script(f"{what}.{strategy}", strategy, members("abc"), twice)
+        yield usual(what, strategy, twice)
         joins = [happens.join(JOINS, Member("d")), moves(JOINS + 300)]
         leaves = [happens.leave(LATER, "a"), moves(LATER + 300)]
-        name = f"{what}-in-rebalance.{strategy}"
-        yield script(name, strategy, members("abc"), [*joins, *leaves])
+        yield usual(f"{what}-in-rebalance", strategy, [*joins, *leaves])
         # Whoever leaves before its next heartbeat says so to the broker before.
         leaves = [moves(JOINS + 400), happens.leave(JOINS + 700, "b")]
-        lasts_ms = JOINS + 12_000
-        yield script(
-            f"{what}-leave.{strategy}", strategy, members("abc"), leaves, lasts_ms=lasts_ms
-        )
+        yield usual(f"{what}-leave", strategy, leaves, lasts_ms=JOINS + 12_000)
         dies = [happens.crash(JOINS, "b"), moves(JOINS + 3_500)]
-        lasts_ms = JOINS + 13_000
-        yield script(f"{what}-crash.{strategy}", strategy, members("abc"), dies, lasts_ms=lasts_ms)
+        yield usual(f"{what}-crash", strategy, dies, lasts_ms=JOINS + 13_000)
         away = [happens.leave(JOINS, "b"), moves(JOINS + 3_500), happens.back(JOINS + 8_000, "b")]
-        yield script(f"{what}-static.{strategy}", strategy, members("abc", static=True), away)
+        yield usual(f"{what}-static", strategy, away, static=True)
     for strategy, commit in (
         ("range", "auto"), ("range", "before"), ("range", "transaction"),
         ("cooperative-sticky", "after"), ("server-uniform", "auto"), ("server-uniform", "after"),
@@ -512,31 +486,20 @@ def coordinator_moves() -> Iterator[Script]:
     again = LATER + 7_000
     for strategy in ONE_PER_PROTOCOL:
         changes = [moves(JOINS), happens.join(again, Member("d")), moves(again + 300)]
-        once = script(f"broker-restarts.{strategy}", strategy, members("abc"), changes)
-        yield replace(once, restarts=True)
+        yield replace(usual("broker-restarts", strategy, changes), restarts=True)
     for strategy in ("range", "server-uniform"):
-        changes = [
-            moves(JOINS),
-            happens.join(again, Member("d", **pace("after"))),
-            moves(again + 300),
-        ]
+        joins = happens.join(again, Member("d", **pace("after")))
+        changes = [moves(JOINS), joins, moves(again + 300)]
         yield replace(with_records("broker-restarts", strategy, "after", changes), restarts=True)
 
 
 def all_scripts() -> Iterator[Script]:
     """Every script."""
-    yield from joins_and_leaves()
-    yield from crashes()
-    yield from stalls()
-    yield from static_members()
-    yield from rollouts()
-    yield from migrations()
-    yield from topics_change()
-    yield from subscriptions()
-    yield from other_clients()
-    yield from older_clients()
-    yield from deliveries()
-    yield from coordinator_moves()
+    for some in (
+        joins_and_leaves, crashes, stalls, static_members, rollouts, migrations, topics_change,
+        subscriptions, other_clients, older_clients, deliveries, coordinator_moves,
+    ):  # fmt: skip
+        yield from some()
 
 
 SCRIPTS = {one.name: one for one in all_scripts()}
