@@ -85,5 +85,5 @@ def _squares_after(owned, partitions, moves):
         squares += max(min(own, top), low) ** 2
         given += max(own - top, 0)
         taken += max(low - own, 0)
-    # What is left takes one each from members at the upper level, and gives one to some at the lower.
+    # What is left takes one each from members at the upper level, and gives some at the lower one.
     return squares - (moves - given) * (2 * top - 1) + (moves + free - taken) * (2 * low + 1)

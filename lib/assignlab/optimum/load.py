@@ -11,8 +11,8 @@ sums.
   cuts).
 - One of n members has at least k + 1 of the k n + 1 heaviest partitions that S alone reads; their
   least weight is that of the lightest k + 1 of these. With k = 0 that is the heaviest partition.
-- Members S read partitions of the weight N at all: one of them has at most N / |S|. If the k heaviest
-  go to k of them, the others share what is left: (N - these) / (|S| - k).
+- Members S read partitions of the weight N at all: one of them has at most N / |S|. If the k
+  heaviest go to k of them, the others share what is left: (N - these) / (|S| - k).
 
 Hence the least possible largest load, the largest possible smallest load, and what the two differ
 by at least. The count gap's bound is that of the proven optimum

@@ -22,7 +22,7 @@ FAULTS = (
 def faults(document: Document, answer: Answer) -> list[str]:
     """What is wrong with an answer, in the order of the list; nothing for a sound one.
 
-    - the class of the exception, alone, where there is one (``NeverEnds`` where there is no answer);
+    - the class of the exception, alone, where there is one (``NeverEnds`` if there is no answer);
     - ``no such partition``, ``not subscribed``: an owner of what does not exist, of what it did not
       ask for;
     - ``owned twice``: a partition stands in two lists, or twice in one;

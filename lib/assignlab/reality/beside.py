@@ -12,7 +12,8 @@ several) and the time until the next. Of each step are compared
 And of groups whose topics have records,
 
 - ``repeated``: records that somebody had processed before: how many, as what begins in the step;
-- ``lost``: records that nobody processed although the group is through with them, when it passed them;
+- ``lost``: records that nobody processed although the group is through with them,
+  when it passed them;
 - ``refused``: the exceptions of ``commitSync``, each member's.
 
 Heartbeats of real members come a little late, and their phases drift; so the timeline plays a

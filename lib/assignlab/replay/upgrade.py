@@ -1,11 +1,12 @@
 """What an upgrade moves: one group, one history, and a strategy that changes on the way.
 
-- :func:`switches`: every pair of strategies, and the moment from which the new one assigns: the leader
-  has the new release, or the last member knows the new strategy. Nothing else happens at that
-  moment, so that whatever moves, moves because of the switch.
-- :func:`migrations`: the whole upgrade, member by member. Every restarted member comes back under a new
-  id, and the group assigns by what its members have in common.
-- :class:`Trial`: either of them as a trial of a sweep (:func:`assignlab.timeline.sweep`), group by group.
+- :func:`switches`: every pair of strategies, and the moment from which the new one assigns: the
+  leader has the new release, or the last member knows the new strategy. Nothing else happens at
+  that moment, so that whatever moves, moves because of the switch.
+- :func:`migrations`: the whole upgrade, member by member. Every restarted member comes back under a
+  new id, and the group assigns by what its members have in common.
+- :class:`Trial`: either of them as a trial of a sweep (:func:`assignlab.timeline.sweep`),
+  group by group.
 
 Source of the two bounces: KIP-429. In the first, every member gets ``cooperative-sticky`` beside
 its old strategy; only when the last one has it can the group choose it, and all of them are still

@@ -259,8 +259,9 @@ def settings(master: str, place: Path) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
-        # Python tasks start 2.6 times faster over a Unix socket than over TCP. It lies in Java's folder
-        # for temporary files: in a container of YARN that has more letters than a socket's path may.
+        # Python tasks start 2.6 times faster over a Unix socket than over TCP. It lies in Java's
+        # folder for temporary files: in a container of YARN that has more letters than a socket's
+        # path may.
         "spark.python.unix.domain.socket.enabled": str(
             os.name == "posix" and not master.startswith("yarn")
         ).lower(),

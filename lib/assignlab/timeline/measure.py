@@ -247,7 +247,7 @@ def watched_frame(history: History) -> pd.DataFrame:
     return frame
 
 
-# ---- stories, in seconds --------------------------------------------------------------------------
+# ---- stories, in seconds -------------------------------------------------------------------------
 
 
 def readings(history: History) -> pd.DataFrame:

@@ -65,7 +65,7 @@ class Stop(IntEnum):
     LONG_BATCH = 3
 
 
-# As plain attributes, which an enum's members are from Python 3.12 on: these are read at every poll.
+# Plain attributes, as an enum's members are from Python 3.12 on: these are read at every poll.
 for enum in (Phase, Mode, Verdict, Stop):
     for name, member in enum.__members__.items():
         type.__setattr__(enum, name, member)

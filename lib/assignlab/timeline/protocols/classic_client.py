@@ -529,7 +529,8 @@ class Client(Consumer):
         """What a commit says of its sender: member id, generation, how far it has joined."""
         if self.mode == Mode.TRANSACTION:
             # The producer sends the offsets, with what the consumer's last join gave it: no check
-            # on this side, and a rebalance that is being prepared does not matter (groupMetadata()).
+            # on this side, and a rebalance that is being prepared does not matter
+            # (groupMetadata()).
             return *self.group_metadata, JOINED
         return self.member_id, self.generation, self.phase
 

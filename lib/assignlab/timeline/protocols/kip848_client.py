@@ -237,8 +237,8 @@ class Client(Consumer):
 
     # ---- reconciliation ------------------------------------------------------------------------
 
-    # The network thread leads, the application's thread commits and runs the listener, each when its
-    # poll looks next: onPartitionsRevoked in one look, onPartitionsAssigned in the one after it.
+    # The network thread leads, the application's thread commits and runs the listener, each when
+    # its poll looks next: onPartitionsRevoked in one look, onPartitionsAssigned in the next.
 
     def _reconcile(self) -> None:
         """Commit, give up what is not in the target, take what is new, acknowledge."""

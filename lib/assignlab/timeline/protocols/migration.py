@@ -137,7 +137,7 @@ class Coordinator:
             return None
         if self.world.config.group_consumer_migration_policy not in ("bidirectional", "upgrade"):
             return GROUP_ID_NOT_FOUND
-        # The first generation is not there yet, and the original asks for its protocol all the same.
+        # There is no first generation yet, and the original asks for its protocol all the same.
         return UNKNOWN_SERVER_ERROR if group.protocol is None else None
 
     def _upgrade(self, old: classic_coordinator.Coordinator) -> None:
