@@ -40,9 +40,10 @@ from assignlab.assignors.parts.orders import (
     subscribers_by_id,
     topics_by_name,
 )
-from assignlab.assignors.parts.ranges import lists_of_ranges
+from assignlab.assignors.parts.ranges import range_of, shares_of
 from assignlab.assignors.strategy import Strategy
-from assignlab.group.assignment import Assignment
+from assignlab.compiled import njit
+from assignlab.group.assignment import Assignment, code
 from assignlab.group.model import Group
 
 
@@ -50,13 +51,15 @@ def assign(group: Group) -> Assignment:
     """Cut every topic into one range per consumer."""
     sorted_partitions = group.prepared(lines)
     nobody = len(group.members)
-    offsets, places = lists_of_ranges(
+    offsets, codes = assign_ranges(
         group.prepared(topics_by_name),
-        sorted_partitions.counts,
+        sorted_partitions.of_topic,
+        sorted_partitions.starts,
+        sorted_partitions.order,
         *first_places(group, nobody),
         nobody + 1,
     )
-    return Assignment(offsets[:-1], sorted_partitions.at(places[: offsets[-2]]))
+    return Assignment(offsets[:-1], codes[: offsets[-2]])
 
 
 def first_places(group: Group, nobody: int) -> tuple[np.ndarray, np.ndarray]:
@@ -66,6 +69,42 @@ def first_places(group: Group, nobody: int) -> tuple[np.ndarray, np.ndarray]:
     if consumers is not once[1]:
         consumers[1:][place_of_same_member(starts, consumers)] = nobody
     return starts, consumers
+
+
+@njit
+def assign_ranges(topics, line, begins, partitions, starts, consumers, members):
+    """Range after range, topic after topic.
+
+    As :func:`~assignlab.assignors.parts.ranges.lists_of_ranges`, but partitions stand in a line that
+    is sorted as text; looked up behind the shared function they cost a third more.
+    ``topics``: int64[n] topic indices in the order of the walk; ``line``, ``begins``,
+    ``partitions``: see :class:`~assignlab.assignors.metaq.parts.partitions.Lines`; ``starts``,
+    ``consumers``: per topic its consumers, sorted. Returns (offsets, codes).
+    """
+    offsets = np.zeros(members + 1, dtype=np.int64)
+    for t in topics:
+        count = begins[line[t] + 1] - begins[line[t]]
+        sharing = starts[t + 1] - starts[t]
+        shares = shares_of(count, max(sharing, 1))
+        for i in range(min(sharing, count)):
+            _, n_parts = range_of(i, shares)
+            offsets[consumers[starts[t] + i] + 1] += n_parts
+    for m in range(members):
+        offsets[m + 1] += offsets[m]
+    fill = offsets[:-1].copy()
+    codes = np.empty(offsets[members], dtype=np.int64)
+    for t in topics:
+        begin = begins[line[t]]
+        count = begins[line[t] + 1] - begin
+        sharing = starts[t + 1] - starts[t]
+        shares = shares_of(count, max(sharing, 1))
+        for i in range(min(sharing, count)):
+            m = consumers[starts[t] + i]
+            start_part, n_parts = range_of(i, shares)
+            for k in range(n_parts):
+                codes[fill[m] + k] = code(t, partitions[begin + start_part + k])
+            fill[m] += n_parts
+    return offsets, codes
 
 
 STRATEGY = Strategy(

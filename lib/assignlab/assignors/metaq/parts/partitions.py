@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assignlab.group.assignment import Assignment, code, number_of, partition_of, topic_of
+from assignlab.group.assignment import Assignment, partition_of, topic_of
 from assignlab.group.document import named_lists
 from assignlab.group.model import Group
 from assignlab.jvm.names import Names
@@ -29,16 +29,6 @@ class Lines(NamedTuple):
     starts: np.ndarray
     order: np.ndarray
     names: tuple[str, ...]
-
-    @property
-    def counts(self) -> np.ndarray:
-        """How many partitions every topic has: int64[topics]."""
-        return np.diff(self.starts)[self.of_topic]
-
-    def at(self, places: np.ndarray) -> np.ndarray:
-        """The codes of partitions that are given by topic and place in its line: int64[n]."""
-        topics = topic_of(places)
-        return code(topics, self.order[number_of(places, self.starts[self.of_topic])])
 
 
 def lines(group: Group) -> Lines:
