@@ -59,41 +59,51 @@ def reclaimed(
         held.offsets, held.codes, *changes, starts_of(group, held, changes.steps),
         group.prepared(sets.topic_ids).hashes, stays,
     )  # fmt: skip
+    known: dict[tuple, np.ndarray] = {}  # many members have had the same topics
     for m in crowded.tolist():
         mine = slice(offsets[m], offsets[m + 1])
         before = held.codes[held.offsets[m] : held.offsets[m + 1]][: 0 if changes.anew else None]
         steps = changes.steps[changes.offsets[m] : changes.offsets[m + 1]]
-        codes[mine] = _in_crowded_order(group, before, steps, codes[mine], stays)
+        topic, added = topic_of(codes[mine]), topic_of(steps[steps >= 0])
+        old = distinct(topic_of(before))
+        if not (stays[old] | np.isin(old, topic)).all():
+            continue  # a topic left a tree, which is not followed: slots are walked as lists
+        new = distinct(added[~np.isin(added, old)])
+        again = bool((added == new[-1]).argmax() + 1 < added.size) if new.size > 0 else False
+        key = old.tobytes(), new.tobytes(), again
+        if key not in known:
+            known[key] = places_in_trees(group, old, new, again)
+        codes[mine] = codes[mine][np.argsort(known[key][topic], kind="stable")]
     return Assignment(offsets, codes)
 
 
-def _in_crowded_order(
-    group: Group, before: np.ndarray, steps: np.ndarray, codes: np.ndarray, stays: np.ndarray
-) -> np.ndarray:
-    """``codes`` in the order of a map in which topics stand in a tree.
+def distinct(topics: np.ndarray) -> np.ndarray:
+    """The topics in the order in which they come first."""
+    return np.array(list(dict.fromkeys(topics.tolist())), dtype=np.int64)
 
-    Not followed is the removal of a topic from a tree: after it, slots are walked as lists.
+
+def places_in_trees(group: Group, old: np.ndarray, new: np.ndarray, again: bool) -> np.ndarray:
+    """Where each topic stands in a map in which topics stand in trees, once it was written to a
+    record and read again: int64[topics].
+
+    ``old``: topics in the order in which they were copied; ``new``: those that came then; ``again``:
+    whether partitions of known topics were added after the last new one.
     """
     ids = group.prepared(sets.topic_ids)
-    old = list(dict.fromkeys(topic_of(before).tolist()))
-    added = topic_of(steps[steps >= 0]).tolist()
-    new = list(dict.fromkeys(t for t in added if t not in old))
-    inside = np.array(old + new, dtype=np.int64)
-    if not set(old) <= {*topic_of(codes).tolist(), *np.flatnonzero(stays).tolist()}:
-        return codes
+    inside = np.concatenate((old, new))
     nodes = tree_bins.Nodes(spread_all(ids.hashes[inside]), ids.rank[inside])
-    table = [tree_bins.NIL] * table_size_for(len(old))
-    for x in range(len(old)):
+    table = [tree_bins.NIL] * table_size_for(old.size)
+    for x in range(old.size):
         table = tree_bins.grown(nodes, tree_bins.put(nodes, table, x), x + 1)
-    count = len(old)
-    for t in added:
-        table = tree_bins.grown(nodes, table, count)
-        if count < inside.size and inside[count] == t:
-            table = tree_bins.compute_if_absent(nodes, table, count)
-            count += 1
+    for x in range(old.size, inside.size):
+        table = tree_bins.compute_if_absent(nodes, tree_bins.grown(nodes, table, x), x)
+    if again:
+        table = tree_bins.grown(nodes, table, inside.size)
     record = inside[tree_bins.walked(nodes, table)]
     topics = record[hash_map_order(ids.hashes[record], rank=ids.rank[record])]
-    return np.concatenate([codes[topic_of(codes) == t] for t in topics.tolist()])
+    place = np.empty(len(group.topics), dtype=np.int64)
+    place[topics] = np.arange(topics.size)
+    return place
 
 
 def starts_of(group: Group, held: sets.Held, steps: np.ndarray) -> np.ndarray:
@@ -200,12 +210,12 @@ class Map(NamedTuple):
 
     Topics stand in ``topics``, the old ones from the middle to the right, new ones from the middle
     to the left. Partitions are nodes of one chain per topic, in order of insertion. ``node``: int64
-    per partition, -1 where it is not in the map. ``keys``: scratch. ``at``: int64[5], see the names
-    below.
+    per partition, -1 where it is not in the map. ``place``: where a topic stands in ``topics``, -1
+    for nowhere. ``keys``: scratch. ``at``: one :data:`AT`.
     """
 
     topics: np.ndarray
-    inside: np.ndarray
+    place: np.ndarray
     first: np.ndarray
     last: np.ndarray
     size: np.ndarray
@@ -217,7 +227,9 @@ class Map(NamedTuple):
     at: np.ndarray
 
 
-LEFT, RIGHT, COUNT, SLOTS, NODES = range(5)
+AT = np.dtype([(name, np.int64) for name in ("left", "right", "count", "slots", "nodes")])
+"""Topics stand from ``left`` to ``right``, ``count`` of them, in a table of so many ``slots``; so many
+``nodes`` are in use."""
 
 
 @inner
@@ -226,7 +238,7 @@ def new_map(starts, most):
     topics = starts.size - 1
     return Map(
         np.empty(2 * most + 2, dtype=np.int64),
-        np.zeros(topics, dtype=np.int64),
+        np.full(topics, -1, dtype=np.int64),
         np.full(topics, -1, dtype=np.int64),
         np.full(topics, -1, dtype=np.int64),
         np.zeros(topics, dtype=np.int64),
@@ -235,40 +247,46 @@ def new_map(starts, most):
         np.empty(most, dtype=np.int64),
         np.full(starts[-1], -1, dtype=np.int64),
         np.empty(most, dtype=np.int64),
-        np.zeros(5, dtype=np.int64),
+        np.zeros(1, dtype=AT),
     )
 
 
 @leaf
 def copy(map_, old, starts):
     """``deepCopyAssignment``: a map with as many slots as topics, sets made of the old sets."""
-    at = map_.at
-    at[LEFT] = at[RIGHT] = map_.topics.size // 2
-    at[COUNT] = at[NODES] = 0
+    at = map_.at[0]
+    at["left"] = at["right"] = map_.topics.size // 2
+    at["count"] = at["nodes"] = 0
     for code in old:
         t = topic_of(code)
-        if map_.inside[t] == 0:
-            map_.topics[at[RIGHT]] = t
-            at[RIGHT] += 1
-            at[COUNT] += 1
-            map_.inside[t] = 1
-            map_.size[t] = 0
-            map_.first[t] = -1
+        if map_.place[t] == -1:
+            begin(map_, t, at["right"])
+            at["right"] += 1
         append(map_, code, starts)
-    for i in range(at[LEFT], at[RIGHT]):
+    for i in range(at["left"], at["right"]):
         t = map_.topics[i]
         map_.capacity[t] = sets.set_slots(map_.size[t])
     slots = 1
-    while slots < at[COUNT]:
+    while slots < at["count"]:
         slots *= 2
-    at[SLOTS] = table_size(at[COUNT], slots)
+    at["slots"] = table_size(at["count"], slots)
+
+
+@leaf
+def begin(map_, t, place):
+    """A topic without partitions, at this place."""
+    map_.topics[place] = t
+    map_.place[t] = place
+    map_.size[t] = 0
+    map_.first[t] = -1
+    map_.at[0]["count"] += 1
 
 
 @leaf
 def append(map_, code, starts):
     """A new partition at the end of its topic's set."""
-    t, node = topic_of(code), map_.at[NODES]
-    map_.at[NODES] += 1
+    t, node = topic_of(code), map_.at[0]["nodes"]
+    map_.at[0]["nodes"] += 1
     map_.code[node] = code
     map_.next[node] = -1
     if map_.first[t] == -1:
@@ -283,16 +301,12 @@ def append(map_, code, starts):
 @leaf
 def add(map_, code, slots, starts):
     """``computeIfAbsent(topic, new HashSet).add(partition)``."""
-    t, at = topic_of(code), map_.at
-    if at[COUNT] > at[SLOTS] * 3 // 4:
-        at[SLOTS] *= 2
-    if map_.inside[t] == 0:
-        at[LEFT] -= 1
-        map_.topics[at[LEFT]] = t
-        at[COUNT] += 1
-        map_.inside[t] = 1
-        map_.size[t] = 0
-        map_.first[t] = -1
+    t, at = topic_of(code), map_.at[0]
+    if at["count"] > at["slots"] * 3 // 4:
+        at["slots"] *= 2
+    if map_.place[t] == -1:
+        at["left"] -= 1
+        begin(map_, t, at["left"])
         map_.capacity[t] = slots[t]
     if map_.node[number_of(code, starts)] == -1:
         append(map_, code, starts)
@@ -303,26 +317,24 @@ def add(map_, code, slots, starts):
 def remove(map_, code, starts, stays):
     """Remove a partition, and with the last one its topic, unless it stays."""
     t = topic_of(code)
-    at = number_of(code, starts)
-    node = map_.node[at]
+    number = number_of(code, starts)
+    node = map_.node[number]
     if node == -1:
         return
-    map_.node[at] = -1
+    map_.node[number] = -1
     map_.code[node] = -1
     map_.size[t] -= 1
     if map_.size[t] == 0 and not stays[t]:
-        map_.inside[t] = 0
-        map_.at[COUNT] -= 1
-        for i in range(map_.at[LEFT], map_.at[RIGHT]):
-            if map_.topics[i] == t:
-                map_.topics[i] = -1
+        map_.topics[map_.place[t]] = -1
+        map_.place[t] = -1
+        map_.at[0]["count"] -= 1
 
 
 @leaf
 def differs(map_, old, starts):
     """Whether the map holds other partitions than the old one, or other topics."""
     n = 0
-    for i in range(map_.at[LEFT], map_.at[RIGHT]):
+    for i in range(map_.at[0]["left"], map_.at[0]["right"]):
         t = map_.topics[i]
         if t != -1:
             n += map_.size[t]
@@ -341,11 +353,11 @@ def clear(map_, old, changes, starts):
     """Forget this member."""
     for code in old:
         map_.node[number_of(code, starts)] = -1
-        map_.inside[topic_of(code)] = 0
+        map_.place[topic_of(code)] = -1
     for code in changes:
         if code >= 0:
             map_.node[number_of(code, starts)] = -1
-            map_.inside[topic_of(code)] = 0
+            map_.place[topic_of(code)] = -1
 
 
 @inner
@@ -354,9 +366,10 @@ def write(map_, hashes, codes, n):
 
     Returns the end, and False if a slot of topics was crowded.
     """
-    topics = np.empty(map_.at[COUNT], dtype=np.int64)
+    at = map_.at[0]
+    topics = np.empty(at["count"], dtype=np.int64)
     k = 0
-    for i in range(map_.at[LEFT], map_.at[RIGHT]):
+    for i in range(at["left"], at["right"]):
         if map_.topics[i] != -1:
             topics[k] = map_.topics[i]
             k += 1
@@ -364,7 +377,7 @@ def write(map_, hashes, codes, n):
     for k in range(topics.size):
         keys[k] = spread(hashes[topics[k]])
     fine = not was_crowded(keys, 16, 7)
-    walk(keys, topics, map_.at[SLOTS])
+    walk(keys, topics, at["slots"])
     walk(keys, topics, table_size(topics.size, 16))
     for t in topics:
         start = n
