@@ -44,6 +44,7 @@ from assignlab.group.model import Group
 from assignlab.jvm.hash_map import hash_map_walk, spread_all, table_size, walk_lists, was_crowded
 
 FINE, CROWDED, EMPTY = 0, 1, 2
+NOBODY = -1
 
 
 def assign(group: Group) -> Assignment:
@@ -122,24 +123,29 @@ def share_common(pool, walks, offsets, codes):
     holders, codes = in_order(walk, order, offsets, codes)
     n = 0
     keys = np.empty(codes.size, dtype=np.int64)
-    owners = np.empty(codes.size, dtype=np.int64)
     for k in range(codes.size):
         if mine[topic_of(codes[k])]:
-            keys[n] = number_of(codes[k], first)
-            owners[n] = holders[k]
+            keys[n], holders[n] = number_of(codes[k], first), holders[k]
             n += 1
     everybody = np.arange(walk.size)
-    owners, keys, state = share_plainly(hashes, keys[:n], owners[:n], everybody, walk)
+    owners = np.empty(n + walk.size + hashes.size, dtype=np.int64)
+    given = np.empty(owners.size, dtype=np.int64)
+    place = np.full(walk.size, NOBODY)
+    n, state = share_plainly(
+        hashes, (keys[:n], holders[:n]), (everybody, walk), place, owners, given, 0
+    )
     if state != FINE:
         return offsets, codes, state
-    new_offsets, lists = by_member(order[owners], pool_codes[keys], order.size)
+    for k in range(n):
+        owners[k], given[k] = order[owners[k]], pool_codes[given[k]]
+    new_offsets, lists = by_member(owners[:n], given[:n], order.size)
     return new_offsets, lists, FINE
 
 
 @njit
 def share_topics(pools, walks, offsets, codes):
     """A pool for each topic: (offsets, codes, state). Claims of other topics stay."""
-    topics, partitions, starts, subscribers = pools
+    topics, partitions, starts, subscribers, walked = pools
     order, walk = walks
     holders, codes = in_order(walk, order, offsets, codes)
     of_topic, entries = grouped(topic_of(codes), partitions.size)
@@ -150,6 +156,7 @@ def share_topics(pools, walks, offsets, codes):
         size += partitions[t] + starts[t + 1] - starts[t]
     owners = np.empty(size, dtype=np.int64)
     given = np.empty(size, dtype=np.int64)
+    place = np.full(order.size, NOBODY)
     n = 0
     for k in range(codes.size):
         if not pooled[topic_of(codes[k])]:
@@ -157,35 +164,54 @@ def share_topics(pools, walks, offsets, codes):
             n += 1
     for t in topics:
         claims = entries[of_topic[t] : of_topic[t + 1]]
+        readers = subscribers[starts[t] : starts[t + 1]], walked[starts[t] : starts[t + 1]]
         hashes = np.arange(partitions[t]).astype(np.int32)
-        some, keys, state = share_plainly(
-            hashes, partition_of(codes[claims]), holders[claims],
-            subscribers[starts[t] : starts[t + 1]], walk,
-        )  # fmt: skip
+        end, state = share_plainly(
+            hashes, (partition_of(codes[claims]), holders[claims]), readers, place, owners, given, n
+        )
         if state != FINE:
             return offsets, codes, state
-        for k in range(keys.size):
-            owners[n], given[n] = order[some[k]], code(t, keys[k])
-            n += 1
+        for k in range(n, end):
+            owners[k], given[k] = order[owners[k]], code(t, given[k])
+        n = end
     new_offsets, lists = by_member(owners[:n], given[:n], order.size)
     return new_offsets, lists, FINE
 
 
 @inner
-def share_plainly(hashes, keys, holders, subscribers, walk):
-    """One pool without crowded slots: (owners, keys, state) from (holders, keys)."""
+def share_plainly(hashes, claims, readers, place, owners, given, n):
+    """One pool without crowded slots: (end, state); the result is in ``owners`` and ``given``, members
+    and keys, from ``n`` to the end.
+
+    ``claims``: (keys, holders); ``readers``: subscribers, ascending and as they are gone through;
+    ``place``: scratch, ``NOBODY`` for every member. Here the members are those of the pool, by their
+    places: subscribers as they are gone through, then others that hold something.
+    """
+    keys, holders = claims
+    subscribers, walked = readers
     partitions = hashes.size
     sharing = (subscribers.size + partitions - 1) // partitions if partitions > 0 else 0
-    desired = parts(subscribers, sharing * partitions, walk.size)
+    members = walked.size
+    for i in range(members):
+        place[walked[i]] = i
+    holding = np.empty(keys.size, dtype=np.int64)
+    for k in range(keys.size):
+        if place[holders[k]] == NOBODY:
+            place[holders[k]] = members
+            members += 1
+        holding[k] = place[holders[k]]
+    desired = parts(place[subscribers], sharing * partitions, members)
+    place[subscribers] = NOBODY
+    place[holders] = NOBODY
     removed = np.zeros(keys.size, dtype=np.bool_)
     offsets, entries = grouped(keys, partitions)
     if keys.size > 0:
-        of_members, claims = grouped(holders, walk.size)
+        of_members, held = grouped(holding, members)
         overfilled = np.flatnonzero(of_members[1:] - of_members[:-1] > desired)
         if overfilled.size > 0:
-            walks, crowded = walk_sets(of_members, claims, hashes[keys], overfilled)
+            walks, crowded = walk_sets(of_members, held, hashes[keys], overfilled)
             if crowded.size > 0:
-                return holders, keys, CROWDED
+                return n, CROWDED
             revoke(of_members, walks, overfilled, desired, removed)
         shared = np.zeros(partitions, dtype=np.int64)
         for k in range(keys.size):
@@ -194,25 +220,25 @@ def share_plainly(hashes, keys, holders, subscribers, walk):
         if overshared.size > 0:
             walks, crowded = walk_sets(offsets, entries, holders.astype(np.int32), overshared)
             if crowded.size > 0:
-                return holders, keys, CROWDED
+                return n, CROWDED
             revoke(offsets, walks, overshared, np.full(partitions, sharing), removed)
     inserted, _ = insertions(keys, partitions, partitions)
     spreads = spread_all(hashes[inserted])
     slots = new_hash_map(partitions)
     if was_crowded(spreads, slots, 7):
-        return holders, keys, CROWDED
+        return n, CROWDED
     new_owners, new_keys, empty = find_owners(
-        inserted[walk_lists(spreads, slots, True)], offsets, entries, holders, removed, sharing,
-        desired, walk,
+        inserted[walk_lists(spreads, slots, True)], offsets, entries, holding, removed, sharing,
+        desired, np.arange(walked.size),
     )  # fmt: skip
-    if empty:
-        return holders, keys, EMPTY
-    stays = ~removed
-    return (
-        np.concatenate((holders[stays], new_owners)),
-        np.concatenate((keys[stays], new_keys)),
-        FINE,
-    )
+    for k in range(keys.size):
+        if not removed[k]:
+            owners[n], given[n] = holders[k], keys[k]
+            n += 1
+    for k in range(new_keys.size):
+        owners[n], given[n] = walked[new_owners[k]], new_keys[k]
+        n += 1
+    return n, EMPTY if empty else FINE
 
 
 @njit
@@ -264,13 +290,18 @@ def walk_of_numbers(members: int) -> np.ndarray:
     return np.argsort(numbers ^ (numbers >> 16))
 
 
-def numbered_subscribers(group: Group) -> tuple[np.ndarray, np.ndarray]:
-    """Per topic its subscribers by number: :func:`orders.subscribers`."""
+def numbered_subscribers(group: Group) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Per topic its subscribers by number: :func:`orders.subscribers`; ascending, and as a set of
+    numbers is walked."""
     order = group.prepared(orders.members_by_hash)
     number = np.empty_like(order)
     number[order] = np.arange(order.size)
     starts, members = orders.subscribers(group, order)
-    return starts, number[members]
+    numbers = number[members]
+    walk = walk_of_numbers(order.size)
+    if (walk == np.arange(order.size)).all():
+        return starts, numbers, numbers
+    return starts, numbers, number[orders.subscribers(group, order[walk])[1]]
 
 
 @njit
@@ -289,7 +320,7 @@ def in_order(walk, order, offsets, codes):
 
 def _pools(group: Group, topics: np.ndarray, holders: np.ndarray, codes: np.ndarray):
     """A pool for each topic, with the claims of it."""
-    starts, subscribers = group.prepared(numbered_subscribers)
+    starts, subscribers, _ = group.prepared(numbered_subscribers)
     by_topic = np.argsort(topic_of(codes), kind="stable")
     holders, codes = holders[by_topic], codes[by_topic]
     bounds = np.searchsorted(topic_of(codes), np.column_stack((topics, topics + 1)))

@@ -24,24 +24,68 @@ import numpy as np
 
 from assignlab.assignors.kafka_server import simple
 from assignlab.assignors.kafka_server.parts import sets, targets
-from assignlab.assignors.parts import orders
-from assignlab.compiled import njit
+from assignlab.assignors.parts import hash_codes, orders
+from assignlab.compiled import inner, njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, by_member, code, number_of, topic_of
-from assignlab.group.model import Group, subscriptions_by_topic
-from assignlab.jvm.hash_map import hash_map_order, hash_map_walk
+from assignlab.group.model import Group
+from assignlab.jvm.hash_map import (
+    collection_capacity,
+    hash_map_order,
+    hash_map_walk,
+    walk_uncrowded,
+)
+
+FINE, CROWDED, FAILED = range(3)
 
 
 def assign(group: Group) -> Assignment:
     """One by hash code, then what is held, then the rest; lists in the order of their sets."""
-    members = len(group.members)
-    if members == 0 or not group.prepared(simple.anything_named):
+    if len(group.members) == 0:
         return sets.nothing(group)
-    claims, certain = current_assignment(group)
+    held = sets.held(group, walked=True)
+    starts = targets.starts_of(group, held, np.empty(0, dtype=np.int64))
+    known = (
+        group.prepared(orders.members_by_hash), group.members.names.hashes,
+        group.prepared(sets.topic_ids).hashes, starts,
+    )  # fmt: skip
     if group.prepared(sets.homogeneous):
-        owners, codes = share_common(group, claims)
+        pool = group.prepared(simple.common_pool)
+        offsets, codes, state = share_common(known, held[:2], pool.codes, pool.mine)
     else:
-        owners, codes, fixed = share_topics(group, claims)
+        subscription = group.sent.subscription, group.members.subscription
+        the_shape = group.prepared(shape)
+        offsets, codes, state = share_topics(
+            known, held[:2], tuple(the_shape), subscription, group.topics.partitions
+        )
+    if state == CROWDED:
+        return assign_crowded(group, held, starts)
+    if state == FAILED:
+        raise no_room()
+    return Assignment(offsets, codes)
+
+
+def no_room() -> OriginalError:
+    """What the original throws where everybody has more than its part."""
+    return OriginalError("PartitionAssignorException", "no member has room for a partition")
+
+
+def assign_crowded(group: Group, held: sets.Held, starts: np.ndarray) -> Assignment:
+    """The same where slots are crowded, so that partitions or topics may stand in trees."""
+    members = len(group.members)
+    if not group.prepared(simple.anything_named):
+        return sets.nothing(group)
+    claims, certain = current_assignment(group, held, starts)
+    if group.prepared(sets.homogeneous):
+        pool = group.prepared(simple.common_pool)
+        owners, codes, failed = spread_common(
+            group.prepared(orders.members_by_hash), group.members.names.hashes, pool.codes,
+            pool.mine, claims,
+        )  # fmt: skip
+        if failed:
+            raise no_room()
+    else:
+        owners, codes, fixed = share_topics_crowded(group, claims)
         certain &= fixed
     offsets, lists = by_member(owners, codes, members)
     walked, fixed = simple.walks(
@@ -66,19 +110,49 @@ class Claims(NamedTuple):
     starts: np.ndarray
 
 
-def current_assignment(group: Group) -> tuple[Claims, bool]:
+def current_assignment(group: Group, held: sets.Held, starts: np.ndarray) -> tuple[Claims, bool]:
     """The claims by partition, and whether Java fixes their order."""
     order = group.prepared(orders.members_by_hash)
-    held = sets.held(group, walked=True)
-    starts = targets.starts_of(group, held, np.empty(0, dtype=np.int64))
     keys, of, holders, called_again = by_partition(order, held.offsets, held.codes, starts)
     walk, certain = hash_map_walk(
         simple.partition_hashes(group, keys), newest_first=True, called_again=called_again
     )
+    return in_turn(keys, of, holders, walk, starts), certain
+
+
+@njit
+def in_turn(keys, of, holders, walk, starts):
+    """The :class:`Claims` from those of :func:`by_partition`, whose map is walked like this."""
     place = np.empty_like(walk)
-    place[walk] = np.arange(walk.size)
+    codes = np.empty_like(keys)
+    for k in range(walk.size):
+        place[walk[k]] = k
+        codes[k] = keys[walk[k]]
     offsets, entries = simple.grouped(place[of], keys.size)
-    return Claims(keys[walk], offsets, holders[entries], starts), certain
+    return Claims(codes, offsets, holders[entries], starts)
+
+
+@inner
+def claims_of(known, held):
+    """(the :class:`Claims`, whether a slot was crowded, which makes them worthless)."""
+    order, _, ids, starts = known
+    keys, of, holders, called_again = by_partition(order, held[0], held[1], starts)
+    hashes = hash_codes.partition_hashes(ids, keys, hash_codes.TOPIC_ID_PARTITION)
+    walk, crowded = walk_uncrowded(hashes, 16, True, called_again)
+    if crowded:
+        walk = np.arange(keys.size)
+    return in_turn(keys, of, holders, walk, starts), crowded
+
+
+@inner
+def as_walked(known, owners, codes):
+    """(offsets, codes, state): every member's set in its order."""
+    order, _, ids, _ = known
+    offsets, lists = by_member(owners, codes, order.size)
+    hashes = hash_codes.partition_hashes(ids, lists, hash_codes.TOPIC_ID_PARTITION)
+    entries = np.arange(lists.size)
+    walked, crowded = simple.walk_sets(offsets, entries, hashes, np.arange(order.size))
+    return offsets, lists[walked], CROWDED if crowded.size > 0 else FINE
 
 
 @njit
@@ -106,16 +180,18 @@ def by_partition(order, offsets, codes, starts):
 # All members name the same topics
 
 
-def share_common(group: Group, claims: Claims) -> tuple[np.ndarray, np.ndarray]:
-    """(owners, codes) in the order in which they enter the members' sets."""
-    pool = group.prepared(simple.common_pool)
-    order = group.prepared(orders.members_by_hash)
-    owners, codes, failed = spread_common(
-        order, group.members.names.hashes, pool.codes, pool.mine, claims
-    )
+@njit
+def share_common(known, held, pool, mine):
+    """(offsets, codes, state) of the result. ``known``: members by hash, their hash codes, those of
+    topic ids, and the ``starts`` of the :class:`Claims`; ``held``: (offsets, codes)."""
+    order, hashes, _, _ = known
+    claims, crowded = claims_of(known, held)
+    if crowded:
+        return held[0], held[1], CROWDED
+    owners, codes, failed = spread_common(order, hashes, pool, mine, claims)
     if failed:
-        raise OriginalError("PartitionAssignorException", "no member has room for a partition")
-    return owners, codes
+        return held[0], held[1], FAILED
+    return as_walked(known, owners, codes)
 
 
 @njit
@@ -194,24 +270,128 @@ class Shape(NamedTuple):
 
 def shape(group: Group) -> Shape:
     """What is the same whatever the members hold."""
-    members, names = group.members, group.members.names
+    members, names, topics = group.members, group.members.names, group.topics
+    by_hash = group.prepared(orders.members_by_hash)
+    order, lists, offsets, subscribed, met, crowded = _walk_names(
+        by_hash, names.hashes, topics.names.hashes, topics.partitions,
+        (group.sent.subscription, group.sent.offsets),
+        (members.subscription, members.offsets, members.topics),
+    )  # fmt: skip
+    if crowded:
+        order, lists, offsets, met = _crowded_walks(group)
+    return Shape(order, subscribed, offsets, lists, met, *orders.subscribers(group, order))
+
+
+@njit
+def _walk_names(by_hash, of_member, of_topic, partitions, sent, members):
+    """(order, topics, offsets, subscribed, met) of the :class:`Shape`, and whether a slot was crowded,
+    which makes all but ``subscribed`` worthless.
+
+    ``of_member``, ``of_topic``: hash codes; ``sent``: (subscription, offsets) as they were sent;
+    ``members``: (subscription, offsets, topics) with every topic once.
+    """
+    of_sent, ends = sent
+    subscription, begins, topics = members
+    subscribed = np.zeros((begins.size - 1, partitions.size), dtype=np.bool_)
+    for s in range(begins.size - 1):
+        for t in topics[begins[s] : begins[s + 1]]:
+            subscribed[s, t] = partitions[t] > 0
+    naming = np.empty(by_hash.size, dtype=np.int64)
+    n = 0
+    for m in by_hash:
+        if begins[subscription[m] + 1] > begins[subscription[m]]:
+            naming[n] = m
+            n += 1
+    order, crowded = orders.put_into_map(naming[:n], of_member, 16)
+    some = np.full(ends.size - 1, -1, dtype=np.int64)  # a member that sent it
+    for m in by_hash:
+        some[of_sent[m]] = m
+    offsets = np.zeros(ends.size, dtype=np.int64)
+    lists = np.empty(ends[-1], dtype=np.int64)
+    n = 0
+    for s in range(some.size):
+        if some[s] != -1:
+            own = subscription[some[s]]
+            capacity = collection_capacity(ends[s + 1] - ends[s])
+            walk, full = orders.put_into_map(
+                topics[begins[own] : begins[own + 1]], of_topic, capacity
+            )
+            crowded |= full
+            for t in walk:
+                if partitions[t] > 0:
+                    lists[n] = t
+                    n += 1
+        offsets[s + 1] = n
+    met = met_first(order, of_sent, offsets, lists, partitions.size)
+    return order, lists[:n], offsets, subscribed, met, crowded
+
+
+@njit
+def met_first(order, subscription, offsets, lists, topics):
+    """Topics in the order in which a walk over the members' lists meets them."""
+    seen = np.zeros(topics, dtype=np.bool_)
+    done = np.zeros(offsets.size, dtype=np.bool_)
+    met = np.empty(topics, dtype=np.int64)
+    n = 0
+    for m in order:
+        s = subscription[m]
+        if not done[s]:
+            done[s] = True
+            for t in lists[offsets[s] : offsets[s + 1]]:
+                if not seen[t]:
+                    seen[t] = True
+                    met[n] = t
+                    n += 1
+    return met[:n]
+
+
+def _crowded_walks(group: Group):
+    """(order, topics, offsets, met) of the :class:`Shape` where names may stand in trees."""
+    members, names, sent = group.members, group.members.names, group.sent
     by_hash = group.prepared(orders.members_by_hash)
     naming = by_hash[np.diff(members.offsets)[members.subscription[by_hash]] > 0]
     order = naming[hash_map_order(names.hashes[naming], rank=names.rank[naming])]
-    there = group.topics.partitions > 0
-    _, first = np.unique(group.sent.subscription, return_index=True)
-    walks = [sets.walked_topics(group, m) for m in first.tolist()]
-    lists = [walk[there[walk]] for walk in walks]
-    sent = dict.fromkeys(group.sent.subscription[order].tolist())
-    met = dict.fromkeys(t for s in sent for t in lists[s].tolist())
-    return Shape(
-        order, group.prepared(subscriptions_by_topic) & there,
-        np.cumsum([0] + [named.size for named in lists]), np.concatenate(lists),
-        np.array(list(met), dtype=np.int64), *orders.subscribers(group, order),
-    )  # fmt: skip
+    lists = [np.empty(0, dtype=np.int64) for _ in sent.offsets[1:]]
+    for s, m in zip(*np.unique(sent.subscription, return_index=True), strict=True):
+        walk = sets.walked_topics(group, m)
+        lists[s] = walk[group.topics.partitions[walk] > 0]
+    offsets = np.cumsum([0] + [named.size for named in lists])
+    topics = np.concatenate(lists)
+    met = met_first(order, sent.subscription, offsets, topics, len(group.topics))
+    return order, topics, offsets, met
 
 
-def share_topics(group: Group, claims: Claims) -> tuple[np.ndarray, np.ndarray, bool]:
+@njit
+def share_topics(known, held, the_shape, subscription, partitions):
+    """(offsets, codes, state) of the result; ``known``, ``held``: as in :func:`share_common`;
+    ``subscription``: of every member, as sent and with every topic once."""
+    order, subscribed, offsets, named, met, first, members = the_shape
+    _, hashes, ids, starts = known
+    claims, crowded = claims_of(known, held)
+    if crowded:
+        return held[0], held[1], CROWDED
+    keys, of, owners, again = by_hash_code(
+        order, offsets, named, subscription[0], hashes, partitions, starts
+    )
+    known_ones = present(keys, claims.codes, starts)
+    lacking, met_again = topics_lacking(met, partitions, starts, known_ones)
+    if lacking.size > 0:
+        walk, crowded = walk_uncrowded(ids[lacking], 16, True, met_again)
+        if crowded:
+            return held[0], held[1], CROWDED
+        keys, of, owners = deal(
+            first, members, lacking[walk], partitions, starts, known_ones, keys, of, owners
+        )
+        again = False
+    of_keys = hash_codes.partition_hashes(ids, keys, hash_codes.TOPIC_ID_PARTITION)
+    walk, crowded = walk_uncrowded(of_keys, 16, True, again)
+    if crowded:
+        return held[0], held[1], CROWDED
+    owners, codes = combined(subscribed, subscription[1], keys, of, owners, walk, claims)
+    return as_walked(known, owners, codes)
+
+
+def share_topics_crowded(group: Group, claims: Claims) -> tuple[np.ndarray, np.ndarray, bool]:
     """(owners, codes, certain): in the order in which they enter the members' sets."""
     the_shape, ids = group.prepared(shape), group.prepared(sets.topic_ids)
     partitions, starts = group.topics.partitions, claims.starts

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.assignors.kafka_server.parts import sets, targets
-from assignlab.assignors.kafka_server.parts.heterogeneous import steps_of
+from assignlab.assignors.kafka_server.parts.heterogeneous import bounds, by_size, steps_of
 from assignlab.assignors.kafka_server.parts.homogeneous import without_doubles
 from assignlab.assignors.kafka_server.parts.racks_3_7 import (
     NO_RACKS,
@@ -417,7 +417,7 @@ def by_held(nearby, racks, at, held):
         copy_into(members, 0, candidates(racks, at))
     for k in range(1, members.size):
         if held[members[k - 1]] > held[members[k]]:
-            copy_into(members, 0, members[np.argsort(held[members], kind="mergesort")])
+            copy_into(members, 0, by_size(members, held, *bounds(members, held)))
             break
     return members
 
