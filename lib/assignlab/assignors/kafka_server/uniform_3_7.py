@@ -49,23 +49,19 @@ def existing(group: Group) -> np.ndarray:
 
 def homogeneous(group: Group) -> bool:
     """Whether all members name the same topics of those that exist."""
+    if group.members.offsets.size == 2:  # one subscription
+        return True
     named = group.prepared(existing)[np.unique(group.members.subscription)]
     return bool((named == named[0]).all())
 
 
 def shape(group: Group) -> heterogeneous_3_9.Shape:
     """Partitions are copied into a set of another size; members without topics have no entry."""
-    ids = group.prepared(sets.topic_ids)
-    met: dict[int, None] = {}
-    for m in group.prepared(orders.members_by_hash).tolist():
-        known = sets.walked_topics(group, m)
-        met.update(
-            dict.fromkeys(known[hash_map_order(ids.hashes[known], rank=ids.rank[known])].tolist())
-        )
-    topics = np.array(list(met), dtype=np.int64)
-    topics = topics[hash_map_order(ids.hashes[topics], rank=ids.rank[topics])]
-    codes = heterogeneous_3_9.partitions_of(group, topics)
-    the_shape = heterogeneous_3_9.shape_of(group, codes, copied=True)
+    asked = group.prepared(orders.members_by_hash)
+    _, topics, crowded = sets.walk_topics(group, asked, False, True)
+    if crowded:
+        topics = crowded_topics(group)
+    the_shape = heterogeneous_3_9.shape_of(group, topics, copied=True)
     order = the_shape.order
     racks = group.prepared(racks_3_7.rack_info)
     if racks.in_use:
@@ -74,6 +70,19 @@ def shape(group: Group) -> heterogeneous_3_9.Shape:
         racks = racks._replace(of_member=racks.of_member[order], members=number[racks.members])
     idle = ~group.prepared(existing).any(axis=1)[group.members.subscription[order]]
     return the_shape._replace(no_entry=idle, racks=racks)
+
+
+def crowded_topics(group: Group) -> np.ndarray:
+    """The topics that exist, as they are walked, where they may stand in trees."""
+    ids = group.prepared(sets.topic_ids)
+
+    def by_id(topics):
+        return topics[hash_map_order(ids.hashes[topics], rank=ids.rank[topics])]
+
+    met: dict[int, None] = {}
+    for m in group.prepared(orders.members_by_hash).tolist():
+        met.update(dict.fromkeys(by_id(sets.walked_topics(group, m)).tolist()))
+    return by_id(np.array(list(met), dtype=np.int64))
 
 
 def assign(group: Group) -> Assignment:

@@ -51,6 +51,7 @@ from assignlab.jvm.hash_map import (
     hash_map_slots,
     hash_map_walk_without,
     spread_all,
+    walk_uncrowded,
     was_crowded,
 )
 
@@ -70,9 +71,9 @@ EMPTY = np.empty(0, dtype=np.int64)
 class Shape(NamedTuple):
     """Members are numbered in hash order. ``order``: member indices; ``rank``: places by member id;
     ``most``: how many partitions each can have; ``starts``, ``members``: subscribers of each topic,
-    ascending; ``subscribed``: bool[subscriptions, topics], only topics that exist; ``sorted``:
-    codes of all partitions of subscribed topics, in the order in which they are given out, and
-    ``again`` in that in which they are moved; ``unassigned``: the set of the former, which grows
+    ascending; ``subscribed``: bool[subscriptions, topics], only topics that exist; ``turns``: of each
+    topic, see :func:`turns_of`; ``sorted``: codes of all partitions of subscribed topics, in the order
+    in which they are given out, and ``again`` in that in which they are moved; ``unassigned``: the set of the former, which grows
     when it is filled again, and turns when something is removed, only if it is ``crowded``;
     ``no_entry``: bool[members], members without topics of which the release trips over; ``racks``:
     members by number; ``certain``: whether Java fixes the order.
@@ -84,6 +85,7 @@ class Shape(NamedTuple):
     starts: np.ndarray
     members: np.ndarray
     subscribed: np.ndarray
+    turns: np.ndarray
     sorted: np.ndarray
     again: np.ndarray
     unassigned: "Filling"
@@ -103,15 +105,133 @@ class Filling(NamedTuple):
 
 def shape(group: Group) -> Shape:
     """What is the same whatever the members hold."""
-    return shape_of(group, partitions_of(group, group.prepared(sets.topics_walked).by_id))
+    return shape_of(group, group.prepared(sets.topics_walked).by_id)
 
 
-def partitions_of(group: Group, topics: np.ndarray) -> np.ndarray:
+def shape_of(group: Group, topics: np.ndarray, copied: bool = False) -> Shape:
+    """The shape from subscribed topics as their partitions enter a set, without racks.
+
+    That set, or a copy of it, is the one of the unassigned partitions. It is empty when all have
+    owners, and filled again with the partitions of a new set; then those of one subscriber go.
+    """
+    order, partitions = group.prepared(orders.members_by_hash), group.topics.partitions
+    starts, members = orders.subscribers(group, order)
+    subscribed = group.prepared(subscriptions_by_topic) & (partitions != NO_METADATA)
+    subscribers = np.diff(starts)
+    own = subscribers[topics]
+    numbers, turns, filled, in_turn, crowded = _shape(
+        order, members, topics, topics[np.lexsort((own, -(partitions[topics] / own)))], partitions,
+        subscribers, group.prepared(sets.topic_ids).hashes, copied,
+    )  # fmt: skip
+    again, unassigned, certain = in_turn, Filling(*filled), True
+    if crowded:
+        in_turn, again, unassigned, certain = crowded_walks(
+            group, partitions_of(topics, partitions), subscribers, copied
+        )
+        in_turn, again = sort_partitions(in_turn, turns), sort_partitions(again, turns)
+    return Shape(
+        order, group.members.names.rank[order],
+        (subscribed @ np.maximum(partitions, 0))[group.members.subscription[order]], starts,
+        numbers, subscribed, turns, in_turn, again, unassigned, crowded,
+        np.zeros(order.size, dtype=np.bool_), NO_RACKS, certain,
+    )  # fmt: skip
+
+
+@njit
+def _shape(order, members, topics, ordered, partitions, subscribers, of_id, copied):
+    """(numbers, turns, (codes, capacity) of ``unassigned``, ``sorted``) of the :class:`Shape`, and
+    whether a slot was crowded, which makes the last two worthless.
+
+    ``ordered``: the topics as :func:`turns_of` has them; ``of_id``: hash codes of topic ids.
+    """
+    number = np.empty_like(order)
+    for i in range(order.size):
+        number[order[i]] = i
+    turns = turns_of(ordered, partitions, subscribers)
+    codes, capacity = partitions_of(topics, partitions), 16
+    walked, crowded = _walked(codes, of_id, capacity)
+    if copied and not crowded:
+        codes, capacity = walked, collection_capacity(walked.size)
+        walked, crowded = _walked(codes, of_id, capacity)
+    return number[members], turns, (codes, capacity), sort_partitions(walked, turns), crowded
+
+
+@njit
+def turns_of(topics, partitions, subscribers):
+    """Where the partitions of each topic begin if all partitions take turns: int64[all topics].
+
+    ``topics``: by partitions per subscriber (most first), then by subscribers (fewest first). Those
+    in which both are equal begin together.
+    """
+    turns = np.zeros(partitions.size, dtype=np.int64)
+    begin = end = 0
+    for i in range(topics.size):
+        t, last = topics[i], topics[max(i - 1, 0)]
+        if partitions[t] != partitions[last] or subscribers[t] != subscribers[last]:
+            begin = end
+        turns[t] = begin
+        end = begin + partitions[t]
+    return turns
+
+
+@njit
+def sort_partitions(codes, turns):
+    """The codes sorted (``sortTopicIdPartitions``), equal ones as they stand."""
+    last = 0
+    for c in codes:
+        last = max(last, number_of(c, turns) + 1)
+    fill = np.zeros(last + 1, dtype=np.int64)
+    for c in codes:
+        fill[number_of(c, turns) + 1] += 1
+    for turn in range(last):
+        fill[turn + 1] += fill[turn]
+    in_turn = np.empty_like(codes)
+    for c in codes:
+        turn = number_of(c, turns)
+        in_turn[fill[turn]] = c
+        fill[turn] += 1
+    return in_turn
+
+
+@njit
+def partitions_of(topics, partitions):
     """The codes of all partitions of some topics, topic by topic: int64[n]."""
-    counts = group.topics.partitions[topics]
-    topic = np.repeat(topics, counts)
-    partition = np.arange(topic.size) - np.repeat(np.cumsum(counts) - counts, counts)
-    return code(topic, partition)
+    total = 0
+    for t in topics:
+        total += partitions[t]
+    codes = np.empty(total, dtype=np.int64)
+    n = 0
+    for t in topics:
+        for p in range(partitions[t]):
+            codes[n] = code(t, p)
+            n += 1
+    return codes
+
+
+@inner
+def _walked(codes, of_id, capacity):
+    """(the codes as a set of so many slots is walked into which they were put, whether a slot was
+    crowded: then as they stand)."""
+    hashes = hash_codes.partition_hashes(of_id, codes, hash_codes.TOPIC_ID_PARTITION_BEFORE_4_1)
+    walk, crowded = walk_uncrowded(hashes, capacity, False, False)
+    return codes if crowded else codes[walk], crowded
+
+
+def crowded_walks(group: Group, codes: np.ndarray, subscribers: np.ndarray, copied: bool):
+    """(``sorted`` and ``again`` before they are sorted, ``unassigned``, ``certain``) of the
+    :class:`Shape` where partitions may stand in trees."""
+    unassigned = Filling(codes)
+    new, certain = first, still = walked(group, unassigned)
+    if copied:
+        unassigned = Filling(new, collection_capacity(new.size))
+        first, still = walked(group, unassigned)
+    again, fine = first, True
+    hashes = partition_hashes(group, unassigned.codes)
+    if was_crowded(spread_all(hashes), unassigned.capacity, 8):
+        fixed, _ = walked(group, Filling(codes[subscribers[topic_of(codes)] < 2]))
+        slots = hash_map_slots(hashes, unassigned.capacity)
+        again, fine = walked(group, Filling(new, slots), fixed)
+    return first, again, unassigned, certain and still and fine
 
 
 def walked(group: Group, filled: Filling, removed: np.ndarray = EMPTY) -> tuple[np.ndarray, bool]:
@@ -128,51 +248,6 @@ def partition_hashes(group: Group, codes: np.ndarray) -> np.ndarray:
     """``TopicIdPartition.hashCode`` before 4.1: int32[n]."""
     ids = group.prepared(sets.topic_ids)
     return hash_codes.partition_hashes(ids.hashes, codes, hash_codes.TOPIC_ID_PARTITION_BEFORE_4_1)
-
-
-def shape_of(group: Group, codes: np.ndarray, copied: bool = False) -> Shape:
-    """The shape from all partitions of subscribed topics as they enter a set, without racks.
-
-    That set, or a copy of it, is the one of the unassigned partitions. It is empty when all have
-    owners, and filled again with the partitions of a new set; then those of one subscriber go.
-    """
-    order = group.prepared(orders.members_by_hash)
-    number = np.empty_like(order)
-    number[order] = np.arange(order.size)
-    starts, members = orders.subscribers(group, order)
-    exists = group.topics.partitions != NO_METADATA
-    subscribed = group.prepared(subscriptions_by_topic) & exists
-    counts = np.maximum(group.topics.partitions, 0)
-    subscribers = np.diff(starts)
-    unassigned = Filling(codes)
-    new, certain = first, still = walked(group, unassigned)
-    if copied:
-        unassigned = Filling(new, collection_capacity(new.size))
-        first, still = walked(group, unassigned)
-    again, fine = first, True
-    hashes = partition_hashes(group, unassigned.codes)
-    crowded = was_crowded(spread_all(hashes), unassigned.capacity, 8)
-    if crowded:
-        fixed, _ = walked(group, Filling(codes[subscribers[topic_of(codes)] < 2]))
-        slots = hash_map_slots(hashes, unassigned.capacity)
-        again, fine = walked(group, Filling(new, slots), fixed)
-    return Shape(
-        order, group.members.names.rank[order],
-        (subscribed @ counts)[group.members.subscription[order]], starts, number[members],
-        subscribed, sort_partitions(first, counts, subscribers),
-        sort_partitions(again, counts, subscribers), unassigned, crowded,
-        np.zeros(order.size, dtype=np.bool_), NO_RACKS, certain and still and fine,
-    )  # fmt: skip
-
-
-def sort_partitions(codes: np.ndarray, counts: np.ndarray, subscribers: np.ndarray) -> np.ndarray:
-    """The codes sorted (``sortTopicIdPartitions``), equal ones as they stand.
-
-    ``counts``, ``subscribers``: partitions and subscribers of each topic.
-    """
-    topic = topic_of(codes)
-    ratio = counts[topic] / subscribers[topic]
-    return codes[np.lexsort((partition_of(codes), subscribers[topic], -ratio))]
 
 
 def assign(group: Group) -> Assignment:
@@ -218,7 +293,8 @@ def moves(group: Group, the_shape: Shape) -> tuple[sets.Held, np.ndarray, np.nda
     if the_shape.crowded and codes.size > 0 and not the_shape.racks.in_use:
         in_turn = without_kept(group, the_shape, held.offsets, codes)
     known = Known(
-        *the_shape[:6], in_turn, the_shape.again, the_shape.no_entry,
+        the_shape.order, the_shape.rank, the_shape.most, the_shape.starts, the_shape.members,
+        the_shape.subscribed, in_turn, the_shape.again, the_shape.no_entry,
         group.topics.partitions, group.prepared(sets.dense_starts), group.members.subscription,
     )  # fmt: skip
     log, lost, state = build(known, the_shape.racks, held.offsets, codes, held.rivals)
@@ -238,8 +314,7 @@ def without_kept(
         reads = the_shape.subscribed[group.members.subscription[m], topic_of(codes[claim])]
         kept.update(dict.fromkeys(codes[claim][there[claim] & reads].tolist()))
     left, _ = walked(group, the_shape.unassigned, np.array(list(kept), dtype=np.int64))
-    subscribers = np.diff(the_shape.starts)
-    return sort_partitions(left, np.maximum(group.topics.partitions, 0), subscribers)
+    return sort_partitions(left, the_shape.turns)
 
 
 class Known(NamedTuple):

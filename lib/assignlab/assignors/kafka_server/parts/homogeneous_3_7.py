@@ -17,19 +17,21 @@ import numpy as np
 from assignlab.assignors.kafka_server.parts import sets
 from assignlab.assignors.kafka_server.parts.racks_3_7 import candidates, rack_info, racks_mismatch
 from assignlab.assignors.parts import orders
-from assignlab.compiled import leaf, njit
+from assignlab.compiled import inner, leaf, njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, code, number_of, partition_of, topic_of
-from assignlab.group.model import NO_METADATA, Group, subscriptions_by_topic
+from assignlab.group.model import NO_METADATA, Group
 from assignlab.jvm.hash_map import hash_map_walk_without
 
 FULL = -1
+NOBODY = np.full(1, -1)
+FINE, CROWDED, LEFT_OVER = range(3)
 
 
 def topics_by_id(group: Group) -> np.ndarray:
     """The topics that exist and that the members name, by Uuid."""
-    subscribed = group.prepared(subscriptions_by_topic)[group.members.subscription[0]]
-    topics = np.flatnonzero(subscribed & (group.topics.partitions != NO_METADATA))
+    topics = group.members.topics_of(0)
+    topics = topics[group.topics.partitions[topics] != NO_METADATA]
     return topics[np.argsort(group.prepared(sets.topic_ids).rank[topics])]
 
 
@@ -38,28 +40,51 @@ def assign(group: Group) -> Assignment:
     topics = group.prepared(topics_by_id)
     if topics.size == 0:
         return sets.nothing(group)
-    order, starts = group.prepared(orders.members_by_hash), group.prepared(sets.dense_starts)
-    partitions, racks = group.topics.partitions, group.prepared(rack_info)
-    held = sets.held(group, walked=True)
-    codes = held.codes
-    subscribed = np.zeros(len(group.topics), dtype=np.bool_)
-    subscribed[topics] = True
-    valid, holder = valid_claims(order, held.offsets, codes, subscribed, partitions, starts, racks)
-    total = int(partitions[topics].sum())
-    keep, room, extras = kept_sizes(order, held.offsets, codes, valid, total)
+    known = (
+        group.prepared(orders.members_by_hash), group.members.names.hashes, topics,
+        group.topics.partitions, group.prepared(sets.dense_starts),
+    )  # fmt: skip
+    racks, held = group.prepared(rack_info), sets.held(group, walked=True)
+    offsets, codes, state = build(known, racks, held.offsets, held.codes, NOBODY)
+    if state == CROWDED:
+        unfilled, filled = offsets, codes
+        queue = in_turn(group, unfilled, filled)
+        offsets, codes, state = build(known, racks, held.offsets, held.codes, queue)
+    if state == LEFT_OVER:
+        raise OriginalError("PartitionAssignorException", "partitions were left unassigned")
+    return Assignment(offsets, codes)
+
+
+@njit
+def build(known, racks, offsets, codes, queue):
+    """(offsets, codes, state) of the result.
+
+    ``known``: members in hash order and their hash codes; topics that exist, by id; partitions of
+    every topic and where they begin. ``queue``: the members that take turns, ``NOBODY`` where that is
+    to be found out. If it cannot be, since a slot is ``CROWDED``, the first two are the members that
+    were not full and, in turn, those that got full before the others take turns.
+    """
+    order, hashes, topics, partitions, starts = known
+    subscribed = np.zeros(partitions.size, dtype=np.bool_)
+    total = 0
+    for t in topics:
+        subscribed[t] = True
+        total += partitions[t]
+    valid, holder = valid_claims(order, offsets, codes, subscribed, partitions, starts, racks)
+    keep, room, extras = kept_sizes(order, offsets, valid, total)
     unfilled = order[room[order] != FULL]
-    taken = kept(held.offsets, codes, valid, keep, partitions, starts)
+    taken = kept(offsets, codes, valid, keep, partitions, starts)
     owners, given, filled = deal_by_rack(racks, starts, taken, keep, room, extras)
-    queue = in_turn(group, unfilled, filled)
+    if queue.size > 0 and queue[0] == -1:
+        queue, crowded = orders.put_into_map(unfilled, hashes, 16)
+        if crowded:
+            return unfilled, filled, CROWDED
+        queue = queue[room[queue] != FULL]
     more_owners, more, left = deal(queue, topics, partitions, starts, taken, holder, room, extras)
     if left:
-        raise OriginalError("PartitionAssignorException", "partitions were left unassigned")
-    return Assignment(
-        *lists(
-            held.offsets, codes, valid, keep,
-            np.concatenate((owners, more_owners)), np.concatenate((given, more)),
-        )
-    )  # fmt: skip
+        return offsets, codes, LEFT_OVER
+    new_offsets, listed = lists(offsets, codes, valid, keep, (owners, given), (more_owners, more))
+    return new_offsets, listed, FINE
 
 
 def in_turn(group: Group, unfilled: np.ndarray, filled: np.ndarray) -> np.ndarray:
@@ -73,7 +98,7 @@ def in_turn(group: Group, unfilled: np.ndarray, filled: np.ndarray) -> np.ndarra
     return unfilled[walk]
 
 
-@njit
+@inner
 def valid_claims(order, offsets, codes, subscribed, partitions, starts, racks):
     """(valid, holder): which codes may be kept, and who holds a partition in none of whose racks it
     is (the last one counts), -1 for nobody; empty if racks do not count."""
@@ -92,8 +117,8 @@ def valid_claims(order, offsets, codes, subscribed, partitions, starts, racks):
     return valid, holder
 
 
-@njit
-def kept_sizes(order, offsets, codes, valid, total):
+@inner
+def kept_sizes(order, offsets, valid, total):
     """(keep, room, extras): how many every member keeps, how many it lacks of the quota (FULL where
     it has more than that), and, in an array of one, how many extra partitions are left."""
     quota, extras = total // order.size, total % order.size
@@ -111,7 +136,7 @@ def kept_sizes(order, offsets, codes, valid, total):
     return keep, room, np.full(1, extras)
 
 
-@njit
+@inner
 def kept(offsets, codes, valid, keep, partitions, starts):
     """Which partitions their holders keep: bool[partitions]."""
     taken = np.zeros(starts[-1], dtype=np.bool_)
@@ -143,7 +168,7 @@ def maybe_assign(m, room, extras):
     return False
 
 
-@njit
+@inner
 def deal_by_rack(racks, starts, taken, keep, room, extras):
     """(owners, codes) of what goes to members in the partitions' racks, and who is full then."""
     owners = np.empty(racks.sorted.size, dtype=np.int64)
@@ -172,7 +197,7 @@ def deal_by_rack(racks, starts, taken, keep, room, extras):
     return owners[:n], given[:n], filled[:f]
 
 
-@njit
+@inner
 def deal(queue, topics, partitions, starts, taken, holder, room, extras):
     """(owners, codes) of what is given in turn, and whether partitions are left."""
     most = 0
@@ -231,14 +256,15 @@ def unlink(m, after, before):
     after[before[m]], before[after[m]] = after[m], before[m]
 
 
-@njit
-def lists(offsets, codes, valid, keep, owners, given):
-    """(offsets, codes) of the result: what a member keeps, then what it was given."""
+@inner
+def lists(offsets, codes, valid, keep, dealt, more):
+    """(offsets, codes) of the result: what a member keeps, then what it was given, in two parts."""
     results = np.zeros(keep.size + 1, dtype=np.int64)
     for m in range(keep.size):
         results[m + 1] = keep[m]
-    for m in owners:
-        results[m + 1] += 1
+    for owners, _ in (dealt, more):
+        for m in owners:
+            results[m + 1] += 1
     for m in range(keep.size):
         results[m + 1] += results[m]
     listed = np.empty(results[-1], dtype=np.int64)
@@ -250,7 +276,8 @@ def lists(offsets, codes, valid, keep, owners, given):
                 listed[fill[m]] = codes[k]
                 fill[m] += 1
             k += 1
-    for k in range(owners.size):
-        listed[fill[owners[k]]] = given[k]
-        fill[owners[k]] += 1
+    for owners, given in (dealt, more):
+        for k in range(owners.size):
+            listed[fill[owners[k]]] = given[k]
+            fill[owners[k]] += 1
     return results, listed

@@ -142,30 +142,35 @@ class Topics(NamedTuple):
 
 def topics_walked(group: Group) -> Topics:
     """The topics of a group as the assignors walk them."""
-    names, ids = group.topics.names, topic_ids(group)
-    sent, members, partitions = group.sent, group.members, group.topics.partitions
     alike = group.prepared(homogeneous)
     asked = group.prepared(orders.members_by_hash)[: 1 if alike else None]
-    met, by_id, crowded = _walk_topics(
-        asked, sent.subscription, sent.offsets, members.subscription, members.offsets,
-        members.topics, names.hashes, partitions, ids.hashes, alike,
+    met, by_id, crowded = walk_topics(group, asked, alike, False)
+    return _crowded_topics(group, asked, topic_ids(group)) if crowded else Topics(met, by_id)
+
+
+def walk_topics(group: Group, asked: np.ndarray, alike: bool, by_ids: bool):
+    """(``met``, ``by_id`` of :class:`Topics`, whether a slot was crowded, which makes them worthless).
+
+    ``asked``: the members that are; ``alike``: they are one; ``by_ids``: each one's topics come in the
+    order of a set of their ids.
+    """
+    sent, members, topics = group.sent, group.members, group.topics
+    return _walk_topics(
+        asked, (sent.subscription, sent.offsets),
+        (members.subscription, members.offsets, members.topics),
+        topics.names.hashes, topics.partitions, topic_ids(group).hashes, alike, by_ids,
     )  # fmt: skip
-    if crowded:
-        return _crowded_topics(group, asked, ids)
-    return Topics(met, by_id)
 
 
 @njit
-def _walk_topics(
-    asked, of_sent, sent, subscription, offsets, topics, of_name, partitions, of_id, alike
-):
-    """(met, by_id, whether a slot was crowded, which makes them worthless).
-
-    ``of_sent``, ``sent``: subscriptions as they were sent; ``of_name``, ``of_id``: hash codes.
-    """
+def _walk_topics(asked, sent, members, of_name, partitions, of_id, alike, by_ids):
+    """:func:`walk_topics`; ``sent``: (subscription, offsets) as they were sent; ``members``:
+    (subscription, offsets, topics) with every topic once; ``of_name``, ``of_id``: hash codes."""
+    of_sent, ends = sent
+    subscription, offsets, topics = members
     seen = partitions == NO_METADATA
     met = np.empty(partitions.size, dtype=np.int64)
-    done = np.zeros(sent.size, dtype=np.bool_)
+    done = np.zeros(ends.size, dtype=np.bool_)
     n = 0
     capacity = 16
     for m in asked:
@@ -175,10 +180,16 @@ def _walk_topics(
         done[s] = True
         named = topics[offsets[subscription[m]] : offsets[subscription[m] + 1]]
         walked, crowded = orders.put_into_map(
-            named, of_name, collection_capacity(sent[s + 1] - sent[s])
+            named, of_name, collection_capacity(ends[s + 1] - ends[s])
         )
         if crowded:
             return met[:0], met[:0], True
+        if by_ids:
+            walked, crowded = orders.put_into_map(
+                walked[partitions[walked] != NO_METADATA], of_id, 16
+            )
+            if crowded:
+                return met[:0], met[:0], True
         for t in walked:
             if not seen[t]:
                 seen[t] = True
