@@ -180,12 +180,13 @@ def share_topics(pools, walks, offsets, codes):
 
 @inner
 def share_plainly(hashes, claims, readers, place, owners, given, n):
-    """One pool without crowded slots: (end, state); the result is in ``owners`` and ``given``, members
-    and keys, from ``n`` to the end.
+    """One pool without crowded slots: (end, state).
+
+    The result, members and keys, stands in ``owners`` and ``given`` from ``n`` to the end.
 
     ``claims``: (keys, holders); ``readers``: subscribers, ascending and as they are gone through;
-    ``place``: scratch, ``NOBODY`` for every member. Here the members are those of the pool, by their
-    places: subscribers as they are gone through, then others that hold something.
+    ``place``: scratch, ``NOBODY`` for every member. Here the members are those of the pool, by
+    their places: subscribers as they are gone through, then others that hold something.
     """
     keys, holders = claims
     subscribers, walked = readers
@@ -276,8 +277,10 @@ def _share_crowded(group: Group, holders: np.ndarray, codes: np.ndarray):
 
 
 def anything_named(group: Group) -> bool:
-    """Whether the builder that is chosen finds any topic: it asks the first member if it is told that
-    all name the same."""
+    """Whether the builder that is chosen finds any topic.
+
+    It asks the first member if it is told that all name the same.
+    """
     if sets.homogeneous(group):
         return group.members.topics_of(group.prepared(orders.members_by_hash)[0]).size > 0
     return group.prepared(sets.topics_walked).by_id.size > 0
@@ -389,6 +392,7 @@ class Pool(NamedTuple):
 
 
 def _pool(group: Group, topics: np.ndarray, claims: np.ndarray) -> Pool:
+    """The pool of all partitions of some topics, and of others that are claimed."""
     counts = group.topics.partitions[topics]
     ends = np.cumsum(counts)
     topic = np.repeat(topics, counts)
@@ -436,17 +440,7 @@ class Sets(NamedTuple):
 @njit
 def grouped(of, count):
     """(offsets, entries): the positions in ``of`` of every number below ``count``, ascending."""
-    offsets = np.zeros(count + 1, dtype=np.int64)
-    for s in of:
-        offsets[s + 1] += 1
-    for s in range(count):
-        offsets[s + 1] += offsets[s]
-    fill = offsets[:-1].copy()
-    entries = np.empty(of.size, dtype=np.int64)
-    for e in range(of.size):
-        entries[fill[of[e]]] = e
-        fill[of[e]] += 1
-    return offsets, entries
+    return by_member(of, np.arange(of.size), count)
 
 
 def walks(

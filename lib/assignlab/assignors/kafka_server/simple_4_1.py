@@ -284,8 +284,9 @@ def shape(group: Group) -> Shape:
 
 @njit
 def _walk_names(by_hash, of_member, of_topic, partitions, sent, members):
-    """(order, topics, offsets, subscribed, met) of the :class:`Shape`, and whether a slot was crowded,
-    which makes all but ``subscribed`` worthless.
+    """(order, topics, offsets, subscribed, met, whether a slot was crowded) for the :class:`Shape`.
+
+    Where one was, all but ``subscribed`` is worthless.
 
     ``of_member``, ``of_topic``: hash codes; ``sent``: (subscription, offsets) as they were sent;
     ``members``: (subscription, offsets, topics) with every topic once.

@@ -1,9 +1,10 @@
 """``server-uniform``: the group coordinator's default assignor (KIP-848).
 
-The rule. Everybody keeps what it holds as far as balance allows; partitions without an owner go
-to the members that have least. If all members name the same topics, quotas are worked out first
-(:mod:`~assignlab.assignors.kafka_server.parts.homogeneous`); otherwise partitions move topic by topic
-from the most to the least loaded (:mod:`~assignlab.assignors.kafka_server.parts.heterogeneous`).
+The rule. Everybody keeps what it holds as far as balance allows; partitions without an owner go to
+the members that have least. If all members name the same topics, quotas are worked out first
+(:mod:`~assignlab.assignors.kafka_server.parts.homogeneous`); otherwise partitions move topic by
+topic from the most to the least loaded
+(:mod:`~assignlab.assignors.kafka_server.parts.heterogeneous`).
 
 What it promises, in order
 1. With equal subscriptions the sizes differ by one at the most.

@@ -1,9 +1,9 @@
 """``server-uniform@3.7``: the uniform assignor of the first release that had the new protocol.
 
 The rule. Members that name the same topics (of those that exist) keep what the quota allows and
-take turns for the rest (:mod:`~assignlab.assignors.kafka_server.parts.homogeneous_3_7`). With different
-subscriptions partitions are dealt with one by one, as in ``server-uniform@3.9``; but a member that
-subscribes to nothing that exists ends in an exception (KAFKA-16930).
+take turns for the rest (:mod:`~assignlab.assignors.kafka_server.parts.homogeneous_3_7`). With
+different subscriptions partitions are dealt with one by one, as in ``server-uniform@3.9``; but a
+member that subscribes to nothing that exists ends in an exception (KAFKA-16930).
 
 >>> from assignlab.group.plain import group
 >>> g = group({"t": 5}, dict.fromkeys(["C0", "C1"], ["t"]))
@@ -77,6 +77,7 @@ def crowded_topics(group: Group) -> np.ndarray:
     ids = group.prepared(sets.topic_ids)
 
     def by_id(topics):
+        """As a set of their ids is walked."""
         return topics[hash_map_order(ids.hashes[topics], rank=ids.rank[topics])]
 
     met: dict[int, None] = {}

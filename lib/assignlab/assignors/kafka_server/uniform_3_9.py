@@ -1,8 +1,9 @@
 """``server-uniform@3.9``: the uniform assignor of 3.8 and 3.9, when KIP-848 was a preview.
 
 The rule. With equal subscriptions as ``server-uniform@4.0.0``. With different ones partitions are
-dealt with one by one (:mod:`~assignlab.assignors.kafka_server.parts.heterogeneous_3_9`); rewritten in 4.0
-(KAFKA-17710). Some groups end in an exception, so that the coordinator has no new assignment.
+dealt with one by one (:mod:`~assignlab.assignors.kafka_server.parts.heterogeneous_3_9`); rewritten
+in 4.0 (KAFKA-17710). Some groups end in an exception, so that the coordinator has no new
+assignment.
 
 >>> from assignlab.group.plain import group
 >>> g = group({"t": 2, "u": 2}, {"C0": ["t", "u"], "C1": ["t"]}, {"C0": [("t", 0), ("t", 1)]})

@@ -331,14 +331,16 @@ def twice(doubles, k):
 
 
 class Balancer(NamedTuple):
-    """``sorted``: the members by (size, number); ``at``: int64[7], see the names below."""
+    """``sorted``: the members by (size, number); ``at``: one :data:`RANGES`."""
 
     sorted: np.ndarray
     at: np.ndarray
 
 
-LEAST_END, LEAST_COUNT, LEAST_NEXT = 0, 1, 2
-MOST_START, MOST_END, MOST_COUNT, MOST_NEXT = 3, 4, 5, 6
+FIELDS = "least_end least_count least_next most_start most_end most_count most_next"
+RANGES = np.dtype([(name, np.int64) for name in FIELDS.split()])
+"""The least loaded are ``sorted[:least_end]``, the most loaded ``sorted[most_start:most_end]``;
+``count``: how many partitions these have; ``next``: who is named next."""
 
 
 @leaf
@@ -356,11 +358,12 @@ def new_balancer(t, state):
     """The balancer of a topic's subscribers."""
     members = state.members[state.starts[t] : state.starts[t + 1]]
     least, most = bounds(members, state.sizes)
-    at = np.empty(7, dtype=np.int64)
-    at[LEAST_END], at[LEAST_COUNT], at[LEAST_NEXT] = 0, least - 1, 0
-    at[MOST_START], at[MOST_END] = members.size, members.size
-    at[MOST_COUNT], at[MOST_NEXT] = most + 1, members.size - 1
-    return Balancer(by_size(members, state.sizes, least, most), at)
+    ranges = np.zeros(1, dtype=RANGES)
+    at = ranges[0]
+    at["least_count"], at["most_count"] = least - 1, most + 1
+    at["most_start"] = at["most_end"] = members.size
+    at["most_next"] = members.size - 1
+    return Balancer(by_size(members, state.sizes, least, most), ranges)
 
 
 @inner
@@ -385,44 +388,46 @@ def by_size(members, sizes, least, most):
 @leaf
 def next_least_loaded(balancer, sizes):
     """The member that gets the next partition."""
-    members, at = balancer
-    if at[LEAST_NEXT] >= at[LEAST_END]:
-        at[LEAST_COUNT] += 1
-        while at[LEAST_END] < members.size and sizes[members[at[LEAST_END]]] == at[LEAST_COUNT]:
-            at[LEAST_END] += 1
-        at[LEAST_NEXT] = 0
-    at[LEAST_NEXT] += 1
-    return members[at[LEAST_NEXT] - 1]
+    members, at = balancer.sorted, balancer.at[0]
+    if at["least_next"] >= at["least_end"]:
+        at["least_count"] += 1
+        while (
+            at["least_end"] < members.size and sizes[members[at["least_end"]]] == at["least_count"]
+        ):
+            at["least_end"] += 1
+        at["least_next"] = 0
+    at["least_next"] += 1
+    return members[at["least_next"] - 1]
 
 
 @leaf
 def next_most_loaded(balancer, sizes):
     """The member that may give up the next partition; -1 if nobody can."""
-    members, at = balancer
-    if at[MOST_NEXT] < at[MOST_START]:
-        if at[MOST_END] <= at[MOST_START] and at[MOST_START] > 0:
-            at[MOST_COUNT] = sizes[members[at[MOST_START] - 1]]
+    members, at = balancer.sorted, balancer.at[0]
+    if at["most_next"] < at["most_start"]:
+        if at["most_end"] <= at["most_start"] and at["most_start"] > 0:
+            at["most_count"] = sizes[members[at["most_start"] - 1]]
         else:
-            at[MOST_COUNT] -= 1
-        while at[MOST_START] > 0 and sizes[members[at[MOST_START] - 1]] == at[MOST_COUNT]:
-            at[MOST_START] -= 1
-        at[MOST_NEXT] = at[MOST_END] - 1
-    if at[MOST_NEXT] < 0:
+            at["most_count"] -= 1
+        while at["most_start"] > 0 and sizes[members[at["most_start"] - 1]] == at["most_count"]:
+            at["most_start"] -= 1
+        at["most_next"] = at["most_end"] - 1
+    if at["most_next"] < 0:
         return -1
-    at[MOST_NEXT] -= 1
-    return members[at[MOST_NEXT] + 1]
+    at["most_next"] -= 1
+    return members[at["most_next"] + 1]
 
 
 @leaf
 def exclude_most_loaded(balancer):
     """The member just named has nothing to give up and leaves the range."""
-    members, at = balancer
-    i, last = at[MOST_NEXT] + 1, at[MOST_END] - 1
+    members, at = balancer.sorted, balancer.at[0]
+    i, last = at["most_next"] + 1, at["most_end"] - 1
     members[i], members[last] = members[last], members[i]
-    at[MOST_END] = last
+    at["most_end"] = last
 
 
 @leaf
 def is_balanced(balancer):
     """Whether the ranges differ by one at the most."""
-    return balancer.at[MOST_COUNT] - balancer.at[LEAST_COUNT] <= 1
+    return balancer.at[0]["most_count"] - balancer.at[0]["least_count"] <= 1

@@ -13,11 +13,11 @@ is balanced. Movements are recorded so that, instead of a move against an earlie
 topic, the partition that came can be sent back; but the check of these records is the wrong way
 round, and such a move ends in an exception.
 
-3.7 did the same with racks (:mod:`~assignlab.assignors.kafka_server.parts.racks_3_7`), where they count:
-what is held by a member in none of its racks is not kept at first. Partitions that nobody keeps go
-to the subscriber in their racks that has least, else back to their holder, else to any. And a
-partition whose owner is in its racks moves, if anywhere, to a member there, but nobody asks whether
-that one subscribes to the topic.
+3.7 did the same with racks (:mod:`~assignlab.assignors.kafka_server.parts.racks_3_7`), where they
+count: what is held by a member in none of its racks is not kept at first. Partitions that nobody
+keeps go to the subscriber in their racks that has least, else back to their holder, else to any.
+And a partition whose owner is in its racks moves, if anywhere, to a member there, but nobody asks
+whether that one subscribes to the topic.
 """
 
 from typing import NamedTuple
@@ -71,12 +71,13 @@ EMPTY = np.empty(0, dtype=np.int64)
 class Shape(NamedTuple):
     """Members are numbered in hash order. ``order``: member indices; ``rank``: places by member id;
     ``most``: how many partitions each can have; ``starts``, ``members``: subscribers of each topic,
-    ascending; ``subscribed``: bool[subscriptions, topics], only topics that exist; ``turns``: of each
-    topic, see :func:`turns_of`; ``sorted``: codes of all partitions of subscribed topics, in the order
-    in which they are given out, and ``again`` in that in which they are moved; ``unassigned``: the set of the former, which grows
-    when it is filled again, and turns when something is removed, only if it is ``crowded``;
-    ``no_entry``: bool[members], members without topics of which the release trips over; ``racks``:
-    members by number; ``certain``: whether Java fixes the order.
+    ascending; ``subscribed``: bool[subscriptions, topics], only topics that exist; ``turns``: of
+    each topic, see :func:`turns_of`; ``sorted``: codes of all partitions of subscribed topics, in
+    the order in which they are given out, and ``again`` in that in which they are moved;
+    ``unassigned``: the set of the former, which grows when it is filled again, and turns when
+    something is removed, only if it is ``crowded``; ``no_entry``: bool[members], members without
+    topics of which the release trips over; ``racks``: members by number; ``certain``: whether Java
+    fixes the order.
     """
 
     order: np.ndarray
@@ -320,9 +321,9 @@ def without_kept(
 class Known(NamedTuple):
     """What of the :class:`Shape` the steps look at, by the same names.
 
-    ``in_turn``: its ``sorted``, as far as it is still to be given out; ``partitions``: how many each
-    topic has; ``first``: number of each topic's first partition; ``subscription``: int64[members],
-    by member index.
+    ``in_turn``: its ``sorted``, as far as it is still to be given out; ``partitions``: how many
+    each topic has; ``first``: number of each topic's first partition; ``subscription``:
+    int64[members], by member index.
     """
 
     order: np.ndarray
@@ -345,7 +346,7 @@ class State(NamedTuple):
     ``owner``: int64 per partition, -1 for nobody; ``sizes``: int64[members], by the original's
     count; ``held``: int64[members], how many are in a member's sets (not the same where claims are
     rivals); ``log``: int64[n, 3] and ``lost``: bool[n], see :func:`moves`; ``entry``: of the log,
-    that made the owner the owner; ``at``: int64[2], length of the log, and of the claims in it.
+    that made the owner the owner; ``at``: one :data:`LENGTHS`.
     """
 
     owner: np.ndarray
@@ -357,7 +358,8 @@ class State(NamedTuple):
     at: np.ndarray
 
 
-LENGTH, CLAIMS = 0, 1
+LENGTHS = np.dtype([("log", np.int64), ("claims", np.int64)])
+"""How long the log is, and how long it was when only claims were in it."""
 
 
 @njit
@@ -369,7 +371,7 @@ def build(known, racks, offsets, codes, rivals):
         np.full(total, -1, dtype=np.int64), np.zeros(members, dtype=np.int64),
         np.zeros(members, dtype=np.int64), np.empty((size, 3), dtype=np.int64),
         np.zeros(size, dtype=np.bool_), np.empty(total, dtype=np.int64),
-        np.zeros(2, dtype=np.int64),
+        np.zeros(1, dtype=LENGTHS),
     )  # fmt: skip
     holder = keep(known, racks, offsets, codes, state)
     nearby = new_nearby(racks)
@@ -382,7 +384,7 @@ def build(known, racks, offsets, codes, rivals):
         failure = NO_ENTRY
     if failure == FINE:
         failure = perform_reassignments(known, racks, rivals, holder, nearby, state)
-    n = state.at[LENGTH]
+    n = state.at[0]["log"]
     return state.log[:n], state.lost[:n], failure
 
 
@@ -408,19 +410,19 @@ def keep(known, racks, offsets, codes, state):
                     holder[first[t] + p] = i
             else:
                 take(c, first[t] + p if exists else -1, -1, i, state)
-    state.at[CLAIMS] = state.at[LENGTH]
+    state.at[0]["claims"] = state.at[0]["log"]
     return holder
 
 
 @leaf
 def take(c, at, loser, taker, state):
     """A member takes a partition; ``at``: its number, -1 if it does not exist."""
-    n = state.at[LENGTH]
+    n = state.at[0]["log"]
     if at != -1:
         state.owner[at] = taker
         state.entry[at] = n
     state.log[n, 0], state.log[n, 1], state.log[n, 2] = c, loser, taker
-    state.at[LENGTH] += 1
+    state.at[0]["log"] += 1
     state.sizes[taker] += 1
     state.held[taker] += 1
 
@@ -549,8 +551,8 @@ def perform_reassignments(known, racks, rivals, holder, nearby, state):
             if racks.in_use:
                 taker = taker_by_rack(at, loser, most, racks, holder, nearby, state)
             if taker == -1:
-                if when[t] != state.at[LENGTH]:
-                    when[t] = state.at[LENGTH]
+                if when[t] != state.at[0]["log"]:
+                    when[t] = state.at[0]["log"]
                     smallest[t] = sizes[some[0]]
                     for i in some:
                         smallest[t] = min(smallest[t], sizes[i])
@@ -586,7 +588,7 @@ def taker_by_rack(at, owner, most, racks, holder, nearby, state):
             if sizes[i] < most[i] and sizes[owner] > sizes[i] + 1:
                 return i
     i = holder[at]
-    if i != -1 and state.entry[at] >= state.at[CLAIMS] and sizes[owner] > sizes[i] + 1:
+    if i != -1 and state.entry[at] >= state.at[0]["claims"] and sizes[owner] > sizes[i] + 1:
         return i
     return -1
 
@@ -619,7 +621,7 @@ def is_balanced(known, rivals, state):
 @leaf
 def claims_still(state, c, i):
     """Whether a partition is still in the sets of a member that claimed it."""
-    for k in range(state.at[CLAIMS]):
+    for k in range(state.at[0]["claims"]):
         if state.log[k, 0] == c and state.log[k, 2] == i:
             return not state.lost[k]
     return False

@@ -25,8 +25,8 @@ from assignlab.group.assignment import Assignment, code, topic_of
 from assignlab.group.model import Group, first_numbers
 
 AS_SENT, SETS, READ = range(3)
-"""How far the claims are prepared: not at all; sets, topic by topic; and those that exceed the quotas
-in the order in which their maps are walked."""
+"""How far the claims are prepared: not at all; sets, topic by topic; and those that exceed the
+quotas in the order in which their maps are walked."""
 FINE, DOUBLES, NO_SETS, CROWDED = range(4)
 
 
@@ -65,8 +65,8 @@ def build(known, offsets, codes, prepared, extras_in_turn):
 
     ``known``: members in hash order; topics that exist, in the order of the set of their ids;
     partitions and hash code of every topic. The state is ``DOUBLES`` where a member may have a
-    partition twice; ``NO_SETS`` where the claims are none; ``CROWDED`` where slots are, and ``codes``
-    are the members whose claims are to be read otherwise: then nothing else is true.
+    partition twice; ``NO_SETS`` where the claims are none; ``CROWDED`` where slots are, and
+    ``codes`` are the members whose claims are to be read otherwise: then nothing else is true.
     """
     order, topics, partitions, hashes = known
     starts = first_numbers(partitions)

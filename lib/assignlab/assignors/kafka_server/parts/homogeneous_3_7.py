@@ -6,10 +6,10 @@ keep one more. The other partitions, by topic id and number, go in turn to the m
 full, one each; they take turns in the order of a HashMap of their own. Once the extra partitions
 are given out, members that have P div C are passed over.
 
-Where racks count (:mod:`~assignlab.assignors.kafka_server.parts.racks_3_7`), what is held by a member in
-none of its racks is not kept. Before the others take turns, every partition goes to the member in
-its racks that has least and is not full; and in the end a partition that found nobody there goes
-back to its holder, if that is not full.
+Where racks count (:mod:`~assignlab.assignors.kafka_server.parts.racks_3_7`), what is held by a
+member in none of its racks is not kept. Before the others take turns, every partition goes to the
+member in its racks that has least and is not full; and in the end a partition that found nobody
+there goes back to its holder, if that is not full.
 """
 
 import numpy as np
@@ -60,9 +60,9 @@ def build(known, racks, offsets, codes, queue):
     """(offsets, codes, state) of the result.
 
     ``known``: members in hash order and their hash codes; topics that exist, by id; partitions of
-    every topic and where they begin. ``queue``: the members that take turns, ``NOBODY`` where that is
-    to be found out. If it cannot be, since a slot is ``CROWDED``, the first two are the members that
-    were not full and, in turn, those that got full before the others take turns.
+    every topic and where they begin. ``queue``: the members that take turns, ``NOBODY`` where that
+    is to be found out. If it cannot be, since a slot is ``CROWDED``, the first two are the members
+    that were not full and, in turn, those that got full before the others take turns.
     """
     order, hashes, topics, partitions, starts = known
     subscribed = np.zeros(partitions.size, dtype=np.bool_)

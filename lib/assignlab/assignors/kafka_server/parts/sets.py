@@ -57,6 +57,7 @@ def topic_ids(group: Group) -> TopicIds:
 
 
 def _ids_of_topics(topics: model.Topics) -> TopicIds:
+    """:func:`topic_ids`: as the document has them, or as their names make them."""
     exists = topics.partitions != NO_METADATA
     ids = uuid_halves(topics.ids) if topics.ids and None not in topics.ids else None
     if ids is None:
@@ -74,12 +75,14 @@ def _ids_of_topics(topics: model.Topics) -> TopicIds:
 
 
 def _ranked(ids: np.ndarray) -> TopicIds:
+    """The ids, int64[topics, 2], with their hash codes and places."""
     rank = np.empty(len(ids), dtype=np.int64)
     rank[np.lexsort((ids[:, 1], ids[:, 0]))] = np.arange(len(ids))
     return TopicIds(uuid_hashes(ids), rank, ids)
 
 
 def _parsed(text: str) -> Uuid:
+    """An id as a document has it; DocumentError where it is malformed."""
     try:
         return Uuid.parse(text)
     except ValueError as malformed:
@@ -95,16 +98,18 @@ def _ids_of(names: tuple[str, ...], exists: bytes) -> TopicIds:
 
 @lru_cache(maxsize=1 << 16)
 def _id_of(name: str) -> Uuid:
+    """The id that a name makes."""
     half = hashlib.sha256(utf16(name)).digest()[:16]
     return Uuid(int.from_bytes(half[:8], signed=True), int.from_bytes(half[8:], signed=True))
 
 
 def _gone(name: str) -> Uuid:
+    """The id of a topic that is gone: a claim may name it by that."""
     return Uuid.parse(name) if re.fullmatch(r"[A-Za-z0-9_-]{22}", name) else _id_of(name)
 
 
 def homogeneous(group: Group) -> bool:
-    """``ConsumerGroup.subscriptionType``: whether every topic is named as often as there are members.
+    """``ConsumerGroup.subscriptionType``: whether topics are named as often as there are members.
 
     So it is if all members name the same topics, existing or not; but one that names a topic twice
     can make up for one that does not name it.
@@ -130,7 +135,7 @@ def as_told(group: Group, order: Callable[[Group], np.ndarray]) -> Group:
 
 
 class Topics(NamedTuple):
-    """Topics that exist and that somebody is asked for (everybody, or one for all that name the same).
+    """Topics that exist and that somebody is asked for (everybody, or one where all name the same).
 
     ``met``: in the order in which the members' sets of names are walked; ``by_id``: in that of the
     set of their ids.
@@ -149,10 +154,10 @@ def topics_walked(group: Group) -> Topics:
 
 
 def walk_topics(group: Group, asked: np.ndarray, alike: bool, by_ids: bool):
-    """(``met``, ``by_id`` of :class:`Topics`, whether a slot was crowded, which makes them worthless).
+    """(``met``, ``by_id``, whether a slot was crowded, so that they are no :class:`Topics`).
 
-    ``asked``: the members that are; ``alike``: they are one; ``by_ids``: each one's topics come in the
-    order of a set of their ids.
+    ``asked``: the members that are; ``alike``: they are one; ``by_ids``: each one's topics come in
+    the order of a set of their ids.
     """
     sent, members, topics = group.sent, group.members, group.topics
     return _walk_topics(
@@ -230,6 +235,7 @@ def dense_starts(group: Group) -> np.ndarray:
 
 
 def _dense_starts(topics: model.Topics) -> np.ndarray:
+    """:func:`dense_starts`."""
     return model.first_numbers(topics.partitions)
 
 
@@ -305,6 +311,7 @@ def survey(order, offsets, codes, starts, hashes, walked):
 
 
 def _regrouped(offsets: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The claims, each code once, topic by topic."""
     ends, listed, flat = offsets.tolist(), codes.tolist(), []
     sizes = [0]
     for start, end in pairwise(ends):

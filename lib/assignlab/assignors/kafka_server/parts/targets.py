@@ -86,8 +86,8 @@ def places_in_trees(group: Group, old: np.ndarray, new: np.ndarray, again: bool)
     """Where each topic stands in a map in which topics stand in trees, once it was written to a
     record and read again: int64[topics].
 
-    ``old``: topics in the order in which they were copied; ``new``: those that came then; ``again``:
-    whether partitions of known topics were added after the last new one.
+    ``old``: topics in the order in which they were copied; ``new``: those that came then;
+    ``again``: whether partitions of known topics were added after the last new one.
     """
     ids = group.prepared(sets.topic_ids)
     inside = np.concatenate((old, new))
@@ -119,7 +119,7 @@ def starts_of(group: Group, held: sets.Held, steps: np.ndarray) -> np.ndarray:
 def reclaimed_after(
     group: Group, after: Assignment, stays: np.ndarray, taken_again: bool
 ) -> Assignment:
-    """:func:`reclaimed` of an assignor that first removes and then adds, from a result in that order.
+    """:func:`reclaimed` of an assignor that first removes and then adds; its result has that order.
 
     Of each topic every member's list in ``after`` has first what it keeps. ``taken_again``: a
     partition may be removed and added again; what is kept then stands in the order of the walk.
@@ -228,8 +228,8 @@ class Map(NamedTuple):
 
 
 AT = np.dtype([(name, np.int64) for name in ("left", "right", "count", "slots", "nodes")])
-"""Topics stand from ``left`` to ``right``, ``count`` of them, in a table of so many ``slots``; so many
-``nodes`` are in use."""
+"""Topics stand from ``left`` to ``right``, ``count`` of them, in a table of so many ``slots``; so
+many ``nodes`` are in use."""
 
 
 @inner
