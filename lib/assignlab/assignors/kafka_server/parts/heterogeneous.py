@@ -38,29 +38,43 @@ class Shape(NamedTuple):
 
 def shape(group: Group) -> Shape:
     """What is the same whatever the members hold."""
-    order = group.prepared(orders.members_by_hash)
-    number = np.empty_like(order)
-    number[order] = np.arange(order.size)
+    order, partitions = group.prepared(orders.members_by_hash), group.topics.partitions
     starts, members = orders.subscribers(group, order)
-    subscribers = np.diff(starts)
-    partitions = group.topics.partitions
-    exists = partitions != NO_METADATA
-    topics = np.flatnonzero((subscribers > 0) & exists)
+    numbers, topics, subscribers = numbered(order, starts, members, partitions)
     by_id = group.prepared(sets.topic_ids).rank[topics]
-    subscribers = subscribers[topics]
     topics = topics[np.lexsort((by_id, subscribers, -(partitions[topics] / subscribers)))]
-    subscribed = group.prepared(subscriptions_by_topic) & exists
-    return Shape(order, topics, starts, number[members], subscribed)
+    subscribed = group.prepared(subscriptions_by_topic) & (partitions != NO_METADATA)
+    return Shape(order, topics, starts, numbers, subscribed)
+
+
+@njit
+def numbered(order, starts, members, partitions):
+    """(subscribers by number, subscribed topics that exist, how many subscribers each of these has).
+
+    ``starts``, ``members``: subscribers of each topic by member index.
+    """
+    number = np.empty_like(order)
+    for i in range(order.size):
+        number[order[i]] = i
+    numbers = np.empty_like(members)
+    for k in range(members.size):
+        numbers[k] = number[members[k]]
+    topics = np.empty(partitions.size, dtype=np.int64)
+    subscribers = np.empty(partitions.size, dtype=np.int64)
+    n = 0
+    for t in range(partitions.size):
+        if starts[t + 1] > starts[t] and partitions[t] != NO_METADATA:
+            topics[n], subscribers[n] = t, starts[t + 1] - starts[t]
+            n += 1
+    return numbers, topics[:n], subscribers[:n]
 
 
 def assign(group: Group) -> Assignment:
     """Keep, give out, balance."""
-    order, topics, *_ = group.prepared(shape)
-    if topics.size == 0:
+    if group.prepared(shape).topics.size == 0:
         return sets.nothing(group)
-    state = _assigned(group, np.empty((0, 3), dtype=np.int64))
-    owners, codes = owned(topics, state)
-    return Assignment(*by_member(order[owners], codes, order.size))
+    offsets, codes, _ = _assigned(group, sets.held(group), NO_LOG)
+    return Assignment(offsets, codes)
 
 
 def changes(group: Group) -> targets.Changes:
@@ -78,14 +92,13 @@ def changes(group: Group) -> targets.Changes:
     ]
     # Every turn moves a partition once at the most.
     log = np.empty(((1 + MAX_ITERATION_COUNT) * int(counts.sum()), 3), dtype=np.int64)
-    state = _assigned(group, log)
+    _, _, moves = _assigned(group, held, log)
     return targets.Changes(
         *steps_of(
-            order, group.members.subscription, subscribed, held.offsets, held.codes,
-            log[: state.moves[0]],
+            order, group.members.subscription, subscribed, held.offsets, held.codes, log[:moves]
         ),
         slots,
-    )  # fmt: skip
+    )
 
 
 @njit
@@ -119,24 +132,44 @@ def steps_of(order, subscription, subscribed, offsets, codes, log):
     return sizes, steps
 
 
-def _assigned(group: Group, log: np.ndarray) -> "State":
-    """The finished state. ``log``: int64[n, 3], filled with every move if there is room."""
-    order, topics, starts, members, subscribed = group.prepared(shape)
-    held = sets.held(group)
-    owner, sizes, doubles, beyond = keep(
-        order, group.members.subscription, subscribed, group.prepared(sets.dense_starts),
-        held.offsets, held.codes,
+NO_LOG = np.empty((0, 3), dtype=np.int64)
+
+
+def _assigned(group: Group, held: sets.Held, log: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+    """(offsets, codes) of the result, and how many moves there were.
+
+    ``log``: int64[n, 3], filled with every move if there is room.
+    """
+    offsets, codes, moves = build(
+        tuple(group.prepared(shape)), group.members.subscription, group.topics.partitions,
+        group.prepared(sets.dense_starts), held.offsets, held.codes, log,
     )  # fmt: skip
-    if beyond:
+    if moves == BEYOND:
         raise OriginalError(
             "ArrayIndexOutOfBoundsException", "a member holds a partition that does not exist"
         )
-    state = State(
-        group.topics.partitions, group.prepared(sets.dense_starts), starts, members, owner, sizes,
-        doubles, log, np.zeros(1, dtype=np.int64),
-    )  # fmt: skip
-    distribute(topics, state)
-    return state
+    return offsets, codes, moves
+
+
+BEYOND = -1
+
+
+@njit
+def build(the_shape, subscription, partitions, first, offsets, codes, log):
+    """:func:`_assigned`; instead of the moves ``BEYOND`` where the original throws."""
+    order, topics, starts, members, subscribed = the_shape
+    owner, sizes, doubles, beyond = keep(order, subscription, subscribed, first, offsets, codes)
+    if beyond:
+        return offsets, codes, BEYOND
+    moves = np.zeros(1, dtype=np.int64)
+    state = State(partitions, first, starts, members, owner, sizes, doubles, log, moves)
+    give_out(topics, state)
+    balance(topics, state)
+    owners, given = owned(topics, state)
+    for k in range(owners.size):
+        owners[k] = order[owners[k]]
+    new_offsets, lists = by_member(owners, given, order.size)
+    return new_offsets, lists, moves[0]
 
 
 class State(NamedTuple):
@@ -160,7 +193,7 @@ class State(NamedTuple):
     moves: np.ndarray
 
 
-@njit
+@inner
 def keep(order, subscription, subscribed, first, offsets, codes):
     """(owner, sizes, doubles, whether some partition does not exist) after revocation."""
     owner = np.full(first[-1], -1, dtype=np.int64)
@@ -181,13 +214,6 @@ def keep(order, subscription, subscribed, first, offsets, codes):
                 owner[at] = i
                 sizes[i] += 1
     return owner, sizes, doubles[:n].copy(), False
-
-
-@njit
-def distribute(topics, state):
-    """Give out what nobody holds, then balance."""
-    give_out(topics, state)
-    balance(topics, state)
 
 
 @inner
@@ -292,7 +318,7 @@ def move(state, t, partition, member):
     state.sizes[member] += 1
 
 
-@njit
+@inner
 def owned(topics, state):
     """(owners, codes) of the result: who owns each partition, and who else still holds it."""
     total = state.doubles.shape[0]
