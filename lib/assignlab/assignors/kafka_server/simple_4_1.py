@@ -71,7 +71,10 @@ def no_room() -> OriginalError:
 
 
 def assign_crowded(group: Group, held: sets.Held, starts: np.ndarray) -> Assignment:
-    """The same where slots are crowded, so that partitions or topics may stand in trees."""
+    """The same where slots are crowded, so that partitions or topics may stand in trees.
+
+    That is rare: most steps are not compiled for it.
+    """
     members = len(group.members)
     if not group.prepared(simple.anything_named):
         return sets.nothing(group)
@@ -120,7 +123,7 @@ def current_assignment(group: Group, held: sets.Held, starts: np.ndarray) -> tup
     return in_turn(keys, of, holders, walk, starts), certain
 
 
-@njit
+@inner
 def in_turn(keys, of, holders, walk, starts):
     """The :class:`Claims` from those of :func:`by_partition`, whose map is walked like this."""
     place = np.empty_like(walk)
@@ -155,7 +158,7 @@ def as_walked(known, owners, codes):
     return offsets, lists[walked], CROWDED if crowded.size > 0 else FINE
 
 
-@njit
+@inner
 def by_partition(order, offsets, codes, starts):
     """(keys, of, holders, called_again): partitions as they are met first, and of every claim which
     of them it is and whose; whether claims of known ones follow the last new one."""
@@ -194,7 +197,7 @@ def share_common(known, held, pool, mine):
     return as_walked(known, owners, codes)
 
 
-@njit
+@inner
 def spread_common(order, hashes, pool, mine, claims):
     """(owners, codes, failed); ``pool``: all partitions; ``mine``: bool[topics], those in it."""
     starts = claims.starts
@@ -327,7 +330,7 @@ def _walk_names(by_hash, of_member, of_topic, partitions, sent, members):
     return order, lists[:n], offsets, subscribed, met, crowded
 
 
-@njit
+@inner
 def met_first(order, subscription, offsets, lists, topics):
     """Topics in the order in which a walk over the members' lists meets them."""
     seen = np.zeros(topics, dtype=np.bool_)
@@ -455,7 +458,7 @@ def by_hash_code(order, offsets, named, subscription, hashes, partitions, starts
     return keys[:n], of[:k], owners[:k], last + 1 < k
 
 
-@njit
+@inner
 def present(keys, held, starts):
     """bool[partitions]: those among the keys, or held."""
     known = np.zeros(starts[-1], dtype=np.bool_)
@@ -466,7 +469,7 @@ def present(keys, held, starts):
     return known
 
 
-@njit
+@inner
 def topics_lacking(met, partitions, starts, known):
     """The topics with partitions that are neither among the keys nor held; and whether the last of
     them has several of these."""
@@ -483,7 +486,7 @@ def topics_lacking(met, partitions, starts, known):
     return lacking[:n], several
 
 
-@njit
+@inner
 def deal(first, members, topics, partitions, starts, known, keys, of, owners):
     """(keys, of, owners) with what nobody has, dealt in turn to the subscribers of each topic,
     ``members[first[t]:first[t + 1]]``."""
@@ -508,7 +511,7 @@ def deal(first, members, topics, partitions, starts, known, keys, of, owners):
     )
 
 
-@njit
+@inner
 def combined(subscribed, subscription, keys, of, owners, walk, claims):
     """(owners, codes): the new ones as their map is walked, then those that are held."""
     starts = claims.starts

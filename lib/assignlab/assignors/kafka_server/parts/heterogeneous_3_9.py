@@ -157,7 +157,7 @@ def _shape(order, members, topics, ordered, partitions, subscribers, of_id, copi
     return number[members], turns, (codes, capacity), sort_partitions(walked, turns), crowded
 
 
-@njit
+@inner
 def turns_of(topics, partitions, subscribers):
     """Where the partitions of each topic begin if all partitions take turns: int64[all topics].
 
@@ -175,7 +175,7 @@ def turns_of(topics, partitions, subscribers):
     return turns
 
 
-@njit
+@inner
 def sort_partitions(codes, turns):
     """The codes sorted (``sortTopicIdPartitions``), equal ones as they stand."""
     last = 0
@@ -194,7 +194,7 @@ def sort_partitions(codes, turns):
     return in_turn
 
 
-@njit
+@inner
 def partitions_of(topics, partitions):
     """The codes of all partitions of some topics, topic by topic: int64[n]."""
     total = 0
