@@ -8,7 +8,8 @@ import pytest
 from assignlab import assignors
 from assignlab.assignors.answer import answer as our_answer
 from assignlab.assignors.answer import solve
-from assignlab.assignors.kafka_server.parts import sets
+from assignlab.assignors.kafka_server import simple_4_1
+from assignlab.assignors.kafka_server.parts import sets, targets
 from assignlab.errors import DocumentError
 from assignlab.group import document
 from assignlab.group.plain import group
@@ -263,3 +264,23 @@ def test_the_next_claim_is_what_was_assigned_and_is_read_as_it_stands(name, seed
             claim.codes.tolist()
         )
         the_group = group(topics, members, document.lists(the_group, claim))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_steps_for_trees_and_the_compiled_call_agree_where_nothing_is_crowded(seed):
+    r = random.Random(seed)
+    topics = {f"topic-{i}": r.randint(0, 6) for i in range(6)}
+    members = {f"member-{i}": r.sample(sorted(topics), r.randint(1, 6)) for i in range(6)}
+    if seed % 2:
+        members = {key: list(topics) for key in members}
+    the_group, strategy = group(topics, members), assignors.get("server-simple@4.1")
+    claim = strategy.reclaim(the_group, strategy.assign(the_group))
+    del members["member-0"]
+    members["new"] = members["member-1"]
+    the_group = group(topics, members, document.lists(the_group, claim))
+    plain, held = strategy.assign(the_group), sets.held(the_group, walked=True)
+    starts = targets.starts_of(the_group, held, np.empty(0, dtype=np.int64))
+    stepwise = simple_4_1.assign_crowded(the_group, held, starts)
+    assert (plain.offsets.tolist(), plain.codes.tolist()) == (
+        stepwise.offsets.tolist(), stepwise.codes.tolist(),
+    )  # fmt: skip
