@@ -90,15 +90,21 @@ def rack_matching(group: Group) -> RackMatching | None:
     all_starts, all_subscribers = orders.subscribers_by_info(group)
     topics = group.prepared(orders.topics_by_name)
     first = np.cumsum(np.append(0, group.topics.partitions[topics]))
+    kinds, _ = group.prepared(orders.kinds_of_topics)
+    crowds: dict[int, tuple[bytes, set[int]]] = {}  # by kind of topics: subscribers, their racks
     sets: dict[tuple, int] = {}
     together: list[int] = []
     needed: list[bool] = []
     lists: list[np.ndarray] = []
     for i, topic in enumerate(topics.tolist()):
         subscribers = all_subscribers[all_starts[topic] : all_starts[topic + 1]]
+        kind = int(kinds[topic])
+        if kind not in crowds:
+            there = {of_member[m] for m in subscribers.tolist()} - {NO_RACK}
+            crowds[kind] = subscribers.tobytes(), there
+        crowd, racks = crowds[kind]
         partitions = of_partition[first[i] : first[i + 1]]
-        racks = {of_member[m] for m in subscribers.tolist()} - {NO_RACK}
-        key = (subscribers.tobytes(), len(partitions)) if racks else (topic,)
+        key = (crowd, len(partitions)) if racks else (topic,)
         together.append(sets.setdefault(key, len(sets)))
         needed.append(use_rack_aware_assignment(racks, partitions))
         lists.append(subscribers)

@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assignlab.assignors.librdkafka.parts.orders import subscribers
+from assignlab.assignors.librdkafka.parts.orders import crowds
 from assignlab.assignors.parts.partitions import of_topics
 from assignlab.assignors.parts.rack_ranges import assign_with_rack_matching
 from assignlab.assignors.parts.racks import NO_RACK, use_rack_aware_assignment
@@ -41,7 +41,7 @@ def assign(group: Group) -> Assignment:
     """Along racks where there are any, then one range per subscriber."""
     known = group.prepared(states)
     if known.of_member.size == 0 or known.topics.size == 0:
-        return assign_ranges(group, known.topics, known.starts_of_all, known.members_of_all)
+        return assign_ranges(group, known.topics, known.starts, known.members)
     owners, along_racks = assign_with_rack_matching(
         known.starts, known.members, known.first, known.bucket, known.needed,
         known.of_member, known.in_buckets, known.rack_starts, known.racks,
@@ -54,21 +54,18 @@ def assign(group: Group) -> Assignment:
 class States(NamedTuple):
     """The topics in the order of the work, and racks as numbers.
 
-    ``topics``: int64[n]; the i-th has the subscribers ``members[starts[i]:starts[i + 1]]``, sorted,
-    and the partitions ``first[i]`` to ``first[i + 1]``, numbered over all of them;
-    ``starts_of_all``, ``members_of_all``: the same by topic index; ``bucket``: the number of its
-    co-partitioned set; ``needed``: bool[n], whether racks count for it alone. ``of_member``:
-    int64[members], empty where nobody has a rack; ``in_buckets``: the same for co-partitioned
-    topics, with a rack of nowhere instead of none; ``rack_starts``, ``racks``: the racks of every
-    partition.
+    ``topics``: int64[n]; the i-th has the subscribers ``members[starts[i]:starts[i + 1]]``, sorted
+    (where nobody has a rack, these are topic i's), and the partitions ``first[i]`` to
+    ``first[i + 1]``, numbered over all of them; ``bucket``: the number of its co-partitioned set;
+    ``needed``: bool[n], whether racks count for it alone. ``of_member``: int64[members], empty where
+    nobody has a rack; ``in_buckets``: the same for co-partitioned topics, with a rack of nowhere
+    instead of none; ``rack_starts``, ``racks``: the racks of every partition.
     """
 
     topics: np.ndarray
     starts: np.ndarray
     members: np.ndarray
     first: np.ndarray
-    starts_of_all: np.ndarray
-    members_of_all: np.ndarray
     bucket: np.ndarray
     needed: np.ndarray
     of_member: np.ndarray
@@ -79,46 +76,49 @@ class States(NamedTuple):
 
 def states(group: Group) -> States:
     """Sort the topics and find out where racks count."""
-    by_topic = subscribers(group)
-    crowds = crowds_by_id(group, set(by_topic))
-    partitions = group.topics.partitions
+    crowd_of, members_of = crowds(group)
+    places = crowds_by_id(group, members_of)
     kinds = {
-        topic: (crowds[crowd], int(partitions[topic]))
-        for topic, crowd in enumerate(by_topic)
-        if crowd and partitions[topic] > 0
+        topic: (places[crowd], partitions)
+        for topic, (crowd, partitions) in enumerate(
+            zip(crowd_of, group.topics.partitions.tolist(), strict=True)
+        )
+        if members_of[crowd] and partitions > 0
     }
     topics = sorted(kinds, key=kinds.__getitem__)
     of_member, of_partition = numbered_racks(group, topics)
-    first = np.cumsum([0] + [int(partitions[t]) for t in topics], dtype=np.int64)
+    first = np.cumsum([0] + [kinds[t][1] for t in topics], dtype=np.int64)
     buckets: dict[tuple, int] = {}
     bucket = [buckets.setdefault(kinds[t], len(buckets)) for t in topics]
+    racks = [{of_member[m] for m in crowd} - {NO_RACK} for crowd in members_of if of_member]
     needed = [
-        use_rack_aware_assignment(
-            {of_member[m] for m in by_topic[t]} - {NO_RACK}, of_partition[first[i] : first[i + 1]]
-        )
+        use_rack_aware_assignment(racks[crowd_of[t]], of_partition[first[i] : first[i + 1]])
         for i, t in enumerate(topics)
         if of_member
     ]
-    lists = [by_topic[t] for t in topics]
+    by_crowd = [np.array(crowd, dtype=np.int64) for crowd in members_of]
+    in_turn = topics if of_member else range(len(group.topics))
+    lists = [by_crowd[crowd_of[t]] for t in in_turn]
     nowhere = max([*of_member, *(rack for racks in of_partition for rack in racks)], default=0) + 1
     return States(
         np.array(topics, dtype=np.int64),
-        *packed(lists),
+        np.cumsum([0] + [crowd.size for crowd in lists], dtype=np.int64),
+        np.concatenate([np.empty(0, dtype=np.int64), *lists]),
         first,
-        *packed(by_topic),
         np.array(bucket, dtype=np.int64),
         np.array(needed, dtype=np.bool_),
         np.array(of_member, dtype=np.int64),
         np.array([nowhere if rack == NO_RACK else rack for rack in of_member], dtype=np.int64),
-        *packed(of_partition),
+        np.cumsum([0] + [len(there) for there in of_partition], dtype=np.int64),
+        np.array([rack for there in of_partition for rack in there], dtype=np.int64),
     )
 
 
-def crowds_by_id(group: Group, crowds: set[tuple[int, ...]]) -> dict[tuple[int, ...], int]:
+def crowds_by_id(group: Group, crowds: list[list[int]]) -> list[int]:
     """The place of every crowd of subscribers among all, compared member by member by id."""
     names = group.members.names.names
-    ordered = sorted(crowds, key=lambda crowd: [names[m] for m in crowd])
-    return {crowd: place for place, crowd in enumerate(ordered)}
+    ordered = sorted(range(len(crowds)), key=lambda crowd: [names[m] for m in crowds[crowd]])
+    return np.argsort(ordered).tolist()
 
 
 def numbered_racks(
@@ -142,12 +142,6 @@ def numbered_racks(
         for replicas in group.topics.racks[topic] or ((),) * int(group.topics.partitions[topic])
     ]
     return of_member, of_partition
-
-
-def packed(lists) -> tuple[np.ndarray, np.ndarray]:
-    """Lists of numbers one behind the other: (starts int64[lists + 1], numbers int64[n])."""
-    starts = np.cumsum([0] + [len(numbers) for numbers in lists], dtype=np.int64)
-    return starts, np.array([number for numbers in lists for number in numbers], dtype=np.int64)
 
 
 def order_of_work(known: States, along_racks: np.ndarray) -> np.ndarray:

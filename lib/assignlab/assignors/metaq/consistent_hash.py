@@ -32,12 +32,12 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.assignors.metaq.parts.partitions import BROKER, lines, lists
-from assignlab.assignors.parts.orders import members_by_id, topics_by_name
+from assignlab.assignors.parts.orders import kinds_of_topics, members_by_id, topics_by_name
 from assignlab.assignors.parts.slices import copy_into
 from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import leaf, njit
 from assignlab.group.assignment import Assignment, code
-from assignlab.group.model import Group, subscriptions_by_topic
+from assignlab.group.model import Group
 from assignlab.jvm.hash_map import hash_map_order, spread_all, table_size, walk_lists, was_crowded
 from assignlab.jvm.names import string_hashes
 from assignlab.jvm.tree_bins import TREEIFY_THRESHOLD
@@ -51,7 +51,7 @@ POSITION_BITS = 31
 
 def assign(group: Group) -> Assignment:
     """Deal each kind of topic once, and hand every topic of that kind out alike."""
-    kinds = group.prepared(kinds_of_topics)
+    kinds = group.prepared(kinds_with_lines)
     partitions = group.prepared(hashed_partitions)
     sorted_partitions = group.prepared(lines)
     bounds, chosen = deal(
@@ -86,19 +86,16 @@ class Kinds(NamedTuple):
     subscribed: np.ndarray
 
 
-def kinds_of_topics(group: Group) -> Kinds:
+def kinds_with_lines(group: Group) -> Kinds:
     """Tell the topics apart by their partitions and consumers."""
-    subscribed = np.ascontiguousarray(group.prepared(subscriptions_by_topic).T)
-    line = group.prepared(lines).of_topic
+    by_consumers, subscribed = group.prepared(kinds_of_topics)
+    pairs = list(zip(group.prepared(lines).of_topic.tolist(), by_consumers.tolist(), strict=True))
     of_topic = np.full(len(group.topics), -1, dtype=np.int64)
-    kinds: dict[tuple[int, bytes], int] = {}
-    example = []
+    kinds: dict[tuple[int, int], int] = {}
     for t in group.prepared(topics_by_name).tolist():
-        kind = kinds.setdefault((int(line[t]), subscribed[t].tobytes()), len(kinds))
-        if kind == len(example):
-            example.append(t)
-        of_topic[t] = kind
-    return Kinds(of_topic, line[example], subscribed[example])
+        of_topic[t] = kinds.setdefault(pairs[t], len(kinds))
+    line, consumers = np.array(list(kinds), dtype=np.int64).reshape(-1, 2).T
+    return Kinds(of_topic, np.ascontiguousarray(line), subscribed[consumers])
 
 
 class Ring(NamedTuple):
@@ -121,7 +118,7 @@ def consumer_ring(group: Group) -> Ring:
     return Ring(ring >> POSITION_BITS, order[(ring & ((1 << POSITION_BITS) - 1)) // POINTS])
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1 << 14)
 def digests_of(consumer: str) -> bytes:
     """The digests whose numbers are the points of a consumer, wherever it is a member."""
     return md5(f"{consumer}-{i}" for i in range(DIGESTS))

@@ -96,9 +96,13 @@ def static_members_first(group: Group) -> np.ndarray:
 
 def subscribers_by_id(group: Group) -> tuple[np.ndarray, np.ndarray]:
     """:func:`assignlab.assignors.parts.orders.subscribers` in the order of member ids."""
+    if sorts_as_java(group.members.names):
+        return group.prepared(orders.subscribers_by_id)
     return orders.subscribers(group, members_by_id(group))
 
 
 def subscribers_static_first(group: Group) -> tuple[np.ndarray, np.ndarray]:
     """The same in the order of :func:`static_members_first`."""
+    if group.members.instances is None:
+        return group.prepared(subscribers_by_id)
     return orders.subscribers(group, static_members_first(group))

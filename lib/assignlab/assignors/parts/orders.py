@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.compiled import inner, njit
-from assignlab.group.model import Group
+from assignlab.group.model import Group, subscriptions_by_topic
 from assignlab.jvm.hash_map import hash_map_order, walk_uncrowded
 from assignlab.jvm.names import Names
 
@@ -178,22 +178,42 @@ def topics_by_name(group: Group) -> np.ndarray:
     return group.prepared(walks).topics_by_name
 
 
+def kinds_of_topics(group: Group) -> tuple[np.ndarray, np.ndarray]:
+    """Topics that the same subscriptions name are of one kind: (kind of each, int64[topics]; whether
+    a subscription names the topics of a kind, bool[kinds, subscriptions])."""
+    named = np.ascontiguousarray(group.prepared(subscriptions_by_topic).T)
+    numbers: dict[bytes, int] = {}
+    kinds, example = [], []
+    for t, subscriptions in enumerate(named):
+        kinds.append(numbers.setdefault(subscriptions.tobytes(), len(numbers)))
+        if kinds[-1] == len(example):
+            example.append(t)
+    return np.array(kinds, dtype=np.int64), named[example]
+
+
 @njit
-def _subscribers(order, subscription, offsets, topics, known):
-    starts = np.zeros(known + 1, dtype=np.int64)
-    for m in order:
-        s = subscription[m]
-        for k in range(offsets[s], offsets[s + 1]):
-            starts[topics[k] + 1] += 1
-    for t in range(known):
-        starts[t + 1] += starts[t]
-    fill = starts[:-1].copy()
-    members = np.empty(starts[known], dtype=np.int64)
-    for m in order:
-        s = subscription[m]
-        for k in range(offsets[s], offsets[s + 1]):
-            members[fill[topics[k]]] = m
-            fill[topics[k]] += 1
+def _subscribers(order, subscription, kinds, subscribed):
+    """:func:`subscribers`; those of a kind of topics are looked up once, and copied."""
+    first = np.full(subscribed.shape[0], -1, dtype=np.int64)
+    count = np.zeros(subscribed.shape[0], dtype=np.int64)
+    for k in range(count.size):
+        for s in subscription:
+            count[k] += subscribed[k, s]
+    starts = np.zeros(kinds.size + 1, dtype=np.int64)
+    for t in range(kinds.size):
+        starts[t + 1] = starts[t] + count[kinds[t]]
+    members = np.empty(starts[-1], dtype=np.int64)
+    for t in range(kinds.size):
+        n, k = starts[t], kinds[t]
+        if first[k] < 0:
+            first[k] = n
+            for m in order:
+                if subscribed[k, subscription[m]]:
+                    members[n] = m
+                    n += 1
+        else:
+            for i in range(count[k]):
+                members[n + i] = members[first[k] + i]
     return starts, members
 
 
@@ -203,10 +223,7 @@ def subscribers(group: Group, order: np.ndarray) -> tuple[np.ndarray, np.ndarray
     Returns (starts int64[topics + 1], members int64[n]): topic t is subscribed by
     ``members[starts[t]:starts[t + 1]]``.
     """
-    members = group.members
-    return _subscribers(
-        order, members.subscription, members.offsets, members.topics, len(group.topics)
-    )
+    return _subscribers(order, group.members.subscription, *group.prepared(kinds_of_topics))
 
 
 def subscribers_by_id(group: Group) -> tuple[np.ndarray, np.ndarray]:

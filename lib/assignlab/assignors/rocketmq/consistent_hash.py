@@ -83,7 +83,7 @@ def client_points(group: Group) -> np.ndarray:
     return np.concatenate([queues.NO_QUEUE, *points]).reshape(len(points), max(vnodes, 0))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1 << 14)
 def points_of(client: str, vnodes: int) -> np.ndarray:
     """The points of a client, whatever its group: int64[vnodes]."""
     return md5(f"{client}-{i}" for i in range(vnodes))

@@ -10,6 +10,7 @@ import itertools
 
 import numpy as np
 
+from assignlab.assignors.parts.orders import kinds_of_topics
 from assignlab.group.model import Group
 
 
@@ -36,16 +37,8 @@ def circles_of_topics(group: Group) -> tuple[np.ndarray, np.ndarray]:
     Returns (starts int64[topics + 1], members int64[n]): those of topic t are
     ``members[starts[t]:starts[t + 1]]``. Topics of the same subscriptions share the work.
     """
-    subscription = group.members.subscription
-    kinds = [[] for _ in range(len(group.topics))]
-    for s in range(group.members.offsets.size - 1):
-        for t in group.members.topics[group.members.offsets[s] : group.members.offsets[s + 1]]:
-            kinds[t].append(s)
-    made: dict[tuple, np.ndarray] = {}
-    found = []
-    for of_topic in map(tuple, kinds):
-        if of_topic not in made:
-            made[of_topic] = circle(group, np.flatnonzero(np.isin(subscription, of_topic)))
-        found.append(made[of_topic])
+    kinds, subscribed = group.prepared(kinds_of_topics)
+    made = [circle(group, np.flatnonzero(row[group.members.subscription])) for row in subscribed]
+    found = [made[kind] for kind in kinds.tolist()]
     starts = np.cumsum([0] + [members.size for members in found], dtype=np.int64)
     return starts, np.concatenate(found) if found else np.empty(0, dtype=np.int64)

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from assignlab.assignors.parts.orders import kinds_of_topics
 from assignlab.group.model import Group
 
 
@@ -67,16 +68,14 @@ def circle_of_all(group: Group) -> np.ndarray:
     return np.array(sorted_members(group, members_that_subscribe(group).tolist()), dtype=np.int64)
 
 
-def subscribers(group: Group) -> list[tuple[int, ...]]:
-    """Per topic the members that subscribe to it, sorted; alike topics share the work."""
-    members = group.members
-    kinds: list[list[int]] = [[] for _ in range(len(group.topics))]
-    for s in range(members.offsets.size - 1):
-        for t in members.topics[members.offsets[s] : members.offsets[s + 1]].tolist():
-            kinds[t].append(s)
-    made: dict[tuple[int, ...], tuple[int, ...]] = {}
-    for of_topic in map(tuple, kinds):
-        if of_topic not in made:
-            standing = np.flatnonzero(np.isin(members.subscription, of_topic)).tolist()
-            made[of_topic] = tuple(sorted_members(group, standing))
-    return [made[tuple(of_topic)] for of_topic in kinds]
+def crowds(group: Group) -> tuple[list[int], list[list[int]]]:
+    """The number of every topic's crowd, and the members of every crowd, sorted: topics that the same
+    members subscribe to have one."""
+    kinds, subscribed = group.prepared(kinds_of_topics)
+    numbers: dict[tuple[int, ...], int] = {}
+    of_kind = []
+    for row in subscribed:
+        standing = np.flatnonzero(row[group.members.subscription]).tolist()
+        crowd = tuple(sorted_members(group, standing))
+        of_kind.append(numbers.setdefault(crowd, len(numbers)))
+    return [of_kind[kind] for kind in kinds.tolist()], list(map(list, numbers))

@@ -10,8 +10,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from assignlab.assignors.parts.orders import kinds_of_topics
 from assignlab.assignors.rocketmq.parts import queues
-from assignlab.group.model import Group, subscriptions_by_topic
+from assignlab.group.model import Group
 
 ROOMS = ("room0", "room1")
 
@@ -55,16 +56,14 @@ def with_lists(group: Group) -> Group:
         return group
     members = group.members
     config: dict[str, list[list]] = {name: [] for name in members.names}
-    of_readers: dict[bytes, list[list[list]]] = {}  # by subscriptions: the lists of who has those
-    subscribed = np.ascontiguousarray(group.prepared(subscriptions_by_topic).T)
-    for t, of_topic in enumerate(group.prepared(queues.queues_by_topic)):
-        name = group.topics.names[t]
-        key = subscribed[t].tobytes()
-        if key not in of_readers:
-            readers = np.flatnonzero(subscribed[t][members.subscription]).tolist()
-            of_readers[key] = [config[members.names[m]] for m in readers]
-        lists = of_readers[key]
-        entries = [[name, *queue] for queue in of_topic]
+    kinds, subscribed = group.prepared(kinds_of_topics)
+    readers = [np.flatnonzero(row[members.subscription]).tolist() for row in subscribed]
+    of_kind = [[config[members.names[m]] for m in some] for some in readers]
+    for kind, name, of_topic in zip(
+        kinds.tolist(), group.topics.names, group.prepared(queues.queues_by_topic), strict=True
+    ):
+        lists = of_kind[kind]
+        entries = [[name, broker, number] for broker, number in of_topic]
         for turn, own in enumerate(lists[: len(entries)]):
             own += entries[turn :: len(lists)]
     return replace(group, options={**group.options, "config": config}, _prepared={})
