@@ -53,9 +53,17 @@ def assign(group: Group) -> Assignment:
 
 
 def consumers_per_topic(group: Group) -> np.ndarray:
-    """Subscribed topic indices in the order of a ``HashMap`` that ``computeIfAbsent`` fills, member
-    by member: a new key goes to the front of its slot, and the table grows with the next call."""
-    walk = [group.sent.topics_of(m) for m in group.prepared(members_by_hash).tolist()]
+    """Subscribed topic indices in the order of a ``HashMap`` that ``computeIfAbsent`` fills, member by
+    member: a new key goes to the front of its slot, and the table grows with the next call.
+
+    Who subscribes like somebody before names nothing new; but whether a call came after the last new
+    key, the last member tells.
+    """
+    sent = group.sent
+    in_turn = group.prepared(members_by_hash)
+    in_turn = in_turn[np.diff(sent.offsets)[sent.subscription[in_turn]] > 0]
+    first = np.unique(sent.subscription[in_turn], return_index=True)[1]
+    walk = [sent.topics_of(m) for m in in_turn[np.union1d(first, in_turn.size - 1)].tolist()]
     named = np.concatenate(walk) if walk else np.empty(0, dtype=np.int64)
     met = named[np.sort(np.unique(named, return_index=True)[1])]
     names = group.topics.names
