@@ -39,27 +39,23 @@ from assignlab.group.model import Group
 
 def assign(group: Group) -> Assignment:
     """Cut every topic into one range per thread."""
-    starts, reading = group.prepared(threads.by_topic)
     return Assignment(
         *assign_ranges(
             group.prepared(topics_by_name),
             group.topics.partitions,
-            starts,
-            reading.member,
-            reading.number,
+            *group.prepared(threads.by_topic),
+            *group.prepared(threads.by_name),
             len(group.members),
         )
     )
 
 
 @njit
-def assign_ranges(topics, partitions, starts, member, number, members):
+def assign_ranges(topics, partitions, starts, reading, member, number, members):
     """Range after range, topics by name: every member's list is sorted by topic and partition.
 
-    As :func:`~assignlab.assignors.parts.ranges.lists_of_ranges`, but every partition has its thread
-    with it; the strategies without threads would pay for an array that they throw away.
-    ``topics``: int64[n] topic indices; ``partitions``: int64[topics]; ``starts``, ``member``,
-    ``number``: per topic its threads, sorted. Returns (offsets, codes, threads).
+    ``topics``: int64[n] topic indices; ``partitions``: int64[topics]; ``starts``, ``reading``: per
+    topic its threads, sorted, places in ``member`` and ``number``. Returns (offsets, codes, threads).
     """
     offsets = np.zeros(members + 1, dtype=np.int64)
     for t in topics:
@@ -67,7 +63,7 @@ def assign_ranges(topics, partitions, starts, member, number, members):
         shares = shares_of(partitions[t], max(consumers, 1))
         for i in range(min(consumers, partitions[t])):
             _, n_parts = range_of(i, shares)
-            offsets[member[starts[t] + i] + 1] += n_parts
+            offsets[member[reading[starts[t] + i]] + 1] += n_parts
     for m in range(members):
         offsets[m + 1] += offsets[m]
     fill = offsets[:-1].copy()
@@ -77,11 +73,12 @@ def assign_ranges(topics, partitions, starts, member, number, members):
         consumers = starts[t + 1] - starts[t]
         shares = shares_of(partitions[t], max(consumers, 1))
         for i in range(min(consumers, partitions[t])):
-            m = member[starts[t] + i]
+            thread = reading[starts[t] + i]
+            m = member[thread]
             start_part, n_parts = range_of(i, shares)
             for k in range(n_parts):
                 codes[fill[m] + k] = code(t, start_part + k)
-                threads[fill[m] + k] = number[starts[t] + i]
+                threads[fill[m] + k] = number[thread]
             fill[m] += n_parts
     return offsets, codes, threads
 

@@ -38,24 +38,15 @@ from assignlab.jvm.names import string_hashes
 
 def assign(group: Group) -> Assignment:
     """Deal the partitions, by hash code, around the circle, passing over who does not read them."""
-    starts, reading = group.prepared(threads.by_topic)
     circle = group.prepared(threads.by_name)
     codes, walk, ties = group.prepared(laid_out)
-    places = deal(topic_of(codes)[walk], starts, places_on(circle, reading), circle.member.size)
+    places = deal(topic_of(codes)[walk], *group.prepared(threads.by_topic), circle.member.size)
     place = np.empty_like(places)
     place[walk] = places
     owners, members = circle.member[place], len(group.members)
     offsets, lists = by_member(owners, codes, members)
     numbers = by_member(owners, circle.number[place], members)[1].astype(np.int32)
     return Assignment(offsets, lists, numbers, {"hash_ties": True} if ties else {})
-
-
-def places_on(circle: threads.Threads, some: threads.Threads) -> np.ndarray:
-    """Where threads stand on the circle: int64[threads]."""
-    stride = int(circle.number.max(initial=0)) + 1
-    keys = circle.member * stride + circle.number
-    order = np.argsort(keys)
-    return order[np.searchsorted(keys[order], some.member * stride + some.number)]
 
 
 def laid_out(group: Group) -> tuple[np.ndarray, np.ndarray, bool]:

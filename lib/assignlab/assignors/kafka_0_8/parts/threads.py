@@ -38,21 +38,21 @@ def streams(group: Group) -> Streams:
     """
     members = group.members
     topics = np.diff(members.offsets)[members.subscription]
+    starts = np.concatenate(([0], np.cumsum(topics)))
     if members.streams is None:
-        counts = np.ones(topics.sum(), dtype=np.int64)
-    else:
-        counts = np.fromiter(
-            (
-                count
-                for asked, n in zip(members.streams, topics.tolist(), strict=True)
-                for count in (asked if isinstance(asked, tuple) else (asked_or_one(asked),) * n)
-            ),
-            dtype=np.int64,
-            count=int(topics.sum()),
-        )
+        return Streams(starts, np.ones(starts[-1], dtype=np.int64))
+    counts = np.fromiter(
+        (
+            count
+            for asked, n in zip(members.streams, topics.tolist(), strict=True)
+            for count in (asked if isinstance(asked, tuple) else (asked_or_one(asked),) * n)
+        ),
+        dtype=np.int64,
+        count=int(starts[-1]),
+    )
     if (counts < 1).any():
         raise OriginalError("AssertionError", "a consumer asks for no stream of a topic")
-    return Streams(np.concatenate(([0], np.cumsum(topics))), counts)
+    return Streams(starts, counts)
 
 
 def asked_or_one(asked: int | None) -> int:
@@ -71,13 +71,14 @@ def by_name(group: Group) -> Threads:
     return Threads(pairs[:, 0].copy(), pairs[:, 1].copy())
 
 
-def by_topic(group: Group) -> tuple[np.ndarray, Threads]:
-    """Per topic the threads that read it: topic t has ``threads[starts[t]:starts[t + 1]]``.
+def by_topic(group: Group) -> tuple[np.ndarray, np.ndarray]:
+    """Per topic the threads that read it, as places among those of :func:`by_name`, ascending: topic t
+    has ``threads[starts[t]:starts[t + 1]]``.
 
-    Returns (starts int64[topics + 1], threads).
+    Returns (starts int64[topics + 1], threads int64[n]).
     """
     members = group.members
-    starts, member, number = line_up(
+    return line_up(
         *group.prepared(by_name),
         members.subscription,
         members.offsets,
@@ -85,7 +86,6 @@ def by_topic(group: Group) -> tuple[np.ndarray, Threads]:
         *group.prepared(streams),
         len(group.topics),
     )
-    return starts, Threads(member, number)
 
 
 @njit
@@ -101,15 +101,13 @@ def line_up(member, number, subscription, offsets, topics, first, counts, known)
     for t in range(known):
         starts[t + 1] += starts[t]
     fill = starts[:-1].copy()
-    members = np.empty(starts[known], dtype=np.int64)
-    numbers = np.empty(starts[known], dtype=np.int64)
+    threads = np.empty(starts[known], dtype=np.int64)
     for i in range(member.size):
         m = member[i]
         begin = offsets[subscription[m]]
         for k in range(first[m + 1] - first[m]):
             if number[i] < counts[first[m] + k]:
                 t = topics[begin + k]
-                members[fill[t]] = m
-                numbers[fill[t]] = number[i]
+                threads[fill[t]] = i
                 fill[t] += 1
-    return starts, members, numbers
+    return starts, threads
