@@ -1,5 +1,6 @@
 """A forked process whose results are read as it makes them, and which can be ended at any time."""
 
+import gc
 import mmap
 import os
 import signal
@@ -32,6 +33,7 @@ class Child:
         self._reader, writer = Pipe(duplex=False)
         self._pid = os.fork()
         if self._pid == 0:
+            gc.freeze()  # what the parent left is no garbage: not to be looked through again and again
             end_with_parent()
             limit_memory(memory)
             self._reader.close()
