@@ -124,43 +124,25 @@ def topic_gaps(offsets, codes, subscribers):
     for a topic without subscribers. Owners that do not subscribe count like the others.
     """
     topics = subscribers.size
-    members = offsets.size - 1
-    starts = np.zeros(topics + 1, dtype=np.int64)
-    for code in codes:
-        starts[topic_of(code) + 1] += 1
-    for t in range(topics):
-        starts[t + 1] += starts[t]
-    fill = starts[:-1].copy()
-    owners = np.empty(codes.size, dtype=np.int64)
-    for m in range(members):
+    own = np.zeros(topics, dtype=np.int64)  # of one member
+    owners = np.zeros(topics, dtype=np.int64)
+    most = np.zeros(topics, dtype=np.int64)
+    fewest = np.zeros(topics, dtype=np.int64)  # of the owners
+    for m in range(offsets.size - 1):
+        for k in range(offsets[m], offsets[m + 1]):
+            own[topic_of(codes[k])] += 1
         for k in range(offsets[m], offsets[m + 1]):
             t = topic_of(codes[k])
-            owners[fill[t]] = m
-            fill[t] += 1
+            if own[t] > 0:
+                most[t] = max(most[t], own[t])
+                fewest[t] = own[t] if owners[t] == 0 else min(fewest[t], own[t])
+                owners[t] += 1
+                own[t] = 0
     gaps = np.full(topics, -1, dtype=np.int64)
     for t in range(topics):
         if subscribers[t] > 0:
-            gaps[t] = _run_gap(owners[starts[t] : starts[t + 1]], subscribers[t])
+            gaps[t] = most[t] - (fewest[t] if owners[t] >= subscribers[t] else 0)
     return gaps
-
-
-@leaf
-def _run_gap(owners, subscribers):
-    """Longest minus shortest run of equal values; fewer runs than subscribers: shortest is 0."""
-    if owners.size == 0:
-        return 0
-    longest = 0
-    shortest = owners.size
-    runs = 0
-    k = 0
-    while k < owners.size:
-        first = k
-        while k < owners.size and owners[k] == owners[first]:
-            k += 1
-        runs += 1
-        longest = max(longest, k - first)
-        shortest = min(shortest, k - first)
-    return longest - (shortest if runs >= subscribers else 0)
 
 
 @njit
