@@ -124,20 +124,24 @@ def topic_gaps(offsets, codes, subscribers):
     for a topic without subscribers. Owners that do not subscribe count like the others.
     """
     topics = subscribers.size
-    own = np.zeros(topics, dtype=np.int64)  # of one member
     owners = np.zeros(topics, dtype=np.int64)
     most = np.zeros(topics, dtype=np.int64)
     fewest = np.zeros(topics, dtype=np.int64)  # of the owners
+    own = np.zeros(topics, dtype=np.int64)  # of one member, who has partitions of the topics ``met``
+    met = np.empty(topics, dtype=np.int64)
     for m in range(offsets.size - 1):
-        for k in range(offsets[m], offsets[m + 1]):
-            own[topic_of(codes[k])] += 1
+        count = 0
         for k in range(offsets[m], offsets[m + 1]):
             t = topic_of(codes[k])
-            if own[t] > 0:
-                most[t] = max(most[t], own[t])
-                fewest[t] = own[t] if owners[t] == 0 else min(fewest[t], own[t])
-                owners[t] += 1
-                own[t] = 0
+            if own[t] == 0:
+                met[count] = t
+                count += 1
+            own[t] += 1
+        for t in met[:count]:
+            most[t] = max(most[t], own[t])
+            fewest[t] = own[t] if owners[t] == 0 else min(fewest[t], own[t])
+            owners[t] += 1
+            own[t] = 0
     gaps = np.full(topics, -1, dtype=np.int64)
     for t in range(topics):
         if subscribers[t] > 0:
