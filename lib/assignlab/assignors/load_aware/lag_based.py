@@ -81,7 +81,7 @@ def assign_topics(topics, counts, first, weights, starts, readers):
     one topic after another.
 
     With a partition each, the subscribers of a topic are even again: whoever was served waits until
-    all others are, so a round goes through them by weight and id.
+    all others are, so a round goes through them by weight and id; the first by id, for nobody has any.
     """
     owners = np.full(weights.size, -1, dtype=np.int64)
     order = np.empty(weights.size, dtype=np.int64)
@@ -92,13 +92,13 @@ def assign_topics(topics, counts, first, weights, starts, readers):
         members = readers[starts[t] : starts[t + 1]]
         load = np.zeros(members.size)
         by_weight = begin + np.argsort(-weights[begin:end], kind="mergesort")
+        by_load = np.arange(members.size)
         for k in range(by_weight.size):
-            place = k % members.size
-            if place == 0:
+            if k > 0 and k % members.size == 0:
                 by_load = np.argsort(load, kind="mergesort")
-            p = by_weight[k]
-            owners[p] = members[by_load[place]]
-            load[by_load[place]] += weights[p]
+            p, place = by_weight[k], by_load[k % members.size]
+            owners[p] = members[place]
+            load[place] += weights[p]
             order[done] = p
             done += 1
     return owners, order

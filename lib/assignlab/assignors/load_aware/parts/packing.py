@@ -6,10 +6,13 @@ what stays with its member costs nothing. Their consumers come and go as the pac
 here they are the group's members, and those that are not needed get nothing.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from assignlab.assignors.load_aware.parts import weighed
-from assignlab.compiled import inner, njit
+from assignlab.assignors.parts.orders import kinds_of_topics
+from assignlab.compiled import inner, leaf, njit
 from assignlab.errors import DocumentError
 from assignlab.group.assignment import Assignment
 from assignlab.group.model import Group
@@ -22,8 +25,11 @@ def pack(group: Group, best: bool) -> Assignment:
     """
     known, members = group.prepared(weighed.weighed), group.members
     order = weighed.heaviest_first(known.weights)
+    kinds, subscribed = group.prepared(kinds_of_topics)
+    by_id = members.names.order
+    reads = subscribed[:, members.subscription[by_id]]
     owners = modified_fit(
-        order, known[1:5], weighed.claimed(group), members.names.order, capacity(group), best
+        order, (*known[1:5], kinds, reads), weighed.claimed(group), by_id, capacity(group), best
     )
     return weighed.in_order(group, owners, np.arange(owners.size))
 
@@ -38,91 +44,143 @@ def capacity(group: Group) -> float:
     return float(given)
 
 
+class Packed(NamedTuple):
+    """Open members, and how loaded they are.
+
+    ``load``, ``size``: float64 and int64[members], weight and number of their partitions, size -1
+    where a member is not open yet. ``lightest``, ``heaviest``: float64[nodes], a tree whose leaves are
+    the members by id and whose node n has the children 2n and 2n + 1: the least and the greatest load
+    of the open ones below, inf and -inf where nobody is open. ``place``: int64[members], by id;
+    ``waiting``: int64[...], nodes that a search has still to look at.
+    """
+
+    load: np.ndarray
+    size: np.ndarray
+    lightest: np.ndarray
+    heaviest: np.ndarray
+    place: np.ndarray
+    waiting: np.ndarray
+
+
 @njit
 def modified_fit(order, known, claimed, by_id, capacity, best):
     """The owner of each partition: int64[n].
 
     ``order``: partitions, the heaviest first; ``known``: the fields topic, weights, starts and
-    readers of :class:`~assignlab.assignors.load_aware.parts.weighed.Weighed`; ``claimed``: who had
-    each, or -1; ``by_id``: members by id.
+    readers of :class:`~assignlab.assignors.load_aware.parts.weighed.Weighed`, then kinds of topics, and
+    whether members read them, bool[kinds, members by id]; ``claimed``: who had each, or -1;
+    ``by_id``: members by id.
     """
-    topic, weights, starts, readers = known
+    topic, weights, starts, readers, kinds, reads = known
     owners = np.full(weights.size, -1, dtype=np.int64)
-    load, size = np.zeros(by_id.size), np.full(by_id.size, -1, dtype=np.int64)  # -1: not open
+    members = nobody_open(by_id)
     had = np.zeros(by_id.size)
+    first = np.zeros(by_id.size + 1, dtype=np.int64)
     for p in order:
         if claimed[p] >= 0:
             had[claimed[p]] += weights[p]
+            first[claimed[p] + 1] += 1
+    for m in range(by_id.size):
+        first[m + 1] += first[m]
+    of_members = np.empty(first[-1], dtype=np.int64)
+    fill = first.copy()
+    for p in order:
+        if claimed[p] >= 0:
+            of_members[fill[claimed[p]]] = p
+            fill[claimed[p]] += 1
     for m in by_id[np.argsort(-had[by_id], kind="mergesort")]:
-        mine = order[claimed[order] == m]
+        mine = of_members[first[m] : first[m + 1]]
         rest = mine.size
         while rest > 0:  # the lightest first, to those that are open already
             p = mine[rest - 1]
-            to = fitting(
-                readers[starts[topic[p]] : starts[topic[p] + 1]],
-                weights[p],
-                load,
-                size,
-                capacity,
-                best,
-            )
+            to = fitting(members, reads[kinds[topic[p]]], weights[p], capacity, best)
             if to < 0:
                 break
-            give(p, to, owners, weights, load, size)
+            give(p, by_id[to], owners, weights, members)
             rest -= 1
-        if rest > 0 and size[m] < 0:
-            size[m] = 0
         for p in mine[:rest]:  # the heaviest first, to whom they had
-            if not fits(weights[p], load[m], size[m], capacity):
+            if members.size[m] > 0 and members.load[m] + weights[p] > capacity:
                 break
-            give(p, m, owners, weights, load, size)
+            give(p, m, owners, weights, members)
+    next_reader = np.zeros(reads.shape[0], dtype=np.int64)  # those before are open
     for p in order:
         if owners[p] < 0:
+            kind = kinds[topic[p]]
+            to = fitting(members, reads[kind], weights[p], capacity, best)
+            if to >= 0:
+                give(p, by_id[to], owners, weights, members)
+                continue
             may = readers[starts[topic[p]] : starts[topic[p] + 1]]
-            to = fitting(may, weights[p], load, size, capacity, best)
-            if to < 0:
-                to = opened(may, claimed[p], load, size)
-            give(p, to, owners, weights, load, size)
+            k = next_reader[kind]
+            while k < may.size and members.size[may[k]] >= 0:
+                k += 1
+            next_reader[kind] = k
+            if claimed[p] >= 0 and members.size[claimed[p]] < 0:
+                give(p, claimed[p], owners, weights, members)
+            elif k < may.size:
+                give(p, may[k], owners, weights, members)
+            else:
+                to = fitting(members, reads[kind], weights[p], np.inf, False)  # the emptiest
+                give(p, by_id[to], owners, weights, members)
     return owners
 
 
 @inner
-def fits(weight, load, size, capacity):
-    """An empty member takes a partition of any weight."""
-    return size == 0 or load + weight <= capacity
+def nobody_open(by_id):
+    """:class:`Packed` before any member is open."""
+    leaves = 1
+    while leaves < by_id.size:
+        leaves *= 2
+    place = np.empty(by_id.size, dtype=np.int64)
+    for k in range(by_id.size):
+        place[by_id[k]] = k
+    return Packed(
+        np.zeros(by_id.size),
+        np.full(by_id.size, -1, dtype=np.int64),
+        np.full(2 * leaves, np.inf),
+        np.full(2 * leaves, -np.inf),
+        place,
+        np.empty(64, dtype=np.int64),
+    )
 
 
-@inner
-def fitting(readers, weight, load, size, capacity, best):
-    """Of the open readers with room: the fullest (best fit) or the emptiest (worst fit), or -1."""
+@leaf
+def fitting(members, reads, weight, capacity, best):
+    """Of the open readers with room: the fullest (best fit) or the emptiest (worst fit), as a place by
+    id, the first of equals, or -1. Every open member has a partition."""
+    leaves = members.lightest.size // 2
     found = -1
-    for m in readers:
-        if size[m] < 0 or not fits(weight, load[m], size[m], capacity):
+    members.waiting[0] = 1
+    left = 1
+    while left > 0:
+        left -= 1
+        node = members.waiting[left]
+        lightest, heaviest = members.lightest[node], members.heaviest[node]
+        if lightest + weight > capacity or lightest > heaviest:
             continue
-        if found < 0 or (load[m] > load[found] if best else load[m] < load[found]):
-            found = m
+        if found >= 0 and (
+            heaviest <= members.heaviest[leaves + found]
+            if best
+            else lightest >= members.lightest[leaves + found]
+        ):
+            continue
+        if node < leaves:
+            members.waiting[left], members.waiting[left + 1] = 2 * node + 1, 2 * node
+            left += 2
+        elif reads[node - leaves]:
+            found = node - leaves
     return found
 
 
-@inner
-def opened(readers, claimant, load, size):
-    """The claimant if it is not open yet, else the first reader that is not, else the emptiest."""
-    if claimant >= 0 and size[claimant] < 0:
-        size[claimant] = 0
-        return claimant
-    emptiest = readers[0]
-    for m in readers:
-        if size[m] < 0:
-            size[m] = 0
-            return m
-        if load[m] < load[emptiest]:
-            emptiest = m
-    return emptiest
-
-
-@inner
-def give(p, m, owners, weights, load, size):
-    """Partition p goes to member m."""
+@leaf
+def give(p, m, owners, weights, members):
+    """Partition p goes to member m, who is open now."""
     owners[p] = m
-    load[m] += weights[p]
-    size[m] += 1
+    members.load[m] += weights[p]
+    members.size[m] = max(members.size[m], 0) + 1
+    node = members.lightest.size // 2 + members.place[m]
+    members.lightest[node] = members.heaviest[node] = members.load[m]
+    while node > 1:
+        node //= 2
+        members.lightest[node] = min(members.lightest[2 * node], members.lightest[2 * node + 1])
+        members.heaviest[node] = max(members.heaviest[2 * node], members.heaviest[2 * node + 1])
