@@ -110,7 +110,12 @@ def assign_co_partitioned(topics, starts, first, consumers, of_member, matches, 
 @inner
 def assign_matching_ranges(i, starts, first, consumers, of_member, matches, owners, got, extra):
     """Subscriber after subscriber takes the next partitions that suit its rack, up to its quota."""
+    left = 0
+    for x in range(first[i], first[i + 1]):
+        left += owners[x] == NOBODY
     for c in range(consumers.size):
+        if left == 0:
+            break
         room = max_assignable(i, c, starts, first, got, extra)
         rack = of_member[consumers[c]]
         count = 0
@@ -122,4 +127,5 @@ def assign_matching_ranges(i, starts, first, consumers, of_member, matches, owne
                 owners[x] = consumers[c]
                 count += 1
         if count > 0:
+            left -= count
             on_assigned(i, c, count, starts, first, got, extra)
