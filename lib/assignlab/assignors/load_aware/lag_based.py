@@ -63,7 +63,8 @@ def consumers_per_topic(group: Group) -> np.ndarray:
     in_turn = group.prepared(members_by_hash)
     in_turn = in_turn[np.diff(sent.offsets)[sent.subscription[in_turn]] > 0]
     first = np.unique(sent.subscription[in_turn], return_index=True)[1]
-    walk = [sent.topics_of(m) for m in in_turn[np.union1d(first, in_turn.size - 1)].tolist()]
+    last = np.arange(in_turn.size)[-1:]
+    walk = [sent.topics_of(m) for m in in_turn[np.union1d(first, last)].tolist()]
     named = np.concatenate(walk) if walk else np.empty(0, dtype=np.int64)
     met = named[np.sort(np.unique(named, return_index=True)[1])]
     names = group.topics.names
