@@ -62,9 +62,9 @@ def consumers_per_topic(group: Group) -> np.ndarray:
     sent = group.sent
     in_turn = group.prepared(members_by_hash)
     in_turn = in_turn[np.diff(sent.offsets)[sent.subscription[in_turn]] > 0]
-    first = np.unique(sent.subscription[in_turn], return_index=True)[1]
-    last = np.arange(in_turn.size)[-1:]
-    walk = [sent.topics_of(m) for m in in_turn[np.union1d(first, last)].tolist()]
+    asked = np.zeros(in_turn.size, dtype=np.bool_)
+    asked[np.unique(sent.subscription[in_turn], return_index=True)[1]] = asked[-1:] = True
+    walk = [sent.topics_of(m) for m in in_turn[asked].tolist()]
     named = np.concatenate(walk) if walk else np.empty(0, dtype=np.int64)
     met = named[np.sort(np.unique(named, return_index=True)[1])]
     names = group.topics.names
