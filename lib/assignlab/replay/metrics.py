@@ -127,9 +127,7 @@ def topic_gaps(offsets, codes, subscribers):
     owners = np.zeros(topics, dtype=np.int64)
     most = np.zeros(topics, dtype=np.int64)
     fewest = np.zeros(topics, dtype=np.int64)  # of the owners
-    own = np.zeros(
-        topics, dtype=np.int64
-    )  # of one member, who has partitions of the topics ``met``
+    own = np.zeros(topics, dtype=np.int64)  # of one member, who has some of the topics ``met``
     met = np.empty(topics, dtype=np.int64)
     for m in range(offsets.size - 1):
         count = 0
