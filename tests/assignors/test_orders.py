@@ -63,3 +63,15 @@ def test_walks_of_crowded_and_of_other_maps(crowded):
     topics = dict.fromkeys(OF_ONE_HASH if crowded == "topics" else plain, 2)
     ids = OF_ONE_HASH if crowded == "members" else plain
     same_walks(group(topics, {key: list(topics) for key in ids}))
+
+
+@settings(max_examples=50, deadline=None)
+@given(groups(), st.randoms(use_true_random=False))
+def test_subscribers_are_the_same_looked_up_by_name_or_by_kind_of_topics(the_group, random):
+    order = np.arange(len(the_group.members))
+    random.shuffle(order)
+    by_name = orders.subscribers(the_group, order)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(orders, "MANY", 0)
+        by_kind = orders.subscribers(the_group, order)
+    assert [side.tolist() for side in by_name] == [side.tolist() for side in by_kind]

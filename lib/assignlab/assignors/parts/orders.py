@@ -13,6 +13,9 @@ from assignlab.group.model import Group, subscriptions_by_topic
 from assignlab.jvm.hash_map import hash_map_order, walk_uncrowded
 from assignlab.jvm.names import Names
 
+MANY = 2**14
+"""Members times topics from which on it pays to look for topics with the same subscribers."""
+
 
 def members_by_hash(group: Group) -> np.ndarray:
     """Member indices in the order of the ``HashMap`` of subscriptions: int64[members]."""
@@ -192,7 +195,27 @@ def kinds_of_topics(group: Group) -> tuple[np.ndarray, np.ndarray]:
 
 
 @njit
-def _subscribers(order, subscription, kinds, subscribed):
+def _name_by_name(order, subscription, offsets, topics, known):
+    """:func:`subscribers`; every name that a member subscribes to is looked at."""
+    starts = np.zeros(known + 1, dtype=np.int64)
+    for m in order:
+        s = subscription[m]
+        for k in range(offsets[s], offsets[s + 1]):
+            starts[topics[k] + 1] += 1
+    for t in range(known):
+        starts[t + 1] += starts[t]
+    fill = starts[:-1].copy()
+    members = np.empty(starts[known], dtype=np.int64)
+    for m in order:
+        s = subscription[m]
+        for k in range(offsets[s], offsets[s + 1]):
+            members[fill[topics[k]]] = m
+            fill[topics[k]] += 1
+    return starts, members
+
+
+@njit
+def _kind_by_kind(order, subscription, kinds, subscribed):
     """:func:`subscribers`; those of a kind of topics are looked up once, and copied."""
     first = np.full(subscribed.shape[0], -1, dtype=np.int64)
     count = np.zeros(subscribed.shape[0], dtype=np.int64)
@@ -223,7 +246,12 @@ def subscribers(group: Group, order: np.ndarray) -> tuple[np.ndarray, np.ndarray
     Returns (starts int64[topics + 1], members int64[n]): topic t is subscribed by
     ``members[starts[t]:starts[t + 1]]``.
     """
-    return _subscribers(order, group.members.subscription, *group.prepared(kinds_of_topics))
+    members = group.members
+    if len(members) * len(group.topics) < MANY:  # kinds cost more than they spare
+        return _name_by_name(
+            order, members.subscription, members.offsets, members.topics, len(group.topics)
+        )
+    return _kind_by_kind(order, members.subscription, *group.prepared(kinds_of_topics))
 
 
 def subscribers_by_id(group: Group) -> tuple[np.ndarray, np.ndarray]:
