@@ -27,7 +27,7 @@ from assignlab.jvm.hash_map import (
     table_size_for,
     was_crowded,
 )
-from assignlab.jvm.hash_set import hash_sets, set_add, set_first, set_remove
+from assignlab.jvm.hash_set import hash_sets, set_add, set_first, set_new, set_remove
 from assignlab.jvm.names import (
     Names,
     Uuid,
@@ -197,6 +197,7 @@ def java(all_cases):
 def firsts(case):
     """Our answer to a history: (first element after every step, certain)."""
     sets = hash_sets(np.array(case["hashes"], dtype=np.int32), 2)
+    set_new(sets, 1)
     answer = []
     for step in case["steps"]:
         if step >= 0:

@@ -6,7 +6,7 @@ import numpy as np
 
 from assignlab.compiled import inner, leaf
 from assignlab.jvm import tree_bins
-from assignlab.jvm.hash_map import spread_all
+from assignlab.jvm.hash_map import spread
 
 # HashSets whose elements come and go
 
@@ -16,11 +16,13 @@ class HashSets(NamedTuple):
 
     Made for the sticky assignors' records of moved partitions, where only the first element of the
     walk matters. Inside a slot that is the oldest element, so a set is a chain in order of
-    insertion plus the size of its table, which never shrinks. Plain arrays, for compiled code.
+    insertion plus the size of its table, which never shrinks. Plain arrays, for compiled code: of
+    millions of sets and elements that there may be, only those that are used are ever written.
 
-    ``hash``: int64[elements] spread hashes; ``next``, ``prev``: int32[elements], -1 at the ends;
-    ``first``, ``last``, ``size``, ``capacity``: int32[sets]; ``tree``: bool[1], set once a slot of
-    a set became a tree, after which the walk is no longer certain.
+    ``hash``: int[elements], hash codes; ``next``, ``prev``: int32[elements], -1 at the ends;
+    ``first``, ``last``, ``size``, ``capacity``: int32[sets], as :func:`set_new` begins them;
+    ``tree``: bool[1], set once a slot of a set became a tree, after which the walk is no longer
+    certain.
     """
 
     hash: np.ndarray
@@ -35,24 +37,32 @@ class HashSets(NamedTuple):
 
 @inner
 def hash_sets(hashes, sets):
-    """``sets`` new, empty sets (16 slots) over elements with these hash codes, int32[elements]."""
+    """Room for so many ``sets`` over elements with these hash codes, int[elements]."""
     return HashSets(
-        spread_all(hashes),
-        np.full(hashes.size, -1, dtype=np.int32),
-        np.full(hashes.size, -1, dtype=np.int32),
-        np.full(sets, -1, dtype=np.int32),
-        np.full(sets, -1, dtype=np.int32),
-        np.zeros(sets, dtype=np.int32),
-        np.full(sets, 16, dtype=np.int32),
+        hashes,
+        np.empty(hashes.size, dtype=np.int32),
+        np.empty(hashes.size, dtype=np.int32),
+        np.empty(sets, dtype=np.int32),
+        np.empty(sets, dtype=np.int32),
+        np.empty(sets, dtype=np.int32),
+        np.empty(sets, dtype=np.int32),
         np.zeros(1, dtype=np.bool_),
     )
+
+
+@leaf
+def set_new(sets, s):
+    """Set ``s`` is a new, empty one, with 16 slots."""
+    sets.first[s] = sets.last[s] = -1
+    sets.size[s] = 0
+    sets.capacity[s] = 16
 
 
 @leaf
 def set_add(sets, s, element):
     """``add``: put an element, which is in no set, into set ``s``."""
     if sets.size[s] >= tree_bins.TREEIFY_THRESHOLD:
-        _make_room(sets, s, sets.hash[element])
+        _make_room(sets, s, spread(sets.hash[element]))
     last = sets.last[s]
     if last == -1:
         sets.first[s] = element
@@ -73,7 +83,7 @@ def _make_room(sets, s, h):
     held = 0
     e = sets.first[s]
     while e != -1:
-        if (sets.hash[e] ^ h) & mask == 0:
+        if (spread(sets.hash[e]) ^ h) & mask == 0:
             held += 1
         e = sets.next[e]
     if held >= tree_bins.TREEIFY_THRESHOLD:
@@ -106,15 +116,9 @@ def set_first(sets, s):
     lowest = sets.capacity[s]
     e = sets.first[s]
     while e != -1:
-        slot = sets.hash[e] & mask
+        slot = spread(sets.hash[e]) & mask
         if slot < lowest:
             lowest = slot
             found = e
         e = sets.next[e]
     return found
-
-
-@leaf
-def set_renew(sets, s):
-    """Replace the empty set ``s`` by a new one: 16 slots again."""
-    sets.capacity[s] = 16

@@ -521,7 +521,7 @@ def put_on_record(partitions, movements, i, new_consumer):
     elsewhere = records[first].state == ELSEWHERE
     if second != NONE and (elsewhere or records[second].state == ELSEWHERE):
         return i, STALE
-    records[first].source = moves.source[first]
+    records[first].source = moves.source[back]
     forget_movement(moves, first)
     if second == NONE:  # whose name is needed again at once if nothing of the topic is left
         return i, STALE if elsewhere and is_any_listed(partitions, moves, t) else FREED

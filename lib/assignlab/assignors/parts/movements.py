@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.compiled import inner, leaf
-from assignlab.jvm.hash_set import HashSets, hash_sets, set_add, set_first, set_remove, set_renew
+from assignlab.jvm.hash_set import HashSets, hash_sets, set_add, set_first, set_new, set_remove
 
 NONE = -1
 
@@ -22,16 +22,20 @@ NONE = -1
 class Movements(NamedTuple):
     """Moves of numbered partitions; ``NONE`` stands for nothing.
 
-    ``source``, ``pair``: int32[partitions], where a moved partition came from and the number of
-    its pair. A pair is a topic with a source and a destination, ``key`` int64[pairs]; pairs are
-    found through a hash table: ``bucket`` int32[power of 2] holds the first, ``chain`` int32[pairs]
-    the next. ``free``: int32[pairs + 1], a stack of unused pairs, its height in the last element.
-    ``sets``: per pair the set of its partitions. ``members``: int64[1], number of members.
+    ``pair``: int32[partitions], the number of a moved partition's pair. A pair is a topic with a
+    source and a destination, ``key`` int64[pairs]; its ``source``: int32[pairs]; pairs are found
+    through a hash table: ``bucket`` int32[power of 2] holds the first, ``chain`` int32[pairs] the
+    next. ``free``: int64[2], the first of the pairs that were dropped, which are chained, too, and
+    how many numbers were ever given to pairs. ``sets``: per pair the set of its partitions.
+    ``members``: int64[1], number of members.
+
+    Of all these only ``pair`` and ``bucket`` are written before anything moves: few groups of
+    millions of partitions move many, and to write all would take longer than to assign.
     """
 
-    source: np.ndarray
     pair: np.ndarray
     key: np.ndarray
+    source: np.ndarray
     bucket: np.ndarray
     chain: np.ndarray
     free: np.ndarray
@@ -41,16 +45,17 @@ class Movements(NamedTuple):
 
 @inner
 def no_movements(hashes, members):
-    """Nothing has moved yet. ``hashes``: int32[partitions], ``TopicPartition.hashCode`` of each."""
+    """Nothing has moved yet. ``hashes``: int[partitions], ``TopicPartition.hashCode`` of each."""
     n = hashes.size
     buckets = 16
-    while buckets < n:
+    while 4 * buckets < n:
         buckets *= 2
-    free = np.arange(n + 1).astype(np.int32)
+    free = np.zeros(2, dtype=np.int64)
+    free[0] = NONE
     return Movements(
         np.full(n, NONE, dtype=np.int32),
-        np.full(n, NONE, dtype=np.int32),
         np.empty(n, dtype=np.int64),
+        np.empty(n, dtype=np.int32),
         np.full(buckets, NONE, dtype=np.int32),
         np.empty(n, dtype=np.int32),
         free,
@@ -65,18 +70,15 @@ def the_actual_partition_to_be_moved(moves, x, topic, old, new):
 
     The original's ``getTheActualPartitionToBeMoved``.
     """
-    if moves.source[x] != NONE:
-        old = moves.source[x]
-    back = find_pair(moves, pair_key(moves, topic, new, old))
+    back = find_pair(moves, pair_key(moves, topic, new, source_of(moves, x, old)))
     return x if back == NONE else set_first(moves.sets, back)
 
 
 @leaf
 def move_partition(moves, x, topic, old, new):
     """Partition ``x`` goes from ``old`` to ``new`` (``movePartition``); a return is no move."""
-    source = old
-    if moves.source[x] != NONE:
-        source = moves.source[x]
+    source = source_of(moves, x, old)
+    if moves.pair[x] != NONE:
         forget_movement(moves, x)
         if source == new:
             return
@@ -84,16 +86,21 @@ def move_partition(moves, x, topic, old, new):
     pair = find_pair(moves, key)
     if pair == NONE:
         pair = new_pair(moves, key)
-    moves.source[x] = source
+        moves.source[pair] = source
     moves.pair[x] = pair
     set_add(moves.sets, pair, x)
+
+
+@leaf
+def source_of(moves, x, owner):
+    """Where partition ``x`` came from: its ``owner``, unless it has moved."""
+    return owner if moves.pair[x] == NONE else moves.source[moves.pair[x]]
 
 
 @leaf
 def forget_movement(moves, x):
     """The original's ``removeMovementRecordOfPartition``."""
     pair = moves.pair[x]
-    moves.source[x] = NONE
     moves.pair[x] = NONE
     set_remove(moves.sets, pair, x)
     if moves.sets.size[pair] == 0:
@@ -124,10 +131,13 @@ def find_pair(moves, key):
 
 @leaf
 def new_pair(moves, key):
-    """A pair for a key that has none yet, from those that are free."""
-    height = moves.free[moves.key.size] - 1
-    moves.free[moves.key.size] = height
-    pair = moves.free[height]
+    pair = moves.free[0]
+    if pair != NONE:
+        moves.free[0] = moves.chain[pair]
+    else:
+        pair = moves.free[1]
+        moves.free[1] += 1
+    set_new(moves.sets, pair)
     slot = bucket_of(moves, key)
     moves.key[pair] = key
     moves.chain[pair] = moves.bucket[slot]
@@ -146,6 +156,5 @@ def drop_pair(moves, pair):
         while moves.chain[before] != pair:
             before = moves.chain[before]
         moves.chain[before] = moves.chain[pair]
-    set_renew(moves.sets, pair)
-    moves.free[moves.free[moves.key.size]] = pair
-    moves.free[moves.key.size] += 1
+    moves.chain[pair] = moves.free[0]
+    moves.free[0] = pair

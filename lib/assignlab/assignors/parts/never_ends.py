@@ -76,12 +76,13 @@ def tell(memory, value):
 @leaf
 def tell_movements(memory, moves):
     """What is on record of moves: where from, and the sets of partitions with their order."""
-    for x in range(moves.source.size):
-        if moves.source[x] != NONE:
+    for x in range(moves.pair.size):
+        pair = moves.pair[x]
+        if pair != NONE:
             tell(memory, x)
-            tell(memory, moves.source[x])
+            tell(memory, moves.source[pair])
             tell(memory, moves.sets.next[x])
-            tell(memory, moves.sets.capacity[moves.pair[x]])
+            tell(memory, moves.sets.capacity[pair])
 
 
 @leaf

@@ -37,6 +37,7 @@ from assignlab.assignors.parts.movements import (
     move_partition,
     no_movements,
     pair_key,
+    source_of,
 )
 from assignlab.assignors.parts.never_ends import tell_movements
 from assignlab.assignors.parts.orders import times_named, topics_by_hash
@@ -252,8 +253,7 @@ def reassign_partition(state, movements, i, new_consumer):
     """Move partition i to the new consumer, or one of its topic that had come the other way."""
     partitions, moves = state.held.partitions, movements.moves
     t, owner = partitions[i].topic, partitions[i].owner
-    source = owner if moves.source[i] == NONE else moves.source[i]
-    back = find_pair(moves, pair_key(moves, t, new_consumer, source))
+    back = find_pair(moves, pair_key(moves, t, new_consumer, source_of(moves, i, owner)))
     actual = i
     if back != NONE:
         actual = set_first(moves.sets, back)
