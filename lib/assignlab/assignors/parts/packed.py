@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from assignlab.assignors.parts.slices import copy_into
 from assignlab.compiled import inner
 
 
@@ -25,20 +24,17 @@ def pack(arrays: Sequence[np.ndarray]) -> np.ndarray:
 
 
 @inner
-def pack_inside(arrays):
-    """:func:`pack` of a tuple of arrays, in compiled code."""
-    begin = len(arrays) + 1
+def room_for(sizes):
+    """Packed arrays of these ``sizes``, a tuple, that compiled code fills :func:`part` by part."""
+    begin = len(sizes) + 1
     size = begin
-    for array in arrays:
-        size += array.size
+    for each in sizes:
+        size += each
     packed = np.empty(size, dtype=np.int64)
-    i = 0
-    for array in arrays:
+    for i in range(len(sizes)):
         packed[i] = begin
-        copy_into(packed, begin, array)
-        begin += array.size
-        i += 1
-    packed[i] = begin
+        begin += sizes[i]
+    packed[len(sizes)] = begin
     return packed
 
 

@@ -15,7 +15,8 @@ import numpy as np
 
 from assignlab.assignors.parts import orders
 from assignlab.assignors.parts.hash_codes import TOPIC_PARTITION, partition_hashes
-from assignlab.assignors.parts.packed import pack, pack_inside, part
+from assignlab.assignors.parts.packed import pack, part, room_for
+from assignlab.assignors.parts.slices import copy_into
 from assignlab.compiled import inner, njit
 from assignlab.group.assignment import code
 from assignlab.group.model import Group, Members, subscriptions_by_topic
@@ -34,10 +35,11 @@ class Potential(NamedTuple):
     many follow (``count``), how many consumers may have them (``subscribers``, who names it twice
     counted twice); the roots of the trees of the kinds that subscribe to topic t are
     ``roots[root_starts[t]:root_starts[t + 1]]``; ``nodes`` int64[1]: of all trees. ``by_id``
-    int64[members]: the group's index of every consumer; ``as_read`` int64[members]: consumers in
-    the order in which their claims are read, which is that of a HashMap in Java. ``in_order``,
-    ``keys`` int64[n]: partitions by (number of potential consumers, topic, partition), and as
-    ``partition2AllPotentialConsumers.keySet()`` walks them. ``may`` bool[kinds, topics].
+    int64[members]: the group's index of every consumer; ``as_read`` int64[members]: consumers in the
+    order in which their claims are read, which is that of a HashMap in Java. ``in_order``, ``keys``
+    int64[n]: partitions by (number of potential consumers, topic, partition), and as
+    ``partition2AllPotentialConsumers.keySet()`` walks them, which nobody asks where there are several
+    kinds: then ``keys`` are empty. ``may`` bool[kinds, topics].
     """
 
     kind: np.ndarray
@@ -141,108 +143,100 @@ def tables(kind, may, known_orders, topic_hashes, partitions, sent):
     for s in range(partitions_named.size):
         for k in range(offsets[s], offsets[s + 1]):
             partitions_named[s] += max(partitions[named[k]], 0)
-    number = np.empty(by_id.size, dtype=np.int64)
-    own_kind = np.empty(by_id.size, dtype=np.int64)
-    most = np.empty(by_id.size, dtype=np.int64)
-    for m in range(by_id.size):
-        number[by_id[m]] = m
-        own_kind[m] = kind[by_id[m]]
-        most[m] = partitions_named[subscription[by_id[m]]]
-    numbers_read = np.empty(by_id.size, dtype=np.int64)
-    for i in range(by_id.size):
-        numbers_read[i] = number[as_read[i]]
-    first = np.zeros(partitions.size, dtype=np.int64)
-    count = np.zeros(partitions.size, dtype=np.int64)
+    members, known = by_id.size, partitions.size
     total = 0
     for t in topics:
-        first[t] = total
-        count[t] = partitions[t]
         total += partitions[t]
-    topic = np.empty(total, dtype=np.int64)
-    codes = np.empty(total, dtype=np.int64)
-    for t in topics:
-        for p in range(count[t]):
-            topic[first[t] + p] = t
-            codes[first[t] + p] = code(t, p)
-    hashes = partition_hashes(topic_hashes, codes, TOPIC_PARTITION)
-    keys, crowded = walk_uncrowded(hashes, 16, False, False)
-    if crowded:
-        keys = np.arange(total)
-    subscribers = orders.count_named(subscription, offsets, named, partitions.size)
-    base, leaf, nodes = trees(own_kind, may.shape[0])
-    tree = np.empty(by_id.size, dtype=np.int64)
-    for m in range(by_id.size):
-        tree[m] = base[own_kind[m]]
-    root_starts, roots = roots_by_topic(may, base)
-    in_order = by_partition_comparator(rank, subscribers, first, count)
-    packed = pack_inside(
-        (own_kind, most, tree, leaf, topic, codes, hashes.astype(np.int64), first, count,
-         subscribers, root_starts, roots, nodes, by_id, numbers_read, in_order, keys)
+    walked = total if len(may) == 1 else 0
+    packed = room_for(
+        (members, members, members, members, total, total, total, known, known, known,
+         known + 1, may.sum(), 1, members, members, total, walked)
     )  # fmt: skip
+    into = unpack_potential(packed, may)
+    copy_into(into.by_id, 0, by_id)
+    number = np.empty(members, dtype=np.int64)
+    for m in range(members):
+        number[by_id[m]] = m
+        into.kind[m] = kind[by_id[m]]
+        into.most[m] = partitions_named[subscription[by_id[m]]]
+    for i in range(members):
+        into.as_read[i] = number[as_read[i]]
+    for t in range(known):
+        into.first[t] = into.count[t] = 0
+    i = 0
+    for t in topics:
+        into.first[t] = i
+        into.count[t] = partitions[t]
+        for p in range(partitions[t]):
+            into.topic[i] = t
+            into.codes[i] = code(t, p)
+            i += 1
+    hashes = partition_hashes(topic_hashes, into.codes, TOPIC_PARTITION)
+    copy_into(into.hashes, 0, hashes)
+    crowded = False
+    if walked > 0:
+        keys, crowded = walk_uncrowded(hashes, 16, False, False)
+        for i in range(walked):
+            into.keys[i] = i if crowded else keys[i]
+    times_named = orders.count_named(subscription, offsets, named, known)
+    copy_into(into.subscribers, 0, times_named)
+    plant_trees(into)
+    by_partition_comparator(rank, into)
     return packed, crowded
 
 
 @inner
-def trees(kind, kinds):
-    """Where each kind's tree begins, where each consumer's leaf is, and how many nodes there are.
+def plant_trees(into):
+    """Where each kind's tree begins, where each consumer's leaf is, how many nodes there are, and
+    the roots of every topic.
 
     The consumers of a kind are the leaves of its tree, in their order; the children of node i are
     the nodes 2i and 2i + 1, and node 1 is the root.
     """
+    kinds, topics = into.may.shape
     members = np.zeros(kinds, dtype=np.int64)
-    for k in kind:
+    for k in into.kind:
         members[k] += 1
     base = np.empty(kinds, dtype=np.int64)
     free = np.empty(kinds, dtype=np.int64)
-    nodes = np.zeros(1, dtype=np.int64)
+    nodes = 0
     for k in range(kinds):
         width = 1
         while width < members[k]:
             width *= 2
-        base[k] = nodes[0]
+        base[k] = nodes
         free[k] = base[k] + width
-        nodes[0] += 2 * width
-    leaf = np.empty(kind.size, dtype=np.int64)
-    for m in range(kind.size):
-        leaf[m] = free[kind[m]]
-        free[kind[m]] += 1
-    return base, leaf, nodes
-
-
-@inner
-def roots_by_topic(may, base):
-    """(``root_starts``, ``roots``) of :class:`Potential`; ``base``:
-    where each kind's tree begins."""
-    kinds, topics = may.shape
-    starts = np.zeros(topics + 1, dtype=np.int64)
-    roots = np.empty(may.sum(), dtype=np.int64)
+        nodes += 2 * width
+    into.nodes[0] = nodes
+    for m in range(into.kind.size):
+        into.tree[m] = base[into.kind[m]]
+        into.leaf[m] = free[into.kind[m]]
+        free[into.kind[m]] += 1
+    at = 0
     for t in range(topics):
-        starts[t + 1] = starts[t]
+        into.root_starts[t] = at
         for k in range(kinds):
-            if may[k, t]:
-                roots[starts[t + 1]] = base[k] + 1
-                starts[t + 1] += 1
-    return starts, roots
+            if into.may[k, t]:
+                into.roots[at] = base[k] + 1
+                at += 1
+    into.root_starts[topics] = at
 
 
 @inner
-def by_partition_comparator(rank, subscribers, first, count):
-    """All partitions by (number of potential consumers, topic, partition): int64[n]."""
+def by_partition_comparator(rank, into):
+    """All partitions ``in_order``: by (number of potential consumers, topic, partition)."""
+    subscribers, first, count = into.subscribers, into.first, into.count
     most = 0
-    partitions = 0
     by_name = np.empty(rank.size, dtype=np.int64)
     for t in range(rank.size):
         by_name[rank[t]] = t
         most = max(most, subscribers[t])
-        partitions += count[t]
     start = np.zeros(most + 2, dtype=np.int64)
     for t in range(rank.size):
         start[subscribers[t] + 1] += count[t]
     for n in range(most + 1):
         start[n + 1] += start[n]
-    in_order = np.empty(partitions, dtype=np.int64)
     for t in by_name:
         for p in range(count[t]):
-            in_order[start[subscribers[t]]] = first[t] + p
+            into.in_order[start[subscribers[t]]] = first[t] + p
             start[subscribers[t]] += 1
-    return in_order

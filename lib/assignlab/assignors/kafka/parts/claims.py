@@ -18,7 +18,8 @@ from assignlab.assignors.kafka.parts.releases import (
     RIVALS_NOTICED,
 )
 from assignlab.assignors.parts import orders
-from assignlab.assignors.parts.packed import pack, pack_inside, part
+from assignlab.assignors.parts.packed import pack, part, room_for
+from assignlab.assignors.parts.slices import copy_into
 from assignlab.compiled import inner, leaf, njit
 from assignlab.group.assignment import code, partition_of, topic_of
 from assignlab.group.model import ABSENT, Group
@@ -85,18 +86,28 @@ def packed_shape(group: Group) -> np.ndarray:
 @njit
 def number_partitions(by_hash, by_owned, by_id, topics, partitions):
     """The packed shape from the orders of members and topics."""
-    base = np.full(partitions.size, -1, dtype=np.int64)
-    rank = np.full(partitions.size, -1, dtype=np.int64)
+    total = 0
+    for t in topics:
+        total += partitions[t]
+    members, known = by_id.size, partitions.size
+    packed = room_for((members, members, members, topics.size, known, known, total, known, total))
+    shape = unpack_shape(packed)
+    copy_into(shape.by_hash, 0, by_hash)
+    copy_into(shape.by_owned, 0, by_owned)
+    copy_into(shape.by_id, 0, by_id)
+    copy_into(shape.topics, 0, topics)
+    copy_into(shape.partitions, 0, partitions)
+    base, codes, rank, by_partition = shape.base, shape.codes, shape.rank, shape.by_partition
+    for t in range(known):
+        base[t] = rank[t] = -1
     total = 0
     for i in range(topics.size):
-        base[topics[i]] = total
-        rank[topics[i]] = i
-        total += partitions[topics[i]]
-    codes = np.empty(total, dtype=np.int64)
-    for t in topics:
+        t = topics[i]
+        base[t] = total
+        rank[t] = i
         for p in range(partitions[t]):
-            codes[base[t] + p] = code(t, p)
-    by_partition = np.empty(total, dtype=np.int64)
+            codes[total] = code(t, p)
+            total += 1
     waiting = topics.copy()
     left = topics.size
     n = 0
@@ -112,9 +123,7 @@ def number_partitions(by_hash, by_owned, by_id, topics, partitions):
                 longer += 1
         left = longer
         p += 1
-    return pack_inside(
-        (by_hash, by_owned, by_id, topics, base, partitions, codes, rank, by_partition)
-    )
+    return packed
 
 
 @inner
