@@ -39,7 +39,6 @@ from assignlab.assignors.kafka.parts.held import (
     DEAD,
     Held,
     append,
-    copy_of_lists,
     holds,
     lists_of,
     remove,
@@ -114,22 +113,22 @@ class State(NamedTuple):
 
 @inner
 def balance(
-    shape, potential, racks, phantoms, held, previous, unassigned, revocation_required, release
+    shape, potential, racks, phantoms, held, previous, revocation_required, release, in_vain
 ):
-    """Assign what is left, then move partitions until nothing moves; back again if in vain.
+    """Assign what is left, then move partitions until nothing moves, unless that was ``in_vain``.
 
-    First only what was just assigned is moved, unless something had to be revoked anyway.
-    ``unassigned``: bool[partitions]. Returns (status, as from :func:`perform_reassignments`; the
-    lists; whether all is certain).
+    First only what was just assigned is moved, unless something had to be revoked anyway. Returns
+    (status, as from :func:`perform_reassignments`; whether it was in vain; whether all is certain).
     """
+    unassigned = unassigned_partitions(shape, potential, phantoms, held)
     initializing = held.size.max() == 0
     seats = no_seats(held.size.size, racks)
     maybe_assign(shape, potential, racks, held, seats, unassigned)
     strange = is_strange(shape, potential, held, previous)
-    if not strange and not can_any_move(shape, potential, held):
-        return DONE, held, True
+    if in_vain or not (strange or can_any_move(shape, potential, held)):
+        return DONE, False, True
     fixed = fixed_members(shape, potential, phantoms, held)
-    pre_balance_assignment = held if initializing else copy_of_lists(held)
+    score = balance_score(held.size, fixed)
     hashes = partition_hashes(potential.hashes, shape.codes, TOPIC_PARTITION)
     movements = no_movements(hashes, held.size.size)
     witness = np.empty(1, WITNESS)
@@ -145,11 +144,9 @@ def balance(
         status, _ = perform_reassignments(state, unassigned)
     if status == DONE:
         status, reassignment_performed = perform_reassignments(state, unassigned[:0])
-    certain = not movements.sets.tree[0]
-    in_vain = balance_score(held.size, fixed) >= balance_score(pre_balance_assignment.size, fixed)
-    if not initializing and reassignment_performed and in_vain:
-        return status, pre_balance_assignment, certain
-    return status, held, certain
+    if status == DONE and reassignment_performed and not initializing:
+        in_vain = balance_score(held.size, fixed) >= score
+    return status, in_vain, not movements.sets.tree[0]
 
 
 @leaf
@@ -315,7 +312,7 @@ def balance_score(size, fixed):
 
 @njit
 def build(shape, potential, may, racks, phantoms, claims, cooperative, release):
-    """Settle the claims, keep, assign the rest, balance.
+    """Settle the claims, keep, assign the rest, balance; if moves were in vain, again without any.
 
     ``shape``, ``potential``, ``racks``: packed; ``phantoms``: int64[n], codes of claimed partitions
     beyond the end of their topic; ``claims``:
@@ -330,21 +327,26 @@ def build(shape, potential, may, racks, phantoms, claims, cooperative, release):
     racks = unpack_racks(racks)
     claims = Claimed(*claims)
     mine, newest = claimed_generations(cooperative, claims)
-    if release >= OWNERS_REMEMBERED:
-        held, revocation_required, unknown = assign_owned_partitions(
-            shape, potential, racks, phantoms, claims, mine
-        )
-    else:
-        held, revocation_required, unknown = assign_kept_claims(
-            shape, potential, racks, phantoms, claims, mine, newest, release
-        )
-    if unknown:
-        return PHANTOMS, claims.offsets, claims.codes, True
-    unassigned = unassigned_partitions(shape, potential, phantoms, held)
     previous = previous_owners(shape, phantoms, claims, mine, newest)
-    status, held, certain = balance(
-        shape, potential, racks, phantoms, held, previous, unassigned, revocation_required, release
-    )
+    in_vain = False
+    certain = True
+    while True:
+        if release >= OWNERS_REMEMBERED:
+            held, revocation_required, unknown = assign_owned_partitions(
+                shape, potential, racks, phantoms, claims, mine
+            )
+        else:
+            held, revocation_required, unknown = assign_kept_claims(
+                shape, potential, racks, phantoms, claims, mine, newest, release
+            )
+        if unknown:
+            return PHANTOMS, claims.offsets, claims.codes, True
+        status, in_vain, sure = balance(
+            shape, potential, racks, phantoms, held, previous, revocation_required, release, in_vain
+        )
+        certain = certain and sure
+        if not in_vain:
+            break
     if cooperative:
         withhold_transferring(shape, phantoms, held, claims)
     offsets, codes = lists_of(shape, phantoms, held)

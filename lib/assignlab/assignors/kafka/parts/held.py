@@ -136,16 +136,6 @@ def close_up(held):
 
 
 @inner
-def copy_of_lists(held):
-    """The lists as they are, to go back to."""
-    used = held.used[0]
-    return Held(
-        held.size.copy(), held.partitions.copy(), held.log[:used].copy(), held.used.copy(),
-        held.copies.copy(),
-    )  # fmt: skip
-
-
-@inner
 def lists_of(shape, phantoms, held):
     """The lists as (offsets int64[members + 1], codes int64[n])."""
     members = held.size.size
