@@ -47,7 +47,9 @@ def assign(group: Group) -> Assignment:
 def reclaim(group: Group, assignment: Assignment) -> Assignment:
     """The lists as they come back with the next claims: by topic name and partition."""
     shape, rank = group.prepared(shape_of), group.topics.names.rank
-    return by_topic_and_partition(assignment, shape.base, shape.partitions, shape.codes, rank)
+    return by_topic_and_partition(
+        assignment, shape.by_id, shape.base, shape.partitions, shape.codes, rank
+    )
 
 
 STRATEGY = replace(

@@ -629,9 +629,13 @@ def last_of_each(codes: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def numbered(group: Group) -> tuple[np.ndarray, ...]:
-    """``first``, ``count`` and ``codes`` of the potential partitions, and the topics' ranks."""
+    """The members by id; ``first``, ``count`` and ``codes`` of the potential partitions; the ranks of
+    the topics."""
     potential = unpack_potential(*group.prepared(known)[0][:2])
-    return potential.first, potential.count, potential.codes, group.prepared(topic_ranks)
+    return (
+        potential.by_id, potential.first, potential.count, potential.codes,
+        group.prepared(topic_ranks),
+    )  # fmt: skip
 
 
 def reclaim(group: Group, assignment: Assignment) -> Assignment:
