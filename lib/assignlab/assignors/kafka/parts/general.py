@@ -42,6 +42,7 @@ from assignlab.assignors.kafka.parts.held import (
     holds,
     lists_of,
     remove,
+    remove_all,
     topic_of_number,
 )
 from assignlab.assignors.kafka.parts.kept import (
@@ -368,11 +369,9 @@ def withhold_transferring(shape, phantoms, held, claims):
                 added[x] = False
             elif not holds(held, m, x):
                 revoked[x] = True
-    for e in range(held.used[0]):
-        x, m = held.log[e].partition, held.log[e].member
-        if x < total and added[x] and revoked[x] and m == held.partitions[x].owner:
-            held.log[e].member = DEAD
-            held.size[m] -= 1
+    for x in range(total):
+        if added[x] and revoked[x]:
+            remove_all(held, x)
 
 
 FAULTS = {

@@ -111,6 +111,18 @@ def remove_copy(held, x, m):
 
 
 @leaf
+def remove_all(held, x):
+    """Take every copy of ``x`` out of its owner's list."""
+    m = held.partitions[x].owner
+    e = held.partitions[x].entry
+    while e >= 0:
+        if held.log[e].member == m:
+            held.log[e].member = DEAD
+            held.size[m] -= 1
+        e = held.copies[e] if held.copies.size > 0 else -1
+
+
+@leaf
 def holds(held, m, x):
     """Whether ``x`` is in the list of member ``m``."""
     if held.copies.size == 0:
