@@ -32,7 +32,7 @@ CONSUMER = record("count", "head", "tail", "kind", "most", "tree", "leaf")
 """How many partitions a consumer has, the first and the last entry of its list; its kind, how many
 it could get, where its kind's tree begins and its own leaf there."""
 
-PARTITION = record("owner", "entry", "topic")
+PARTITION = record("owner", "entry", "topic", of=np.int32)
 """The consumer of a partition, as ``currentPartitionConsumer`` has it; its entry in a list, or
 ``SEVERAL``."""
 
@@ -40,7 +40,7 @@ TOPIC = record("first", "count", "subscribers", "roots")
 """The number of the first partition, how many follow, how many consumers may have them; where the
 topic's roots begin in the list of roots: they end where the next topic's begin."""
 
-ENTRY = record("before", "after", "partition")
+ENTRY = record("before", "after", "partition", of=np.int32)
 """One place in a list: the entries of the same list around it, and what stands there."""
 
 

@@ -103,7 +103,13 @@ def refuse(status: int, certain: bool = True) -> None:
 @inner
 def unassigned_partitions(held, sorted_partitions):
     """Those in nobody's list, in that order: int64[n]."""
-    return sorted_partitions[held.partitions["entry"][sorted_partitions] == NONE]
+    unassigned = np.empty(sorted_partitions.size, dtype=np.int64)
+    n = 0
+    for i in sorted_partitions:
+        if held.partitions[i].entry == NONE:
+            unassigned[n] = i
+            n += 1
+    return unassigned[:n]
 
 
 @leaf
