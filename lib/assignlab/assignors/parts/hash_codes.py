@@ -6,7 +6,7 @@ kafka-group-coordinator before 4.1.
 
 import numpy as np
 
-from assignlab.compiled import njit
+from assignlab.compiled import leaf, njit
 from assignlab.group.assignment import partition_of, topic_of
 from assignlab.jvm.names import signed
 
@@ -24,9 +24,15 @@ def partition_hashes(topic_hashes, codes, formula):
     ``topic_hashes``: int[topics], of names or ids; ``codes``: int64[n]; ``formula``: the factors of
     topic and partition, and what is added.
     """
-    times_topic, times_partition, plus = formula
     hashes = np.empty(codes.size, dtype=np.int32)
     for k in range(codes.size):
-        topic = times_topic * np.int64(topic_hashes[topic_of(codes[k])])
-        hashes[k] = signed(topic + times_partition * partition_of(codes[k]) + plus)
+        hashes[k] = partition_hash(topic_hashes, codes[k], formula)
     return hashes
+
+
+@leaf
+def partition_hash(topic_hashes, code, formula):
+    """The ``hashCode`` of one partition."""
+    times_topic, times_partition, plus = formula
+    topic = times_topic * np.int64(topic_hashes[topic_of(code)])
+    return signed(topic + times_partition * partition_of(code) + plus)

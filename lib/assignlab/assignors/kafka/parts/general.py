@@ -64,7 +64,7 @@ from assignlab.assignors.kafka.parts.seats import (
     take_seats,
     update_seat,
 )
-from assignlab.assignors.parts.hash_codes import TOPIC_PARTITION, partition_hashes
+from assignlab.assignors.parts.hash_codes import TOPIC_PARTITION, partition_hash
 from assignlab.assignors.parts.movements import (
     Movements,
     move_partition,
@@ -130,8 +130,7 @@ def balance(
         return DONE, False, True
     fixed = fixed_members(shape, potential, phantoms, held)
     score = balance_score(held.size, fixed)
-    hashes = partition_hashes(potential.hashes, shape.codes, TOPIC_PARTITION)
-    movements = no_movements(hashes, held.size.size)
+    movements = no_movements(np.empty(shape.codes.size, dtype=np.int64), held.size.size)
     witness = np.empty(1, WITNESS)
     witness[0].member = NOBODY
     memory = nothing_remembered(held.log.size, held.partitions.size)
@@ -268,6 +267,8 @@ def reassign_partition(state, topic, x, new):
     owner = held.partitions[x].owner
     actual = the_actual_partition_to_be_moved(movements, x, topic, owner, new)
     old = held.partitions[actual].owner
+    moved = partition_hash(state.potential.hashes, state.shape.codes[actual], TOPIC_PARTITION)
+    movements.sets.hash[actual] = moved
     move_partition(movements, actual, topic, old, new)
     remove(held, actual)
     append(held, actual, new)
