@@ -175,7 +175,7 @@ def walk_lists(spreads, size, newest_first):
     Slot by slot, inside a slot by insertion: a resize splits slots and keeps their order.
     """
     n = spreads.size
-    start = np.zeros(size + 1, dtype=np.int32)
+    start = np.zeros(size + 1, dtype=np.int64)
     for i in range(n):
         start[(spreads[i] & (size - 1)) + 1] += 1
     for slot in range(size):
