@@ -131,6 +131,7 @@ def find_pair(moves, key):
 
 @leaf
 def new_pair(moves, key):
+    """A pair for a key that has none yet: one that was dropped, or the next number."""
     pair = moves.free[0]
     if pair != NONE:
         moves.free[0] = moves.chain[pair]
