@@ -35,6 +35,7 @@ class StepLowering(NativeLowering):
     _name = "step_lowering"
 
     def run_pass(self, state):
+        """Lower the function of ``state`` and make it known to its callers, without machine code."""
         state.library = StepLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.flags.no_compile = state.flags.no_cpython_wrapper = True
         super().run_pass(state)
