@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from assignlab import linked
-from assignlab.compiled import StepCompiler
+from assignlab.compiled import StepCompiler, below
 
 COMPILED_ANEW = """
 import numba
@@ -26,6 +26,10 @@ print(compiled.StepCompiler.__module__, *hash_map_order(np.array([33, 1, 17, 2, 
 
 def test_the_pinned_numba_is_one_that_steps_are_linked_with():
     assert StepCompiler is linked.StepCompiler
+
+
+def test_a_change_in_how_steps_are_linked_compiles_anew():
+    assert "assignlab.linked" in below("assignlab.jvm.hash_map")
 
 
 @pytest.mark.parametrize(

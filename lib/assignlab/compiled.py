@@ -37,7 +37,7 @@ else:
     from numba.core.compiler import Compiler as StepCompiler
 
 IMPORT = re.compile(
-    r"^from (assignlab[\w.]*) import (\([^)]*\)|[^\n]*)|^import (assignlab[\w.]*)", re.MULTILINE
+    r"^ *from (assignlab[\w.]*) import (\([^)]*\)|[^\n]*)|^ *import (assignlab[\w.]*)", re.MULTILINE
 )
 
 
