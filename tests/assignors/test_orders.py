@@ -70,6 +70,7 @@ def test_walks_of_crowded_and_of_other_maps(crowded):
 def test_subscribers_are_the_same_looked_up_by_name_or_by_kind_of_topics(the_group, random):
     order = np.arange(len(the_group.members))
     random.shuffle(order)
+    order = order[: random.randint(1, order.size)]
     by_name = orders.subscribers(the_group, order)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(orders, "MANY", 0)

@@ -220,8 +220,8 @@ def _kind_by_kind(order, subscription, kinds, subscribed):
     first = np.full(subscribed.shape[0], -1, dtype=np.int64)
     count = np.zeros(subscribed.shape[0], dtype=np.int64)
     for k in range(count.size):
-        for s in subscription:
-            count[k] += subscribed[k, s]
+        for m in order:
+            count[k] += subscribed[k, subscription[m]]
     starts = np.zeros(kinds.size + 1, dtype=np.int64)
     for t in range(kinds.size):
         starts[t + 1] = starts[t] + count[kinds[t]]
