@@ -58,7 +58,8 @@ def test_before_its_repair_it_was_not_by_some_two_per_cent_of_the_narrow_group()
     release = BENCH.FRANZ_GO[0]
     try:
         with Original(client("franz-go", release), release) as original:
-            own = [BENCH.row(NARROW, "franz-go-sticky", original.ask)[2] for _ in range(3)]
+            own = [BENCH.row(NARROW, "franz-go-sticky", original.ask)[2] for _ in range(10)]
     except OriginalsUnavailable as missing:
         pytest.skip(f"the originals cannot be run: {missing}")
-    assert all(0.01 * 2900 < moved < 0.04 * 2900 for moved in own)
+    # It walks Go's maps, every time otherwise: from 26 to 89 of the 2,900 in 60 answers.
+    assert 0.01 * 2900 < sum(own) / len(own) < 0.03 * 2900
