@@ -54,7 +54,7 @@ def assign(group: Group) -> Assignment:
     places = np.empty(given.size, dtype=np.int64)
     places[given] = np.arange(given.size)
     moved = rebalance_by_weight(
-        owners, places, known.weights, known.topic, reads, group.members.names.order
+        owners, places, given, known.weights, known.topic, reads, group.members.names.order
     )
     if not moved:
         return sticky
@@ -64,14 +64,14 @@ def assign(group: Group) -> Assignment:
 
 
 @njit
-def rebalance_by_weight(owners, places, weights, topic, reads, by_id):
+def rebalance_by_weight(owners, places, in_turn, weights, topic, reads, by_id):
     """Moves partitions until loads are near, no move helps or there were too many; how many.
 
     ``owners``: whose each partition is; ``places``: what sorts the partitions inside a list. Both
-    are changed.
+    are changed. ``in_turn``: the partitions list by list.
     """
     load = np.zeros(by_id.size)
-    for p in np.argsort(places):
+    for p in in_turn:
         load[owners[p]] += weights[p]
     target = load.sum() / by_id.size
     tolerance = target * TOLERANCE_RATIO

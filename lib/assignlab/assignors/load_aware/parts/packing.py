@@ -27,7 +27,7 @@ def pack(group: Group, best: bool) -> Assignment:
     order = weighed.heaviest_first(known.weights)
     kinds, subscribed = group.prepared(kinds_of_topics)
     by_id = members.names.order
-    reads = subscribed[:, members.subscription[by_id]]
+    reads = np.ascontiguousarray(subscribed[:, members.subscription[by_id]])
     owners = modified_fit(
         order, (*known[1:5], kinds, reads), weighed.claimed(group), by_id, capacity(group), best
     )
