@@ -4,10 +4,12 @@ import os
 import subprocess
 import sys
 
+import numba
+import numpy as np
 import pytest
 
 from assignlab import linked
-from assignlab.compiled import StepCompiler, below
+from assignlab.compiled import StepCompiler, below, leaf, njit
 
 COMPILED_ANEW = """
 import numba
@@ -45,3 +47,31 @@ def test_both_ways_to_compile_give_the_same(version, compiler, tmp_path):
         check=True,
     )
     assert told.stdout.split() == [compiler, "4", "0", "1", "2", "3"]
+
+
+def test_leaf_returns_no_arrays():
+    """Nobody would count who holds them: memory that is in use would be given back."""
+
+    @leaf
+    def passed_on(codes):
+        return codes, codes.size
+
+    @numba.njit
+    def first(codes):
+        return passed_on(codes)[0][0]
+
+    with pytest.raises(Exception, match="returns arrays"):
+        first(np.arange(3))
+
+
+def test_constants_have_no_code_of_their_own():
+    @njit
+    def doubled(number):
+        return 2 * number
+
+    @numba.njit
+    def of_both(number):
+        return doubled(16) + doubled(number)
+
+    assert of_both(1) == 34
+    assert len(doubled.signatures) == 1

@@ -29,6 +29,7 @@ if "NUMBA_CACHE_DIR" not in os.environ and not _writable(Path(__file__).parent):
     os.environ["NUMBA_CACHE_DIR"] = os.path.join(cache_folder(), "numba")
 
 import numba
+from numba.core import types
 from numba.extending import register_jitable
 
 if (0, 64) <= numba.version_info.short <= (0, 68):  # the oldest and newest it was tried with
@@ -54,7 +55,16 @@ def njit(function):
     if file is not None:  # not there under NUMBA_DISABLE_JIT
         # The version is compared before anything is unpickled, which an older source may prevent.
         file._version = f"{file._version} {_digest(function.__module__)}"
+        _forget_constants(compiled)
     return compiled
+
+
+def _forget_constants(compiled):
+    """Let compiled callers that pass 16, and those that pass a variable, share one machine code."""
+    template = compiled.get_call_template
+    compiled.get_call_template = lambda args, kws: template(
+        tuple(map(types.unliteral, args)), {name: types.unliteral(kws[name]) for name in kws}
+    )
 
 
 def inner(function):

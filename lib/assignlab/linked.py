@@ -12,13 +12,17 @@ works on is numba's inside. :mod:`assignlab.compiled` uses it with the versions 
 
 from numba import _dynfunc
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering
 
 
 class StepLibrary(JITCodeLibrary):
     """The code of a step and of the steps that it calls."""
+
+    def _optimize_functions(self, ll_module):
+        """Leave that, too, to the function that Python calls: it optimises all that it links."""
+        ll_module.data_layout = self._codegen._data_layout
 
     def finalize(self):
         """Link, and leave the rest to the function that Python calls."""
@@ -35,7 +39,13 @@ class StepLowering(NativeLowering):
     _name = "step_lowering"
 
     def run_pass(self, state):
-        """Lower the function of ``state`` and make it known to its callers, without machine code."""
+        """Lower the function of ``state`` and make it known to its callers, without machine code.
+
+        Raises ``TypeError`` for a leaf that returns arrays: it does not count who holds them.
+        """
+        returned = state.targetctx.data_model_manager[state.return_type]
+        if not state.targetctx.enable_nrt and returned.contains_nrt_meminfo():
+            raise TypeError(f"{state.func_id.func_qualname} returns arrays: it is inner, no leaf")
         state.library = StepLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.flags.no_compile = state.flags.no_cpython_wrapper = True
         super().run_pass(state)
@@ -49,11 +59,24 @@ class StepLowering(NativeLowering):
         return True
 
 
+class StepFlags(Flags):
+    """Numba's options. It compares all of them for every call that it types, here what is set first."""
+
+    HASH = hash(Flags())
+
+    def __hash__(self):
+        return self.HASH
+
+    def __eq__(self, other):
+        return self._values == other._values or super().__eq__(other)
+
+
 class StepCompiler(CompilerBase):
     """Numba's pipeline, with :class:`StepLowering` in the place of its lowering."""
 
     def __init__(self, *of):
         super().__init__(*of)
+        self.state.flags = StepFlags(self.state.flags)
         # Numba takes functions of other options for others, and would compile what they call again.
         self.state.flags.nrt = True
 

@@ -12,7 +12,6 @@ import time
 from collections.abc import Collection, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import redirect_stderr, suppress
-from multiprocessing import get_context
 
 from assignlab import assignors
 from assignlab.compiled import below
@@ -39,9 +38,8 @@ def main(names: Collection[str] = ()) -> None:
     everything = not names
     first, *others = names or assignors.names()
     tell(f"{len(others) + 1} strategies on {cores()} cores; what is compiled already takes no time")
-    with ProcessPoolExecutor(
-        cores(), get_context("spawn"), gc.set_threshold, COLLECT_SELDOM
-    ) as pool:
+    pool = ProcessPoolExecutor(cores(), initializer=gc.set_threshold, initargs=COLLECT_SELDOM)
+    with pool:
         # Everything waits for the longest, so it starts at once, with its assignments alone. What
         # all strategies share, above all the measures, is compiled beside it by the first strategy;
         # the others come when that is done, and find it.

@@ -22,7 +22,7 @@ def spread(h):
     return signed(h ^ ((h & MASK) >> 16))
 
 
-@inner
+@leaf
 def table_size(count, capacity):
     """Slots of a HashMap, built with ``capacity`` slots, after ``count`` puts (load factor 3/4)."""
     size = capacity

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assignlab.compiled import inner, njit
+from assignlab.compiled import inner, leaf, njit
 from assignlab.group.assignment import code, partition_of, topic_of
 from assignlab.group.model import Group
 
@@ -253,7 +253,7 @@ def claimants(claims, shared):
     return claimant, several
 
 
-@inner
+@leaf
 def _mark_topics(claims, member, reader):
     """Note of every topic that the member is the last one that was found to read it."""
     if claims.offsets[member] < claims.offsets[member + 1]:
@@ -412,7 +412,7 @@ def dealt(network, shared, nodes, flow):
     return offsets, codes
 
 
-@inner
+@leaf
 def _next(network, left, arc, node):
     """Where the next partition of a pool or kind goes."""
     while left[arc[node]] == 0:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assignlab.compiled import inner, njit
+from assignlab.compiled import inner, leaf, njit
 
 FAR = 2**62
 """The cost of a way that does not exist."""
@@ -185,7 +185,7 @@ def gains(flow, weights, ways):
     return np.where(flow.sizes > flow.least, saved - ways.cost[: saved.size], 0)
 
 
-@inner
+@leaf
 def _open_path(network, flow, weights, ways, giver, turn):
     """The way of ``giver``; where its end has taken one, to the next member that is as cheap.
 
@@ -199,7 +199,7 @@ def _open_path(network, flow, weights, ways, giver, turn):
             return path
 
 
-@inner
+@leaf
 def _turn(network, flow, weights, ways, node, turn):
     """Let the way of a pool or kind end with another member that costs the same, if any."""
     i = node - network.members
@@ -218,7 +218,7 @@ def _turn(network, flow, weights, ways, node, turn):
     return False
 
 
-@inner
+@leaf
 def _worth(flow, weights, path, giver, mean):
     """What to send from ``giver`` along a path: (amount, squares and moves that this adds).
 
@@ -262,7 +262,7 @@ def survey(network, flow, ways, giver):
     return Path(node, last, moves, room)
 
 
-@inner
+@leaf
 def _push(network, flow, ways, giver, amount):
     flow.sizes[giver] -= amount
     node = giver

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assignlab.compiled import inner, njit
+from assignlab.compiled import inner, leaf, njit
 from assignlab.producers.kafka_built_in import switch, switch_due, weigh
 from assignlab.producers.partitioner import NONE, State, Topics
 
@@ -46,7 +46,7 @@ def empty(partitions: int) -> Buffer:
     return Buffer(*numbers, *flags, *times)
 
 
-@inner
+@leaf
 def varint(number):
     """Bytes of a length or an offset as a variable-length number."""
     size, number = 1, (number << 1) ^ (number >> 63)
@@ -56,14 +56,14 @@ def varint(number):
     return size
 
 
-@inner
+@leaf
 def record_size(offset, key, value):
     """``DefaultRecord.sizeInBytes``: key and value are lengths, NO_KEY for a null key."""
     body = 1 + 1 + varint(offset) + varint(key) + max(key, 0) + varint(value) + value + 1
     return varint(body) + body
 
 
-@inner
+@leaf
 def full(buffer, partition):
     """``allBatchesFull``: whether the last batch takes no more, or there is none."""
     return (
@@ -73,7 +73,7 @@ def full(buffer, partition):
     )
 
 
-@inner
+@leaf
 def try_append(buffer, partition, key, value):
     """Bytes appended to the last batch; -1, and the batch is closed, where it has no room."""
     if buffer.waiting[partition] == 0:
@@ -87,7 +87,7 @@ def try_append(buffer, partition, key, value):
     return size
 
 
-@inner
+@leaf
 def new_batch(buffer, partition, key, value, batch_size):
     """Bytes of a new batch with one record; a record that is too large gets a batch of its size."""
     bound = BATCH_HEADER + RECORD_OVERHEAD + varint(key) + max(key, 0) + varint(value) + value + 1
@@ -126,7 +126,7 @@ def append(buffer, key, value, batch_size, waits, of, state):
         return partition
 
 
-@inner
+@leaf
 def drain(buffer, partition):
     """Takes the first batch of a partition away; whether there was one."""
     if buffer.waiting[partition] == 0:
@@ -135,7 +135,7 @@ def drain(buffer, partition):
     return True
 
 
-@inner
+@leaf
 def seen_node(buffer, partition, now, can_drain):
     """``updateNodeLatencyStats`` of the partition's leader, here a node of its own."""
     if buffer.ready_ms[partition] == NONE or can_drain:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from assignlab.assignors.parts.racks import NO_RACK
-from assignlab.compiled import inner, njit
+from assignlab.compiled import inner, leaf, njit
 
 NOBODY = -1
 
@@ -62,14 +62,14 @@ def racks_match(topics, first, of_member, rack_starts, racks):
     return topics_in_rack == topics.size
 
 
-@inner
+@leaf
 def max_assignable(i, c, starts, first, got, extra):
     """How many partitions of topic i its c-th subscriber may still get."""
     share = (first[i + 1] - first[i]) // (starts[i + 1] - starts[i])
     return max(0, share + (1 if extra[i] > 0 else 0) - got[starts[i] + c])
 
 
-@inner
+@leaf
 def on_assigned(i, c, count, starts, first, got, extra):
     """The c-th subscriber of topic i got ``count`` more of it."""
     got[starts[i] + c] += count
@@ -77,7 +77,7 @@ def on_assigned(i, c, count, starts, first, got, extra):
         extra[i] -= 1
 
 
-@inner
+@leaf
 def assign_co_partitioned(topics, starts, first, consumers, of_member, matches, owners, got, extra):
     """Partition by partition of all topics at once, to the first subscriber that suits them all.
 
@@ -107,7 +107,7 @@ def assign_co_partitioned(topics, starts, first, consumers, of_member, matches, 
                 remaining[k] = remaining[k + 1]
 
 
-@inner
+@leaf
 def assign_matching_ranges(i, starts, first, consumers, of_member, matches, owners, got, extra):
     """Subscriber after subscriber takes the next partitions that suit its rack, up to its quota."""
     left = 0

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assignlab.compiled import inner, njit
+from assignlab.compiled import inner, leaf, njit
 
 NEVER = 2**62
 """A moment that does not come, in ms."""
@@ -158,7 +158,7 @@ def owned(rows):
     return Owned(rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7])
 
 
-@inner
+@leaf
 def end_offset(rate, created, t):
     """The log end offset at ``t``: records that were produced since the partition was created."""
     return np.int64(rate * (t - created)) if t > created else np.int64(0)
@@ -173,7 +173,7 @@ def end_offsets(t, partitions, rate, created):
     return ends
 
 
-@inner
+@leaf
 def available(t, partition, position, rate, created):
     """How many records below the high watermark have not been fetched."""
     total = 0
@@ -183,7 +183,7 @@ def available(t, partition, position, rate, created):
     return total
 
 
-@inner
+@leaf
 def when_available(t, until, wanted, partition, position, rate, created):
     """The first moment from ``t`` to ``until`` with ``wanted`` records, else ``until``."""
     low, high = t, until
@@ -196,7 +196,7 @@ def when_available(t, until, wanted, partition, position, rate, created):
     return low
 
 
-@inner
+@leaf
 def look(t, partition, position, fresh, rate, created):
     """How many records each partition has below the high watermark, unfetched; returns the sum."""
     total = 0
@@ -207,7 +207,7 @@ def look(t, partition, position, fresh, rate, created):
     return total
 
 
-@inner
+@leaf
 def take_batch(loop, position, batch, fresh, most):
     """Move the position over at most ``most`` fresh records, partitions in turn."""
     n = position.size
@@ -228,7 +228,7 @@ def take_batch(loop, position, batch, fresh, most):
     loop.batch_size = most - left
 
 
-@inner
+@leaf
 def processed_count(t, loop, settings):
     """How many records of the current batch have been processed at ``t``."""
     if settings.processing_us == 0:
@@ -257,7 +257,7 @@ def processed(t, loop_words, rows, setting_words):
     return done
 
 
-@inner
+@leaf
 def send_commit(t, loop, position, flight, latency):
     """A commit of the position goes out."""
     for k in range(position.size):
@@ -265,7 +265,7 @@ def send_commit(t, loop, position, flight, latency):
     loop.flight_at = t + latency
 
 
-@inner
+@leaf
 def process(t, loop, settings):
     """The batch is processed from ``t`` on; returns whether two polls are too far apart then."""
     loop.phase = Phase.PROCESS

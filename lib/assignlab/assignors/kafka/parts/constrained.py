@@ -29,7 +29,7 @@ from assignlab.assignors.parts.racks import (
     sorted_by_rack_consumers,
     unpack_racks,
 )
-from assignlab.compiled import inner, njit
+from assignlab.compiled import inner, leaf, njit
 from assignlab.group.assignment import number_of, topic_of
 
 DONE = 0
@@ -143,7 +143,7 @@ def build(shape, racks, phantoms, claims, cooperative, release):
     return status, offsets, lists
 
 
-@inner
+@leaf
 def drop_rivals(holder, rivals, owned):
     """Who claims a partition that two others claim in one generation does not keep it either.
 
@@ -156,7 +156,7 @@ def drop_rivals(holder, rivals, owned):
             holder[x] = DISPUTED
 
 
-@inner
+@leaf
 def release_mismatched(holder, owned, racks):
     """Partitions without a replica in their owner's rack are not kept."""
     if not racks.in_use:
@@ -264,7 +264,7 @@ def keep_first_claims(numbers, claims, keeps, rivals, kept, rows):
     return length, holder, doubled
 
 
-@inner
+@leaf
 def last_in_step(shape, phantoms, holder, doubled):
     """The last partition that counts as assigned because somebody keeps it.
 
@@ -292,7 +292,7 @@ def unassigned_partitions(holder, total, last):
     return unassigned[:n]
 
 
-@inner
+@leaf
 def list_unfilled(by_id, state, deal):
     """Both lists of unfilled members, by member id."""
     under, exactly = deal.under, deal.exactly
@@ -309,14 +309,14 @@ def list_unfilled(by_id, state, deal):
     deal.ends[2] = waiting
 
 
-@inner
+@leaf
 def await_one_more(m, deal):
     """A consumer that holds as much as the smaller quota waits for one partition more."""
     deal.exactly[deal.ends[2]] = m
     deal.ends[2] += 1
 
 
-@inner
+@leaf
 def assign_new_partition(x, m, deal):
     """Give partition ``x`` to member ``m``; cooperatively not before its owner has given it up."""
     deal.size[m] += 1
@@ -328,7 +328,7 @@ def assign_new_partition(x, m, deal):
         deal.length[m] += 1
 
 
-@inner
+@leaf
 def withhold_rivals(shape, rivals, in_hand, rows, length):
     """Before 3.7.1: of what was dealt after the first ``in_hand`` cards, take out ``rivals`` again.
 
@@ -373,7 +373,7 @@ def assign_rack_aware_round_robin(racks, unassigned, deal):
     return unassigned[:left]
 
 
-@inner
+@leaf
 def fill_under(i, deal):
     """The i-th member below ``min_quota`` gets one. Returns whose turn is next."""
     m = deal.under[i]
@@ -388,7 +388,7 @@ def fill_under(i, deal):
     return 0 if deal.ends[0] == 0 else i % deal.ends[0]
 
 
-@inner
+@leaf
 def fill_exactly(i, deal):
     """The i-th member at ``min_quota`` gets one more."""
     at = deal.ends[1] + i
@@ -401,14 +401,14 @@ def fill_exactly(i, deal):
                 deal.ends[1] = deal.ends[2]
 
 
-@inner
+@leaf
 def remove_at(members, i, end):
     """Remove the i-th of the members before ``end``; those behind it move up."""
     for k in range(i, end - 1):
         members[k] = members[k + 1]
 
 
-@inner
+@leaf
 def assign_round_robin(listed, left, last, deal):
     """Deal round after round to the members below ``min_quota``, then one each to the others.
 
@@ -446,7 +446,7 @@ def assign_round_robin(listed, left, last, deal):
     return DONE
 
 
-@inner
+@leaf
 def remove_gap(turn, stay, deal):
     """Close the gap that members leave who were filled in an unfinished round."""
     for k in range(turn, deal.ends[0]):

@@ -23,7 +23,7 @@ from assignlab.assignors.kafka.parts.claims import (
     unpack_shape,
 )
 from assignlab.assignors.kafka.parts.constrained import lists_of_rows
-from assignlab.compiled import inner, njit
+from assignlab.compiled import inner, leaf, njit
 
 DONE = 0
 UNDER_CAPACITY = 1
@@ -126,14 +126,14 @@ def assign_owned_partitions(shape, numbers, claims, keeps, min_quota, max_quota,
     return shape.by_id[below[shape.by_id]]
 
 
-@inner
+@leaf
 def give(hands, m, code):
     """Append a partition to the list of ``m``."""
     hands.rows[m * (hands.rows.size // hands.length.size) + hands.length[m]] = code
     hands.length[m] += 1
 
 
-@inner
+@leaf
 def wait_at_min(hands, m):
     """A consumer that holds the smaller quota waits for one partition more."""
     hands.min_capacity[hands.ends[0]] = m
@@ -170,7 +170,7 @@ def fill_up(codes, unassigned, unfilled, min_quota, hands):
     return unfilled, at
 
 
-@inner
+@leaf
 def steal(shape, phantoms, unfilled, min_quota, hands):
     """Nothing is left: members at the larger quota lose their first partition, each only one."""
     width = hands.rows.size // hands.length.size
@@ -192,7 +192,7 @@ def steal(shape, phantoms, unfilled, min_quota, hands):
     return DONE
 
 
-@inner
+@leaf
 def hand_out_rest(codes, unassigned, hands):
     """One more for each member at the smaller quota, as long as there are any."""
     for poll, x in enumerate(unassigned):

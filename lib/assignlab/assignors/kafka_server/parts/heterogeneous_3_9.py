@@ -627,7 +627,7 @@ def claims_still(state, c, i):
     return False
 
 
-@inner
+@leaf
 def table_slots(count):
     """A power of two, at least twice as many."""
     slots = 2
