@@ -12,6 +12,8 @@ from assignlab.compiled import inner, leaf, njit
 from assignlab.jvm import tree_bins
 from assignlab.jvm.names import MASK, signed
 
+NOTHING = np.empty(0, dtype=np.int64)
+
 # HashMap and HashSet
 
 
@@ -93,9 +95,12 @@ def hash_map_walk(
     was ordered by identity hash codes, so that Java itself may walk otherwise).
     """
     order, crowded = walk_uncrowded(hashes, capacity, newest_first, called_again)
-    if crowded:
-        return tree_bins.walk(spread_all(hashes), rank, capacity, newest_first, called_again)
-    return order, True
+    if not crowded:
+        return order, True
+    ranks = NOTHING if rank is None else rank
+    put = 0 if newest_first else hashes.size
+    order, certain, _ = tree_bins.walk(order, ranks, capacity, put, called_again, NOTHING)
+    return order, certain
 
 
 def hash_map_order(
@@ -119,8 +124,9 @@ def hash_map_walk_without(
     """
     order, crowded = walk_uncrowded(hashes, capacity, False, False)
     if crowded:
-        gone = tuple(removed.tolist())
-        return tree_bins.walk(spread_all(hashes), rank, capacity, False, False, gone)
+        ranks = NOTHING if rank is None else rank
+        order, certain, _ = tree_bins.walk(order, ranks, capacity, order.size, False, removed)
+        return order, certain
     stays = np.ones(order.size, dtype=np.bool_)
     stays[removed] = False
     return order[stays[order]], True
@@ -135,7 +141,7 @@ def hash_map_slots(hashes: np.ndarray, capacity: int = 16) -> int:
     """
     spreads = spread_all(hashes)
     if was_crowded(spreads, capacity, 8):
-        return tree_bins.slots(spreads, capacity)
+        return tree_bins.walk(spreads, NOTHING, capacity, spreads.size, False, NOTHING)[2]
     return int(table_size(spreads.size, capacity))
 
 
@@ -191,7 +197,7 @@ def walk_lists(spreads, size, newest_first):
 
 @njit
 def walk_uncrowded(hashes, capacity, newest_first, called_again):
-    """(order, False), or (nothing of use, True) if a slot was ever crowded."""
+    """(order, False), or (spread hashes, True) if a slot was ever crowded."""
     spreads = spread_all(hashes)
     if was_crowded(spreads, capacity, 7 if newest_first else 8):
         return spreads, True

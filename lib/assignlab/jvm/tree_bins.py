@@ -7,449 +7,381 @@ the root stands in front. So the walk depends on the shape of the tree, and the 
 where these are equal, on ``compareTo``. Keys that are not Comparable are compared by
 ``System.identityHashCode``: then Java itself has no fixed order.
 
-Source: ``java.util.HashMap`` of JDK 17; steps are named as there. Nodes are numbered in order of
-insertion; ``NIL`` stands for null. Not compiled: crowded bins are rare, compiling costs seconds.
+Source: ``java.util.HashMap`` of JDK 17; steps are named as there. Keys are numbered in order of
+insertion; ``NIL`` stands for null.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
+from assignlab.compiled import leaf, njit
+
 NIL = -1
+LEFT, RIGHT = 0, 1
 TREEIFY_THRESHOLD = 8
 UNTREEIFY_THRESHOLD = 6
 MIN_TREEIFY_CAPACITY = 64
 
 
-class Nodes:
-    """The keys of one map, as lists with one entry a key.
+class HashMap(NamedTuple):
+    """A map, its keys as numbers.
 
-    ``hash``: spread hashes, signed as Java's int; ``rank``: positions in ``compareTo`` order, None
-    if keys are not Comparable; ``next`` to ``right``: links; ``tree``: whether the key is in a tree
-    bin; ``tied``: whether identity hash codes had to decide.
+    Of every key: ``hash``: int64[n], spread; ``rank``: int64[n], position in ``compareTo`` order,
+    empty if keys are not Comparable; ``next``, ``prev``, ``parent``: int64[n], and ``child``:
+    int64[n, 2], links; ``red``: bool[n]. Of every slot: ``table``: int64[slots], its first key;
+    ``tree``: bool[slots], whether it is a tree bin. ``slots``: int64[1], how many of these there are
+    by now; ``tied``: bool[1], whether identity hash codes had to decide.
     """
 
-    def __init__(self, spreads: np.ndarray, rank: np.ndarray | None):
-        self.hash = spreads.tolist()
-        self.rank = None if rank is None else rank.tolist()
-        self.next, self.prev, self.parent, self.left, self.right = (
-            [NIL] * len(self.hash) for _ in range(5)
-        )
-        self.red = [False] * len(self.hash)
-        self.tree = [False] * len(self.hash)
-        self.tied = False
+    hash: np.ndarray
+    rank: np.ndarray
+    next: np.ndarray
+    prev: np.ndarray
+    parent: np.ndarray
+    child: np.ndarray
+    red: np.ndarray
+    table: np.ndarray
+    tree: np.ndarray
+    slots: np.ndarray
+    tied: np.ndarray
 
 
-def walk(
-    spreads: np.ndarray,
-    rank: np.ndarray | None,
-    capacity: int,
-    newest_first: bool,
-    called_again: bool,
-    removed: tuple[int, ...] = (),
-) -> tuple[np.ndarray, bool]:
-    """Put keys one by one and walk the map: (order int64[n], whether Java fixes that order).
+@njit
+def walk(spreads, rank, capacity, put, called_again, removed):
+    """Put keys one by one and walk the map: (order int64[n], whether Java fixes that order, slots).
 
-    Arguments as in :func:`assignlab.jvm.hash_map.hash_map_walk`, ``spreads`` already spread.
+    ``spreads``: int64[n], spread hashes of the keys; ``put``: how many of them, the first ones,
+    come by ``put``, the others by ``computeIfAbsent``; ``removed``: int64[], keys that are removed
+    then. The others as of :func:`assignlab.jvm.hash_map.hash_map_walk`.
     """
-    nodes = Nodes(spreads, rank)
-    table = filled(nodes, capacity, newest_first)
-    if called_again:
-        table = grown(nodes, table, spreads.size)
+    n = spreads.size
+    most = max(capacity, MIN_TREEIFY_CAPACITY)
+    while n > most * 3 // 4:
+        most *= 2
+    map_ = HashMap(
+        spreads, rank, np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64),
+        np.empty((n, 2), np.int64), np.empty(n, np.bool_), np.full(most, NIL),
+        np.zeros(most, np.bool_), np.full(1, capacity), np.zeros(1, np.bool_),
+    )  # fmt: skip
+    late = 1 if put < n and not called_again else 0
+    for x in range(n + 1 - late):
+        if x > map_.slots[0] * 3 // 4:
+            resize(map_)
+        if x < n:
+            put_val(map_, x, x >= put)
     for x in removed:
-        remove(nodes, table, x)
-    return walked(nodes, table), not nodes.tied
-
-
-def slots(spreads: np.ndarray, capacity: int) -> int:
-    """Slots of the table after all keys were put, see
-    :func:`assignlab.jvm.hash_map.hash_map_slots`."""
-    return len(filled(Nodes(spreads, None), capacity, False))
-
-
-def filled(nodes, capacity, newest_first):
-    """The table with all keys, by order of their numbers."""
-    table = [NIL] * capacity
-    for x in range(len(nodes.hash)):
-        if newest_first:
-            table = grown(nodes, table, x)
-            table = compute_if_absent(nodes, table, x)
-        else:
-            table = put(nodes, table, x)
-            table = grown(nodes, table, x + 1)
-    return table
-
-
-def walked(nodes, table):
-    """The keys slot by slot: int64[n]."""
-    order = []
-    for x in table:
+        remove_node(map_, x)
+    order = np.empty(n - removed.size, np.int64)
+    k = 0
+    for x in map_.table:
         while x != NIL:
-            order.append(x)
-            x = nodes.next[x]
-    return np.array(order, dtype=np.int64)
+            order[k] = x
+            x = map_.next[x]
+            k += 1
+    return order, not map_.tied[0], map_.slots[0]
 
 
-def grown(nodes, table, size):
-    """The table, doubled if ``size`` keys are more than three quarters of it."""
-    return resize(nodes, table) if size > len(table) * 3 // 4 else table
-
-
-def put(nodes, table, x):
-    """Append to the bin (``putVal``). Returns the table, doubled if the bin was crowded."""
-    slot = nodes.hash[x] & (len(table) - 1)
-    first = table[slot]
-    if first == NIL:
-        table[slot] = x
-        return table
-    if nodes.tree[first]:
-        put_tree_val(nodes, table, x)
-        return table
-    last = first
-    count = 1
-    while nodes.next[last] != NIL:
-        last = nodes.next[last]
-        count += 1
-    nodes.next[last] = x
-    return treeify_bin(nodes, table, slot) if count >= TREEIFY_THRESHOLD else table
-
-
-def compute_if_absent(nodes, table, x):
-    """Put in front of the bin; it counts as crowded one key earlier than by ``put``."""
-    slot = nodes.hash[x] & (len(table) - 1)
-    first = table[slot]
-    if first != NIL and nodes.tree[first]:
-        put_tree_val(nodes, table, x)
-        return table
-    count = 0
-    e = first
-    while e != NIL:
-        e = nodes.next[e]
-        count += 1
-    nodes.next[x] = first
-    table[slot] = x
-    return treeify_bin(nodes, table, slot) if count >= TREEIFY_THRESHOLD - 1 else table
-
-
-def treeify_bin(nodes, table, slot):
-    """Double a small table; in a larger one make the bin a tree."""
-    if len(table) < MIN_TREEIFY_CAPACITY:
-        return resize(nodes, table)
-    last = NIL
-    e = table[slot]
-    while e != NIL:
-        nodes.prev[e] = last
-        nodes.tree[e] = True
-        last = e
-        e = nodes.next[e]
-    treeify(nodes, table, table[slot])
-    return table
-
-
-def resize(nodes, table):
-    """Double the table; each bin is split in two that keep its order."""
-    bit = len(table)
-    doubled = [NIL] * (2 * bit)
-    for slot in range(bit):
-        if table[slot] != NIL:
-            split(nodes, doubled, table[slot], slot, bit)
-    return doubled
-
-
-def split(nodes, table, head, slot, bit):
-    """Deal a bin into the slots ``slot`` and ``slot + bit``."""
-    in_tree = nodes.tree[head]
-    low_tail = high_tail = NIL
-    low = high = 0
-    e = head
-    while e != NIL:
-        following = nodes.next[e]
-        nodes.next[e] = NIL
-        if nodes.hash[e] & bit == 0:
-            link_last(nodes, table, slot, low_tail, e)
-            low_tail = e
-            low += 1
-        else:
-            link_last(nodes, table, slot + bit, high_tail, e)
-            high_tail = e
-            high += 1
-        e = following
-    if in_tree:
-        settle(nodes, table, slot, low, high > 0)
-        settle(nodes, table, slot + bit, high, low > 0)
-
-
-def link_last(nodes, table, slot, tail, e):
-    """Append ``e`` to the chain in ``slot`` that ends with ``tail``."""
-    nodes.prev[e] = tail
-    if tail == NIL:
-        table[slot] = e
-    else:
-        nodes.next[tail] = e
-
-
-def settle(nodes, table, slot, count, parted):
-    """After a split: make a small tree a list again, build a parted one anew."""
-    if count == 0:
+@leaf
+def put_val(map_, x, in_front):
+    """Append to the bin, or put in front of it (``computeIfAbsent``): then it counts as crowded one
+    key earlier."""
+    slot = map_.hash[x] & (map_.slots[0] - 1)
+    if map_.tree[slot]:
+        put_tree_val(map_, slot, x)
         return
-    if count <= UNTREEIFY_THRESHOLD:
-        e = table[slot]
-        while e != NIL:
-            nodes.tree[e] = False
-            e = nodes.next[e]
-    elif parted:
-        treeify(nodes, table, table[slot])
+    last = NIL
+    e = map_.table[slot]
+    count = 1 if in_front else 0
+    while e != NIL:
+        last = e
+        e = map_.next[e]
+        count += 1
+    link(map_, slot, NIL if in_front else last, x)
+    if count >= TREEIFY_THRESHOLD:
+        treeify_bin(map_, slot)
 
 
-def treeify(nodes, table, head):
-    """Build the tree from the chain that starts at ``head``."""
-    root = head
-    nodes.parent[root] = nodes.left[root] = nodes.right[root] = NIL
-    nodes.red[root] = False
-    x = nodes.next[head]
-    while x != NIL:
-        nodes.left[x] = nodes.right[x] = NIL
-        insert_below(nodes, root, x)
-        root = balance_insertion(nodes, root, x)
-        x = nodes.next[x]
-    move_root_to_front(nodes, table, root)
-
-
-def put_tree_val(nodes, table, x):
-    """Insert into a tree bin: right behind the parent in the chain."""
-    root = table[nodes.hash[x] & (len(table) - 1)]
-    parent = insert_below(nodes, root, x)
-    following = nodes.next[parent]
-    nodes.tree[x] = True
-    nodes.next[parent] = x
-    nodes.prev[x] = parent
-    nodes.next[x] = following
-    if following != NIL:
-        nodes.prev[following] = x
-    move_root_to_front(nodes, table, balance_insertion(nodes, root, x))
-
-
-def insert_below(nodes, root, x):
-    """Hang ``x`` into the tree as a leaf. Returns its parent."""
-    p = root
-    while True:
-        goes_left = before(nodes, x, p)
-        child = nodes.left[p] if goes_left else nodes.right[p]
-        if child == NIL:
-            break
-        p = child
-    nodes.parent[x] = p
-    if goes_left:
-        nodes.left[p] = x
+@leaf
+def treeify_bin(map_, slot):
+    """Double a small table; in a larger one make the bin a tree."""
+    if map_.slots[0] < MIN_TREEIFY_CAPACITY:
+        resize(map_)
     else:
-        nodes.right[p] = x
+        treeify(map_, slot)
+
+
+@leaf
+def resize(map_):
+    """Double the table; each bin is split in two that keep its order.
+
+    Of a tree bin, a small part becomes a list again; a larger one is built anew, unless it is all.
+    """
+    bit = map_.slots[0]
+    map_.slots[0] = 2 * bit
+    for slot in range(bit):
+        e = map_.table[slot]
+        map_.table[slot] = NIL
+        low_tail = high_tail = NIL
+        low = high = 0
+        while e != NIL:
+            following = map_.next[e]
+            if map_.hash[e] & bit == 0:
+                link(map_, slot, low_tail, e)
+                low_tail = e
+                low += 1
+            else:
+                link(map_, slot + bit, high_tail, e)
+                high_tail = e
+                high += 1
+            e = following
+        if map_.tree[slot]:
+            map_.tree[slot] = low > UNTREEIFY_THRESHOLD
+            map_.tree[slot + bit] = high > UNTREEIFY_THRESHOLD
+            if map_.tree[slot] and high > 0:
+                treeify(map_, slot)
+            if map_.tree[slot + bit] and low > 0:
+                treeify(map_, slot + bit)
+
+
+@leaf
+def link(map_, slot, previous, x):
+    """Put ``x`` into the chain in ``slot``, behind ``previous`` or in front."""
+    if previous == NIL:
+        following = map_.table[slot]
+        map_.table[slot] = x
+    else:
+        following = map_.next[previous]
+        map_.next[previous] = x
+    map_.prev[x] = previous
+    map_.next[x] = following
+    if following != NIL:
+        map_.prev[following] = x
+
+
+@leaf
+def unlink(map_, slot, x):
+    """Take ``x`` out of the chain in ``slot``."""
+    previous, following = map_.prev[x], map_.next[x]
+    if previous == NIL:
+        map_.table[slot] = following
+    else:
+        map_.next[previous] = following
+    if following != NIL:
+        map_.prev[following] = previous
+
+
+@leaf
+def treeify(map_, slot):
+    """Build the tree from the chain in ``slot``."""
+    map_.tree[slot] = True
+    root = map_.table[slot]
+    map_.parent[root] = map_.child[root, LEFT] = map_.child[root, RIGHT] = NIL
+    map_.red[root] = False
+    x = map_.next[root]
+    while x != NIL:
+        insert_below(map_, root, x)
+        root = balance_insertion(map_, root, x)
+        x = map_.next[x]
+    move_root_to_front(map_, slot, root)
+
+
+@leaf
+def put_tree_val(map_, slot, x):
+    """Insert into a tree bin: right behind the parent in the chain."""
+    root = map_.table[slot]
+    link(map_, slot, insert_below(map_, root, x), x)
+    move_root_to_front(map_, slot, balance_insertion(map_, root, x))
+
+
+@leaf
+def insert_below(map_, root, x):
+    """Hang ``x`` into the tree as a leaf. Returns its parent."""
+    child = root
+    while child != NIL:
+        p = child
+        side = LEFT if before(map_, x, p) else RIGHT
+        child = map_.child[p, side]
+    map_.parent[x] = p
+    map_.child[p, side] = x
+    map_.child[x, LEFT] = map_.child[x, RIGHT] = NIL
     return p
 
 
-def before(nodes, x, p):
+@leaf
+def before(map_, x, p):
     """Whether key ``x`` sorts before ``p``: by hash, then ``compareTo``, else it is a tie.
 
     Java breaks a tie by identity hash code; here the newer key goes behind and the tie is noted.
     """
-    if nodes.hash[x] != nodes.hash[p]:
-        return nodes.hash[x] < nodes.hash[p]
-    if nodes.rank is not None:
-        return nodes.rank[x] < nodes.rank[p]
-    nodes.tied = True
+    if map_.hash[x] != map_.hash[p]:
+        return map_.hash[x] < map_.hash[p]
+    if map_.rank.size > 0:
+        return map_.rank[x] < map_.rank[p]
+    map_.tied[0] = True
     return False
 
 
-def move_root_to_front(nodes, table, root):
+@leaf
+def move_root_to_front(map_, slot, root):
     """Let the chain start with the root."""
-    slot = nodes.hash[root] & (len(table) - 1)
-    first = table[slot]
-    if root == first:
-        return
-    table[slot] = root
-    previous, following = nodes.prev[root], nodes.next[root]
-    if following != NIL:
-        nodes.prev[following] = previous
-    if previous != NIL:
-        nodes.next[previous] = following
-    nodes.prev[first] = root
-    nodes.next[root] = first
-    nodes.prev[root] = NIL
+    if root != map_.table[slot]:
+        unlink(map_, slot, root)
+        link(map_, slot, NIL, root)
 
 
-def rotate(nodes, root, p, down, up):
-    """Rotate ``p`` down: ``up`` are the links to the child that rises, ``down`` the other ones."""
-    r = up[p]
-    moved = down[r]
-    up[p] = moved
+@leaf
+def rotate(map_, root, p, side):
+    """Let ``p`` sink to this side, and its child on the other one rise (``rotateLeft``,
+    ``rotateRight``)."""
+    r = map_.child[p, 1 - side]
+    moved = map_.child[r, side]
+    map_.child[p, 1 - side] = moved
     if moved != NIL:
-        nodes.parent[moved] = p
-    root = replace(nodes, root, p, r)
+        map_.parent[moved] = p
+    root = replace(map_, root, p, r)
     if root == r:
-        nodes.red[r] = False
-    down[r] = p
-    nodes.parent[p] = r
+        map_.red[r] = False
+    map_.child[r, side] = p
+    map_.parent[p] = r
     return root
 
 
-def sides(nodes, above, x):
-    """The links of the side on which ``x`` hangs below ``above``, and those of the other side."""
-    if nodes.left[above] == x:
-        return nodes.left, nodes.right
-    return nodes.right, nodes.left
-
-
-def balance_insertion(nodes, root, x):
+@leaf
+def balance_insertion(map_, root, x):
     """Restore the red-black rules after inserting ``x``. Returns the root."""
-    nodes.red[x] = True
+    map_.red[x] = True
     while True:
-        parent = nodes.parent[x]
+        parent = map_.parent[x]
         if parent == NIL:
-            nodes.red[x] = False
+            map_.red[x] = False
             return x
-        above = nodes.parent[parent]
-        if not nodes.red[parent] or above == NIL:
+        above = map_.parent[parent]
+        if not map_.red[parent] or above == NIL:
             return root
-        near, far = sides(nodes, above, parent)
-        uncle = far[above]
-        if uncle != NIL and nodes.red[uncle]:
-            nodes.red[uncle] = False
-            nodes.red[parent] = False
-            nodes.red[above] = True
+        side = RIGHT if map_.child[above, RIGHT] == parent else LEFT
+        uncle = map_.child[above, 1 - side]
+        if uncle != NIL and map_.red[uncle]:
+            map_.red[uncle] = False
+            map_.red[parent] = False
+            map_.red[above] = True
             x = above
             continue
-        if x == far[parent]:
+        if x == map_.child[parent, 1 - side]:
             x = parent
-            root = rotate(nodes, root, x, near, far)
-            parent = nodes.parent[x]
-            above = nodes.parent[parent]
-        nodes.red[parent] = False
-        nodes.red[above] = True
-        root = rotate(nodes, root, above, far, near)
+            root = rotate(map_, root, x, side)
+            parent = map_.parent[x]
+            above = map_.parent[parent]
+        map_.red[parent] = False
+        map_.red[above] = True
+        root = rotate(map_, root, above, 1 - side)
 
 
-def remove(nodes, table, x):
-    """Take a key out of its bin (``removeNode``)."""
-    slot = nodes.hash[x] & (len(table) - 1)
-    if nodes.tree[x]:
-        remove_tree_node(nodes, table, slot, x)
-    elif table[slot] == x:
-        table[slot] = nodes.next[x]
-    else:
-        e = table[slot]
-        while nodes.next[e] != x:
-            e = nodes.next[e]
-        nodes.next[e] = nodes.next[x]
+@leaf
+def remove_node(map_, x):
+    """Take a key out of its bin."""
+    slot = map_.hash[x] & (map_.slots[0] - 1)
+    unlink(map_, slot, x)
+    if map_.tree[slot]:
+        remove_tree_node(map_, slot, x)
 
 
-def remove_tree_node(nodes, table, slot, x):
-    """Take a key out of a tree bin, from its chain and from the tree.
+@leaf
+def remove_tree_node(map_, slot, x):
+    """Take a key out of a tree, as it was taken out of the chain.
 
     A tree that was small before is a list from then on; of others the root comes to the front.
     """
-    root = table[slot]
-    previous, following = nodes.prev[x], nodes.next[x]
-    if previous == NIL:
-        table[slot] = following
-    else:
-        nodes.next[previous] = following
-    if following != NIL:
-        nodes.prev[following] = previous
-    if table[slot] == NIL:
+    root = x
+    while map_.parent[root] != NIL:
+        root = map_.parent[root]
+    left = map_.child[root, LEFT]
+    if map_.child[root, RIGHT] == NIL or left == NIL or map_.child[left, LEFT] == NIL:
+        map_.tree[slot] = False
         return
-    while nodes.parent[root] != NIL:
-        root = nodes.parent[root]
-    left = nodes.left[root]
-    if nodes.right[root] == NIL or left == NIL or nodes.left[left] == NIL:
-        e = table[slot]
-        while e != NIL:
-            nodes.tree[e] = False
-            e = nodes.next[e]
-        return
-    if nodes.left[x] != NIL and nodes.right[x] != NIL:
-        root = swap_with_successor(nodes, root, x)
-    replacement = nodes.left[x] if nodes.left[x] != NIL else nodes.right[x]
+    if map_.child[x, LEFT] != NIL and map_.child[x, RIGHT] != NIL:
+        root = swap_with_successor(map_, root, x)
+    replacement = map_.child[x, LEFT]
+    if replacement == NIL:
+        replacement = map_.child[x, RIGHT]
     if replacement != NIL:
-        root = replace(nodes, root, x, replacement)
-        nodes.parent[x] = NIL
-        nodes.red[replacement] = nodes.red[replacement] and nodes.parent[replacement] != NIL
-        if not nodes.red[x]:
-            root = balance_deletion(nodes, root, replacement)
-    else:
-        if not nodes.red[x]:
-            root = balance_deletion(nodes, root, x)
-        root = replace(nodes, root, x, NIL)
-        nodes.parent[x] = NIL
-    move_root_to_front(nodes, table, root)
+        map_.red[replacement] = False  # it was red, and the key is black
+    elif not map_.red[x]:
+        root = balance_deletion(map_, root, x)
+    root = replace(map_, root, x, replacement)
+    move_root_to_front(map_, slot, root)
 
 
-def replace(nodes, root, x, y):
+@leaf
+def replace(map_, root, x, y):
     """Hang ``y``, or nothing, below the parent of ``x`` in its place. Returns the root."""
-    above = nodes.parent[x]
+    above = map_.parent[x]
     if y != NIL:
-        nodes.parent[y] = above
+        map_.parent[y] = above
     if above == NIL:
         return y
-    if nodes.left[above] == x:
-        nodes.left[above] = y
-    else:
-        nodes.right[above] = y
+    map_.child[above, RIGHT if map_.child[above, RIGHT] == x else LEFT] = y
     return root
 
 
-def swap_with_successor(nodes, root, x):
+@leaf
+def swap_with_successor(map_, root, x):
     """Let ``x``, which has two children, change places and colours with the next key."""
-    s = nodes.right[x]
-    while nodes.left[s] != NIL:
-        s = nodes.left[s]
-    nodes.red[s], nodes.red[x] = nodes.red[x], nodes.red[s]
-    above, right, below = nodes.parent[s], nodes.right[x], nodes.right[s]
-    root = replace(nodes, root, x, s)
+    s = map_.child[x, RIGHT]
+    while map_.child[s, LEFT] != NIL:
+        s = map_.child[s, LEFT]
+    map_.red[s], map_.red[x] = map_.red[x], map_.red[s]
+    above, right, below = map_.parent[s], map_.child[x, RIGHT], map_.child[s, RIGHT]
+    root = replace(map_, root, x, s)
     if above == x:
-        nodes.parent[x] = s
-        nodes.right[s] = x
+        map_.parent[x] = s
+        map_.child[s, RIGHT] = x
     else:
-        nodes.parent[x] = above
-        nodes.left[above] = x
-        nodes.right[s] = right
-        nodes.parent[right] = s
-    nodes.left[s] = nodes.left[x]
-    nodes.parent[nodes.left[s]] = s
-    nodes.left[x] = NIL
-    nodes.right[x] = below
+        map_.parent[x] = above
+        map_.child[above, LEFT] = x
+        map_.child[s, RIGHT] = right
+        map_.parent[right] = s
+    map_.child[s, LEFT] = map_.child[x, LEFT]
+    map_.parent[map_.child[s, LEFT]] = s
+    map_.child[x, LEFT] = NIL
+    map_.child[x, RIGHT] = below
     if below != NIL:
-        nodes.parent[below] = x
+        map_.parent[below] = x
     return root
 
 
-def balance_deletion(nodes, root, x):
+@leaf
+def balance_deletion(map_, root, x):
     """Restore the red-black rules above ``x``, one black too few. Returns the root."""
     while x != root:
-        parent = nodes.parent[x]
-        if nodes.red[x]:
-            nodes.red[x] = False
+        parent = map_.parent[x]
+        if map_.red[x]:
+            map_.red[x] = False
             return root
-        near, far = sides(nodes, parent, x)
-        sibling = far[parent]
-        if sibling != NIL and nodes.red[sibling]:
-            nodes.red[sibling] = False
-            nodes.red[parent] = True
-            root = rotate(nodes, root, parent, near, far)
-            sibling = far[parent]
+        side = RIGHT if map_.child[parent, RIGHT] == x else LEFT
+        sibling = map_.child[parent, 1 - side]
+        if sibling != NIL and map_.red[sibling]:
+            map_.red[sibling] = False
+            map_.red[parent] = True
+            root = rotate(map_, root, parent, side)
+            sibling = map_.child[parent, 1 - side]
         if sibling == NIL:
             x = parent
             continue
-        inside, outside = near[sibling], far[sibling]
-        inside_red = inside != NIL and nodes.red[inside]
-        outside_red = outside != NIL and nodes.red[outside]
+        inside, outside = map_.child[sibling, side], map_.child[sibling, 1 - side]
+        inside_red = inside != NIL and map_.red[inside]
+        outside_red = outside != NIL and map_.red[outside]
         if not inside_red and not outside_red:
-            nodes.red[sibling] = True
+            map_.red[sibling] = True
             x = parent
             continue
         if not outside_red:
-            nodes.red[inside] = False
-            nodes.red[sibling] = True
-            root = rotate(nodes, root, sibling, far, near)
-            sibling = far[parent]
-        nodes.red[sibling] = nodes.red[parent]
-        nodes.red[far[sibling]] = False
-        nodes.red[parent] = False
-        return rotate(nodes, root, parent, near, far)
+            map_.red[inside] = False
+            map_.red[sibling] = True
+            root = rotate(map_, root, sibling, 1 - side)
+            sibling = map_.child[parent, 1 - side]
+        map_.red[sibling] = map_.red[parent]
+        map_.red[map_.child[sibling, 1 - side]] = False
+        map_.red[parent] = False
+        return rotate(map_, root, parent, side)
     return root

@@ -19,6 +19,7 @@ from assignlab.group.assignment import Assignment, number_of, partition_of, topi
 from assignlab.group.model import Group
 from assignlab.jvm import tree_bins
 from assignlab.jvm.hash_map import (
+    NOTHING,
     hash_map_order,
     spread,
     spread_all,
@@ -91,15 +92,11 @@ def places_in_trees(group: Group, old: np.ndarray, new: np.ndarray, again: bool)
     """
     ids = group.prepared(sets.topic_ids)
     inside = np.concatenate((old, new))
-    nodes = tree_bins.Nodes(spread_all(ids.hashes[inside]), ids.rank[inside])
-    table = [tree_bins.NIL] * table_size_for(old.size)
-    for x in range(old.size):
-        table = tree_bins.grown(nodes, tree_bins.put(nodes, table, x), x + 1)
-    for x in range(old.size, inside.size):
-        table = tree_bins.compute_if_absent(nodes, tree_bins.grown(nodes, table, x), x)
-    if again:
-        table = tree_bins.grown(nodes, table, inside.size)
-    record = inside[tree_bins.walked(nodes, table)]
+    walk, _, _ = tree_bins.walk(
+        spread_all(ids.hashes[inside]), ids.rank[inside], table_size_for(old.size), old.size, again,
+        NOTHING,
+    )  # fmt: skip
+    record = inside[walk]
     topics = record[hash_map_order(ids.hashes[record], rank=ids.rank[record])]
     place = np.empty(len(group.topics), dtype=np.int64)
     place[topics] = np.arange(topics.size)
