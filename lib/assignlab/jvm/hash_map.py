@@ -13,6 +13,8 @@ from assignlab.jvm import tree_bins
 from assignlab.jvm.names import MASK, signed
 
 NOTHING = np.empty(0, dtype=np.int64)
+CROWD = np.zeros(9, dtype=np.int32)
+"""Hash codes of nine keys in one slot: small groups have no such map, so what loads code walks it."""
 
 # HashMap and HashSet
 

@@ -2,6 +2,7 @@
 
 from functools import cache
 
+from assignlab.jvm.hash_map import CROWD, hash_map_walk
 from assignlab.replay.records import records
 from assignlab.replay.scenarios import Scenario
 
@@ -39,6 +40,7 @@ def load(strategy: str) -> None:
     for scenario in SCENARIOS:
         for _ in records(scenario, [strategy]):
             pass
+    hash_map_walk(CROWD)
 
 
 @cache
