@@ -126,10 +126,10 @@ def shape_of(group: Group, topics: np.ndarray, copied: bool = False) -> Shape:
     )  # fmt: skip
     again, unassigned, certain = in_turn, Filling(*filled), True
     if crowded:
-        in_turn, again, unassigned, certain = crowded_walks(
+        first, again, unassigned, certain = crowded_walks(
             group, partitions_of(topics, partitions), subscribers, copied
         )
-        in_turn, again = sort_partitions(in_turn, turns), sort_partitions(again, turns)
+        in_turn, again = by_turn(first, turns), by_turn(again, turns)
     return Shape(
         order, group.members.names.rank[order],
         (subscribed @ np.maximum(partitions, 0))[group.members.subscription[order]], starts,
@@ -192,6 +192,11 @@ def sort_partitions(codes, turns):
         in_turn[fill[turn]] = c
         fill[turn] += 1
     return in_turn
+
+
+def by_turn(codes: np.ndarray, turns: np.ndarray) -> np.ndarray:
+    """:func:`sort_partitions` for what is not compiled."""
+    return codes[np.argsort(number_of(codes, turns), kind="stable")]
 
 
 @inner
@@ -308,14 +313,12 @@ def without_kept(
     group: Group, the_shape: Shape, offsets: np.ndarray, codes: np.ndarray
 ) -> np.ndarray:
     """``sorted`` of the :class:`Shape`, without what members keep, which was removed before."""
-    there = np.isin(codes, the_shape.unassigned.codes)
-    kept: dict[int, None] = {}
-    for m in the_shape.order.tolist():
-        claim = slice(offsets[m], offsets[m + 1])
-        reads = the_shape.subscribed[group.members.subscription[m], topic_of(codes[claim])]
-        kept.update(dict.fromkeys(codes[claim][there[claim] & reads].tolist()))
-    left, _ = walked(group, the_shape.unassigned, np.array(list(kept), dtype=np.int64))
-    return sort_partitions(left, the_shape.turns)
+    holders = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
+    reads = the_shape.subscribed[group.members.subscription[holders], topic_of(codes)]
+    there = np.flatnonzero(reads & np.isin(codes, the_shape.unassigned.codes))
+    in_order = np.argsort(np.argsort(the_shape.order)[holders[there]], kind="stable")
+    left, _ = walked(group, the_shape.unassigned, targets.distinct(codes[there[in_order]]))
+    return by_turn(left, the_shape.turns)
 
 
 class Known(NamedTuple):

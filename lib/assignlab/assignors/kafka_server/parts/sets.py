@@ -387,11 +387,12 @@ def _read_crowded(group: Group, codes: np.ndarray) -> np.ndarray:
     topics = topic[firsts]
     walked = []
     for i in hash_map_order(ids.hashes[topics], rank=ids.rank[topics]).tolist():
-        partitions = partition_of(claims[i])
-        walk = hash_map_order(
-            partitions.astype(np.int32), int(set_slots(partitions.size)), rank=partitions
-        )
-        walked.append(claims[i][walk])
+        claim = claims[i]
+        if claim.size > 1:
+            numbers = partition_of(claim)
+            slots = int(set_slots(claim.size))
+            claim = claim[hash_map_order(numbers.astype(np.int32), slots, rank=numbers)]
+        walked.append(claim)
     return np.concatenate(walked)
 
 

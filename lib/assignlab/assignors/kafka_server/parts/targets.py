@@ -78,9 +78,9 @@ def reclaimed(
     return Assignment(offsets, codes)
 
 
-def distinct(topics: np.ndarray) -> np.ndarray:
-    """The topics in the order in which they come first."""
-    return np.array(list(dict.fromkeys(topics.tolist())), dtype=np.int64)
+def distinct(numbers: np.ndarray) -> np.ndarray:
+    """The numbers, each once, in the order in which they come first."""
+    return np.array(list(dict.fromkeys(numbers.tolist())), dtype=np.int64)
 
 
 def places_in_trees(group: Group, old: np.ndarray, new: np.ndarray, again: bool) -> np.ndarray:
