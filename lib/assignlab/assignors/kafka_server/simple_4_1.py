@@ -30,73 +30,59 @@ from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, by_member, code, number_of, topic_of
 from assignlab.group.model import Group
 from assignlab.jvm.hash_map import (
+    NOTHING,
     collection_capacity,
     hash_map_order,
     hash_map_walk,
     walk_uncrowded,
 )
 
-FINE, CROWDED, FAILED = range(3)
+CLAIMS, TOPICS, KEYS, SETS, FAILED, FINE = range(6)
+"""What a compiled call came to. A map of the first three that has crowded slots must be walked for
+it, so that it is asked again; of crowded sets it leaves all as they were filled."""
 
 
 def assign(group: Group) -> Assignment:
     """One by hash code, then what is held, then the rest; lists in the order of their sets."""
-    if len(group.members) == 0:
+    if len(group.members) == 0 or not group.prepared(simple.anything_named):
         return sets.nothing(group)
     held = sets.held(group, walked=True)
-    starts = targets.starts_of(group, held, np.empty(0, dtype=np.int64))
+    starts = targets.starts_of(group, held, NOTHING)
     known = (
         group.prepared(orders.members_by_hash), group.members.names.hashes,
         group.prepared(sets.topic_ids).hashes, starts,
     )  # fmt: skip
     if group.prepared(sets.homogeneous):
         pool = group.prepared(simple.common_pool)
-        offsets, codes, state = share_common(known, held[:2], pool.codes, pool.mine)
+        share, others = share_common, (pool.codes, pool.mine)
     else:
         subscription = group.sent.subscription, group.members.subscription
         the_shape = group.prepared(shape)
-        offsets, codes, state = share_topics(
-            known, held[:2], tuple(the_shape), subscription, group.topics.partitions
-        )
-    if state == CROWDED:
-        return assign_crowded(group, held, starts)
-    if state == FAILED:
-        raise no_room()
-    return Assignment(offsets, codes)
-
-
-def no_room() -> OriginalError:
-    """What the original throws where everybody has more than its part."""
-    return OriginalError("PartitionAssignorException", "no member has room for a partition")
-
-
-def assign_crowded(group: Group, held: sets.Held, starts: np.ndarray) -> Assignment:
-    """The same where slots are crowded, so that partitions or topics may stand in trees.
-
-    That is rare: most steps are not compiled for it.
-    """
-    members = len(group.members)
-    if not group.prepared(simple.anything_named):
-        return sets.nothing(group)
-    claims, certain = current_assignment(group, held, starts)
-    if group.prepared(sets.homogeneous):
-        pool = group.prepared(simple.common_pool)
-        owners, codes, failed = spread_common(
-            group.prepared(orders.members_by_hash), group.members.names.hashes, pool.codes,
-            pool.mine, claims,
-        )  # fmt: skip
-        if failed:
-            raise no_room()
-    else:
-        owners, codes, fixed = share_topics_crowded(group, claims)
+        share, others = share_topics, (tuple(the_shape), subscription, group.topics.partitions)
+    walks, certain = [NOTHING] * 3, True
+    offsets, codes, state, again = share(known, held[:2], tuple(walks), *others)
+    while state <= KEYS:
+        walks[state], fixed = crowded_walk(group, codes, state == TOPICS, again)
         certain &= fixed
-    offsets, lists = by_member(owners, codes, members)
-    walked, fixed = simple.walks(
-        simple.Sets(offsets, np.arange(lists.size)), simple.partition_hashes(group, lists),
-        np.arange(members), None,
-    )  # fmt: skip
-    notes = {} if certain and fixed else {"nondeterministic": True}
-    return Assignment(offsets, lists[walked], notes=notes)
+        offsets, codes, state, again = share(known, held[:2], tuple(walks), *others)
+    if state == FAILED:
+        raise OriginalError("PartitionAssignorException", "no member has room for a partition")
+    if state == SETS:
+        filled = simple.Sets(offsets, np.arange(codes.size))
+        hashes, everybody = simple.partition_hashes(group, codes), np.arange(len(group.members))
+        walk, fixed = simple.walks(filled, hashes, everybody, None)
+        codes, certain = codes[walk], certain and fixed
+    return Assignment(offsets, codes, notes={} if certain else {"nondeterministic": True})
+
+
+def crowded_walk(group: Group, keys: np.ndarray, topics: bool, called_again: bool):
+    """(the walk of a map of partitions or topics, whether Java fixes it)."""
+    if topics:
+        ids = group.prepared(sets.topic_ids)
+        hashes, rank = ids.hashes[keys], ids.rank[keys]
+    else:
+        hashes, rank = simple.partition_hashes(group, keys), None
+    return hash_map_walk(hashes, 16, rank, True, called_again)
 
 
 class Claims(NamedTuple):
@@ -113,16 +99,6 @@ class Claims(NamedTuple):
     starts: np.ndarray
 
 
-def current_assignment(group: Group, held: sets.Held, starts: np.ndarray) -> tuple[Claims, bool]:
-    """The claims by partition, and whether Java fixes their order."""
-    order = group.prepared(orders.members_by_hash)
-    keys, of, holders, called_again = by_partition(order, held.offsets, held.codes, starts)
-    walk, certain = hash_map_walk(
-        simple.partition_hashes(group, keys), newest_first=True, called_again=called_again
-    )
-    return in_turn(keys, of, holders, walk, starts), certain
-
-
 @inner
 def in_turn(keys, of, holders, walk, starts):
     """The :class:`Claims` from those of :func:`by_partition`, whose map is walked like this."""
@@ -136,26 +112,35 @@ def in_turn(keys, of, holders, walk, starts):
 
 
 @inner
-def claims_of(known, held):
-    """(the :class:`Claims`, whether a slot was crowded, which makes them worthless)."""
+def claims_of(known, held, walk):
+    """(the :class:`Claims`; whether their map has crowded slots and no ``walk`` yet: then they are
+    as they were met; whether claims of known ones follow the last new one)."""
     order, _, ids, starts = known
-    keys, of, holders, called_again = by_partition(order, held[0], held[1], starts)
+    keys, of, holders, again = by_partition(order, held[0], held[1], starts)
     hashes = hash_codes.partition_hashes(ids, keys, hash_codes.TOPIC_ID_PARTITION)
-    walk, crowded = walk_uncrowded(hashes, 16, True, called_again)
+    walk, crowded = walk_of(hashes, again, walk)
     if crowded:
         walk = np.arange(keys.size)
-    return in_turn(keys, of, holders, walk, starts), crowded
+    return in_turn(keys, of, holders, walk, starts), crowded, again
+
+
+@inner
+def walk_of(hashes, called_again, walk):
+    """(the walk of a map, whether it has crowded slots and no ``walk`` yet)."""
+    return (walk, False) if walk.size > 0 else walk_uncrowded(hashes, 16, True, called_again)
 
 
 @inner
 def as_walked(known, owners, codes):
-    """(offsets, codes, state): every member's set in its order."""
+    """(offsets, codes, state, False): every member's set in its order."""
     order, _, ids, _ = known
     offsets, lists = by_member(owners, codes, order.size)
     hashes = hash_codes.partition_hashes(ids, lists, hash_codes.TOPIC_ID_PARTITION)
     entries = np.arange(lists.size)
     walked, crowded = simple.walk_sets(offsets, entries, hashes, np.arange(order.size))
-    return offsets, lists[walked], CROWDED if crowded.size > 0 else FINE
+    if crowded.size > 0:
+        return offsets, lists, SETS, False
+    return offsets, lists[walked], FINE, False
 
 
 @inner
@@ -184,16 +169,17 @@ def by_partition(order, offsets, codes, starts):
 
 
 @njit
-def share_common(known, held, pool, mine):
-    """(offsets, codes, state) of the result. ``known``: members by hash, their hash codes, those of
-    topic ids, and the ``starts`` of the :class:`Claims`; ``held``: (offsets, codes)."""
+def share_common(known, held, walks, pool, mine):
+    """(offsets, codes, state, called_again) of the result; of a map that must be walked, codes are
+    its keys. ``known``: members by hash, their hash codes, those of topic ids, and the ``starts`` of
+    the :class:`Claims`; ``held``: (offsets, codes); ``walks``: of the maps, empty till asked for."""
     order, hashes, _, _ = known
-    claims, crowded = claims_of(known, held)
+    claims, crowded, again = claims_of(known, held, walks[CLAIMS])
     if crowded:
-        return held[0], held[1], CROWDED
+        return held[0], claims.codes, CLAIMS, again
     owners, codes, failed = spread_common(order, hashes, pool, mine, claims)
     if failed:
-        return held[0], held[1], FAILED
+        return held[0], codes, FAILED, False
     return as_walked(known, owners, codes)
 
 
@@ -366,64 +352,38 @@ def _crowded_walks(group: Group):
 
 
 @njit
-def share_topics(known, held, the_shape, subscription, partitions):
-    """(offsets, codes, state) of the result; ``known``, ``held``: as in :func:`share_common`;
-    ``subscription``: of every member, as sent and with every topic once."""
+def share_topics(known, held, walks, the_shape, subscription, partitions):
+    """:func:`share_common` of different subscriptions.
+
+    ``subscription``: of every member, as sent and with every topic once.
+    """
     order, subscribed, offsets, named, met, first, members = the_shape
     _, hashes, ids, starts = known
-    claims, crowded = claims_of(known, held)
+    claims, crowded, again = claims_of(known, held, walks[CLAIMS])
     if crowded:
-        return held[0], held[1], CROWDED
+        return held[0], claims.codes, CLAIMS, again
     keys, of, owners, again = by_hash_code(
         order, offsets, named, subscription[0], hashes, partitions, starts
     )
     known_ones = present(keys, claims.codes, starts)
     lacking, met_again = topics_lacking(met, partitions, starts, known_ones)
     if lacking.size > 0:
-        walk, crowded = walk_uncrowded(ids[lacking], 16, True, met_again)
+        walk, crowded = walk_of(ids[lacking], met_again, walks[TOPICS])
         if crowded:
-            return held[0], held[1], CROWDED
+            return held[0], lacking, TOPICS, met_again
         keys, of, owners = deal(
             first, members, lacking[walk], partitions, starts, known_ones, keys, of, owners
         )
         again = False
     of_keys = hash_codes.partition_hashes(ids, keys, hash_codes.TOPIC_ID_PARTITION)
-    walk, crowded = walk_uncrowded(of_keys, 16, True, again)
+    walk, crowded = walk_of(of_keys, again, walks[KEYS])
     if crowded:
-        return held[0], held[1], CROWDED
+        return held[0], keys, KEYS, again
     owners, codes = combined(subscribed, subscription[1], keys, of, owners, walk, claims)
     return as_walked(known, owners, codes)
 
 
-def share_topics_crowded(group: Group, claims: Claims) -> tuple[np.ndarray, np.ndarray, bool]:
-    """(owners, codes, certain): in the order in which they enter the members' sets."""
-    the_shape, ids = group.prepared(shape), group.prepared(sets.topic_ids)
-    partitions, starts = group.topics.partitions, claims.starts
-    subscription = group.members.subscription
-    keys, of, owners, called_again = by_hash_code(
-        the_shape.order, the_shape.offsets, the_shape.topics, group.sent.subscription,
-        group.members.names.hashes, partitions, starts,
-    )  # fmt: skip
-    known = present(keys, claims.codes, starts)
-    lacking, met_again = topics_lacking(the_shape.met, partitions, starts, known)
-    if lacking.size > 0:
-        topics = lacking[
-            hash_map_order(
-                ids.hashes[lacking], rank=ids.rank[lacking], newest_first=True,
-                called_again=met_again,
-            )
-        ]  # fmt: skip
-        keys, of, owners = deal(
-            the_shape.starts, the_shape.members, topics, partitions, starts, known, keys, of, owners
-        )
-        called_again = False
-    walk, certain = hash_map_walk(
-        simple.partition_hashes(group, keys), newest_first=True, called_again=called_again
-    )
-    return *combined(the_shape.subscribed, subscription, keys, of, owners, walk, claims), certain
-
-
-@njit
+@inner
 def by_hash_code(order, offsets, named, subscription, hashes, partitions, starts):
     """(keys, of, owners, called_again): the partitions that hash codes choose, as they are met
     first; of every choice which of them it is, and whose; whether choices of known ones follow the
