@@ -57,19 +57,18 @@ def homogeneous(group: Group) -> bool:
 
 def shape(group: Group) -> heterogeneous_3_9.Shape:
     """Partitions are copied into a set of another size; members without topics have no entry."""
-    asked = group.prepared(orders.members_by_hash)
-    _, topics, crowded = sets.walk_topics(group, asked, False, True)
+    order = group.prepared(orders.members_by_hash)
+    _, topics, crowded = sets.walk_topics(group, order, False, True)
     if crowded:
         topics = crowded_topics(group)
-    the_shape = heterogeneous_3_9.shape_of(group, topics, copied=True)
-    order = the_shape.order
     racks = group.prepared(racks_3_7.rack_info)
     if racks.in_use:
         number = np.empty_like(order)
         number[order] = np.arange(order.size)
         racks = racks._replace(of_member=racks.of_member[order], members=number[racks.members])
+    the_shape = heterogeneous_3_9.shape_of(group, topics, True, racks)
     idle = ~group.prepared(existing).any(axis=1)[group.members.subscription[order]]
-    return the_shape._replace(no_entry=idle, racks=racks)
+    return the_shape._replace(no_entry=idle)
 
 
 def crowded_topics(group: Group) -> np.ndarray:

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.assignors.kafka_server.parts import sets, targets
-from assignlab.assignors.kafka_server.parts.heterogeneous import bounds, by_size, steps_of
+from assignlab.assignors.kafka_server.parts.heterogeneous import steps_of
 from assignlab.assignors.kafka_server.parts.homogeneous import without_doubles
 from assignlab.assignors.kafka_server.parts.racks_3_7 import (
     NO_RACKS,
@@ -34,7 +34,6 @@ from assignlab.assignors.kafka_server.parts.racks_3_7 import (
     racks_mismatch,
 )
 from assignlab.assignors.parts import hash_codes, orders
-from assignlab.assignors.parts.slices import copy_into
 from assignlab.compiled import inner, leaf, njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import (
@@ -42,7 +41,6 @@ from assignlab.group.assignment import (
     by_member,
     code,
     number_of,
-    partition_of,
     topic_of,
 )
 from assignlab.group.model import NO_METADATA, Group, subscriptions_by_topic
@@ -70,10 +68,9 @@ EMPTY = np.empty(0, dtype=np.int64)
 
 class Shape(NamedTuple):
     """Members are numbered in hash order. ``order``: member indices; ``rank``: places by member id;
-    ``most``: how many partitions each can have; ``starts``, ``members``: subscribers of each topic,
-    ascending; ``subscribed``: bool[subscriptions, topics], only topics that exist; ``turns``: of
-    each topic, see :func:`turns_of`; ``sorted``: codes of all partitions of subscribed topics, in
-    the order in which they are given out, and ``again`` in that in which they are moved;
+    ``subscribed``: bool[subscriptions, topics], only topics that exist; ``turns``: of each topic,
+    see :func:`turns_of`; ``sorted``: codes of all partitions of subscribed topics, in the order in
+    which they are given out, and ``again`` in that in which they are moved;
     ``unassigned``: the set of the former, which grows when it is filled again, and turns when
     something is removed, only if it is ``crowded``; ``no_entry``: bool[members], members without
     topics of which the release trips over; ``racks``: members by number; ``certain``: whether Java
@@ -82,9 +79,7 @@ class Shape(NamedTuple):
 
     order: np.ndarray
     rank: np.ndarray
-    most: np.ndarray
-    starts: np.ndarray
-    members: np.ndarray
+    kinds: "Kinds"
     subscribed: np.ndarray
     turns: np.ndarray
     sorted: np.ndarray
@@ -94,6 +89,24 @@ class Shape(NamedTuple):
     no_entry: np.ndarray
     racks: Racks
     certain: bool
+
+
+class Kinds(NamedTuple):
+    """Members of one subscription are of one kind, or where racks count those of them in one rack.
+
+    ``of``: int64[members]; ``most``: int64[kinds], how many partitions each member can have;
+    ``leaf``: int64[members], where each is in the tree of its kind, which begins at ``trees``,
+    int64[kinds + 1]. Of the topics, and behind them of the kinds of partitions of :class:`Racks`,
+    number x may go to the kinds ``some[starts[x]:starts[x + 1]]``; ``subscribers``: int64[topics].
+    """
+
+    of: np.ndarray
+    most: np.ndarray
+    leaf: np.ndarray
+    trees: np.ndarray
+    starts: np.ndarray
+    some: np.ndarray
+    subscribers: np.ndarray
 
 
 class Filling(NamedTuple):
@@ -109,20 +122,25 @@ def shape(group: Group) -> Shape:
     return shape_of(group, group.prepared(sets.topics_walked).by_id)
 
 
-def shape_of(group: Group, topics: np.ndarray, copied: bool = False) -> Shape:
-    """The shape from subscribed topics as their partitions enter a set, without racks.
+def shape_of(
+    group: Group, topics: np.ndarray, copied: bool = False, racks: Racks = NO_RACKS
+) -> Shape:
+    """The shape from subscribed topics as their partitions enter a set; ``racks``: members by number.
 
     That set, or a copy of it, is the one of the unassigned partitions. It is empty when all have
     owners, and filled again with the partitions of a new set; then those of one subscriber go.
     """
     order, partitions = group.prepared(orders.members_by_hash), group.topics.partitions
-    starts, members = orders.subscribers(group, order)
     subscribed = group.prepared(subscriptions_by_topic) & (partitions != NO_METADATA)
-    subscribers = np.diff(starts)
+    kinds = kinds_of(
+        group.members.subscription[order], subscribed @ np.maximum(partitions, 0), racks.of_member,
+        racks.place, group.members.offsets, group.members.topics, partitions.size,
+    )  # fmt: skip
+    subscribers = kinds.subscribers
     own = subscribers[topics]
-    numbers, turns, filled, in_turn, crowded = _shape(
-        order, members, topics, topics[np.lexsort((own, -(partitions[topics] / own)))], partitions,
-        subscribers, group.prepared(sets.topic_ids).hashes, copied,
+    turns, filled, in_turn, crowded = _shape(
+        topics, topics[np.lexsort((own, -(partitions[topics] / own)))], partitions, subscribers,
+        group.prepared(sets.topic_ids).hashes, copied,
     )  # fmt: skip
     again, unassigned, certain = in_turn, Filling(*filled), True
     if crowded:
@@ -131,30 +149,76 @@ def shape_of(group: Group, topics: np.ndarray, copied: bool = False) -> Shape:
         )
         in_turn, again = by_turn(first, turns), by_turn(again, turns)
     return Shape(
-        order, group.members.names.rank[order],
-        (subscribed @ np.maximum(partitions, 0))[group.members.subscription[order]], starts,
-        numbers, subscribed, turns, in_turn, again, unassigned, crowded,
-        np.zeros(order.size, dtype=np.bool_), NO_RACKS, certain,
+        order, group.members.names.rank[order], kinds, subscribed, turns, in_turn, again, unassigned,
+        crowded, np.zeros(order.size, dtype=np.bool_), racks, certain,
     )  # fmt: skip
 
 
 @njit
-def _shape(order, members, topics, ordered, partitions, subscribers, of_id, copied):
-    """(numbers, turns, (codes, capacity) of ``unassigned``, ``sorted``) of the :class:`Shape`, and
-    whether a slot was crowded, which makes the last two worthless.
+def kinds_of(subscription, most, rack, place, offsets, topics, known):
+    """The :class:`Kinds` of members by number.
+
+    ``most``: int64[subscriptions]; ``rack``, ``place``: see :class:`Racks`; ``offsets``, ``topics``:
+    see :class:`~assignlab.group.model.Members`; ``known``: how many topics there are.
+    """
+    racks = place.shape[1]
+    of = subscription * racks
+    for i in range(rack.size):
+        of[i] += rack[i] % racks
+    count = np.zeros(most.size * racks, dtype=np.int64)
+    for k in of:
+        count[k] += 1
+    trees = np.zeros(count.size + 1, dtype=np.int64)
+    next_leaf = np.empty_like(count)
+    for k in range(count.size):
+        trees[k + 1] = trees[k] + 2 * count[k]
+        next_leaf[k] = trees[k] + count[k]
+    leaf = np.empty_like(of)
+    for i in range(of.size):
+        leaf[i] = next_leaf[of[i]]
+        next_leaf[of[i]] += 1
+    subscribers = np.zeros(known, dtype=np.int64)
+    starts = np.zeros(known + place.shape[0] + 1, dtype=np.int64)
+    for turn in range(2):
+        if turn == 1:
+            for x in range(starts.size - 1):
+                starts[x + 1] += starts[x]
+            fill = starts.copy()
+            some = np.empty(starts[-1], dtype=np.int64)
+        for k in range(count.size):
+            if count[k] == 0:
+                continue
+            for t in topics[offsets[k // racks] : offsets[k // racks + 1]]:
+                if turn == 0:
+                    starts[t + 1] += 1
+                    subscribers[t] += count[k]
+                else:
+                    some[fill[t]] = k
+                    fill[t] += 1
+            for x in range(place.shape[0]):
+                if place[x, k % racks] > 0:
+                    if turn == 0:
+                        starts[known + x + 1] += 1
+                    else:
+                        some[fill[known + x]] = k
+                        fill[known + x] += 1
+    return Kinds(of, np.repeat(most, racks), leaf, trees, starts, some, subscribers)
+
+
+@njit
+def _shape(topics, ordered, partitions, subscribers, of_id, copied):
+    """(turns, (codes, capacity) of ``unassigned``, ``sorted``) of the :class:`Shape`, and whether a
+    slot was crowded, which makes the last two worthless.
 
     ``ordered``: the topics as :func:`turns_of` has them; ``of_id``: hash codes of topic ids.
     """
-    number = np.empty_like(order)
-    for i in range(order.size):
-        number[order[i]] = i
     turns = turns_of(ordered, partitions, subscribers)
     codes, capacity = partitions_of(topics, partitions), 16
     walked, crowded = _walked(codes, of_id, capacity)
     if copied and not crowded:
         codes, capacity = walked, collection_capacity(walked.size)
         walked, crowded = _walked(codes, of_id, capacity)
-    return number[members], turns, (codes, capacity), sort_partitions(walked, turns), crowded
+    return turns, (codes, capacity), sort_partitions(walked, turns), crowded
 
 
 @inner
@@ -299,9 +363,9 @@ def moves(group: Group, the_shape: Shape) -> tuple[sets.Held, np.ndarray, np.nda
     if the_shape.crowded and codes.size > 0 and not the_shape.racks.in_use:
         in_turn = without_kept(group, the_shape, held.offsets, codes)
     known = Known(
-        the_shape.order, the_shape.rank, the_shape.most, the_shape.starts, the_shape.members,
-        the_shape.subscribed, in_turn, the_shape.again, the_shape.no_entry,
-        group.topics.partitions, group.prepared(sets.dense_starts), group.members.subscription,
+        the_shape.order, the_shape.rank, the_shape.kinds, the_shape.subscribed, in_turn,
+        the_shape.again, the_shape.no_entry, group.prepared(sets.dense_starts),
+        group.members.subscription,
     )  # fmt: skip
     log, lost, state = build(known, the_shape.racks, held.offsets, codes, held.rivals)
     if state != FINE:
@@ -324,21 +388,17 @@ def without_kept(
 class Known(NamedTuple):
     """What of the :class:`Shape` the steps look at, by the same names.
 
-    ``in_turn``: its ``sorted``, as far as it is still to be given out; ``partitions``: how many
-    each topic has; ``first``: number of each topic's first partition; ``subscription``:
-    int64[members], by member index.
+    ``in_turn``: its ``sorted``, as far as it is still to be given out; ``first``: number of each
+    topic's first partition; ``subscription``: int64[members], by member index.
     """
 
     order: np.ndarray
     rank: np.ndarray
-    most: np.ndarray
-    starts: np.ndarray
-    members: np.ndarray
+    kinds: Kinds
     subscribed: np.ndarray
     in_turn: np.ndarray
     again: np.ndarray
     no_entry: np.ndarray
-    partitions: np.ndarray
     first: np.ndarray
     subscription: np.ndarray
 
@@ -349,7 +409,8 @@ class State(NamedTuple):
     ``owner``: int64 per partition, -1 for nobody; ``sizes``: int64[members], by the original's
     count; ``held``: int64[members], how many are in a member's sets (not the same where claims are
     rivals); ``log``: int64[n, 3] and ``lost``: bool[n], see :func:`moves`; ``entry``: of the log,
-    that made the owner the owner; ``at``: one :data:`LENGTHS`.
+    that made the owner the owner; ``at``: one :data:`PLACES`; ``sorted``: see :class:`Sorted`;
+    ``past``: see :class:`Past`.
     """
 
     owner: np.ndarray
@@ -359,34 +420,84 @@ class State(NamedTuple):
     lost: np.ndarray
     entry: np.ndarray
     at: np.ndarray
+    sorted: "Sorted"
+    past: "Past"
 
 
-LENGTHS = np.dtype([("log", np.int64), ("claims", np.int64)])
-"""How long the log is, and how long it was when only claims were in it."""
+class Sorted(NamedTuple):
+    """Who has least. Every node of a kind's tree holds the lesser of its two children.
+
+    ``tree``: int64[...], size in the high bits, in the low ones the ``place``, int64[members], by
+    which ties are broken; ``by_place``: its inverse. For every number x of the :class:`Kinds`:
+    ``when``, the length of the log when they were looked at, ``fewest``, the smallest size then,
+    and ``least``, the member with least of those that could have more, -1 if none could.
+    """
+
+    tree: np.ndarray
+    place: np.ndarray
+    by_place: np.ndarray
+    when: np.ndarray
+    fewest: np.ndarray
+    least: np.ndarray
+
+
+class Past(NamedTuple):
+    """What members held earlier, where racks count. Everything by entry of the log.
+
+    ``last``: int64[members], the last entry that changed what a member holds; ``before``:
+    int64[n, 2], the one before, of loser and taker; ``sheets``: int64[..., members, 2], after as
+    many entries as there are members, twice as many, ..., what each held and its ``last``; ``turn``:
+    int64[n], the place in ``again`` of a partition that moved; ``rounds``: int64[...], the first
+    entry of every round.
+    """
+
+    last: np.ndarray
+    before: np.ndarray
+    sheets: np.ndarray
+    turn: np.ndarray
+    rounds: np.ndarray
+
+
+PLACES = np.dtype([(name, np.int64) for name in ("log", "claims", "rounds", "too_many", "movable")])
+"""How long the log is, and how long it was when only claims were in it; how many rounds have begun; of
+:func:`is_balanced`, the member that has too many, and the place of the partition that could move."""
+PLACE_BITS = 31
+NOBODY = 2**62
 
 
 @njit
 def build(known, racks, offsets, codes, rivals):
     """(log, lost, state): see :func:`moves`."""
-    members, total = known.order.size, known.first[-1]
+    members, total, looked = known.order.size, known.first[-1], known.kinds.starts.size - 1
     size = codes.size + known.in_turn.size + known.again.size
     state = State(
         np.full(total, -1, dtype=np.int64), np.zeros(members, dtype=np.int64),
         np.zeros(members, dtype=np.int64), np.empty((size, 3), dtype=np.int64),
         np.zeros(size, dtype=np.bool_), np.empty(total, dtype=np.int64),
-        np.zeros(1, dtype=LENGTHS),
+        np.zeros(1, dtype=PLACES),
+        Sorted(
+            np.empty(2 * members, dtype=np.int64), np.empty(members, dtype=np.int64),
+            np.empty(members, dtype=np.int64), np.full(looked, -1, dtype=np.int64),
+            np.empty(looked, dtype=np.int64), np.empty(looked, dtype=np.int64),
+        ),
+        Past(
+            np.full(members, -1, dtype=np.int64), np.empty((size, 2), dtype=np.int64),
+            np.empty((size // members + 1 if racks.in_use else 0, members, 2), dtype=np.int64),
+            np.empty(size, dtype=np.int64), np.empty(known.again.size + 2, dtype=np.int64),
+        ),
     )  # fmt: skip
     holder = keep(known, racks, offsets, codes, state)
-    nearby = new_nearby(racks)
     failure = FINE
     if racks.in_use:
-        failure = give_out_by_rack(known, racks, nearby, state)
+        seat_everybody(known, False, state)
+        failure = give_out_by_rack(known, racks, state)
+    seat_everybody(known, True, state)
     if failure == FINE:
         failure = give_out(known, holder, state)
     if failure == FINE and known.no_entry.any():
         failure = NO_ENTRY
     if failure == FINE:
-        failure = perform_reassignments(known, racks, rivals, holder, nearby, state)
+        failure = perform_reassignments(known, racks, rivals, holder, state)
     n = state.at[0]["log"]
     return state.log[:n], state.lost[:n], failure
 
@@ -399,20 +510,20 @@ def keep(known, racks, offsets, codes, state):
     where racks do not count.
     """
     order, first, subscribed = known.order, known.first, known.subscribed
-    partitions, subscription = known.partitions, known.subscription
+    subscription = known.subscription
     holder = np.full(first[-1] if racks.in_use else 0, -1, dtype=np.int64)
     for i in range(order.size):
         m = order[i]
         for c in codes[offsets[m] : offsets[m + 1]]:
-            t, p = topic_of(c), partition_of(c)
+            t, at = topic_of(c), number_of(c, first)
             if not subscribed[subscription[m], t]:
                 continue
-            exists = p < partitions[t]
-            if racks.in_use and racks_mismatch(racks, i, first[t] + p, exists):
+            exists = at < first[t + 1]
+            if racks.in_use and racks_mismatch(racks, i, at, exists):
                 if exists:
-                    holder[first[t] + p] = i
+                    holder[at] = i
             else:
-                take(c, first[t] + p if exists else -1, -1, i, state)
+                take(c, at if exists else -1, -1, i, state)
     state.at[0]["claims"] = state.at[0]["log"]
     return holder
 
@@ -430,117 +541,164 @@ def take(c, at, loser, taker, state):
     state.held[taker] += 1
 
 
+@leaf
+def give(c, at, taker, had_it, known, state):
+    """A member takes a partition from whoever owns it; ``had_it``: it is in the member's sets."""
+    n, loser, past = state.at[0]["log"], state.owner[at], state.past
+    if past.sheets.size > 0 and n % state.sizes.size == 0:
+        for i in range(state.sizes.size):
+            sheet = past.sheets[n // state.sizes.size, i]
+            sheet[0], sheet[1] = state.held[i], past.last[i]
+    if loser != -1:
+        state.lost[state.entry[at]] = True
+        state.sizes[loser] -= 1
+        state.held[loser] -= 1
+        past.before[n, 0] = past.last[loser]
+        past.last[loser] = n
+        replay(loser, known, state)
+    take(c, at, loser, taker, state)
+    if had_it:
+        state.held[taker] -= 1
+    else:
+        past.before[n, 1] = past.last[taker]
+        past.last[taker] = n
+    replay(taker, known, state)
+
+
+@leaf
+def seat_everybody(known, by_id, state):
+    """Everybody is put in the tree of its kind; ties are broken by member id or by number."""
+    kinds, sorted = known.kinds, state.sorted
+    for i in range(state.sizes.size):
+        place = known.rank[i] if by_id else i
+        sorted.place[i] = place
+        sorted.by_place[place] = i
+        sorted.tree[kinds.leaf[i]] = state.sizes[i] << PLACE_BITS | place
+    for k in range(kinds.most.size):
+        base = kinds.trees[k]
+        for x in range((kinds.trees[k + 1] - base) // 2 - 1, 0, -1):
+            sorted.tree[base + x] = min(sorted.tree[base + 2 * x], sorted.tree[base + 2 * x + 1])
+
+
+@leaf
+def replay(i, known, state):
+    """A member has another size: its matches are played again."""
+    tree, base = state.sorted.tree, known.kinds.trees[known.kinds.of[i]]
+    x = known.kinds.leaf[i] - base
+    tree[base + x] = state.sizes[i] << PLACE_BITS | state.sorted.place[i]
+    while x > 1:
+        lesser = min(tree[base + x], tree[base + (x ^ 1)])
+        x >>= 1
+        if tree[base + x] == lesser:
+            return
+        tree[base + x] = lesser
+
+
+@leaf
+def look_at(x, kinds, state):
+    """Find ``fewest`` and ``least`` of number x, unless they are known."""
+    sorted = state.sorted
+    if sorted.when[x] == state.at[0]["log"]:
+        return
+    sorted.when[x] = state.at[0]["log"]
+    fewest = least = NOBODY
+    for j in range(kinds.starts[x], kinds.starts[x + 1]):
+        k = kinds.some[j]
+        key = sorted.tree[kinds.trees[k] + 1]
+        fewest = min(fewest, key)
+        if key >> PLACE_BITS < kinds.most[k]:
+            least = min(least, key)
+    sorted.fewest[x] = fewest >> PLACE_BITS
+    sorted.least[x] = -1
+    if least != NOBODY:
+        sorted.least[x] = sorted.by_place[least & ((1 << PLACE_BITS) - 1)]
+
+
 @inner
 def give_out(known, holder, state):
     """Partitions that nobody has go back to who held them, or to the subscriber with least."""
-    first, most, rank = known.first, known.most, known.rank
-    starts, members = known.starts, known.members
+    first, kinds = known.first, known.kinds
     failure = FINE
     for c in known.in_turn:
         t = topic_of(c)
         at = number_of(c, first)
         if state.owner[at] == -1:
             taker = holder[at] if holder.size > 0 else -1
-            if taker == -1 or state.sizes[taker] >= most[taker]:
-                taker = least(members[starts[t] : starts[t + 1]], state.sizes, most, rank)
+            if taker == -1 or state.sizes[taker] >= kinds.most[kinds.of[taker]]:
+                look_at(t, kinds, state)
+                taker = state.sorted.least[t]
             if taker == -1:
                 failure = LEFT_OVER
             else:
-                take(c, at, -1, taker, state)
+                give(c, at, taker, False, known, state)
     return failure
 
 
-@leaf
-def least(some, sizes, most, rank):
-    """The one of some members that has least and can have more, ties by member id; -1 if none."""
-    best = -1
-    for i in some:
-        if sizes[i] < most[i] and (
-            best == -1
-            or sizes[i] < sizes[best]
-            or (sizes[i] == sizes[best] and rank[i] < rank[best])
-        ):
-            best = i
-    return best
-
-
-class Nearby(NamedTuple):
-    """The candidates of every partition, by how much they have when they are looked at.
-
-    They are sorted in place, so that equal ones stay as they were sorted the time before.
-    ``first``: int64[partitions + 1], where a partition's members begin; ``made``: bool[partitions],
-    whether they have been looked at.
-    """
-
-    first: np.ndarray
-    members: np.ndarray
-    made: np.ndarray
-
-
 @inner
-def new_nearby(racks):
-    """Room for the candidates of every partition; none if racks do not count."""
-    first = np.zeros(racks.kind.size + 1, dtype=np.int64)
-    for at in range(racks.kind.size):
-        first[at + 1] = first[at] + candidates(racks, at).size
-    return Nearby(
-        first, np.empty(first[-1], dtype=np.int32), np.zeros(racks.kind.size, dtype=np.bool_)
-    )
-
-
-@inner
-def by_held(nearby, racks, at, held):
-    """The candidates of a partition, those first that hold least."""
-    members = nearby.members[nearby.first[at] : nearby.first[at + 1]]
-    if not nearby.made[at]:
-        nearby.made[at] = True
-        copy_into(members, 0, candidates(racks, at))
-    for k in range(1, members.size):
-        if held[members[k - 1]] > held[members[k]]:
-            copy_into(members, 0, by_size(members, held, *bounds(members, held)))
-            break
-    return members
-
-
-@inner
-def give_out_by_rack(known, racks, nearby, state):
+def give_out_by_rack(known, racks, state):
     """Partitions that nobody has go to subscribers in their racks."""
-    order, first, most, no_entry = known.order, known.first, known.most, known.no_entry
-    subscribed, subscription = known.subscribed, known.subscription
+    trips = known.no_entry.any()
     for c in racks.sorted:
-        t = topic_of(c)
-        at = number_of(c, first)
+        at = number_of(c, known.first)
         if state.owner[at] != -1:
             continue
-        some = by_held(nearby, racks, at, state.held)
-        if some.size > 1 and no_entry[some].any():
+        if trips and has_no_entry(candidates(racks, at), known.no_entry):
             return NO_ENTRY
-        for i in some:
-            if subscribed[subscription[order[i]], t] and state.sizes[i] < most[i]:
-                take(c, at, -1, i, state)
-                break
+        i = least_in_racks(topic_of(c), racks.place[racks.kind[at]], known.kinds, state.sorted)
+        if i != -1:
+            give(c, at, i, False, known, state)
     return FINE
 
 
+@leaf
+def has_no_entry(some, no_entry):
+    """Whether several members, one of them without an entry, are to be compared."""
+    for i in some:
+        if some.size > 1 and no_entry[i]:
+            return True
+    return False
+
+
+@leaf
+def least_in_racks(t, places, kinds, sorted):
+    """The subscriber of topic t that has least and can have more, ties by the place of its rack
+    and by number; -1 if none is in the racks."""
+    best, best_place = NOBODY, 0
+    for j in range(kinds.starts[t], kinds.starts[t + 1]):
+        k = kinds.some[j]
+        place = places[k % places.size]
+        key = sorted.tree[kinds.trees[k] + 1]
+        size, smallest = key >> PLACE_BITS, best >> PLACE_BITS
+        if (
+            place > 0
+            and size < kinds.most[k]
+            and (
+                size < smallest
+                or (size == smallest and place < best_place)
+                or (size == smallest and place == best_place and key < best)
+            )
+        ):
+            best, best_place = key, place
+    return -1 if best == NOBODY else sorted.by_place[best & ((1 << PLACE_BITS) - 1)]
+
+
 @inner
-def perform_reassignments(known, racks, rivals, holder, nearby, state):
+def perform_reassignments(known, racks, rivals, holder, state):
     """Moves until nothing moves, or until balanced: FINE or what went wrong."""
-    in_turn, starts, members = known.again, known.starts, known.members
-    first, most, rank, topics = known.first, known.most, known.rank, known.partitions.size
-    sizes, owner = state.sizes, state.owner
+    first, kinds, sizes, owner = known.first, known.kinds, state.sizes, state.owner
     moved = np.zeros(owner.size, dtype=np.bool_)
     pairs = np.zeros(1, dtype=np.int64)  # made when first needed
-    smallest = np.empty(topics, dtype=np.int64)  # size among a topic's subscribers
-    when = np.full(topics, -1, dtype=np.int64)  # how long the log was then
     modified = True
     occurred = False
     while modified:
         modified = occurred = False
-        for c in in_turn:
+        state.past.rounds[state.at[0]["rounds"]] = state.at[0]["log"]
+        state.at[0]["rounds"] += 1
+        for turn in range(known.again.size):
+            c = known.again[turn]
             t = topic_of(c)
-            some = members[starts[t] : starts[t + 1]]
             at = number_of(c, first)
-            if some.size < 2 or moved[at]:  # that is taken off the list
+            if kinds.subscribers[t] < 2 or moved[at]:  # that is taken off the list
                 continue
             if occurred:
                 balanced, empty = is_balanced(known, rivals, state)
@@ -552,44 +710,39 @@ def perform_reassignments(known, racks, rivals, holder, nearby, state):
             loser = owner[at]
             taker = -1
             if racks.in_use:
-                taker = taker_by_rack(at, loser, most, racks, holder, nearby, state)
+                taker = taker_by_rack(at, turn, known, racks, holder, state)
             if taker == -1:
-                if when[t] != state.at[0]["log"]:
-                    when[t] = state.at[0]["log"]
-                    smallest[t] = sizes[some[0]]
-                    for i in some:
-                        smallest[t] = min(smallest[t], sizes[i])
-                if sizes[loser] <= smallest[t] + 1:
+                look_at(t, kinds, state)
+                if sizes[loser] <= state.sorted.fewest[t] + 1:
                     continue
-                taker = least(some, sizes, most, rank)
+                taker = state.sorted.least[t]
                 if taker == -1:
                     return NO_TAKER
             if pairs.size == 1:
-                pairs = np.zeros(table_slots(in_turn.size), dtype=np.int64)
+                pairs = np.zeros(table_slots(known.again.size), dtype=np.int64)
             if pairs[slot_of(pairs, key_of(t, taker, loser, sizes.size))] != 0:
                 return MOVED_BACK
             key = key_of(t, loser, taker, sizes.size)
             pairs[slot_of(pairs, key)] = key
             moved[at] = True
-            has_it = rivals and claims_still(state, c, taker)
-            state.lost[state.entry[at]] = True
-            sizes[loser] -= 1
-            state.held[loser] -= 1
-            take(c, at, loser, taker, state)
-            state.held[taker] -= has_it
+            state.past.turn[state.at[0]["log"]] = turn
+            give(c, at, taker, rivals and claims_still(state, c, taker), known, state)
             modified = occurred = True
     return FINE
 
 
 @inner
-def taker_by_rack(at, owner, most, racks, holder, nearby, state):
+def taker_by_rack(at, turn, known, racks, holder, state):
     """Who takes a partition with regard to racks: a member in its racks, if the owner is in them;
     or else its holder, if it was not kept; -1 if neither has at least two less."""
-    sizes = state.sizes
+    sizes, owner = state.sizes, state.owner[at]
     if not racks_mismatch(racks, owner, at, True):
-        for i in by_held(nearby, racks, at, state.held):
-            if sizes[i] < most[i] and sizes[owner] > sizes[i] + 1:
-                return i
+        x = known.kinds.subscribers.size + racks.kind[at]
+        look_at(x, known.kinds, state)
+        least = state.sorted.least[x]
+        if least != -1 and sizes[owner] > sizes[least] + 1:
+            looks = looks_at(at, turn, state)
+            return first_in_racks(candidates(racks, at), looks, owner, known.kinds, state)
     i = holder[at]
     if i != -1 and state.entry[at] >= state.at[0]["claims"] and sizes[owner] > sizes[i] + 1:
         return i
@@ -597,28 +750,117 @@ def taker_by_rack(at, owner, most, racks, holder, nearby, state):
 
 
 @leaf
+def first_in_racks(some, looks, owner, kinds, state):
+    """The first candidate that has at least two less than the owner and can have more."""
+    sizes, first = state.sizes, -1
+    for i in some:
+        fits = sizes[i] + 1 < sizes[owner] and sizes[i] < kinds.most[kinds.of[i]]
+        if fits and (first == -1 or comes_first(i, first, looks, state)):
+            first = i
+    return first
+
+
+@leaf
+def comes_first(i, j, looks, state):
+    """Whether member i, who came after j at first, comes before it by now.
+
+    The candidates of a partition are sorted whenever they are looked at, by how much they hold, and
+    equal ones stay as they were sorted the time before.
+    """
+    if state.held[i] != state.held[j]:
+        return state.held[i] < state.held[j]
+    for k in range(looks.size - 1, -1, -1):
+        left, right = held_then(i, looks[k], state), held_then(j, looks[k], state)
+        if left != right:
+            return left < right
+    return False
+
+
+@inner
+def looks_at(at, turn, state):
+    """How long the log was each time that a partition's candidates have been looked at before: when
+    it was given out, if it was, and once in every round. What moved in a round is in the log by
+    turns."""
+    past = state.past
+    looks = np.empty(state.at[0]["rounds"], dtype=np.int64)
+    n = 0
+    if state.entry[at] >= state.at[0]["claims"]:
+        looks[0] = state.entry[at]
+        n = 1
+    for r in range(state.at[0]["rounds"] - 1):
+        low, high = past.rounds[r], past.rounds[r + 1]
+        while low < high:
+            middle = (low + high) // 2
+            if past.turn[middle] < turn:
+                low = middle + 1
+            else:
+                high = middle
+        looks[n] = low
+        n += 1
+    return looks[:n]
+
+
+@leaf
+def held_then(i, length, state):
+    """How many a member held when the log was so long."""
+    held, n = state.held[i], state.past.last[i]
+    sheet = -(-length // state.sizes.size)
+    if sheet * state.sizes.size < state.at[0]["log"]:
+        held, n = state.past.sheets[sheet, i, 0], state.past.sheets[sheet, i, 1]
+    while n >= length:
+        taken = state.log[n, 2] == i
+        held += -1 if taken else 1
+        n = state.past.before[n, 1 if taken else 0]
+    return held
+
+
+@leaf
 def is_balanced(known, rivals, state):
     """(balanced, whether no member can have more): among those that can have more."""
-    starts, members, first, most = known.starts, known.members, known.first, known.most
-    sizes = state.sizes
-    low = high = -1
-    for i in range(sizes.size):
-        if sizes[i] < most[i]:
-            low = sizes[i] if low == -1 else min(low, sizes[i])
-            high = max(high, sizes[i])
-    if low == -1:
+    kinds, sizes, at = known.kinds, state.sizes, state.at[0]
+    low = NOBODY
+    for k in range(kinds.most.size):
+        if kinds.trees[k + 1] > kinds.trees[k]:
+            size = state.sorted.tree[kinds.trees[k] + 1] >> PLACE_BITS
+            if size < kinds.most[k]:
+                low = min(low, size)
+    if low == NOBODY:
         return False, True
-    if low >= high - 1:
+    for _ in range(sizes.size):
+        i = at["too_many"]
+        if low + 1 < sizes[i] < kinds.most[kinds.of[i]]:
+            break
+        at["too_many"] = (i + 1) % sizes.size
+    else:
         return True, False
-    for c in known.again:
-        t = topic_of(c)
-        holder = state.owner[number_of(c, first)]
-        if sizes[holder] > low + 1:
-            for i in members[starts[t] : starts[t + 1]]:
-                could = sizes[i] < most[i] and sizes[i] + 1 < sizes[holder]
-                if could and not (rivals and claims_still(state, c, i)):
-                    return False, False
+    for _ in range(known.again.size):
+        if could_move(known.again[at["movable"]], known, rivals, state):
+            return False, False
+        at["movable"] = (at["movable"] + 1) % known.again.size
     return True, False
+
+
+@leaf
+def could_move(c, known, rivals, state):
+    """Whether a subscriber that can have more and does not hold the partition has at least two
+    less than its owner."""
+    t, sizes, kinds = topic_of(c), state.sizes, known.kinds
+    size = sizes[state.owner[number_of(c, known.first)]]
+    look_at(t, kinds, state)
+    least = state.sorted.least[t]
+    if least == -1 or sizes[least] + 1 >= size:
+        return False
+    if not rivals:
+        return True
+    for i in range(sizes.size):
+        if (
+            known.subscribed[known.subscription[known.order[i]], t]
+            and sizes[i] < kinds.most[kinds.of[i]]
+            and sizes[i] + 1 < size
+            and not claims_still(state, c, i)
+        ):
+            return True
+    return False
 
 
 @leaf

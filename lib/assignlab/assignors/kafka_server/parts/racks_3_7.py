@@ -27,8 +27,8 @@ class Racks(NamedTuple):
     same racks are of one kind.
 
     ``in_use``: whether racks count; if not, the arrays are empty. ``of_member``: int64[members],
-    NO_RACK for none; ``kind``: int64[partitions]; ``matches``: bool[kinds, racks + 1], whether a
-    kind has replicas in a rack, False for NO_RACK; kind k has the candidates
+    NO_RACK for none; ``kind``: int64[partitions]; ``place``: int64[kinds, racks + 1], of a rack
+    among those in which a kind has replicas, from 1, 0 for others and NO_RACK; kind k has the candidates
     ``members[starts[k]:starts[k + 1]]``; ``sorted``: codes of the partitions that have candidates,
     fewest first, then by topic id and number.
     """
@@ -36,14 +36,14 @@ class Racks(NamedTuple):
     in_use: bool
     of_member: np.ndarray
     kind: np.ndarray
-    matches: np.ndarray
+    place: np.ndarray
     starts: np.ndarray
     members: np.ndarray
     sorted: np.ndarray
 
 
 NOBODY = np.empty(0, dtype=np.int64)
-NO_RACKS = Racks(False, NOBODY, NOBODY, np.empty((0, 1), dtype=np.bool_), NOBODY, NOBODY, NOBODY)
+NO_RACKS = Racks(False, NOBODY, NOBODY, np.empty((0, 1), dtype=np.int64), NOBODY, NOBODY, NOBODY)
 
 
 def rack_info(group: Group) -> Racks:
@@ -62,9 +62,9 @@ def rack_info(group: Group) -> Racks:
     for m in group.prepared(orders.members_by_hash).tolist():
         if of_member[m] != NO_RACK:
             by_rack[of_member[m]].append(m)
-    matches = np.zeros((len(kinds), len(index) + 1), dtype=np.bool_)
+    place = np.zeros((len(kinds), len(index) + 1), dtype=np.int64)
     for k, racks in enumerate(of_kind):
-        matches[k, racks] = True
+        place[k, racks] = np.arange(1, len(racks) + 1)
     candidates = [[m for rack in racks for m in by_rack[rack]] for racks in of_kind]
     sizes = np.array([len(members) for members in candidates])
     members = np.array([m for some in candidates for m in some], dtype=np.int64)
@@ -76,7 +76,7 @@ def rack_info(group: Group) -> Racks:
     in_turn = codes[np.lexsort((partition, by_id, sizes[kind]))]
     there = sizes[of_all[number_of(in_turn, first)]] > 0
     return Racks(
-        True, np.array(of_member), of_all, matches, np.concatenate(([0], np.cumsum(sizes))),
+        True, np.array(of_member), of_all, place, np.concatenate(([0], np.cumsum(sizes))),
         members, in_turn[there],
     )  # fmt: skip
 
@@ -108,7 +108,7 @@ def walked(racks: tuple[str, ...]) -> list[str]:
 @leaf
 def racks_mismatch(racks, m, at, exists):
     """Whether a member is in none of the racks of a partition (one beyond the end has none)."""
-    return not (exists and racks.matches[racks.kind[at], racks.of_member[m]])
+    return not (exists and racks.place[racks.kind[at], racks.of_member[m]] > 0)
 
 
 @inner
