@@ -751,43 +751,52 @@ def taker_by_rack(at, turn, known, racks, holder, state):
 
 @leaf
 def first_in_racks(some, looks, owner, kinds, state):
-    """The first candidate that has at least two less than the owner and can have more."""
+    """The first candidate that has at least two less than the owner and can have more.
+
+    The candidates of a partition are sorted whenever they are looked at, by how much they hold, and
+    equal ones stay as they were sorted the time before.
+    """
     sizes, first = state.sizes, -1
     for i in some:
         fits = sizes[i] + 1 < sizes[owner] and sizes[i] < kinds.most[kinds.of[i]]
         if fits and (first == -1 or comes_first(i, first, looks, state)):
             first = i
+            for k in range(len(looks)):
+                looks[k, HELD] = held_then(i, looks[k, LENGTH], looks[k, SHEET], state)
     return first
 
 
 @leaf
-def comes_first(i, j, looks, state):
-    """Whether member i, who came after j at first, comes before it by now.
-
-    The candidates of a partition are sorted whenever they are looked at, by how much they hold, and
-    equal ones stay as they were sorted the time before.
-    """
-    if state.held[i] != state.held[j]:
-        return state.held[i] < state.held[j]
-    for k in range(looks.size - 1, -1, -1):
-        left, right = held_then(i, looks[k], state), held_then(j, looks[k], state)
-        if left != right:
-            return left < right
+def comes_first(i, first, looks, state):
+    """Whether member i, who came later in the beginning, comes before the first so far by now."""
+    if state.held[i] != state.held[first]:
+        return state.held[i] < state.held[first]
+    for k in range(len(looks) - 1, -1, -1):
+        held = held_then(i, looks[k, LENGTH], looks[k, SHEET], state)
+        if held != looks[k, HELD]:
+            return held < looks[k, HELD]
     return False
+
+
+LENGTH, SHEET, HELD = range(3)
 
 
 @inner
 def looks_at(at, turn, state):
-    """How long the log was each time that a partition's candidates have been looked at before: when
-    it was given out, if it was, and once in every round. What moved in a round is in the log by
-    turns."""
+    """When a partition's candidates have been looked at before: as it was given out, if it was, and
+    once in every round.
+
+    int64[n, 3]: how long the log was, the next of the ``sheets``, room for what the first held. What
+    moved in a round is in the log by turns.
+    """
     past = state.past
-    looks = np.empty(state.at[0]["rounds"], dtype=np.int64)
+    rounds = state.at[0]["rounds"]
+    looks = np.empty((rounds, 3), dtype=np.int64)
     n = 0
     if state.entry[at] >= state.at[0]["claims"]:
-        looks[0] = state.entry[at]
+        looks[0, LENGTH] = state.entry[at]
         n = 1
-    for r in range(state.at[0]["rounds"] - 1):
+    for r in range(rounds - 1):
         low, high = past.rounds[r], past.rounds[r + 1]
         while low < high:
             middle = (low + high) // 2
@@ -795,16 +804,17 @@ def looks_at(at, turn, state):
                 low = middle + 1
             else:
                 high = middle
-        looks[n] = low
+        looks[n, LENGTH] = low
         n += 1
+    for k in range(n):
+        looks[k, SHEET] = -(-looks[k, LENGTH] // state.sizes.size)
     return looks[:n]
 
 
 @leaf
-def held_then(i, length, state):
+def held_then(i, length, sheet, state):
     """How many a member held when the log was so long."""
     held, n = state.held[i], state.past.last[i]
-    sheet = -(-length // state.sizes.size)
     if sheet * state.sizes.size < state.at[0]["log"]:
         held, n = state.past.sheets[sheet, i, 0], state.past.sheets[sheet, i, 1]
     while n >= length:
