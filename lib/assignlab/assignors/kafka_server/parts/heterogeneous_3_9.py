@@ -34,6 +34,7 @@ from assignlab.assignors.kafka_server.parts.racks_3_7 import (
     racks_mismatch,
 )
 from assignlab.assignors.parts import hash_codes, orders
+from assignlab.assignors.parts.holdings import record
 from assignlab.compiled import inner, leaf, njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import (
@@ -133,7 +134,7 @@ def shape_of(
     order, partitions = group.prepared(orders.members_by_hash), group.topics.partitions
     subscribed = group.prepared(subscriptions_by_topic) & (partitions != NO_METADATA)
     kinds = kinds_of(
-        group.members.subscription[order], subscribed @ np.maximum(partitions, 0), racks.of_member,
+        group.members.subscription[order], np.repeat(subscribed @ np.maximum(partitions, 0), racks.place.shape[1]), racks.of_member,
         racks.place, group.members.offsets, group.members.topics, partitions.size,
     )  # fmt: skip
     subscribers = kinds.subscribers
@@ -158,22 +159,22 @@ def shape_of(
 def kinds_of(subscription, most, rack, place, offsets, topics, known):
     """The :class:`Kinds` of members by number.
 
-    ``most``: int64[subscriptions]; ``rack``, ``place``: see :class:`Racks`; ``offsets``, ``topics``:
+    ``most``: int64[kinds]; ``rack``, ``place``: see :class:`Racks`; ``offsets``, ``topics``:
     see :class:`~assignlab.group.model.Members`; ``known``: how many topics there are.
     """
     racks = place.shape[1]
     of = subscription * racks
     for i in range(rack.size):
         of[i] += rack[i] % racks
-    count = np.zeros(most.size * racks, dtype=np.int64)
+    count = np.zeros(most.size, dtype=np.int64)
     for k in of:
         count[k] += 1
     trees = np.zeros(count.size + 1, dtype=np.int64)
-    next_leaf = np.empty_like(count)
+    next_leaf = np.empty(most.size, dtype=np.int64)
     for k in range(count.size):
         trees[k + 1] = trees[k] + 2 * count[k]
         next_leaf[k] = trees[k] + count[k]
-    leaf = np.empty_like(of)
+    leaf = np.empty(of.size, dtype=np.int64)
     for i in range(of.size):
         leaf[i] = next_leaf[of[i]]
         next_leaf[of[i]] += 1
@@ -202,7 +203,7 @@ def kinds_of(subscription, most, rack, place, offsets, topics, known):
                     else:
                         some[fill[known + x]] = k
                         fill[known + x] += 1
-    return Kinds(of, np.repeat(most, racks), leaf, trees, starts, some, subscribers)
+    return Kinds(of, most, leaf, trees, starts, some, subscribers)
 
 
 @njit
@@ -403,64 +404,52 @@ class Known(NamedTuple):
     subscription: np.ndarray
 
 
+MEMBER = record("size", "held", "last", "place", "at_place")
+"""How many partitions a member has by the original's count, and how many are in its sets (not the
+same where claims are rivals); the last entry of the log that changed the latter; the place by which
+ties are broken, and which member has the place of this one's number."""
+
+PARTITION = record("owner", "entry", "moved")
+"""The owner, -1 for nobody; the entry of the log that made it the owner; whether it has moved."""
+
+LOOKED_AT = record("when", "fewest", "least")
+"""For a number x of the :class:`Kinds`: how long the log was, what was the smallest size then, and
+which member had least of those that could have more, -1 if none could."""
+
+CHANGE = record("loser", "taker", "turn")
+"""Of an entry of the log: the entry before that changed the loser, and the taker; the place in
+``again`` of a partition that moved."""
+
+SHEET = record("held", "last")
+"""What was known of a member when the log was as long as there are members, twice as long, ..."""
+
+PLACES = record("log", "claims", "rounds", "too_many", "movable")
+"""How long the log is, and how long it was when only claims were in it; how many rounds have begun; of
+:func:`is_balanced`, the member that has too many, and the place of the partition that could move."""
+
+
 class State(NamedTuple):
     """The assignment while it is made, members by number, partitions numbered through.
 
-    ``owner``: int64 per partition, -1 for nobody; ``sizes``: int64[members], by the original's
-    count; ``held``: int64[members], how many are in a member's sets (not the same where claims are
-    rivals); ``log``: int64[n, 3] and ``lost``: bool[n], see :func:`moves`; ``entry``: of the log,
-    that made the owner the owner; ``at``: one :data:`PLACES`; ``sorted``: see :class:`Sorted`;
-    ``past``: see :class:`Past`.
+    ``members`` MEMBER[members]; ``partitions`` PARTITION[partitions]; ``log``: int64[n, 3] and
+    ``lost``: bool[n], see :func:`moves`; ``at`` PLACES[1]; ``tree``: int64[...], every node of a
+    kind's tree holds the lesser of its two children, size in the high bits, place in the low ones;
+    ``looked_at`` LOOKED_AT[...]. Where racks count, ``changes`` CHANGE[n]; ``sheets``
+    SHEET[..., members]; ``rounds``: int64[...], how long the log was when every round began.
     """
 
-    owner: np.ndarray
-    sizes: np.ndarray
-    held: np.ndarray
+    members: np.ndarray
+    partitions: np.ndarray
     log: np.ndarray
     lost: np.ndarray
-    entry: np.ndarray
     at: np.ndarray
-    sorted: "Sorted"
-    past: "Past"
-
-
-class Sorted(NamedTuple):
-    """Who has least. Every node of a kind's tree holds the lesser of its two children.
-
-    ``tree``: int64[...], size in the high bits, in the low ones the ``place``, int64[members], by
-    which ties are broken; ``by_place``: its inverse. For every number x of the :class:`Kinds`:
-    ``when``, the length of the log when they were looked at, ``fewest``, the smallest size then,
-    and ``least``, the member with least of those that could have more, -1 if none could.
-    """
-
     tree: np.ndarray
-    place: np.ndarray
-    by_place: np.ndarray
-    when: np.ndarray
-    fewest: np.ndarray
-    least: np.ndarray
-
-
-class Past(NamedTuple):
-    """What members held earlier, where racks count. Everything by entry of the log.
-
-    ``last``: int64[members], the last entry that changed what a member holds; ``before``:
-    int64[n, 2], the one before, of loser and taker; ``sheets``: int64[..., members, 2], after as
-    many entries as there are members, twice as many, ..., what each held and its ``last``; ``turn``:
-    int64[n], the place in ``again`` of a partition that moved; ``rounds``: int64[...], the first
-    entry of every round.
-    """
-
-    last: np.ndarray
-    before: np.ndarray
+    looked_at: np.ndarray
+    changes: np.ndarray
     sheets: np.ndarray
-    turn: np.ndarray
     rounds: np.ndarray
 
 
-PLACES = np.dtype([(name, np.int64) for name in ("log", "claims", "rounds", "too_many", "movable")])
-"""How long the log is, and how long it was when only claims were in it; how many rounds have begun; of
-:func:`is_balanced`, the member that has too many, and the place of the partition that could move."""
 PLACE_BITS = 31
 NOBODY = 2**62
 
@@ -468,24 +457,16 @@ NOBODY = 2**62
 @njit
 def build(known, racks, offsets, codes, rivals):
     """(log, lost, state): see :func:`moves`."""
-    members, total, looked = known.order.size, known.first[-1], known.kinds.starts.size - 1
+    members, total, looked_at = known.order.size, known.first[-1], known.kinds.starts.size - 1
     size = codes.size + known.in_turn.size + known.again.size
     state = State(
-        np.full(total, -1, dtype=np.int64), np.zeros(members, dtype=np.int64),
-        np.zeros(members, dtype=np.int64), np.empty((size, 3), dtype=np.int64),
-        np.zeros(size, dtype=np.bool_), np.empty(total, dtype=np.int64),
-        np.zeros(1, dtype=PLACES),
-        Sorted(
-            np.empty(2 * members, dtype=np.int64), np.empty(members, dtype=np.int64),
-            np.empty(members, dtype=np.int64), np.full(looked, -1, dtype=np.int64),
-            np.empty(looked, dtype=np.int64), np.empty(looked, dtype=np.int64),
-        ),
-        Past(
-            np.full(members, -1, dtype=np.int64), np.empty((size, 2), dtype=np.int64),
-            np.empty((size // members + 1 if racks.in_use else 0, members, 2), dtype=np.int64),
-            np.empty(size, dtype=np.int64), np.empty(known.again.size + 2, dtype=np.int64),
-        ),
+        np.zeros(members, MEMBER), np.empty(total, PARTITION), np.empty((size, 3), dtype=np.int64),
+        np.zeros(size, dtype=np.bool_), np.zeros(1, PLACES), np.empty(2 * members, dtype=np.int64),
+        np.empty(looked_at, LOOKED_AT), np.empty(size, CHANGE),
+        np.empty((size // members + 1 if racks.in_use else 0, members), SHEET),
+        np.empty(known.again.size + 2, dtype=np.int64),
     )  # fmt: skip
+    begin(state)
     holder = keep(known, racks, offsets, codes, state)
     failure = FINE
     if racks.in_use:
@@ -494,12 +475,24 @@ def build(known, racks, offsets, codes, rivals):
     seat_everybody(known, True, state)
     if failure == FINE:
         failure = give_out(known, holder, state)
-    if failure == FINE and known.no_entry.any():
+    if failure == FINE and has_no_entry(known.order, known.no_entry, 1):
         failure = NO_ENTRY
     if failure == FINE:
         failure = perform_reassignments(known, racks, rivals, holder, state)
-    n = state.at[0]["log"]
+    n = state.at[0].log
     return state.log[:n], state.lost[:n], failure
+
+
+@leaf
+def begin(state):
+    """Nobody owns anything, nothing has been looked at."""
+    for member in state.members:
+        member.last = -1
+    for partition in state.partitions:
+        partition.owner = -1
+        partition.moved = 0
+    for looked_at in state.looked_at:
+        looked_at.when = -1
 
 
 @inner
@@ -524,68 +517,68 @@ def keep(known, racks, offsets, codes, state):
                     holder[at] = i
             else:
                 take(c, at if exists else -1, -1, i, state)
-    state.at[0]["claims"] = state.at[0]["log"]
+    state.at[0].claims = state.at[0].log
     return holder
 
 
 @leaf
 def take(c, at, loser, taker, state):
     """A member takes a partition; ``at``: its number, -1 if it does not exist."""
-    n = state.at[0]["log"]
+    n = state.at[0].log
     if at != -1:
-        state.owner[at] = taker
-        state.entry[at] = n
+        state.partitions[at].owner = taker
+        state.partitions[at].entry = n
     state.log[n, 0], state.log[n, 1], state.log[n, 2] = c, loser, taker
-    state.at[0]["log"] += 1
-    state.sizes[taker] += 1
-    state.held[taker] += 1
+    state.at[0].log += 1
+    state.members[taker].size += 1
+    state.members[taker].held += 1
 
 
 @leaf
 def give(c, at, taker, had_it, known, state):
     """A member takes a partition from whoever owns it; ``had_it``: it is in the member's sets."""
-    n, loser, past = state.at[0]["log"], state.owner[at], state.past
-    if past.sheets.size > 0 and n % state.sizes.size == 0:
-        for i in range(state.sizes.size):
-            sheet = past.sheets[n // state.sizes.size, i]
-            sheet[0], sheet[1] = state.held[i], past.last[i]
+    n, loser, members = state.at[0].log, state.partitions[at].owner, state.members
+    if state.sheets.size > 0 and n % members.size == 0:
+        for i in range(members.size):
+            sheet = state.sheets[n // members.size, i]
+            sheet.held, sheet.last = members[i].held, members[i].last
     if loser != -1:
-        state.lost[state.entry[at]] = True
-        state.sizes[loser] -= 1
-        state.held[loser] -= 1
-        past.before[n, 0] = past.last[loser]
-        past.last[loser] = n
+        state.lost[state.partitions[at].entry] = True
+        members[loser].size -= 1
+        members[loser].held -= 1
+        state.changes[n].loser = members[loser].last
+        members[loser].last = n
         replay(loser, known, state)
     take(c, at, loser, taker, state)
     if had_it:
-        state.held[taker] -= 1
+        members[taker].held -= 1
     else:
-        past.before[n, 1] = past.last[taker]
-        past.last[taker] = n
+        state.changes[n].taker = members[taker].last
+        members[taker].last = n
     replay(taker, known, state)
 
 
 @leaf
 def seat_everybody(known, by_id, state):
     """Everybody is put in the tree of its kind; ties are broken by member id or by number."""
-    kinds, sorted = known.kinds, state.sorted
-    for i in range(state.sizes.size):
+    kinds, members, tree = known.kinds, state.members, state.tree
+    for i in range(members.size):
         place = known.rank[i] if by_id else i
-        sorted.place[i] = place
-        sorted.by_place[place] = i
-        sorted.tree[kinds.leaf[i]] = state.sizes[i] << PLACE_BITS | place
+        members[i].place = place
+        members[place].at_place = i
+        tree[kinds.leaf[i]] = members[i].size << PLACE_BITS | place
     for k in range(kinds.most.size):
         base = kinds.trees[k]
         for x in range((kinds.trees[k + 1] - base) // 2 - 1, 0, -1):
-            sorted.tree[base + x] = min(sorted.tree[base + 2 * x], sorted.tree[base + 2 * x + 1])
+            tree[base + x] = min(tree[base + 2 * x], tree[base + 2 * x + 1])
 
 
 @leaf
 def replay(i, known, state):
     """A member has another size: its matches are played again."""
-    tree, base = state.sorted.tree, known.kinds.trees[known.kinds.of[i]]
+    tree, base = state.tree, known.kinds.trees[known.kinds.of[i]]
     x = known.kinds.leaf[i] - base
-    tree[base + x] = state.sizes[i] << PLACE_BITS | state.sorted.place[i]
+    tree[base + x] = state.members[i].size << PLACE_BITS | state.members[i].place
     while x > 1:
         lesser = min(tree[base + x], tree[base + (x ^ 1)])
         x >>= 1
@@ -596,37 +589,40 @@ def replay(i, known, state):
 
 @leaf
 def look_at(x, kinds, state):
-    """Find ``fewest`` and ``least`` of number x, unless they are known."""
-    sorted = state.sorted
-    if sorted.when[x] == state.at[0]["log"]:
-        return
-    sorted.when[x] = state.at[0]["log"]
+    """The :data:`LOOKED_AT` of number x as it is now."""
+    looked_at = state.looked_at[x]
+    if looked_at.when == state.at[0].log:
+        return looked_at
+    looked_at.when = state.at[0].log
     fewest = least = NOBODY
     for j in range(kinds.starts[x], kinds.starts[x + 1]):
         k = kinds.some[j]
-        key = sorted.tree[kinds.trees[k] + 1]
+        key = state.tree[kinds.trees[k] + 1]
         fewest = min(fewest, key)
         if key >> PLACE_BITS < kinds.most[k]:
             least = min(least, key)
-    sorted.fewest[x] = fewest >> PLACE_BITS
-    sorted.least[x] = -1
-    if least != NOBODY:
-        sorted.least[x] = sorted.by_place[least & ((1 << PLACE_BITS) - 1)]
+    looked_at.fewest = fewest >> PLACE_BITS
+    looked_at.least = member_of(least, state)
+    return looked_at
+
+
+@leaf
+def member_of(key, state):
+    """The member whose place the key of a node ends with, -1 for ``NOBODY``."""
+    return -1 if key == NOBODY else state.members[key & ((1 << PLACE_BITS) - 1)].at_place
 
 
 @inner
 def give_out(known, holder, state):
     """Partitions that nobody has go back to who held them, or to the subscriber with least."""
-    first, kinds = known.first, known.kinds
+    kinds = known.kinds
     failure = FINE
     for c in known.in_turn:
-        t = topic_of(c)
-        at = number_of(c, first)
-        if state.owner[at] == -1:
+        at = number_of(c, known.first)
+        if state.partitions[at].owner == -1:
             taker = holder[at] if holder.size > 0 else -1
-            if taker == -1 or state.sizes[taker] >= kinds.most[kinds.of[taker]]:
-                look_at(t, kinds, state)
-                taker = state.sorted.least[t]
+            if taker == -1 or state.members[taker].size >= kinds.most[kinds.of[taker]]:
+                taker = look_at(topic_of(c), kinds, state).least
             if taker == -1:
                 failure = LEFT_OVER
             else:
@@ -637,37 +633,37 @@ def give_out(known, holder, state):
 @inner
 def give_out_by_rack(known, racks, state):
     """Partitions that nobody has go to subscribers in their racks."""
-    trips = known.no_entry.any()
+    trips = has_no_entry(known.order, known.no_entry, 1)
     for c in racks.sorted:
         at = number_of(c, known.first)
-        if state.owner[at] != -1:
+        if state.partitions[at].owner != -1:
             continue
-        if trips and has_no_entry(candidates(racks, at), known.no_entry):
+        if trips and has_no_entry(candidates(racks, at), known.no_entry, 2):
             return NO_ENTRY
-        i = least_in_racks(topic_of(c), racks.place[racks.kind[at]], known.kinds, state.sorted)
+        i = least_in_racks(topic_of(c), racks.place[racks.kind[at]], known.kinds, state)
         if i != -1:
             give(c, at, i, False, known, state)
     return FINE
 
 
 @leaf
-def has_no_entry(some, no_entry):
-    """Whether several members, one of them without an entry, are to be compared."""
+def has_no_entry(some, no_entry, enough):
+    """Whether there are enough members to be looked at, and one of them has no entry."""
     for i in some:
-        if some.size > 1 and no_entry[i]:
+        if some.size >= enough and no_entry[i]:
             return True
     return False
 
 
 @leaf
-def least_in_racks(t, places, kinds, sorted):
+def least_in_racks(t, places, kinds, state):
     """The subscriber of topic t that has least and can have more, ties by the place of its rack
     and by number; -1 if none is in the racks."""
     best, best_place = NOBODY, 0
     for j in range(kinds.starts[t], kinds.starts[t + 1]):
         k = kinds.some[j]
         place = places[k % places.size]
-        key = sorted.tree[kinds.trees[k] + 1]
+        key = state.tree[kinds.trees[k] + 1]
         size, smallest = key >> PLACE_BITS, best >> PLACE_BITS
         if (
             place > 0
@@ -679,26 +675,26 @@ def least_in_racks(t, places, kinds, sorted):
             )
         ):
             best, best_place = key, place
-    return -1 if best == NOBODY else sorted.by_place[best & ((1 << PLACE_BITS) - 1)]
+    return member_of(best, state)
 
 
 @inner
 def perform_reassignments(known, racks, rivals, holder, state):
     """Moves until nothing moves, or until balanced: FINE or what went wrong."""
-    first, kinds, sizes, owner = known.first, known.kinds, state.sizes, state.owner
-    moved = np.zeros(owner.size, dtype=np.bool_)
+    kinds, members = known.kinds, state.members
     pairs = np.zeros(1, dtype=np.int64)  # made when first needed
     modified = True
     occurred = False
     while modified:
         modified = occurred = False
-        state.past.rounds[state.at[0]["rounds"]] = state.at[0]["log"]
-        state.at[0]["rounds"] += 1
+        state.rounds[state.at[0].rounds] = state.at[0].log
+        state.at[0].rounds += 1
         for turn in range(known.again.size):
             c = known.again[turn]
             t = topic_of(c)
-            at = number_of(c, first)
-            if kinds.subscribers[t] < 2 or moved[at]:  # that is taken off the list
+            at = number_of(c, known.first)
+            partition = state.partitions[at]
+            if kinds.subscribers[t] < 2 or partition.moved:  # that is taken off the list
                 continue
             if occurred:
                 balanced, empty = is_balanced(known, rivals, state)
@@ -707,25 +703,24 @@ def perform_reassignments(known, racks, rivals, holder, state):
                 if balanced:
                     return FINE
             occurred = False
-            loser = owner[at]
-            taker = -1
+            loser, taker = partition.owner, -1
             if racks.in_use:
                 taker = taker_by_rack(at, turn, known, racks, holder, state)
             if taker == -1:
-                look_at(t, kinds, state)
-                if sizes[loser] <= state.sorted.fewest[t] + 1:
+                looked_at = look_at(t, kinds, state)
+                if members[loser].size <= looked_at.fewest + 1:
                     continue
-                taker = state.sorted.least[t]
+                taker = looked_at.least
                 if taker == -1:
                     return NO_TAKER
             if pairs.size == 1:
                 pairs = np.zeros(table_slots(known.again.size), dtype=np.int64)
-            if pairs[slot_of(pairs, key_of(t, taker, loser, sizes.size))] != 0:
+            if pairs[slot_of(pairs, key_of(t, taker, loser, members.size))] != 0:
                 return MOVED_BACK
-            key = key_of(t, loser, taker, sizes.size)
+            key = key_of(t, loser, taker, members.size)
             pairs[slot_of(pairs, key)] = key
-            moved[at] = True
-            state.past.turn[state.at[0]["log"]] = turn
+            partition.moved = 1
+            state.changes[state.at[0].log].turn = turn
             give(c, at, taker, rivals and claims_still(state, c, taker), known, state)
             modified = occurred = True
     return FINE
@@ -735,118 +730,117 @@ def perform_reassignments(known, racks, rivals, holder, state):
 def taker_by_rack(at, turn, known, racks, holder, state):
     """Who takes a partition with regard to racks: a member in its racks, if the owner is in them;
     or else its holder, if it was not kept; -1 if neither has at least two less."""
-    sizes, owner = state.sizes, state.owner[at]
-    if not racks_mismatch(racks, owner, at, True):
+    members, partition = state.members, state.partitions[at]
+    size = members[partition.owner].size
+    if not racks_mismatch(racks, partition.owner, at, True):
         x = known.kinds.subscribers.size + racks.kind[at]
-        look_at(x, known.kinds, state)
-        least = state.sorted.least[x]
-        if least != -1 and sizes[owner] > sizes[least] + 1:
+        least = look_at(x, known.kinds, state).least
+        if least != -1 and size > members[least].size + 1:
             looks = looks_at(at, turn, state)
-            return first_in_racks(candidates(racks, at), looks, owner, known.kinds, state)
+            return first_in_racks(candidates(racks, at), looks, size, known.kinds, state)
     i = holder[at]
-    if i != -1 and state.entry[at] >= state.at[0]["claims"] and sizes[owner] > sizes[i] + 1:
+    if i != -1 and partition.entry >= state.at[0].claims and size > members[i].size + 1:
         return i
     return -1
 
 
 @leaf
-def first_in_racks(some, looks, owner, kinds, state):
-    """The first candidate that has at least two less than the owner and can have more.
+def first_in_racks(some, looks, size, kinds, state):
+    """The first candidate that has at least two less than an owner of so many and can have more.
 
     The candidates of a partition are sorted whenever they are looked at, by how much they hold, and
     equal ones stay as they were sorted the time before.
     """
-    sizes, first = state.sizes, -1
+    members, first = state.members, -1
     for i in some:
-        fits = sizes[i] + 1 < sizes[owner] and sizes[i] < kinds.most[kinds.of[i]]
+        fits = members[i].size + 1 < size and members[i].size < kinds.most[kinds.of[i]]
         if fits and (first == -1 or comes_first(i, first, looks, state)):
             first = i
-            for k in range(len(looks)):
-                looks[k, HELD] = held_then(i, looks[k, LENGTH], looks[k, SHEET], state)
+            for k in range(looks.size):
+                looks[k].held = held_then(i, looks[k], state)
     return first
 
 
 @leaf
 def comes_first(i, first, looks, state):
     """Whether member i, who came later in the beginning, comes before the first so far by now."""
-    if state.held[i] != state.held[first]:
-        return state.held[i] < state.held[first]
-    for k in range(len(looks) - 1, -1, -1):
-        held = held_then(i, looks[k, LENGTH], looks[k, SHEET], state)
-        if held != looks[k, HELD]:
-            return held < looks[k, HELD]
+    if state.members[i].held != state.members[first].held:
+        return state.members[i].held < state.members[first].held
+    for k in range(looks.size - 1, -1, -1):
+        held = held_then(i, looks[k], state)
+        if held != looks[k].held:
+            return held < looks[k].held
     return False
 
 
-LENGTH, SHEET, HELD = range(3)
+LOOK = record("log", "sheet", "held")
+"""How long the log was when candidates were looked at; the next of the sheets; what the first of
+them held."""
 
 
 @inner
 def looks_at(at, turn, state):
-    """When a partition's candidates have been looked at before: as it was given out, if it was, and
-    once in every round.
-
-    int64[n, 3]: how long the log was, the next of the ``sheets``, room for what the first held. What
-    moved in a round is in the log by turns.
-    """
-    past = state.past
-    rounds = state.at[0]["rounds"]
-    looks = np.empty((rounds, 3), dtype=np.int64)
+    """When a partition's candidates have been looked at before, LOOK[n]: as it was given out, if it
+    was, and once in every round. What moved in a round is in the log by turns."""
+    rounds = state.at[0].rounds
+    looks = np.empty(rounds, LOOK)
     n = 0
-    if state.entry[at] >= state.at[0]["claims"]:
-        looks[0, LENGTH] = state.entry[at]
+    if state.partitions[at].entry >= state.at[0].claims:
+        looks[0].log = state.partitions[at].entry
         n = 1
     for r in range(rounds - 1):
-        low, high = past.rounds[r], past.rounds[r + 1]
+        low, high = state.rounds[r], state.rounds[r + 1]
         while low < high:
             middle = (low + high) // 2
-            if past.turn[middle] < turn:
+            if state.changes[middle].turn < turn:
                 low = middle + 1
             else:
                 high = middle
-        looks[n, LENGTH] = low
+        looks[n].log = low
         n += 1
     for k in range(n):
-        looks[k, SHEET] = -(-looks[k, LENGTH] // state.sizes.size)
+        looks[k].sheet = -(-looks[k].log // state.members.size)
     return looks[:n]
 
 
 @leaf
-def held_then(i, length, sheet, state):
-    """How many a member held when the log was so long."""
-    held, n = state.held[i], state.past.last[i]
-    if sheet * state.sizes.size < state.at[0]["log"]:
-        held, n = state.past.sheets[sheet, i, 0], state.past.sheets[sheet, i, 1]
-    while n >= length:
-        taken = state.log[n, 2] == i
-        held += -1 if taken else 1
-        n = state.past.before[n, 1 if taken else 0]
+def held_then(i, look, state):
+    """How many a member held at a look."""
+    held, n = state.members[i].held, state.members[i].last
+    if look.sheet * state.members.size < state.at[0].log:
+        held, n = state.sheets[look.sheet, i].held, state.sheets[look.sheet, i].last
+    while n >= look.log:
+        if state.log[n, 2] == i:
+            held -= 1
+            n = state.changes[n].taker
+        else:
+            held += 1
+            n = state.changes[n].loser
     return held
 
 
 @leaf
 def is_balanced(known, rivals, state):
     """(balanced, whether no member can have more): among those that can have more."""
-    kinds, sizes, at = known.kinds, state.sizes, state.at[0]
+    kinds, members, at = known.kinds, state.members, state.at[0]
     low = NOBODY
     for k in range(kinds.most.size):
         if kinds.trees[k + 1] > kinds.trees[k]:
-            size = state.sorted.tree[kinds.trees[k] + 1] >> PLACE_BITS
+            size = state.tree[kinds.trees[k] + 1] >> PLACE_BITS
             if size < kinds.most[k]:
                 low = min(low, size)
     if low == NOBODY:
         return False, True
-    for _ in range(sizes.size):
-        i = at["too_many"]
-        if low + 1 < sizes[i] < kinds.most[kinds.of[i]]:
+    for _ in range(members.size):
+        if low + 1 < members[at.too_many].size < kinds.most[kinds.of[at.too_many]]:
             break
-        at["too_many"] = (i + 1) % sizes.size
+        at.too_many = (at.too_many + 1) % members.size
     else:
         return True, False
     for _ in range(known.again.size):
-        if could_move(known.again[at["movable"]], known, rivals, state):
+        if could_move(known.again[at.movable], known, rivals, state):
             return False, False
-        at["movable"] = (at["movable"] + 1) % known.again.size
+        at.movable = (at.movable + 1) % known.again.size
     return True, False
 
 
@@ -854,19 +848,18 @@ def is_balanced(known, rivals, state):
 def could_move(c, known, rivals, state):
     """Whether a subscriber that can have more and does not hold the partition has at least two
     less than its owner."""
-    t, sizes, kinds = topic_of(c), state.sizes, known.kinds
-    size = sizes[state.owner[number_of(c, known.first)]]
-    look_at(t, kinds, state)
-    least = state.sorted.least[t]
-    if least == -1 or sizes[least] + 1 >= size:
+    t, kinds, members = topic_of(c), known.kinds, state.members
+    size = members[state.partitions[number_of(c, known.first)].owner].size
+    least = look_at(t, kinds, state).least
+    if least == -1 or members[least].size + 1 >= size:
         return False
     if not rivals:
         return True
-    for i in range(sizes.size):
+    for i in range(members.size):
         if (
             known.subscribed[known.subscription[known.order[i]], t]
-            and sizes[i] < kinds.most[kinds.of[i]]
-            and sizes[i] + 1 < size
+            and members[i].size < kinds.most[kinds.of[i]]
+            and members[i].size + 1 < size
             and not claims_still(state, c, i)
         ):
             return True
