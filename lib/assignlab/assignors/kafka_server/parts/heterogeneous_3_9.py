@@ -97,8 +97,8 @@ class Kinds(NamedTuple):
 
     ``of``: int64[members]; ``most``: int64[kinds], how many partitions each member can have;
     ``leaf``: int64[members], where each is in the tree of its kind, which begins at ``trees``,
-    int64[kinds + 1]. Of the topics, and behind them of the kinds of partitions of :class:`Racks`,
-    number x may go to the kinds ``some[starts[x]:starts[x + 1]]``; ``subscribers``: int64[topics].
+    int64[kinds + 1]. Topic t is read by the kinds ``some[starts[t]:starts[t + 1]]`` and so many
+    ``subscribers``, int64[topics].
     """
 
     of: np.ndarray
@@ -133,9 +133,11 @@ def shape_of(
     """
     order, partitions = group.prepared(orders.members_by_hash), group.topics.partitions
     subscribed = group.prepared(subscriptions_by_topic) & (partitions != NO_METADATA)
+    racks_of_each = racks.place.shape[1]
     kinds = kinds_of(
-        group.members.subscription[order], np.repeat(subscribed @ np.maximum(partitions, 0), racks.place.shape[1]), racks.of_member,
-        racks.place, group.members.offsets, group.members.topics, partitions.size,
+        group.members.subscription[order], racks.of_member, racks_of_each,
+        np.repeat(subscribed @ np.maximum(partitions, 0), racks_of_each),
+        group.members.offsets, group.members.topics, partitions.size,
     )  # fmt: skip
     subscribers = kinds.subscribers
     own = subscribers[topics]
@@ -156,53 +158,41 @@ def shape_of(
 
 
 @njit
-def kinds_of(subscription, most, rack, place, offsets, topics, known):
+def kinds_of(subscription, rack, racks, most, offsets, topics, known):
     """The :class:`Kinds` of members by number.
 
-    ``most``: int64[kinds]; ``rack``, ``place``: see :class:`Racks`; ``offsets``, ``topics``:
-    see :class:`~assignlab.group.model.Members`; ``known``: how many topics there are.
+    ``rack``: see :class:`Racks`, empty where racks do not count, and ``racks`` are one then;
+    ``offsets``, ``topics``: see :class:`~assignlab.group.model.Members`; ``known``: how many topics
+    there are.
     """
-    racks = place.shape[1]
-    of = subscription * racks
-    for i in range(rack.size):
-        of[i] += rack[i] % racks
+    of = np.empty(subscription.size, dtype=np.int64)
     count = np.zeros(most.size, dtype=np.int64)
-    for k in of:
-        count[k] += 1
-    trees = np.zeros(count.size + 1, dtype=np.int64)
-    next_leaf = np.empty(most.size, dtype=np.int64)
-    for k in range(count.size):
-        trees[k + 1] = trees[k] + 2 * count[k]
-        next_leaf[k] = trees[k] + count[k]
-    leaf = np.empty(of.size, dtype=np.int64)
     for i in range(of.size):
-        leaf[i] = next_leaf[of[i]]
-        next_leaf[of[i]] += 1
+        of[i] = subscription[i] * racks + (rack[i] % racks if rack.size > 0 else 0)
+        count[of[i]] += 1
+    trees = np.zeros(most.size + 1, dtype=np.int64)
+    for k in range(most.size):
+        trees[k + 1] = trees[k] + 2 * max(count[k], 1)
+    leaf = np.empty(of.size, dtype=np.int64)
+    seated = np.zeros(most.size, dtype=np.int64)
+    for i in range(of.size):
+        k = of[i]
+        leaf[i] = trees[k] + count[k] + seated[k]
+        seated[k] += 1
+    starts = np.zeros(known + 1, dtype=np.int64)
+    for t in topics:
+        starts[t + 1] += racks
+    for t in range(known):
+        starts[t + 1] += starts[t]
+    some = np.empty(starts[known], dtype=np.int64)
+    fill = np.zeros(known, dtype=np.int64)
     subscribers = np.zeros(known, dtype=np.int64)
-    starts = np.zeros(known + place.shape[0] + 1, dtype=np.int64)
-    for turn in range(2):
-        if turn == 1:
-            for x in range(starts.size - 1):
-                starts[x + 1] += starts[x]
-            fill = starts.copy()
-            some = np.empty(starts[-1], dtype=np.int64)
-        for k in range(count.size):
-            if count[k] == 0:
-                continue
-            for t in topics[offsets[k // racks] : offsets[k // racks + 1]]:
-                if turn == 0:
-                    starts[t + 1] += 1
-                    subscribers[t] += count[k]
-                else:
-                    some[fill[t]] = k
-                    fill[t] += 1
-            for x in range(place.shape[0]):
-                if place[x, k % racks] > 0:
-                    if turn == 0:
-                        starts[known + x + 1] += 1
-                    else:
-                        some[fill[known + x]] = k
-                        fill[known + x] += 1
+    for k in range(most.size):
+        for n in range(offsets[k // racks], offsets[k // racks + 1]):
+            t = topics[n]
+            some[starts[t] + fill[t]] = k
+            fill[t] += 1
+            subscribers[t] += count[k]
     return Kinds(of, most, leaf, trees, starts, some, subscribers)
 
 
@@ -413,8 +403,8 @@ PARTITION = record("owner", "entry", "moved")
 """The owner, -1 for nobody; the entry of the log that made it the owner; whether it has moved."""
 
 LOOKED_AT = record("when", "fewest", "least")
-"""For a number x of the :class:`Kinds`: how long the log was, what was the smallest size then, and
-which member had least of those that could have more, -1 if none could."""
+"""Of a topic's subscribers: how long the log was, what was the smallest size then, and which member
+had least of those that could have more, -1 if none could."""
 
 CHANGE = record("loser", "taker", "turn")
 """Of an entry of the log: the entry before that changed the loser, and the taker; the place in
@@ -434,8 +424,9 @@ class State(NamedTuple):
     ``members`` MEMBER[members]; ``partitions`` PARTITION[partitions]; ``log``: int64[n, 3] and
     ``lost``: bool[n], see :func:`moves`; ``at`` PLACES[1]; ``tree``: int64[...], every node of a
     kind's tree holds the lesser of its two children, size in the high bits, place in the low ones;
-    ``looked_at`` LOOKED_AT[...]. Where racks count, ``changes`` CHANGE[n]; ``sheets``
-    SHEET[..., members]; ``rounds``: int64[...], how long the log was when every round began.
+    ``looked_at`` LOOKED_AT[topics]; ``changes`` CHANGE[n]; ``sheets`` SHEET[...], as many as there
+    are members at a time, none where racks do not count; ``rounds``: int64[...], how long the log
+    was when every round began.
     """
 
     members: np.ndarray
@@ -457,13 +448,13 @@ NOBODY = 2**62
 @njit
 def build(known, racks, offsets, codes, rivals):
     """(log, lost, state): see :func:`moves`."""
-    members, total, looked_at = known.order.size, known.first[-1], known.kinds.starts.size - 1
+    members = known.order.size
     size = codes.size + known.in_turn.size + known.again.size
     state = State(
-        np.zeros(members, MEMBER), np.empty(total, PARTITION), np.empty((size, 3), dtype=np.int64),
-        np.zeros(size, dtype=np.bool_), np.zeros(1, PLACES), np.empty(2 * members, dtype=np.int64),
-        np.empty(looked_at, LOOKED_AT), np.empty(size, CHANGE),
-        np.empty((size // members + 1 if racks.in_use else 0, members), SHEET),
+        np.zeros(members, MEMBER), np.empty(known.first[-1], PARTITION),
+        np.empty((size, 3), dtype=np.int64), np.zeros(size, dtype=np.bool_), np.zeros(1, PLACES),
+        np.full(known.kinds.trees[-1], NOBODY), np.empty(known.first.size - 1, LOOKED_AT),
+        np.empty(size, CHANGE), np.empty(size + members if racks.in_use else 0, SHEET),
         np.empty(known.again.size + 2, dtype=np.int64),
     )  # fmt: skip
     begin(state)
@@ -540,8 +531,8 @@ def give(c, at, taker, had_it, known, state):
     n, loser, members = state.at[0].log, state.partitions[at].owner, state.members
     if state.sheets.size > 0 and n % members.size == 0:
         for i in range(members.size):
-            sheet = state.sheets[n // members.size, i]
-            sheet.held, sheet.last = members[i].held, members[i].last
+            state.sheets[n + i].held = members[i].held
+            state.sheets[n + i].last = members[i].last
     if loser != -1:
         state.lost[state.partitions[at].entry] = True
         members[loser].size -= 1
@@ -588,21 +579,20 @@ def replay(i, known, state):
 
 
 @leaf
-def look_at(x, kinds, state):
-    """The :data:`LOOKED_AT` of number x as it is now."""
-    looked_at = state.looked_at[x]
-    if looked_at.when == state.at[0].log:
-        return looked_at
-    looked_at.when = state.at[0].log
-    fewest = least = NOBODY
-    for j in range(kinds.starts[x], kinds.starts[x + 1]):
-        k = kinds.some[j]
-        key = state.tree[kinds.trees[k] + 1]
-        fewest = min(fewest, key)
-        if key >> PLACE_BITS < kinds.most[k]:
-            least = min(least, key)
-    looked_at.fewest = fewest >> PLACE_BITS
-    looked_at.least = member_of(least, state)
+def look_at(t, kinds, state):
+    """The :data:`LOOKED_AT` of topic t as it is now."""
+    looked_at = state.looked_at[t]
+    if looked_at.when != state.at[0].log:
+        looked_at.when = state.at[0].log
+        fewest = least = NOBODY
+        for j in range(kinds.starts[t], kinds.starts[t + 1]):
+            k = kinds.some[j]
+            key = state.tree[kinds.trees[k] + 1]
+            fewest = min(fewest, key)
+            if key >> PLACE_BITS < kinds.most[k]:
+                least = min(least, key)
+        looked_at.fewest = fewest >> PLACE_BITS
+        looked_at.least = member_of(least, state)
     return looked_at
 
 
@@ -683,6 +673,7 @@ def perform_reassignments(known, racks, rivals, holder, state):
     """Moves until nothing moves, or until balanced: FINE or what went wrong."""
     kinds, members = known.kinds, state.members
     pairs = np.zeros(1, dtype=np.int64)  # made when first needed
+    everywhere = np.ones(1, dtype=np.int64)
     modified = True
     occurred = False
     while modified:
@@ -697,7 +688,7 @@ def perform_reassignments(known, racks, rivals, holder, state):
             if kinds.subscribers[t] < 2 or partition.moved:  # that is taken off the list
                 continue
             if occurred:
-                balanced, empty = is_balanced(known, rivals, state)
+                balanced, empty = is_balanced(everywhere, known, rivals, state)
                 if empty:
                     return EMPTY_SET
                 if balanced:
@@ -733,15 +724,25 @@ def taker_by_rack(at, turn, known, racks, holder, state):
     members, partition = state.members, state.partitions[at]
     size = members[partition.owner].size
     if not racks_mismatch(racks, partition.owner, at, True):
-        x = known.kinds.subscribers.size + racks.kind[at]
-        least = look_at(x, known.kinds, state).least
-        if least != -1 and size > members[least].size + 1:
+        places = racks.place[racks.kind[at]]
+        if size > least_size(places, known.kinds, state) + 1:
             looks = looks_at(at, turn, state)
             return first_in_racks(candidates(racks, at), looks, size, known.kinds, state)
     i = holder[at]
     if i != -1 and partition.entry >= state.at[0].claims and size > members[i].size + 1:
         return i
     return -1
+
+
+@leaf
+def least_size(places, kinds, state):
+    """The smallest size of those that can have more, of everybody in racks with a place."""
+    least = NOBODY
+    for k in range(kinds.most.size):
+        size = state.tree[kinds.trees[k] + 1] >> PLACE_BITS
+        if size < min(least, kinds.most[k]) and places[k % places.size] > 0:
+            least = size
+    return least
 
 
 @leaf
@@ -774,8 +775,8 @@ def comes_first(i, first, looks, state):
 
 
 LOOK = record("log", "sheet", "held")
-"""How long the log was when candidates were looked at; the next of the sheets; what the first of
-them held."""
+"""How long the log was when candidates were looked at, and when sheets were next filled; what the
+first of them held."""
 
 
 @inner
@@ -799,7 +800,8 @@ def looks_at(at, turn, state):
         looks[n].log = low
         n += 1
     for k in range(n):
-        looks[k].sheet = -(-looks[k].log // state.members.size)
+        members = state.members.size
+        looks[k].sheet = (looks[k].log + members - 1) // members * members
     return looks[:n]
 
 
@@ -807,8 +809,8 @@ def looks_at(at, turn, state):
 def held_then(i, look, state):
     """How many a member held at a look."""
     held, n = state.members[i].held, state.members[i].last
-    if look.sheet * state.members.size < state.at[0].log:
-        held, n = state.sheets[look.sheet, i].held, state.sheets[look.sheet, i].last
+    if look.sheet < state.at[0].log:
+        held, n = state.sheets[look.sheet + i].held, state.sheets[look.sheet + i].last
     while n >= look.log:
         if state.log[n, 2] == i:
             held -= 1
@@ -820,15 +822,10 @@ def held_then(i, look, state):
 
 
 @leaf
-def is_balanced(known, rivals, state):
+def is_balanced(everywhere, known, rivals, state):
     """(balanced, whether no member can have more): among those that can have more."""
     kinds, members, at = known.kinds, state.members, state.at[0]
-    low = NOBODY
-    for k in range(kinds.most.size):
-        if kinds.trees[k + 1] > kinds.trees[k]:
-            size = state.tree[kinds.trees[k] + 1] >> PLACE_BITS
-            if size < kinds.most[k]:
-                low = min(low, size)
+    low = least_size(everywhere, kinds, state)
     if low == NOBODY:
         return False, True
     for _ in range(members.size):
