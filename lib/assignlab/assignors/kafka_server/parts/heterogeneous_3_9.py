@@ -630,7 +630,7 @@ def give_out_by_rack(known, racks, state):
             continue
         if trips and has_no_entry(candidates(racks, at), known.no_entry, 2):
             return NO_ENTRY
-        i = least_in_racks(topic_of(c), racks.place[racks.kind[at]], known.kinds, state)
+        i = least_in_racks(topic_of(c), racks.place, racks.kind[at], known.kinds, state)
         if i != -1:
             give(c, at, i, False, known, state)
     return FINE
@@ -646,13 +646,13 @@ def has_no_entry(some, no_entry, enough):
 
 
 @leaf
-def least_in_racks(t, places, kinds, state):
+def least_in_racks(t, places, kind, kinds, state):
     """The subscriber of topic t that has least and can have more, ties by the place of its rack
     and by number; -1 if none is in the racks."""
     best, best_place = NOBODY, 0
     for j in range(kinds.starts[t], kinds.starts[t + 1]):
         k = kinds.some[j]
-        place = places[k % places.size]
+        place = places[kind, k % places.shape[1]]
         key = state.tree[kinds.trees[k] + 1]
         size, smallest = key >> PLACE_BITS, best >> PLACE_BITS
         if (
@@ -673,7 +673,7 @@ def perform_reassignments(known, racks, rivals, holder, state):
     """Moves until nothing moves, or until balanced: FINE or what went wrong."""
     kinds, members = known.kinds, state.members
     pairs = np.zeros(1, dtype=np.int64)  # made when first needed
-    everywhere = np.ones(1, dtype=np.int64)
+    everywhere = np.ones((1, 1), dtype=np.int64)
     modified = True
     occurred = False
     while modified:
@@ -724,8 +724,7 @@ def taker_by_rack(at, turn, known, racks, holder, state):
     members, partition = state.members, state.partitions[at]
     size = members[partition.owner].size
     if not racks_mismatch(racks, partition.owner, at, True):
-        places = racks.place[racks.kind[at]]
-        if size > least_size(places, known.kinds, state) + 1:
+        if size > least_size(racks.place, racks.kind[at], known.kinds, state) + 1:
             looks = looks_at(at, turn, state)
             return first_in_racks(candidates(racks, at), looks, size, known.kinds, state)
     i = holder[at]
@@ -735,12 +734,12 @@ def taker_by_rack(at, turn, known, racks, holder, state):
 
 
 @leaf
-def least_size(places, kinds, state):
+def least_size(places, kind, kinds, state):
     """The smallest size of those that can have more, of everybody in racks with a place."""
     least = NOBODY
     for k in range(kinds.most.size):
         size = state.tree[kinds.trees[k] + 1] >> PLACE_BITS
-        if size < min(least, kinds.most[k]) and places[k % places.size] > 0:
+        if size < min(least, kinds.most[k]) and places[kind, k % places.shape[1]] > 0:
             least = size
     return least
 
@@ -825,7 +824,7 @@ def held_then(i, look, state):
 def is_balanced(everywhere, known, rivals, state):
     """(balanced, whether no member can have more): among those that can have more."""
     kinds, members, at = known.kinds, state.members, state.at[0]
-    low = least_size(everywhere, kinds, state)
+    low = least_size(everywhere, 0, kinds, state)
     if low == NOBODY:
         return False, True
     for _ in range(members.size):
