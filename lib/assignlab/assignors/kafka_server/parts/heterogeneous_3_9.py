@@ -723,10 +723,10 @@ def taker_by_rack(at, turn, known, racks, holder, state):
     or else its holder, if it was not kept; -1 if neither has at least two less."""
     members, partition = state.members, state.partitions[at]
     size = members[partition.owner].size
-    if not racks_mismatch(racks, partition.owner, at, True):
-        if size > least_size(racks.place, racks.kind[at], known.kinds, state) + 1:
-            looks = looks_at(at, turn, state)
-            return first_in_racks(candidates(racks, at), looks, size, known.kinds, state)
+    matches = not racks_mismatch(racks, partition.owner, at, True)
+    if matches and size > least_size(racks.place, racks.kind[at], known.kinds, state) + 1:
+        looks = looks_at(at, turn, state)
+        return first_in_racks(candidates(racks, at), looks, size, known.kinds, state)
     i = holder[at]
     if i != -1 and partition.entry >= state.at[0].claims and size > members[i].size + 1:
         return i
