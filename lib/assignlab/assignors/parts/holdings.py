@@ -22,9 +22,16 @@ SEVERAL = -2
 def record(*columns: str, of: type = np.int64) -> np.dtype:
     """Records of integers whose columns are attributes, in compiled code and in Python.
 
+    Raises ``ValueError`` for a column that numpy has an attribute for: Python would read that.
+
     >>> int(np.zeros(2, record("owner", "entry"))[1].entry)
     0
+    >>> record("owner", "size")
+    Traceback (most recent call last):
+    ValueError: numpy reads ['size'] of a record otherwise
     """
+    if taken := set(columns) & set(dir(np.record)):
+        raise ValueError(f"numpy reads {sorted(taken)} of a record otherwise")
     return np.dtype((np.record, [(name, of) for name in columns]))
 
 

@@ -18,6 +18,10 @@ count: what is held by a member in none of its racks is not kept at first. Parti
 keeps go to the subscriber in their racks that has least, else back to their holder, else to any.
 And a partition whose owner is in its racks moves, if anywhere, to a member there, but nobody asks
 whether that one subscribes to the topic.
+
+Nobody is searched for: members of one subscription are a kind, and a tree of each kind knows who
+of it has least (:class:`Kinds`). Candidates in racks are not sorted at every look, as the original
+sorts them: what they held at earlier looks, which breaks ties, is read from the log.
 """
 
 from typing import NamedTuple
@@ -394,7 +398,7 @@ class Known(NamedTuple):
     subscription: np.ndarray
 
 
-MEMBER = record("size", "held", "last", "place", "at_place")
+MEMBER = record("count", "held", "last", "place", "at_place")
 """How many partitions a member has by the original's count, and how many are in its sets (not the
 same where claims are rivals); the last entry of the log that changed the latter; the place by which
 ties are broken, and which member has the place of this one's number."""
@@ -521,7 +525,7 @@ def take(c, at, loser, taker, state):
         state.partitions[at].entry = n
     state.log[n, 0], state.log[n, 1], state.log[n, 2] = c, loser, taker
     state.at[0].log += 1
-    state.members[taker].size += 1
+    state.members[taker].count += 1
     state.members[taker].held += 1
 
 
@@ -535,7 +539,7 @@ def give(c, at, taker, had_it, known, state):
             state.sheets[n + i].last = members[i].last
     if loser != -1:
         state.lost[state.partitions[at].entry] = True
-        members[loser].size -= 1
+        members[loser].count -= 1
         members[loser].held -= 1
         state.changes[n].loser = members[loser].last
         members[loser].last = n
@@ -557,7 +561,7 @@ def seat_everybody(known, by_id, state):
         place = known.rank[i] if by_id else i
         members[i].place = place
         members[place].at_place = i
-        tree[kinds.leaf[i]] = members[i].size << PLACE_BITS | place
+        tree[kinds.leaf[i]] = members[i].count << PLACE_BITS | place
     for k in range(kinds.most.size):
         base = kinds.trees[k]
         for x in range((kinds.trees[k + 1] - base) // 2 - 1, 0, -1):
@@ -569,7 +573,7 @@ def replay(i, known, state):
     """A member has another size: its matches are played again."""
     tree, base = state.tree, known.kinds.trees[known.kinds.of[i]]
     x = known.kinds.leaf[i] - base
-    tree[base + x] = state.members[i].size << PLACE_BITS | state.members[i].place
+    tree[base + x] = state.members[i].count << PLACE_BITS | state.members[i].place
     while x > 1:
         lesser = min(tree[base + x], tree[base + (x ^ 1)])
         x >>= 1
@@ -611,7 +615,7 @@ def give_out(known, holder, state):
         at = number_of(c, known.first)
         if state.partitions[at].owner == -1:
             taker = holder[at] if holder.size > 0 else -1
-            if taker == -1 or state.members[taker].size >= kinds.most[kinds.of[taker]]:
+            if taker == -1 or state.members[taker].count >= kinds.most[kinds.of[taker]]:
                 taker = look_at(topic_of(c), kinds, state).least
             if taker == -1:
                 failure = LEFT_OVER
@@ -699,7 +703,7 @@ def perform_reassignments(known, racks, rivals, holder, state):
                 taker = taker_by_rack(at, turn, known, racks, holder, state)
             if taker == -1:
                 looked_at = look_at(t, kinds, state)
-                if members[loser].size <= looked_at.fewest + 1:
+                if members[loser].count <= looked_at.fewest + 1:
                     continue
                 taker = looked_at.least
                 if taker == -1:
@@ -722,13 +726,13 @@ def taker_by_rack(at, turn, known, racks, holder, state):
     """Who takes a partition with regard to racks: a member in its racks, if the owner is in them;
     or else its holder, if it was not kept; -1 if neither has at least two less."""
     members, partition = state.members, state.partitions[at]
-    size = members[partition.owner].size
+    size = members[partition.owner].count
     matches = not racks_mismatch(racks, partition.owner, at, True)
     if matches and size > least_size(racks.place, racks.kind[at], known.kinds, state) + 1:
         looks = looks_at(at, turn, state)
         return first_in_racks(candidates(racks, at), looks, size, known.kinds, state)
     i = holder[at]
-    if i != -1 and partition.entry >= state.at[0].claims and size > members[i].size + 1:
+    if i != -1 and partition.entry >= state.at[0].claims and size > members[i].count + 1:
         return i
     return -1
 
@@ -753,7 +757,7 @@ def first_in_racks(some, looks, size, kinds, state):
     """
     members, first = state.members, -1
     for i in some:
-        fits = members[i].size + 1 < size and members[i].size < kinds.most[kinds.of[i]]
+        fits = members[i].count + 1 < size and members[i].count < kinds.most[kinds.of[i]]
         if fits and (first == -1 or comes_first(i, first, looks, state)):
             first = i
             for k in range(looks.size):
@@ -828,7 +832,7 @@ def is_balanced(everywhere, known, rivals, state):
     if low == NOBODY:
         return False, True
     for _ in range(members.size):
-        if low + 1 < members[at.too_many].size < kinds.most[kinds.of[at.too_many]]:
+        if low + 1 < members[at.too_many].count < kinds.most[kinds.of[at.too_many]]:
             break
         at.too_many = (at.too_many + 1) % members.size
     else:
@@ -845,17 +849,17 @@ def could_move(c, known, rivals, state):
     """Whether a subscriber that can have more and does not hold the partition has at least two
     less than its owner."""
     t, kinds, members = topic_of(c), known.kinds, state.members
-    size = members[state.partitions[number_of(c, known.first)].owner].size
+    size = members[state.partitions[number_of(c, known.first)].owner].count
     least = look_at(t, kinds, state).least
-    if least == -1 or members[least].size + 1 >= size:
+    if least == -1 or members[least].count + 1 >= size:
         return False
     if not rivals:
         return True
     for i in range(members.size):
         if (
             known.subscribed[known.subscription[known.order[i]], t]
-            and members[i].size < kinds.most[kinds.of[i]]
-            and members[i].size + 1 < size
+            and members[i].count < kinds.most[kinds.of[i]]
+            and members[i].count + 1 < size
             and not claims_still(state, c, i)
         ):
             return True
@@ -865,7 +869,7 @@ def could_move(c, known, rivals, state):
 @leaf
 def claims_still(state, c, i):
     """Whether a partition is still in the sets of a member that claimed it."""
-    for k in range(state.at[0]["claims"]):
+    for k in range(state.at[0].claims):
         if state.log[k, 0] == c and state.log[k, 2] == i:
             return not state.lost[k]
     return False
