@@ -50,6 +50,7 @@ from assignlab.group.assignment import (
 )
 from assignlab.group.model import NO_METADATA, Group, subscriptions_by_topic
 from assignlab.jvm.hash_map import (
+    NOTHING,
     collection_capacity,
     hash_map_slots,
     hash_map_walk_without,
@@ -66,9 +67,6 @@ FAILURES = {
     NO_ENTRY: ("NullPointerException", "a member subscribes to nothing that exists"),
     NO_TAKER: ("PartitionAssignorException", "no subscriber can take one more"),
 }
-
-
-EMPTY = np.empty(0, dtype=np.int64)
 
 
 class Shape(NamedTuple):
@@ -299,7 +297,7 @@ def crowded_walks(group: Group, codes: np.ndarray, subscribers: np.ndarray, copi
     return first, again, unassigned, certain and still and fine
 
 
-def walked(group: Group, filled: Filling, removed: np.ndarray = EMPTY) -> tuple[np.ndarray, bool]:
+def walked(group: Group, filled: Filling, removed: np.ndarray = NOTHING) -> tuple[np.ndarray, bool]:
     """The codes as the set is walked once some (codes, in turn) are removed from it, and whether
     Java fixes that."""
     by_code = np.argsort(filled.codes)
