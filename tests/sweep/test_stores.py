@@ -40,8 +40,9 @@ from assignlab.sweep import driver, progress
 from assignlab.sweep.spark import session
 from test_sweep import STRATEGIES, digest, read
 
-driver.SHORTEST_ROUND, progress.PROGRESS_EVERY = 1, 0.2
-table = sweep.run(sweep.grid(**json.loads(sys.argv[1])), STRATEGIES, name="table", to=sys.argv[2])
+driver.SHORTEST_ROUND, progress.PROGRESS_EVERY = 1, 0.05
+grid, to, slices = json.loads(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+table = sweep.run(sweep.grid(**grid), STRATEGIES, name="table", slices=slices, to=to)
 frame = table.summary(by=["strategy"], measures=["count_gap"], band=(0.05, 0.95))
 print(json.dumps({"digest": digest(read(table)), "means": frame["count_gap"].tolist()}))
 session().stop()
@@ -309,7 +310,8 @@ def start(hidden: Path, grid: dict, to: str, **environment: str) -> subprocess.P
     environment = os.environ | {"PYTHONPATH": TESTS, "ASSIGNLAB_OUTPUTS": str(hidden)} | environment
     environment.pop("ASSIGNLAB_RUN_FOLDER", None)
     return subprocess.Popen(
-        [sys.executable, "-c", SWEEP, asked(grid), to],
+        # Tasks enough that a large sweep is seen before its last one, however fast the machine is.
+        [sys.executable, "-c", SWEEP, asked(grid), to, "4" if grid is GRID else "16"],
         env=environment,
         cwd=Path(__file__).parent,
         stdout=subprocess.PIPE,
