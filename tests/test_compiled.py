@@ -75,3 +75,47 @@ def test_constants_have_no_code_of_their_own():
 
     assert of_both(1) == 34
     assert len(doubled.signatures) == 1
+
+
+NUMBAS_OWN = """
+import numba
+import numpy as np
+
+from assignlab.compiled import inner, njit
+
+
+@inner
+def lightest_first(loads):
+    return np.argsort(loads, kind="mergesort")
+
+
+@njit
+def first(n):
+    return lightest_first(-np.arange(n * 1.0))[0] + np.zeros(n).size
+
+
+@numba.njit
+def last(n):
+    return np.argsort(np.zeros(n) - np.arange(n), kind="mergesort")[-1] + np.full(n, 2.0).sum()
+
+
+@njit
+def both(n):
+    return first(n) + last(n)
+
+
+print({order})
+"""
+"""A strategy's function and one of a user's own, that call the same functions of numba's."""
+
+
+@pytest.mark.parametrize("order", ["first(5), last(5), both(5)", "both(5), last(5), first(5)"])
+def test_what_numba_has_compiled_as_a_step_serves_others_too(order, tmp_path):
+    script = tmp_path / "own.py"
+    script.write_text(NUMBAS_OWN.format(order=order))
+    expected = {"first(5)": 9.0, "last(5)": 10.0, "both(5)": 19.0}
+    for _ in "compiled", "read from the disk":
+        told = subprocess.run(
+            [sys.executable, str(script)], capture_output=True, text=True, check=True
+        )
+        assert list(map(float, told.stdout.split())) == [expected[c] for c in order.split(", ")]

@@ -33,8 +33,9 @@ from numba.core import types
 from numba.extending import register_jitable
 
 if (0, 64) <= numba.version_info.short <= (0, 68):  # the oldest and newest it was tried with
-    from assignlab.linked import StepCompiler
+    from assignlab.linked import EntryCompiler, StepCompiler
 else:
+    from numba.core.compiler import Compiler as EntryCompiler
     from numba.core.compiler import Compiler as StepCompiler
 
 IMPORT = re.compile(
@@ -43,6 +44,7 @@ IMPORT = re.compile(
 
 
 OPTIONS = dict(nogil=True, no_cfunc_wrapper=True)
+ENTRY = dict(**OPTIONS, cache=True, pipeline_class=EntryCompiler)
 STEP = dict(**OPTIONS, no_cpython_wrapper=False, pipeline_class=StepCompiler)
 """The same options as those of the functions that call it: numba takes functions of other options for
 others, and would compile what they call once more."""
@@ -50,7 +52,7 @@ others, and would compile what they call once more."""
 
 def njit(function):
     """Compile ``function`` with numba, cached on disk, without the interpreter lock."""
-    compiled = numba.njit(cache=True, _nrt=True, **OPTIONS)(function)
+    compiled = numba.njit(_nrt=True, **ENTRY)(function)
     file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     if file is not None:  # not there under NUMBA_DISABLE_JIT
         # The version is compared before anything is unpickled, which an older source may prevent.
