@@ -3,12 +3,13 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numba
 import numpy as np
 import pytest
 
-from assignlab import linked
+from assignlab import assignors, linked, warm
 from assignlab.compiled import StepCompiler, below, leaf, njit
 
 COMPILED_ANEW = """
@@ -47,6 +48,19 @@ def test_both_ways_to_compile_give_the_same(version, compiler, tmp_path):
         check=True,
     )
     assert told.stdout.split() == [compiler, "4", "0", "1", "2", "3"]
+
+
+def test_a_strategy_that_cannot_be_compiled_is_told_with_the_reason(monkeypatch, capsys):
+    @njit
+    def misspelt(codes):
+        return codes.sise
+
+    known = assignors.get
+    broken = replace(known("range"), name="broken", assign=lambda group: misspelt(np.arange(3)))
+    monkeypatch.setattr(assignors, "get", lambda name: broken if name == "broken" else known(name))
+    assert warm.timed(["broken", "scala-roundrobin"]) == ["broken"]
+    told = capsys.readouterr().err
+    assert "broken failed: TypingError" in told and "scala-roundrobin failed" not in told
 
 
 def test_leaf_returns_no_arrays():

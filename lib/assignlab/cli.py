@@ -74,12 +74,15 @@ def doctor():
 @main.command()
 @click.argument("strategies", nargs=-1, metavar="[STRATEGY]...")
 def warm(strategies):
-    """Compile strategies once, so that no run waits for it; all of them where none is named."""
+    """Compile strategies once, so that no run waits for it; all of them where none is named.
+
+    Exit code: 0, 1 if one cannot be played; its line says why.
+    """
     from assignlab import warm
 
     for strategy in strategies:
         _refuse_unknown(strategy)
-    warm.main(strategies)
+    sys.exit(bool(warm.main(strategies)))
 
 
 @main.command()

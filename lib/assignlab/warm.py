@@ -28,8 +28,10 @@ COLLECT_SELDOM = (200_000, 20, 20)
 the usual ones takes 7 % of the time; these take 8 % more memory."""
 
 
-def main(names: Collection[str] = ()) -> None:
+def main(names: Collection[str] = ()) -> list[str]:
     """Load strategies, with a line for each on stderr, on all cores; all, where none is named.
+
+    Returns those that could not be played.
 
     Strategies of one system share compiled functions, so one process takes them one after the
     other; two at once would compile the same functions twice.
@@ -45,25 +47,26 @@ def main(names: Collection[str] = ()) -> None:
         # the others come when that is done, and find it.
         systems = by_system(others)
         jobs = [pool.submit(load_longest_first, s) for s in systems if LONGEST in s]
-        pool.submit(timed, [first]).result()
+        failed = pool.submit(timed, [first]).result()
         # What takes long begins early, or one core waits for it at the end.
         jobs += [pool.submit(load_optimum)] if everything else []
         jobs += [pool.submit(timed, system) for system in systems if LONGEST not in system]
         # Spark at last: its tasks would compile what is not there yet.
         jobs += [pool.submit(job) for job in (load_timeline, load_spark)] if everything else []
         for job in jobs:
-            job.result()
+            failed += job.result() or []
     tell(f"done in {time.monotonic() - began:.1f} s")
+    return failed
 
 
-def load_longest_first(names: Iterable[str]) -> None:
-    """Load strategies, and before them the assignments of the longest, without measuring them."""
+def load_longest_first(names: Iterable[str]) -> list[str]:
+    """:func:`timed`, and before it the assignments of the longest, without measuring them."""
     began = time.monotonic()
     for scenario in SCENARIOS:
         for moment in history(scenario):
             assignors.get(LONGEST).assign(moment.group)
     tell(f"{LONGEST}, its assignments {time.monotonic() - began:.1f} s")
-    timed(names)
+    return timed(names)
 
 
 def load_optimum() -> None:
@@ -124,12 +127,15 @@ def by_system(names: Iterable[str]) -> list[list[str]]:
     return [found[package] for package in sorted(found, key=lambda package: -size[package])]
 
 
-def timed(names: Iterable[str]) -> None:
-    """Load strategies in this process, with a line for each."""
+def timed(names: Iterable[str]) -> list[str]:
+    """Load strategies in this process, with a line for each; returns those that failed."""
+    failed = []
     for name in names:
         began = time.monotonic()
-        load(name)
-        tell(f"{name} {time.monotonic() - began:.1f} s")
+        why = load(name)
+        tell(f"{name} " + (f"failed: {why}" if why else f"{time.monotonic() - began:.1f} s"))
+        failed += [name] if why else []
+    return failed
 
 
 def tell(text: str) -> None:

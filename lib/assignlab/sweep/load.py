@@ -3,7 +3,7 @@
 from functools import cache
 
 from assignlab.jvm.hash_map import CROWD, hash_map_walk
-from assignlab.replay.records import records
+from assignlab.replay.records import COLUMNS, records
 from assignlab.replay.scenarios import Scenario
 
 SCENARIOS = (
@@ -34,13 +34,18 @@ SCENARIOS = (
 claims old and new, static members, racks."""
 
 
+ERROR, ROUNDS = ([column.name for column in COLUMNS].index(name) for name in ("error", "rounds"))
+
+
 @cache
-def load(strategy: str) -> None:
-    """Have everything that the strategy needs in this process, compiled or from the cache."""
-    for scenario in SCENARIOS:
-        for _ in records(scenario, [strategy]):
-            pass
+def load(strategy: str) -> str | None:
+    """Have everything that the strategy needs in this process, compiled or from the cache.
+
+    Returns why it failed, None if it did not; an original's own exception is an answer.
+    """
     hash_map_walk(CROWD)
+    rows = [row for scenario in SCENARIOS for row in records(scenario, [strategy])]
+    return next((row[ERROR] for row in rows if row[ROUNDS] is None), None)
 
 
 @cache

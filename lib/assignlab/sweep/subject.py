@@ -24,7 +24,7 @@ class Subject(NamedTuple):
     key: tuple[str, ...]
     records: Callable[[Any, Sequence[str]], Iterable[tuple]]
     lost: Callable[[Any, str, str], tuple]
-    load: Callable[[str], None]
+    load: Callable[[str], object]
 
     @property
     def schema(self) -> pa.Schema:
