@@ -44,7 +44,6 @@ IMPORT = re.compile(
 
 
 OPTIONS = dict(nogil=True, no_cfunc_wrapper=True)
-ENTRY = dict(**OPTIONS, cache=True, pipeline_class=EntryCompiler)
 STEP = dict(**OPTIONS, no_cpython_wrapper=False, pipeline_class=StepCompiler)
 """The same options as those of the functions that call it: numba takes functions of other options for
 others, and would compile what they call once more."""
@@ -52,7 +51,8 @@ others, and would compile what they call once more."""
 
 def njit(function):
     """Compile ``function`` with numba, cached on disk, without the interpreter lock."""
-    compiled = numba.njit(_nrt=True, **ENTRY)(function)
+    options = dict(**OPTIONS, _nrt=True, cache=True, pipeline_class=EntryCompiler)
+    compiled = numba.njit(**options)(function)
     file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     if file is not None:  # not there under NUMBA_DISABLE_JIT
         # The version is compared before anything is unpickled, which an older source may prevent.

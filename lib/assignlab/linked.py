@@ -55,9 +55,11 @@ def link(library: JITCodeLibrary) -> None:
         if (each := waiting.pop()) not in linked:
             linked.add(each)
             library._reload_init.update(each._reload_init)
-            is_step = isinstance(each, StepLibrary)
-            waiting += each._linking_libraries if is_step else []
-            module = each.module() if is_step else each._get_module_for_linking()
+            if isinstance(each, StepLibrary):
+                waiting += each._linking_libraries
+                module = each.module()
+            else:
+                module = each._get_module_for_linking()
             library._final_module.link_in(module, preserve=True)
             library._shared_module = None
 
