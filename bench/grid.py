@@ -1,9 +1,10 @@
 """All 8,064 points of Kafka's grid, under every strategy: ``python bench/grid.py``.
 
 The grid is that of :mod:`assignlab.replay.kafkas_grid`: 576 groups, seven events each, and every
-strategy in the place of Kafka's two. Every answer is looked at (is it valid, how even, what did it
-move, how far is that from the proven optimum) and timed. It goes from groups of few members to those
-of many. A strategy is not asked about a group for which the smaller ones foretell a call of more than
+strategy in the place of Kafka's two; one that does not read racks is asked once about groups that
+differ in them alone. Every answer is looked at (is it valid, how even, what did it move, how far is
+that from the proven optimum) and timed. It goes from groups of few members to those of many. A
+strategy is not asked about a group for which the smaller ones foretell a call of more than
 ``--patience`` seconds; the fewest moves are proven above ``--solved`` members for equal subscriptions
 alone. What is left out is counted.
 
@@ -34,6 +35,7 @@ from assignlab.replay.kafkas_grid import (
     growth,
     load_all,
     play,
+    reads_racks,
     trials,
 )
 
@@ -134,9 +136,10 @@ def tell(records: pd.DataFrame, left_out: pd.Series) -> None:
                 f"{at['event']:17} {told}"
             )
     threw = records[records["thrown"].fillna("") != ""]
+    same = (~answered["strategy"].map(reads_racks)).sum()
     print(
-        f"\n{len(answered):,} answers; {len(threw):,} times the original throws; {len(failed):,} failed; "
-        f""
+        f"\n{len(answered):,} answers, which hold for {same:,} points more with racks that nobody reads; "
+        f"{len(threw):,} times the original throws; {len(failed):,} failed; "
         f"{answered['gap_regret'].isna().sum():,} incomplete, without a regret; "
         f"{answered['moves_regret'].isna().sum():,} whose fewest moves are not proven"
     )

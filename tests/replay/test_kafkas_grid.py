@@ -3,8 +3,11 @@
 import numpy as np
 import pytest
 
+from assignlab import assignors
 from assignlab.replay import events, kafkas_grid
+from assignlab.replay.history import moments
 from assignlab.replay.kafkas_grid import EVENTS, Trial, before_and_after, play, shape_of, trials
+from assignlab.replay.rebalance import replay
 
 
 def groups(event, **fields):
@@ -53,6 +56,18 @@ def test_members_are_in_one_of_three_racks_or_in_none_while_partitions_always_ar
         _, group = groups("STABLE", members=5, topics=1, racks=racks)
         assert group.members.racks == of_members
         assert group.topics.racks[0][2] == ("rack2", "rack0")
+
+
+@pytest.mark.parametrize("name", [n for n in assignors.names() if not kafkas_grid.reads_racks(n)])
+def test_racks_change_nothing_for_those_who_are_asked_once(name):
+    strategy = assignors.get(name)
+    answers = []
+    for racks in (False, True):
+        before, after = groups("JOIN_MANY", members=12, topics=7, partitions=50, racks=racks)
+        history = moments([("FULL", before), ("JOIN_MANY", after)])
+        answers.append([(s.after.offsets, s.after.codes) for s in replay(history, strategy)])
+    without, given = answers
+    np.testing.assert_equal(without, given)
 
 
 def test_a_trial_gives_a_record_for_each_event_beside_the_optimum():
