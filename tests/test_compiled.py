@@ -133,3 +133,39 @@ def test_what_numba_has_compiled_as_a_step_serves_others_too(order, tmp_path):
             [sys.executable, str(script)], capture_output=True, text=True, check=True
         )
         assert list(map(float, told.stdout.split())) == [expected[c] for c in order.split(", ")]
+
+
+RETURNED = """
+import numba
+import numpy as np
+
+from assignlab.compiled import njit
+
+
+def given(numbers, name):
+    return numbers, numbers[1:], np.zeros((2, 3), np.bool_), name
+
+
+numbers = np.arange(3, dtype=np.int32)
+fixed = np.arange(2.0)
+fixed.flags.writeable = False
+for compiled in njit(given), numba.njit(given):
+    for asked in numbers, fixed:
+        back, rest, made, name = compiled(asked, "x")
+        assert back is asked and name == "x"
+        assert {type(back), type(rest), type(made)} == {np.ndarray}
+        assert rest.base is not None and rest.tolist() == asked[1:].tolist()
+        assert rest.flags.writeable == asked.flags.writeable and rest.dtype == asked.dtype
+        assert made.shape == (2, 3) and made.dtype == np.bool_ and not made.any()
+print("as they were")
+"""
+
+
+def test_arrays_come_back_as_they_were(tmp_path):
+    script = tmp_path / "returned.py"
+    script.write_text(RETURNED)
+    for _ in "compiled", "read from the disk":
+        told = subprocess.run(
+            [sys.executable, str(script)], capture_output=True, text=True, check=False
+        )
+        assert told.stdout.strip() == "as they were", told.stderr

@@ -11,9 +11,12 @@ works on is numba's inside. :mod:`assignlab.compiled` uses it with the versions 
 """
 
 from numba import _dynfunc
+from numba.core import types
+from numba.core.boxing import box_array
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompilerBase, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import register_pass
+from numba.core.pythonapi import _boxers
 from numba.core.typed_passes import NativeLowering
 
 
@@ -170,3 +173,19 @@ def with_steps(define_pipelines):
 
 
 Compiler.define_pipelines = with_steps(Compiler.define_pipelines)
+
+
+def box_array_of_known_class(typ, value, context):
+    """Make Python's array of a compiled one.
+
+    Numba unpickles the class of arrays for each of them, which takes longer than all else; here it
+    is looked up where numba has their dtype.
+    """
+    known = context.env_manager.read_const(context.env_manager.add_const(typ.box_type))
+    context.pyapi.unserialize = lambda pickled: known
+    made = box_array(typ, value, context)
+    del context.pyapi.unserialize
+    return made
+
+
+_boxers.functions[types.Array] = box_array_of_known_class
