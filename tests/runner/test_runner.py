@@ -479,6 +479,7 @@ GOOD = [
     BEGIN,
     (
         "print('sweep: 1/2 scenarios, 50 %, 1 s left', flush=True)\n"
+        "import time\ntime.sleep(3)  # the runner looks every second\n"
         "import pandas as pd\nimport matplotlib.pyplot as plt\n"
         "frame = pd.DataFrame({'n': [1, 2], 'text': ['<a>', 'b']})\n"
         "study.table('numbers', frame, caption='Numbers & letters')"
