@@ -41,7 +41,7 @@ import numpy as np
 from assignlab.assignors.kafka.parts.claims import shape_of
 from assignlab.assignors.parts import orders
 from assignlab.assignors.parts.rack_ranges import assign_with_rack_matching
-from assignlab.assignors.parts.racks import NO_RACK, numbered_racks, use_rack_aware_assignment
+from assignlab.assignors.parts.racks import NO_RACK, numbered_racks
 from assignlab.assignors.parts.ranges import assign_ranges
 from assignlab.assignors.strategy import Strategy
 from assignlab.group.assignment import Assignment, by_member
@@ -68,7 +68,8 @@ class RackMatching(NamedTuple):
     whose subscribers have no racks stands alone);
     ``needed``: bool per topic, whether racks count for it alone. ``of_member``, ``in_sets``:
     int64[members], the rack of every member for topics alone and for co-partitioned sets;
-    ``rack_starts``, ``racks``: the racks of every partition.
+    ``kind``, ``rack_starts``, ``racks``: the racks of every partition
+    (``NumberedRacks.kind``, ``by_kind``).
     """
 
     starts: np.ndarray
@@ -78,6 +79,7 @@ class RackMatching(NamedTuple):
     needed: np.ndarray
     of_member: np.ndarray
     in_sets: np.ndarray
+    kind: np.ndarray
     rack_starts: np.ndarray
     racks: np.ndarray
 
@@ -86,9 +88,9 @@ def rack_matching(group: Group) -> RackMatching | None:
     """The input of ``assign_with_rack_matching``; None where racks count for no topic."""
     if group.members.racks is None or group.topics.racks is None:
         return None
-    of_member, of_partition = numbered_racks(group)
     all_starts, all_subscribers = orders.subscribers_by_info(group)
     topics = group.prepared(orders.topics_by_name)
+    known = numbered_racks(group, topics)
     first = np.cumsum(np.append(0, group.topics.partitions[topics]))
     kinds, _ = group.prepared(orders.kinds_of_topics)
     crowds: dict[int, tuple[bytes, set[int]]] = {}  # by kind of topics: subscribers, their racks
@@ -100,13 +102,12 @@ def rack_matching(group: Group) -> RackMatching | None:
         subscribers = all_subscribers[all_starts[topic] : all_starts[topic + 1]]
         kind = int(kinds[topic])
         if kind not in crowds:
-            there = {of_member[m] for m in subscribers.tolist()} - {NO_RACK}
+            there = {known.of_member[m] for m in subscribers.tolist()} - {NO_RACK}
             crowds[kind] = subscribers.tobytes(), there
         crowd, racks = crowds[kind]
-        partitions = of_partition[first[i] : first[i + 1]]
-        key = (crowd, len(partitions)) if racks else (topic,)
+        key = (crowd, group.topics.partitions[topic]) if racks else (topic,)
         together.append(sets.setdefault(key, len(sets)))
-        needed.append(use_rack_aware_assignment(racks, partitions))
+        needed.append(known.count(racks, known.kind[first[i] : first[i + 1]]))
         lists.append(subscribers)
     if not any(needed):
         return None
@@ -116,10 +117,10 @@ def rack_matching(group: Group) -> RackMatching | None:
         first,
         np.array(together, dtype=np.int64),
         np.array(needed, dtype=np.bool_),
-        np.array(of_member, dtype=np.int64),
-        np.array(of_member, dtype=np.int64),
-        np.cumsum([0] + [len(racks) for racks in of_partition], dtype=np.int64),
-        np.array([rack for racks in of_partition for rack in racks], dtype=np.int64),
+        np.array(known.of_member, dtype=np.int64),
+        np.array(known.of_member, dtype=np.int64),
+        known.kind,
+        *known.by_kind,
     )
 
 

@@ -54,17 +54,17 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.assignors.librdkafka.parts.orders import members_that_subscribe
-from assignlab.assignors.librdkafka.range import numbered_racks
+from assignlab.assignors.librdkafka.parts.racks import racks_of_leader
 from assignlab.assignors.parts.code_points import members_by_id, topic_ranks, topics_by_name
 from assignlab.assignors.parts.holdings import (
     Current,
     balance_score,
+    first_of,
     holdings,
     levels_of,
     lists,
     record,
     seat_everybody,
-    subscription_comparator,
 )
 from assignlab.assignors.parts.movements import (
     Movements,
@@ -81,7 +81,7 @@ from assignlab.assignors.parts.potential import (
     potential_in,
     unpack_potential,
 )
-from assignlab.assignors.parts.racks import use_rack_aware_assignment
+from assignlab.assignors.parts.racks import NO_RACK
 from assignlab.assignors.parts.reassignment import (
     DONE,
     MISSING,
@@ -127,44 +127,53 @@ def known(group: Group) -> tuple:
 
     The packed potential consumers and partitions, consumers by member id, partitions by topic name,
     and ``may``; ``reads``: bool[members], whom the leader can read; whether all of these subscribe
-    to the same; ``suits``: bool[consumers, partitions], by rack, empty where racks do not count;
-    ``same``: int64[consumers], :func:`identities`.
+    to the same; ``rack`` and ``suits``: :func:`suiting_racks`; ``same``: int64[consumers],
+    :func:`identities`.
     """
     members = group.members
     by_id, topics = members_by_id(group), group.prepared(topics_by_name)
-    # Who may have a topic is looked up member by member, however often one names it.
-    packed, may, _ = potential_in(
-        group, members, by_id, np.arange(by_id.size), topics, group.prepared(topic_ranks)
-    )
     reads = np.zeros(by_id.size, dtype=np.bool_)
     reads[members_that_subscribe(group)] = True
-    identical = len(may) < 2 or np.unique(kinds_of_members(group)[0][reads]).size < 2
-    suits = suiting_racks(group, topics, by_id)
-    return (packed, may, reads, identical, suits, identities(group)[by_id]), bool(reads.any())
+    kind, may = kinds_of_members(group)
+    identical = len(may) < 2 or np.unique(kind[reads]).size < 2
+    rack, suits = suiting_racks(group, topics)
+    if suits.size > 0:  # of one kind are those in one rack
+        pairs, kind = np.unique(kind * len(suits) + rack, return_inverse=True)
+        may = may[pairs // len(suits)]
+    # Who may have a topic is looked up member by member, however often one names it.
+    packed, may, _ = potential_in(
+        group, members, by_id, np.arange(by_id.size), topics, group.prepared(topic_ranks),
+        (kind, may),
+    )  # fmt: skip
+    same = identities(group)[by_id]
+    return (packed, may, reads, identical, rack[by_id], suits, same), bool(reads.any())
 
 
-def suiting_racks(group: Group, topics: np.ndarray, by_id: np.ndarray) -> np.ndarray:
-    """Whether no rack speaks against a partition with a consumer: bool[consumers, partitions].
+def suiting_racks(group: Group, topics: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(int64[members], the rack of each; bool[racks, partitions], which it suits).
 
-    Empty where racks do not count for the group. That is asked of members that read any topic of
-    the cluster, be it one without partitions; an empty rack name does not make racks count, but
-    suits no partition then.
+    Members without a rack are in the last one, which suits all partitions. The second is empty where
+    racks do not count for the group. That is asked of members that read any topic of the cluster,
+    be it one without partitions; an empty rack name does not make racks count, but suits no
+    partition then.
     """
-    nothing = np.empty((0, 0), dtype=np.bool_)
-    of_member, of_partition = numbered_racks(group, topics.tolist(), no_rack=(None,))
-    if not of_member:
+    nothing = np.zeros(len(group.members), dtype=np.int64), np.empty((0, 0), dtype=np.bool_)
+    known = racks_of_leader(group, topics, no_rack=(None,))
+    if not known.of_member:
         return nothing
     members = group.members
     exists = group.topics.partitions != NO_METADATA
     reads = subscriptions_by_topic(group)[:, exists].any(axis=1)[members.subscription]
-    counting = {of_member[m] for m in np.flatnonzero(reads).tolist() if members.racks[m]}
-    if not use_rack_aware_assignment(counting, of_partition):
+    counting = {known.of_member[m] for m in np.flatnonzero(reads).tolist() if members.racks[m]}
+    if not known.count(counting, known.kind):
         return nothing
-    racks = np.array(of_member, dtype=np.int64)[by_id]
-    suits = np.ones((racks.max() + 2, len(of_partition)), dtype=np.bool_)
-    for rack in range(racks.max() + 1):
-        suits[rack] = [rack in there for there in of_partition]
-    return suits[racks]
+    rack = np.array(known.of_member, dtype=np.int64)
+    nowhere = rack.max() + 1
+    suits = np.array(
+        [[rack in there for there in known.of_kind] for rack in range(nowhere)]
+        + [[True] * len(known.of_kind)]
+    )
+    return np.where(rack == NO_RACK, nowhere, rack), suits[:, known.kind]
 
 
 def assign(group: Group) -> Assignment:
@@ -177,7 +186,7 @@ def assign(group: Group) -> Assignment:
         return Assignment(*by_member(NOBODY, NOBODY, len(group.members)))
     claims = group.claims
     status, assigned, offsets, codes, gone = build(
-        *prepared, claims.offsets, claims.codes, claims.sub_generation
+        *prepared, (claims.offsets, claims.codes, claims.sub_generation)
     )
     if status < 0:
         raise never_ends(-status)
@@ -189,15 +198,17 @@ def assign(group: Group) -> Assignment:
 
 
 @njit
-def build(packed, may, reads, identical, suits, same, claimed_offsets, claimed, generation):
+def build(packed, may, reads, identical, rack, suits, same, claims):
     """Returns (status; the codes of the assignor's own lists; offsets and codes of those that the
-    leader sends; whether something is claimed that was not assigned)."""
+    leader sends; whether something is claimed that was not assigned). ``claims``: their offsets,
+    codes and generations."""
+    claimed_offsets, claimed, generation = claims
     known = unpack_potential(packed, may)
     claimed_by = settle_claims(known, reads, claimed_offsets, claimed, generation)
     walk, kept = sorted_partitions(known, identical, claimed_by)
-    current = current_assignment(known, suits, kept, claimed_by)
+    current = current_assignment(known, rack, suits, kept, claimed_by)
     revoked = current.listed.size < kept.size
-    offsets, codes, status = balance(known, current, suits, walk, revoked)
+    offsets, codes, status = balance(known, current, rack, suits, walk, revoked)
     sent_offsets, sent, gone = adjusted(known, same, claimed_by, offsets, codes)
     return status, codes, sent_offsets, sent, gone
 
@@ -346,7 +357,7 @@ def backwards(known):
 
 
 @inner
-def current_assignment(known, suits, claimed, claimed_by):
+def current_assignment(known, rack, suits, claimed, claimed_by):
     """Fill the lists with what stays."""
     claimant, previous = claimed_by.current, claimed_by.previous
     offsets, listed, owner, _, strange = keep_claimed(known, claimed, claimant, previous)
@@ -354,7 +365,7 @@ def current_assignment(known, suits, claimed, claimed_by):
         suited = np.empty(claimed.size, dtype=np.int64)
         n = 0
         for x in claimed:
-            if suits[claimant[x], x]:
+            if suits[rack[claimant[x]], x]:
                 suited[n] = x
                 n += 1
         offsets, listed, owner, _, _ = keep_claimed(known, suited[:n], claimant, previous)
@@ -366,7 +377,7 @@ def current_assignment(known, suits, claimed, claimed_by):
 
 
 @inner
-def balance(may_have, current, suits, walk, revoked):
+def balance(may_have, current, rack, suits, walk, revoked):
     """Hand out what has no owner, move it where that helps, then move anything, unless in vain.
 
     Returns the lists as (offsets, codes), and a status.
@@ -376,7 +387,7 @@ def balance(may_have, current, suits, walk, revoked):
     unassigned = unassigned_partitions(held, walk)
     seat_everybody(held)
     if suits.size > 0:
-        assign_along_racks(held, suits, unassigned)
+        assign_along_racks(held, rack, suits, unassigned)
     assign_unassigned(held, unassigned_partitions(held, unassigned))
     fixed = set_fixed_consumers_aside(held)
     levels = levels_of(held, fixed)
@@ -407,22 +418,23 @@ def balance(may_have, current, suits, walk, revoked):
 
 
 @leaf
-def assign_along_racks(held, suits, unassigned):
+def assign_along_racks(held, rack, suits, unassigned):
     """Assign every one of these partitions to the first consumer that it suits by rack, if any."""
     for i in unassigned:
-        m = least_loaded_in_rack(held, suits, i)
+        m = least_loaded_in_rack(held, rack, suits, i)
         if m != NONE:
             assign_partition(held, m, i)
 
 
 @leaf
-def least_loaded_in_rack(held, suits, i):
-    """The first consumer by (size, id) that may have partition i and suits by rack."""
+def least_loaded_in_rack(held, rack, suits, i):
+    """The first consumer of the sorted set that may have partition i and suits by rack."""
+    t = held.partitions[i].topic
     best = NONE
-    for m in range(len(held.consumers)):
-        may = held.may[held.consumers[m].kind, held.partitions[i].topic]
-        if may and suits[m, i]:
-            best = subscription_comparator(held.consumers, best, m)
+    for k in range(held.topics[t].roots, held.topics[t + 1].roots):
+        m = held.winners[held.roots[k]]
+        if suits[rack[m], i]:
+            best = first_of(held.consumers, best, m)
     return best
 
 

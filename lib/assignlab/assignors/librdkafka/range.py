@@ -28,9 +28,10 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.assignors.librdkafka.parts.orders import crowds
+from assignlab.assignors.librdkafka.parts.racks import racks_of_leader
 from assignlab.assignors.parts.partitions import of_topics
 from assignlab.assignors.parts.rack_ranges import assign_with_rack_matching
-from assignlab.assignors.parts.racks import NO_RACK, use_rack_aware_assignment
+from assignlab.assignors.parts.racks import NO_RACK
 from assignlab.assignors.parts.ranges import assign_ranges
 from assignlab.assignors.strategy import Strategy
 from assignlab.group.assignment import Assignment, by_member
@@ -44,7 +45,7 @@ def assign(group: Group) -> Assignment:
         return assign_ranges(group, known.topics, known.starts, known.members)
     owners, along_racks = assign_with_rack_matching(
         known.starts, known.members, known.first, known.bucket, known.needed,
-        known.of_member, known.in_buckets, known.rack_starts, known.racks,
+        known.of_member, known.in_buckets, known.kind, known.rack_starts, known.racks,
     )  # fmt: skip
     order = order_of_work(known, along_racks)
     codes = of_topics(group, known.topics)
@@ -59,7 +60,8 @@ class States(NamedTuple):
     ``first[i + 1]``, numbered over all of them; ``bucket``: the number of its co-partitioned set;
     ``needed``: bool[n], whether racks count for it alone. ``of_member``: int64[members], empty where
     nobody has a rack; ``in_buckets``: the same for co-partitioned topics, with a rack of nowhere
-    instead of none; ``rack_starts``, ``racks``: the racks of every partition.
+    instead of none; ``kind``, ``rack_starts``, ``racks``: the racks of every partition
+    (``NumberedRacks.kind``, ``by_kind``).
     """
 
     topics: np.ndarray
@@ -70,6 +72,7 @@ class States(NamedTuple):
     needed: np.ndarray
     of_member: np.ndarray
     in_buckets: np.ndarray
+    kind: np.ndarray
     rack_starts: np.ndarray
     racks: np.ndarray
 
@@ -86,20 +89,22 @@ def states(group: Group) -> States:
         if members_of[crowd] and partitions > 0
     }
     topics = sorted(kinds, key=kinds.__getitem__)
-    of_member, of_partition = numbered_racks(group, topics)
+    known = racks_of_leader(group, np.array(topics, dtype=np.int64))
+    of_member = known.of_member
     first = np.cumsum([0] + [kinds[t][1] for t in topics], dtype=np.int64)
     buckets: dict[tuple, int] = {}
     bucket = [buckets.setdefault(kinds[t], len(buckets)) for t in topics]
     racks = [{of_member[m] for m in crowd} - {NO_RACK} for crowd in members_of if of_member]
     needed = [
-        use_rack_aware_assignment(racks[crowd_of[t]], of_partition[first[i] : first[i + 1]])
+        known.count(racks[crowd_of[t]], known.kind[first[i] : first[i + 1]])
         for i, t in enumerate(topics)
         if of_member
     ]
     by_crowd = [np.array(crowd, dtype=np.int64) for crowd in members_of]
     in_turn = topics if of_member else range(len(group.topics))
     lists = [by_crowd[crowd_of[t]] for t in in_turn]
-    nowhere = max([*of_member, *(rack for racks in of_partition for rack in racks)], default=0) + 1
+    starts_of_kind, racks_of_kind = known.by_kind
+    nowhere = max([*of_member, *racks_of_kind.tolist()], default=0) + 1
     return States(
         np.array(topics, dtype=np.int64),
         np.cumsum([0] + [crowd.size for crowd in lists], dtype=np.int64),
@@ -109,8 +114,9 @@ def states(group: Group) -> States:
         np.array(needed, dtype=np.bool_),
         np.array(of_member, dtype=np.int64),
         np.array([nowhere if rack == NO_RACK else rack for rack in of_member], dtype=np.int64),
-        np.cumsum([0] + [len(there) for there in of_partition], dtype=np.int64),
-        np.array([rack for there in of_partition for rack in there], dtype=np.int64),
+        known.kind,
+        starts_of_kind,
+        racks_of_kind,
     )
 
 
@@ -119,29 +125,6 @@ def crowds_by_id(group: Group, crowds: list[list[int]]) -> list[int]:
     names = group.members.names.names
     ordered = sorted(range(len(crowds)), key=lambda crowd: [names[m] for m in crowds[crowd]])
     return np.argsort(ordered).tolist()
-
-
-def numbered_racks(
-    group: Group, topics: list[int], no_rack: tuple[str | None, ...] = (None, "")
-) -> tuple[list[int], list[tuple[int, ...]]]:
-    """Racks as numbers: of every member, and of every partition of these topics.
-
-    Both are empty where no member has a rack: then the leader does not ask for the cluster's.
-    ``no_rack``: which names of a member's rack stand for none.
-    """
-    racks = group.members.racks
-    if racks is None or not any(racks) or group.topics.racks is None:
-        return [], []
-    index: dict[str, int] = {}
-    of_member = [
-        NO_RACK if rack in no_rack else index.setdefault(rack, len(index)) for rack in racks
-    ]
-    of_partition = [
-        tuple({index.setdefault(rack, len(index)): None for rack in replicas if rack is not None})
-        for topic in topics
-        for replicas in group.topics.racks[topic] or ((),) * int(group.topics.partitions[topic])
-    ]
-    return of_member, of_partition
 
 
 def order_of_work(known: States, along_racks: np.ndarray) -> np.ndarray:

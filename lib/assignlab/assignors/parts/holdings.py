@@ -218,6 +218,13 @@ def subscription_comparator(consumers, left, right):
 
 
 @leaf
+def first_of(consumers, one, other):
+    """Who of two comes first, whoever has the smaller id; either may be ``NONE``."""
+    left, right = (one, other) if one < other else (other, one)
+    return subscription_comparator(consumers, left, right)
+
+
+@leaf
 def seat_everybody(held):
     """Put every consumer into its tree, where nobody is yet."""
     consumers, winners = held.consumers, held.winners
@@ -245,12 +252,9 @@ def replay(held, m):
 @leaf
 def least_loaded(held, t):
     """The first consumer of the sorted set that subscribes to topic t, or ``NONE``."""
-    consumers = held.consumers
     best = NONE
     for k in range(held.topics[t].roots, held.topics[t + 1].roots):
-        m = held.winners[held.roots[k]]
-        left, right = (best, m) if best < m else (m, best)
-        best = subscription_comparator(consumers, left, right)
+        best = first_of(held.consumers, best, held.winners[held.roots[k]])
     return best
 
 

@@ -103,14 +103,16 @@ def potential_in(
     as_read: np.ndarray,
     topics: np.ndarray,
     rank: np.ndarray,
+    kinds: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> tuple[np.ndarray, np.ndarray, bool]:
     """:func:`potential` of any client.
 
     ``sent``: the members as far as it counts how often they name a topic; ``by_id``, ``as_read``:
     int64[members], their indices in both orders; ``topics``: those that can be assigned, in the
-    order in which their partitions are numbered; ``rank``: int64[topics], that of their names.
+    order in which their partitions are numbered; ``rank``: int64[topics], that of their names;
+    ``kinds``: instead of :func:`kinds_of_members`, as it returns them.
     """
-    kind, may = kinds_of_members(group)
+    kind, may = kinds or kinds_of_members(group)
     packed, crowded = tables(
         kind, may, (by_id, as_read, topics, rank), group.topics.names.hashes,
         group.topics.partitions, (sent.subscription, sent.offsets, sent.topics),

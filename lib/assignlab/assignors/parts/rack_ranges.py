@@ -10,9 +10,11 @@ NOBODY = -1
 
 @njit
 def assign_with_rack_matching(
-    starts, subscribers, first, together, needed, of_member, in_sets, rack_starts, racks
+    starts, subscribers, first, together, needed, of_member, in_sets, kind, rack_starts, racks
 ):
     """Along racks as far as the quotas allow, then in ranges.
+
+    The partitions of kind k have replicas in ``racks[rack_starts[k]:rack_starts[k + 1]]``.
 
     ``got`` counts what each subscriber has of each topic, ``extra`` the subscribers per topic that
     may still have one more than the others. Returns (owner of every partition, bool[partitions]:
@@ -29,12 +31,12 @@ def assign_with_rack_matching(
         lead = topics[0]
         consumers = subscribers[starts[lead] : starts[lead + 1]]
         if topics.size > 1:
-            matches = racks_match(topics, first, in_sets, rack_starts, racks)
+            matches = racks_match(topics, first, in_sets, kind, rack_starts, racks)
             assign_co_partitioned(
                 topics, starts, first, consumers, in_sets, matches, owners, got, extra
             )
         elif needed[lead]:
-            matches = racks_match(topics, first, of_member, rack_starts, racks)
+            matches = racks_match(topics, first, of_member, kind, rack_starts, racks)
             assign_matching_ranges(
                 lead, starts, first, consumers, of_member, matches, owners, got, extra
             )
@@ -47,7 +49,7 @@ def assign_with_rack_matching(
 
 
 @inner
-def racks_match(topics, first, of_member, rack_starts, racks):
+def racks_match(topics, first, of_member, kind, rack_starts, racks):
     """Whether partition p of all these topics has a replica in rack r: bool[racks, partitions]."""
     lead = topics[0]
     partitions = first[lead + 1] - first[lead]
@@ -57,8 +59,9 @@ def racks_match(topics, first, of_member, rack_starts, racks):
     topics_in_rack = np.zeros((count, partitions), dtype=np.int64)
     for t in topics:
         for p in range(partitions):
-            for k in range(rack_starts[first[t] + p], rack_starts[first[t] + p + 1]):
-                topics_in_rack[racks[k], p] += 1
+            k = kind[first[t] + p]
+            for i in range(rack_starts[k], rack_starts[k + 1]):
+                topics_in_rack[racks[i], p] += 1
     return topics_in_rack == topics.size
 
 

@@ -13,88 +13,148 @@ import numpy as np
 
 from assignlab.assignors.parts import orders
 from assignlab.assignors.parts.packed import pack, part
+from assignlab.assignors.parts.partitions import of_topics
 from assignlab.compiled import inner, leaf
-from assignlab.group.model import Group
+from assignlab.group.model import Group, Topics, numbers_of
 
 NO_RACK = -1
+
+
+class Placements(NamedTuple):
+    """Where the partitions of all topics have their replicas: those with replicas in the same racks
+    are of one kind.
+
+    ``kind``: int64[partitions of all topics, topic by topic]; ``racks``: the racks of each kind in
+    the order of its replicas, each once. A broker without rack is in none.
+    """
+
+    kind: np.ndarray
+    racks: list[tuple[str, ...]]
+
+
+def placements(topics: Topics) -> Placements:
+    """The :class:`Placements` of a cluster whose racks are known; a partition of which no replica
+    is known has them in no rack.
+
+    >>> from assignlab.group.document import parse
+    >>> racks = [["a", "b"], ["b", None], ["a", "b"]]
+    >>> document = {"topics": [{"name": "t", "partitions": 3, "racks": racks}], "members": []}
+    >>> kind, racks = placements(parse(document).topics)
+    >>> kind.tolist(), racks
+    ([0, 1, 0], [('a', 'b'), ('b',)])
+    """
+    numbers: dict[tuple[str | None, ...], int] = {}
+    kind: list[int] = []
+    for count, replicas in zip(topics.partitions.tolist(), topics.racks, strict=True):
+        known = (replicas or ())[: max(count, 0)]
+        kind += [numbers.setdefault(racks, len(numbers)) for racks in known]
+        if len(known) < count:
+            kind += [numbers.setdefault((), len(numbers))] * (count - len(known))
+    return Placements(
+        np.array(kind, dtype=np.int64),
+        [tuple(dict.fromkeys(rack for rack in racks if rack is not None)) for racks in numbers],
+    )
+
+
+class NumberedRacks(NamedTuple):
+    """Racks as numbers: ``of_member``, ``NO_RACK`` for none; ``kind``: int64[n], of every partition
+    of some topics, topic by topic in their order; ``of_kind``: the racks of each kind."""
+
+    of_member: list[int]
+    kind: np.ndarray
+    of_kind: list[tuple[int, ...]]
+
+    def count(self, consumer_racks: set[int], partitions: np.ndarray) -> bool:
+        """Whether racks count for partitions of these kinds and members in ``consumer_racks``."""
+        there = [self.of_kind[kind] for kind in set(partitions.tolist())]
+        return use_rack_aware_assignment(consumer_racks, there)
+
+    @property
+    def by_kind(self) -> tuple[np.ndarray, np.ndarray]:
+        """(starts, racks): kind k has replicas in ``racks[starts[k]:starts[k + 1]]``; int64."""
+        starts = np.cumsum([0] + [len(racks) for racks in self.of_kind], dtype=np.int64)
+        flat = [rack for racks in self.of_kind for rack in racks]
+        return starts, np.array(flat, dtype=np.int64)
+
+
+def numbered_racks(
+    group: Group, topics: np.ndarray, no_rack: tuple[str | None, ...] = (None, "")
+) -> NumberedRacks:
+    """The racks of a group whose members and topics have some, with the partitions of these topics.
+
+    ``no_rack``: which names of a member's rack stand for none.
+    """
+    index: dict[str, int] = {}
+    of_member = [
+        NO_RACK if rack in no_rack else index.setdefault(rack, len(index))
+        for rack in group.members.racks
+    ]
+    kind, named = group.topics.prepared(placements)
+    of_kind = [tuple([index.setdefault(rack, len(index)) for rack in racks]) for racks in named]
+    return NumberedRacks(of_member, kind[numbers_of(group, of_topics(group, topics))], of_kind)
 
 
 class Racks(NamedTuple):
     """Racks as numbers, partitions as dense numbers (``sticky_claims.Shape``).
 
     ``in_use``: whether racks count; if not, the arrays are empty. ``of_member``: int64[members];
-    partition x has replicas in ``racks[starts[x]:starts[x + 1]]``, each rack once;
-    ``members``: int64[racks], how many members are in each.
+    ``kind``: int64[partitions], those with replicas in the same racks are of one; kind k has them
+    in ``racks[starts[k]:starts[k + 1]]``, each rack once; ``members``: int64[racks], how many
+    members are in each.
     """
 
     in_use: bool
     of_member: np.ndarray
+    kind: np.ndarray
     starts: np.ndarray
     racks: np.ndarray
     members: np.ndarray
 
 
-NO_RACKS = pack((np.empty(0, dtype=np.int64),) * 4)
+NO_RACKS = pack((np.empty(0, dtype=np.int64),) * 5)
 
 
 def rack_info(group: Group) -> np.ndarray:
     """The :class:`Racks` of a group, packed; without any member if they do not count."""
     if group.members.racks is None or group.topics.racks is None:
         return NO_RACKS
-    of_member, of_partition = numbered_racks(group)
-    numbers = [rack for racks in of_partition for rack in racks]
-    if not use_rack_aware_assignment(set(of_member), of_partition):
+    known = numbered_racks(group, group.prepared(orders.topics_by_name))
+    if not known.count(set(known.of_member), known.kind):
         return NO_RACKS
-    return pack(
-        (
-            np.array(of_member),
-            np.cumsum([0] + [len(racks) for racks in of_partition]),
-            np.array(numbers),
-            np.bincount(
-                [rack for rack in of_member if rack != NO_RACK], minlength=max(numbers) + 1
-            ),
-        )
-    )
+    starts, racks = known.by_kind
+    of_member = np.array(known.of_member)
+    members = np.bincount(of_member[of_member != NO_RACK], minlength=racks.max() + 1)
+    return pack((of_member, known.kind, starts, racks, members))
 
 
 @inner
 def unpack_racks(packed):
     """The :class:`Racks` in a packed one."""
     of_member = part(packed, 0)
-    return Racks(of_member.size > 0, of_member, part(packed, 1), part(packed, 2), part(packed, 3))
+    return Racks(
+        of_member.size > 0, of_member, part(packed, 1), part(packed, 2), part(packed, 3),
+        part(packed, 4),
+    )  # fmt: skip
 
 
-def numbered_racks(group: Group) -> tuple[list[int], list[tuple[int, ...]]]:
-    """Racks as numbers: of every member, and of every partition by (topic name, partition).
+def use_rack_aware_assignment(consumer_racks: set[int], of_partitions: list[tuple]) -> bool:
+    """Whether members and partitions share a rack, and some partition is not in all racks.
 
-    An empty rack name is no rack; several replicas in one rack count once.
+    ``of_partitions``: the racks of every one, or of every kind of them.
     """
-    index: dict[str, int] = {}
-    of_member = [
-        index.setdefault(rack, len(index)) if rack else NO_RACK for rack in group.members.racks
-    ]
-    of_partition = [
-        tuple({index.setdefault(rack, len(index)): None for rack in replicas if rack is not None})
-        for topic in group.prepared(orders.topics_by_name).tolist()
-        for replicas in group.topics.racks[topic] or ((),) * int(group.topics.partitions[topic])
-    ]
-    return of_member, of_partition
-
-
-def use_rack_aware_assignment(consumer_racks: set[int], of_partition: list[tuple]) -> bool:
-    """Whether members and partitions share a rack, and some partition is not in all racks."""
-    everywhere = {rack for racks in of_partition for rack in racks}
+    everywhere = {rack for racks in of_partitions for rack in racks}
     return not everywhere.isdisjoint(consumer_racks) and any(
-        len(racks) != len(everywhere) for racks in of_partition
+        len(racks) != len(everywhere) for racks in of_partitions
     )
 
 
 @leaf
 def has_replica_in(racks, x, rack):
     """Whether partition ``x`` has a replica in the rack (a phantom has none anywhere)."""
-    if x + 1 < racks.starts.size:
-        for k in range(racks.starts[x], racks.starts[x + 1]):
-            if racks.racks[k] == rack:
+    if x < racks.kind.size:
+        k = racks.kind[x]
+        for i in range(racks.starts[k], racks.starts[k + 1]):
+            if racks.racks[i] == rack:
                 return True
     return False
 
@@ -124,9 +184,9 @@ def sorted_by_rack_consumers(racks, partitions):
     consumers = np.zeros(partitions.size, dtype=np.int64)
     most = 0
     for i in range(partitions.size):
-        x = partitions[i]
-        for k in range(racks.starts[x], racks.starts[x + 1]):
-            consumers[i] += racks.members[racks.racks[k]]
+        k = racks.kind[partitions[i]]
+        for j in range(racks.starts[k], racks.starts[k + 1]):
+            consumers[i] += racks.members[racks.racks[j]]
         most = max(most, consumers[i])
     start = np.zeros(most + 2, dtype=np.int64)
     for c in consumers:

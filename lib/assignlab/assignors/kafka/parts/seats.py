@@ -133,7 +133,8 @@ def fewest(seats):
 def least_in_racks(racks, seats, x):
     """The least key among members whose rack does not speak against partition ``x``."""
     least = least_between(seats, 0, seats.group[1])
-    for k in range(racks.starts[x], racks.starts[x + 1]):
+    kind = racks.kind[x]
+    for k in range(racks.starts[kind], racks.starts[kind + 1]):
         g = racks.racks[k] + 1
         least = min(least, least_between(seats, seats.group[g], seats.group[g + 1]))
     return least

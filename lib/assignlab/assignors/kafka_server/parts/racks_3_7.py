@@ -14,9 +14,10 @@ import numpy as np
 
 from assignlab.assignors.kafka_server.parts import sets
 from assignlab.assignors.parts import orders
-from assignlab.assignors.parts.racks import NO_RACK, use_rack_aware_assignment
+from assignlab.assignors.parts.partitions import of_topics
+from assignlab.assignors.parts.racks import NO_RACK, NumberedRacks, placements
 from assignlab.compiled import inner, leaf
-from assignlab.group.assignment import code, number_of, partition_of, topic_of
+from assignlab.group.assignment import number_of, partition_of, topic_of
 from assignlab.group.model import NO_METADATA, Group, subscriptions_by_topic
 from assignlab.jvm.hash_map import hash_map_order
 from assignlab.jvm.names import Names
@@ -54,9 +55,15 @@ def rack_info(group: Group) -> Racks:
     of_member = [
         index.setdefault(rack, len(index)) if rack else NO_RACK for rack in group.members.racks
     ]
-    codes, kind, kinds = kinds_of_partitions(group)
-    of_kind = [[index.setdefault(rack, len(index)) for rack in walked(racks)] for racks in kinds]
-    if not use_rack_aware_assignment(set(of_member), of_kind):
+    of_all, kinds = group.topics.prepared(placements)
+    first = group.prepared(sets.dense_starts)
+    codes = of_topics(group, subscribed_topics(group))
+    kind = of_all[number_of(codes, first)]
+    of_kind = [
+        tuple([index.setdefault(rack, len(index)) for rack in walked(racks)]) for racks in kinds
+    ]
+    known = NumberedRacks(of_member, kind, of_kind)
+    if not known.count(set(of_member), kind):
         return NO_RACKS
     by_rack: list[list[int]] = [[] for _ in index]
     for m in group.prepared(orders.members_by_hash).tolist():
@@ -68,10 +75,7 @@ def rack_info(group: Group) -> Racks:
     candidates = [[m for rack in racks for m in by_rack[rack]] for racks in of_kind]
     sizes = np.array([len(members) for members in candidates])
     members = np.array([m for some in candidates for m in some], dtype=np.int64)
-    first = group.prepared(sets.dense_starts)
     topic, partition = topic_of(codes), partition_of(codes)
-    of_all = np.zeros(first[-1], dtype=np.int64)
-    of_all[first[topic] + partition] = kind
     by_id = group.prepared(sets.topic_ids).rank[topic]
     in_turn = codes[np.lexsort((partition, by_id, sizes[kind]))]
     there = sizes[of_all[number_of(in_turn, first)]] > 0
@@ -81,18 +85,10 @@ def rack_info(group: Group) -> Racks:
     )  # fmt: skip
 
 
-def kinds_of_partitions(group: Group) -> tuple[np.ndarray, np.ndarray, list[tuple[str, ...]]]:
-    """(codes, kind, kinds) of the partitions of subscribed topics: racks in order of replicas."""
-    counts = group.topics.partitions
-    subscribed = group.prepared(subscriptions_by_topic)[np.unique(group.members.subscription)]
-    index: dict[tuple[str | None, ...], int] = {}
-    codes, kind = [], []
-    for t in np.flatnonzero(subscribed.any(axis=0) & (counts != NO_METADATA)).tolist():
-        of_topic = group.topics.racks[t] or ((),) * int(counts[t])
-        codes.append(code(t, np.arange(counts[t])))
-        kind += [index.setdefault(replicas, len(index)) for replicas in of_topic]
-    kinds = [tuple(rack for rack in replicas if rack is not None) for replicas in index]
-    return np.concatenate([NOBODY, *codes]), np.array(kind, dtype=np.int64), kinds
+def subscribed_topics(group: Group) -> np.ndarray:
+    """The topics of the cluster that some member names: int64[n]."""
+    named = group.prepared(subscriptions_by_topic)[np.unique(group.members.subscription)]
+    return np.flatnonzero(named.any(axis=0) & (group.topics.partitions != NO_METADATA))
 
 
 def walked(racks: tuple[str, ...]) -> list[str]:
