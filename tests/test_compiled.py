@@ -135,6 +135,44 @@ def test_what_numba_has_compiled_as_a_step_serves_others_too(order, tmp_path):
         assert list(map(float, told.stdout.split())) == [expected[c] for c in order.split(", ")]
 
 
+CALLED_BY_BOTH = """
+import numpy as np
+
+from assignlab.compiled import inner, njit
+
+
+@inner
+def step(n):
+    return np.arange(n) + np.full(n, 2)
+
+
+@njit
+def entry(n):
+    return np.full(n, 1)
+
+
+@inner
+def sum_of_entry(n):
+    return entry(n).sum()
+
+
+@njit
+def both(n):
+    return step(n).sum() + sum_of_entry(n)
+
+
+print(both(4))
+"""
+"""What ``np.full`` calls is inlined in the entry, and called by ``np.arange`` in the step."""
+
+
+def test_a_step_may_call_what_an_entry_has_inlined(tmp_path):
+    script = tmp_path / "called.py"
+    script.write_text(CALLED_BY_BOTH)
+    told = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+    assert told.stdout.split() == ["18"], told.stderr
+
+
 RETURNED = """
 import numba
 import numpy as np

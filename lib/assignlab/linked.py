@@ -51,20 +51,30 @@ class EntryLibrary(JITCodeLibrary):
 
 
 def link(library: JITCodeLibrary) -> None:
-    """Link all steps that a library calls, and those that they call, each once."""
-    waiting, linked = library._linking_libraries, set()
+    """Link all steps that a library calls, and those that they call, each once; then the entries.
+
+    LLVM leaves out what nothing calls so far. An entry has inlined, in its copy of a step, what the
+    step calls: if that copy came first, what another step calls, too, would be left out for good.
+    """
+    waiting, linked, entries = library._linking_libraries, set(), {}
     library._linking_libraries = []
     while waiting:
-        if (each := waiting.pop()) not in linked:
+        each = waiting.pop()
+        if not isinstance(each, StepLibrary):
+            entries[each] = None
+        elif each not in linked:
             linked.add(each)
-            library._reload_init.update(each._reload_init)
-            if isinstance(each, StepLibrary):
-                waiting += each._linking_libraries
-                module = each.module()
-            else:
-                module = each._get_module_for_linking()
-            library._final_module.link_in(module, preserve=True)
-            library._shared_module = None
+            waiting += each._linking_libraries
+            link_in(library, each, each.module())
+    for each in entries:
+        link_in(library, each, each._get_module_for_linking())
+
+
+def link_in(library: JITCodeLibrary, other: JITCodeLibrary, module) -> None:
+    """Link the module of another library."""
+    library._reload_init.update(other._reload_init)
+    library._final_module.link_in(module, preserve=True)
+    library._shared_module = None
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)

@@ -121,13 +121,16 @@ def rebalances(draw):
     topics = range(len(partitions))
     pairs = st.tuples(st.sampled_from(topics), st.integers(0, 5))
     before = draw(st.lists(st.lists(pairs, max_size=6, unique=True), min_size=0, max_size=4))
-    members = draw(st.integers(1, 5))
-    after = draw(st.lists(st.lists(pairs, max_size=6), min_size=members, max_size=members))
-    topics_of = draw(
-        st.lists(st.lists(st.sampled_from(topics), unique=True), min_size=members, max_size=members)
-    )
-    places = draw(st.permutations([*range(len(before)), *[-1] * members]))
-    return partitions, topics_of, before, after, places[:members]
+    wanted = st.tuples(st.lists(pairs, max_size=6), st.lists(st.sampled_from(topics), unique=True))
+    members = draw(st.lists(wanted, min_size=1, max_size=5))
+    in_a_row = draw(st.integers(1, 3))  # so many members have, had and want the same
+    before = [pairs for pairs in before for _ in range(in_a_row)]
+    members = [member for member in members for _ in range(in_a_row)]
+    after, topics_of = map(list, zip(*members, strict=True))
+    places = [*range(len(before)), *[-1] * len(members)]
+    if draw(st.booleans()):
+        places = draw(st.permutations(places))
+    return partitions, topics_of, before, after, places[: len(members)]
 
 
 @pytest.mark.slow

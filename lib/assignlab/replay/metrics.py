@@ -116,12 +116,53 @@ def idle(sizes):
     return count
 
 
+@leaf
+def same_list(offsets, codes, m, other):
+    """Whether two members have the same list, code by code."""
+    size = offsets[m + 1] - offsets[m]
+    if offsets[other + 1] - offsets[other] != size:
+        return False
+    for k in range(size):
+        if codes[offsets[m] + k] != codes[offsets[other] + k]:
+            return False
+    return True
+
+
+@inner
+def models(offsets, codes, subscription, rows):
+    """For each member the first of those with its subscription and its list: int64[members].
+
+    A list that is not the one before it, of the same subscription, is taken for another.
+    """
+    model = np.arange(subscription.size)
+    latest = np.full(rows, -1, dtype=np.int64)
+    for m in range(model.size):
+        last = latest[subscription[m]]
+        if last >= 0 and same_list(offsets, codes, m, last):
+            model[m] = last
+        else:
+            latest[subscription[m]] = m
+    return model
+
+
+@inner
+def _times(model, members):
+    """How many members a member is the model of: int64[members]; 1 each without models."""
+    if model.size == 0:
+        return np.ones(members, dtype=np.int64)
+    times = np.zeros(members, dtype=np.int64)
+    for m in model:
+        times[m] += 1
+    return times
+
+
 @njit
-def topic_gaps(offsets, codes, subscribers):
+def topic_gaps(offsets, codes, subscribers, model):
     """Per topic, max - min of its partitions over its subscribers: int64[topics].
 
     ``offsets``, ``codes``: an assignment; ``subscribers``: int64[topics], how many subscribe. -1
-    for a topic without subscribers. Owners that do not subscribe count like the others.
+    for a topic without subscribers. Owners that do not subscribe count like the others. ``model``:
+    :func:`models`, or empty where all are looked at.
     """
     topics = subscribers.size
     owners = np.zeros(topics, dtype=np.int64)
@@ -129,7 +170,10 @@ def topic_gaps(offsets, codes, subscribers):
     fewest = np.zeros(topics, dtype=np.int64)  # of the owners
     own = np.zeros(topics, dtype=np.int64)  # of one member, who has some of the topics ``met``
     met = np.empty(topics, dtype=np.int64)
+    times = _times(model, offsets.size - 1)
     for m in range(offsets.size - 1):
+        if times[m] == 0:
+            continue
         count = 0
         for k in range(offsets[m], offsets[m + 1]):
             t = topic_of(codes[k])
@@ -140,7 +184,7 @@ def topic_gaps(offsets, codes, subscribers):
         for t in met[:count]:
             most[t] = max(most[t], own[t])
             fewest[t] = own[t] if owners[t] == 0 else min(fewest[t], own[t])
-            owners[t] += 1
+            owners[t] += times[m]
             own[t] = 0
     gaps = np.full(topics, -1, dtype=np.int64)
     for t in range(topics):
@@ -374,7 +418,12 @@ def _measure(change, group, revoked_kept):
     group = Subscribers(*group)
     sizes = change.offsets[1:] - change.offsets[:-1]
     topics, partitions = _wanted(group)
-    gap, gap_mean = _topic_gap(change, group)
+    # In a share group thousands may have the same list: what is found out about one holds for all.
+    model = np.empty(0, dtype=np.int64)
+    if change.codes.size > partitions:
+        rows = group.subscribed.shape[0]
+        model = models(change.offsets, change.codes, group.subscription, rows)
+    gap, gap_mean = _topic_gap(change, group, model)
     score = balance_score(sizes)
     largest = sizes.max() if sizes.size > 0 else 0
     smallest = sizes.min() if sizes.size > 0 else 0
@@ -400,7 +449,7 @@ def _measure(change, group, revoked_kept):
         jain=jain(sizes),
         topic_gap_mean=gap_mean,
     )
-    moves, fewest = _moves(change, group, partitions, revoked_kept)
+    moves, fewest = _moves(change, group, partitions, revoked_kept, model)
     return evenness[:] + moves[:], fewest[:], ratios[:]
 
 
@@ -417,12 +466,12 @@ def _wanted(group):
 
 
 @inner
-def _topic_gap(change, group):
+def _topic_gap(change, group, model):
     """(max, mean) over topics of max - min inside the topic."""
     largest = 0
     total = 0
     topics = 0
-    gaps = topic_gaps(change.offsets, change.codes, group.subscribers)
+    gaps = topic_gaps(change.offsets, change.codes, group.subscribers, model)
     for t in range(gaps.size):
         if group.partitions[t] > 0 and gaps[t] >= 0:
             topics += 1
@@ -437,11 +486,11 @@ SEEN = np.dtype((np.record, [(name, np.int32) for name in ("before", "now", "las
 
 
 @inner
-def _moves(change, group, partitions_now, revoked_kept):
-    """(Moves, Fewest); ``revoked_kept``: see :func:`_measure`."""
+def _moves(change, group, partitions_now, revoked_kept, model):
+    """(Moves, Fewest); ``revoked_kept``: see :func:`_measure`, ``model``: :func:`topic_gaps`."""
     starts = first_numbers(group.partitions)
     seen = np.zeros(starts[-1], dtype=SEEN)
-    kept = _compare_members(change, group, starts, seen)
+    kept = _compare_members(change, group, starts, seen, model)
     owner_left, lost = _see_left(change, starts, seen)
     owners = _count_owners(group, starts, seen)
     fewest = Fewest(-1, -1, -1)
@@ -486,20 +535,27 @@ class Compared(NamedTuple):
 
 
 @inner
-def _compare_members(change, group, starts, seen):
-    """First step: each member's list now, then the one it had."""
+def _compare_members(change, group, starts, seen, model):
+    """First step: each member's list now, then the one it had; once for all with the same model."""
     given = invalid = stayed = unsubscribed = gone = by_choice = 0
     owned = np.zeros(change.origin.size, dtype=np.int64)
-    for m in range(change.origin.size):
+    if model.size > 0:
+        model = _models_that_held_it(change, model)
+    how_many = _times(model, owned.size)
+    for m in range(owned.size):
+        times = how_many[m]
+        if times == 0:
+            owned[m] = owned[model[m]]
+            continue
         subscribed = group.subscribed[group.subscription[m]]
         for k in range(change.offsets[m], change.offsets[m + 1]):
             d = _place(change.codes[k], starts)
             if d < 0 or seen[d].last == m + 1:
-                invalid += 1
+                invalid += times
                 continue
-            given += 1
-            invalid += not subscribed[topic_of(change.codes[k])]
-            seen[d].now += 1
+            given += times
+            invalid += 0 if subscribed[topic_of(change.codes[k])] else times
+            seen[d].now += times
             seen[d].last = m + 1
         before = change.origin[m]
         if before < 0:
@@ -507,18 +563,33 @@ def _compare_members(change, group, starts, seen):
         for k in range(change.before_offsets[before], change.before_offsets[before + 1]):
             d = _place(change.before_codes[k], starts)
             if d < 0:
-                gone += 1
+                gone += times
                 continue
-            seen[d].before += 1
+            seen[d].before += times
             may_keep = subscribed[topic_of(change.before_codes[k])]
             owned[m] += may_keep
             if seen[d].last == m + 1:
-                stayed += 1
+                stayed += times
             elif may_keep:
-                by_choice += 1
+                by_choice += times
             else:
-                unsubscribed += 1
+                unsubscribed += times
     return Compared(given, invalid, stayed, unsubscribed, gone, by_choice, owned)
+
+
+@inner
+def _models_that_held_it(change, model):
+    """:func:`models`, but only those that also held the same before."""
+    kept = model.copy()
+    for m in range(kept.size):
+        before, held = change.origin[m], change.origin[model[m]]
+        if before < 0 or held < 0:
+            alike = before == held
+        else:
+            alike = same_list(change.before_offsets, change.before_codes, before, held)
+        if not alike:
+            kept[m] = m
+    return kept
 
 
 @inner
