@@ -146,11 +146,9 @@ def models(offsets, codes, subscription, rows):
 
 
 @inner
-def _times(model, members):
-    """How many members a member is the model of: int64[members]; 1 each without models."""
-    if model.size == 0:
-        return np.ones(members, dtype=np.int64)
-    times = np.zeros(members, dtype=np.int64)
+def _times(model):
+    """How many members a member is the model of: int64[members], or empty without models."""
+    times = np.zeros_like(model)
     for m in model:
         times[m] += 1
     return times
@@ -170,9 +168,10 @@ def topic_gaps(offsets, codes, subscribers, model):
     fewest = np.zeros(topics, dtype=np.int64)  # of the owners
     own = np.zeros(topics, dtype=np.int64)  # of one member, who has some of the topics ``met``
     met = np.empty(topics, dtype=np.int64)
-    times = _times(model, offsets.size - 1)
+    how_many = _times(model) if model.size > 0 else model
     for m in range(offsets.size - 1):
-        if times[m] == 0:
+        times = how_many[m] if how_many.size > 0 else 1
+        if times == 0:
             continue
         count = 0
         for k in range(offsets[m], offsets[m + 1]):
@@ -184,7 +183,7 @@ def topic_gaps(offsets, codes, subscribers, model):
         for t in met[:count]:
             most[t] = max(most[t], own[t])
             fewest[t] = own[t] if owners[t] == 0 else min(fewest[t], own[t])
-            owners[t] += times[m]
+            owners[t] += times
             own[t] = 0
     gaps = np.full(topics, -1, dtype=np.int64)
     for t in range(topics):
@@ -541,9 +540,9 @@ def _compare_members(change, group, starts, seen, model):
     owned = np.zeros(change.origin.size, dtype=np.int64)
     if model.size > 0:
         model = _models_that_held_it(change, model)
-    how_many = _times(model, owned.size)
+    how_many = _times(model) if model.size > 0 else model
     for m in range(owned.size):
-        times = how_many[m]
+        times = how_many[m] if how_many.size > 0 else 1
         if times == 0:
             owned[m] = owned[model[m]]
             continue
