@@ -77,6 +77,7 @@ from assignlab.assignors.parts.movements import (
 from assignlab.assignors.parts.never_ends import never_ends, tell, tell_movements
 from assignlab.assignors.parts.potential import (
     NONE,
+    kinds_in_racks,
     kinds_of_members,
     potential_in,
     unpack_potential,
@@ -138,8 +139,7 @@ def known(group: Group) -> tuple:
     identical = len(may) < 2 or np.unique(kind[reads]).size < 2
     rack, suits = suiting_racks(group, topics)
     if suits.size > 0:  # of one kind are those in one rack
-        pairs, kind = np.unique(kind * len(suits) + rack, return_inverse=True)
-        may = may[pairs // len(suits)]
+        kind, may = kinds_in_racks(kind, may, rack, len(suits))
     # Who may have a topic is looked up member by member, however often one names it.
     packed, may, _ = potential_in(
         group, members, by_id, np.arange(by_id.size), topics, group.prepared(topic_ranks),

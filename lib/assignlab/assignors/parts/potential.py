@@ -132,6 +132,19 @@ def kinds_of_members(group: Group) -> tuple[np.ndarray, np.ndarray]:
     return kind[group.members.subscription], may
 
 
+def kinds_in_racks(
+    kind: np.ndarray, may: np.ndarray, rack: np.ndarray, racks: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """(kind of every member, topics of every kind) where the members of a kind are in one rack, too.
+
+    ``rack``: int64[members], less than ``racks``.
+    """
+    numbers: dict[int, int] = {}
+    pairs = (kind * racks + rack).tolist()
+    kind = np.array([numbers.setdefault(pair, len(numbers)) for pair in pairs], dtype=np.int64)
+    return kind, may[np.array([*numbers], dtype=np.int64) // racks]
+
+
 @njit
 def tables(kind, may, known_orders, topic_hashes, partitions, sent):
     """(the packed :class:`Potential`, whether a slot of the map of partitions was ever crowded).

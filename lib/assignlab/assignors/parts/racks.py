@@ -13,9 +13,8 @@ import numpy as np
 
 from assignlab.assignors.parts import orders
 from assignlab.assignors.parts.packed import pack, part
-from assignlab.assignors.parts.partitions import of_topics
-from assignlab.compiled import inner, leaf
-from assignlab.group.model import Group, Topics, numbers_of
+from assignlab.compiled import inner, leaf, njit
+from assignlab.group.model import Group, Topics, first_numbers
 
 NO_RACK = -1
 
@@ -91,7 +90,23 @@ def numbered_racks(
     ]
     kind, named = group.topics.prepared(placements)
     of_kind = [tuple([index.setdefault(rack, len(index)) for rack in racks]) for racks in named]
-    return NumberedRacks(of_member, kind[numbers_of(group, of_topics(group, topics))], of_kind)
+    return NumberedRacks(of_member, of_topics(kind, group.topics.partitions, topics), of_kind)
+
+
+@njit
+def of_topics(kind, partitions, topics):
+    """The kinds of the partitions of these topics, topic by topic: int64[n]."""
+    first = first_numbers(partitions)
+    size = 0
+    for t in topics:
+        size += max(partitions[t], 0)
+    ordered = np.empty(size, dtype=np.int64)
+    n = 0
+    for t in topics:
+        for at in range(first[t], first[t + 1]):
+            ordered[n] = kind[at]
+            n += 1
+    return ordered
 
 
 class Racks(NamedTuple):

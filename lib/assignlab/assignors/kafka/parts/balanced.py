@@ -11,7 +11,7 @@ balancing.
 from assignlab.assignors.kafka.parts.claims import NOBODY
 from assignlab.assignors.kafka.parts.held import holds
 from assignlab.assignors.kafka.parts.releases import BALANCE_OF_ONE
-from assignlab.assignors.kafka.parts.seats import NOT_SEATED
+from assignlab.assignors.kafka.parts.seats import NOT_SEATED, RANK_BITS
 from assignlab.assignors.parts.holdings import record
 from assignlab.assignors.parts.racks import NO_RACK, racks_mismatch
 from assignlab.compiled import leaf
@@ -37,20 +37,22 @@ def is_strange(shape, potential, held, previous):
 
 
 @leaf
-def can_any_move(shape, potential, held):
+def can_any_move(shape, potential, held, seats):
     """Whether a move would help anywhere."""
     for t in potential.topics:
-        if can_move(shape, potential, held, t):
+        if can_move(shape, potential, held, seats, t):
             return True
     return False
 
 
 @leaf
-def can_move(shape, potential, held, topic):
-    """Whether some partition of the topic has a subscriber with at least two fewer."""
+def can_move(shape, potential, held, seats, topic):
+    """Whether some partition of the topic has a subscriber with at least two fewer, be it one that
+    is set aside."""
     least = NOT_SEATED
-    for k in range(potential.starts[topic], potential.starts[topic + 1]):
-        least = min(least, held.size[potential.members[k]])
+    for k in range(potential.root_starts[topic], potential.root_starts[topic + 1]):
+        root = potential.roots[k]
+        least = min(least, seats.kinds[root] >> RANK_BITS, seats.aside[root])
     for x in range(shape.base[topic], shape.base[topic] + shape.partitions[topic]):
         if held.size[held.partitions[x].owner] > least + 1:
             return True
@@ -84,8 +86,9 @@ def is_balanced(state):
         largest = 0
         for x in range(first, end):
             largest = max(largest, held.size[last_holder(shape, held, x)])
-        for k in range(potential.starts[t], potential.starts[t + 1]):
-            m = potential.members[k]
+        for m in shape.by_id:
+            if not potential.may[potential.kind[m], t]:
+                continue
             if fixed[m] or held.size[m] + harmless >= largest:
                 continue
             for x in range(first, end):

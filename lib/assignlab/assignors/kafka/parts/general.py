@@ -61,6 +61,7 @@ from assignlab.assignors.kafka.parts.seats import (
     leave_seats,
     member_of_key,
     no_seats,
+    set_aside,
     take_seats,
     update_seat,
 )
@@ -123,12 +124,13 @@ def balance(
     """
     unassigned = unassigned_partitions(shape, potential, phantoms, held)
     initializing = held.size.max() == 0
-    seats = no_seats(held.size.size, racks)
+    seats = no_seats(potential, racks, held)
     maybe_assign(shape, potential, racks, held, seats, unassigned)
     strange = is_strange(shape, potential, held, previous)
-    if in_vain or not (strange or can_any_move(shape, potential, held)):
+    if in_vain or not (strange or can_any_move(shape, potential, held, seats)):
         return DONE, False, True
     fixed = fixed_members(shape, potential, phantoms, held)
+    set_aside(potential, held, fixed, seats)
     score = balance_score(held.size, fixed)
     movements = no_movements(np.empty(shape.codes.size, dtype=np.int64), held.size.size)
     witness = np.empty(1, WITNESS)
@@ -155,7 +157,6 @@ def maybe_assign(shape, potential, racks, held, seats, unassigned):
 
     First only where racks match, then whatever is left.
     """
-    nobody_fixed = unassigned[:0]
     for anywhere in range(0 if racks.in_use else 1, 2):
         for t in potential.topics:
             seated = False
@@ -163,7 +164,7 @@ def maybe_assign(shape, potential, racks, held, seats, unassigned):
                 if not unassigned[x] or held.partitions[x].owner >= 0:
                     continue
                 if not seated:
-                    take_seats(potential, racks, held, nobody_fixed, t, seats)
+                    take_seats(potential, t, seats)
                     seated = True
                 key = least_loaded(seats) if anywhere else least_in_racks(racks, seats, x)
                 if key != NOT_SEATED:
@@ -209,9 +210,11 @@ def perform_reassignments(state, reassignable):
         if moves > 0:
             return -moves, reassignment_performed
         for t in potential.topics:
-            if potential.named[t] < 2 or not (state.strange or can_move(shape, potential, held, t)):
+            if potential.named[t] < 2:
                 continue
-            take_seats(potential, state.racks, held, state.fixed, t, state.seats)
+            if not (state.strange or can_move(shape, potential, held, state.seats, t)):
+                continue
+            take_seats(potential, t, state.seats)
             status = DONE
             for x in range(shape.base[t], shape.base[t] + shape.partitions[t]):
                 if reassignable.size > 0 and not reassignable[x]:

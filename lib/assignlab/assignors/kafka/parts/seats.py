@@ -1,4 +1,8 @@
-"""The members in order of load: a tournament whose winner takes the next partition."""
+"""The members in order of load: tournaments whose winner takes the next partition.
+
+The members of a kind, who subscribe to the same topics and are in the same rack, have a tree of
+their own. The winners of the kinds that subscribe to a topic take their seats in one more.
+"""
 
 from typing import NamedTuple
 
@@ -11,76 +15,69 @@ NOT_SEATED = np.int64(2**62)
 
 
 class Seats(NamedTuple):
-    """The subscribers of one topic as a tournament tree: who has least, by (size, member id).
+    """The subscribers of one topic as ``sortedCurrentSubscriptions`` has them, by (size, member id).
 
-    ``tree``: int64[...], node i above 2i and 2i + 1, keys ``size << RANK_BITS | rank``, leaves from
-    ``width[0]`` on; ``seat``: int64[members], -1 for those not seated; ``group``: int64[racks + 2],
-    first seat of the members without rack and of each rack.
+    Keys are ``size << RANK_BITS | rank``. ``kinds``: int64[nodes], the trees of all kinds, whose
+    places :class:`~assignlab.assignors.kafka.parts.eligible.Potential` tells. By the root of a
+    kind, int64[nodes]: ``rack`` (:func:`rack_of`), ``seat`` of its winner, -1 where it has none,
+    and ``aside``, the fewest partitions of a member that is set aside. ``tree``: int64[...], the
+    tree over the seats: node i above 2i and 2i + 1, leaves from ``width[0]`` on; ``group``:
+    int64[racks + 2], first seat of the kinds without rack and of each rack.
     """
 
-    tree: np.ndarray
+    kinds: np.ndarray
+    rack: np.ndarray
     seat: np.ndarray
+    aside: np.ndarray
+    tree: np.ndarray
     width: np.ndarray
     group: np.ndarray
 
 
 @inner
-def no_seats(members, racks):
-    """Room for all members; nobody is seated."""
+def no_seats(potential, racks, held):
+    """The trees of all kinds; no topic is seated."""
+    nodes = potential.nodes[0]
     width = 1
-    while width < members:
+    while width < potential.may.shape[0]:
         width *= 2
-    return Seats(
+    seats = Seats(
+        np.full(nodes, NOT_SEATED, dtype=np.int64),
+        np.zeros(nodes, dtype=np.int64),
+        np.full(nodes, -1, dtype=np.int64),
+        np.full(nodes, NOT_SEATED, dtype=np.int64),
         np.empty(2 * width, dtype=np.int64),
-        np.full(members, -1, dtype=np.int64),
         np.zeros(1, dtype=np.int64),
         np.zeros(racks.members.size + 2, dtype=np.int64),
     )
+    for m in range(potential.kind.size):
+        seats.rack[root_of(potential, m)] = rack_of(racks, m)
+        seats.kinds[potential.leaf[m]] = key_of(potential, held, m)
+        play(seats.kinds, potential.tree[m], potential.leaf[m] - potential.tree[m])
+    return seats
 
 
 @leaf
-def take_seats(potential, racks, held, fixed, topic, seats):
-    """Seat the topic's subscribers, without rack first, then rack by rack.
-
-    ``fixed``: bool[members], those not to be seated, or empty.
-    """
-    first, end = potential.starts[topic], potential.starts[topic + 1]
-    width = 1
-    while width < end - first:
-        width *= 2
-    seats.width[0] = width
-    for i in range(width, 2 * width):
-        seats.tree[i] = NOT_SEATED
-    begin_groups(potential, racks, first, end, seats)
-    for k in range(first, end):
-        m = potential.members[k]
-        g = rack_of(racks, m)
-        seats.seat[m] = seats.group[g]
-        seats.group[g] += 1
-        if fixed.size == 0 or not fixed[m]:
-            seats.tree[width + seats.seat[m]] = key_of(potential, held, m)
-    for g in range(seats.group.size - 1, 0, -1):
-        seats.group[g] = seats.group[g - 1]
-    seats.group[0] = 0
-    for i in range(width - 1, 0, -1):
-        seats.tree[i] = min(seats.tree[2 * i], seats.tree[2 * i + 1])
-
-
-@leaf
-def begin_groups(potential, racks, first, end, seats):
-    """Where the members without rack begin, and those of each rack."""
-    for g in range(seats.group.size):
-        seats.group[g] = 0
-    for k in range(first, end):
-        seats.group[rack_of(racks, potential.members[k]) + 1] += 1
-    for g in range(seats.group.size - 1):
-        seats.group[g + 1] += seats.group[g]
+def root_of(potential, m):
+    """The root of the tree of member m's kind."""
+    return potential.tree[m] + 1
 
 
 @leaf
 def rack_of(racks, m):
     """0 for a member without rack, else 1 + its rack."""
     return racks.of_member[m] + 1 if racks.in_use else 0
+
+
+@leaf
+def play(keys, base, node):
+    """The key of a node of the tree that begins at ``base`` has changed: play its matches again."""
+    while node > 1:
+        least = min(keys[base + node], keys[base + (node ^ 1)])
+        node >>= 1
+        if keys[base + node] == least:
+            return
+        keys[base + node] = least
 
 
 @leaf
@@ -96,25 +93,70 @@ def member_of_key(shape, key):
 
 
 @leaf
+def set_aside(potential, held, fixed, seats):
+    """Members that are ``fixed`` (bool[members]) leave their trees; no topic is seated."""
+    for m in range(fixed.size):
+        if fixed[m]:
+            root = root_of(potential, m)
+            seats.aside[root] = min(seats.aside[root], held.size[m])
+            seats.kinds[potential.leaf[m]] = NOT_SEATED
+            play(seats.kinds, potential.tree[m], potential.leaf[m] - potential.tree[m])
+
+
+@leaf
+def take_seats(potential, topic, seats):
+    """Seat the winners of the kinds that subscribe to the topic, without rack first, then rack by
+    rack."""
+    first, end = potential.root_starts[topic], potential.root_starts[topic + 1]
+    width = 1
+    while width < end - first:
+        width *= 2
+    seats.width[0] = width
+    for i in range(width, 2 * width):
+        seats.tree[i] = NOT_SEATED
+    begin_groups(potential, first, end, seats)
+    for k in range(first, end):
+        root = potential.roots[k]
+        g = seats.rack[root]
+        seats.seat[root] = seats.group[g]
+        seats.group[g] += 1
+        seats.tree[width + seats.seat[root]] = seats.kinds[root]
+    for g in range(seats.group.size - 1, 0, -1):
+        seats.group[g] = seats.group[g - 1]
+    seats.group[0] = 0
+    for i in range(width - 1, 0, -1):
+        seats.tree[i] = min(seats.tree[2 * i], seats.tree[2 * i + 1])
+
+
+@leaf
+def begin_groups(potential, first, end, seats):
+    """Where the kinds without rack begin, and those of each rack."""
+    for g in range(seats.group.size):
+        seats.group[g] = 0
+    for k in range(first, end):
+        seats.group[seats.rack[potential.roots[k]] + 1] += 1
+    for g in range(seats.group.size - 1):
+        seats.group[g + 1] += seats.group[g]
+
+
+@leaf
 def leave_seats(potential, topic, seats):
-    """Nobody who may have the topic has a seat any more."""
-    for k in range(potential.starts[topic], potential.starts[topic + 1]):
-        seats.seat[potential.members[k]] = -1
+    """No kind that may have the topic has a seat any more."""
+    for k in range(potential.root_starts[topic], potential.root_starts[topic + 1]):
+        seats.seat[potential.roots[k]] = -1
 
 
 @leaf
 def update_seat(potential, held, m, seats):
-    """The size of member ``m`` has changed."""
-    i = seats.width[0] + seats.seat[m]
-    if seats.seat[m] < 0 or seats.tree[i] == NOT_SEATED:
+    """The size of member ``m`` has changed; one that is set aside has no part in it."""
+    base, root = potential.tree[m], root_of(potential, m)
+    if seats.kinds[potential.leaf[m]] == NOT_SEATED:
         return
-    seats.tree[i] = key_of(potential, held, m)
-    while i > 1:
-        least = min(seats.tree[i], seats.tree[i ^ 1])
-        i >>= 1
-        if seats.tree[i] == least:
-            return
-        seats.tree[i] = least
+    seats.kinds[potential.leaf[m]] = key_of(potential, held, m)
+    play(seats.kinds, base, potential.leaf[m] - base)
+    if seats.seat[root] >= 0:
+        seats.tree[seats.width[0] + seats.seat[root]] = seats.kinds[root]
+        play(seats.tree, 0, seats.width[0] + seats.seat[root])
 
 
 @leaf
