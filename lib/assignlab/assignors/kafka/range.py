@@ -62,8 +62,8 @@ def assign(group: Group) -> Assignment:
 class RackMatching(NamedTuple):
     """Topics and racks as ``assign_with_rack_matching`` takes them.
 
-    ``starts``, ``subscribers``: topic i (by name) has ``subscribers[starts[i]:starts[i + 1]]``, in
-    order, and the partitions ``first[i]`` to ``first[i + 1]``, numbered over all topics;
+    ``begins``, ``ends``, ``subscribers``: topic i (by name) has ``subscribers[begins[i]:ends[i]]``,
+    in order, and the partitions ``first[i]`` to ``first[i + 1]``, numbered over all topics;
     ``together``: per topic the number of its co-partitioned set, sets numbered from 0 (a topic
     whose subscribers have no racks stands alone);
     ``needed``: bool per topic, whether racks count for it alone. ``of_member``, ``in_sets``:
@@ -72,7 +72,8 @@ class RackMatching(NamedTuple):
     (``NumberedRacks.kind``, ``by_kind``).
     """
 
-    starts: np.ndarray
+    begins: np.ndarray
+    ends: np.ndarray
     subscribers: np.ndarray
     first: np.ndarray
     together: np.ndarray
@@ -88,7 +89,7 @@ def rack_matching(group: Group) -> RackMatching | None:
     """The input of ``assign_with_rack_matching``; None where racks count for no topic."""
     if group.members.racks is None or group.topics.racks is None:
         return None
-    all_starts, all_subscribers = orders.subscribers_by_info(group)
+    starts, all_subscribers = orders.subscribers_by_info(group)
     topics = group.prepared(orders.topics_by_name)
     known = numbered_racks(group, topics)
     first = np.cumsum(np.append(0, group.topics.partitions[topics]))
@@ -97,23 +98,22 @@ def rack_matching(group: Group) -> RackMatching | None:
     sets: dict[tuple, int] = {}
     together: list[int] = []
     needed: list[bool] = []
-    lists: list[np.ndarray] = []
-    for i, topic in enumerate(topics.tolist()):
-        subscribers = all_subscribers[all_starts[topic] : all_starts[topic + 1]]
-        kind = int(kinds[topic])
+    counts = group.topics.partitions[topics].tolist()
+    for i, (topic, kind) in enumerate(zip(topics.tolist(), kinds[topics].tolist(), strict=True)):
         if kind not in crowds:
+            subscribers = all_subscribers[starts[topic] : starts[topic + 1]]
             there = {known.of_member[m] for m in subscribers.tolist()} - {NO_RACK}
             crowds[kind] = subscribers.tobytes(), there
         crowd, racks = crowds[kind]
-        key = (crowd, group.topics.partitions[topic]) if racks else (topic,)
+        key = (crowd, counts[i]) if racks else (topic,)
         together.append(sets.setdefault(key, len(sets)))
         needed.append(known.count(racks, known.kind[first[i] : first[i + 1]]))
-        lists.append(subscribers)
     if not any(needed):
         return None
     return RackMatching(
-        np.cumsum([0] + [len(members) for members in lists], dtype=np.int64),
-        np.concatenate(lists),
+        starts[topics],
+        starts[topics + 1],
+        all_subscribers,
         first,
         np.array(together, dtype=np.int64),
         np.array(needed, dtype=np.bool_),

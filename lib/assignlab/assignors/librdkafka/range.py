@@ -42,9 +42,9 @@ def assign(group: Group) -> Assignment:
     """Along racks where there are any, then one range per subscriber."""
     known = group.prepared(states)
     if known.of_member.size == 0 or known.topics.size == 0:
-        return assign_ranges(group, known.topics, known.starts, known.members)
+        return assign_ranges(group, known.topics, known.begins, known.members)
     owners, along_racks = assign_with_rack_matching(
-        known.starts, known.members, known.first, known.bucket, known.needed,
+        known.begins, known.ends, known.members, known.first, known.bucket, known.needed,
         known.of_member, known.in_buckets, known.kind, known.rack_starts, known.racks,
     )  # fmt: skip
     order = order_of_work(known, along_racks)
@@ -55,9 +55,9 @@ def assign(group: Group) -> Assignment:
 class States(NamedTuple):
     """The topics in the order of the work, and racks as numbers.
 
-    ``topics``: int64[n]; the i-th has the subscribers ``members[starts[i]:starts[i + 1]]``, sorted
-    (where nobody has a rack, these are topic i's), and the partitions ``first[i]`` to
-    ``first[i + 1]``, numbered over all of them; ``bucket``: the number of its co-partitioned set;
+    ``topics``: int64[n]; the i-th has the subscribers ``members[begins[i]:ends[i]]``, sorted (where
+    nobody has a rack, these are topic i's, and ``begins`` also tells where the last ends), and the
+    partitions ``first[i]`` to ``first[i + 1]``, numbered over all of them; ``bucket``: the number of its co-partitioned set;
     ``needed``: bool[n], whether racks count for it alone. ``of_member``: int64[members], empty where
     nobody has a rack; ``in_buckets``: the same for co-partitioned topics, with a rack of nowhere
     instead of none; ``kind``, ``rack_starts``, ``racks``: the racks of every partition
@@ -65,7 +65,8 @@ class States(NamedTuple):
     """
 
     topics: np.ndarray
-    starts: np.ndarray
+    begins: np.ndarray
+    ends: np.ndarray
     members: np.ndarray
     first: np.ndarray
     bucket: np.ndarray
@@ -100,15 +101,20 @@ def states(group: Group) -> States:
         for i, t in enumerate(topics)
         if of_member
     ]
-    by_crowd = [np.array(crowd, dtype=np.int64) for crowd in members_of]
-    in_turn = topics if of_member else range(len(group.topics))
-    lists = [by_crowd[crowd_of[t]] for t in in_turn]
+    crowd = np.array(crowd_of, dtype=np.int64)
+    if of_member:
+        starts, members = chained(members_of)
+        begins, ends = starts[crowd[topics]], starts[crowd[topics] + 1]
+    else:
+        begins, members = chained([members_of[each] for each in crowd_of])
+        ends = begins[1:]
     starts_of_kind, racks_of_kind = known.by_kind
     nowhere = max([*of_member, *racks_of_kind.tolist()], default=0) + 1
     return States(
         np.array(topics, dtype=np.int64),
-        np.cumsum([0] + [crowd.size for crowd in lists], dtype=np.int64),
-        np.concatenate([np.empty(0, dtype=np.int64), *lists]),
+        begins,
+        ends,
+        members,
         first,
         np.array(bucket, dtype=np.int64),
         np.array(needed, dtype=np.bool_),
@@ -118,6 +124,12 @@ def states(group: Group) -> States:
         starts_of_kind,
         racks_of_kind,
     )
+
+
+def chained(lists: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
+    """(starts, numbers): list i is ``numbers[starts[i]:starts[i + 1]]``; int64."""
+    starts = np.cumsum([0] + [len(numbers) for numbers in lists], dtype=np.int64)
+    return starts, np.array([n for numbers in lists for n in numbers], dtype=np.int64)
 
 
 def crowds_by_id(group: Group, crowds: list[list[int]]) -> list[int]:

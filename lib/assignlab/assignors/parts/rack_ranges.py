@@ -1,5 +1,7 @@
 """Range with racks: partitions go first to members in the rack of a replica."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from assignlab.assignors.parts.racks import NO_RACK
@@ -8,54 +10,81 @@ from assignlab.compiled import inner, leaf, njit
 NOBODY = -1
 
 
+class Quotas(NamedTuple):
+    """Of one topic, or of one of several that are alike and filled alike: ``share`` int64[1], what
+    each subscriber gets at least; ``extra`` int64[1], how many may still have one more; ``got``
+    int64[...], what each has; ``looked_at`` int64[racks + 1], the first partition that may still
+    suit a member in a rack, or without any, which is the last."""
+
+    share: np.ndarray
+    extra: np.ndarray
+    got: np.ndarray
+    looked_at: np.ndarray
+
+
 @njit
 def assign_with_rack_matching(
-    starts, subscribers, first, together, needed, of_member, in_sets, kind, rack_starts, racks
+    begins, ends, subscribers, first, together, needed, of_member, in_sets, kind, rack_starts, racks
 ):
     """Along racks as far as the quotas allow, then in ranges.
 
-    The partitions of kind k have replicas in ``racks[rack_starts[k]:rack_starts[k + 1]]``.
-
-    ``got`` counts what each subscriber has of each topic, ``extra`` the subscribers per topic that
-    may still have one more than the others. Returns (owner of every partition, bool[partitions]:
-    whether it was found along racks).
+    Topic i has ``subscribers[begins[i]:ends[i]]``, in order, and the partitions ``first[i]`` to
+    ``first[i + 1]``; those of kind k have replicas in ``racks[rack_starts[k]:rack_starts[k + 1]]``.
+    ``together``: per topic the number of its co-partitioned set; ``needed``: whether racks count for
+    it alone; ``of_member``, ``in_sets``: int64[members], racks for topics alone and for sets.
+    Returns (owner of every partition, bool[partitions]: whether it was found along racks).
     """
     owners = np.full(first[-1], NOBODY, dtype=np.int64)
-    got = np.zeros(subscribers.size, dtype=np.int64)
-    extra = np.empty(together.size, dtype=np.int64)
-    for i in range(extra.size):
-        extra[i] = (first[i + 1] - first[i]) % (starts[i + 1] - starts[i])
-    matches = np.empty((0, 0), dtype=np.bool_)
-    for s in range(together.max() + 1):
-        topics = np.flatnonzero(together == s)
-        lead = topics[0]
-        consumers = subscribers[starts[lead] : starts[lead + 1]]
-        if topics.size > 1:
-            matches = racks_match(topics, first, in_sets, kind, rack_starts, racks)
-            assign_co_partitioned(
-                topics, starts, first, consumers, in_sets, matches, owners, got, extra
-            )
-        elif needed[lead]:
-            matches = racks_match(topics, first, of_member, kind, rack_starts, racks)
-            assign_matching_ranges(
-                lead, starts, first, consumers, of_member, matches, owners, got, extra
-            )
-    along_racks = owners != NOBODY
+    along_racks = np.zeros(owners.size, dtype=np.bool_)
     nowhere = np.full(of_member.size, NO_RACK, dtype=np.int64)
-    for i in range(together.size):
-        consumers = subscribers[starts[i] : starts[i + 1]]
-        assign_matching_ranges(i, starts, first, consumers, nowhere, matches, owners, got, extra)
+    size = max(of_member.max(), in_sets.max()) + 2
+    most = (ends - begins).max()
+    quotas = Quotas(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64),
+                    np.zeros(most, dtype=np.int64), np.zeros(size, dtype=np.int64))  # fmt: skip
+    got = quotas.got.copy()  # what was found along racks; of most topics nothing is
+    matches = np.empty((0, 0), dtype=np.bool_)
+    by_set = np.argsort(together, kind="mergesort")
+    end = 0
+    while end < by_set.size:
+        lead, begin = by_set[end], end
+        while end < by_set.size and together[by_set[end]] == together[lead]:
+            end += 1
+        topics = by_set[begin:end]
+        consumers = subscribers[begins[lead] : ends[lead]]
+        partitions = first[lead + 1] - first[lead]
+        quotas.share[0] = partitions // consumers.size
+        quotas.extra[0] = partitions % consumers.size
+        along = topics.size > 1 or needed[lead]
+        if along:
+            matches = racks_match(topics, first, size, kind, rack_starts, racks)
+            if topics.size > 1:
+                assign_co_partitioned(topics, first, consumers, in_sets, matches, owners, quotas)
+            else:
+                assign_matching_ranges(lead, first, consumers, of_member, matches, owners, quotas)
+        extra = quotas.extra[0]
+        for c in range(consumers.size if along else 0):
+            got[c] = quotas.got[c]
+        for t in topics:
+            for x in range(first[t], first[t + 1]):
+                along_racks[x] = owners[x] != NOBODY
+            quotas.extra[0] = extra
+            seen = assign_matching_ranges(t, first, consumers, nowhere, matches, owners, quotas)
+            for c in range(seen):
+                quotas.got[c] = got[c]
+        for c in range(consumers.size if along else 0):
+            quotas.got[c] = got[c] = 0
     return owners, along_racks
 
 
 @inner
-def racks_match(topics, first, of_member, kind, rack_starts, racks):
-    """Whether partition p of all these topics has a replica in rack r: bool[racks, partitions]."""
+def racks_match(topics, first, size, kind, rack_starts, racks):
+    """Whether partition p of all these topics has a replica in rack r: bool[racks, partitions].
+
+    ``size``: racks of members, and two.
+    """
     lead = topics[0]
     partitions = first[lead + 1] - first[lead]
-    count = of_member.max() + 1
-    if racks.size > 0:
-        count = max(count, racks.max() + 1)
+    count = max(size, racks.max() + 1 if racks.size > 0 else 0)
     topics_in_rack = np.zeros((count, partitions), dtype=np.int64)
     for t in topics:
         for p in range(partitions):
@@ -66,26 +95,22 @@ def racks_match(topics, first, of_member, kind, rack_starts, racks):
 
 
 @leaf
-def max_assignable(i, c, starts, first, got, extra):
-    """How many partitions of topic i its c-th subscriber may still get."""
-    share = (first[i + 1] - first[i]) // (starts[i + 1] - starts[i])
-    return max(0, share + (1 if extra[i] > 0 else 0) - got[starts[i] + c])
+def max_assignable(c, quotas):
+    """How many partitions of the topic its c-th subscriber may still get."""
+    return max(0, quotas.share[0] + (1 if quotas.extra[0] > 0 else 0) - quotas.got[c])
 
 
 @leaf
-def on_assigned(i, c, count, starts, first, got, extra):
-    """The c-th subscriber of topic i got ``count`` more of it."""
-    got[starts[i] + c] += count
-    if got[starts[i] + c] > (first[i + 1] - first[i]) // (starts[i + 1] - starts[i]):
-        extra[i] -= 1
+def on_assigned(c, count, quotas):
+    """The c-th subscriber got ``count`` more of the topic."""
+    quotas.got[c] += count
+    if quotas.got[c] > quotas.share[0]:
+        quotas.extra[0] -= 1
 
 
 @leaf
-def assign_co_partitioned(topics, starts, first, consumers, of_member, matches, owners, got, extra):
-    """Partition by partition of all topics at once, to the first subscriber that suits them all.
-
-    The topics are alike and filled alike, so the first speaks for all.
-    """
+def assign_co_partitioned(topics, first, consumers, of_member, matches, owners, quotas):
+    """Partition by partition of all topics at once, to the first subscriber that suits them all."""
     lead = topics[0]
     remaining = np.arange(consumers.size)
     left = remaining.size
@@ -93,9 +118,7 @@ def assign_co_partitioned(topics, starts, first, consumers, of_member, matches, 
         at = 0
         while at < left:
             rack = of_member[consumers[remaining[at]]]
-            if (rack == NO_RACK or matches[rack, p]) and max_assignable(
-                lead, remaining[at], starts, first, got, extra
-            ) > 0:
+            if (rack == NO_RACK or matches[rack, p]) and max_assignable(remaining[at], quotas) > 0:
                 break
             at += 1
         if at == left:
@@ -103,32 +126,37 @@ def assign_co_partitioned(topics, starts, first, consumers, of_member, matches, 
         c = remaining[at]
         for t in topics:
             owners[first[t] + p] = consumers[c]
-            on_assigned(t, c, 1, starts, first, got, extra)
-        if max_assignable(lead, c, starts, first, got, extra) == 0:
+        on_assigned(c, 1, quotas)
+        if max_assignable(c, quotas) == 0:
             left -= 1
             for k in range(at, left):
                 remaining[k] = remaining[k + 1]
 
 
 @leaf
-def assign_matching_ranges(i, starts, first, consumers, of_member, matches, owners, got, extra):
-    """Subscriber after subscriber takes the next partitions that suit its rack, up to its quota."""
+def assign_matching_ranges(t, first, consumers, of_member, matches, owners, quotas):
+    """Subscriber after subscriber takes the next partitions that suit its rack, up to its quota.
+
+    Returns how many subscribers were looked at before nothing was left.
+    """
     left = 0
-    for x in range(first[i], first[i + 1]):
+    for x in range(first[t], first[t + 1]):
         left += owners[x] == NOBODY
+    for rack in range(quotas.looked_at.size):
+        quotas.looked_at[rack] = first[t]
     for c in range(consumers.size):
         if left == 0:
-            break
-        room = max_assignable(i, c, starts, first, got, extra)
+            return c
+        room = max_assignable(c, quotas)
         rack = of_member[consumers[c]]
-        count = 0
-        for p in range(first[i + 1] - first[i]):
-            if count == room:
-                break
-            x = first[i] + p
-            if owners[x] == NOBODY and (rack == NO_RACK or matches[rack, p]):
+        count, x = 0, quotas.looked_at[rack]
+        while x < first[t + 1] and count < room:
+            if owners[x] == NOBODY and (rack == NO_RACK or matches[rack, x - first[t]]):
                 owners[x] = consumers[c]
                 count += 1
+            x += 1
+        quotas.looked_at[rack] = x
         if count > 0:
             left -= count
-            on_assigned(i, c, count, starts, first, got, extra)
+            on_assigned(c, count, quotas)
+    return consumers.size
