@@ -52,7 +52,7 @@ def can_move(shape, potential, held, seats, topic):
     least = NOT_SEATED
     for k in range(potential.root_starts[topic], potential.root_starts[topic + 1]):
         root = potential.roots[k]
-        least = min(least, seats.kinds[root] >> RANK_BITS, seats.aside[root])
+        least = min(least, seats.kinds[root] >> RANK_BITS, seats.roots[root].aside)
     for x in range(shape.base[topic], shape.base[topic] + shape.partitions[topic]):
         if held.size[held.partitions[x].owner] > least + 1:
             return True

@@ -8,29 +8,32 @@ from typing import NamedTuple
 
 import numpy as np
 
+from assignlab.assignors.parts.holdings import record
 from assignlab.compiled import inner, leaf
 
 RANK_BITS = 31
+RANKS = 2**RANK_BITS - 1
 NOT_SEATED = np.int64(2**62)
+
+
+KIND = record("rack", "seat", "aside")
+"""The rack of a kind (:func:`rack_of`), the seat of its winner, -1 where it has none, and the fewest
+partitions of a member that is set aside."""
 
 
 class Seats(NamedTuple):
     """The subscribers of one topic as ``sortedCurrentSubscriptions`` has them, by (size, member id).
 
     Keys are ``size << RANK_BITS | rank``. ``kinds``: int64[nodes], the trees of all kinds, whose
-    places :class:`~assignlab.assignors.kafka.parts.eligible.Potential` tells. By the root of a
-    kind, int64[nodes]: ``rack`` (:func:`rack_of`), ``seat`` of its winner, -1 where it has none,
-    and ``aside``, the fewest partitions of a member that is set aside. ``tree``: int64[...], the
-    tree over the seats: node i above 2i and 2i + 1, leaves from ``width[0]`` on; ``group``:
-    int64[racks + 2], first seat of the kinds without rack and of each rack.
+    places :class:`~assignlab.assignors.kafka.parts.eligible.Potential` tells; ``roots``
+    KIND[nodes], what belongs to a root. ``tree``: int64[...], the tree over the seats: node i above
+    2i and 2i + 1, leaves from ``tree[0]`` on; ``group``: int64[racks + 2], first seat of the kinds
+    without rack and of each rack.
     """
 
     kinds: np.ndarray
-    rack: np.ndarray
-    seat: np.ndarray
-    aside: np.ndarray
+    roots: np.ndarray
     tree: np.ndarray
-    width: np.ndarray
     group: np.ndarray
 
 
@@ -43,24 +46,18 @@ def no_seats(potential, racks, held):
         width *= 2
     seats = Seats(
         np.full(nodes, NOT_SEATED, dtype=np.int64),
-        np.zeros(nodes, dtype=np.int64),
-        np.full(nodes, -1, dtype=np.int64),
-        np.full(nodes, NOT_SEATED, dtype=np.int64),
+        np.empty(nodes, KIND),
         np.empty(2 * width, dtype=np.int64),
-        np.zeros(1, dtype=np.int64),
-        np.zeros(racks.members.size + 2, dtype=np.int64),
+        np.empty(racks.members.size + 2, dtype=np.int64),
     )
+    for node in range(nodes):
+        kind = seats.roots[node]
+        kind.rack, kind.seat, kind.aside = 0, -1, NOT_SEATED
     for m in range(potential.kind.size):
-        seats.rack[root_of(potential, m)] = rack_of(racks, m)
+        seats.roots[potential.tree[m] + 1].rack = rack_of(racks, m)
         seats.kinds[potential.leaf[m]] = key_of(potential, held, m)
         play(seats.kinds, potential.tree[m], potential.leaf[m] - potential.tree[m])
     return seats
-
-
-@leaf
-def root_of(potential, m):
-    """The root of the tree of member m's kind."""
-    return potential.tree[m] + 1
 
 
 @leaf
@@ -72,8 +69,9 @@ def rack_of(racks, m):
 @leaf
 def play(keys, base, node):
     """The key of a node of the tree that begins at ``base`` has changed: play its matches again."""
+    least = keys[base + node]
     while node > 1:
-        least = min(keys[base + node], keys[base + (node ^ 1)])
+        least = min(least, keys[base + (node ^ 1)])
         node >>= 1
         if keys[base + node] == least:
             return
@@ -89,7 +87,7 @@ def key_of(potential, held, m):
 @leaf
 def member_of_key(shape, key):
     """The member whose place by id the key ends with."""
-    return shape.by_id[key & ((1 << RANK_BITS) - 1)]
+    return shape.by_id[key & RANKS]
 
 
 @leaf
@@ -97,8 +95,8 @@ def set_aside(potential, held, fixed, seats):
     """Members that are ``fixed`` (bool[members]) leave their trees; no topic is seated."""
     for m in range(fixed.size):
         if fixed[m]:
-            root = root_of(potential, m)
-            seats.aside[root] = min(seats.aside[root], held.size[m])
+            kind = seats.roots[potential.tree[m] + 1]
+            kind.aside = min(kind.aside, held.size[m])
             seats.kinds[potential.leaf[m]] = NOT_SEATED
             play(seats.kinds, potential.tree[m], potential.leaf[m] - potential.tree[m])
 
@@ -111,16 +109,16 @@ def take_seats(potential, topic, seats):
     width = 1
     while width < end - first:
         width *= 2
-    seats.width[0] = width
+    seats.tree[0] = width
     for i in range(width, 2 * width):
         seats.tree[i] = NOT_SEATED
     begin_groups(potential, first, end, seats)
     for k in range(first, end):
         root = potential.roots[k]
-        g = seats.rack[root]
-        seats.seat[root] = seats.group[g]
-        seats.group[g] += 1
-        seats.tree[width + seats.seat[root]] = seats.kinds[root]
+        kind = seats.roots[root]
+        kind.seat = seats.group[kind.rack]
+        seats.group[kind.rack] += 1
+        seats.tree[width + kind.seat] = seats.kinds[root]
     for g in range(seats.group.size - 1, 0, -1):
         seats.group[g] = seats.group[g - 1]
     seats.group[0] = 0
@@ -134,7 +132,7 @@ def begin_groups(potential, first, end, seats):
     for g in range(seats.group.size):
         seats.group[g] = 0
     for k in range(first, end):
-        seats.group[seats.rack[potential.roots[k]] + 1] += 1
+        seats.group[seats.roots[potential.roots[k]].rack + 1] += 1
     for g in range(seats.group.size - 1):
         seats.group[g + 1] += seats.group[g]
 
@@ -143,20 +141,23 @@ def begin_groups(potential, first, end, seats):
 def leave_seats(potential, topic, seats):
     """No kind that may have the topic has a seat any more."""
     for k in range(potential.root_starts[topic], potential.root_starts[topic + 1]):
-        seats.seat[potential.roots[k]] = -1
+        seats.roots[potential.roots[k]].seat = -1
 
 
 @leaf
 def update_seat(potential, held, m, seats):
-    """The size of member ``m`` has changed; one that is set aside has no part in it."""
-    base, root = potential.tree[m], root_of(potential, m)
-    if seats.kinds[potential.leaf[m]] == NOT_SEATED:
+    """The size of member ``m`` has changed, and with it the winner of its kind; not so if it is set
+    aside."""
+    base, leaf = potential.tree[m], potential.leaf[m]
+    key = seats.kinds[leaf]
+    if key == NOT_SEATED:
         return
-    seats.kinds[potential.leaf[m]] = key_of(potential, held, m)
-    play(seats.kinds, base, potential.leaf[m] - base)
-    if seats.seat[root] >= 0:
-        seats.tree[seats.width[0] + seats.seat[root]] = seats.kinds[root]
-        play(seats.tree, 0, seats.width[0] + seats.seat[root])
+    seats.kinds[leaf] = held.size[m] << RANK_BITS | key & RANKS
+    play(seats.kinds, base, leaf - base)
+    seat = seats.roots[base + 1].seat
+    if seat >= 0:
+        seats.tree[seats.tree[0] + seat] = seats.kinds[base + 1]
+        play(seats.tree, 0, seats.tree[0] + seat)
 
 
 @leaf
@@ -186,8 +187,8 @@ def least_in_racks(racks, seats, x):
 def least_between(seats, first, end):
     """The least key on seats ``first`` to ``end`` (exclusive)."""
     least = NOT_SEATED
-    low = first + seats.width[0]
-    high = end + seats.width[0]
+    low = first + seats.tree[0]
+    high = end + seats.tree[0]
     while low < high:
         if low & 1:
             least = min(least, seats.tree[low])
