@@ -6,10 +6,13 @@ Expected lists are answers of kafka-clients 4.4.0.
 import random
 
 import numpy as np
+import pytest
 
+from assignlab import assignors
 from assignlab.assignors.kafka import range as strategy
 from assignlab.group.assignment import partition_of, topic_of
 from assignlab.group.document import lists, parse
+from assignlab.replay import events
 
 ALONG = ["x", "y", "x", "y"]
 
@@ -101,3 +104,24 @@ def test_every_topic_is_spread_within_one_and_alike_topics_alike():
                 if len(others) == len(placed):
                     for p in range(len(placed)):
                         assert owner[(t << 32) + p] == owner[(u << 32) + p]
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in assignors.names() if "rack" in assignors.get(n).member_fields]
+)
+def test_new_partitions_whose_racks_nobody_told_have_replicas_in_none(name):
+    def document(*racks):
+        topics = {"a": list(racks), "b": [["r0"], ["r1"], ["r2"]]}
+        return {
+            "topics": [
+                {"name": topic, "partitions": len(racks), "racks": racks}
+                for topic, racks in topics.items()
+            ],
+            "members": [{"id": f"c{i}", "topics": ["a", "b"], "rack": f"r{i}"} for i in range(3)],
+        }
+
+    known = ["r0"], ["r1"]
+    grown = events.add_partitions(parse(document(*known)), {0: 5})
+    told = parse(document(*known, [], [], []))
+    assign = assignors.get(name).assign
+    assert lists(grown, assign(grown)) == lists(told, assign(told))
