@@ -51,29 +51,32 @@ def assign(group: Group) -> Assignment:
 
 
 @njit
-def assign_ranges(topics, partitions, starts, reading, member, number, members):
+def assign_ranges(topics, partitions, kind, starts, reading, member, number, members):
     """Range after range, topics by name: every member's list is sorted by topic and partition.
 
-    ``topics``: int64[n] topic indices; ``partitions``: int64[topics]; ``starts``, ``reading``: per
-    topic its threads, sorted, places in ``member`` and ``number``. Returns (offsets, codes, threads).
+    ``topics``: int64[n] topic indices; ``partitions``: int64[topics]; ``kind``, ``starts``,
+    ``reading``: see :class:`~assignlab.assignors.kafka_0_8.parts.threads.Readers`, places in
+    ``member`` and ``number``. Returns (offsets, codes, threads).
     """
     offsets = np.zeros(members + 1, dtype=np.int64)
     for t in topics:
-        consumers = starts[t + 1] - starts[t]
+        begin = starts[kind[t]]
+        consumers = starts[kind[t] + 1] - begin
         shares = shares_of(partitions[t], max(consumers, 1))
         for i in range(min(consumers, partitions[t])):
             _, n_parts = range_of(i, shares)
-            offsets[member[reading[starts[t] + i]] + 1] += n_parts
+            offsets[member[reading[begin + i]] + 1] += n_parts
     for m in range(members):
         offsets[m + 1] += offsets[m]
     fill = offsets[:-1].copy()
     codes = np.empty(offsets[members], dtype=np.int64)
     threads = np.empty(offsets[members], dtype=np.int32)
     for t in topics:
-        consumers = starts[t + 1] - starts[t]
+        begin = starts[kind[t]]
+        consumers = starts[kind[t] + 1] - begin
         shares = shares_of(partitions[t], max(consumers, 1))
         for i in range(min(consumers, partitions[t])):
-            thread = reading[starts[t] + i]
+            thread = reading[begin + i]
             m = member[thread]
             start_part, n_parts = range_of(i, shares)
             for k in range(n_parts):

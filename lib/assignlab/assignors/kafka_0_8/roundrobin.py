@@ -73,14 +73,15 @@ def assign(group: Group) -> Assignment:
 def circle_of_threads(group: Group) -> threads.Threads:
     """The threads of the circle, once the conditions of round robin are met."""
     members = group.members
-    starts, counts = group.prepared(threads.streams)
-    if counts.size == 0:
-        if len(members):
-            raise OriginalError("NullPointerException", "no member subscribes to anything")
-        return group.prepared(threads.by_name)
+    asked = group.prepared(threads.streams)
+    starts = asked.starts.tolist()
+    kinds = dict.fromkeys(asked.kind.tolist())
+    counts = [asked.counts[starts[k] : starts[k + 1]] for k in kinds]
+    if len(members) and not any(own.size for own in counts):
+        raise OriginalError("NullPointerException", "no member subscribes to anything")
     wanted = np.unique(members.topics).size
-    for first, last in zip(starts.tolist(), starts[1:].tolist(), strict=False):
-        if first < last and (last - first < wanted or np.ptp(counts[first:last]) > 0):
+    for own in counts:
+        if own.size > 0 and (own.size < wanted or np.ptp(own) > 0):
             raise OriginalError(
                 "IllegalArgumentException",
                 "round robin is allowed only if all consumers subscribe to the same topics "

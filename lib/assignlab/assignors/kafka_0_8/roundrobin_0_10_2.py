@@ -31,7 +31,7 @@ from assignlab.assignors.kafka_0_8 import roundrobin
 from assignlab.assignors.kafka_0_8.parts import scala_maps, threads
 from assignlab.assignors.parts.orders import topics_by_name
 from assignlab.compiled import njit
-from assignlab.group.assignment import Assignment, by_member, code, topic_of
+from assignlab.group.assignment import Assignment, by_member, code
 from assignlab.group.model import Group
 from assignlab.jvm.names import string_hashes
 
@@ -39,8 +39,9 @@ from assignlab.jvm.names import string_hashes
 def assign(group: Group) -> Assignment:
     """Deal the partitions, by hash code, around the circle, passing over who does not read them."""
     circle = group.prepared(threads.by_name)
-    codes, walk, ties = group.prepared(laid_out)
-    places = deal(topic_of(codes)[walk], *group.prepared(threads.by_topic), circle.member.size)
+    codes, walk, kinds, ties = group.prepared(laid_out)
+    readers = group.prepared(threads.by_topic)
+    places = deal(kinds, readers.starts, readers.threads, circle.member.size)
     place = np.empty_like(places)
     place[walk] = places
     owners, members = circle.member[place], len(group.members)
@@ -49,10 +50,11 @@ def assign(group: Group) -> Assignment:
     return Assignment(offsets, lists, numbers, {"hash_ties": True} if ties else {})
 
 
-def laid_out(group: Group) -> tuple[np.ndarray, np.ndarray, bool]:
+def laid_out(group: Group) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
     """All partitions by topic name and number, and the walk by hash code, the same for everybody.
 
-    Returns (codes int64[n], walk int64[n], whether hash codes tie).
+    Returns (codes int64[n], walk int64[n], kinds int64[n]: of the topics that the walk meets, by
+    readers; whether hash codes tie).
     """
     topics = group.prepared(topics_by_name)
     counts = group.topics.partitions[topics]
@@ -62,7 +64,9 @@ def laid_out(group: Group) -> tuple[np.ndarray, np.ndarray, bool]:
     hashes = roundrobin.partition_hashes(prefixes.astype(np.int64), counts)
     ties = np.unique(hashes).size < hashes.size
     ranks = ranks_in_map(group)[topics][topic] if ties else topic
-    return code(topics[topic], partition), np.lexsort((partition, ranks, hashes)), ties
+    walk = np.lexsort((partition, ranks, hashes))
+    kinds = group.prepared(threads.by_topic).kind[topics[topic]]
+    return code(topics[topic], partition), walk, kinds[walk], ties
 
 
 def ranks_in_map(group: Group) -> np.ndarray:
@@ -87,16 +91,16 @@ def ranks_in_map(group: Group) -> np.ndarray:
 
 
 @njit
-def deal(topics, starts, places, threads):
+def deal(kinds, starts, places, threads):
     """Who takes each partition of the walk: int64[n] places on a circle of ``threads``.
 
-    ``topics``: of the walk's partitions; ``places[starts[t]:starts[t + 1]]``: of topic t's threads,
-    ascending.
+    ``kinds``: of the walk's partitions; ``places[starts[k]:starts[k + 1]]``: of the threads that
+    read topics of kind k, ascending.
     """
-    dealt = np.empty(topics.size, dtype=np.int64)
+    dealt = np.empty(kinds.size, dtype=np.int64)
     assignor = 0
-    for i in range(topics.size):
-        reading = places[starts[topics[i]] : starts[topics[i] + 1]]
+    for i in range(kinds.size):
+        reading = places[starts[kinds[i]] : starts[kinds[i] + 1]]
         k = np.searchsorted(reading, assignor)
         dealt[i] = reading[k if k < reading.size else 0]
         assignor = (dealt[i] + 1) % threads

@@ -5,11 +5,11 @@ called ``consumer-threadId``. Threads are compared by these names as strings: ``
 ``c-2``, and the threads of ``c-1`` between those of ``c``.
 """
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
+from assignlab.assignors.parts.orders import kinds_of_topics
 from assignlab.compiled import njit
 from assignlab.errors import OriginalError
 from assignlab.group.model import Group
@@ -24,35 +24,49 @@ class Threads(NamedTuple):
 
 
 class Streams(NamedTuple):
-    """Member i asks for ``counts[starts[i]:starts[i + 1]]`` streams, in the order of its topics."""
+    """How many streams of which topics the members ask for; those that ask for the same are of one
+    kind.
 
+    ``kind``: int64[members]; kind k asks for ``counts[starts[k]:starts[k + 1]]`` streams of the
+    topics at the same places of ``topics`` (int64[n] each), in the order of its subscription.
+    """
+
+    kind: np.ndarray
     starts: np.ndarray
+    topics: np.ndarray
     counts: np.ndarray
 
 
 def streams(group: Group) -> Streams:
-    """Streams per member and subscribed topic, 1 where none are given.
+    """Streams per kind of member and subscribed topic, 1 where none are given.
 
     Raises :class:`OriginalError` where a topic is read with no stream at all: registering such a
     consumer already fails, and so does everybody who reads the registration.
     """
     members = group.members
-    topics = np.diff(members.offsets)[members.subscription]
-    starts = np.concatenate(([0], np.cumsum(topics)))
+    subscription, offsets, topics = members.subscription, members.offsets, members.topics
     if members.streams is None:
-        return Streams(starts, np.ones(starts[-1], dtype=np.int64))
+        return Streams(subscription, offsets, topics, np.ones_like(topics))
+    kinds: dict[tuple, int] = {}
+    kind = [
+        kinds.setdefault(asked, len(kinds))
+        for asked in zip(subscription.tolist(), members.streams, strict=True)
+    ]
+    named = [topics[offsets[s] : offsets[s + 1]] for s, _ in kinds]
     counts = np.fromiter(
         (
             count
-            for asked, n in zip(members.streams, topics.tolist(), strict=True)
-            for count in (asked if isinstance(asked, tuple) else (asked_or_one(asked),) * n)
+            for (_, asked), own in zip(kinds, named, strict=True)
+            for count in (asked if isinstance(asked, tuple) else (asked_or_one(asked),) * own.size)
         ),
         dtype=np.int64,
-        count=int(starts[-1]),
     )
     if (counts < 1).any():
         raise OriginalError("AssertionError", "a consumer asks for no stream of a topic")
-    return Streams(starts, counts)
+    starts = np.cumsum([0] + [own.size for own in named], dtype=np.int64)
+    return Streams(
+        np.array(kind, dtype=np.int64), starts, np.concatenate([topics[:0], *named]), counts
+    )
 
 
 def asked_or_one(asked: int | None) -> int:
@@ -62,52 +76,102 @@ def asked_or_one(asked: int | None) -> int:
 
 def by_name(group: Group) -> Threads:
     """Every thread that reads at least one topic."""
-    starts, counts = group.prepared(streams)
-    most = [int(counts[a:b].max()) if b > a else 0 for a, b in pairwise(starts)]
-    threads = [(m, i) for m, count in enumerate(most) for i in range(count)]
-    names = group.members.names
-    order = Names([f"{names[m]}-{i}" for m, i in threads]).order
-    pairs = np.array(threads, dtype=np.int64).reshape(-1, 2)[order]
-    return Threads(pairs[:, 0].copy(), pairs[:, 1].copy())
-
-
-def by_topic(group: Group) -> tuple[np.ndarray, np.ndarray]:
-    """Per topic the threads that read it, as places among those of :func:`by_name`, ascending: topic t
-    has ``threads[starts[t]:starts[t + 1]]``.
-
-    Returns (starts int64[topics + 1], threads int64[n]).
-    """
-    members = group.members
-    return line_up(
-        *group.prepared(by_name),
-        members.subscription,
-        members.offsets,
-        members.topics,
-        *group.prepared(streams),
-        len(group.topics),
-    )
+    asked = group.prepared(streams)
+    member, number = all_threads(asked.kind, asked.starts, asked.counts)
+    names = group.members.names.names
+    pairs = zip(member.tolist(), number.tolist(), strict=True)
+    order = Names([f"{names[m]}-{i}" for m, i in pairs]).order
+    return Threads(member[order], number[order])
 
 
 @njit
-def line_up(member, number, subscription, offsets, topics, first, counts, known):
-    """Deal the sorted threads into the lists of the topics that they read."""
-    starts = np.zeros(known + 1, dtype=np.int64)
+def all_threads(kind, starts, counts):
+    """(member, number) of all threads, member by member: a member has as many as it asks for streams
+    of one topic at the most."""
+    most = np.zeros(starts.size, dtype=np.int64)
+    for k in range(starts.size - 1):
+        for i in range(starts[k], starts[k + 1]):
+            most[k] = max(most[k], counts[i])
+    total = 0
+    for k in kind:
+        total += most[k]
+    member = np.empty(total, dtype=np.int64)
+    number = np.empty(total, dtype=np.int64)
+    n = 0
+    for m in range(kind.size):
+        for i in range(most[kind[m]]):
+            member[n], number[n] = m, i
+            n += 1
+    return member, number
+
+
+class Readers(NamedTuple):
+    """The threads that read each topic; topics of one kind are read by the same.
+
+    ``kind``: int64[topics]; ``threads[starts[k]:starts[k + 1]]`` (int64) read those of kind k:
+    places among the threads of :func:`by_name`, ascending.
+    """
+
+    kind: np.ndarray
+    starts: np.ndarray
+    threads: np.ndarray
+
+
+def by_topic(group: Group) -> Readers:
+    """The readers of all topics."""
+    kinds = group.prepared(kinds_of_readers)
+    lists = line_up(*group.prepared(by_name), *group.prepared(streams), kinds)
+    return Readers(kinds, *lists)
+
+
+def kinds_of_readers(group: Group) -> np.ndarray:
+    """The kind of each topic: int64[topics].
+
+    Where nobody asks for different numbers of streams, the same subscribers are the same readers;
+    else every topic is a kind.
+    """
+    if any(isinstance(asked, tuple) for asked in group.members.streams or ()):
+        return np.arange(len(group.topics))
+    return group.prepared(kinds_of_topics)[0]
+
+
+@njit
+def line_up(member, number, kind, starts, topics, counts, kinds):
+    """Deal the sorted threads into the lists of the kinds of topics that they read.
+
+    The first topic of a kind stands for all. Returns (starts, threads) of :class:`Readers`.
+    """
+    example = np.full(kinds.size, -1, dtype=np.int64)
+    known = 0
+    for t in range(kinds.size):
+        if example[kinds[t]] < 0:
+            example[kinds[t]] = t
+            known += 1
+    begins = np.empty(starts.size, dtype=np.int64)
+    read = np.empty(topics.size, dtype=np.int64)
+    asked = np.empty(topics.size, dtype=np.int64)
+    n = 0
+    for k in range(starts.size - 1):
+        begins[k] = n
+        for i in range(starts[k], starts[k + 1]):
+            if example[kinds[topics[i]]] == topics[i]:
+                read[n], asked[n] = kinds[topics[i]], counts[i]
+                n += 1
+    begins[-1] = n
+    ends = np.zeros(known + 1, dtype=np.int64)
     for i in range(member.size):
-        m = member[i]
-        begin = offsets[subscription[m]]
-        for k in range(first[m + 1] - first[m]):
-            if number[i] < counts[first[m] + k]:
-                starts[topics[begin + k] + 1] += 1
-    for t in range(known):
-        starts[t + 1] += starts[t]
-    fill = starts[:-1].copy()
-    threads = np.empty(starts[known], dtype=np.int64)
+        k = kind[member[i]]
+        for j in range(begins[k], begins[k + 1]):
+            if number[i] < asked[j]:
+                ends[read[j] + 1] += 1
+    for k in range(known):
+        ends[k + 1] += ends[k]
+    fill = ends[:-1].copy()
+    threads = np.empty(ends[known], dtype=np.int64)
     for i in range(member.size):
-        m = member[i]
-        begin = offsets[subscription[m]]
-        for k in range(first[m + 1] - first[m]):
-            if number[i] < counts[first[m] + k]:
-                t = topics[begin + k]
-                threads[fill[t]] = i
-                fill[t] += 1
-    return starts, threads
+        k = kind[member[i]]
+        for j in range(begins[k], begins[k + 1]):
+            if number[i] < asked[j]:
+                threads[fill[read[j]]] = i
+                fill[read[j]] += 1
+    return ends, threads
