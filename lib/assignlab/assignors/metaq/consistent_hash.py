@@ -45,8 +45,9 @@ from assignlab.jvm.tree_bins import TREEIFY_THRESHOLD
 DIGESTS = 40
 POINTS = 4 * DIGESTS
 HASH_SET_SIZE = 16
-POSITION_BITS = 31
-"""On the ring a point, of 32 bits, stands before its place among all: one number to sort by."""
+PLACE_BITS = 31
+"""On the ring a point, of 32 bits, stands before its consumer's place by id: one number to sort by."""
+PLACE = (1 << PLACE_BITS) - 1
 
 
 def assign(group: Group) -> Assignment:
@@ -101,21 +102,35 @@ def kinds_with_lines(group: Group) -> Kinds:
 class Ring(NamedTuple):
     """The points of all members, sorted; of equal points the consumer that sorts last wins.
 
-    ``points``: int64[n], 0 to 2**32 - 1; ``consumers``: int64[n] member indices.
+    ``marks``: int64[n], ``point << PLACE_BITS | place``, the consumer is ``by_id[place]`` (int64,
+    member indices).
     """
 
-    points: np.ndarray
-    consumers: np.ndarray
+    marks: np.ndarray
+    by_id: np.ndarray
+
+    @property
+    def points(self) -> np.ndarray:
+        """The points, 0 to 2**32 - 1: int64[n]."""
+        return self.marks >> PLACE_BITS
+
+    @property
+    def consumers(self) -> np.ndarray:
+        """The member of each point: int64[n]."""
+        return self.by_id[self.marks & PLACE]
 
 
 def consumer_ring(group: Group) -> Ring:
     """Mark the 160 points of every member."""
     order = group.prepared(members_by_id)
-    names = group.members.names
+    names = group.members.names.names
     digests = b"".join([digests_of(names[m]) for m in order.tolist()])
-    points = np.frombuffer(digests, dtype="<u4").astype(np.int64)
-    ring = np.sort(points << POSITION_BITS | np.arange(points.size))
-    return Ring(ring >> POSITION_BITS, order[(ring & ((1 << POSITION_BITS) - 1)) // POINTS])
+    marks = np.frombuffer(digests, dtype="<u4").astype(np.int64).reshape(-1, POINTS)
+    marks <<= PLACE_BITS
+    marks |= np.arange(order.size)[:, None]
+    marks = marks.ravel()
+    marks.sort()
+    return Ring(marks, order)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -142,8 +157,8 @@ def hashed_partitions(group: Group) -> HashedPartitions:
     """Hash the partitions onto the ring."""
     names = group.prepared(lines).names
     ring = group.prepared(consumer_ring)
-    place = np.searchsorted(ring.points, first_numbers(names))
-    return HashedPartitions(place % max(ring.points.size, 1), string_hashes(names))
+    place = np.searchsorted(ring.marks, first_numbers(names) << PLACE_BITS)
+    return HashedPartitions(place % max(ring.marks.size, 1), string_hashes(names))
 
 
 @lru_cache(maxsize=64)
@@ -153,7 +168,7 @@ def first_numbers(names: tuple[str, ...]) -> np.ndarray:
 
 
 @njit
-def deal(kind_line, subscribed, subscription, points, consumers, place, starts, members):
+def deal(kind_line, subscribed, subscription, marks, by_id, place, starts, members):
     """Deal each kind of topic: (bounds, chosen).
 
     ``bounds``: int64[kinds, members + 1]; in kind k, member m gets the partitions at the positions
@@ -170,7 +185,7 @@ def deal(kind_line, subscribed, subscription, points, consumers, place, starts, 
     for k in range(kinds):
         first, last = starts[kind_line[k]], starts[kind_line[k] + 1]
         for i in range(first, last):
-            owners[i] = find_consumer(points, consumers, subscribed[k], subscription, place[i])
+            owners[i] = find_consumer(marks, by_id, subscribed[k], subscription, place[i])
             bounds[k, owners[i] + 1] += 1
         bounds[k, 0] = begin
         for m in range(members):
@@ -184,15 +199,16 @@ def deal(kind_line, subscribed, subscription, points, consumers, place, starts, 
 
 
 @leaf
-def find_consumer(points, consumers, subscribed, subscription, place):
+def find_consumer(marks, by_id, subscribed, subscription, place):
     """The member with the first point from ``place`` on, among those that subscribe."""
-    while not subscribed[subscription[consumers[place]]]:
-        place = place + 1 if place + 1 < points.size else 0
-    consumer = consumers[place]
+    consumer = by_id[marks[place] & PLACE]
+    while not subscribed[subscription[consumer]]:
+        place = place + 1 if place + 1 < marks.size else 0
+        consumer = by_id[marks[place] & PLACE]
     rival = place + 1
-    while rival < points.size and points[rival] == points[place]:
-        if subscribed[subscription[consumers[rival]]]:
-            consumer = consumers[rival]
+    while rival < marks.size and marks[rival] >> PLACE_BITS == marks[place] >> PLACE_BITS:
+        if subscribed[subscription[by_id[marks[rival] & PLACE]]]:
+            consumer = by_id[marks[rival] & PLACE]
         rival += 1
     return consumer
 
@@ -225,19 +241,26 @@ def walk_hash_sets(bounds, hashes, chosen):
 @njit
 def hand_out(topics, kind, bounds, partitions):
     """Every member's share of every topic, topics by name. Returns (offsets, codes)."""
-    members = bounds.shape[1] - 1
-    total = 0
+    kinds, members = bounds.shape[0], bounds.shape[1] - 1
+    times = np.zeros(kinds, dtype=np.int64)
     for t in topics:
-        total += bounds[kind[t], members] - bounds[kind[t], 0]
+        times[kind[t]] += 1
     offsets = np.zeros(members + 1, dtype=np.int64)
-    codes = np.empty(total, dtype=np.int64)
-    filled = 0
+    for k in range(kinds):
+        for m in range(members):
+            offsets[m + 1] += times[k] * (bounds[k, m + 1] - bounds[k, m])
     for m in range(members):
-        for t in topics:
-            for i in range(bounds[kind[t], m], bounds[kind[t], m + 1]):
-                codes[filled] = code(t, partitions[i])
-                filled += 1
-        offsets[m + 1] = filled
+        offsets[m + 1] += offsets[m]
+    fill = offsets[:-1].copy()
+    codes = np.empty(offsets[members], dtype=np.int64)
+    owners = np.empty(partitions.size, dtype=np.int64)
+    for k in range(kinds):
+        for m in range(members):
+            owners[bounds[k, m] : bounds[k, m + 1]] = m
+    for t in topics:
+        for i in range(bounds[kind[t], 0], bounds[kind[t], members]):
+            codes[fill[owners[i]]] = code(t, partitions[i])
+            fill[owners[i]] += 1
     return offsets, codes
 
 
