@@ -21,13 +21,19 @@ c2 ['t', 'broker-a', 2]
 c3
 """
 
+from functools import lru_cache
+from itertools import chain
+
 import numpy as np
 
 from assignlab.assignors.rocketmq.parts import queues, rooms
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import DocumentError
 from assignlab.group.assignment import Assignment, by_member, code, topic_of
-from assignlab.group.model import Group, subscriptions_by_topic
+from assignlab.group.model import Group, Topics, subscriptions_by_topic
+
+Places = dict[queues.Queue, int]
+NOWHERE: tuple[int, Places] = (0, {})
 
 
 def assign(group: Group) -> Assignment:
@@ -38,19 +44,36 @@ def assign(group: Group) -> Assignment:
 def configured(group: Group) -> Assignment:
     """The lists of ``config`` as far as topics and queues exist; it changes with the group only."""
     config = queues.option(group, "config", dict, {})
-    code_of: dict[tuple[str, str, int], int] = {}
-    for topic, of_topic in enumerate(group.prepared(queues.queues_by_topic)):
-        name, first = group.topics.names[topic], code(topic, 0)
-        code_of |= {(name, *queue): first + i for i, queue in enumerate(of_topic)}
+    places = group.topics.prepared(places_by_topic)
     codes: list[int] = []
     sizes = []
-    for name in group.members.names:
-        listed = [code_of.get(entry_of(entry)) for entry in entries_of(config.get(name) or [])]
-        known = dict.fromkeys(listed)
-        known.pop(None, None)
+    lists = [config.get(name) or [] for name in group.members.names]
+    check(lists)
+    for entries in lists:
+        known: dict[int, None] = {}
+        for topic, broker, number in entries:
+            first, place = places.get(topic, NOWHERE)
+            partition = place.get((broker, number))
+            if partition is not None:
+                known[first + partition] = None
         codes.extend(known)
         sizes.append(len(known))
     return queues.once_per_mention(group, Assignment(*own_lists(group, codes, sizes)))
+
+
+def places_by_topic(topics: Topics) -> dict[str, tuple[int, Places]]:
+    """By topic name the code of its first partition, and the places of its queues."""
+    by_topic = topics.prepared(queues.queues_of_topics)
+    return {
+        name: (code(t, 0), places_of(own))
+        for t, (name, own) in enumerate(zip(topics.names, by_topic, strict=True))
+    }
+
+
+@lru_cache(maxsize=256)
+def places_of(own: tuple[queues.Queue, ...]) -> Places:
+    """The partition index of every queue, whatever its topic."""
+    return {queue: p for p, queue in enumerate(own)}
 
 
 def own_lists(group: Group, codes: list[int], sizes: list[int]) -> tuple[np.ndarray, np.ndarray]:
@@ -66,19 +89,29 @@ def own_lists(group: Group, codes: list[int], sizes: list[int]) -> tuple[np.ndar
     return by_member(owners[order], listed[order], len(sizes))
 
 
-def entries_of(entries: object) -> list:
-    """One member's entry of ``config``: a list."""
-    if not isinstance(entries, list):
-        raise DocumentError("config", "expected a list of queues for each member")
-    return entries
+def check(lists: list) -> None:
+    """Raise :class:`DocumentError` for the first member's entry of ``config`` that is no list of
+    queues; columns of good ones are told by their types."""
+    if set(map(type, lists)) <= {list}:
+        entries = list(chain.from_iterable(lists))
+        if set(map(type, entries)) <= {list, tuple} and set(map(len, entries)) <= {3}:
+            flat = list(chain.from_iterable(entries))
+            types = [set(map(type, flat[column::3])) for column in range(3)]
+            if types == [{str}, {str}, {int}]:
+                return
+    for entries in lists:
+        if not isinstance(entries, list):
+            raise DocumentError("config", "expected a list of queues for each member")
+        for entry in entries:
+            check_queue(entry)
 
 
-def entry_of(entry: object) -> tuple[str, str, int]:
+def check_queue(entry: object) -> None:
     """One queue of ``config``: topic, broker name, queue id."""
     if isinstance(entry, list | tuple) and len(entry) == 3:
         topic, broker, number = entry
         if type(topic) is str and type(broker) is str and type(number) is int:
-            return topic, broker, number
+            return
     raise DocumentError("config", f"expected [topic, broker name, queue id], got {entry!r}")
 
 

@@ -19,7 +19,7 @@ from assignlab.compiled import njit
 from assignlab.errors import DocumentError, OriginalError
 from assignlab.group.assignment import Assignment, code, partition_of, topic_of
 from assignlab.group.document import named_lists
-from assignlab.group.model import Group, subscriptions_by_topic
+from assignlab.group.model import Group, Topics, subscriptions_by_topic
 from assignlab.jvm.names import utf16
 
 BROKER = "broker-a"
@@ -100,8 +100,13 @@ def queues_of(group: Group, topic: int) -> tuple[Queue, ...]:
 
 def queues_by_topic(group: Group) -> list[tuple[Queue, ...]]:
     """:func:`queues_of` every topic."""
-    counts = group.topics.partitions.tolist()
-    named = group.topics.queues or (None,) * len(counts)
+    return group.topics.prepared(queues_of_topics)
+
+
+def queues_of_topics(topics: Topics) -> list[tuple[Queue, ...]]:
+    """:func:`queues_by_topic`."""
+    counts = topics.partitions.tolist()
+    named = topics.queues or (None,) * len(counts)
     return [on_one_broker(n) if own is None else own for own, n in zip(named, counts, strict=True)]
 
 

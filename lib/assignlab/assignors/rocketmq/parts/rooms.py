@@ -12,7 +12,7 @@ import numpy as np
 
 from assignlab.assignors.parts.orders import kinds_of_topics
 from assignlab.assignors.rocketmq.parts import queues
-from assignlab.group.model import Group
+from assignlab.group.model import Group, Topics
 
 ROOMS = ("room0", "room1")
 
@@ -59,11 +59,17 @@ def with_lists(group: Group) -> Group:
     kinds, subscribed = group.prepared(kinds_of_topics)
     readers = [np.flatnonzero(row[members.subscription]).tolist() for row in subscribed]
     of_kind = [[config[members.names[m]] for m in some] for some in readers]
-    for kind, name, of_topic in zip(
-        kinds.tolist(), group.topics.names, group.prepared(queues.queues_by_topic), strict=True
-    ):
+    for kind, entries in zip(kinds.tolist(), group.topics.prepared(entries_by_topic), strict=True):
         lists = of_kind[kind]
-        entries = [[name, broker, number] for broker, number in of_topic]
         for turn, own in enumerate(lists[: len(entries)]):
             own += entries[turn :: len(lists)]
     return replace(group, options={**group.options, "config": config}, _prepared={})
+
+
+def entries_by_topic(topics: Topics) -> list[list[list]]:
+    """Every topic's queues as they stand on a list: topic, broker name, queue id."""
+    by_topic = topics.prepared(queues.queues_of_topics)
+    return [
+        [[name, broker, number] for broker, number in own]
+        for name, own in zip(topics.names, by_topic, strict=True)
+    ]
