@@ -28,6 +28,14 @@ That is 7 and 5; the optimum is 6 and 6: Graham's bound for two members, 7/6, is
 import numpy as np
 
 from assignlab.assignors.load_aware.parts import weighed
+from assignlab.assignors.load_aware.parts.readers import (
+    Readers,
+    all_play,
+    nobody_plays,
+    plays,
+    readers,
+    winner,
+)
 from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import njit
 from assignlab.group.assignment import Assignment
@@ -38,26 +46,25 @@ def assign(group: Group) -> Assignment:
     """Give the sorted partitions to the least loaded."""
     known = group.prepared(weighed.weighed)
     order = weighed.heaviest_first(known.weights)
-    owners = to_least_loaded(
-        order, known.weights, known.topic, known.starts, known.readers, len(group.members)
-    )
+    owners = to_least_loaded(order, known.weights, known.topic, tuple(group.prepared(readers)))
     return weighed.in_order(group, owners, order)
 
 
 @njit
-def to_least_loaded(order, weights, topic, starts, readers, members):
+def to_least_loaded(order, weights, topic, readers_of_topics):
     """The owner of each partition: int64[n]."""
-    owners = np.full(weights.size, -1, dtype=np.int64)
-    load = np.zeros(members)
-    size = np.zeros(members, dtype=np.int64)
+    owners = np.empty(weights.size, dtype=np.int64)
+    who = Readers(*readers_of_topics)
+    load = np.zeros(who.leaf.size)
+    size = np.zeros(who.leaf.size, dtype=np.int64)
+    least_loaded = nobody_plays(who.leaf, who.place, load, size)
+    all_play(least_loaded)
     for p in order:
-        least = -1
-        for m in readers[starts[topic[p]] : starts[topic[p] + 1]]:
-            if least < 0 or (load[m], size[m]) < (load[least], size[least]):
-                least = m
-        owners[p] = least
-        load[least] += weights[p]
-        size[least] += 1
+        m = winner(least_loaded, who, topic[p])
+        owners[p] = m
+        load[m] += weights[p]
+        size[m] += 1
+        plays(least_loaded, m)
     return owners
 
 

@@ -32,7 +32,7 @@ from assignlab.assignors.load_aware.parts.weighed import (
     in_order,
     weighed,
 )
-from assignlab.assignors.parts.orders import members_by_hash
+from assignlab.assignors.parts.orders import members_by_hash, subscribers_by_id
 from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import njit
 from assignlab.group.assignment import Assignment
@@ -47,7 +47,7 @@ def assign(group: Group) -> Assignment:
     topics = topics[group.topics.partitions[topics] > 0]
     counts = group.topics.partitions[topics]
     owners, order = assign_topics(
-        topics, counts, known.first, known.weights, known.starts, known.readers
+        topics, counts, known.first, known.weights, *group.prepared(subscribers_by_id)
     )
     return in_order(group, owners, order)
 

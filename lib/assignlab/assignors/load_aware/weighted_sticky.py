@@ -27,18 +27,22 @@ The README's example: ten partitions, of which two carry a hundred times as much
 [3, 3, 2, 2]
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from assignlab import assignors
 from assignlab.assignors.load_aware.parts import weighed
+from assignlab.assignors.load_aware.parts.readers import all_play, leaves, nobody_plays, plays
 from assignlab.assignors.strategy import Strategy
-from assignlab.compiled import njit
+from assignlab.compiled import inner, leaf, njit
 from assignlab.group.assignment import Assignment, by_member, number_of
 from assignlab.group.model import Group, subscriptions_by_topic
 
 TOLERANCE_RATIO = 0.05
 MAX_MOVES_FACTOR = 2
 STICKY = "sticky"
+NONE = -1
 
 
 def assign(group: Group) -> Assignment:
@@ -47,15 +51,15 @@ def assign(group: Group) -> Assignment:
     known = group.prepared(weighed.weighed)
     if not np.array_equal(np.sort(sticky.codes), np.sort(known.codes)):
         return sticky  # a claim beyond a topic's end was kept: there is no weight of it
-    reads = group.prepared(subscriptions_by_topic)[group.members.subscription]
     given = number_of(sticky.codes, known.first)
     owners = np.empty(given.size, dtype=np.int64)
     owners[given] = sticky.owners
     places = np.empty(given.size, dtype=np.int64)
     places[given] = np.arange(given.size)
     moved = rebalance_by_weight(
-        owners, places, given, known.weights, known.topic, reads, group.members.names.order
-    )
+        owners, places, given, known.weights, known.topic, group.prepared(subscriptions_by_topic),
+        group.members.subscription, group.members.names.order,
+    )  # fmt: skip
     if not moved:
         return sticky
     order = np.argsort(places, kind="stable")
@@ -64,11 +68,12 @@ def assign(group: Group) -> Assignment:
 
 
 @njit
-def rebalance_by_weight(owners, places, in_turn, weights, topic, reads, by_id):
+def rebalance_by_weight(owners, places, in_turn, weights, topic, named, subscription, by_id):
     """Moves partitions until loads are near, no move helps or there were too many; how many.
 
     ``owners``: whose each partition is; ``places``: what sorts the partitions inside a list. Both
-    are changed. ``in_turn``: the partitions list by list.
+    are changed. ``in_turn``: the partitions list by list; ``named``: whether a subscription names a
+    topic.
     """
     load = np.zeros(by_id.size)
     for p in in_turn:
@@ -77,56 +82,96 @@ def rebalance_by_weight(owners, places, in_turn, weights, topic, reads, by_id):
     tolerance = target * TOLERANCE_RATIO
     most = owners.size * MAX_MOVES_FACTOR
     moves = 0
+    held = all_held(owners, by_id.size)
+    rank = np.empty_like(by_id)
     while moves < most:
         before = moves
         order = by_id[np.argsort(-load[by_id], kind="mergesort")]
         if load[order[0]] - load[order[-1]] <= tolerance:
             break
+        for i in range(order.size):
+            rank[order[i]] = i
+        lightest = nobody_plays(leaves(rank), rank, load, rank)
+        all_play(lightest)
         for source in order:
             if moves >= most or load[source] <= target:
                 break
-            for p in range(owners.size):  # the source's list is sorted by topic and number
-                if owners[p] == source:
-                    places[p] = p
+            p = held.first[source]
+            while p != NONE:
+                places[p] = p  # the source's list is sorted by topic and number
+                p = held.after[p]
             while moves < most:
-                lightest = lightest_but(source, order, load)
-                if lightest < 0:
+                to = lightest.winners[1]  # not the source, which is above the mean
+                readable = named[subscription[to]]
+                best = best_to_move(held, source, weights, topic, readable, load[to], load[source])
+                if best == NONE:
                     break
-                best = best_to_move(
-                    owners == source, weights, reads[lightest][topic], load[lightest], load[source]
-                )
-                if best < 0:
-                    break
-                owners[best] = lightest
+                take(held, source, best)
+                put(held, to, best)
+                owners[best] = to
                 places[best] = owners.size + moves  # at the end of the list
                 load[source] -= weights[best]
-                load[lightest] += weights[best]
+                load[to] += weights[best]
+                plays(lightest, source)
+                plays(lightest, to)
                 moves += 1
         if moves == before:
             break
     return moves
 
 
-@njit
-def lightest_but(source, order, load):
-    """The first member with the least load apart from the source, or -1."""
-    lightest = -1
-    for m in order:
-        if m != source and (lightest < 0 or load[m] < load[lightest]):
-            lightest = m
-    return lightest
-
-
-@njit
-def best_to_move(from_source, weights, readable, lightest, heaviest):
-    """The partition nearest to half of the difference that helps, or -1."""
-    best, nearest = -1, np.inf
-    for p in range(weights.size):
-        if from_source[p] and readable[p] and lightest + weights[p] < heaviest - weights[p]:
+@leaf
+def best_to_move(held, source, weights, topic, readable, lightest, heaviest):
+    """The source's partition nearest to half of the difference that helps, or ``NONE``."""
+    best, nearest = NONE, np.inf
+    p = held.first[source]
+    while p != NONE:
+        if readable[topic[p]] and lightest + weights[p] < heaviest - weights[p]:
             distance = abs(weights[p] - (heaviest - lightest) / 2)
-            if distance < nearest:
+            if distance < nearest or (distance == nearest and p < best):
                 best, nearest = p, distance
+        p = held.after[p]
     return best
+
+
+class Held(NamedTuple):
+    """What the members hold, in no order: each one's ``first`` partition, int64[members], and those
+    ``before`` and ``after`` each, int64[n]; ``NONE`` where there is none."""
+
+    first: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+
+
+@inner
+def all_held(owners, members):
+    """:class:`Held` as the owners say."""
+    held = Held(np.full(members, NONE), np.empty_like(owners), np.empty_like(owners))
+    for p in range(owners.size):
+        put(held, owners[p], p)
+    return held
+
+
+@leaf
+def put(held, m, p):
+    """Member m holds partition p, too."""
+    first = held.first[m]
+    held.before[p], held.after[p] = NONE, first
+    if first != NONE:
+        held.before[first] = p
+    held.first[m] = p
+
+
+@leaf
+def take(held, m, p):
+    """Member m does not hold partition p any more."""
+    before, after = held.before[p], held.after[p]
+    if before == NONE:
+        held.first[m] = after
+    else:
+        held.after[before] = after
+    if after != NONE:
+        held.before[after] = before
 
 
 STRATEGY = Strategy(

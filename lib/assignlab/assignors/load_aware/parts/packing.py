@@ -11,6 +11,16 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.assignors.load_aware.parts import weighed
+from assignlab.assignors.load_aware.parts.readers import (
+    NOBODY,
+    Readers,
+    Tournament,
+    better,
+    nobody_plays,
+    plays,
+    readers,
+    winner,
+)
 from assignlab.assignors.parts.orders import kinds_of_topics
 from assignlab.compiled import inner, leaf, njit
 from assignlab.errors import DocumentError
@@ -25,12 +35,11 @@ def pack(group: Group, best: bool) -> Assignment:
     """
     known, members = group.prepared(weighed.weighed), group.members
     order = weighed.heaviest_first(known.weights)
-    kinds, subscribed = group.prepared(kinds_of_topics)
-    by_id = members.names.order
-    reads = np.ascontiguousarray(subscribed[:, members.subscription[by_id]])
     owners = modified_fit(
-        order, (*known[1:5], kinds, reads), weighed.claimed(group), by_id, capacity(group), best
-    )
+        order, known.topic, known.weights, tuple(group.prepared(readers)),
+        group.prepared(kinds_of_topics)[1], members.subscription, weighed.claimed(group),
+        members.names.order, capacity(group), best,
+    )  # fmt: skip
     return weighed.in_order(group, owners, np.arange(owners.size))
 
 
@@ -48,32 +57,40 @@ class Packed(NamedTuple):
     """Open members, and how loaded they are.
 
     ``load``, ``size``: float64 and int64[members], weight and number of their partitions, size -1
-    where a member is not open yet. ``lightest``, ``heaviest``: float64[nodes], a tree whose leaves are
-    the members by id and whose node n has the children 2n and 2n + 1: the least and the greatest load
-    of the open ones below, inf and -inf where nobody is open. ``place``: int64[members], by id;
-    ``waiting``: int64[...], nodes that a search has still to look at.
+    where a member is not open yet. Open members play for the least load, and for the greatest one,
+    with ``below_zero``: their loads with the sign changed.
     """
 
     load: np.ndarray
     size: np.ndarray
-    lightest: np.ndarray
-    heaviest: np.ndarray
-    place: np.ndarray
+    emptiest: Tournament
+    below_zero: np.ndarray
+    fullest: Tournament
     waiting: np.ndarray
 
 
 @njit
-def modified_fit(order, known, claimed, by_id, capacity, best):
+def modified_fit(
+    order,
+    topic,
+    weights,
+    readers_of_topics,
+    subscribed,
+    subscription,
+    claimed,
+    by_id,
+    capacity,
+    best,
+):
     """The owner of each partition: int64[n].
 
-    ``order``: partitions, the heaviest first; ``known``: the fields topic, weights, starts and
-    readers of :class:`~assignlab.assignors.load_aware.parts.weighed.Weighed`, then kinds of topics, and
-    whether members read them, bool[kinds, members by id]; ``claimed``: who had each, or -1;
-    ``by_id``: members by id.
+    ``order``: partitions, the heaviest first; ``topic``, ``weights``: of partitions; then
+    :class:`~assignlab.assignors.load_aware.parts.readers.Readers`; ``subscribed``: whether a subscription
+    names the topics of a kind; ``claimed``: who had each, or -1; ``by_id``: members by id.
     """
-    topic, weights, starts, readers, kinds, reads = known
+    who = Readers(*readers_of_topics)
     owners = np.full(weights.size, -1, dtype=np.int64)
-    members = nobody_open(by_id)
+    members = nobody_open(who)
     had = np.zeros(by_id.size)
     first = np.zeros(by_id.size + 1, dtype=np.int64)
     for p in order:
@@ -93,82 +110,84 @@ def modified_fit(order, known, claimed, by_id, capacity, best):
         rest = mine.size
         while rest > 0:  # the lightest first, to those that are open already
             p = mine[rest - 1]
-            to = fitting(members, reads[kinds[topic[p]]], weights[p], capacity, best)
-            if to < 0:
+            to = fitting(members, who, topic[p], weights[p], capacity, best)
+            if to == NOBODY:
                 break
-            give(p, by_id[to], owners, weights, members)
+            give(p, to, owners, weights, members)
             rest -= 1
         for p in mine[:rest]:  # the heaviest first, to whom they had
             if members.size[m] > 0 and members.load[m] + weights[p] > capacity:
                 break
             give(p, m, owners, weights, members)
-    next_reader = np.zeros(reads.shape[0], dtype=np.int64)  # those before are open
+    next_reader = np.zeros(subscribed.shape[0], dtype=np.int64)  # those before are open
     for p in order:
-        if owners[p] < 0:
-            kind = kinds[topic[p]]
-            to = fitting(members, reads[kind], weights[p], capacity, best)
-            if to >= 0:
-                give(p, by_id[to], owners, weights, members)
-                continue
-            may = readers[starts[topic[p]] : starts[topic[p] + 1]]
+        if owners[p] != NOBODY:
+            continue
+        to = fitting(members, who, topic[p], weights[p], capacity, best)
+        if to == NOBODY and claimed[p] >= 0 and members.size[claimed[p]] < 0:
+            to = claimed[p]
+        if to == NOBODY:
+            kind = who.kinds[topic[p]]
             k = next_reader[kind]
-            while k < may.size and members.size[may[k]] >= 0:
+            while k < by_id.size and not (
+                members.size[by_id[k]] < 0 and subscribed[kind, subscription[by_id[k]]]
+            ):
                 k += 1
             next_reader[kind] = k
-            if claimed[p] >= 0 and members.size[claimed[p]] < 0:
-                give(p, claimed[p], owners, weights, members)
-            elif k < may.size:
-                give(p, may[k], owners, weights, members)
-            else:
-                to = fitting(members, reads[kind], weights[p], np.inf, False)  # the emptiest
-                give(p, by_id[to], owners, weights, members)
+            to = by_id[k] if k < by_id.size else winner(members.emptiest, who, topic[p])
+        give(p, to, owners, weights, members)
     return owners
 
 
 @inner
-def nobody_open(by_id):
+def nobody_open(who):
     """:class:`Packed` before any member is open."""
-    leaves = 1
-    while leaves < by_id.size:
-        leaves *= 2
-    place = np.empty(by_id.size, dtype=np.int64)
-    for k in range(by_id.size):
-        place[by_id[k]] = k
+    load = np.zeros(who.leaf.size)
+    below_zero = np.zeros(who.leaf.size)
+    none = np.zeros(who.leaf.size, dtype=np.int64)
     return Packed(
-        np.zeros(by_id.size),
-        np.full(by_id.size, -1, dtype=np.int64),
-        np.full(2 * leaves, np.inf),
-        np.full(2 * leaves, -np.inf),
-        place,
+        load,
+        np.full(who.leaf.size, -1),
+        nobody_plays(who.leaf, who.place, load, none),
+        below_zero,
+        nobody_plays(who.leaf, who.place, below_zero, none),
         np.empty(64, dtype=np.int64),
     )
 
 
 @leaf
-def fitting(members, reads, weight, capacity, best):
-    """Of the open readers with room: the fullest (best fit) or the emptiest (worst fit), as a place by
-    id, the first of equals, or -1. Every open member has a partition."""
-    leaves = members.lightest.size // 2
-    found = -1
-    members.waiting[0] = 1
-    left = 1
-    while left > 0:
-        left -= 1
-        node = members.waiting[left]
-        lightest, heaviest = members.lightest[node], members.heaviest[node]
-        if lightest + weight > capacity or lightest > heaviest:
-            continue
-        if found >= 0 and (
-            heaviest <= members.heaviest[leaves + found]
-            if best
-            else lightest >= members.lightest[leaves + found]
-        ):
-            continue
-        if node < leaves:
-            members.waiting[left], members.waiting[left + 1] = 2 * node + 1, 2 * node
-            left += 2
-        elif reads[node - leaves]:
-            found = node - leaves
+def fitting(members, who, topic, weight, capacity, best):
+    """Of the open readers with room: the fullest (best fit) or the emptiest (worst fit), the first
+    of equals by id, or ``NOBODY``."""
+    if best:
+        return fullest_with_room(members, who, topic, weight, capacity)
+    m = winner(members.emptiest, who, topic)
+    return m if m != NOBODY and members.load[m] + weight <= capacity else NOBODY
+
+
+@leaf
+def fullest_with_room(members, who, topic, weight, capacity):
+    """The fullest of the open readers with room, or ``NOBODY``."""
+    load, waiting = members.load, members.waiting
+    kind = who.kinds[topic]
+    found = NOBODY
+    for n in range(who.starts[kind], who.starts[kind + 1]):
+        waiting[0] = who.nodes[n]
+        left = 1
+        while left > 0:
+            left -= 1
+            node = waiting[left]
+            least = members.emptiest.winners[node]
+            if least == NOBODY or load[least] + weight > capacity:
+                continue
+            most = members.fullest.winners[node]
+            if better(members.fullest, found, most) == found:
+                continue
+            if load[most] + weight <= capacity:
+                found = most
+            else:
+                waiting[left], waiting[left + 1] = 2 * node + 1, 2 * node
+                left += 2
     return found
 
 
@@ -177,10 +196,7 @@ def give(p, m, owners, weights, members):
     """Partition p goes to member m, who is open now."""
     owners[p] = m
     members.load[m] += weights[p]
+    members.below_zero[m] = -members.load[m]
     members.size[m] = max(members.size[m], 0) + 1
-    node = members.lightest.size // 2 + members.place[m]
-    members.lightest[node] = members.heaviest[node] = members.load[m]
-    while node > 1:
-        node //= 2
-        members.lightest[node] = min(members.lightest[2 * node], members.lightest[2 * node + 1])
-        members.heaviest[node] = max(members.heaviest[2 * node], members.heaviest[2 * node + 1])
+    plays(members.emptiest, m)
+    plays(members.fullest, m)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assignlab.assignors.parts.orders import subscribers_by_id, topics_by_name
+from assignlab.assignors.parts.orders import topics_by_name
 from assignlab.group.assignment import (
     Assignment,
     by_member,
@@ -22,16 +22,13 @@ WEIGHTS_DECIDE = "what it does follows from weights, which random histories do n
 class Weighed(NamedTuple):
     """The assignable partitions, by topic name and number.
 
-    ``codes``, ``topic`` (an index) int64[n]; ``weights`` float64[n]. Topic t is read by
-    ``readers[starts[t]:starts[t + 1]]``, in the order of member ids; its first partition stands at
-    ``first[t]``.
+    ``codes``, ``topic`` (an index) int64[n]; ``weights`` float64[n]; the first partition of topic t
+    stands at ``first[t]``.
     """
 
     codes: np.ndarray
     topic: np.ndarray
     weights: np.ndarray
-    starts: np.ndarray
-    readers: np.ndarray
     first: np.ndarray
 
 
@@ -44,7 +41,7 @@ def weighed(group: Group) -> Weighed:
     topic = np.repeat(topics, counts)
     codes = code(topic, np.arange(topic.size) - first[topic])
     weights = group.prepared(weights_of)[numbers_of(group, codes)]
-    return Weighed(codes, topic, weights, *group.prepared(subscribers_by_id), first)
+    return Weighed(codes, topic, weights, first)
 
 
 def heaviest_first(weights: np.ndarray) -> np.ndarray:
