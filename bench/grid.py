@@ -80,7 +80,10 @@ def played(chosen) -> tuple[pd.DataFrame, pd.Series]:
         table = timeline.sweep(asked, play, name, chosen.limit, 12 * cores(), load)
         frames.append(table.frame())
         # Of a group's events the median: one call that had to wait for a core foretells nothing.
-        calls = frames[-1].groupby([*POINT], dropna=False)["again_ms"].median() / 1e3
+        frame = frames[-1]
+        threw = frame["thrown"].fillna("") != ""
+        milliseconds = frame["again_ms"].mask(threw, 0.0)  # to throw takes no time
+        calls = milliseconds.groupby([frame[name] for name in POINT]).median() / 1e3
         usual |= calls.fillna(math.inf).to_dict()  # nothing came of it in time
         seconds = time.perf_counter() - began
         print(
@@ -103,7 +106,7 @@ def foretold(trial: Trial, usual: dict[tuple, float], members: Collection[int]) 
         usual.get(tuple(getattr(smaller, name) for name in POINT), math.inf)
         for smaller in (*fewer, half)
     )
-    times = max(one / two, 1.0) if fewer[1].members in members else 1.0
+    times = max(one / two, 1.0) if fewer[1].members in members and two > 0 else 1.0
     by_members = one * times if fewer[0].members in members else 0.0
     by_partitions = 2 * half_as_many if half.partitions >= min(PARTITIONS) else 0.0
     return max(by_members, by_partitions)

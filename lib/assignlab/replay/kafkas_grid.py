@@ -97,22 +97,24 @@ def play(trial: Trial) -> list[dict]:
     ``thrown`` says what; so it does of a cooperative rebalance that never settles.
     """
     load(trial.strategy)
-    return records_of(trial)
+    return sorted(records_of(trial), key=lambda record: EVENTS.index(record["event"]))
 
 
 def records_of(trial: Trial) -> list[dict]:
-    """The records of :func:`play`."""
+    """The records of :func:`play`; events that happen to one group follow each other."""
     strategy, calls = clocked(assignors.get(trial.strategy))
     records: list[dict] = []
     happened: dict[tuple[Group, Group], dict] = {}
-    for event in EVENTS[1:]:
+    new: dict[Group, Group] = {}
+    for event in ("STABLE", "PARTITIONS_ADDED", *EVENTS[2:-1]):
         before, after = before_and_after(shape_of(trial), event)
         if (before, after) in happened:
             records.append(happened[before, after] | {"event": event})
             continue
         full = event == "STABLE"  # FULL begins every event; it is told once, of a new group
-        first = renewed(before) if full else before
-        steps = replay(moments([("FULL", first), (event, after)]), strategy)
+        if full:
+            new[before] = renewed(before)
+        steps = replay(moments([("FULL", new.get(before, before)), (event, after)]), strategy)
         for shared, told in ((before, full), (after, True)):
             try:
                 step = next(steps)
