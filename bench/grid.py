@@ -8,7 +8,7 @@ strategy is not asked about a group for which the smaller ones foretell a call o
 ``--patience`` seconds; the fewest moves are proven above ``--solved`` members for equal subscriptions
 alone. What is left out is counted.
 
-The records stay in ``outputs/sweeps/grid-<members>-<partitions>.parquet``. The warm Java classes beside ours:
+The records stay in ``outputs/sweeps/grid-<members>.parquet``. The warm Java classes beside ours:
 ``bench/versus_java.py --sizes 50x100x500``, for any number of topics, partitions of each and members.
 """
 
@@ -19,7 +19,6 @@ import time
 from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
-from itertools import product
 
 import pandas as pd
 
@@ -65,31 +64,27 @@ def played(chosen) -> tuple[pd.DataFrame, pd.Series]:
     frames: list[pd.DataFrame] = []
     usual: dict[tuple, float] = {}
     left_out = dict.fromkeys(chosen.strategies, 0)
-    for members, partitions in product(sorted(chosen.members), PARTITIONS):
+    for members in sorted(chosen.members):
         began = time.perf_counter()
         asked = []
-        # Many topics take longest: they come first, so that no core waits for them in the end.
-        axes = {"members": [members], "topics": TOPICS[::-1], "partitions": [partitions]}
+        # What takes longest comes first, so that no core waits for it in the end.
+        axes = {"members": [members], "topics": TOPICS[::-1], "partitions": PARTITIONS[::-1]}
         for trial in trials(chosen.strategies, chosen.solved, **axes):
             if foretold(trial, usual, chosen.members) > chosen.patience:
                 left_out[trial.strategy] += 1
                 continue
             asked.append(replace(trial, patience=chosen.patience))
-        name = f"grid-{members}-{partitions}"
         load = partial(load_all, chosen.strategies)
-        table = timeline.sweep(asked, play, name, chosen.limit, 12 * cores(), load)
-        frames.append(table.frame())
-        # Of a group's events the median: one call that had to wait for a core foretells nothing.
-        frame = frames[-1]
+        table = timeline.sweep(asked, play, f"grid-{members}", chosen.limit, 24 * cores(), load)
+        frame = table.frame()
+        frames.append(frame)
         threw = frame["thrown"].fillna("") != ""
         milliseconds = frame["again_ms"].mask(threw, 0.0)  # to throw takes no time
+        # Of a group's events the median: one call that had to wait for a core foretells nothing.
         calls = milliseconds.groupby([frame[name] for name in POINT]).median() / 1e3
         usual |= calls.fillna(math.inf).to_dict()  # nothing came of it in time
         seconds = time.perf_counter() - began
-        print(
-            f"{members} members, {partitions} partitions: {len(asked):,} groups, {seconds:.0f} s",
-            flush=True,
-        )
+        print(f"{members} members: {len(asked):,} groups, {seconds:.0f} s", flush=True)
     return pd.concat(frames, ignore_index=True), pd.Series(left_out)
 
 
@@ -97,19 +92,15 @@ def foretold(trial: Trial, usual: dict[tuple, float], members: Collection[int]) 
     """The seconds of a usual call, as smaller groups let expect; 0 for the smallest.
 
     ``members``: of the groups that are played. Ten times as many members take as many times longer
-    as they did the last time, and twice the partitions twice as long. What was not asked about, or
-    not answered in time, takes for ever.
+    as they did the last time. What was not asked about, or not answered in time, takes for ever.
     """
     fewer = [replace(trial, members=trial.members // 10**k) for k in (1, 2)]
-    half = replace(trial, partitions=trial.partitions // 2)
-    one, two, half_as_many = (
-        usual.get(tuple(getattr(smaller, name) for name in POINT), math.inf)
-        for smaller in (*fewer, half)
+    if fewer[0].members not in members:
+        return 0.0
+    one, two = (
+        usual.get(tuple(getattr(smaller, name) for name in POINT), math.inf) for smaller in fewer
     )
-    times = max(one / two, 1.0) if fewer[1].members in members and two > 0 else 1.0
-    by_members = one * times if fewer[0].members in members else 0.0
-    by_partitions = 2 * half_as_many if half.partitions >= min(PARTITIONS) else 0.0
-    return max(by_members, by_partitions)
+    return one * one / two if fewer[1].members in members and 0 < two < one else one
 
 
 def tell(records: pd.DataFrame, left_out: pd.Series) -> None:
