@@ -18,7 +18,7 @@ It does not promise balance over topics.
 Members read their topics by name.
 """
 
-from assignlab.assignors.parts.code_points import subscribers_static_first, topics_by_name
+from assignlab.assignors.parts.code_points import crowds_static_first, topics_by_name
 from assignlab.assignors.parts.orders import as_often_as_named
 from assignlab.assignors.parts.ranges import assign_ranges
 from assignlab.assignors.strategy import Strategy
@@ -29,8 +29,8 @@ from assignlab.group.model import Group
 def assign(group: Group) -> Assignment:
     """Cut every topic into one range per subscriber."""
     topics = group.prepared(topics_by_name)
-    subscribers = as_often_as_named(group, *group.prepared(subscribers_static_first))
-    return assign_ranges(group, topics, *subscribers)
+    crowds = as_often_as_named(group, *group.prepared(crowds_static_first))
+    return assign_ranges(group, topics, *crowds)
 
 
 STRATEGY = Strategy(

@@ -34,13 +34,11 @@ Inside a member's list the topics stand in the order of a Java HashMap; with rac
 is sorted by topic name and partition.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from assignlab.assignors.kafka.parts.claims import shape_of
 from assignlab.assignors.parts import orders
-from assignlab.assignors.parts.rack_ranges import assign_with_rack_matching
+from assignlab.assignors.parts.rack_ranges import RackMatching, assign_with_rack_matching
 from assignlab.assignors.parts.racks import NO_RACK, numbered_racks
 from assignlab.assignors.parts.ranges import assign_ranges
 from assignlab.assignors.strategy import Strategy
@@ -56,63 +54,39 @@ def assign(group: Group) -> Assignment:
         owners, _ = assign_with_rack_matching(*matching)
         return Assignment(*by_member(owners, shape.codes, len(group.members)))
     topics = group.prepared(orders.topics_by_hash)
-    return assign_ranges(group, topics, *orders.subscribers_by_info(group))
-
-
-class RackMatching(NamedTuple):
-    """Topics and racks as ``assign_with_rack_matching`` takes them.
-
-    ``begins``, ``ends``, ``subscribers``: topic i (by name) has ``subscribers[begins[i]:ends[i]]``,
-    in order, and the partitions ``first[i]`` to ``first[i + 1]``, numbered over all topics;
-    ``together``: per topic the number of its co-partitioned set, sets numbered from 0 (a topic
-    whose subscribers have no racks stands alone);
-    ``needed``: bool per topic, whether racks count for it alone. ``of_member``, ``in_sets``:
-    int64[members], the rack of every member for topics alone and for co-partitioned sets;
-    ``kind``, ``rack_starts``, ``racks``: the racks of every partition
-    (``NumberedRacks.kind``, ``by_kind``).
-    """
-
-    begins: np.ndarray
-    ends: np.ndarray
-    subscribers: np.ndarray
-    first: np.ndarray
-    together: np.ndarray
-    needed: np.ndarray
-    of_member: np.ndarray
-    in_sets: np.ndarray
-    kind: np.ndarray
-    rack_starts: np.ndarray
-    racks: np.ndarray
+    return assign_ranges(group, topics, *group.prepared(orders.crowds_by_info))
 
 
 def rack_matching(group: Group) -> RackMatching | None:
     """The input of ``assign_with_rack_matching``; None where racks count for no topic."""
     if group.members.racks is None or group.topics.racks is None:
         return None
-    starts, all_subscribers = orders.subscribers_by_info(group)
+    spans, all_subscribers = group.prepared(orders.crowds_by_info)
     topics = group.prepared(orders.topics_by_name)
     known = numbered_racks(group, topics)
     first = np.cumsum(np.append(0, group.topics.partitions[topics]))
     kinds, _ = group.prepared(orders.kinds_of_topics)
-    crowds: dict[int, tuple[bytes, set[int]]] = {}  # by kind of topics: subscribers, their racks
+    lists: dict[int, bytes] = {}
+    racks: dict[int, set[int]] = {}  # by kind of topics, of their subscribers
     sets: dict[tuple, int] = {}
     together: list[int] = []
-    needed: list[bool] = []
-    counts = group.topics.partitions[topics].tolist()
-    for i, (topic, kind) in enumerate(zip(topics.tolist(), kinds[topics].tolist(), strict=True)):
-        if kind not in crowds:
-            subscribers = all_subscribers[starts[topic] : starts[topic + 1]]
-            there = {known.of_member[m] for m in subscribers.tolist()} - {NO_RACK}
-            crowds[kind] = subscribers.tobytes(), there
-        crowd, racks = crowds[kind]
-        key = (crowd, counts[i]) if racks else (topic,)
+    for topic, kind, count in zip(
+        topics.tolist(),
+        kinds[topics].tolist(),
+        group.topics.partitions[topics].tolist(),
+        strict=True,
+    ):
+        if kind not in lists:
+            subscribers = all_subscribers[slice(*spans[topic])]
+            lists[kind] = subscribers.tobytes()
+            racks[kind] = {known.of_member[m] for m in subscribers.tolist()} - {NO_RACK}
+        key = (lists[kind], count) if racks[kind] else (topic,)
         together.append(sets.setdefault(key, len(sets)))
-        needed.append(known.count(racks, known.kind[first[i] : first[i + 1]]))
+    needed = known.count_each(racks, kinds[topics], first)
     if not any(needed):
         return None
     return RackMatching(
-        starts[topics],
-        starts[topics + 1],
+        spans[topics],
         all_subscribers,
         first,
         np.array(together, dtype=np.int64),

@@ -33,8 +33,8 @@ from assignlab.group.model import Group
 def assign(group: Group) -> Assignment:
     """Cut every topic into one range per subscriber."""
     topics = group.prepared(orders.subscribed_by_hash)
-    subscribers = orders.as_often_as_named(group, *group.prepared(orders.subscribers_by_id))
-    return assign_ranges(group, topics, *subscribers)
+    crowds = orders.as_often_as_named(group, *group.prepared(orders.crowds_by_id))
+    return assign_ranges(group, topics, *crowds)
 
 
 STRATEGY = replace(

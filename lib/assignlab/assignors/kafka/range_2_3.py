@@ -25,15 +25,15 @@ from assignlab.jvm.hash_map import hash_map_order
 
 def assign(group: Group) -> Assignment:
     """Cut every topic into one range per subscriber, subscribers by member id."""
-    return assign_in_newest_first_order(group, *group.prepared(orders.subscribers_by_id))
+    return assign_in_newest_first_order(group, *group.prepared(orders.crowds_by_id))
 
 
 def assign_in_newest_first_order(
-    group: Group, starts: np.ndarray, subscribers: np.ndarray
+    group: Group, spans: np.ndarray, subscribers: np.ndarray
 ) -> Assignment:
-    """Topic t goes to ``subscribers[starts[t]:starts[t + 1]]``, in that order."""
+    """Topic t goes to ``subscribers[spans[t, 0]:spans[t, 1]]``, in that order."""
     topics = group.prepared(topics_newest_first)
-    return assign_ranges(group, topics, *orders.as_often_as_named(group, starts, subscribers))
+    return assign_ranges(group, topics, *orders.as_often_as_named(group, spans, subscribers))
 
 
 def topics_newest_first(group: Group) -> np.ndarray:

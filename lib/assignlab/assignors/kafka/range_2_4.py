@@ -22,7 +22,7 @@ from assignlab.group.model import Group
 
 def assign(group: Group) -> Assignment:
     """Cut every topic into one range per subscriber, static members first."""
-    return assign_in_newest_first_order(group, *orders.subscribers_by_info(group))
+    return assign_in_newest_first_order(group, *group.prepared(orders.crowds_by_info))
 
 
 STRATEGY = replace(

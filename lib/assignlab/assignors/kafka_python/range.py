@@ -45,10 +45,10 @@ def assign(group: Group) -> Assignment:
 def last_places(group: Group, nobody: int) -> tuple[np.ndarray, np.ndarray]:
     """Per topic its circle; of a member's ranges the last replaces those before, now nobody's."""
     once = group.prepared(circles_of_topics)
-    starts, members = as_often_as_named(group, *once)
+    spans, members = as_often_as_named(group, *once)
     if members is not once[1]:
-        members[:-1][place_of_same_member(starts, members)] = nobody
-    return starts, members
+        members[:-1][place_of_same_member(spans, members)] = nobody
+    return spans, members
 
 
 STRATEGY = Strategy(

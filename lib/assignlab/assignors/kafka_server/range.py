@@ -31,7 +31,7 @@ def assign(group: Group) -> Assignment:
     group = sets.as_told(group, orders.members_by_info)
     # Topics without partitions or subscribers give nothing.
     topics = group.topics.names.order
-    return assign_ranges(group, topics, *group.prepared(orders.subscribers_by_info))
+    return assign_ranges(group, topics, *group.prepared(orders.crowds_by_info))
 
 
 STRATEGY = Strategy(

@@ -36,8 +36,8 @@ import numpy as np
 from assignlab.assignors.metaq.parts.partitions import BROKER, lines, lists
 from assignlab.assignors.parts.orders import (
     as_often_as_named,
+    crowds_by_id,
     place_of_same_member,
-    subscribers_by_id,
     topics_by_name,
 )
 from assignlab.assignors.parts.ranges import range_of, shares_of
@@ -64,31 +64,31 @@ def assign(group: Group) -> Assignment:
 
 def first_places(group: Group, nobody: int) -> tuple[np.ndarray, np.ndarray]:
     """Per topic its consumers by id; each looks for its first place, other places are nobody's."""
-    once = group.prepared(subscribers_by_id)
-    starts, consumers = as_often_as_named(group, *once)
+    once = group.prepared(crowds_by_id)
+    spans, consumers = as_often_as_named(group, *once)
     if consumers is not once[1]:
-        consumers[1:][place_of_same_member(starts, consumers)] = nobody
-    return starts, consumers
+        consumers[1:][place_of_same_member(spans, consumers)] = nobody
+    return spans, consumers
 
 
 @njit
-def assign_ranges(topics, line, begins, partitions, starts, consumers, members):
+def assign_ranges(topics, line, begins, partitions, spans, consumers, members):
     """Range after range, topic after topic.
 
     As :func:`~assignlab.assignors.parts.ranges.lists_of_ranges`, but partitions stand in a line that
     is sorted as text; looked up behind the shared function they cost a third more.
     ``topics``: int64[n] topic indices in the order of the walk; ``line``, ``begins``,
-    ``partitions``: see :class:`~assignlab.assignors.metaq.parts.partitions.Lines`; ``starts``,
+    ``partitions``: see :class:`~assignlab.assignors.metaq.parts.partitions.Lines`; ``spans``,
     ``consumers``: per topic its consumers, sorted. Returns (offsets, codes).
     """
     offsets = np.zeros(members + 1, dtype=np.int64)
     for t in topics:
         count = begins[line[t] + 1] - begins[line[t]]
-        sharing = starts[t + 1] - starts[t]
+        sharing = spans[t, 1] - spans[t, 0]
         shares = shares_of(count, max(sharing, 1))
         for i in range(min(sharing, count)):
             _, n_parts = range_of(i, shares)
-            offsets[consumers[starts[t] + i] + 1] += n_parts
+            offsets[consumers[spans[t, 0] + i] + 1] += n_parts
     for m in range(members):
         offsets[m + 1] += offsets[m]
     fill = offsets[:-1].copy()
@@ -96,10 +96,10 @@ def assign_ranges(topics, line, begins, partitions, starts, consumers, members):
     for t in topics:
         begin = begins[line[t]]
         count = begins[line[t] + 1] - begin
-        sharing = starts[t + 1] - starts[t]
+        sharing = spans[t, 1] - spans[t, 0]
         shares = shares_of(count, max(sharing, 1))
         for i in range(min(sharing, count)):
-            m = consumers[starts[t] + i]
+            m = consumers[spans[t, 0] + i]
             start_part, n_parts = range_of(i, shares)
             for k in range(n_parts):
                 codes[fill[m] + k] = code(t, partitions[begin + start_part + k])

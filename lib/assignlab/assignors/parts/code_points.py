@@ -94,15 +94,15 @@ def static_members_first(group: Group) -> np.ndarray:
     return np.array(sorted(range(len(key)), key=key.__getitem__), dtype=np.int64)
 
 
-def subscribers_by_id(group: Group) -> tuple[np.ndarray, np.ndarray]:
-    """:func:`assignlab.assignors.parts.orders.subscribers` in the order of member ids."""
+def crowds_by_id(group: Group) -> tuple[np.ndarray, np.ndarray]:
+    """:func:`assignlab.assignors.parts.orders.crowds` in the order of member ids."""
     if sorts_as_java(group.members.names):
-        return group.prepared(orders.subscribers_by_id)
-    return orders.subscribers(group, members_by_id(group))
+        return group.prepared(orders.crowds_by_id)
+    return orders.crowds(group, members_by_id(group))
 
 
-def subscribers_static_first(group: Group) -> tuple[np.ndarray, np.ndarray]:
+def crowds_static_first(group: Group) -> tuple[np.ndarray, np.ndarray]:
     """The same in the order of :func:`static_members_first`."""
     if group.members.instances is None:
-        return group.prepared(subscribers_by_id)
-    return orders.subscribers(group, static_members_first(group))
+        return group.prepared(crowds_by_id)
+    return orders.crowds(group, static_members_first(group))

@@ -4,15 +4,18 @@ They decide ties and list orders, and depend only on names and subscriptions, so
 once per set of topics and members (``group.prepared(members_by_hash)``).
 """
 
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
 
+from assignlab.assignors.parts.slices import copy_into
 from assignlab.compiled import inner, njit
 from assignlab.group.model import Group, subscriptions_by_topic
 from assignlab.jvm.hash_map import hash_map_order, walk_uncrowded
 from assignlab.jvm.names import Names
 
+NOBODY = np.empty(0, dtype=np.int64)
 MANY = 2**14
 """Members times topics from which on it pays to look for topics with the same subscribers."""
 
@@ -185,73 +188,104 @@ def kinds_of_topics(group: Group) -> tuple[np.ndarray, np.ndarray]:
     """Topics that the same subscriptions name are of one kind: (kind of each, int64[topics]; whether
     a subscription names the topics of a kind, bool[kinds, subscriptions])."""
     named = np.ascontiguousarray(group.prepared(subscriptions_by_topic).T)
+    topics, width = named.shape
+    flat = named.tobytes()
     numbers: dict[bytes, int] = {}
     kinds, example = [], []
-    for t, subscriptions in enumerate(named):
-        kinds.append(numbers.setdefault(subscriptions.tobytes(), len(numbers)))
+    for t in range(topics):
+        kinds.append(numbers.setdefault(flat[t * width : t * width + width], len(numbers)))
         if kinds[-1] == len(example):
             example.append(t)
     return np.array(kinds, dtype=np.int64), named[example]
 
 
-@njit
-def _name_by_name(order, subscription, offsets, topics, known):
-    """:func:`subscribers`; every name that a member subscribes to is looked at."""
-    starts = np.zeros(known + 1, dtype=np.int64)
-    for m in order:
-        s = subscription[m]
-        for k in range(offsets[s], offsets[s + 1]):
-            starts[topics[k] + 1] += 1
-    for t in range(known):
-        starts[t + 1] += starts[t]
-    fill = starts[:-1].copy()
-    members = np.empty(starts[known], dtype=np.int64)
-    for m in order:
-        s = subscription[m]
-        for k in range(offsets[s], offsets[s + 1]):
-            members[fill[topics[k]]] = m
-            fill[topics[k]] += 1
-    return starts, members
+def crowds(group: Group, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Who subscribes to each topic, in the given order of members.
 
-
-@njit
-def _kind_by_kind(order, subscription, kinds, subscribed):
-    """:func:`subscribers`; those of a kind of topics are looked up once, and copied."""
-    first = np.full(subscribed.shape[0], -1, dtype=np.int64)
-    count = np.zeros(subscribed.shape[0], dtype=np.int64)
-    for k in range(count.size):
-        for m in order:
-            count[k] += subscribed[k, subscription[m]]
-    starts = np.zeros(kinds.size + 1, dtype=np.int64)
-    for t in range(kinds.size):
-        starts[t + 1] = starts[t] + count[kinds[t]]
-    members = np.empty(starts[-1], dtype=np.int64)
-    for t in range(kinds.size):
-        n, k = starts[t], kinds[t]
-        if first[k] < 0:
-            first[k] = n
-            for m in order:
-                if subscribed[k, subscription[m]]:
-                    members[n] = m
-                    n += 1
-        else:
-            for i in range(count[k]):
-                members[n + i] = members[first[k] + i]
-    return starts, members
-
-
-def subscribers(group: Group, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Per topic its subscribers, in the given order of members.
-
-    Returns (starts int64[topics + 1], members int64[n]): topic t is subscribed by
-    ``members[starts[t]:starts[t + 1]]``.
+    Returns (spans int64[topics, 2], members int64[n]): topic t is subscribed by
+    ``members[spans[t, 0]:spans[t, 1]]``. Topics with the same subscribers may share them.
     """
     members = group.members
     if len(members) * len(group.topics) < MANY:  # kinds cost more than they spare
         return _name_by_name(
             order, members.subscription, members.offsets, members.topics, len(group.topics)
         )
-    return _kind_by_kind(order, members.subscription, *group.prepared(kinds_of_topics))
+    kinds, subscribed = group.prepared(kinds_of_topics)
+    spans, found = _kind_by_kind(order, members.subscription, subscribed)
+    return spans[kinds], found
+
+
+@njit
+def _name_by_name(order, subscription, offsets, topics, known):
+    """:func:`crowds`; every name that a member subscribes to is looked at."""
+    spans = np.zeros((known, 2), dtype=np.int64)
+    for m in order:
+        s = subscription[m]
+        for k in range(offsets[s], offsets[s + 1]):
+            spans[topics[k], 1] += 1
+    n = 0
+    for t in range(known):
+        count = spans[t, 1]
+        spans[t, 0] = spans[t, 1] = n
+        n += count
+    members = np.empty(n, dtype=np.int64)
+    for m in order:
+        s = subscription[m]
+        for k in range(offsets[s], offsets[s + 1]):
+            members[spans[topics[k], 1]] = m
+            spans[topics[k], 1] += 1
+    return spans, members
+
+
+@njit
+def _kind_by_kind(order, subscription, subscribed):
+    """:func:`crowds`, but a row for each kind of topics: int64[kinds, 2]."""
+    spans = np.zeros((subscribed.shape[0], 2), dtype=np.int64)
+    n = 0
+    for k in range(subscribed.shape[0]):
+        spans[k, 0] = n
+        for m in order:
+            n += subscribed[k, subscription[m]]
+        spans[k, 1] = n
+    members = np.empty(n, dtype=np.int64)
+    n = 0
+    for k in range(subscribed.shape[0]):
+        for m in order:
+            if subscribed[k, subscription[m]]:
+                members[n] = m
+                n += 1
+    return spans, members
+
+
+def crowds_by_id(group: Group) -> tuple[np.ndarray, np.ndarray]:
+    """:func:`crowds` in the order of member ids."""
+    return crowds(group, members_by_id(group))
+
+
+def crowds_by_info(group: Group) -> tuple[np.ndarray, np.ndarray]:
+    """:func:`crowds` in the order of ``MemberInfo``."""
+    return crowds(group, group.prepared(members_by_info))
+
+
+def subscribers(group: Group, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """:func:`crowds` that no topics share.
+
+    Returns (starts int64[topics + 1], members int64[n]): topic t is subscribed by
+    ``members[starts[t]:starts[t + 1]]``.
+    """
+    return _one_by_one(*crowds(group, order))
+
+
+@njit
+def _one_by_one(spans, members):
+    """:func:`subscribers` of these :func:`crowds`."""
+    starts = np.zeros(len(spans) + 1, dtype=np.int64)
+    for t in range(len(spans)):
+        starts[t + 1] = starts[t] + spans[t, 1] - spans[t, 0]
+    copied = np.empty(starts[-1], dtype=np.int64)
+    for t in range(len(spans)):
+        copy_into(copied, starts[t], members[spans[t, 0] : spans[t, 1]])
+    return starts, copied
 
 
 def subscribers_by_id(group: Group) -> tuple[np.ndarray, np.ndarray]:
@@ -259,29 +293,33 @@ def subscribers_by_id(group: Group) -> tuple[np.ndarray, np.ndarray]:
     return subscribers(group, members_by_id(group))
 
 
-def subscribers_by_info(group: Group) -> tuple[np.ndarray, np.ndarray]:
-    """:func:`subscribers` in the order of ``MemberInfo``."""
-    if group.members.instances is None:
-        return group.prepared(subscribers_by_id)
-    return subscribers(group, group.prepared(members_by_info))
+def chained(lists: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """(spans int64[lists, 2], numbers): list i is ``numbers[spans[i, 0]:spans[i, 1]]``; int64."""
+    spans = list(pairwise(accumulate(map(len, lists), initial=0)))
+    return np.array(spans, dtype=np.int64).reshape(-1, 2), np.concatenate([NOBODY, *lists])
 
 
 def as_often_as_named(
-    group: Group, starts: np.ndarray, members: np.ndarray
+    group: Group, spans: np.ndarray, members: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """:func:`subscribers`, however ordered, with every member as often as it names the topic."""
+    """:func:`crowds`, however ordered, with every member as often as it names the topic.
+
+    No topics share them then, and they stand one behind the other.
+    """
     if group.sent is group.members:
-        return starts, members
+        return spans, members
+    starts, members = _one_by_one(spans, members)
     topics = np.repeat(np.arange(len(group.topics)), np.diff(starts))
     times = group.prepared(mentions)[group.sent.subscription[members], topics]
-    return np.append(0, np.cumsum(times))[starts], np.repeat(members, times)
+    starts = np.append(0, np.cumsum(times))[starts]
+    return np.column_stack((starts[:-1], starts[1:])), np.repeat(members, times)
 
 
-def place_of_same_member(starts: np.ndarray, members: np.ndarray) -> np.ndarray:
+def place_of_same_member(spans: np.ndarray, members: np.ndarray) -> np.ndarray:
     """Of :func:`as_often_as_named`, whether the next place is the same member's: bool[n - 1]."""
+    begins = spans[:, 0]
     same = members[1:] == members[:-1]
-    ends = starts[(starts > 0) & (starts < members.size)]
-    same[ends - 1] = False
+    same[begins[(begins > 0) & (begins < members.size)] - 1] = False
     return same
 
 

@@ -10,6 +10,29 @@ from assignlab.compiled import inner, leaf, njit
 NOBODY = -1
 
 
+class RackMatching(NamedTuple):
+    """Topics and racks as :func:`assign_with_rack_matching` takes them.
+
+    ``spans``, ``subscribers``: topic i has ``subscribers[spans[i, 0]:spans[i, 1]]``, in order, and
+    the partitions ``first[i]`` to ``first[i + 1]``, numbered over all topics; ``together``: per topic
+    the number of its co-partitioned set; ``needed``: bool per topic, whether racks count for it
+    alone. ``of_member``, ``in_sets``: int64[members], the rack of every member for topics alone and
+    for co-partitioned sets; ``kind``, ``rack_starts``, ``racks``: partitions of kind k have replicas
+    in ``racks[rack_starts[k]:rack_starts[k + 1]]`` (``NumberedRacks.kind``, ``by_kind``).
+    """
+
+    spans: np.ndarray
+    subscribers: np.ndarray
+    first: np.ndarray
+    together: np.ndarray
+    needed: np.ndarray
+    of_member: np.ndarray
+    in_sets: np.ndarray
+    kind: np.ndarray
+    rack_starts: np.ndarray
+    racks: np.ndarray
+
+
 class Quotas(NamedTuple):
     """Of one topic, or of one of several that are alike and filled alike: ``share`` int64[1], what
     each subscriber gets at least; ``extra`` int64[1], how many may still have one more; ``got``
@@ -24,21 +47,19 @@ class Quotas(NamedTuple):
 
 @njit
 def assign_with_rack_matching(
-    begins, ends, subscribers, first, together, needed, of_member, in_sets, kind, rack_starts, racks
+    spans, subscribers, first, together, needed, of_member, in_sets, kind, rack_starts, racks
 ):
-    """Along racks as far as the quotas allow, then in ranges.
+    """Along racks as far as the quotas allow, then in ranges: see :class:`RackMatching`.
 
-    Topic i has ``subscribers[begins[i]:ends[i]]``, in order, and the partitions ``first[i]`` to
-    ``first[i + 1]``; those of kind k have replicas in ``racks[rack_starts[k]:rack_starts[k + 1]]``.
-    ``together``: per topic the number of its co-partitioned set; ``needed``: whether racks count for
-    it alone; ``of_member``, ``in_sets``: int64[members], racks for topics alone and for sets.
     Returns (owner of every partition, bool[partitions]: whether it was found along racks).
     """
     owners = np.full(first[-1], NOBODY, dtype=np.int64)
     along_racks = np.zeros(owners.size, dtype=np.bool_)
     nowhere = np.full(of_member.size, NO_RACK, dtype=np.int64)
     size = max(of_member.max(), in_sets.max()) + 2
-    most = (ends - begins).max()
+    most = 0
+    for i in range(len(spans)):
+        most = max(most, spans[i, 1] - spans[i, 0])
     quotas = Quotas(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64),
                     np.zeros(most, dtype=np.int64), np.zeros(size, dtype=np.int64))  # fmt: skip
     got = quotas.got.copy()  # what was found along racks; of most topics nothing is
@@ -50,7 +71,7 @@ def assign_with_rack_matching(
         while end < by_set.size and together[by_set[end]] == together[lead]:
             end += 1
         topics = by_set[begin:end]
-        consumers = subscribers[begins[lead] : ends[lead]]
+        consumers = subscribers[spans[lead, 0] : spans[lead, 1]]
         partitions = first[lead + 1] - first[lead]
         quotas.share[0] = partitions // consumers.size
         quotas.extra[0] = partitions % consumers.size

@@ -7,6 +7,7 @@ Source: ``AbstractStickyAssignor.RackInfo`` and ``AbstractPartitionAssignor.useR
 of kafka-clients 4.4.0.
 """
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -67,6 +68,24 @@ class NumberedRacks(NamedTuple):
         """Whether racks count for partitions of these kinds and members in ``consumer_racks``."""
         there = [self.of_kind[kind] for kind in set(partitions.tolist())]
         return use_rack_aware_assignment(consumer_racks, there)
+
+    def count_each(
+        self, consumer_racks: list[set[int]], crowd: np.ndarray, first: np.ndarray
+    ) -> list[bool]:
+        """Per topic whether racks count for it alone.
+
+        Topic i has the partitions ``first[i]`` to ``first[i + 1]``; its subscribers are in the racks
+        ``consumer_racks[crowd[i]]``.
+        """
+        kinds, size = self.kind.tobytes(), self.kind.itemsize
+        counted: dict[tuple[int, bytes], bool] = {}
+        each = []
+        for number, (begin, end) in zip(crowd.tolist(), pairwise(first.tolist()), strict=True):
+            of_topic = number, kinds[size * begin : size * end]
+            if of_topic not in counted:
+                counted[of_topic] = self.count(consumer_racks[number], self.kind[begin:end])
+            each.append(counted[of_topic])
+        return each
 
     @property
     def by_kind(self) -> tuple[np.ndarray, np.ndarray]:

@@ -8,38 +8,38 @@ from assignlab.group.model import Group
 
 
 def assign_ranges(
-    group: Group, topics: np.ndarray, starts: np.ndarray, subscribers: np.ndarray
+    group: Group, topics: np.ndarray, spans: np.ndarray, subscribers: np.ndarray
 ) -> Assignment:
     """Range after range, topic after topic.
 
-    ``topics``: int64[n] topic indices in the order of the walk; ``starts``, ``subscribers``: per
-    topic its members, sorted (:func:`orders.subscribers`).
+    ``topics``: int64[n] topic indices in the order of the walk; ``spans``, ``subscribers``: per
+    topic its members, sorted (:func:`orders.crowds`).
     """
-    partitions = group.topics.partitions
-    return Assignment(*lists_of_ranges(topics, partitions, starts, subscribers, len(group.members)))
+    partitions, members = group.topics.partitions, len(group.members)
+    return Assignment(*lists_of_ranges(topics, partitions, spans, subscribers, members))
 
 
 @njit
-def lists_of_ranges(topics, partitions, starts, subscribers, members):
+def lists_of_ranges(topics, partitions, spans, subscribers, members):
     """(offsets int64[members + 1], codes int64[n]) of :func:`assign_ranges`."""
     offsets = np.zeros(members + 1, dtype=np.int64)
     for t in topics:
-        consumers = starts[t + 1] - starts[t]
+        consumers = spans[t, 1] - spans[t, 0]
         if partitions[t] > 0 and consumers > 0:
             shares = shares_of(partitions[t], consumers)
             for i in range(min(consumers, partitions[t])):
                 _, length = range_of(i, shares)
-                offsets[subscribers[starts[t] + i] + 1] += length
+                offsets[subscribers[spans[t, 0] + i] + 1] += length
     for m in range(members):
         offsets[m + 1] += offsets[m]
     fill = offsets[:-1].copy()
     codes = np.empty(offsets[members], dtype=np.int64)
     for t in topics:
-        consumers = starts[t + 1] - starts[t]
+        consumers = spans[t, 1] - spans[t, 0]
         if partitions[t] > 0 and consumers > 0:
             shares = shares_of(partitions[t], consumers)
             for i in range(min(consumers, partitions[t])):
-                m = subscribers[starts[t] + i]
+                m = subscribers[spans[t, 0] + i]
                 start, length = range_of(i, shares)
                 first = code(t, start)
                 for k in range(length):

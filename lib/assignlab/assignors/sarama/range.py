@@ -22,7 +22,7 @@ M2 T1p3 T1p4 T1p5 T2p3 T2p4
 A plan is a Go map: topics have no order in it, and stand here by name.
 """
 
-from assignlab.assignors.parts.code_points import subscribers_by_id, topics_by_name
+from assignlab.assignors.parts.code_points import crowds_by_id, topics_by_name
 from assignlab.assignors.parts.ranges import assign_ranges
 from assignlab.assignors.strategy import Strategy
 from assignlab.group.assignment import Assignment
@@ -32,7 +32,7 @@ from assignlab.group.model import Group
 def assign(group: Group) -> Assignment:
     """Cut every topic into one range per subscriber."""
     topics = group.prepared(topics_by_name)
-    return assign_ranges(group, topics, *group.prepared(subscribers_by_id))
+    return assign_ranges(group, topics, *group.prepared(crowds_by_id))
 
 
 STRATEGY = Strategy(

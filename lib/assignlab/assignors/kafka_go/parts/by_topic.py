@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assignlab.assignors.parts.code_points import subscribers_by_id, topic_ranks
+from assignlab.assignors.parts.code_points import crowds_by_id, topic_ranks
 from assignlab.assignors.parts.orders import as_often_as_named
 from assignlab.assignors.parts.partitions import subscribed
 from assignlab.group.assignment import Assignment, by_member, partition_of, topic_of
@@ -30,13 +30,14 @@ def partitions(group: Group) -> Partitions:
     """All partitions that somebody subscribes to."""
     codes = subscribed(group)
     topic = topic_of(codes)
-    starts, subscribers = as_often_as_named(group, *group.prepared(subscribers_by_id))
+    spans, subscribers = as_often_as_named(group, *group.prepared(crowds_by_id))
+    first, end = spans[topic].T
     return Partitions(
         codes,
         partition_of(codes),
         group.topics.partitions[topic],
-        starts[topic],
-        np.diff(starts)[topic],
+        first,
+        end - first,
         subscribers,
     )
 

@@ -10,15 +10,15 @@ import itertools
 
 import numpy as np
 
-from assignlab.assignors.parts.orders import kinds_of_topics
+from assignlab.assignors.parts.code_points import crowds_by_id, members_by_id
+from assignlab.assignors.parts.orders import chained, kinds_of_topics
 from assignlab.group.model import Group
 
 
 def circle(group: Group, members: np.ndarray) -> np.ndarray:
-    """Of some members (int64[n], in the group's order) those that count, sorted."""
+    """Of some members (int64[n], in the group's order), some of them static, those that count,
+    sorted."""
     names, instances = group.members.names.names, group.members.instances
-    if instances is None:
-        return np.array(sorted(members.tolist(), key=names.__getitem__), dtype=np.int64)
     runs = itertools.groupby(members.tolist(), key=lambda m: instances[m] is not None)
     last = {static: list(run) for static, run in runs}
     static = sorted(last.get(True, []), key=lambda m: (instances[m], names[m]))
@@ -27,18 +27,21 @@ def circle(group: Group, members: np.ndarray) -> np.ndarray:
 
 
 def circle_of_all(group: Group) -> np.ndarray:
-    """:func:`circle` of the whole group."""
+    """All members that count, sorted: int64[n]."""
+    if group.members.instances is None:
+        return members_by_id(group)
     return circle(group, np.arange(len(group.members)))
 
 
 def circles_of_topics(group: Group) -> tuple[np.ndarray, np.ndarray]:
-    """Per topic the :func:`circle` of its subscribers.
+    """Per topic the :func:`circle` of its subscribers; topics of the same subscriptions share it.
 
-    Returns (starts int64[topics + 1], members int64[n]): those of topic t are
-    ``members[starts[t]:starts[t + 1]]``. Topics of the same subscriptions share the work.
+    Returns (spans int64[topics, 2], members int64[n]): those of topic t are
+    ``members[spans[t, 0]:spans[t, 1]]``.
     """
+    if group.members.instances is None:
+        return group.prepared(crowds_by_id)
     kinds, subscribed = group.prepared(kinds_of_topics)
     made = [circle(group, np.flatnonzero(row[group.members.subscription])) for row in subscribed]
-    found = [made[kind] for kind in kinds.tolist()]
-    starts = np.cumsum([0] + [members.size for members in found], dtype=np.int64)
-    return starts, np.concatenate(found) if found else np.empty(0, dtype=np.int64)
+    spans, found = chained(made)
+    return spans[kinds], found

@@ -11,9 +11,12 @@ Source: ``rd_kafka_group_member_cmp`` of librdkafka 2.15.1, ``msort_with_tmp`` o
 """
 
 from collections.abc import Sequence
+from itertools import count
+from operator import itemgetter
 
 import numpy as np
 
+from assignlab.assignors.parts.code_points import members_by_id, ranks
 from assignlab.assignors.parts.orders import kinds_of_topics
 from assignlab.group.model import Group
 
@@ -68,14 +71,21 @@ def circle_of_all(group: Group) -> np.ndarray:
     return np.array(sorted_members(group, members_that_subscribe(group).tolist()), dtype=np.int64)
 
 
-def crowds(group: Group) -> tuple[list[int], list[list[int]]]:
-    """The number of every topic's crowd, and the members of every crowd, sorted: topics that the same
-    members subscribe to have one."""
+def crowds(group: Group) -> tuple[np.ndarray, list[np.ndarray]]:
+    """The number of every topic's crowd, int64[topics], and the members of every crowd, sorted.
+
+    Topics that the same members subscribe to have one; crowds are numbered as they compare member
+    by member by id.
+    """
     kinds, subscribed = group.prepared(kinds_of_topics)
-    numbers: dict[tuple[int, ...], int] = {}
-    of_kind = []
-    for row in subscribed:
-        standing = np.flatnonzero(row[group.members.subscription]).tolist()
-        crowd = tuple(sorted_members(group, standing))
-        of_kind.append(numbers.setdefault(crowd, len(numbers)))
-    return [of_kind[kind] for kind in kinds.tolist()], list(map(list, numbers))
+    members = group.members
+    by_id = np.arange(len(members)) if members.instances else members_by_id(group)
+    subscription = members.subscription[by_id]
+    made = [by_id[row[subscription]] for row in subscribed]
+    if members.instances:
+        made = [np.array(sorted_members(group, crowd.tolist()), dtype=np.int64) for crowd in made]
+    rank = ranks(members.names).astype(">i8")  # bytes of these compare as they do
+    listed = [rank[crowd].tobytes() for crowd in made]
+    found = dict(sorted(zip(listed, made, strict=True), key=itemgetter(0)))
+    numbers = dict(zip(found, count(), strict=False))
+    return np.array([numbers[each] for each in listed], dtype=np.int64)[kinds], list(found.values())
