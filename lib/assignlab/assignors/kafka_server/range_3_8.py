@@ -21,16 +21,17 @@ A partition that two members claim may stay with both. The result is a set.
 """
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from assignlab.assignors.kafka_server import range as newest
 from assignlab.assignors.kafka_server.parts import sets
 from assignlab.assignors.parts import orders
-from assignlab.compiled import njit
+from assignlab.compiled import inner, njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, by_member, code, partition_of, topic_of
-from assignlab.group.model import NO_METADATA, Group
+from assignlab.group.model import NO_METADATA, Group, subscriptions_by_topic
 
 
 def assign(group: Group) -> Assignment:
@@ -41,76 +42,121 @@ def assign(group: Group) -> Assignment:
     if len(group.members) == 0:
         raise OriginalError("NoSuchElementException", "the group has no members")
     group = sets.as_told(group, orders.members_by_hash)
-    topics, starts, subscribers = group.prepared(subscribed_topics)
-    if topics.size == 0:
+    known = group.prepared(subscribed_topics)
+    if known.topics.size == 0:
         return sets.nothing(group)
     held = sets.held(group)
-    owners, codes = assign_topics(
-        topics, group.topics.partitions, starts, subscribers, held.offsets, held.codes
-    )
+    owners, codes = assign_topics(*known, held.offsets, held.codes)
     return Assignment(*by_member(owners, codes, len(group.members)))
 
 
-def subscribed_topics(group: Group) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Subscribed topics that exist, ascending; and :func:`orders.subscribers` in hash order."""
-    starts, subscribers = orders.subscribers(group, group.prepared(orders.members_by_hash))
-    exists = group.topics.partitions != NO_METADATA
-    return np.flatnonzero((np.diff(starts) > 0) & exists), starts, subscribers
+class Subscribed(NamedTuple):
+    """``topics``: int64[n], those that exist and have subscribers, ascending; ``partitions``: of all.
+
+    ``order``: members by hash; ``spans``, ``subscribers``: :func:`orders.crowds` in that order;
+    ``subscription``: of every member; ``subscribed``: bool[subscriptions, topics], whether it names
+    a topic.
+    """
+
+    topics: np.ndarray
+    partitions: np.ndarray
+    order: np.ndarray
+    spans: np.ndarray
+    subscribers: np.ndarray
+    subscription: np.ndarray
+    subscribed: np.ndarray
+
+
+def subscribed_topics(group: Group) -> Subscribed:
+    """The topics of a group, and by whom they are subscribed."""
+    partitions, order = group.topics.partitions, group.prepared(orders.members_by_hash)
+    spans, subscribers = orders.crowds(group, order)
+    topics = np.flatnonzero((spans[:, 0] < spans[:, 1]) & (partitions != NO_METADATA))
+    subscribed = group.prepared(subscriptions_by_topic)
+    return Subscribed(
+        topics, partitions, order, spans, subscribers, group.members.subscription, subscribed
+    )
 
 
 @njit
-def assign_topics(topics, partitions, starts, subscribers, offsets, codes):
-    """(owners, codes) of the result, topic by topic."""
-    codes = codes.copy()
-    for m in range(offsets.size - 1):
-        codes[offsets[m] : offsets[m + 1]].sort()
+def assign_topics(
+    topics, partitions, order, spans, subscribers, subscription, subscribed, offsets, codes
+):
+    """(owners, codes) of the result, topic by topic; see :class:`Subscribed`.
+
+    Members are walked only as far as there is something to give: most topics have fewer partitions
+    than subscribers.
+    """
+    begins, holders, claimed = claims_by_topic(order, offsets, codes, partitions.size)
     total = codes.size
     for t in topics:
         total += partitions[t]
     owners = np.empty(total, dtype=np.int64)
     given = np.empty(total, dtype=np.int64)
     n = 0
-    cursor = offsets[:-1].copy()  # topics ascend, and so do every member's codes
     kept = np.full(partitions.max(), -1, dtype=np.int64)  # topic in which a partition was kept
-    remaining = np.empty(offsets.size, dtype=np.int64)
+    has = np.zeros(order.size, dtype=np.int64)  # of the topic, quota + 1 for more than that
     for t in topics:
-        members = subscribers[starts[t] : starts[t + 1]]
-        quota = partitions[t] // members.size
-        extras = partitions[t] % members.size
-        for i in range(members.size):
-            m = members[i]
-            k = cursor[m]
-            while k < offsets[m + 1] and topic_of(codes[k]) < t:
+        members = spans[t, 1] - spans[t, 0]
+        quota = partitions[t] // members
+        extras = partitions[t] % members
+        k = begins[t]
+        while k < begins[t + 1]:
+            m, first, ascending = holders[k], k, True
+            while k < begins[t + 1] and holders[k] == m:
+                ascending &= k == first or claimed[k - 1] < claimed[k]
                 k += 1
-            first = k
-            while k < offsets[m + 1] and topic_of(codes[k]) == t:
-                k += 1
-            cursor[m] = k
+            if not subscribed[subscription[m], t]:
+                continue
+            if not ascending:
+                claimed[first:k].sort()
+            has[m] = min(k - first, quota + 1)
             keep = min(k - first, quota)
-            remaining[i] = quota - keep
-            if k - first > quota:
-                remaining[i] = -1  # has more than its part
-                if extras > 0:
-                    extras -= 1
-                    keep += 1
-            for own in codes[first : first + keep]:
-                owners[n], given[n] = m, own
+            if k - first > quota and extras > 0:
+                extras -= 1
+                keep += 1
+            for i in range(first, first + keep):
+                owners[n], given[n] = m, claimed[i]
                 n += 1
-                if partition_of(own) < partitions[t]:
-                    kept[partition_of(own)] = t
+                if partition_of(claimed[i]) < partitions[t]:
+                    kept[partition_of(claimed[i])] = t
         p = 0
-        for i in range(members.size):
-            missing = remaining[i]
+        for i in range(spans[t, 0], spans[t, 1]):
+            if quota == 0 and extras == 0:
+                break
+            missing = quota - has[subscribers[i]]
             if missing >= 0 and extras > 0:
                 extras -= 1
                 missing += 1
             while missing > 0:
                 if kept[p] != t:
-                    owners[n], given[n] = members[i], code(t, p)
+                    owners[n], given[n] = subscribers[i], code(t, p)
                     n += 1
                     missing -= 1
                 p += 1
+        for k in range(begins[t], begins[t + 1]):
+            has[holders[k]] = 0
     return owners[:n], given[:n]
+
+
+@inner
+def claims_by_topic(order, offsets, codes, topics):
+    """(begins, holders, codes): topic t's partitions ``codes[begins[t]:begins[t + 1]]`` are held by
+    ``holders``, in order."""
+    begins = np.zeros(topics + 1, dtype=np.int64)
+    for held in codes:
+        begins[topic_of(held) + 1] += 1
+    for t in range(topics):
+        begins[t + 1] += begins[t]
+    fill = begins[:-1].copy()
+    holders = np.empty_like(codes)
+    by_topic = np.empty_like(codes)
+    for m in order:
+        for k in range(offsets[m], offsets[m + 1]):
+            t = topic_of(codes[k])
+            holders[fill[t]], by_topic[fill[t]] = m, codes[k]
+            fill[t] += 1
+    return begins, holders, by_topic
 
 
 STRATEGY = replace(
