@@ -14,84 +14,185 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.assignors.kafka_server.parts import sets, targets
+from assignlab.assignors.kafka_server.parts.trees import (
+    NOBODY,
+    NUMBER_BITS,
+    leaves,
+    play,
+    play_all,
+    replay,
+)
 from assignlab.assignors.parts import orders
+from assignlab.assignors.parts.packed import packed, part
 from assignlab.compiled import inner, leaf, njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, by_member, code, number_of, topic_of
-from assignlab.group.model import NO_METADATA, Group, subscriptions_by_topic
+from assignlab.group.model import NO_METADATA, Group, first_numbers, subscriptions_by_topic
 from assignlab.jvm.hash_map import table_size_for
 
 MAX_ITERATION_COUNT = 16
+ORDER, TOPICS, _, KIND, STARTS = range(5)
+"""Places of what is read from a packed :class:`Known`."""
 
 
 class Shape(NamedTuple):
-    """``order``: members in hash order, by which they are numbered; ``topics``: subscribed ones
-    that exist, sorted; topic t is subscribed by the numbers ``members[starts[t]:starts[t + 1]]``,
-    ascending; ``subscribed``: bool[subscriptions, topics], only topics that exist."""
+    """``subscribed``: bool[subscriptions, topics], only topics that exist; ``known``: the
+    :class:`Known`, packed."""
+
+    subscribed: np.ndarray
+    known: np.ndarray
+
+
+class Known(NamedTuple):
+    """What the steps look at. Members are numbered in hash order, partitions topic by topic.
+
+    ``order``: members in hash order; ``topics``: subscribed ones that exist, sorted; ``first``:
+    int64[topics + 1], where a topic's partitions begin. Topics with the same subscribers are of one ``kind``, int64[topics]; kind k
+    has the subscribers ``members[starts[k]:starts[k + 1]]``, ascending, and the subscriptions
+    ``readers[ends[k]:ends[k + 1]]``. Member i has the subscription ``of[i]``, and those who have
+    it are the leaves of a tree, which begins at ``trees[of[i]]``, int64[subscriptions + 1]; i is
+    its ``leaf[i]``.
+    """
 
     order: np.ndarray
     topics: np.ndarray
+    first: np.ndarray
+    kind: np.ndarray
     starts: np.ndarray
     members: np.ndarray
-    subscribed: np.ndarray
+    ends: np.ndarray
+    readers: np.ndarray
+    of: np.ndarray
+    leaf: np.ndarray
+    trees: np.ndarray
 
 
 def shape(group: Group) -> Shape:
     """What is the same whatever the members hold."""
-    order, partitions = group.prepared(orders.members_by_hash), group.topics.partitions
-    starts, members = orders.subscribers(group, order)
-    numbers, topics, subscribers = numbered(order, starts, members, partitions)
+    members, partitions = group.members, group.topics.partitions
+    known, subscribers = known_of(
+        group.prepared(orders.members_by_hash), members.subscription, members.offsets,
+        members.topics, partitions,
+    )  # fmt: skip
+    topics = part(known, TOPICS)
     by_id = group.prepared(sets.topic_ids).rank[topics]
-    topics = topics[np.lexsort((by_id, subscribers, -(partitions[topics] / subscribers)))]
+    topics[:] = topics[np.lexsort((by_id, subscribers, -(partitions[topics] / subscribers)))]
     subscribed = group.prepared(subscriptions_by_topic) & (partitions != NO_METADATA)
-    return Shape(order, topics, starts, numbers, subscribed)
+    return Shape(subscribed, known)
 
 
 @njit
-def numbered(order, starts, members, partitions):
-    """(subscribers by number, subscribed topics that exist, how many subscribers each of these has).
+def known_of(order, subscription, offsets, topics, partitions):
+    """(the :class:`Known`, packed, its topics not yet sorted; how many subscribers these have).
 
-    ``starts``, ``members``: subscribers of each topic by member index.
+    ``subscription``, ``offsets``, ``topics``: see :class:`~assignlab.group.model.Members`.
     """
-    number = np.empty_like(order)
-    for i in range(order.size):
-        number[order[i]] = i
-    numbers = np.empty_like(members)
-    for k in range(members.size):
-        numbers[k] = number[members[k]]
-    topics = np.empty(partitions.size, dtype=np.int64)
+    subscriptions = offsets.size - 1
+    of = subscription[order]
+    kind, example = kinds_of_topics(offsets, topics, partitions.size)
+    own = np.empty(topics.size, dtype=np.int64)  # the kinds that a subscription names
+    bounds = np.zeros(subscriptions + 1, dtype=np.int64)
+    n = 0
+    for s in range(subscriptions):
+        for t in topics[offsets[s] : offsets[s + 1]]:
+            if example[kind[t]] == t:
+                own[n] = kind[t]
+                n += 1
+        bounds[s + 1] = n
+    starts, members = by_kind(of, bounds, own, example.size)
+    ends, readers = by_kind(np.arange(subscriptions), bounds, own, example.size)
+    trees, leaf = leaves(of, subscriptions)
+    there = np.empty(partitions.size, dtype=np.int64)
     subscribers = np.empty(partitions.size, dtype=np.int64)
     n = 0
     for t in range(partitions.size):
-        if starts[t + 1] > starts[t] and partitions[t] != NO_METADATA:
-            topics[n], subscribers[n] = t, starts[t + 1] - starts[t]
+        count = starts[kind[t] + 1] - starts[kind[t]]
+        if count > 0 and partitions[t] != NO_METADATA:
+            there[n], subscribers[n] = t, count
             n += 1
-    return numbers, topics[:n], subscribers[:n]
+    first = first_numbers(partitions)
+    known = order, there[:n], first, kind, starts, members, ends, readers, of, leaf, trees
+    return packed(known), subscribers[:n]
+
+
+@inner
+def kinds_of_topics(offsets, topics, known):
+    """(kind of each topic, int64[known]; one topic of each kind).
+
+    Subscription by subscription the kinds are split into the topics that it names and the others.
+    """
+    kind = np.zeros(known, dtype=np.int64)
+    size = np.zeros(2 * known + 1, dtype=np.int64)
+    size[0] = known
+    part = np.empty(2 * known + 1, dtype=np.int64)  # the new kind that a kind is split into
+    split = np.full(2 * known + 1, -1, dtype=np.int64)
+    free = np.arange(2 * known, -1, -1)  # numbers of new kinds, the next one last
+    n = 2 * known
+    for s in range(offsets.size - 1):
+        for k in range(offsets[s], offsets[s + 1]):
+            t = topics[k]
+            old = kind[t]
+            if split[old] != s:
+                if size[old] == 1:
+                    continue
+                n -= 1
+                split[old], part[old] = s, free[n]
+            kind[t] = part[old]
+            size[kind[t]] += 1
+            size[old] -= 1
+            if size[old] == 0:
+                free[n] = old
+                n += 1
+    example = np.empty(known, dtype=np.int64)
+    part[:] = -1
+    n = 0
+    for t in range(known):
+        k = kind[t]
+        if part[k] < 0:
+            part[k] = n
+            example[n] = t
+            n += 1
+        kind[t] = part[k]
+    return kind, example[:n]
+
+
+@inner
+def by_kind(of, bounds, own, kinds):
+    """(starts, numbers): kind k is named by ``numbers[starts[k]:starts[k + 1]]``.
+
+    Number i names the kinds ``own[bounds[s]:bounds[s + 1]]`` with ``s = of[i]``.
+    """
+    starts = np.zeros(kinds + 1, dtype=np.int64)
+    for s in of:
+        for k in own[bounds[s] : bounds[s + 1]]:
+            starts[k + 1] += 1
+    for k in range(kinds):
+        starts[k + 1] += starts[k]
+    fill = starts[:-1].copy()
+    numbers = np.empty(starts[kinds], dtype=np.int64)
+    for i in range(of.size):
+        for k in own[bounds[of[i]] : bounds[of[i] + 1]]:
+            numbers[fill[k]] = i
+            fill[k] += 1
+    return starts, numbers
 
 
 def assign(group: Group) -> Assignment:
     """Keep, give out, balance."""
-    if group.prepared(shape).topics.size == 0:
-        return sets.nothing(group)
     offsets, codes, _ = _assigned(group, sets.held(group), NO_LOG)
     return Assignment(offsets, codes)
 
 
 def changes(group: Group) -> targets.Changes:
     """What the assignor does to every member's map, in its order."""
-    order, topics, starts, _, subscribed = group.prepared(shape)
-    held = sets.held(group)
-    slots = targets.plain_slots(len(group.topics))
+    subscribed, known = group.prepared(shape)
+    order, topics = part(known, ORDER), part(known, TOPICS)
+    held, slots = sets.held(group), group.prepared(slots_of_new_sets)
     if topics.size == 0:
         return targets.Changes(held.offsets, ~held.codes, slots)
-    counts = group.topics.partitions[topics]
-    subscribers = np.diff(starts)[topics]
-    slots[topics] = [
-        table_size_for(int(np.float32(-(-p // s)) / np.float32(0.75) + np.float32(1)))
-        for p, s in zip(counts.tolist(), subscribers.tolist(), strict=True)
-    ]
     # Every turn moves a partition once at the most.
-    log = np.empty(((1 + MAX_ITERATION_COUNT) * int(counts.sum()), 3), dtype=np.int64)
+    most = (1 + MAX_ITERATION_COUNT) * int(group.topics.partitions[topics].sum())
+    log = np.empty((most, 3), dtype=np.int64)
     _, _, moves = _assigned(group, held, log)
     return targets.Changes(
         *steps_of(
@@ -99,6 +200,21 @@ def changes(group: Group) -> targets.Changes:
         ),
         slots,
     )
+
+
+def slots_of_new_sets(group: Group) -> np.ndarray:
+    """Slots of ``new HashSet<>((int) (ceil(partitions / subscribers) / 0.75f + 1))`` of every topic
+    that is subscribed and exists, of a plain set for the others: int64[topics]."""
+    known = group.prepared(shape).known
+    topics, kind, starts = part(known, TOPICS), part(known, KIND), part(known, STARTS)
+    subscribers = np.diff(starts)[kind[topics]]
+    each = (-(-group.topics.partitions[topics] // subscribers)).astype(np.float32)
+    capacities, which = np.unique(
+        (each / np.float32(0.75) + np.float32(1)).astype(np.int64), return_inverse=True
+    )
+    slots = targets.plain_slots(len(group.topics))
+    slots[topics] = np.array([table_size_for(n) for n in capacities.tolist()])[which]
+    return slots
 
 
 @njit
@@ -140,10 +256,7 @@ def _assigned(group: Group, held: sets.Held, log: np.ndarray) -> tuple[np.ndarra
 
     ``log``: int64[n, 3], filled with every move if there is room.
     """
-    offsets, codes, moves = build(
-        tuple(group.prepared(shape)), group.members.subscription, group.topics.partitions,
-        group.prepared(sets.dense_starts), held.offsets, held.codes, log,
-    )  # fmt: skip
+    offsets, codes, moves = build(*group.prepared(shape), held.offsets, held.codes, log)
     if moves == BEYOND:
         raise OriginalError(
             "ArrayIndexOutOfBoundsException", "a member holds a partition that does not exist"
@@ -155,56 +268,73 @@ BEYOND = -1
 
 
 @njit
-def build(the_shape, subscription, partitions, first, offsets, codes, log):
+def build(subscribed, the_known, offsets, codes, log):
     """:func:`_assigned`; instead of the moves ``BEYOND`` where the original throws."""
-    order, topics, starts, members, subscribed = the_shape
-    owner, sizes, doubles, beyond = keep(order, subscription, subscribed, first, offsets, codes)
+    known = unpacked(the_known)
+    owner, sizes, doubles, beyond = keep(known, subscribed, offsets, codes)
     if beyond:
         return offsets, codes, BEYOND
-    moves = np.zeros(1, dtype=np.int64)
-    state = State(partitions, first, starts, members, owner, sizes, doubles, log, moves)
-    give_out(topics, state)
-    balance(topics, state)
-    owners, given = owned(topics, state)
+    nodes, readers = known.trees[-1], known.trees.size
+    state = State(
+        owner, sizes, doubles, log, np.zeros(1, dtype=np.int64), np.full(nodes, NOBODY),
+        np.full(nodes, NOBODY), np.empty(2 * readers, dtype=np.int64),
+        np.empty(readers, dtype=np.int64),
+    )  # fmt: skip
+    give_out(known, state)
+    balance(known, state)
+    owners, given = owned(known, state)
     for k in range(owners.size):
-        owners[k] = order[owners[k]]
-    new_offsets, lists = by_member(owners, given, order.size)
-    return new_offsets, lists, moves[0]
+        owners[k] = known.order[owners[k]]
+    new_offsets, lists = by_member(owners, given, known.order.size)
+    return new_offsets, lists, state.moves[0]
 
 
 class State(NamedTuple):
     """The assignment while it is made, in numbers of members.
 
-    ``partitions``: int64[topics]; ``first``: where a topic's partitions begin when all are numbered
-    through; ``starts``, ``members``: subscribers of every topic; ``owner``: int64 per partition, -1
-    for nobody; ``sizes``: int64[members]; ``doubles``: int64[n, 2], (partition, member) where a
-    member holds a partition of which another counts as the owner; member -1 once it has lost it.
-    ``log``: int64[n, 3], (code, loser or -1, taker) of every move in turn; ``moves``: int64[1].
+    ``owner``: int64 per partition, -1 for nobody; ``sizes``: int64[members]; ``doubles``:
+    int64[n, 2], (partition, member) where a member holds a partition of which another counts as the owner;
+    member -1 once it has lost it. ``log``: int64[n, 3], (code, loser or -1, taker) of every move in
+    turn; ``moves``: int64[1]. ``least``, ``most``: the trees of the subscriptions, whose members
+    have the :func:`key` by size and number, in ``most`` the complement of it. ``top``: a tree whose
+    leaves are the roots in ``least`` of one topic's subscriptions; ``seat``: int64[subscriptions],
+    the leaf of each.
     """
 
-    partitions: np.ndarray
-    first: np.ndarray
-    starts: np.ndarray
-    members: np.ndarray
     owner: np.ndarray
     sizes: np.ndarray
     doubles: np.ndarray
     log: np.ndarray
     moves: np.ndarray
+    least: np.ndarray
+    most: np.ndarray
+    top: np.ndarray
+    seat: np.ndarray
 
 
 @inner
-def keep(order, subscription, subscribed, first, offsets, codes):
+def unpacked(known):
+    """The :class:`Known` in a packed one."""
+    return Known(
+        part(known, 0), part(known, 1), part(known, 2), part(known, 3), part(known, 4),
+        part(known, 5), part(known, 6), part(known, 7), part(known, 8), part(known, 9),
+        part(known, 10),
+    )  # fmt: skip
+
+
+@inner
+def keep(known, subscribed, offsets, codes):
     """(owner, sizes, doubles, whether some partition does not exist) after revocation."""
+    first = known.first
     owner = np.full(first[-1], -1, dtype=np.int64)
-    sizes = np.zeros(order.size, dtype=np.int64)
+    sizes = np.zeros(known.order.size, dtype=np.int64)
     doubles = np.empty((codes.size, 2), dtype=np.int64)
     n = 0
-    for i in range(order.size):
-        m = order[i]
+    for i in range(known.order.size):
+        m = known.order[i]
         for k in range(offsets[m], offsets[m + 1]):
             t = topic_of(codes[k])
-            if subscribed[subscription[m], t]:
+            if subscribed[known.of[i], t]:
                 at = number_of(codes[k], first)
                 if at >= first[t + 1]:
                     return owner, sizes, doubles[:0], True
@@ -217,25 +347,75 @@ def keep(order, subscription, subscribed, first, offsets, codes):
 
 
 @inner
-def give_out(topics, state):
-    """Partitions that nobody holds go to the least loaded subscribers of their topic."""
-    for t in topics:
-        ready = False
-        for p in range(state.first[t], state.first[t + 1]):
-            if state.owner[p] < 0:
-                if not ready:
-                    balancer = new_balancer(t, state)
-                    ready = True
-                move(state, t, p, next_least_loaded(balancer, state.sizes))
+def give_out(known, state):
+    """Partitions that nobody holds go to the least loaded subscribers of their topic.
+
+    These are named in turn, by size and number, as long as they have ``count``; then all who were
+    named are named again, and behind them who has one more.
+    """
+    for i in range(state.sizes.size):
+        state.least[known.trees[known.of[i]] + known.leaf[i]] = key(i, state.sizes)
+    play_all(state.least, known.trees)
+    named = np.empty(state.sizes.size, dtype=np.int64)
+    for t in known.topics:
+        n = following = count = 0
+        for p in range(known.first[t], known.first[t + 1]):
+            if state.owner[p] >= 0:
+                continue
+            if n == 0:
+                line_up(t, known, state)
+                count = state.top[1] >> NUMBER_BITS
+            if following == n:
+                if state.top[1] >> NUMBER_BITS == count:
+                    named[n] = next_in_line(known, state)
+                    n += 1
+                else:
+                    count += 1
+                    following = 0
+            move(known, state, t, p, named[following])
+            following += 1
+        for i in named[:n]:
+            x = known.leaf[i]
+            replay(state.least, known.trees[known.of[i]], x, key(i, state.sizes))
+
+
+@leaf
+def key(i, sizes):
+    """Of a member in a tree."""
+    return sizes[i] << NUMBER_BITS | i
+
+
+@leaf
+def line_up(t, known, state):
+    """The topic's tree of all its subscriptions' trees."""
+    begin, end = known.ends[known.kind[t]], known.ends[known.kind[t] + 1]
+    for x in range(begin, end):
+        s = known.readers[x]
+        state.seat[s] = end - begin + x - begin
+        state.top[state.seat[s]] = state.least[known.trees[s] + 1]
+    play(state.top, 0, end - begin)
+
+
+@leaf
+def next_in_line(known, state):
+    """The least loaded subscriber of the topic, which leaves the trees."""
+    i = state.top[1] & (1 << NUMBER_BITS) - 1
+    s = known.of[i]
+    replay(state.least, known.trees[s], known.leaf[i], NOBODY)
+    replay(state.top, 0, state.seat[s], state.least[known.trees[s] + 1])
+    return i
 
 
 @inner
-def balance(topics, state):
+def balance(known, state):
     """Turn after turn over the topics that have several subscribers."""
-    shared = np.empty(topics.size, dtype=np.int64)
+    for i in range(state.sizes.size):
+        state.most[known.trees[known.of[i]] + known.leaf[i]] = ~key(i, state.sizes)
+    play_all(state.most, known.trees)
+    shared = np.empty(known.topics.size, dtype=np.int64)
     n = 0
-    for t in topics:
-        if state.starts[t + 1] - state.starts[t] >= 2:
+    for t in known.topics:
+        if known.starts[known.kind[t] + 1] - known.starts[known.kind[t]] >= 2:
             shared[n] = t
             n += 1
     first = np.zeros(state.sizes.size, dtype=np.int64)
@@ -245,23 +425,25 @@ def balance(topics, state):
         for i in range(n):
             if i == last:
                 return
-            if balance_topic(shared[i], state, first, end) > 0 or last == -1:
+            if balance_topic(shared[i], known, state, first, end) > 0 or last == -1:
                 last = i
 
 
 @inner
-def balance_topic(t, state, first, end):
+def balance_topic(t, known, state, first, end):
     """Move partitions of one topic from its most to its least loaded subscribers: how many.
 
     ``first``, ``end``: scratch, int64[members].
     """
     sizes = state.sizes
-    subscribers = state.members[state.starts[t] : state.starts[t + 1]]
-    least, most = bounds(subscribers, sizes)
+    least, most = bounds(t, known, state)
     if most - least <= 1:
         return 0
-    by_owner = group_by_owner(t, state, subscribers, first, end)
-    balancer = new_balancer(t, state)
+    k = known.kind[t]
+    subscribers = known.members[known.starts[k] : known.starts[k + 1]]
+    owner = state.owner[known.first[t] : known.first[t + 1]]
+    by_owner = group_by_owner(owner, subscribers, first, end)
+    balancer = new_balancer(subscribers, sizes, least, most)
     moved = 0
     while not is_balanced(balancer):
         giver = next_most_loaded(balancer, sizes)
@@ -271,20 +453,39 @@ def balance_topic(t, state, first, end):
         if giver == -1:
             break
         end[giver] -= 1
-        partition = by_owner[end[giver]]
+        partition = known.first[t] + by_owner[end[giver]]
         taker = next_least_loaded(balancer, sizes)
         if is_balanced(balancer):
             break
-        move(state, t, partition, taker)
+        move(known, state, t, partition, taker)
+        resized(giver, known, state)
+        resized(taker, known, state)
         moved += 1
     return moved
 
 
+@leaf
+def bounds(t, known, state):
+    """(smallest, largest) size of a topic's subscribers."""
+    least = most = NOBODY
+    for x in range(known.ends[known.kind[t]], known.ends[known.kind[t] + 1]):
+        root = known.trees[known.readers[x]] + 1
+        least = min(least, state.least[root])
+        most = min(most, state.most[root])
+    return least >> NUMBER_BITS, ~most >> NUMBER_BITS
+
+
+@leaf
+def resized(i, known, state):
+    """A member has another size: its matches are played again."""
+    base, x = known.trees[known.of[i]], known.leaf[i]
+    replay(state.least, base, x, key(i, state.sizes))
+    replay(state.most, base, x, ~key(i, state.sizes))
+
+
 @inner
-def group_by_owner(t, state, subscribers, first, end):
+def group_by_owner(owner, subscribers, first, end):
     """A topic's partitions by owner and number; member i owns those from first[i] to end[i]."""
-    start = state.first[t]
-    owner = state.owner[start : state.first[t + 1]]
     for i in subscribers:
         end[i] = 0
     for i in owner:
@@ -296,18 +497,18 @@ def group_by_owner(t, state, subscribers, first, end):
         end[i] = first[i]
     by_owner = np.empty(owner.size, dtype=np.int64)
     for p in range(owner.size):
-        by_owner[end[owner[p]]] = start + p
+        by_owner[end[owner[p]]] = p
         end[owner[p]] += 1
     return by_owner
 
 
 @leaf
-def move(state, t, partition, member):
+def move(known, state, t, partition, member):
     """Give a partition of topic t to a member; whoever owned it loses it."""
     before = state.owner[partition]
     if state.log.shape[0] > 0:
         entry = state.log[state.moves[0]]
-        entry[0], entry[1], entry[2] = code(t, partition - state.first[t]), before, member
+        entry[0], entry[1], entry[2] = code(t, partition - known.first[t]), before, member
         state.moves[0] += 1
     if before >= 0:
         state.sizes[before] -= 1
@@ -319,17 +520,17 @@ def move(state, t, partition, member):
 
 
 @inner
-def owned(topics, state):
+def owned(known, state):
     """(owners, codes) of the result: who owns each partition, and who else still holds it."""
     total = state.doubles.shape[0]
-    for t in topics:
-        total += state.first[t + 1] - state.first[t]
+    for t in known.topics:
+        total += known.first[t + 1] - known.first[t]
     owners = np.empty(total, dtype=np.int64)
     codes = np.empty(total, dtype=np.int64)
     n = 0
-    for t in topics:
-        for p in range(state.first[t + 1] - state.first[t]):
-            at = state.first[t] + p
+    for t in known.topics:
+        for p in range(known.first[t + 1] - known.first[t]):
+            at = known.first[t] + p
             owners[n] = state.owner[at]
             codes[n] = code(t, p)
             n += 1
@@ -369,34 +570,20 @@ RANGES = np.dtype([(name, np.int64) for name in FIELDS.split()])
 ``count``: how many partitions these have; ``next``: who is named next."""
 
 
-@leaf
-def bounds(members, sizes):
-    """(smallest, largest) size of some members."""
-    least = most = sizes[members[0]]
-    for i in members:
-        least = min(least, sizes[i])
-        most = max(most, sizes[i])
-    return least, most
-
-
 @inner
-def new_balancer(t, state):
-    """The balancer of a topic's subscribers."""
-    members = state.members[state.starts[t] : state.starts[t + 1]]
-    least, most = bounds(members, state.sizes)
+def new_balancer(members, sizes, least, most):
+    """The balancer of some members, whose sizes are from ``least`` to ``most``."""
     ranges = np.zeros(1, dtype=RANGES)
     at = ranges[0]
     at["least_count"], at["most_count"] = least - 1, most + 1
     at["most_start"] = at["most_end"] = members.size
     at["most_next"] = members.size - 1
-    return Balancer(by_size(members, state.sizes, least, most), ranges)
+    return Balancer(by_size(members, sizes, least, most), ranges)
 
 
 @inner
 def by_size(members, sizes, least, most):
     """The members sorted by size, equal ones in their order."""
-    if most == least:
-        return members.copy()
     if most - least > 4 * members.size + 64:
         return members[np.argsort(sizes[members], kind="mergesort")]
     fill = np.zeros(most - least + 2, dtype=np.int64)
