@@ -15,7 +15,14 @@ there goes back to its holder, if that is not full.
 import numpy as np
 
 from assignlab.assignors.kafka_server.parts import sets
-from assignlab.assignors.kafka_server.parts.racks_3_7 import candidates, rack_info, racks_mismatch
+from assignlab.assignors.kafka_server.parts.racks_3_7 import rack_info, racks_mismatch
+from assignlab.assignors.kafka_server.parts.trees import (
+    NOBODY,
+    NUMBER_BITS,
+    leaves,
+    play_all,
+    replay,
+)
 from assignlab.assignors.parts import orders
 from assignlab.compiled import inner, leaf, njit
 from assignlab.errors import OriginalError
@@ -24,7 +31,7 @@ from assignlab.group.model import NO_METADATA, Group
 from assignlab.jvm.hash_map import hash_map_walk_without
 
 FULL = -1
-NOBODY = np.full(1, -1)
+UNKNOWN = np.full(1, -1)
 FINE, CROWDED, LEFT_OVER = range(3)
 
 
@@ -45,7 +52,7 @@ def assign(group: Group) -> Assignment:
         group.topics.partitions, group.prepared(sets.dense_starts),
     )  # fmt: skip
     racks, held = group.prepared(rack_info), sets.held(group, walked=True)
-    offsets, codes, state = build(known, racks, held.offsets, held.codes, NOBODY)
+    offsets, codes, state = build(known, racks, held.offsets, held.codes, UNKNOWN)
     if state == CROWDED:
         unfilled, filled = offsets, codes
         queue = in_turn(group, unfilled, filled)
@@ -60,7 +67,7 @@ def build(known, racks, offsets, codes, queue):
     """(offsets, codes, state) of the result.
 
     ``known``: members in hash order and their hash codes; topics that exist, by id; partitions of
-    every topic and where they begin. ``queue``: the members that take turns, ``NOBODY`` where that
+    every topic and where they begin. ``queue``: the members that take turns, ``UNKNOWN`` where that
     is to be found out. If it cannot be, since a slot is ``CROWDED``, the first two are the members
     that were not full and, in turn, those that got full before the others take turns.
     """
@@ -74,7 +81,7 @@ def build(known, racks, offsets, codes, queue):
     keep, room, extras = kept_sizes(order, offsets, valid, total)
     unfilled = order[room[order] != FULL]
     taken = kept(offsets, codes, valid, keep, partitions, starts)
-    owners, given, filled = deal_by_rack(racks, starts, taken, keep, room, extras)
+    owners, given, filled = deal_by_rack(racks, order, starts, taken, keep, room, extras)
     if queue.size > 0 and queue[0] == -1:
         queue, crowded = orders.put_into_map(unfilled, hashes, 16)
         if crowded:
@@ -169,32 +176,70 @@ def maybe_assign(m, room, extras):
 
 
 @inner
-def deal_by_rack(racks, starts, taken, keep, room, extras):
-    """(owners, codes) of what goes to members in the partitions' racks, and who is full then."""
+def deal_by_rack(racks, order, starts, taken, keep, room, extras):
+    """(owners, codes) of what goes to members in the partitions' racks, and who is full then.
+
+    The members of a rack are in a tree, those that can take no more without a key; ties go to the
+    rack that comes first among the partition's, then to the member that does in hash order.
+    """
     owners = np.empty(racks.sorted.size, dtype=np.int64)
     given = np.empty(racks.sorted.size, dtype=np.int64)
+    filled = np.empty(room.size, dtype=np.int64)
+    if racks.sorted.size == 0:
+        return owners, given, filled[:0]
     n = f = 0
     sizes = keep.copy()
-    filled = np.empty(room.size, dtype=np.int64)
+    several = racks.place.shape[1]
+    trees, node = leaves(racks.of_member[order] % several, several)
+    tree = np.full(trees[-1], NOBODY)
+    seated = False
     for c in racks.sorted:
         at = number_of(c, starts)
         if taken[at]:
             continue
-        least = -1
-        for m in candidates(racks, at):
-            has_room = room[m] > 0 or (room[m] == 0 and extras[0] > 0)
-            if has_room and (least == -1 or sizes[m] < sizes[least]):
-                least = m
-        if least != -1:
-            maybe_assign(least, room, extras)
-            if room[least] == FULL:
-                filled[f] = least
+        if not seated:
+            for i in range(order.size):
+                x = trees[racks.of_member[order[i]] % several] + node[i]
+                tree[x] = key_of(i, order[i], sizes, room, extras)
+            play_all(tree, trees)
+            seated = True
+        i = least_in_racks(racks.place, racks.kind[at], tree, trees)
+        if i != -1:
+            m = order[i]
+            left = extras[0]
+            maybe_assign(m, room, extras)
+            if room[m] == FULL:
+                filled[f] = m
                 f += 1
-            sizes[least] += 1
+            sizes[m] += 1
             taken[at] = True
-            owners[n], given[n] = least, c
+            owners[n], given[n] = m, c
             n += 1
+            base = trees[racks.of_member[m] % several]
+            replay(tree, base, node[i], key_of(i, m, sizes, room, extras))
+            seated = extras[0] > 0 or left == 0  # if not, many have lost their room
     return owners[:n], given[:n], filled[:f]
+
+
+@leaf
+def key_of(i, m, sizes, room, extras):
+    """Of the i-th member in hash order, m, in a tree."""
+    if room[m] > 0 or (room[m] == 0 and extras[0] > 0):
+        return sizes[m] << NUMBER_BITS | i
+    return NOBODY
+
+
+@leaf
+def least_in_racks(places, kind, tree, trees):
+    """Who has least in the racks of a kind of partitions; -1 if nobody there can take one more."""
+    best, best_place = NOBODY, 0
+    for r in range(places.shape[1]):
+        key, place = tree[trees[r] + 1], places[kind, r]
+        if place > 0 and key != NOBODY:
+            size, least = key >> NUMBER_BITS, best >> NUMBER_BITS
+            if size < least or (size == least and place < best_place):
+                best, best_place = key, place
+    return -1 if best == NOBODY else best & ((1 << NUMBER_BITS) - 1)
 
 
 @inner

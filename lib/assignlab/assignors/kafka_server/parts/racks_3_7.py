@@ -15,9 +15,9 @@ import numpy as np
 from assignlab.assignors.kafka_server.parts import sets
 from assignlab.assignors.parts import orders
 from assignlab.assignors.parts.partitions import of_topics
-from assignlab.assignors.parts.racks import NO_RACK, NumberedRacks, placements
+from assignlab.assignors.parts.racks import NO_RACK, placements, use_rack_aware_assignment
 from assignlab.compiled import inner, leaf
-from assignlab.group.assignment import number_of, partition_of, topic_of
+from assignlab.group.assignment import number_of
 from assignlab.group.model import NO_METADATA, Group, subscriptions_by_topic
 from assignlab.jvm.hash_map import hash_map_order
 from assignlab.jvm.names import Names
@@ -51,37 +51,38 @@ def rack_info(group: Group) -> Racks:
     """The :class:`Racks` of a group, members by index."""
     if group.members.racks is None or group.topics.racks is None:
         return NO_RACKS
-    index: dict[str, int] = {}
-    of_member = [
-        index.setdefault(rack, len(index)) if rack else NO_RACK for rack in group.members.racks
-    ]
+    named = group.members.racks
+    index = {rack: n for n, rack in enumerate(dict.fromkeys(filter(None, named)))}
+    there = len(index)
+    of_member = np.array([index[rack] if rack else NO_RACK for rack in named])
     of_all, kinds = group.topics.prepared(placements)
     first = group.prepared(sets.dense_starts)
-    codes = of_topics(group, subscribed_topics(group))
+    topics = subscribed_topics(group)
+    codes = of_topics(group, topics[np.argsort(group.prepared(sets.topic_ids).rank[topics])])
     kind = of_all[number_of(codes, first)]
     of_kind = [
         tuple([index.setdefault(rack, len(index)) for rack in walked(racks)]) for racks in kinds
     ]
-    known = NumberedRacks(of_member, kind, of_kind)
-    if not known.count(set(of_member), kind):
+    in_use = use_rack_aware_assignment(
+        set(range(there)), [of_kind[k] for k in np.unique(kind).tolist()]
+    )
+    if not in_use:
         return NO_RACKS
-    by_rack: list[list[int]] = [[] for _ in index]
-    for m in group.prepared(orders.members_by_hash).tolist():
-        if of_member[m] != NO_RACK:
-            by_rack[of_member[m]].append(m)
+    order = group.prepared(orders.members_by_hash)
+    by_rack = order[np.argsort(of_member[order], kind="stable")]
+    ends = np.searchsorted(of_member[by_rack], np.arange(len(index)), side="right").tolist()
+    begins = [len(named) - np.count_nonzero(of_member != NO_RACK), *ends[:-1]]
     place = np.zeros((len(kinds), len(index) + 1), dtype=np.int64)
+    candidates = [by_rack[:0]]
     for k, racks in enumerate(of_kind):
         place[k, racks] = np.arange(1, len(racks) + 1)
-    candidates = [[m for rack in racks for m in by_rack[rack]] for racks in of_kind]
-    sizes = np.array([len(members) for members in candidates])
-    members = np.array([m for some in candidates for m in some], dtype=np.int64)
-    topic, partition = topic_of(codes), partition_of(codes)
-    by_id = group.prepared(sets.topic_ids).rank[topic]
-    in_turn = codes[np.lexsort((partition, by_id, sizes[kind]))]
-    there = sizes[of_all[number_of(in_turn, first)]] > 0
+        candidates += [by_rack[begins[rack] : ends[rack]] for rack in racks]
+    sizes = np.array([sum([ends[r] - begins[r] for r in racks]) for racks in of_kind])
+    counts = sizes[kind]
+    in_turn = codes[np.argsort(counts, kind="stable")]
     return Racks(
-        True, np.array(of_member), of_all, place, np.concatenate(([0], np.cumsum(sizes))),
-        members, in_turn[there],
+        True, of_member, of_all, place, np.concatenate(([0], np.cumsum(sizes))),
+        np.concatenate(candidates), in_turn[np.count_nonzero(counts == 0) :],
     )  # fmt: skip
 
 
