@@ -37,6 +37,13 @@ from assignlab.assignors.kafka_server.parts.racks_3_7 import (
     candidates,
     racks_mismatch,
 )
+from assignlab.assignors.kafka_server.parts.trees import (
+    NOBODY,
+    NUMBER_BITS,
+    leaves,
+    play_all,
+    replay,
+)
 from assignlab.assignors.parts import hash_codes, orders
 from assignlab.assignors.parts.holdings import record
 from assignlab.compiled import inner, leaf, njit
@@ -98,7 +105,7 @@ class Kinds(NamedTuple):
     """Members of one subscription are of one kind, or where racks count those of them in one rack.
 
     ``of``: int64[members]; ``most``: int64[kinds], how many partitions each member can have;
-    ``leaf``: int64[members], where each is in the tree of its kind, which begins at ``trees``,
+    ``leaf``: int64[members], which node each is of the tree of its kind, which begins at ``trees``,
     int64[kinds + 1]. Topic t is read by the kinds ``some[starts[t]:starts[t + 1]]`` and so many
     ``subscribers``, int64[topics].
     """
@@ -172,15 +179,7 @@ def kinds_of(subscription, rack, racks, most, offsets, topics, known):
     for i in range(of.size):
         of[i] = subscription[i] * racks + (rack[i] % racks if rack.size > 0 else 0)
         count[of[i]] += 1
-    trees = np.zeros(most.size + 1, dtype=np.int64)
-    for k in range(most.size):
-        trees[k + 1] = trees[k] + 2 * max(count[k], 1)
-    leaf = np.empty(of.size, dtype=np.int64)
-    seated = np.zeros(most.size, dtype=np.int64)
-    for i in range(of.size):
-        k = of[i]
-        leaf[i] = trees[k] + count[k] + seated[k]
-        seated[k] += 1
+    trees, leaf = leaves(of, most.size)
     starts = np.zeros(known + 1, dtype=np.int64)
     for t in topics:
         starts[t + 1] += racks
@@ -424,8 +423,8 @@ class State(NamedTuple):
     """The assignment while it is made, members by number, partitions numbered through.
 
     ``members`` MEMBER[members]; ``partitions`` PARTITION[partitions]; ``log``: int64[n, 3] and
-    ``lost``: bool[n], see :func:`moves`; ``at`` PLACES[1]; ``tree``: int64[...], every node of a
-    kind's tree holds the lesser of its two children, size in the high bits, place in the low ones;
+    ``lost``: bool[n], see :func:`moves`; ``at`` PLACES[1]; ``tree``: int64[...], the kinds' trees,
+    in which members have a key by size and place;
     ``looked_at`` LOOKED_AT[topics]; ``changes`` CHANGE[n]; ``sheets`` SHEET[...], as many as there
     are members at a time, none where racks do not count; ``rounds``: int64[...], how long the log
     was when every round began.
@@ -441,10 +440,6 @@ class State(NamedTuple):
     changes: np.ndarray
     sheets: np.ndarray
     rounds: np.ndarray
-
-
-PLACE_BITS = 31
-NOBODY = 2**62
 
 
 @njit
@@ -541,14 +536,14 @@ def give(c, at, taker, had_it, known, state):
         members[loser].held -= 1
         state.changes[n].loser = members[loser].last
         members[loser].last = n
-        replay(loser, known, state)
+        resized(loser, known, state)
     take(c, at, loser, taker, state)
     if had_it:
         members[taker].held -= 1
     else:
         state.changes[n].taker = members[taker].last
         members[taker].last = n
-    replay(taker, known, state)
+    resized(taker, known, state)
 
 
 @leaf
@@ -559,25 +554,21 @@ def seat_everybody(known, by_id, state):
         place = known.rank[i] if by_id else i
         members[i].place = place
         members[place].at_place = i
-        tree[kinds.leaf[i]] = members[i].count << PLACE_BITS | place
-    for k in range(kinds.most.size):
-        base = kinds.trees[k]
-        for x in range((kinds.trees[k + 1] - base) // 2 - 1, 0, -1):
-            tree[base + x] = min(tree[base + 2 * x], tree[base + 2 * x + 1])
+        tree[kinds.trees[kinds.of[i]] + kinds.leaf[i]] = key_of(members[i])
+    play_all(tree, kinds.trees)
 
 
 @leaf
-def replay(i, known, state):
+def key_of(member):
+    """Of a MEMBER in its tree."""
+    return member.count << NUMBER_BITS | member.place
+
+
+@leaf
+def resized(i, known, state):
     """A member has another size: its matches are played again."""
-    tree, base = state.tree, known.kinds.trees[known.kinds.of[i]]
-    x = known.kinds.leaf[i] - base
-    tree[base + x] = state.members[i].count << PLACE_BITS | state.members[i].place
-    while x > 1:
-        lesser = min(tree[base + x], tree[base + (x ^ 1)])
-        x >>= 1
-        if tree[base + x] == lesser:
-            return
-        tree[base + x] = lesser
+    kinds = known.kinds
+    replay(state.tree, kinds.trees[kinds.of[i]], kinds.leaf[i], key_of(state.members[i]))
 
 
 @leaf
@@ -591,9 +582,9 @@ def look_at(t, kinds, state):
             k = kinds.some[j]
             key = state.tree[kinds.trees[k] + 1]
             fewest = min(fewest, key)
-            if key >> PLACE_BITS < kinds.most[k]:
+            if key >> NUMBER_BITS < kinds.most[k]:
                 least = min(least, key)
-        looked_at.fewest = fewest >> PLACE_BITS
+        looked_at.fewest = fewest >> NUMBER_BITS
         looked_at.least = member_of(least, state)
     return looked_at
 
@@ -601,7 +592,7 @@ def look_at(t, kinds, state):
 @leaf
 def member_of(key, state):
     """The member whose place the key of a node ends with, -1 for ``NOBODY``."""
-    return -1 if key == NOBODY else state.members[key & ((1 << PLACE_BITS) - 1)].at_place
+    return -1 if key == NOBODY else state.members[key & ((1 << NUMBER_BITS) - 1)].at_place
 
 
 @inner
@@ -656,7 +647,7 @@ def least_in_racks(t, places, kind, kinds, state):
         k = kinds.some[j]
         place = places[kind, k % places.shape[1]]
         key = state.tree[kinds.trees[k] + 1]
-        size, smallest = key >> PLACE_BITS, best >> PLACE_BITS
+        size, smallest = key >> NUMBER_BITS, best >> NUMBER_BITS
         if (
             place > 0
             and size < kinds.most[k]
@@ -708,9 +699,9 @@ def perform_reassignments(known, racks, rivals, holder, state):
                     return NO_TAKER
             if pairs.size == 1:
                 pairs = np.zeros(table_slots(known.again.size), dtype=np.int64)
-            if pairs[slot_of(pairs, key_of(t, taker, loser, members.size))] != 0:
+            if pairs[slot_of(pairs, pair_of(t, taker, loser, members.size))] != 0:
                 return MOVED_BACK
-            key = key_of(t, loser, taker, members.size)
+            key = pair_of(t, loser, taker, members.size)
             pairs[slot_of(pairs, key)] = key
             partition.moved = 1
             state.changes[state.at[0].log].turn = turn
@@ -740,7 +731,7 @@ def least_size(places, kind, kinds, state):
     """The smallest size of those that can have more, of everybody in racks with a place."""
     least = NOBODY
     for k in range(kinds.most.size):
-        size = state.tree[kinds.trees[k] + 1] >> PLACE_BITS
+        size = state.tree[kinds.trees[k] + 1] >> NUMBER_BITS
         if size < min(least, kinds.most[k]) and places[kind, k % places.shape[1]] > 0:
             least = size
     return least
@@ -883,7 +874,7 @@ def table_slots(count):
 
 
 @inner
-def key_of(t, source, destination, members):
+def pair_of(t, source, destination, members):
     """A number for a topic and a pair of members, never 0."""
     return (t * members + source) * members + destination + 1
 
