@@ -395,10 +395,9 @@ class Known(NamedTuple):
     subscription: np.ndarray
 
 
-MEMBER = record("count", "held", "last", "place", "at_place")
-"""How many partitions a member has by the original's count, and how many are in its sets (not the
-same where claims are rivals); the last entry of the log that changed the latter; the place by which
-ties are broken, and which member has the place of this one's number."""
+MEMBER = record("held", "last", "place", "at_place")
+"""How many partitions are in a member's sets; the last entry of the log that changed that; the place
+by which ties are broken, and which member has the place of this one's number."""
 
 PARTITION = record("owner", "entry", "moved")
 """The owner, -1 for nobody; the entry of the log that made it the owner; whether it has moved."""
@@ -422,7 +421,9 @@ PLACES = record("log", "claims", "rounds", "too_many", "movable")
 class State(NamedTuple):
     """The assignment while it is made, members by number, partitions numbered through.
 
-    ``members`` MEMBER[members]; ``partitions`` PARTITION[partitions]; ``log``: int64[n, 3] and
+    ``members`` MEMBER[members]; ``sizes``: int64[members], how many partitions each has by the
+    original's count (not the same as in its sets where claims are rivals); ``partitions``
+    PARTITION[partitions]; ``log``: int64[n, 3] and
     ``lost``: bool[n], see :func:`moves`; ``at`` PLACES[1]; ``tree``: int64[...], the kinds' trees,
     in which members have a key by size and place;
     ``looked_at`` LOOKED_AT[topics]; ``changes`` CHANGE[n]; ``sheets`` SHEET[...], as many as there
@@ -431,6 +432,7 @@ class State(NamedTuple):
     """
 
     members: np.ndarray
+    sizes: np.ndarray
     partitions: np.ndarray
     log: np.ndarray
     lost: np.ndarray
@@ -448,7 +450,8 @@ def build(known, racks, offsets, codes, rivals):
     members = known.order.size
     size = codes.size + known.in_turn.size + known.again.size
     state = State(
-        np.zeros(members, MEMBER), np.empty(known.first[-1], PARTITION),
+        np.zeros(members, MEMBER), np.zeros(members, dtype=np.int64),
+        np.empty(known.first[-1], PARTITION),
         np.empty((size, 3), dtype=np.int64), np.zeros(size, dtype=np.bool_), np.zeros(1, PLACES),
         np.full(known.kinds.trees[-1], NOBODY), np.empty(known.first.size - 1, LOOKED_AT),
         np.empty(size, CHANGE), np.empty(size + members if racks.in_use else 0, SHEET),
@@ -518,7 +521,7 @@ def take(c, at, loser, taker, state):
         state.partitions[at].entry = n
     state.log[n, 0], state.log[n, 1], state.log[n, 2] = c, loser, taker
     state.at[0].log += 1
-    state.members[taker].count += 1
+    state.sizes[taker] += 1
     state.members[taker].held += 1
 
 
@@ -532,7 +535,7 @@ def give(c, at, taker, had_it, known, state):
             state.sheets[n + i].last = members[i].last
     if loser != -1:
         state.lost[state.partitions[at].entry] = True
-        members[loser].count -= 1
+        state.sizes[loser] -= 1
         members[loser].held -= 1
         state.changes[n].loser = members[loser].last
         members[loser].last = n
@@ -554,21 +557,21 @@ def seat_everybody(known, by_id, state):
         place = known.rank[i] if by_id else i
         members[i].place = place
         members[place].at_place = i
-        tree[kinds.trees[kinds.of[i]] + kinds.leaf[i]] = key_of(members[i])
+        tree[kinds.trees[kinds.of[i]] + kinds.leaf[i]] = key_of(i, state)
     play_all(tree, kinds.trees)
 
 
 @leaf
-def key_of(member):
-    """Of a MEMBER in its tree."""
-    return member.count << NUMBER_BITS | member.place
+def key_of(i, state):
+    """Of a member in its tree."""
+    return state.sizes[i] << NUMBER_BITS | state.members[i].place
 
 
 @leaf
 def resized(i, known, state):
     """A member has another size: its matches are played again."""
     kinds = known.kinds
-    replay(state.tree, kinds.trees[kinds.of[i]], kinds.leaf[i], key_of(state.members[i]))
+    replay(state.tree, kinds.trees[kinds.of[i]], kinds.leaf[i], key_of(i, state))
 
 
 @leaf
@@ -604,7 +607,7 @@ def give_out(known, holder, state):
         at = number_of(c, known.first)
         if state.partitions[at].owner == -1:
             taker = holder[at] if holder.size > 0 else -1
-            if taker == -1 or state.members[taker].count >= kinds.most[kinds.of[taker]]:
+            if taker == -1 or state.sizes[taker] >= kinds.most[kinds.of[taker]]:
                 taker = look_at(topic_of(c), kinds, state).least
             if taker == -1:
                 failure = LEFT_OVER
@@ -689,10 +692,10 @@ def perform_reassignments(known, racks, rivals, holder, state):
             occurred = False
             loser, taker = partition.owner, -1
             if racks.in_use:
-                taker = taker_by_rack(at, turn, known, racks, holder, state)
+                taker = taker_by_rack(at, turn, known, racks, rivals, holder, state)
             if taker == -1:
                 looked_at = look_at(t, kinds, state)
-                if members[loser].count <= looked_at.fewest + 1:
+                if state.sizes[loser] <= looked_at.fewest + 1:
                     continue
                 taker = looked_at.least
                 if taker == -1:
@@ -711,17 +714,19 @@ def perform_reassignments(known, racks, rivals, holder, state):
 
 
 @inner
-def taker_by_rack(at, turn, known, racks, holder, state):
+def taker_by_rack(at, turn, known, racks, rivals, holder, state):
     """Who takes a partition with regard to racks: a member in its racks, if the owner is in them;
     or else its holder, if it was not kept; -1 if neither has at least two less."""
-    members, partition = state.members, state.partitions[at]
-    size = members[partition.owner].count
+    partition = state.partitions[at]
+    size = state.sizes[partition.owner]
     matches = not racks_mismatch(racks, partition.owner, at, True)
-    if matches and size > least_size(racks.place, racks.kind[at], known.kinds, state) + 1:
+    least = least_size(racks.place, racks.kind[at], known.kinds, state)
+    if matches and size > least + 1:
         looks = looks_at(at, turn, state)
-        return first_in_racks(candidates(racks, at), looks, size, known.kinds, state)
+        some = candidates(racks, at)
+        return first_in_racks(some, looks, -1 if rivals else least, size, known.kinds, state)
     i = holder[at]
-    if i != -1 and partition.entry >= state.at[0].claims and size > members[i].count + 1:
+    if i != -1 and partition.entry >= state.at[0].claims and size > state.sizes[i] + 1:
         return i
     return -1
 
@@ -738,15 +743,18 @@ def least_size(places, kind, kinds, state):
 
 
 @leaf
-def first_in_racks(some, looks, size, kinds, state):
+def first_in_racks(some, looks, least, size, kinds, state):
     """The first candidate that has at least two less than an owner of so many and can have more.
+    ``least``: how much the first one holds, -1 where claims are rivals.
 
     The candidates of a partition are sorted whenever they are looked at, by how much they hold, and
     equal ones stay as they were sorted the time before.
     """
-    members, first = state.members, -1
+    first = -1
     for i in some:
-        fits = members[i].count + 1 < size and members[i].count < kinds.most[kinds.of[i]]
+        if least >= 0 and state.sizes[i] != least:
+            continue
+        fits = state.sizes[i] + 1 < size and state.sizes[i] < kinds.most[kinds.of[i]]
         if fits and (first == -1 or comes_first(i, first, looks, state)):
             first = i
             for k in range(looks.size):
@@ -801,7 +809,7 @@ def looks_at(at, turn, state):
 def held_then(i, look, state):
     """How many a member held at a look."""
     held, n = state.members[i].held, state.members[i].last
-    if look.sheet < state.at[0].log:
+    if n >= look.log and look.sheet < state.at[0].log:
         held, n = state.sheets[look.sheet + i].held, state.sheets[look.sheet + i].last
     while n >= look.log:
         if state.log[n, 2] == i:
@@ -821,7 +829,7 @@ def is_balanced(everywhere, known, rivals, state):
     if low == NOBODY:
         return False, True
     for _ in range(members.size):
-        if low + 1 < members[at.too_many].count < kinds.most[kinds.of[at.too_many]]:
+        if low + 1 < state.sizes[at.too_many] < kinds.most[kinds.of[at.too_many]]:
             break
         at.too_many = (at.too_many + 1) % members.size
     else:
@@ -838,17 +846,17 @@ def could_move(c, known, rivals, state):
     """Whether a subscriber that can have more and does not hold the partition has at least two
     less than its owner."""
     t, kinds, members = topic_of(c), known.kinds, state.members
-    size = members[state.partitions[number_of(c, known.first)].owner].count
+    size = state.sizes[state.partitions[number_of(c, known.first)].owner]
     least = look_at(t, kinds, state).least
-    if least == -1 or members[least].count + 1 >= size:
+    if least == -1 or state.sizes[least] + 1 >= size:
         return False
     if not rivals:
         return True
     for i in range(members.size):
         if (
             known.subscribed[known.subscription[known.order[i]], t]
-            and members[i].count < kinds.most[kinds.of[i]]
-            and members[i].count + 1 < size
+            and state.sizes[i] < kinds.most[kinds.of[i]]
+            and state.sizes[i] + 1 < size
             and not claims_still(state, c, i)
         ):
             return True
