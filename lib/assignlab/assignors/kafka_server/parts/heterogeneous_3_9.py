@@ -756,9 +756,12 @@ def first_in_racks(some, looks, least, size, kinds, state):
             continue
         fits = state.sizes[i] + 1 < size and state.sizes[i] < kinds.most[kinds.of[i]]
         if fits and (first == -1 or comes_first(i, first, looks, state)):
-            first = i
+            first, before = i, 0
             for k in range(looks.size):
                 looks[k].held = held_then(i, looks[k], state)
+                before += looks[k].held
+            if least >= 0 and before == 0:
+                return first  # who comes later cannot have held less
     return first
 
 
