@@ -70,12 +70,8 @@ def rack_matching(group: Group) -> RackMatching | None:
     racks: dict[int, set[int]] = {}  # by kind of topics, of their subscribers
     sets: dict[tuple, int] = {}
     together: list[int] = []
-    for topic, kind, count in zip(
-        topics.tolist(),
-        kinds[topics].tolist(),
-        group.topics.partitions[topics].tolist(),
-        strict=True,
-    ):
+    of_topic = topics, kinds[topics], group.topics.partitions[topics]
+    for topic, kind, count in zip(*(each.tolist() for each in of_topic), strict=True):
         if kind not in lists:
             subscribers = all_subscribers[slice(*spans[topic])]
             lists[kind] = subscribers.tobytes()
@@ -85,14 +81,15 @@ def rack_matching(group: Group) -> RackMatching | None:
     needed = known.count_each(racks, kinds[topics], first)
     if not any(needed):
         return None
+    of_member = np.array(known.of_member, dtype=np.int64)
     return RackMatching(
         spans[topics],
         all_subscribers,
         first,
         np.array(together, dtype=np.int64),
         np.array(needed, dtype=np.bool_),
-        np.array(known.of_member, dtype=np.int64),
-        np.array(known.of_member, dtype=np.int64),
+        of_member,
+        of_member,
         known.kind,
         *known.by_kind,
     )

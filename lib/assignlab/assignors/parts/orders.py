@@ -190,13 +190,10 @@ def kinds_of_topics(group: Group) -> tuple[np.ndarray, np.ndarray]:
     named = np.ascontiguousarray(group.prepared(subscriptions_by_topic).T)
     topics, width = named.shape
     flat = named.tobytes()
-    numbers: dict[bytes, int] = {}
-    kinds, example = [], []
-    for t in range(topics):
-        kinds.append(numbers.setdefault(flat[t * width : t * width + width], len(numbers)))
-        if kinds[-1] == len(example):
-            example.append(t)
-    return np.array(kinds, dtype=np.int64), named[example]
+    met: dict[bytes, int] = {}
+    first = [met.setdefault(flat[t * width : t * width + width], t) for t in range(topics)]
+    example = np.array(list(met.values()), dtype=np.int64)
+    return example.searchsorted(first), named[example]
 
 
 def crowds(group: Group, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

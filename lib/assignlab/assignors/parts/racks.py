@@ -45,11 +45,15 @@ def placements(topics: Topics) -> Placements:
     """
     numbers: dict[tuple[str | None, ...], int] = {}
     kind: list[int] = []
+    of_topic: dict[tuple[int, int], list[int]] = {}  # topics may have one tuple of racks in common
     for count, replicas in zip(topics.partitions.tolist(), topics.racks, strict=True):
-        known = (replicas or ())[: max(count, 0)]
-        kind += [numbers.setdefault(racks, len(numbers)) for racks in known]
-        if len(known) < count:
-            kind += [numbers.setdefault((), len(numbers))] * (count - len(known))
+        alike = id(replicas), count
+        if alike not in of_topic:
+            known = (replicas or ())[: max(count, 0)]
+            of_topic[alike] = [numbers.setdefault(racks, len(numbers)) for racks in known]
+            if len(known) < count:
+                of_topic[alike] += [numbers.setdefault((), len(numbers))] * (count - len(known))
+        kind += of_topic[alike]
     return Placements(
         np.array(kind, dtype=np.int64),
         [tuple(dict.fromkeys(rack for rack in racks if rack is not None)) for racks in numbers],
@@ -102,11 +106,10 @@ def numbered_racks(
 
     ``no_rack``: which names of a member's rack stand for none.
     """
-    index: dict[str, int] = {}
-    of_member = [
-        NO_RACK if rack in no_rack else index.setdefault(rack, len(index))
-        for rack in group.members.racks
-    ]
+    names = [rack for rack in dict.fromkeys(group.members.racks) if rack not in no_rack]
+    index: dict[str | None, int] = dict(zip(names, range(len(names)), strict=True))
+    numbers = dict.fromkeys(no_rack, NO_RACK) | index
+    of_member = list(map(numbers.__getitem__, group.members.racks))
     kind, named = group.topics.prepared(placements)
     of_kind = [tuple([index.setdefault(rack, len(index)) for rack in racks]) for racks in named]
     return NumberedRacks(of_member, of_topics(kind, group.topics.partitions, topics), of_kind)
