@@ -31,13 +31,13 @@ def partitions(group: Group) -> Partitions:
     codes = subscribed(group)
     topic = topic_of(codes)
     spans, subscribers = as_often_as_named(group, *group.prepared(crowds_by_id))
-    first, end = spans[topic].T
+    begins, ends = spans.T
     return Partitions(
         codes,
         partition_of(codes),
         group.topics.partitions[topic],
-        first,
-        end - first,
+        begins[topic],
+        (ends - begins)[topic],
         subscribers,
     )
 
