@@ -32,7 +32,7 @@ from assignlab.assignors.load_aware.parts.weighed import (
     in_order,
     weighed,
 )
-from assignlab.assignors.parts.orders import members_by_hash, subscribers_by_id
+from assignlab.assignors.parts.orders import crowds_by_id, members_by_hash
 from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import njit
 from assignlab.group.assignment import Assignment
@@ -47,7 +47,7 @@ def assign(group: Group) -> Assignment:
     topics = topics[group.topics.partitions[topics] > 0]
     counts = group.topics.partitions[topics]
     owners, order = assign_topics(
-        topics, counts, known.first, known.weights, *group.prepared(subscribers_by_id)
+        topics, counts, known.first, known.weights, *group.prepared(crowds_by_id)
     )
     return in_order(group, owners, order)
 
@@ -77,7 +77,7 @@ def consumers_per_topic(group: Group) -> np.ndarray:
 
 
 @njit
-def assign_topics(topics, counts, first, weights, starts, readers):
+def assign_topics(topics, counts, first, weights, spans, readers):
     """(owner of each partition, the partitions in the order of assignment),
     one topic after another.
 
@@ -90,7 +90,7 @@ def assign_topics(topics, counts, first, weights, starts, readers):
     for i in range(topics.size):
         t = topics[i]
         begin, end = first[t], first[t] + counts[i]
-        members = readers[starts[t] : starts[t + 1]]
+        members = readers[spans[t, 0] : spans[t, 1]]
         load = np.zeros(members.size)
         by_weight = begin + np.argsort(-weights[begin:end], kind="mergesort")
         by_load = np.arange(members.size)

@@ -285,11 +285,6 @@ def _one_by_one(spans, members):
     return starts, copied
 
 
-def subscribers_by_id(group: Group) -> tuple[np.ndarray, np.ndarray]:
-    """:func:`subscribers` in the order of member ids."""
-    return subscribers(group, members_by_id(group))
-
-
 def chained(lists: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """(spans int64[lists, 2], numbers): list i is ``numbers[spans[i, 0]:spans[i, 1]]``; int64."""
     spans = list(pairwise(accumulate(map(len, lists), initial=0)))
