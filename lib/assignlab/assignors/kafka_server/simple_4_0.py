@@ -20,6 +20,7 @@ import numpy as np
 from assignlab.assignors.kafka_server import simple
 from assignlab.assignors.kafka_server.parts import sets
 from assignlab.assignors.parts import orders
+from assignlab.assignors.parts.slices import copy_into
 from assignlab.compiled import njit
 from assignlab.group.assignment import Assignment, code
 from assignlab.group.model import Group, subscriptions_by_topic
@@ -33,30 +34,36 @@ def assign(group: Group) -> Assignment:
 def everything(group: Group) -> tuple[np.ndarray, np.ndarray]:
     """(offsets, codes) of the assignment, which depend on topics and subscriptions only."""
     group = sets.as_told(group, orders.members_by_hash)
-    return all_of_each(
-        group.members.subscription,
-        group.prepared(subscriptions_by_topic),
-        np.maximum(group.topics.partitions, 0),
-    )
+    named, partitions = group.prepared(subscriptions_by_topic), group.topics.partitions
+    offsets = list_ends(group.members.subscription, named, partitions)
+    # Numpy asks Linux for huge pages for large arrays, which are filled faster; compiled code does not.
+    codes = np.empty(offsets[-1], dtype=np.int64)
+    all_of_each(group.members.subscription, named, partitions, offsets, codes)
+    return offsets, codes
 
 
 @njit
-def all_of_each(subscription, subscribed, partitions):
-    """(offsets, codes) of all members; ``subscribed``: bool[subscriptions, topics]."""
+def list_ends(subscription, subscribed, partitions):
+    """The offsets of all members' lists; ``subscribed``: bool[subscriptions, topics]."""
     sizes = np.zeros(subscribed.shape[0], dtype=np.int64)
-    made = np.full(subscribed.shape[0], -1, dtype=np.int64)  # where such a list stands already
     for s in range(sizes.size):
         for t in range(partitions.size):
             if subscribed[s, t]:
-                sizes[s] += partitions[t]
+                sizes[s] += max(partitions[t], 0)
     offsets = np.zeros(subscription.size + 1, dtype=np.int64)
     for m in range(subscription.size):
         offsets[m + 1] = offsets[m] + sizes[subscription[m]]
-    codes = np.empty(offsets[-1], dtype=np.int64)
+    return offsets
+
+
+@njit
+def all_of_each(subscription, subscribed, partitions, offsets, codes):
+    """Fill the lists of all members: one of each subscription, the others are copies."""
+    made = np.full(subscribed.shape[0], -1, dtype=np.int64)  # where such a list stands already
     for m in range(subscription.size):
         s, n = subscription[m], offsets[m]
         if made[s] != -1:
-            codes[n : offsets[m + 1]] = codes[made[s] : made[s] + sizes[s]]
+            copy_into(codes, n, codes[made[s] : made[s] + offsets[m + 1] - n])
             continue
         made[s] = n
         for t in range(partitions.size):
@@ -64,7 +71,6 @@ def all_of_each(subscription, subscribed, partitions):
                 for p in range(partitions[t]):
                     codes[n] = code(t, p)
                     n += 1
-    return offsets, codes
 
 
 STRATEGY = replace(
