@@ -28,7 +28,7 @@ import numpy as np
 
 from assignlab.assignors.kafka_server.parts import sets, targets
 from assignlab.assignors.parts import hash_codes, orders
-from assignlab.assignors.parts.slices import copy_into
+from assignlab.assignors.parts.slices import copy_into, first_alike
 from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import inner, njit
 from assignlab.errors import OriginalError
@@ -144,38 +144,95 @@ def share_common(pool, walks, offsets, codes):
 
 @njit
 def share_topics(pools, walks, offsets, codes):
-    """A pool for each topic: (offsets, codes, state). Claims of other topics stay."""
-    topics, partitions, starts, subscribers, walked = pools
+    """A pool for each topic: (offsets, codes, state). Claims of other topics stay.
+
+    Topics with the same subscribers, partitions and claims are shared alike, and only once.
+    """
+    topics, partitions, kinds, starts, subscribers, walked = pools
     order, walk = walks
-    holders, codes = in_order(walk, order, offsets, codes)
-    of_topic, entries = grouped(topic_of(codes), partitions.size)
-    pooled = np.zeros(partitions.size, dtype=np.bool_)
-    size = codes.size
+    begins, claims = claims_by_topic(walk, order, offsets, codes, partitions.size)
+    first = kinds
+    if starts.size <= kinds.size:  # not every topic is of a kind of its own
+        first = first_alike(code(kinds, partitions), begins, claims)
+    times = np.zeros(partitions.size, dtype=np.int64)
+    size = 0
     for t in topics:
-        pooled[t] = True
-        size += partitions[t] + starts[t + 1] - starts[t]
+        if times[first[t]] == 0:
+            readers = starts[kinds[t] + 1] - starts[kinds[t]]
+            size += begins[t + 1] - begins[t] + partitions[t] + readers
+        times[first[t]] += 1
     owners = np.empty(size, dtype=np.int64)
     given = np.empty(size, dtype=np.int64)
     place = np.full(order.size, NOBODY)
+    shared = np.full((partitions.size, 2), NOBODY)  # from and to where the result stands
     n = 0
-    for k in range(codes.size):
-        if not pooled[topic_of(codes[k])]:
-            owners[n], given[n] = order[holders[k]], codes[k]
-            n += 1
     for t in topics:
-        claims = entries[of_topic[t] : of_topic[t + 1]]
-        readers = subscribers[starts[t] : starts[t + 1]], walked[starts[t] : starts[t + 1]]
+        if shared[first[t], 0] != NOBODY:
+            continue
+        claimed = claims[begins[t] : begins[t + 1]]
+        a, b = starts[kinds[t]], starts[kinds[t] + 1]
         hashes = np.arange(partitions[t]).astype(np.int32)
         end, state = share_plainly(
-            hashes, (partition_of(codes[claims]), holders[claims]), readers, place, owners, given, n
-        )
+            hashes, (partition_of(claimed), topic_of(claimed)), (subscribers[a:b], walked[a:b]),
+            place, owners, given, n,
+        )  # fmt: skip
         if state != FINE:
             return offsets, codes, state
         for k in range(n, end):
-            owners[k], given[k] = order[owners[k]], code(t, given[k])
+            owners[k] = order[owners[k]]
+        shared[first[t]] = n, end
         n = end
-    new_offsets, lists = by_member(owners[:n], given[:n], order.size)
+    new_offsets, lists = dealt(topics, first, times, shared, owners, given, offsets, codes)
     return new_offsets, lists, FINE
+
+
+@inner
+def claims_by_topic(walk, order, offsets, codes, topics):
+    """(offsets, claims): topic by topic who holds which partition, ``code(member number,
+    partition)``, in the order of reading."""
+    begins = np.zeros(topics + 1, dtype=np.int64)
+    for c in codes:
+        begins[topic_of(c) + 1] += 1
+    for t in range(topics):
+        begins[t + 1] += begins[t]
+    fill = begins[:-1].copy()
+    claims = np.empty(codes.size, dtype=np.int64)
+    for i in walk:
+        for k in range(offsets[order[i]], offsets[order[i] + 1]):
+            t = topic_of(codes[k])
+            claims[fill[t]] = code(i, partition_of(codes[k]))
+            fill[t] += 1
+    return begins, claims
+
+
+@inner
+def dealt(topics, first, times, shared, owners, given, offsets, codes):
+    """(offsets, codes) of the members' lists: claims of topics that nobody shares, then the shared
+    ones; topic t has ``owners`` and ``given`` from ``shared[first[t], 0]`` to ``shared[first[t], 1]``,
+    which as many topics have in common as ``times[first[t]]`` says."""
+    pooled = np.zeros(first.size, dtype=np.bool_)
+    new_offsets = np.zeros_like(offsets)
+    for t in topics:
+        pooled[t] = True
+    for f in range(first.size):
+        for k in range(shared[f, 0], shared[f, 1]):
+            new_offsets[owners[k] + 1] += times[f]
+    for m in range(offsets.size - 1):
+        for k in range(offsets[m], offsets[m + 1]):
+            new_offsets[m + 1] += not pooled[topic_of(codes[k])]
+        new_offsets[m + 1] += new_offsets[m]
+    fill = new_offsets[:-1].copy()
+    lists = np.empty(new_offsets[-1], dtype=np.int64)
+    for m in range(offsets.size - 1):
+        for k in range(offsets[m], offsets[m + 1]):
+            if not pooled[topic_of(codes[k])]:
+                lists[fill[m]] = codes[k]
+                fill[m] += 1
+    for t in topics:
+        for k in range(shared[first[t], 0], shared[first[t], 1]):
+            lists[fill[owners[k]]] = code(t, given[k])
+            fill[owners[k]] += 1
+    return new_offsets, lists
 
 
 @inner
@@ -293,18 +350,18 @@ def walk_of_numbers(members: int) -> np.ndarray:
     return np.argsort(numbers ^ (numbers >> 16))
 
 
-def numbered_subscribers(group: Group) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Per topic its subscribers by number: :func:`orders.subscribers`; ascending, and as a set of
-    numbers is walked."""
+def numbered_subscribers(group: Group) -> tuple[np.ndarray, ...]:
+    """Subscribers by number: (kinds, starts, members) of :func:`orders.subscribers_by_kind`, members
+    ascending, and members as a set of numbers is walked."""
     order = group.prepared(orders.members_by_hash)
     number = np.empty_like(order)
     number[order] = np.arange(order.size)
-    starts, members = orders.subscribers(group, order)
+    kinds, starts, members = orders.subscribers_by_kind(group, order)
     numbers = number[members]
     walk = walk_of_numbers(order.size)
     if (walk == np.arange(order.size)).all():
-        return starts, numbers, numbers
-    return starts, numbers, number[orders.subscribers(group, order[walk])[1]]
+        return kinds, starts, numbers, numbers
+    return kinds, starts, numbers, number[orders.subscribers_by_kind(group, order[walk])[2]]
 
 
 @njit
@@ -323,12 +380,13 @@ def in_order(walk, order, offsets, codes):
 
 def _pools(group: Group, topics: np.ndarray, holders: np.ndarray, codes: np.ndarray):
     """A pool for each topic, with the claims of it."""
-    starts, subscribers, _ = group.prepared(numbered_subscribers)
+    kinds, starts, subscribers, _ = group.prepared(numbered_subscribers)
     by_topic = np.argsort(topic_of(codes), kind="stable")
     holders, codes = holders[by_topic], codes[by_topic]
     bounds = np.searchsorted(topic_of(codes), np.column_stack((topics, topics + 1)))
     for t, (a, b) in zip(topics.tolist(), bounds.tolist(), strict=True):
-        yield np.array([t]), subscribers[starts[t] : starts[t + 1]], holders[a:b], codes[a:b]
+        readers = subscribers[starts[kinds[t]] : starts[kinds[t] + 1]]
+        yield np.array([t]), readers, holders[a:b], codes[a:b]
 
 
 def share(

@@ -24,6 +24,11 @@ from assignlab.assignors.parts.slices import copy_into
 from assignlab.compiled import njit
 from assignlab.group.assignment import Assignment, code
 from assignlab.group.model import Group, subscriptions_by_topic
+from assignlab.jvm.hash_map import NOTHING
+
+MANY = 2**19
+"""From so many codes on (4 MB) numpy makes room for them: unlike compiled code it asks Linux for
+huge pages, which are filled faster."""
 
 
 def assign(group: Group) -> Assignment:
@@ -34,18 +39,21 @@ def assign(group: Group) -> Assignment:
 def everything(group: Group) -> tuple[np.ndarray, np.ndarray]:
     """(offsets, codes) of the assignment, which depend on topics and subscriptions only."""
     group = sets.as_told(group, orders.members_by_hash)
-    named, partitions = group.prepared(subscriptions_by_topic), group.topics.partitions
-    offsets = list_ends(group.members.subscription, named, partitions)
-    # Numpy asks Linux for huge pages for large arrays, which are filled faster; compiled code does not.
-    codes = np.empty(offsets[-1], dtype=np.int64)
-    all_of_each(group.members.subscription, named, partitions, offsets, codes)
+    known = (
+        group.members.subscription, group.prepared(subscriptions_by_topic), group.topics.partitions
+    )  # fmt: skip
+    offsets, codes = all_of_each(*known, NOTHING)
+    if codes.size < offsets[-1]:
+        offsets, codes = all_of_each(*known, np.empty(offsets[-1], dtype=np.int64))
     return offsets, codes
 
 
 @njit
-def list_ends(subscription, subscribed, partitions):
-    """The offsets of all members' lists; ``subscribed``: bool[subscriptions, topics]."""
+def all_of_each(subscription, subscribed, partitions, room):
+    """(offsets, codes) of all members; ``subscribed``: bool[subscriptions, topics]; ``room``: for
+    the codes, which are left out if there are ``MANY`` and no room for them."""
     sizes = np.zeros(subscribed.shape[0], dtype=np.int64)
+    made = np.full(subscribed.shape[0], -1, dtype=np.int64)  # where such a list stands already
     for s in range(sizes.size):
         for t in range(partitions.size):
             if subscribed[s, t]:
@@ -53,17 +61,15 @@ def list_ends(subscription, subscribed, partitions):
     offsets = np.zeros(subscription.size + 1, dtype=np.int64)
     for m in range(subscription.size):
         offsets[m + 1] = offsets[m] + sizes[subscription[m]]
-    return offsets
-
-
-@njit
-def all_of_each(subscription, subscribed, partitions, offsets, codes):
-    """Fill the lists of all members: one of each subscription, the others are copies."""
-    made = np.full(subscribed.shape[0], -1, dtype=np.int64)  # where such a list stands already
+    codes = room
+    if room.size < offsets[-1]:
+        if offsets[-1] >= MANY:
+            return offsets, codes
+        codes = np.empty(offsets[-1], dtype=np.int64)
     for m in range(subscription.size):
         s, n = subscription[m], offsets[m]
         if made[s] != -1:
-            copy_into(codes, n, codes[made[s] : made[s] + offsets[m + 1] - n])
+            copy_into(codes, n, codes[made[s] : made[s] + sizes[s]])
             continue
         made[s] = n
         for t in range(partitions.size):
@@ -71,6 +77,7 @@ def all_of_each(subscription, subscribed, partitions, offsets, codes):
                 for p in range(partitions[t]):
                     codes[n] = code(t, p)
                     n += 1
+    return offsets, codes
 
 
 STRATEGY = replace(

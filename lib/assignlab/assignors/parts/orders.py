@@ -285,6 +285,22 @@ def _one_by_one(spans, members):
     return starts, copied
 
 
+def subscribers_by_kind(
+    group: Group, order: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """:func:`subscribers` once for all topics that the same members name.
+
+    Returns (kinds int64[topics], starts int64[kinds + 1], members int64[n]): topic t is subscribed
+    by ``members[starts[kinds[t]]:starts[kinds[t] + 1]]``.
+    """
+    members = group.members
+    if len(members) * len(group.topics) < MANY:
+        return np.arange(len(group.topics)), *subscribers(group, order)
+    kinds, subscribed = group.prepared(kinds_of_topics)
+    spans, found = _kind_by_kind(order, members.subscription, subscribed)
+    return kinds, np.append(spans[:, 0], found.size), found
+
+
 def chained(lists: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """(spans int64[lists, 2], numbers): list i is ``numbers[spans[i, 0]:spans[i, 1]]``; int64."""
     spans = list(pairwise(accumulate(map(len, lists), initial=0)))

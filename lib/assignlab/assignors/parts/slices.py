@@ -1,6 +1,11 @@
 """Slices in compiled code."""
 
-from assignlab.compiled import leaf
+import numpy as np
+
+from assignlab.compiled import leaf, njit
+
+BITS, FACTOR = 2**47 - 1, 2**16 - 15
+"""Of the hash codes of lists; their product is below 2**63."""
 
 
 @leaf
@@ -11,3 +16,43 @@ def copy_into(target, at, source):
     """
     for k in range(source.size):
         target[at + k] = source[k]
+
+
+@njit
+def first_alike(kinds, offsets, values):
+    """For every list the first of its kind with the same values: int64[lists].
+
+    ``kinds``: int64[lists]; list i is ``values[offsets[i]:offsets[i + 1]]``, int64. A table of hash
+    codes finds it, so that every value is read twice or three times.
+    """
+    slots = 2
+    while slots < 2 * kinds.size:
+        slots *= 2
+    table = np.full(slots, -1, dtype=np.int64)
+    first = np.empty(kinds.size, dtype=np.int64)
+    for i in range(kinds.size):
+        hashed = kinds[i]
+        for value in values[offsets[i] : offsets[i + 1]]:
+            hashed = ((hashed ^ value) & BITS) * FACTOR
+            hashed ^= hashed >> 29
+        slot = hashed & (slots - 1)
+        while table[slot] != -1 and not (
+            kinds[table[slot]] == kinds[i] and same_list(offsets, values, table[slot], i)
+        ):
+            slot = (slot + 1) & (slots - 1)
+        if table[slot] == -1:
+            table[slot] = i
+        first[i] = table[slot]
+    return first
+
+
+@leaf
+def same_list(offsets, values, i, j):
+    """Whether two lists of :func:`first_alike` have the same values."""
+    size = offsets[i + 1] - offsets[i]
+    if offsets[j + 1] - offsets[j] != size:
+        return False
+    for k in range(size):
+        if values[offsets[i] + k] != values[offsets[j] + k]:
+            return False
+    return True

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.assignors.parts import orders
-from assignlab.assignors.parts.slices import copy_into
+from assignlab.assignors.parts.slices import copy_into, first_alike
 from assignlab.compiled import inner, leaf, njit
 from assignlab.errors import DocumentError
 from assignlab.group import model
@@ -239,6 +239,8 @@ def _dense_starts(topics: model.Topics) -> np.ndarray:
     return model.first_numbers(topics.partitions)
 
 
+SHARING = 4
+"""From so many holders of a partition on it pays to look for members that hold the same."""
 NO_HASHES = np.empty(0, dtype=np.int32)
 
 
@@ -285,7 +287,18 @@ def survey(order, offsets, codes, starts, hashes, walked):
     owner = np.full(starts[-1], -1, dtype=np.int64)
     seen = np.full(starts.size - 1, -1, dtype=np.int64)
     sets, rivals, beyond = True, False, False
+    alike = np.arange(order.size)
+    if codes.size > SHARING * starts[-1]:
+        alike = first_alike(np.zeros_like(alike), offsets, codes)
+    last = np.empty_like(alike)
+    times = np.zeros_like(alike)
     for m in order:
+        last[alike[m]] = m
+        times[alike[m]] += 1
+    for m in order:
+        if last[alike[m]] != m:
+            continue
+        several = times[alike[m]] > 1
         topic = -1
         for k in range(offsets[m], offsets[m + 1]):
             if topic_of(codes[k]) != topic:
@@ -297,12 +310,16 @@ def survey(order, offsets, codes, starts, hashes, walked):
                 beyond = True
             else:
                 sets &= owner[at] != m
-                rivals |= owner[at] >= 0 and owner[at] != m
+                rivals |= several or (owner[at] >= 0 and owner[at] != m)
                 owner[at] = m
     if not walked or not sets or codes.size == 0:
         return codes, owner, sets, rivals, beyond, False
-    in_turn = codes.copy()
-    for m in order:
+    in_turn = np.empty_like(codes)
+    for m in range(order.size):
+        if alike[m] < m:
+            start = offsets[alike[m]]
+            copy_into(in_turn, offsets[m], in_turn[start : start + offsets[m + 1] - offsets[m]])
+            continue
         own, fine = _read(codes[offsets[m] : offsets[m + 1]], hashes)
         if not fine:
             return codes, owner, sets, rivals, beyond, True

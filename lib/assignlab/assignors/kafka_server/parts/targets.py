@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.assignors.kafka_server.parts import sets
-from assignlab.assignors.parts.slices import copy_into
+from assignlab.assignors.parts.slices import copy_into, first_alike
 from assignlab.compiled import inner, leaf, njit
 from assignlab.group.assignment import Assignment, number_of, partition_of, topic_of
 from assignlab.group.model import Group
@@ -60,22 +60,34 @@ def reclaimed(
         held.offsets, held.codes, *changes, starts_of(group, held, changes.steps),
         group.prepared(sets.topic_ids).hashes, stays,
     )  # fmt: skip
-    known: dict[tuple, np.ndarray] = {}  # many members have had the same topics
+    latest: dict[int, tuple] = {}  # of a subscription: many members have had the same topics
     for m in crowded.tolist():
         mine = slice(offsets[m], offsets[m + 1])
         before = held.codes[held.offsets[m] : held.offsets[m + 1]][: 0 if changes.anew else None]
         steps = changes.steps[changes.offsets[m] : changes.offsets[m + 1]]
-        topic, added = topic_of(codes[mine]), topic_of(steps[steps >= 0])
-        old = distinct(topic_of(before))
-        if not (stays[old] | np.isin(old, topic)).all():
-            continue  # a topic left a tree, which is not followed: slots are walked as lists
-        new = distinct(added[~np.isin(added, old)])
-        again = bool((added == new[-1]).argmax() + 1 < added.size) if new.size > 0 else False
-        key = old.tobytes(), new.tobytes(), again
-        if key not in known:
-            known[key] = places_in_trees(group, old, new, again)
-        codes[mine] = codes[mine][np.argsort(known[key][topic], kind="stable")]
+        of = topic_of(before), topic_of(steps), topic_of(codes[mine])
+        s = int(group.members.subscription[m])
+        if s not in latest or not all(map(np.array_equal, of, latest[s][0])):
+            latest[s] = of, turned_in_trees(group, *of, stays)
+        codes[mine] = codes[mine][latest[s][1]]
     return Assignment(offsets, codes)
+
+
+def turned_in_trees(
+    group: Group, before: np.ndarray, steps: np.ndarray, written: np.ndarray, stays: np.ndarray
+) -> np.ndarray:
+    """Where what was written from a map without trees stands in one that has them: int64[written].
+
+    ``before``, ``steps``, ``written``: the topics of what a member held, of its :class:`Changes`
+    (``~topic`` of what was removed), and of what was written.
+    """
+    old, added = distinct(before), steps[steps >= 0]
+    if not (stays[old] | np.isin(old, written)).all():
+        # A topic left a tree, which is not followed: slots are walked as lists.
+        return np.arange(written.size)
+    new = distinct(added[~np.isin(added, old)])
+    again = bool((added == new[-1]).argmax() + 1 < added.size) if new.size > 0 else False
+    return np.argsort(places_in_trees(group, old, new, again)[written], kind="stable")
 
 
 def distinct(numbers: np.ndarray) -> np.ndarray:
@@ -122,10 +134,11 @@ def reclaimed_after(
     partition may be removed and added again; what is kept then stands in the order of the walk.
     """
     held = sets.held(group, walked=True)
-    offsets, steps = _differences(
-        held.offsets, held.codes, after.offsets, after.codes, starts_of(group, held, after.codes),
-        taken_again,
-    )  # fmt: skip
+    offsets, steps = after.offsets, after.codes
+    if held.codes.size > 0:
+        offsets, steps = _differences(
+            held.offsets, held.codes, offsets, steps, starts_of(group, held, steps), taken_again
+        )
     changes = Changes(offsets, steps, plain_slots(len(group.topics)))
     return reclaimed(group, changes, stays, held)
 
@@ -162,7 +175,7 @@ def _differences(offsets, codes, new_offsets, new_codes, starts, in_order):
         copy_into(steps, n, added[:a])
         n += a
         sizes[m + 1] = n
-    return sizes, steps[:n].copy()
+    return sizes, steps[:n]
 
 
 @njit
@@ -173,11 +186,21 @@ def _rewrite(offsets, codes, step_offsets, steps, slots, anew, starts, hashes, s
     for m in range(members):
         most = max(most, offsets[m + 1] - offsets[m] + step_offsets[m + 1] - step_offsets[m])
     map_ = new_map(starts, most)
+    alike = np.arange(members)
+    if steps.size > sets.SHARING * starts[-1]:
+        alike = first_alike(first_alike(np.zeros_like(alike), offsets, codes), step_offsets, steps)
     new_offsets = np.zeros(members + 1, dtype=np.int64)
     new_codes = np.empty(codes.size + steps.size, dtype=np.int64)
-    crowded = np.empty(members, dtype=np.int64)
-    n = c = 0
+    crowded = np.zeros(members, dtype=np.bool_)
+    n = 0
     for m in range(members):
+        if alike[m] < m:
+            same = new_codes[new_offsets[alike[m]] : new_offsets[alike[m] + 1]]
+            copy_into(new_codes, n, same)
+            n += same.size
+            new_offsets[m + 1] = n
+            crowded[m] = crowded[alike[m]]
+            continue
         old = codes[offsets[m] : offsets[m + 1]]
         changes = steps[step_offsets[m] : step_offsets[m + 1]]
         changed = False
@@ -191,15 +214,13 @@ def _rewrite(offsets, codes, step_offsets, steps, slots, anew, starts, hashes, s
             changed = differs(map_, old, starts)
             if changed:
                 n, fine = write(map_, hashes, new_codes, n)
-                if not fine:
-                    crowded[c] = m
-                    c += 1
+                crowded[m] = not fine
             clear(map_, old, changes, starts)
         if not changed:
             copy_into(new_codes, n, old)
             n += old.size
         new_offsets[m + 1] = n
-    return new_offsets, new_codes[:n].copy(), crowded[:c]
+    return new_offsets, new_codes[:n], np.flatnonzero(crowded)
 
 
 class Map(NamedTuple):
