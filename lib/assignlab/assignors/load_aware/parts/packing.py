@@ -58,7 +58,8 @@ class Packed(NamedTuple):
 
     ``load``, ``size``: float64 and int64[members], weight and number of their partitions, size -1
     where a member is not open yet. Open members play for the least load, and for the greatest one,
-    with ``below_zero``: their loads with the sign changed.
+    with ``below_zero``: their loads with the sign changed. ``waiting``: int64[...], nodes that a
+    search has still to look at.
     """
 
     load: np.ndarray
