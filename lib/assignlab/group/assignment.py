@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from assignlab.compiled import inner, njit
+from assignlab.compiled import inner, leaf, njit
 
 PARTITION_BITS = 32
 MEMBERS_SHOWN, LINE = 20, 80
@@ -175,3 +175,15 @@ def by_member(owners, codes, members):
         lists[fill[owners[i]]] = codes[i]
         fill[owners[i]] += 1
     return offsets, lists
+
+
+@leaf
+def same_list(offsets, values, i, j):
+    """Whether two lists, ``values[offsets[i]:offsets[i + 1]]`` and that of j, are equal."""
+    size = offsets[i + 1] - offsets[i]
+    if offsets[j + 1] - offsets[j] != size:
+        return False
+    for k in range(size):
+        if values[offsets[i] + k] != values[offsets[j] + k]:
+            return False
+    return True

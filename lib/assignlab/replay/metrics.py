@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.compiled import inner, leaf, njit
-from assignlab.group.assignment import Assignment, partition_of, topic_of
+from assignlab.group.assignment import Assignment, partition_of, same_list, topic_of
 from assignlab.group.model import Group, first_numbers
 from assignlab.optimum.closed_form import fewest_moves, fewest_moves_within
 from assignlab.replay.columns import COLUMNS
@@ -114,18 +114,6 @@ def idle(sizes):
         if size == 0:
             count += 1
     return count
-
-
-@leaf
-def same_list(offsets, codes, m, other):
-    """Whether two members have the same list, code by code."""
-    size = offsets[m + 1] - offsets[m]
-    if offsets[other + 1] - offsets[other] != size:
-        return False
-    for k in range(size):
-        if codes[offsets[m] + k] != codes[offsets[other] + k]:
-            return False
-    return True
 
 
 @inner

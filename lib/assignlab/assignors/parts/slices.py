@@ -3,6 +3,7 @@
 import numpy as np
 
 from assignlab.compiled import leaf, njit
+from assignlab.group.assignment import same_list
 
 BITS, FACTOR = 2**47 - 1, 2**16 - 15
 """Of the hash codes of lists; their product is below 2**63."""
@@ -44,15 +45,3 @@ def first_alike(kinds, offsets, values):
             table[slot] = i
         first[i] = table[slot]
     return first
-
-
-@leaf
-def same_list(offsets, values, i, j):
-    """Whether two lists of :func:`first_alike` have the same values."""
-    size = offsets[i + 1] - offsets[i]
-    if offsets[j + 1] - offsets[j] != size:
-        return False
-    for k in range(size):
-        if values[offsets[i] + k] != values[offsets[j] + k]:
-            return False
-    return True

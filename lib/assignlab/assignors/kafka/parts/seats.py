@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.assignors.parts.holdings import record
+from assignlab.assignors.parts.trees import play, replay
 from assignlab.compiled import inner, leaf
 
 RANK_BITS = 31
@@ -55,8 +56,8 @@ def no_seats(potential, racks, held):
         kind.rack, kind.seat, kind.aside = 0, -1, NOT_SEATED
     for m in range(potential.kind.size):
         seats.roots[potential.tree[m] + 1].rack = rack_of(racks, m)
-        seats.kinds[potential.leaf[m]] = key_of(potential, held, m)
-        play(seats.kinds, potential.tree[m], potential.leaf[m] - potential.tree[m])
+        base, node = potential.tree[m], potential.leaf[m] - potential.tree[m]
+        replay(seats.kinds, base, node, key_of(potential, held, m))
     return seats
 
 
@@ -64,18 +65,6 @@ def no_seats(potential, racks, held):
 def rack_of(racks, m):
     """0 for a member without rack, else 1 + its rack."""
     return racks.of_member[m] + 1 if racks.in_use else 0
-
-
-@leaf
-def play(keys, base, node):
-    """The key of a node of the tree that begins at ``base`` has changed: play its matches again."""
-    least = keys[base + node]
-    while node > 1:
-        least = min(least, keys[base + (node ^ 1)])
-        node >>= 1
-        if keys[base + node] == least:
-            return
-        keys[base + node] = least
 
 
 @leaf
@@ -97,8 +86,8 @@ def set_aside(potential, held, fixed, seats):
         if fixed[m]:
             kind = seats.roots[potential.tree[m] + 1]
             kind.aside = min(kind.aside, held.size[m])
-            seats.kinds[potential.leaf[m]] = NOT_SEATED
-            play(seats.kinds, potential.tree[m], potential.leaf[m] - potential.tree[m])
+            base, node = potential.tree[m], potential.leaf[m] - potential.tree[m]
+            replay(seats.kinds, base, node, NOT_SEATED)
 
 
 @leaf
@@ -122,8 +111,7 @@ def take_seats(potential, topic, seats):
     for g in range(seats.group.size - 1, 0, -1):
         seats.group[g] = seats.group[g - 1]
     seats.group[0] = 0
-    for i in range(width - 1, 0, -1):
-        seats.tree[i] = min(seats.tree[2 * i], seats.tree[2 * i + 1])
+    play(seats.tree, 0, width)
 
 
 @leaf
@@ -152,12 +140,10 @@ def update_seat(potential, held, m, seats):
     key = seats.kinds[leaf]
     if key == NOT_SEATED:
         return
-    seats.kinds[leaf] = held.size[m] << RANK_BITS | key & RANKS
-    play(seats.kinds, base, leaf - base)
+    replay(seats.kinds, base, leaf - base, held.size[m] << RANK_BITS | key & RANKS)
     seat = seats.roots[base + 1].seat
     if seat >= 0:
-        seats.tree[seats.tree[0] + seat] = seats.kinds[base + 1]
-        play(seats.tree, 0, seats.tree[0] + seat)
+        replay(seats.tree, 0, seats.tree[0] + seat, seats.kinds[base + 1])
 
 
 @leaf

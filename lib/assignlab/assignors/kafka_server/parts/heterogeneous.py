@@ -14,7 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.assignors.kafka_server.parts import sets, targets
-from assignlab.assignors.kafka_server.parts.trees import (
+from assignlab.assignors.parts import orders
+from assignlab.assignors.parts.packed import packed, part
+from assignlab.assignors.parts.trees import (
     NOBODY,
     NUMBER_BITS,
     leaves,
@@ -22,8 +24,6 @@ from assignlab.assignors.kafka_server.parts.trees import (
     play_all,
     replay,
 )
-from assignlab.assignors.parts import orders
-from assignlab.assignors.parts.packed import packed, part
 from assignlab.compiled import inner, leaf, njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, by_member, code, number_of, topic_of

@@ -37,15 +37,15 @@ from assignlab.assignors.kafka_server.parts.racks_3_7 import (
     candidates,
     racks_mismatch,
 )
-from assignlab.assignors.kafka_server.parts.trees import (
+from assignlab.assignors.parts import hash_codes, orders
+from assignlab.assignors.parts.holdings import record
+from assignlab.assignors.parts.trees import (
     NOBODY,
     NUMBER_BITS,
     leaves,
     play_all,
     replay,
 )
-from assignlab.assignors.parts import hash_codes, orders
-from assignlab.assignors.parts.holdings import record
 from assignlab.compiled import inner, leaf, njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import (

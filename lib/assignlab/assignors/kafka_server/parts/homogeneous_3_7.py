@@ -16,14 +16,14 @@ import numpy as np
 
 from assignlab.assignors.kafka_server.parts import sets
 from assignlab.assignors.kafka_server.parts.racks_3_7 import rack_info, racks_mismatch
-from assignlab.assignors.kafka_server.parts.trees import (
+from assignlab.assignors.parts import orders
+from assignlab.assignors.parts.trees import (
     NOBODY,
     NUMBER_BITS,
     leaves,
     play_all,
     replay,
 )
-from assignlab.assignors.parts import orders
 from assignlab.compiled import inner, leaf, njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, code, number_of, partition_of, topic_of

@@ -54,8 +54,8 @@ def replay(tree, base, x, key):
     """Leaf x has another key: what it was compared with is compared again."""
     tree[base + x] = key
     while x > 1:
-        lesser = min(tree[base + x], tree[base + (x ^ 1)])
+        key = min(key, tree[base + (x ^ 1)])
         x >>= 1
-        if tree[base + x] == lesser:
+        if tree[base + x] == key:
             return
-        tree[base + x] = lesser
+        tree[base + x] = key
