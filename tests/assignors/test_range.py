@@ -125,3 +125,22 @@ def test_new_partitions_whose_racks_nobody_told_have_replicas_in_none(name):
     told = parse(document(*known, [], [], []))
     assign = assignors.get(name).assign
     assert lists(grown, assign(grown)) == lists(told, assign(told))
+
+
+@pytest.mark.parametrize("strategy", ["range@2.3", "range@2.4", "lag-based"])
+def test_to_name_a_topic_twice_is_a_call_after_which_the_map_grows(strategy):
+    """The map of consumers per topic is full with 97 topics and doubles when it is asked once more:
+    t90 comes before t89 in 128 slots, behind it in 256."""
+    topics = [f"t{i}" for i in range(97)]
+
+    def list_of(named):
+        g = parse(
+            {
+                "topics": [{"name": name, "partitions": 1} for name in ("t89", "t90")],
+                "members": [{"id": "m", "topics": named}],
+            }
+        )
+        return [topic for topic, _ in lists(g, assignors.get(strategy).assign(g))["m"]]
+
+    assert list_of(topics) == ["t90", "t89"]
+    assert list_of([*topics, "t36"]) == ["t89", "t90"]

@@ -32,48 +32,23 @@ from assignlab.assignors.load_aware.parts.weighed import (
     in_order,
     weighed,
 )
-from assignlab.assignors.parts.orders import crowds_by_id, members_by_hash
+from assignlab.assignors.parts.orders import crowds_by_id, subscribed_newest_first
 from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import njit
 from assignlab.group.assignment import Assignment
 from assignlab.group.model import Group
-from assignlab.jvm.hash_map import hash_map_order
 
 
 def assign(group: Group) -> Assignment:
     """Deal every topic by weight."""
     known = group.prepared(weighed)
-    topics = group.prepared(consumers_per_topic)
+    topics = group.prepared(subscribed_newest_first)
     topics = topics[group.topics.partitions[topics] > 0]
     counts = group.topics.partitions[topics]
     owners, order = assign_topics(
         topics, counts, known.first, known.weights, *group.prepared(crowds_by_id)
     )
     return in_order(group, owners, order)
-
-
-def consumers_per_topic(group: Group) -> np.ndarray:
-    """Subscribed topic indices in the order of a ``HashMap`` that ``computeIfAbsent`` fills, member by
-    member: a new key goes to the front of its slot, and the table grows with the next call.
-
-    Who subscribes like somebody before names nothing new; but whether a call came after the last new
-    key, the last member tells.
-    """
-    sent = group.sent
-    in_turn = group.prepared(members_by_hash)
-    in_turn = in_turn[np.diff(sent.offsets)[sent.subscription[in_turn]] > 0]
-    asked = np.zeros(in_turn.size, dtype=np.bool_)
-    asked[np.unique(sent.subscription[in_turn], return_index=True)[1]] = asked[-1:] = True
-    walk = [sent.topics_of(m) for m in in_turn[asked].tolist()]
-    named = np.concatenate(walk) if walk else np.empty(0, dtype=np.int64)
-    met = named[np.sort(np.unique(named, return_index=True)[1])]
-    names = group.topics.names
-    again = met.size > 0 and np.unique(named[:-1]).size == met.size
-    return met[
-        hash_map_order(
-            names.hashes[met], rank=names.rank[met], newest_first=True, called_again=again
-        )
-    ]
 
 
 @njit

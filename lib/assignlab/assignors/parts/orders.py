@@ -174,6 +174,25 @@ def subscribed_by_hash(group: Group) -> np.ndarray:
     return group.prepared(walks).subscribed_by_hash
 
 
+def subscribed_newest_first(group: Group) -> np.ndarray:
+    """Subscribed topic indices in the order of a ``HashMap`` that ``computeIfAbsent`` fills, member
+    by member: a new key goes to the front of its slot, and the table grows with the next call.
+
+    Who subscribes like somebody before names nothing new; but whether a call came after the last
+    new key, the last member tells, and who names a topic twice calls twice.
+    """
+    sent = group.sent
+    in_turn = group.prepared(members_by_hash)
+    in_turn = in_turn[np.diff(sent.offsets)[sent.subscription[in_turn]] > 0]
+    asked = np.zeros(in_turn.size, dtype=np.bool_)
+    asked[np.unique(sent.subscription[in_turn], return_index=True)[1]] = asked[-1:] = True
+    calls = np.concatenate([NOBODY, *map(sent.topics_of, in_turn[asked].tolist())])
+    new = np.sort(np.unique(calls, return_index=True)[1])
+    again = bool((new[-1:] < calls.size - 1).any())
+    met, names = calls[new], group.topics.names
+    return met[hash_map_order(names.hashes[met], 16, names.rank[met], True, again)]
+
+
 def topics_by_hash(group: Group) -> np.ndarray:
     """Topic indices in the order of ``partitionsPerTopic``: subscribed, with partitions."""
     return group.prepared(walks).topics_by_hash
