@@ -4,13 +4,16 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from typing import NamedTuple
 
 import numba
 import numpy as np
 import pytest
+from llvmlite import ir
 
 from assignlab import assignors, linked, warm
-from assignlab.compiled import StepCompiler, below, leaf, njit
+from assignlab.compiled import StepCompiler, below, inner, leaf, njit
+from assignlab.lowered import Builder, leave_out_unread
 
 COMPILED_ANEW = """
 import numba
@@ -61,6 +64,63 @@ def test_a_strategy_that_cannot_be_compiled_is_told_with_the_reason(monkeypatch,
     assert warm.timed(["broken", "scala-roundrobin"]) == ["broken"]
     told = capsys.readouterr().err
     assert "broken failed: TypingError" in told and "scala-roundrobin failed" not in told
+
+
+class Pair(NamedTuple):
+    left: np.ndarray
+    right: np.ndarray
+
+
+@leaf
+def turned(pair, times):
+    for _ in range(times):
+        pair = Pair(pair.right, pair.left)
+    return pair.left[0]
+
+
+@inner
+def grown(pair, most):
+    """Arrays set once, in a branch, in a loop, and twice."""
+    met = np.empty(most, dtype=np.int64)
+    last = pair.left
+    for k in range(most):
+        own = np.full(k + 1, turned(pair, k))
+        if k % 3 == 0:
+            last = own
+        elif k % 3 == 1:
+            pair = Pair(last, own)
+        met[k] = own.sum() + pair.right[0] + last.size
+    return Pair(met, last)
+
+
+@njit
+def walked(left, right, most):
+    found = grown(Pair(left, right), most)
+    return found.left, found.right
+
+
+def test_tuples_of_arrays_are_what_python_makes_of_them():
+    given = np.array([3, 1]), np.array([5])
+    for most in range(8):
+        compiled, plain = walked(*given, most), walked.py_func(*given, most)
+        assert [each.tolist() for each in compiled] == [each.tolist() for each in plain]
+
+
+def test_what_was_put_into_a_struct_is_not_taken_out_of_it():
+    i64, pair = ir.IntType(64), ir.LiteralStructType([ir.IntType(64)] * 2)
+    function = ir.Function(ir.Module(), ir.FunctionType(i64, [i64, pair]), "f")
+    number, outer = function.args[0], ir.LiteralStructType([pair, i64])
+    builder = Builder(function.append_basic_block())
+    inside = builder.insert_value(function.args[1], number, 0)
+    whole = builder.insert_value(ir.Constant(outer, ir.Undefined), inside, 0)
+    whole = builder.insert_value(whole, number, [0, 1])
+    assert builder.extract_value(whole, [0, 0]) is builder.extract_value(whole, [0, 1]) is number
+    assert builder.extract_value(whole, 0).operands == [whole]  # two parts of it are set apart
+    unread = builder.extract_value(inside, 1)
+    builder.ret(builder.extract_value(builder.insert_value(inside, number, 0), 1))
+    leave_out_unread(function)
+    written = function.blocks[0].instructions
+    assert [each.opname for each in written] == ["extractvalue", "ret"] and unread not in written
 
 
 def test_leaf_returns_no_arrays():

@@ -19,13 +19,19 @@ from numba.core.compiler_machinery import register_pass
 from numba.core.pythonapi import _boxers
 from numba.core.typed_passes import NativeLowering
 
+from assignlab.lowered import Lowering
 
-class StepLibrary(JITCodeLibrary):
-    """The code of a step; those that it calls are linked where it is."""
+
+class UnfinishedLibrary(JITCodeLibrary):
+    """Code that is optimised when all is linked, and not before."""
 
     def _optimize_functions(self, ll_module):
-        """Leave that, too, to the entry: it optimises all that it links."""
+        """Leave that for later."""
         ll_module.data_layout = self._codegen._data_layout
+
+
+class StepLibrary(UnfinishedLibrary):
+    """The code of a step; those that it calls are linked where it is."""
 
     def finalize(self):
         """Leave everything to the entry."""
@@ -41,7 +47,7 @@ class StepLibrary(JITCodeLibrary):
         return super()._get_module_for_linking()
 
 
-class EntryLibrary(JITCodeLibrary):
+class EntryLibrary(UnfinishedLibrary):
     """The code of an entry, with all its steps."""
 
     def finalize(self):
@@ -82,6 +88,7 @@ class StepLowering(NativeLowering):
     """Numba's lowering, into a :class:`StepLibrary`."""
 
     _name = "step_lowering"
+    lowering_class = Lowering
 
     def run_pass(self, state):
         """Lower the function of ``state`` and make it known to its callers, without machine code.
@@ -109,6 +116,7 @@ class EntryLowering(NativeLowering):
     """Numba's lowering, into an :class:`EntryLibrary`."""
 
     _name = "entry_lowering"
+    lowering_class = Lowering
 
     def run_pass(self, state):
         """Lower and compile the function of ``state``, so that it can be cached."""
