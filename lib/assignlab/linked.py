@@ -22,16 +22,12 @@ from numba.core.typed_passes import NativeLowering
 from assignlab.lowered import Lowering
 
 
-class UnfinishedLibrary(JITCodeLibrary):
-    """Code that is optimised when all is linked, and not before."""
+class StepLibrary(JITCodeLibrary):
+    """The code of a step; those that it calls are linked where it is."""
 
     def _optimize_functions(self, ll_module):
-        """Leave that for later."""
+        """Leave that, too, to the entry: it optimises all that it links."""
         ll_module.data_layout = self._codegen._data_layout
-
-
-class StepLibrary(UnfinishedLibrary):
-    """The code of a step; those that it calls are linked where it is."""
 
     def finalize(self):
         """Leave everything to the entry."""
@@ -47,7 +43,7 @@ class StepLibrary(UnfinishedLibrary):
         return super()._get_module_for_linking()
 
 
-class EntryLibrary(UnfinishedLibrary):
+class EntryLibrary(JITCodeLibrary):
     """The code of an entry, with all its steps."""
 
     def finalize(self):
