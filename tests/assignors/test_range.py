@@ -134,12 +134,7 @@ def test_to_name_a_topic_twice_is_a_call_after_which_the_map_grows(strategy):
     topics = [f"t{i}" for i in range(97)]
 
     def list_of(named):
-        g = parse(
-            {
-                "topics": [{"name": name, "partitions": 1} for name in ("t89", "t90")],
-                "members": [{"id": "m", "topics": named}],
-            }
-        )
+        g = grouped({"t89": 1, "t90": 1}, ("m", " ".join(named), None))
         return [topic for topic, _ in lists(g, assignors.get(strategy).assign(g))["m"]]
 
     assert list_of(topics) == ["t90", "t89"]

@@ -188,7 +188,7 @@ def subscribed_newest_first(group: Group) -> np.ndarray:
     asked[np.unique(sent.subscription[in_turn], return_index=True)[1]] = asked[-1:] = True
     calls = np.concatenate([NOBODY, *map(sent.topics_of, in_turn[asked].tolist())])
     new = np.sort(np.unique(calls, return_index=True)[1])
-    again = bool((new[-1:] < calls.size - 1).any())
+    again = new.size > 0 and new[-1] < calls.size - 1
     met, names = calls[new], group.topics.names
     return met[hash_map_order(names.hashes[met], 16, names.rank[met], True, again)]
 
