@@ -36,7 +36,7 @@ EVENTS = (
     "FULL", "STABLE", "JOIN_ONE", "LEAVE_ONE", "JOIN_MANY", "LEAVE_MANY", "CRASH", "RETURN",
     "PARTITIONS_ADDED", "TOPIC_CREATED",
 )  # fmt: skip
-LEAST_RATE = 10_000
+LEAST_RATE = 15_000
 MOST_RATIO = 1.1
 LEAST_WITH_OPTIMUM = 0.5
 """How fast a sweep of equal subscriptions is with the optimum, of one without."""

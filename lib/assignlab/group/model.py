@@ -6,7 +6,6 @@ group is never changed: events make new groups that share what stayed the same.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from assignlab.compiled import njit
 from assignlab.group.assignment import number_of
 from assignlab.jvm.names import Names
+from assignlab.once import once
 
 ABSENT = -(2**31)
 """Stands for "no generation" in arrays of generations (real ones start at -1)."""
@@ -135,7 +135,7 @@ class Group:
     options: Mapping[str, Any] = field(default_factory=dict)
     _prepared: dict = field(default_factory=dict, repr=False)
 
-    @cached_property
+    @once
     def members(self) -> Members:
         """The members with every topic once in a subscription; ``sent`` itself if that is so."""
         return self.prepared(each_topic_once)

@@ -4,12 +4,12 @@ import base64
 import re
 from bisect import bisect
 from collections.abc import Sequence
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from assignlab.compiled import inner, leaf, njit
+from assignlab.once import once
 
 MASK = (1 << 32) - 1
 UNIT, LENGTH = np.dtype(np.uint16), np.dtype(np.int64)
@@ -393,7 +393,7 @@ class Names:
         ]
         return _prepare_more(self.hashes, self.order, new.hashes, new.order, np.array(places))
 
-    @cached_property
+    @once
     def _prepared(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return _prepare(*_units(self.names))
 
@@ -412,7 +412,7 @@ class Names:
         """The place of every name in :attr:`order`: int64[n]."""
         return self._prepared[2]
 
-    @cached_property
+    @once
     def index(self) -> dict[str, int]:
         """Name -> index."""
         return {name: i for i, name in enumerate(self.names)}
