@@ -37,9 +37,9 @@ study: setup ## set up, run every notebook at scale study, end with the path of 
 smoke: warm ## the same with small parameters, in a minute or two
 	@$(BIN)/assignlab run --scale smoke
 
-# Four at a time, since many wait for processes that they start or kill.
-test: warm ## set up and run all tests, four files at a time
-	@$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
+# How many files at a time is said in tests/conftest.py.
+test: warm ## set up and run all tests, four files at a time where there is memory
+	@$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 quick: warm ## the tests of every save, in a minute
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"

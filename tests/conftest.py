@@ -6,6 +6,7 @@ import pytest
 
 from assignlab.assignors.answer import answer
 from assignlab.local.java import BRIEF, NoJava, java_home
+from assignlab.local.project import memory
 from assignlab.proof.originals import Originals, OriginalsUnavailable
 from assignlab.sweep.spark import CLASSES
 
@@ -26,6 +27,16 @@ SLOW = {"spark", "cluster", "originals", "java", "judged", "results", "ran", "co
 
 LONG = ("test_notebooks", "test_stores", "test_live_originals", "test_golden", "test_no_answer")
 """The files that take longest; they begin first, or one core waits at the end."""
+
+
+AT_ONCE, EACH = 4, 2 * 2**30
+"""How many files are tested at a time on two cores, since many wait for processes that they start or
+kill; and the memory that one takes, with its Spark."""
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """What ``-n auto`` means here: fewer where the memory is short."""
+    return max(1, min(AT_ONCE, memory() // EACH))
 
 
 def pytest_collection_modifyitems(items):
