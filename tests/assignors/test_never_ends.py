@@ -70,6 +70,12 @@ def test_states_that_only_resemble_one_another_do_not_count():
     assert told(growing) is None
 
 
+def test_what_a_benchmark_asks_for_may_take_as_long_as_it_allows():
+    assert originals.may_never_end({**HANG, "strategy": "sticky"})
+    spec = {"topics": 50, "partitions": 100, "members": 500, "shape": "HET1", "event": "JOIN"}
+    assert not originals.may_never_end({"strategy": "sticky", "spec": spec, "repeat": 101})
+
+
 @pytest.mark.slow
 def test_a_jar_does_not_return_and_its_successor_answers(monkeypatch):
     """The newest release; then another question, to the process that is started in its place."""
