@@ -1,6 +1,7 @@
 """Who may import whom: the table of docs/architecture.md, held against every import."""
 
 import ast
+import importlib
 import re
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -162,3 +163,33 @@ def defined(path: Path) -> set[str]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
     return {node.name for node in ast.walk(tree) if isinstance(node, kinds)}
+
+
+def refers(path: Path) -> set[str]:
+    """What the texts in a file refer to, as :role:`target`."""
+    texts = [
+        node.value
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    return {target for text in texts for target in re.findall(r":[a-z]+:`~?([\w.]+)`", text)}
+
+
+def stands_for_something(target: str, module: str) -> bool:
+    """Whether a target names a module or what stands in one; in ``module`` the short way, too."""
+    known = vars(importlib.import_module(module))
+    if any(target in vars(each) for each in known.values() if isinstance(each, type)):
+        return True
+    first, *rest = target.split(".")
+    while (here := ".".join([first, *rest[:1]])) in modules() and rest:
+        first, rest = here, rest[1:]
+    found = importlib.import_module(first) if first in modules() else known.get(first)
+    for name in rest:
+        found = getattr(found, name, None)
+    return found is not None
+
+
+@pytest.mark.parametrize("module", modules())
+def test_what_a_text_refers_to_is_there(module):
+    path = modules()[module]
+    assert [t for t in sorted(refers(path)) if not stands_for_something(t, module)] == []

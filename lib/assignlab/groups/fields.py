@@ -1,4 +1,4 @@
-"""Fields of foreign JSON: what they are to be, or :class:`~assignlab.groups.format.Misfit`."""
+"""Fields of foreign JSON: what they are to be, or :class:`~assignlab.groups.text.Misfit`."""
 
 from typing import Any
 

@@ -36,7 +36,7 @@ class LineFormat(Format):
 
 @dataclass(frozen=True, kw_only=True)
 class JsonFormat(Format):
-    """A JSON value that ``fits``. ``read`` raises :class:`Misfit` where a field does not."""
+    """A JSON value that ``fits``. ``read`` raises :class:`~assignlab.groups.text.Misfit` where a field does not."""
 
     fits: Callable[[Any], bool]
     read: Callable[[Any], Iterable[Row]]

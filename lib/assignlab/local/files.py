@@ -23,7 +23,7 @@ def whole(path: Path):
 def write_lines(path: Path, documents: Iterable, open: Callable = open) -> int:
     """Write JSON documents, one a line, whole or not at all; returns how many.
 
-    ``open``: opens the file, as :func:`lzma.open` would.
+    ``open``: opens the file, as ``lzma.open`` would.
     """
     number = 0
     with whole(path) as part, open(part, "wt", encoding="utf-8") as file:

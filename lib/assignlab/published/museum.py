@@ -1,8 +1,9 @@
 """What is wrong with an answer, the smallest group that shows it, and what a correct answer is.
 
-:func:`faults` looks at a group document and an answer, whoever gave it. :func:`smallest` cuts a
-document down until nothing can be left out without losing the fault. :func:`correct` finds the best
-answer by trying all of them, which is possible because the groups are so small.
+:func:`faults` looks at a group document and an answer, whoever gave it.
+:func:`~assignlab.published.diagnosis.smallest` cuts a document down until nothing can be left out
+without losing the fault. :func:`correct` finds the best answer by trying all of them, which is
+possible because the groups are so small.
 
 ``published/data/exhibits.yaml`` holds the groups, each with the name of its fault in
 :mod:`assignlab.proof.faults`; ``published/data/exhibits.jsonl`` what every release of the original

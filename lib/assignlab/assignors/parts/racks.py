@@ -132,7 +132,7 @@ def of_topics(kind, partitions, topics):
 
 
 class Racks(NamedTuple):
-    """Racks as numbers, partitions as dense numbers (``sticky_claims.Shape``).
+    """Racks as numbers; partitions, too, topic by topic in an order that is given.
 
     ``in_use``: whether racks count; if not, the arrays are empty. ``of_member``: int64[members];
     ``kind``: int64[partitions], those with replicas in the same racks are of one; kind k has them

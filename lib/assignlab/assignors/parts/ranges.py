@@ -13,7 +13,7 @@ def assign_ranges(
     """Range after range, topic after topic.
 
     ``topics``: int64[n] topic indices in the order of the walk; ``spans``, ``subscribers``: per
-    topic its members, sorted (:func:`orders.crowds`).
+    topic its members, sorted (:func:`~assignlab.assignors.parts.orders.crowds`).
     """
     partitions, members = group.topics.partitions, len(group.members)
     return Assignment(*lists_of_ranges(topics, partitions, spans, subscribers, members))

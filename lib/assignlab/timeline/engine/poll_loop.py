@@ -281,8 +281,8 @@ def advance(until, hold, verdict, loop_words, rows, rate, created, committed, se
     ``hold``: stop before the next poll instead of making it. ``verdict``: what becomes of commits
     that arrive, a :class:`Verdict` as a number. ``rows``: what is read, :class:`Owned` as
     int64[fields, n]. ``rate``, ``created``, ``committed``: of all partitions, see
-    :class:`~.log.Log`. The others are the :func:`words` of a :class:`Loop` and of
-    :class:`Settings`.
+    :class:`~assignlab.timeline.engine.log.Log`. The others are the :func:`words` of a
+    :class:`Loop` and of :class:`Settings`.
     """
     loop, settings = loop_words.view(LOOP)[0], setting_words.view(SETTINGS)[0]
     partition, position, batch, flight, fresh = owned(rows)[:5]

@@ -23,7 +23,7 @@ from assignlab.timeline.scenario import Member, Scenario
 
 
 class Process(Protocol):
-    """A consumer, as far as the world looks at it; see :class:`~.consumer.Consumer`."""
+    """A consumer, as far as the world looks at it; see :class:`~assignlab.timeline.engine.consumer.Consumer`."""
 
     number: int
     alive: bool
