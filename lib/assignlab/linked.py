@@ -121,8 +121,8 @@ class EntryLowering(NativeLowering):
         return super().run_pass(state)
 
 
-class StepFlags(Flags):
-    """Numba's options. It compares all of them for every call that it types, here what is set first."""
+class QuickFlags(Flags):
+    """Numba's options. It compares all of them for every call that it types, here those that are set."""
 
     HASH = hash(Flags())
 
@@ -130,7 +130,12 @@ class StepFlags(Flags):
         return self.HASH
 
     def __eq__(self, other):
-        return self._values == other._values or super().__eq__(other)
+        mine, others = self._values, other._values
+        if mine == others:
+            return True
+        return all(
+            getattr(self, name) == getattr(other, name) for name in mine.keys() | others.keys()
+        )
 
 
 class StepCompiler(CompilerBase):
@@ -138,7 +143,7 @@ class StepCompiler(CompilerBase):
 
     def __init__(self, *of):
         super().__init__(*of)
-        self.state.flags = StepFlags(self.state.flags)
+        self.state.flags = QuickFlags(self.state.flags)
         # Numba takes functions of other options for others, and would compile what they call again.
         self.state.flags.nrt = True
 
@@ -152,6 +157,10 @@ class EntryCompiler(CompilerBase):
 
     running = 0
     """How many are compiled at the moment, one inside the other; numba has one lock for all."""
+
+    def __init__(self, *of):
+        super().__init__(*of)
+        self.state.flags = QuickFlags(self.state.flags)
 
     def define_pipelines(self):
         """The one pipeline."""

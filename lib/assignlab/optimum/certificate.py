@@ -23,7 +23,7 @@ import numpy as np
 from assignlab.compiled import inner, njit
 from assignlab.errors import AssignlabError
 from assignlab.group.assignment import Assignment, code, partition_of, topic_of
-from assignlab.group.model import Group
+from assignlab.group.model import Group, first_numbers
 
 NOBODY = 2**62
 """The price of a partition's claimants where there are none."""
@@ -141,10 +141,9 @@ def examined(reads, claim_offsets, claim_codes, offsets, codes, weight, prices):
     """What is given, then what is claimed, then every partition where it is: a :class:`Found`, as a
     tuple. All topics of the codes are the group's.
 
-    Three more compiled functions and not one, in which numba counts references in the loops.
+    Three steps more and not one, in which numba counts references in the loops.
     """
-    starts = np.zeros(reads.partitions.size + 1, dtype=np.int64)
-    starts[1:] = np.cumsum(np.maximum(reads.partitions, 0))
+    starts = first_numbers(reads.partitions)
     owner, fault, faulty = _owners(starts, reads, offsets, codes)
     if fault:
         return 0, 0, 0, 0, -1, -1, fault, faulty
@@ -195,7 +194,7 @@ def _owners(starts, reads, offsets, codes):
     return owner, 0, -1
 
 
-@njit
+@inner
 def _cheapest_claimants(starts, reads, offsets, codes, prices, owner):
     """Of each partition the valid claimant of the least price, or -1; whether its owner is one."""
     cheapest = np.full(starts[-1], -1, dtype=np.int32)
@@ -215,7 +214,7 @@ def _cheapest_claimants(starts, reads, offsets, codes, prices, owner):
     return cheapest, kept
 
 
-@njit
+@inner
 def _cheapest_readers(topics, reads, prices):
     """The least price among the readers of each topic: int64[topics]."""
     cheapest = np.full(topics, NOBODY, dtype=np.int64)
@@ -238,7 +237,7 @@ def _mark(reads, member, mark):
             mark[t] = s
 
 
-@njit
+@inner
 def _compare(starts, readers, owner, claimant, kept, prices):
     """(a partition that is cheaper elsewhere or -1, partitions missing, claimed, moved)."""
     dear = -1

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from assignlab.compiled import leaf, njit
+from assignlab.compiled import inner, leaf, njit
 
 
 @leaf
@@ -37,7 +37,7 @@ def fewest_moves(owned, partitions):
     return total - kept - min(r, above)
 
 
-@njit
+@inner
 def fewest_moves_within(owned, partitions, squares):
     """The fewest partitions that must change hands until the sum of squared sizes is ``squares`` or
     less, for equal subscriptions; ``squares`` is at least that of an even assignment.
@@ -57,7 +57,7 @@ def fewest_moves_within(owned, partitions, squares):
     return low
 
 
-@njit
+@inner
 def _squares_after(owned, partitions, moves):
     """The least sum of squares for so many moves, not more than an even assignment needs.
 

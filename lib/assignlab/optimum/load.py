@@ -213,7 +213,7 @@ def tightest(
     rate, better = -1.0, total / max(1.0, many.sum())
     while better > rate * (1 + TINY) and total:
         rate = better
-        _, cut = unserved(of_topic, rate * many, *topics)
+        _, cut = unserved(of_topic, rate * many, topics)
         if not (cut & (many > 0)).any():
             break
         alone = of_topic[reads[cut].any(axis=0) & ~reads[~cut & (many > 0)].any(axis=0)].sum()
@@ -223,7 +223,7 @@ def tightest(
     rate, better = np.inf, total / max(1.0, many.sum())
     while better < rate * (1 - TINY) and total:
         rate = better
-        cut, _ = unserved(rate * many, of_topic, *subscriptions)
+        cut, _ = unserved(rate * many, of_topic, subscriptions)
         cut = cut & (many > 0)
         if not cut.any():
             break
@@ -233,23 +233,38 @@ def tightest(
     return crowded, starved
 
 
-def arcs(reads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The true cells of a table by row: (starts int64[rows + 1], columns int64[n])."""
-    starts = np.concatenate(([0], np.cumsum(reads.sum(axis=1))))
-    return starts.astype(np.int64), np.nonzero(reads)[1].astype(np.int64)
+class Arcs(NamedTuple):
+    """The true cells of a table: arc k leads from row ``tails[k]`` to column ``heads[k]``.
+
+    ``starts`` int64[rows + 1]: row i has the arcs ``starts[i]`` to ``starts[i + 1]``; ``back``: the
+    arcs by column, ``back_starts`` int64[columns + 1] where each begins in it.
+    """
+
+    tails: np.ndarray
+    heads: np.ndarray
+    starts: np.ndarray
+    back: np.ndarray
+    back_starts: np.ndarray
+
+
+def arcs(reads: np.ndarray) -> Arcs:
+    """The :class:`Arcs` of bool[rows, columns]."""
+    tails, heads = np.nonzero(reads)
+    starts, back_starts = (
+        np.append(0, np.cumsum(reads.sum(axis=axis, dtype=np.int64))) for axis in (1, 0)
+    )
+    return Arcs(tails, heads, starts, np.argsort(heads, kind="stable"), back_starts)
 
 
 @njit
-def unserved(supply, capacity, starts, heads):
+def unserved(supply, capacity, arcs):
     """The nodes on both sides that supply without room can reach, after a maximum flow.
 
-    Left node i supplies ``supply[i]`` to the right nodes ``heads[starts[i]:starts[i + 1]]``, which
-    take ``capacity`` each. Shortest augmenting paths (Edmonds, Karp 1972). Returns (bool[left],
+    Left node i supplies ``supply[i]`` to the right nodes that ``arcs`` lead to, which take
+    ``capacity`` each. Shortest augmenting paths (Edmonds, Karp 1972). Returns (bool[left],
     bool[right]): a minimum cut; none where all supply is served.
     """
-    tails = np.repeat(np.arange(supply.size), np.diff(starts))
-    back = np.argsort(heads, kind="mergesort")
-    back_starts = np.searchsorted(heads[back], np.arange(capacity.size + 1))
+    tails, heads, starts, back, back_starts = arcs
     flow = np.zeros(heads.size)
     rest, room = supply.copy(), capacity.copy()
     tiny = supply.sum() * TINY

@@ -115,7 +115,7 @@ def _renumbered(classes, count):
     return classes
 
 
-@njit
+@inner
 def _gathered(keys, count):
     """The places of each key, as (offsets int64[count + 1], places); keys below 0 are left out."""
     offsets = np.zeros(count + 1, dtype=np.int64)
@@ -342,25 +342,28 @@ def network(members, shared, claimed):
     pools = shared.offsets.size - 1
     kinds = claimed.pool.size
     first = np.zeros(pools + kinds + 1, dtype=np.int64)
-    first[: pools + 1] = shared.offsets
+    for pool in range(pools):
+        first[pool + 1] = shared.offsets[pool + 1]
     for kind in range(kinds):
         takers = claimed.offsets[kind + 1] - claimed.offsets[kind]
         first[pools + kind + 1] = first[pools + kind] + takers + 1
     arcs = first[-1]
     tail = np.empty(arcs, dtype=np.int64)
-    for node in range(pools + kinds):
-        tail[first[node] : first[node + 1]] = members + node
     head = np.empty(arcs, dtype=np.int64)
-    head[: first[pools]] = shared.readers
     capacity = np.full(arcs, shared.starts[-1], dtype=np.int64)
     moves = np.zeros(arcs, dtype=np.int64)
+    for pool in range(pools):
+        for arc in range(first[pool], first[pool + 1]):
+            tail[arc], head[arc] = members + pool, shared.readers[arc]
     for kind in range(kinds):
         start = first[pools + kind]
         last = first[pools + kind + 1] - 1
-        head[start:last] = claimed.claimants[claimed.offsets[kind] : claimed.offsets[kind + 1]]
+        for arc in range(start, last + 1):
+            tail[arc], capacity[arc] = members + pools + kind, claimed.partitions[kind]
+        for arc in range(start, last):
+            head[arc] = claimed.claimants[claimed.offsets[kind] + arc - start]
         head[last] = members + claimed.pool[kind]
         moves[last] = 1
-        capacity[start : last + 1] = claimed.partitions[kind]
     starts, at = _gathered(np.concatenate((tail, head)), members + pools + kinds)
     supply = _supply(shared, claimed)
     at %= arcs

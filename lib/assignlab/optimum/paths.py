@@ -97,7 +97,7 @@ class Ways(NamedTuple):
     arc: np.ndarray
 
 
-@njit
+@inner
 def cheapest_ways(network, flow, weights):
     """The :class:`Ways` of a flow that no other one of the same sizes improves (Bellman, Ford).
 
@@ -174,11 +174,11 @@ def improve(network, flow, weights):
                 _push(network, flow, ways, giver, amount)
                 if count == steps.shape[0]:
                     steps = np.concatenate((steps, np.empty_like(steps)))
-                steps[count] = squares, moves
+                steps[count, 0], steps[count, 1] = squares, moves
                 count += 1
 
 
-@njit
+@inner
 def gains(flow, weights, ways):
     """What each member saves by giving up a partition, less what its way costs: int64[members]."""
     saved = weights.squares * (2 * flow.sizes - 1)

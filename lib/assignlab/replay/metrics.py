@@ -142,7 +142,7 @@ def _times(model):
     return times
 
 
-@njit
+@inner
 def topic_gaps(offsets, codes, subscribers, model):
     """Per topic, max - min of its partitions over its subscribers: int64[topics].
 

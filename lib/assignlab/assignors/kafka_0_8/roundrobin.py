@@ -53,6 +53,7 @@ from assignlab.jvm.names import string_hashes
 
 MASK = (1 << 32) - 1
 SIGN = 1 << 31
+ZERO, BRACKET = ord("0"), ord("]")
 
 
 def assign(group: Group) -> Assignment:
@@ -140,7 +141,7 @@ def partition_hashes(prefixes, counts):
     for i in range(counts.size):
         for partition in range(counts[i]):
             h = append_number(prefixes[i], partition)
-            hashes[k] = ((31 * h + ord("]") & MASK) ^ SIGN) - SIGN
+            hashes[k] = ((31 * h + BRACKET & MASK) ^ SIGN) - SIGN
             k += 1
     return hashes
 
@@ -152,7 +153,7 @@ def append_number(h, number):
     while number // divisor >= 10:
         divisor *= 10
     while divisor > 0:
-        h = 31 * h + ord("0") + number // divisor % 10 & MASK
+        h = 31 * h + ZERO + number // divisor % 10 & MASK
         divisor //= 10
     return h
 

@@ -180,7 +180,7 @@ def share_topics(pools, walks, offsets, codes):
             return offsets, codes, state
         for k in range(n, end):
             owners[k] = order[owners[k]]
-        shared[first[t]] = n, end
+        shared[first[t], 0], shared[first[t], 1] = n, end
         n = end
     new_offsets, lists = dealt(topics, first, times, shared, owners, given, offsets, codes)
     return new_offsets, lists, FINE

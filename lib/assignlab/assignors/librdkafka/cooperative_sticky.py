@@ -236,7 +236,10 @@ def settle_claims(known, reads, offsets, codes, sub_generation):
     Two claims in one generation, be it an old one, make the partition nobody's.
     """
     total = known.codes.size
-    generation = np.where(sub_generation == ABSENT, DEFAULT_GENERATION, sub_generation)
+    generation = sub_generation.copy()
+    for member in range(generation.size):
+        if generation[member] == ABSENT:
+            generation[member] = DEFAULT_GENERATION
     current = np.full(total, NONE)
     previous = np.full(total, NONE)
     holder = np.full(total, NONE)

@@ -230,7 +230,7 @@ def walk_hash_sets(bounds, hashes, chosen):
             own = chosen[first:last].copy()
             spreads = spread_all(hashes[own])
             if was_crowded(spreads, HASH_SET_SIZE, TREEIFY_THRESHOLD):
-                in_tree[trees] = first, last
+                in_tree[trees, 0], in_tree[trees, 1] = first, last
                 trees += 1
             else:
                 walk = walk_lists(spreads, table_size(own.size, HASH_SET_SIZE), False)
@@ -256,7 +256,8 @@ def hand_out(topics, kind, bounds, partitions):
     owners = np.empty(partitions.size, dtype=np.int64)
     for k in range(kinds):
         for m in range(members):
-            owners[bounds[k, m] : bounds[k, m + 1]] = m
+            for i in range(bounds[k, m], bounds[k, m + 1]):
+                owners[i] = m
     for t in topics:
         for i in range(bounds[kind[t], 0], bounds[kind[t], members]):
             codes[fill[owners[i]]] = code(t, partitions[i])

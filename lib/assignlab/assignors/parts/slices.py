@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from assignlab.compiled import leaf, njit
+from assignlab.compiled import inner, leaf
 from assignlab.group.assignment import same_list
 
 BITS, FACTOR = 2**47 - 1, 2**16 - 15
@@ -19,7 +19,7 @@ def copy_into(target, at, source):
         target[at + k] = source[k]
 
 
-@njit
+@inner
 def first_alike(kinds, offsets, values):
     """For every list the first of its kind with the same values: int64[lists].
 

@@ -144,15 +144,15 @@ def kinds_of_topics(offsets, topics, known):
                 free[n] = old
                 n += 1
     example = np.empty(known, dtype=np.int64)
-    part[:] = -1
+    number = np.full(2 * known + 1, -1, dtype=np.int64)
     n = 0
     for t in range(known):
         k = kind[t]
-        if part[k] < 0:
-            part[k] = n
+        if number[k] < 0:
+            number[k] = n
             example[n] = t
             n += 1
-        kind[t] = part[k]
+        kind[t] = number[k]
     return kind, example[:n]
 
 
