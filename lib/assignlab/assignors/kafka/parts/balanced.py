@@ -11,9 +11,9 @@ balancing.
 from assignlab.assignors.kafka.parts.claims import NOBODY
 from assignlab.assignors.kafka.parts.held import holds
 from assignlab.assignors.kafka.parts.releases import BALANCE_OF_ONE
-from assignlab.assignors.kafka.parts.seats import NOT_SEATED, RANK_BITS
 from assignlab.assignors.parts.holdings import record
 from assignlab.assignors.parts.racks import NO_RACK, racks_mismatch
+from assignlab.assignors.parts.trees import NOT_SEATED, NUMBER_BITS
 from assignlab.compiled import leaf
 from assignlab.group.assignment import topic_of
 
@@ -52,7 +52,7 @@ def can_move(shape, potential, held, seats, topic):
     least = NOT_SEATED
     for k in range(potential.root_starts[topic], potential.root_starts[topic + 1]):
         root = potential.roots[k]
-        least = min(least, seats.kinds[root] >> RANK_BITS, seats.roots[root].aside)
+        least = min(least, seats.kinds[root] >> NUMBER_BITS, seats.roots[root].aside)
     for x in range(shape.base[topic], shape.base[topic] + shape.partitions[topic]):
         if held.size[held.partitions[x].owner] > least + 1:
             return True

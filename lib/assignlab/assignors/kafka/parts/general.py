@@ -53,7 +53,6 @@ from assignlab.assignors.kafka.parts.kept import (
 )
 from assignlab.assignors.kafka.parts.releases import OWNERS_REMEMBERED
 from assignlab.assignors.kafka.parts.seats import (
-    NOT_SEATED,
     Seats,
     fewest,
     least_in_racks,
@@ -82,6 +81,7 @@ from assignlab.assignors.parts.never_ends import (
     tell_movements,
 )
 from assignlab.assignors.parts.racks import Racks, unpack_racks
+from assignlab.assignors.parts.trees import NOT_SEATED
 from assignlab.compiled import inner, leaf, njit
 from assignlab.jvm.names import signed
 

@@ -9,13 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.assignors.parts.holdings import record
-from assignlab.assignors.parts.trees import play, replay
+from assignlab.assignors.parts.trees import NOT_SEATED, NUMBER_BITS, play, replay
 from assignlab.compiled import inner, leaf
 
-RANK_BITS = 31
-RANKS = 2**RANK_BITS - 1
-NOT_SEATED = np.int64(2**62)
-
+RANKS = 2**NUMBER_BITS - 1
 
 KIND = record("rack", "seat", "aside")
 """The rack of a kind (:func:`rack_of`), the seat of its winner, -1 where it has none, and the fewest
@@ -25,7 +22,7 @@ partitions of a member that is set aside."""
 class Seats(NamedTuple):
     """The subscribers of one topic as ``sortedCurrentSubscriptions`` has them, by (size, member id).
 
-    Keys are ``size << RANK_BITS | rank``. ``kinds``: int64[nodes], the trees of all kinds, whose
+    Keys (:mod:`~assignlab.assignors.parts.trees`) end with a member's place by id. ``kinds``: int64[nodes], the trees of all kinds, whose
     places :class:`~assignlab.assignors.kafka.parts.eligible.Potential` tells; ``roots``
     KIND[nodes], what belongs to a root. ``tree``: int64[...], the tree over the seats: node i above
     2i and 2i + 1, leaves from ``tree[0]`` on; ``group``: int64[racks + 2], first seat of the kinds
@@ -56,8 +53,7 @@ def no_seats(potential, racks, held):
         kind.rack, kind.seat, kind.aside = 0, -1, NOT_SEATED
     for m in range(potential.kind.size):
         seats.roots[potential.tree[m] + 1].rack = rack_of(racks, m)
-        base, node = potential.tree[m], potential.leaf[m] - potential.tree[m]
-        replay(seats.kinds, base, node, key_of(potential, held, m))
+        change_key(potential, m, seats, key_of(potential, held, m))
     return seats
 
 
@@ -70,7 +66,7 @@ def rack_of(racks, m):
 @leaf
 def key_of(potential, held, m):
     """The key of member ``m``: of two, the smaller has less, or equally much and the smaller id."""
-    return held.size[m] << RANK_BITS | potential.rank[m]
+    return held.size[m] << NUMBER_BITS | potential.rank[m]
 
 
 @leaf
@@ -80,14 +76,20 @@ def member_of_key(shape, key):
 
 
 @leaf
+def change_key(potential, m, seats, key):
+    """Member ``m`` has another key in the tree of its kind."""
+    base = potential.tree[m]
+    replay(seats.kinds, base, potential.leaf[m] - base, key)
+
+
+@leaf
 def set_aside(potential, held, fixed, seats):
     """Members that are ``fixed`` (bool[members]) leave their trees; no topic is seated."""
     for m in range(fixed.size):
         if fixed[m]:
             kind = seats.roots[potential.tree[m] + 1]
             kind.aside = min(kind.aside, held.size[m])
-            base, node = potential.tree[m], potential.leaf[m] - potential.tree[m]
-            replay(seats.kinds, base, node, NOT_SEATED)
+            change_key(potential, m, seats, NOT_SEATED)
 
 
 @leaf
@@ -136,14 +138,13 @@ def leave_seats(potential, topic, seats):
 def update_seat(potential, held, m, seats):
     """The size of member ``m`` has changed, and with it the winner of its kind; not so if it is set
     aside."""
-    base, leaf = potential.tree[m], potential.leaf[m]
-    key = seats.kinds[leaf]
+    root, key = potential.tree[m] + 1, seats.kinds[potential.leaf[m]]
     if key == NOT_SEATED:
         return
-    replay(seats.kinds, base, leaf - base, held.size[m] << RANK_BITS | key & RANKS)
-    seat = seats.roots[base + 1].seat
+    change_key(potential, m, seats, held.size[m] << NUMBER_BITS | key & RANKS)
+    seat = seats.roots[root].seat
     if seat >= 0:
-        replay(seats.tree, 0, seats.tree[0] + seat, seats.kinds[base + 1])
+        replay(seats.tree, 0, seats.tree[0] + seat, seats.kinds[root])
 
 
 @leaf
@@ -155,7 +156,7 @@ def least_loaded(seats):
 @leaf
 def fewest(seats):
     """How many partitions the least loaded has."""
-    return seats.tree[1] >> RANK_BITS
+    return seats.tree[1] >> NUMBER_BITS
 
 
 @leaf

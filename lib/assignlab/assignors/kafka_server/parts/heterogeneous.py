@@ -17,7 +17,7 @@ from assignlab.assignors.kafka_server.parts import sets, targets
 from assignlab.assignors.parts import orders
 from assignlab.assignors.parts.packed import packed, part
 from assignlab.assignors.parts.trees import (
-    NOBODY,
+    NOT_SEATED,
     NUMBER_BITS,
     leaves,
     play,
@@ -276,8 +276,8 @@ def build(subscribed, the_known, offsets, codes, log):
         return offsets, codes, BEYOND
     nodes, readers = known.trees[-1], known.trees.size
     state = State(
-        owner, sizes, doubles, log, np.zeros(1, dtype=np.int64), np.full(nodes, NOBODY),
-        np.full(nodes, NOBODY), np.empty(2 * readers, dtype=np.int64),
+        owner, sizes, doubles, log, np.zeros(1, dtype=np.int64), np.full(nodes, NOT_SEATED),
+        np.full(nodes, NOT_SEATED), np.empty(2 * readers, dtype=np.int64),
         np.empty(readers, dtype=np.int64),
     )  # fmt: skip
     give_out(known, state)
@@ -401,7 +401,7 @@ def next_in_line(known, state):
     """The least loaded subscriber of the topic, which leaves the trees."""
     i = state.top[1] & (1 << NUMBER_BITS) - 1
     s = known.of[i]
-    replay(state.least, known.trees[s], known.leaf[i], NOBODY)
+    replay(state.least, known.trees[s], known.leaf[i], NOT_SEATED)
     replay(state.top, 0, state.seat[s], state.least[known.trees[s] + 1])
     return i
 
@@ -467,7 +467,7 @@ def balance_topic(t, known, state, first, end):
 @leaf
 def bounds(t, known, state):
     """(smallest, largest) size of a topic's subscribers."""
-    least = most = NOBODY
+    least = most = NOT_SEATED
     for x in range(known.ends[known.kind[t]], known.ends[known.kind[t] + 1]):
         root = known.trees[known.readers[x]] + 1
         least = min(least, state.least[root])

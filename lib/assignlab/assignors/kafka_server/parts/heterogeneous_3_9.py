@@ -40,7 +40,7 @@ from assignlab.assignors.kafka_server.parts.racks_3_7 import (
 from assignlab.assignors.parts import hash_codes, orders
 from assignlab.assignors.parts.holdings import record
 from assignlab.assignors.parts.trees import (
-    NOBODY,
+    NOT_SEATED,
     NUMBER_BITS,
     leaves,
     play_all,
@@ -453,7 +453,7 @@ def build(known, racks, offsets, codes, rivals):
         np.zeros(members, MEMBER), np.zeros(members, dtype=np.int64),
         np.empty(known.first[-1], PARTITION),
         np.empty((size, 3), dtype=np.int64), np.zeros(size, dtype=np.bool_), np.zeros(1, PLACES),
-        np.full(known.kinds.trees[-1], NOBODY), np.empty(known.first.size - 1, LOOKED_AT),
+        np.full(known.kinds.trees[-1], NOT_SEATED), np.empty(known.first.size - 1, LOOKED_AT),
         np.empty(size, CHANGE), np.empty(size + members if racks.in_use else 0, SHEET),
         np.empty(known.again.size + 2, dtype=np.int64),
     )  # fmt: skip
@@ -580,7 +580,7 @@ def look_at(t, kinds, state):
     looked_at = state.looked_at[t]
     if looked_at.when != state.at[0].log:
         looked_at.when = state.at[0].log
-        fewest = least = NOBODY
+        fewest = least = NOT_SEATED
         for j in range(kinds.starts[t], kinds.starts[t + 1]):
             k = kinds.some[j]
             key = state.tree[kinds.trees[k] + 1]
@@ -594,8 +594,8 @@ def look_at(t, kinds, state):
 
 @leaf
 def member_of(key, state):
-    """The member whose place the key of a node ends with, -1 for ``NOBODY``."""
-    return -1 if key == NOBODY else state.members[key & ((1 << NUMBER_BITS) - 1)].at_place
+    """The member whose place the key of a node ends with, -1 for ``NOT_SEATED``."""
+    return -1 if key == NOT_SEATED else state.members[key & ((1 << NUMBER_BITS) - 1)].at_place
 
 
 @inner
@@ -645,7 +645,7 @@ def has_no_entry(some, no_entry, enough):
 def least_in_racks(t, places, kind, kinds, state):
     """The subscriber of topic t that has least and can have more, ties by the place of its rack
     and by number; -1 if none is in the racks."""
-    best, best_place = NOBODY, 0
+    best, best_place = NOT_SEATED, 0
     for j in range(kinds.starts[t], kinds.starts[t + 1]):
         k = kinds.some[j]
         place = places[kind, k % places.shape[1]]
@@ -734,7 +734,7 @@ def taker_by_rack(at, turn, known, racks, rivals, holder, state):
 @leaf
 def least_size(places, kind, kinds, state):
     """The smallest size of those that can have more, of everybody in racks with a place."""
-    least = NOBODY
+    least = NOT_SEATED
     for k in range(kinds.most.size):
         size = state.tree[kinds.trees[k] + 1] >> NUMBER_BITS
         if size < min(least, kinds.most[k]) and places[kind, k % places.shape[1]] > 0:
@@ -829,7 +829,7 @@ def is_balanced(everywhere, known, rivals, state):
     """(balanced, whether no member can have more): among those that can have more."""
     kinds, members, at = known.kinds, state.members, state.at[0]
     low = least_size(everywhere, 0, kinds, state)
-    if low == NOBODY:
+    if low == NOT_SEATED:
         return False, True
     for _ in range(members.size):
         if low + 1 < state.sizes[at.too_many] < kinds.most[kinds.of[at.too_many]]:

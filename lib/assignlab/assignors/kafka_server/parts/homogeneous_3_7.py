@@ -18,7 +18,7 @@ from assignlab.assignors.kafka_server.parts import sets
 from assignlab.assignors.kafka_server.parts.racks_3_7 import rack_info, racks_mismatch
 from assignlab.assignors.parts import orders
 from assignlab.assignors.parts.trees import (
-    NOBODY,
+    NOT_SEATED,
     NUMBER_BITS,
     leaves,
     play_all,
@@ -191,7 +191,7 @@ def deal_by_rack(racks, order, starts, taken, keep, room, extras):
     sizes = keep.copy()
     several = racks.place.shape[1]
     trees, node = leaves(racks.of_member[order] % several, several)
-    tree = np.full(trees[-1], NOBODY)
+    tree = np.full(trees[-1], NOT_SEATED)
     seated = False
     for c in racks.sorted:
         at = number_of(c, starts)
@@ -226,20 +226,20 @@ def key_of(i, m, sizes, room, extras):
     """Of the i-th member in hash order, m, in a tree."""
     if room[m] > 0 or (room[m] == 0 and extras[0] > 0):
         return sizes[m] << NUMBER_BITS | i
-    return NOBODY
+    return NOT_SEATED
 
 
 @leaf
 def least_in_racks(places, kind, tree, trees):
     """Who has least in the racks of a kind of partitions; -1 if nobody there can take one more."""
-    best, best_place = NOBODY, 0
+    best, best_place = NOT_SEATED, 0
     for r in range(places.shape[1]):
         key, place = tree[trees[r] + 1], places[kind, r]
-        if place > 0 and key != NOBODY:
+        if place > 0 and key != NOT_SEATED:
             size, least = key >> NUMBER_BITS, best >> NUMBER_BITS
             if size < least or (size == least and place < best_place):
                 best, best_place = key, place
-    return -1 if best == NOBODY else best & ((1 << NUMBER_BITS) - 1)
+    return -1 if best == NOT_SEATED else best & ((1 << NUMBER_BITS) - 1)
 
 
 @inner
