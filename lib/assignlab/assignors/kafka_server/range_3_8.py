@@ -28,7 +28,7 @@ import numpy as np
 from assignlab.assignors.kafka_server import range as newest
 from assignlab.assignors.kafka_server.parts import sets
 from assignlab.assignors.parts import orders
-from assignlab.compiled import inner, njit
+from assignlab.compiled import njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, by_member, code, partition_of, topic_of
 from assignlab.group.model import NO_METADATA, Group, subscriptions_by_topic
@@ -87,7 +87,8 @@ def assign_topics(
     Members are walked only as far as there is something to give: most topics have fewer partitions
     than subscribers.
     """
-    begins, holders, claimed = claims_by_topic(order, offsets, codes, partitions.size)
+    everybody = np.arange(order.size)
+    begins, claims = sets.claims_by_topic(order, everybody, offsets, codes, partitions.size)
     total = codes.size
     for t in topics:
         total += partitions[t]
@@ -102,24 +103,25 @@ def assign_topics(
         extras = partitions[t] % members
         k = begins[t]
         while k < begins[t + 1]:
-            m, first, ascending = holders[k], k, True
-            while k < begins[t + 1] and holders[k] == m:
-                ascending &= k == first or claimed[k - 1] < claimed[k]
+            m, first, ascending = topic_of(claims[k]), k, True
+            while k < begins[t + 1] and topic_of(claims[k]) == m:
+                ascending &= k == first or claims[k - 1] < claims[k]
                 k += 1
             if not subscribed[subscription[m], t]:
                 continue
             if not ascending:
-                claimed[first:k].sort()
+                claims[first:k].sort()
             has[m] = min(k - first, quota + 1)
             keep = min(k - first, quota)
             if k - first > quota and extras > 0:
                 extras -= 1
                 keep += 1
             for i in range(first, first + keep):
-                owners[n], given[n] = m, claimed[i]
+                p = partition_of(claims[i])
+                owners[n], given[n] = m, code(t, p)
                 n += 1
-                if partition_of(claimed[i]) < partitions[t]:
-                    kept[partition_of(claimed[i])] = t
+                if p < partitions[t]:
+                    kept[p] = t
         p = 0
         for i in range(spans[t, 0], spans[t, 1]):
             if quota == 0 and extras == 0:
@@ -135,28 +137,8 @@ def assign_topics(
                     missing -= 1
                 p += 1
         for k in range(begins[t], begins[t + 1]):
-            has[holders[k]] = 0
+            has[topic_of(claims[k])] = 0
     return owners[:n], given[:n]
-
-
-@inner
-def claims_by_topic(order, offsets, codes, topics):
-    """(begins, holders, codes): topic t's partitions ``codes[begins[t]:begins[t + 1]]`` are held by
-    ``holders``, in order."""
-    begins = np.zeros(topics + 1, dtype=np.int64)
-    for held in codes:
-        begins[topic_of(held) + 1] += 1
-    for t in range(topics):
-        begins[t + 1] += begins[t]
-    fill = begins[:-1].copy()
-    holders = np.empty_like(codes)
-    by_topic = np.empty_like(codes)
-    for m in order:
-        for k in range(offsets[m], offsets[m + 1]):
-            t = topic_of(codes[k])
-            holders[fill[t]], by_topic[fill[t]] = m, codes[k]
-            fill[t] += 1
-    return begins, holders, by_topic
 
 
 STRATEGY = replace(

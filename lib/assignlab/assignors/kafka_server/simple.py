@@ -150,7 +150,7 @@ def share_topics(pools, walks, offsets, codes):
     """
     topics, partitions, kinds, starts, subscribers, walked = pools
     order, walk = walks
-    begins, claims = claims_by_topic(walk, order, offsets, codes, partitions.size)
+    begins, claims = sets.claims_by_topic(walk, order, offsets, codes, partitions.size)
     first = kinds
     if starts.size <= kinds.size:  # not every topic is of a kind of its own
         first = first_alike(code(kinds, partitions), begins, claims)
@@ -184,25 +184,6 @@ def share_topics(pools, walks, offsets, codes):
         n = end
     new_offsets, lists = dealt(topics, first, times, shared, owners, given, offsets, codes)
     return new_offsets, lists, FINE
-
-
-@inner
-def claims_by_topic(walk, order, offsets, codes, topics):
-    """(offsets, claims): topic by topic who holds which partition, ``code(member number,
-    partition)``, in the order of reading."""
-    begins = np.zeros(topics + 1, dtype=np.int64)
-    for c in codes:
-        begins[topic_of(c) + 1] += 1
-    for t in range(topics):
-        begins[t + 1] += begins[t]
-    fill = begins[:-1].copy()
-    claims = np.empty(codes.size, dtype=np.int64)
-    for i in walk:
-        for k in range(offsets[order[i]], offsets[order[i] + 1]):
-            t = topic_of(codes[k])
-            claims[fill[t]] = code(i, partition_of(codes[k]))
-            fill[t] += 1
-    return begins, claims
 
 
 @inner

@@ -437,6 +437,28 @@ def read_in_place(offsets, codes, which, hashes):
     return crowded[:n]
 
 
+@inner
+def claims_by_topic(walk, order, offsets, codes, topics):
+    """(offsets, claims): topic by topic who holds which partition, ``code(member number,
+    partition)``, in the order of reading.
+
+    ``walk``: the numbers of the members as they are read; ``order``: which member each is.
+    """
+    begins = np.zeros(topics + 1, dtype=np.int64)
+    for c in codes:
+        begins[topic_of(c) + 1] += 1
+    for t in range(topics):
+        begins[t + 1] += begins[t]
+    fill = begins[:-1].copy()
+    claims = np.empty(codes.size, dtype=np.int64)
+    for i in walk:
+        for k in range(offsets[order[i]], offsets[order[i] + 1]):
+            t = topic_of(codes[k])
+            claims[fill[t]] = code(i, partition_of(codes[k]))
+            fill[t] += 1
+    return begins, claims
+
+
 def nothing(group: Group) -> Assignment:
     """Nobody has anything."""
     return Assignment(np.zeros(len(group.members) + 1, dtype=np.int64), np.empty(0, dtype=np.int64))
