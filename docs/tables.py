@@ -14,7 +14,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from assignlab import assignors
+from assignlab import assignors, producers
 from assignlab.cli import main as cli
 from assignlab.local.project import outputs
 from assignlab.replay.columns import BESIDE_OPTIMUM, COLUMNS
@@ -110,6 +110,7 @@ GENERATED: dict[tuple[str, str], Callable[[], str]] = {
     ("docs/glossary.md", "glossary"): glossary,
     ("docs/gallery/README.md", "gallery"): gallery.page,
     ("README.md", "pictures"): gallery.strip,
+    ("docs/producers.md", "partitioners"): producers.table,
     ("docs/sweeps.md", "events"): events,
     ("docs/sweeps.md", "columns"): columns,
     ("docs/sweeps.md", "optimum"): lambda: columns(BESIDE_OPTIMUM),

@@ -5,9 +5,11 @@ import json
 import re
 from pathlib import Path
 
+import click
 import pytest
 
 from assignlab.assignors.answer import answer
+from assignlab.cli import main as cli
 
 ROOT = Path(__file__).parents[1]
 spec = importlib.util.spec_from_file_location("tables", ROOT / "docs" / "tables.py")
@@ -50,3 +52,20 @@ def test_contributing_names_files_that_exist():
     assert len(named) > 20
     for path in named:
         assert (ROOT / path).exists(), path
+
+
+@pytest.mark.parametrize(
+    "words",
+    sorted(
+        set(
+            re.findall(
+                r"`assignlab ([^`]+)`", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+            )
+        )
+    ),
+)
+def test_contributing_gives_commands_that_exist(words):
+    command, name, left = cli, "assignlab", words.split()
+    while isinstance(command, click.Group):
+        name, command, left = command.resolve_command(click.Context(command), left)
+    assert command.make_context(name, list(left)).command is command  # or a UsageError

@@ -84,6 +84,14 @@ def test_no_import_that_the_table_does_not_allow():
             )
 
 
+def test_every_arrow_that_the_table_allows_is_there():
+    used = {
+        (room_of(module), room_of(target)) for module, found in arrows().items() for target in found
+    }
+    allowed = {(room, touched) for room, touches in may_touch().items() for touched in touches}
+    assert {(a, b) for a, b in allowed - used if b != "everything"} == set()
+
+
 def test_every_module_stands_in_a_room():
     rooms = set(may_touch())
     for module in set(modules()) - OUTSIDE:

@@ -103,3 +103,12 @@ def test_documents_name_releases():
         "members": [{"id": "a", "topics": ["t"]}, {"id": "b", "topics": ["t"]}],
     }
     assert solve(document) == solve(document, "sticky@3.5")
+
+
+def test_the_lab_knows_every_release_that_its_strategies_of_kafka_name():
+    for facts in FACTS:
+        if facts.base in CAME_WITH:
+            for release in (facts.first, facts.last):
+                line, _, last = release.rpartition(".")
+                known = release in LINES or int(last) <= LINES.get(line, -1)
+                assert known, f"{facts.name}: {release}"

@@ -53,14 +53,15 @@ def test_imbalance_of_sizes(sizes):
     assert metrics.balance_score(sizes) == pairs
     assert metrics.idle(sizes) == n.count(0)
     if total == 0:
-        for ratio in (metrics.max_over_mean, metrics.variation, metrics.gini, metrics.jain):
+        for ratio in (metrics.max_over_mean, metrics.variation, metrics.jain):
             assert isnan(ratio(sizes))
+        assert isnan(metrics.gini(sizes, pairs))
         return
     deviation = sqrt(sum((x - mean) ** 2 for x in n) / len(n))
     double_sum = sum(abs(a - b) for a, b in product(n, n))
     assert metrics.max_over_mean(sizes) == pytest.approx(max(n) / mean)
     assert metrics.variation(sizes) == pytest.approx(deviation / mean)
-    assert metrics.gini(sizes) == pytest.approx(double_sum / (2 * len(n) ** 2 * mean))
+    assert metrics.gini(sizes, pairs) == pytest.approx(double_sum / (2 * len(n) ** 2 * mean))
     assert metrics.jain(sizes) == pytest.approx(total**2 / (len(n) * sum(x * x for x in n)))
     assert metrics.jain(sizes) == pytest.approx(1 / (1 + metrics.variation(sizes) ** 2))
 

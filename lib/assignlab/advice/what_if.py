@@ -91,7 +91,11 @@ def strategies_for(asked: Subject, release: str) -> list[str]:
         except UnknownName:
             continue
         if strategy.base != own.base:
-            found.append(assignors.get(name).name if strategy.last == "4.4.0" else strategy.name)
+            found.append(
+                assignors.get(name).name
+                if strategy.last == assignors.get(name).last
+                else strategy.name
+            )
     return found
 
 

@@ -33,8 +33,6 @@ from assignlab.proof.originals import PROJECT, Originals, original_of
 from assignlab.proof.verify import error_class, settled
 
 FOLDER = PROJECT.parent / "tests" / "golden"
-SEED = 20261120
-STATES = 2400
 SUFFIX = ".jsonl.xz"
 NEVER_ENDS = FOLDER.parent / "data" / "groups" / "never-ends.json"
 CHANGED = 20

@@ -111,7 +111,7 @@ def records_of(trial: Trial) -> list[dict]:
         if (before, after) in happened:
             records.append(happened[before, after] | {"event": event})
             continue
-        full = event == "STABLE"  # FULL begins every event; it is told once, of a new group
+        full = event == "STABLE"  # every event begins with FULL, whose record is kept once
         if full:
             new[before] = renewed(before)
         steps = replay(moments([("FULL", new.get(before, before)), (event, after)]), strategy)

@@ -100,10 +100,10 @@ def java_int(value):
 
 
 @njit
-def gini(sizes):
+def gini(sizes, score):
     """Gini coefficient: balance score / (members x partitions), 0 is even; NaN for nothing."""
     total = sizes.sum()
-    return balance_score(sizes) / (float(sizes.size) * total) if total > 0 else np.nan
+    return score / (float(sizes.size) * total) if total > 0 else np.nan
 
 
 @njit
@@ -420,19 +420,18 @@ def _measure(change, group, revoked_kept):
         partitions_now=partitions,
         largest=largest,
         smallest=smallest,
-        count_gap=largest - smallest,
+        count_gap=count_gap(sizes),
         idle=idle(sizes),
         balance_score=score,
         balance_score_int=java_int(score),
         topic_gap=gap,
         uneven_topics=uneven_topics(group.partitions, group.subscribers),
     )
-    total = change.codes.size
     ratios = Ratios(
         max_over_mean=max_over_mean(sizes),
         floor=max_over_mean_floor(partitions, sizes.size),
         variation=variation(sizes),
-        gini=score / (float(sizes.size) * total) if total > 0 else np.nan,
+        gini=gini(sizes, score),
         jain=jain(sizes),
         topic_gap_mean=gap_mean,
     )

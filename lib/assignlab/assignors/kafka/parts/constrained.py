@@ -46,7 +46,7 @@ GONE = -1
 
 
 class Deal(NamedTuple):
-    """The cards on the table.
+    """Who has what while partitions are dealt.
 
     ``codes``: int64[partitions]; ``holder``: as ``settle_claims``, ``drop_rivals`` and keeping left
     it; ``size``: int64[members], partitions counted against the quota; ``rows``:

@@ -381,7 +381,7 @@ def give_out(known, state):
 
 @leaf
 def key(i, sizes):
-    """Of a member in a tree."""
+    """The key of member i in a tree: its size, and its number where sizes are equal."""
     return sizes[i] << NUMBER_BITS | i
 
 
