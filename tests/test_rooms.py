@@ -197,7 +197,10 @@ def stands_for_something(target: str, module: str) -> bool:
     return found is not None
 
 
-@pytest.mark.parametrize("module", modules())
-def test_what_a_text_refers_to_is_there(module):
-    path = modules()[module]
-    assert [t for t in sorted(refers(path)) if not stands_for_something(t, module)] == []
+def test_what_a_text_refers_to_is_there():
+    assert [
+        (module, target)
+        for module, path in modules().items()
+        for target in sorted(refers(path))
+        if not stands_for_something(target, module)
+    ] == []
