@@ -227,6 +227,8 @@ def _within(document: Document):
 
 PLANTED_IN = ("range", "roundrobin", "sticky", "cooperative-sticky", "server-range",
               "server-uniform", "metaq-default", "rocketmq-consistent-hash")  # fmt: skip
+"""Of each protocol, and few, since each is played for every defect: a test says that every defect can
+be planted in an answer of one of them."""
 
 
 @dataclass
