@@ -146,6 +146,10 @@ def test_what_the_user_says_to_spark_wins(monkeypatch, tmp_path):
     assert own_settings() == asked
     (tmp_path / "spark-defaults.conf").unlink()
     assert own_settings() == {"spark.driver.memory": "7g"}
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--name mine --conf spark.x='a =b' pyspark-shell")
+    assert own_settings() == {
+        "spark.driver.memory": "7g", "spark.app.name": "mine", "spark.x": "a =b",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["a:b", 'a"b', "a'b"])

@@ -334,11 +334,14 @@ def wait_for_progress(process: subprocess.Popen) -> None:
 
 
 @pytest.mark.slow
-def test_a_folder_that_executors_do_not_see_is_one_line(apart):
+@pytest.mark.parametrize(
+    ("scheme", "told"), [("", "--tables"), ("file:", "0 of 40 scenarios arrived")]
+)
+def test_a_folder_that_executors_do_not_see_is_one_line(apart, scheme, told):
     url, hidden, _ = apart
-    process = start(hidden, GRID, str(hidden / "tables"), SPARK_MASTER=url)
+    process = start(hidden, GRID, f"{scheme}{hidden / 'tables'}", SPARK_MASTER=url)
     _, said = process.communicate(timeout=600)
-    assert process.returncode and "--tables" in said.splitlines()[-1], said
+    assert process.returncode and told in said.splitlines()[-1], said
 
 
 @pytest.mark.slow

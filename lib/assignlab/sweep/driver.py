@@ -174,7 +174,7 @@ def play_into_store(spark, work: Work, to: str, name: str, slices: int | None) -
                     store.write_round(at, rows, size, cost)
         described = describe(work, round(time.monotonic() - began, 3))
         failed = sum(line[3] for line in store.done())
-        store.take_place(list(range(rounds)), work.subject.spark_schema, described)
+        store.take_place(range(rounds), work.subject.spark_schema, len(costs), described)
     table = Table(store.path, work.subject)
     if failed:
         table.tell_failures()

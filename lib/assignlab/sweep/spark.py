@@ -20,6 +20,7 @@ import hashlib
 import io
 import os
 import re
+import shlex
 import shutil
 import socket
 import sys
@@ -30,6 +31,7 @@ import zipfile
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
@@ -233,6 +235,10 @@ def reach(master: str) -> None:
     )
 
 
+SUBMITTED = {"--name": "spark.app.name", "--driver-memory": "spark.driver.memory"}
+"""Options of ``spark-submit`` that are settings which we would choose."""
+
+
 def own_settings() -> dict[str, str]:
     """What the user has set for Spark itself, outside this program."""
     from pyspark.find_spark_home import _find_spark_home
@@ -244,6 +250,12 @@ def own_settings() -> dict[str, str]:
     found = {pair[0]: pair[1] for pair in pairs if len(pair) == 2 and pair[0][0] not in "#!"}
     if memory := os.environ.get("SPARK_DRIVER_MEMORY"):
         found.setdefault("spark.driver.memory", memory)
+    words = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
+    for option, value in pairwise(words):
+        if option in SUBMITTED:
+            found[SUBMITTED[option]] = value
+        elif option == "--conf":
+            key, _, found[key] = value.partition("=")
     return found
 
 

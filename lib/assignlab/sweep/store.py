@@ -14,7 +14,7 @@ not have is a way to remove folders: there they are emptied.
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from assignlab.sweep.question import SweepError
 from assignlab.sweep.spark import is_connect
@@ -57,19 +57,38 @@ class Store:
         """Have Spark write one round, and then the line that it is done."""
         place = self._round(number)
         rows.write.mode("overwrite").parquet(place)
-        failed = (
-            self._spark.read.schema(rows.schema).parquet(place).where("error is not null").count()
-        )
+        failed = self._arrived(place, rows.schema, scenarios)
         line = self._spark.createDataFrame([(number, scenarios, cost, failed)], DONE)
         line.coalesce(1).write.mode("append").parquet(f"{self._work}/done")
 
-    def take_place(self, rounds: list[int], schema: str, described: dict) -> None:
+    def take_place(
+        self, rounds: Iterable[int], schema: str, scenarios: int, described: dict
+    ) -> None:
         """Write all rounds into the table, in place of an earlier one, and remove them."""
         rows = self._spark.read.schema(schema).parquet(*map(self._round, rounds))
         self._set_state({"whole": False})
         rows.write.mode("overwrite").parquet(self.path)
+        self._arrived(self.path, schema, scenarios)
         self._set_state({"whole": True} | described)
         remove(self._spark, self._work)
+
+    def _arrived(self, place: str, schema, scenarios: int) -> int:
+        """How many simulations of the records at ``place`` failed.
+
+        :class:`SweepError` where not all scenarios are there: an executor that does not see the
+        folder writes into one of its own, and Spark says nothing.
+        """
+        rows = read(self._spark, place, schema)
+        found, failed = 0, 0
+        if rows is not None:
+            found, failed = rows.selectExpr("count(distinct scenario)", "count(error)").first()
+        if found != scenarios:
+            raise SweepError(
+                f"{found} of {scenarios} scenarios arrived at {place}: some executor does not see "
+                "that place, or sees another one there; name a store that the driver and all "
+                "executors share"
+            )
+        return failed
 
     def _round(self, number: int) -> str:
         return f"{self._work}/round-{number:05}"
@@ -94,7 +113,7 @@ def ensure_whole(spark, path: str) -> None:
         )
 
 
-def read(spark, path: str, schema: str, kind: str = "parquet"):
+def read(spark, path: str, schema, kind: str = "parquet"):
     """What lies at ``path``, None where nothing does."""
     from pyspark.errors import AnalysisException
 

@@ -145,9 +145,12 @@ def failures(file: Path) -> int:
 
 def make(folder: Path) -> None:
     """Make a folder in one that another sweep, ending just now, may take for empty and remove."""
-    while not folder.is_dir():
-        with suppress(FileNotFoundError):
-            folder.mkdir(parents=True, exist_ok=True)
+    for left in reversed(range(TRIES)):
+        try:
+            return folder.mkdir(parents=True, exist_ok=True)
+        except FileNotFoundError:  # for good where the file system makes no folders
+            if not left:
+                raise
 
 
 def locked(folder: Path) -> int | None:
