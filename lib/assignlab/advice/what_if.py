@@ -91,11 +91,8 @@ def strategies_for(asked: Subject, release: str) -> list[str]:
         except UnknownName:
             continue
         if strategy.base != own.base:
-            found.append(
-                assignors.get(name).name
-                if strategy.last == assignors.get(name).last
-                else strategy.name
-            )
+            newest = assignors.get(name)
+            found.append((newest if strategy.last == newest.last else strategy).name)
     return found
 
 

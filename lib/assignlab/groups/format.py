@@ -36,7 +36,8 @@ class LineFormat(Format):
 
 @dataclass(frozen=True, kw_only=True)
 class JsonFormat(Format):
-    """A JSON value that ``fits``. ``read`` raises :class:`~assignlab.groups.text.Misfit` where a field does not."""
+    """A JSON value that ``fits``. Where a field does not, ``read`` raises
+    :class:`~assignlab.groups.text.Misfit`."""
 
     fits: Callable[[Any], bool]
     read: Callable[[Any], Iterable[Row]]

@@ -1,4 +1,4 @@
-"""KIP-794's measurement with one slow broker, beside the model of :mod:`assignlab.producers.delivery`.
+"""KIP-794's measurement with one slow broker, beside :mod:`assignlab.producers.delivery`.
 
 Published with the proposal (Apache Kafka wiki, page 191336857, versions 17 and 18, test series 1):
 three brokers on one machine, one topic with a partition on each, a sleep of 20 ms before every

@@ -145,12 +145,10 @@ def failures(file: Path) -> int:
 
 def make(folder: Path) -> None:
     """Make a folder in one that another sweep, ending just now, may take for empty and remove."""
-    for left in reversed(range(TRIES)):
-        try:
+    for _ in range(TRIES - 1):
+        with suppress(FileNotFoundError):
             return folder.mkdir(parents=True, exist_ok=True)
-        except FileNotFoundError:  # for good where the file system makes no folders
-            if not left:
-                raise
+    folder.mkdir(parents=True, exist_ok=True)  # or the error: this file system makes no folders
 
 
 def locked(folder: Path) -> int | None:

@@ -10,6 +10,7 @@ import numpy as np
 from assignlab.compiled import inner, leaf
 
 NUMBER_BITS = 31
+NUMBERS = (1 << NUMBER_BITS) - 1
 NOT_SEATED = 2**62
 """The key of a leaf that nobody has: greater than all others, also than complements of keys."""
 

@@ -150,8 +150,8 @@ class Consumer:
     def when_poll_looks(self, call: Callable, *args) -> None:
         """Call when the application's thread next looks at what the network thread has left for it.
 
-        That is at its next poll, or while it waits in one, as :attr:`~assignlab.timeline.config.Config.poll_wakes` says. Until
-        then it takes no records.
+        That is at its next poll, or while it waits in one, as
+        :attr:`~assignlab.timeline.config.Config.poll_wakes` says. Until then it takes no records.
         """
         self.advance()
         if self.loop.phase not in (Phase.POLL, Phase.HALTED):

@@ -23,7 +23,7 @@ from assignlab.timeline.scenario import Member, Scenario
 
 
 class Process(Protocol):
-    """A consumer, as far as the world looks at it; see :class:`~assignlab.timeline.engine.consumer.Consumer`."""
+    """A :class:`~assignlab.timeline.engine.consumer.Consumer`, as far as the world looks at it."""
 
     number: int
     alive: bool

@@ -9,10 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.assignors.parts.holdings import record
-from assignlab.assignors.parts.trees import NOT_SEATED, NUMBER_BITS, play, replay
+from assignlab.assignors.parts.trees import NOT_SEATED, NUMBER_BITS, NUMBERS, play, replay
 from assignlab.compiled import inner, leaf
-
-RANKS = 2**NUMBER_BITS - 1
 
 KIND = record("rack", "seat", "aside")
 """The rack of a kind (:func:`rack_of`), the seat of its winner, -1 where it has none, and the fewest
@@ -22,8 +20,9 @@ partitions of a member that is set aside."""
 class Seats(NamedTuple):
     """The subscribers of one topic as ``sortedCurrentSubscriptions`` has them, by (size, member id).
 
-    Keys (:mod:`~assignlab.assignors.parts.trees`) end with a member's place by id. ``kinds``: int64[nodes], the trees of all kinds, whose
-    places :class:`~assignlab.assignors.kafka.parts.eligible.Potential` tells; ``roots``
+    Keys (:mod:`~assignlab.assignors.parts.trees`) end with a member's place by id. ``kinds``:
+    int64[nodes], the trees of all kinds, whose places
+    :class:`~assignlab.assignors.kafka.parts.eligible.Potential` tells; ``roots``
     KIND[nodes], what belongs to a root. ``tree``: int64[...], the tree over the seats: node i above
     2i and 2i + 1, leaves from ``tree[0]`` on; ``group``: int64[racks + 2], first seat of the kinds
     without rack and of each rack.
@@ -72,7 +71,7 @@ def key_of(potential, held, m):
 @leaf
 def member_of_key(shape, key):
     """The member whose place by id the key ends with."""
-    return shape.by_id[key & RANKS]
+    return shape.by_id[key & NUMBERS]
 
 
 @leaf
@@ -141,7 +140,7 @@ def update_seat(potential, held, m, seats):
     root, key = potential.tree[m] + 1, seats.kinds[potential.leaf[m]]
     if key == NOT_SEATED:
         return
-    change_key(potential, m, seats, held.size[m] << NUMBER_BITS | key & RANKS)
+    change_key(potential, m, seats, held.size[m] << NUMBER_BITS | key & NUMBERS)
     seat = seats.roots[root].seat
     if seat >= 0:
         replay(seats.tree, 0, seats.tree[0] + seat, seats.kinds[root])

@@ -19,6 +19,7 @@ from assignlab.assignors.parts.packed import packed, part
 from assignlab.assignors.parts.trees import (
     NOT_SEATED,
     NUMBER_BITS,
+    NUMBERS,
     leaves,
     play,
     play_all,
@@ -399,7 +400,7 @@ def line_up(t, known, state):
 @leaf
 def next_in_line(known, state):
     """The least loaded subscriber of the topic, which leaves the trees."""
-    i = state.top[1] & (1 << NUMBER_BITS) - 1
+    i = state.top[1] & NUMBERS
     s = known.of[i]
     replay(state.least, known.trees[s], known.leaf[i], NOT_SEATED)
     replay(state.top, 0, state.seat[s], state.least[known.trees[s] + 1])

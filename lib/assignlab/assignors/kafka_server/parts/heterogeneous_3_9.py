@@ -42,6 +42,7 @@ from assignlab.assignors.parts.holdings import record
 from assignlab.assignors.parts.trees import (
     NOT_SEATED,
     NUMBER_BITS,
+    NUMBERS,
     leaves,
     play_all,
     replay,
@@ -595,7 +596,7 @@ def look_at(t, kinds, state):
 @leaf
 def member_of(key, state):
     """The member whose place the key of a node ends with, -1 for ``NOT_SEATED``."""
-    return -1 if key == NOT_SEATED else state.members[key & ((1 << NUMBER_BITS) - 1)].at_place
+    return -1 if key == NOT_SEATED else state.members[key & NUMBERS].at_place
 
 
 @inner

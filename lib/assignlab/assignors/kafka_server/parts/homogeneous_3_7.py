@@ -20,6 +20,7 @@ from assignlab.assignors.parts import orders
 from assignlab.assignors.parts.trees import (
     NOT_SEATED,
     NUMBER_BITS,
+    NUMBERS,
     leaves,
     play_all,
     replay,
@@ -239,7 +240,7 @@ def least_in_racks(places, kind, tree, trees):
             size, least = key >> NUMBER_BITS, best >> NUMBER_BITS
             if size < least or (size == least and place < best_place):
                 best, best_place = key, place
-    return -1 if best == NOT_SEATED else best & ((1 << NUMBER_BITS) - 1)
+    return -1 if best == NOT_SEATED else best & NUMBERS
 
 
 @inner
