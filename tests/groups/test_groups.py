@@ -16,6 +16,7 @@ from assignlab.errors import AssignlabError, TextError
 from assignlab.group.document import parse
 from assignlab.groups import formats, inference
 from assignlab.groups.show import as_text, summary
+from assignlab.releases import CAME_WITH
 
 ROOT = Path(__file__).parents[2]
 YOUR_GROUP = ROOT / "docs" / "your-group.md"
@@ -766,8 +767,7 @@ def test_exit_codes():
 
 
 def test_strategies_that_are_inferred_exist():
-    inferred = (*inference.CLASSIC, *inference.SERVER.values(), inference.ROCKETMQ)
-    assert set(inferred) <= set(assignors.names())
+    assert {*CAME_WITH, inference.ROCKETMQ} <= set(assignors.names())
 
 
 def test_the_documentation_names_every_format():

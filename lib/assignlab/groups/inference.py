@@ -13,10 +13,9 @@ from typing import Any
 from assignlab.groups.rows import MemberRow, TopicRow
 from assignlab.groups.seen import Partition, Seen
 from assignlab.groups.text import printable
+from assignlab.releases import CAME_WITH
 from assignlab.words import counted
 
-CLASSIC = ("range", "roundrobin", "sticky", "cooperative-sticky")
-SERVER = {"uniform": "server-uniform", "range": "server-range"}
 ROCKETMQ = "rocketmq-avg"
 GENERATION = 1
 
@@ -111,7 +110,7 @@ def _protocol(seen: Seen, members: list[MemberRow], say: Say) -> str:
     if members and all(_UUID.fullmatch(member.member) for member in members):
         say("protocol: KIP-848, since the member ids look like it")
         return "consumer"
-    if seen.assignor in SERVER and not seen.members:
+    if f"server-{seen.assignor}" in CAME_WITH and not seen.members:
         say("protocol: classic; without member ids the text does not tell it from KIP-848")
     return "classic"
 
@@ -124,8 +123,8 @@ def _strategy(seen: Seen, protocol: str, say: Say) -> str | None:
         hint = "" if seen.states else " (kafka-consumer-groups --describe --state does)"
         say(f"strategy: none; the text names none{hint}")
         return None
-    name = SERVER.get(seen.assignor) if protocol == "consumer" else seen.assignor
-    if name not in (*CLASSIC, *SERVER.values()):
+    name = f"server-{seen.assignor}" if protocol == "consumer" else seen.assignor
+    if name not in CAME_WITH:
         say(f"strategy: none; the lab has none that is called {printable(seen.assignor)}")
         return None
     who = "coordinator" if protocol == "consumer" else "Java client"
