@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from assignlab import groups
+from assignlab import assignors, groups
 from assignlab.advice import show
-from assignlab.advice.alike import alike
+from assignlab.advice.alike import alike, candidates
 from assignlab.advice.law import law
 from assignlab.advice.load import load, with_rates
 from assignlab.advice.subject import NotAnswerable, subject
@@ -48,6 +48,19 @@ def test_a_sticky_group_is_found_by_keeping_what_it_holds():
     rows = {row[0]: row for row in alike(asked)[1].rows}
     assert rows["sticky"][3:] == (False, True) and "range" not in rows
     assert "2 each, the least gap is 0, and so it is here" in law(asked)
+
+
+def test_every_kafka_client_is_played_where_the_text_or_a_member_id_names_it():
+    group = document({"t": 2}, [["t-0"], ["t-1"]], None)
+    clients = {s.name: s for s in assignors.strategies().values() if s.of_clients}
+    unnamed = {s.name for s in candidates(subject(group))}
+    assert unnamed == {name for name, s in clients.items() if s.system == "Kafka consumer"}
+    for name, strategy in clients.items():
+        named = candidates(subject(group | {"assignor": strategy.kind}))
+        assert name in {s.name for s in named}
+        group["members"][0]["id"] = f"{strategy.client_id or 'x-'}1"
+        found = {s.name for s in candidates(subject(group))}
+        assert (name in found) == (name in unnamed or strategy.client_id != "")
 
 
 def test_laws_of_small_and_of_mixed_groups(range_3_5):

@@ -4,22 +4,13 @@ import numpy as np
 
 from assignlab import assignors
 from assignlab.advice.report import Table
-from assignlab.advice.subject import CLASSIC, SERVER, Subject, is_server
+from assignlab.advice.subject import CLASSIC, Subject
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError
 from assignlab.group.assignment import Assignment
 from assignlab.group.model import Claims, Group
 from assignlab.releases import version
 from assignlab.replay.rebalance import settled
-
-KAFKA_CLIENTS = (
-    CLASSIC, "librdkafka", "kafka-python", "sarama", "kafkajs", "franz-go", "kafka-go",
-)  # fmt: skip
-CLIENT_IDS = {
-    "rdkafka-": "librdkafka", "kafka-python-": "kafka-python", "sarama-": "sarama", "kgo-": "franz-go",
-    "kafkajs-": "kafkajs",
-}  # fmt: skip
-"""With what the ids of members begin where a client was given no id."""
 
 
 def candidates(subject: Subject) -> list[Strategy]:
@@ -28,24 +19,19 @@ def candidates(subject: Subject) -> list[Strategy]:
     Of a classic Kafka group the Java client's of every release, and other clients' of the name that
     the text has, or of any name where a member's id looks like theirs and the text names none.
     """
-    kind = subject.document.get("assignor") or (subject.strategy and subject.strategy.kind)
-    systems: tuple[str, ...] = KAFKA_CLIENTS
-    if is_server(subject.strategy):
-        systems = (SERVER,)
-    elif subject.strategy is not None and subject.strategy.system not in KAFKA_CLIENTS:
-        systems = (subject.strategy.system,)
-    ids = subject.group.members.names if kind is None else ()
-    seen = {client for start, client in CLIENT_IDS.items() if any(i.startswith(start) for i in ids)}
+    every = [strategy for strategy in assignors.strategies().values() if not strategy.shares]
+    own = subject.strategy
+    if own is not None and not own.of_clients:
+        return [strategy for strategy in every if strategy.system == own.system]
+    kind = subject.document.get("assignor") or (own and own.kind)
+    ids = list(subject.group.members.names) if kind is None else []
+    starts = {strategy.client_id for strategy in every} - {""}
+    seen = {start for start in starts if any(name.startswith(start) for name in ids)}
     return [
         strategy
-        for strategy in assignors.strategies().values()
-        if strategy.system in systems
-        and not strategy.shares
-        and (
-            strategy.system not in KAFKA_CLIENTS[1:]
-            or strategy.kind == kind
-            or strategy.system in seen
-        )
+        for strategy in every
+        if strategy.of_clients
+        and (strategy.system == CLASSIC or strategy.kind == kind or strategy.client_id in seen)
     ]
 
 

@@ -6,14 +6,14 @@ import pandas as pd
 
 from assignlab import assignors as strategies
 from assignlab.advice.report import Table, shown
-from assignlab.advice.subject import Range
+from assignlab.advice.subject import CLASSIC, SERVER, Range
 from assignlab.releases import CAME_WITH, version
 from assignlab.timeline.config import CHANGES
 
 SAMPLE = Path(__file__).parent / "data" / "sample-group.txt"
 """What ``kafka-consumer-groups --describe`` and ``--state`` printed of a group of three members."""
 
-SCALA = {"scala-range": "0.8.2", "scala-roundrobin": "0.8.2"}
+PROTOCOLS = {"Kafka Scala consumer": "Scala, 0.8", CLASSIC: "classic", SERVER: "KIP-848"}
 LISTS = (
     ("Scala, 0.8", "0.8.2", ("scala-range",)),
     ("classic", "0.9", ("range",)),
@@ -59,19 +59,25 @@ def as_shown(table: Table) -> pd.DataFrame:
 
 def assignors() -> pd.DataFrame:
     """Which strategies come with which releases of Kafka, and which of them rule by default."""
+    kafkas = [
+        strategy
+        for strategy in strategies.strategies().values()
+        if strategy.system in PROTOCOLS and strategy.name == strategy.base and not strategy.shares
+    ]
     rows = []
     for protocol in dict.fromkeys(protocol for protocol, *_ in LISTS):
         lists = {since: names for of, since, names in LISTS if of == protocol}
         came = {
-            name: since.removesuffix(".0")
-            for name, since in (SCALA | CAME_WITH).items()
-            if _protocol(name) == protocol and name != "server-simple"  # which is for share groups
+            strategy.name: CAME_WITH.get(strategy.name, strategy.first).removesuffix(".0")
+            for strategy in kafkas
+            if PROTOCOLS[strategy.system] == protocol
         }
+        by_release = sorted(came, key=lambda name: version(came[name]))
         began = min(map(version, lists))
         changes = {since for since in came.values() if version(since) > began}
         for since in sorted({*lists, *changes}, key=version):
             then = [names for first, names in lists.items() if version(first) <= version(since)]
-            there = [name for name, first in came.items() if version(first) <= version(since)]
+            there = [name for name in by_release if version(came[name]) <= version(since)]
             rows.append((protocol, since, ", ".join(then[-1]), ", ".join(there)))
     return pd.DataFrame(
         rows, columns=["protocol", "since", "default, most wanted first", "built in"]
@@ -96,8 +102,3 @@ def defaults() -> pd.DataFrame:
     ]
     rows.sort(key=lambda row: (row[0], version(row[1])))
     return pd.DataFrame(rows, columns=["setting", "since", "default"])
-
-
-def _protocol(strategy: str) -> str:
-    system = strategy.partition("-")[0]
-    return {"scala": "Scala, 0.8", "server": "KIP-848"}.get(system, "classic")

@@ -31,6 +31,8 @@ class Strategy:
     so; the original's, unless told, or the year of publication. ``protocol``: ``eager`` (everything
     is revoked before a rebalance), ``cooperative`` (only the difference, in follow-up rounds),
     ``server`` (the coordinator assigns) or ``independent`` (every consumer computes for itself).
+    ``membership``: who knows the members: a ``coordinator`` of Kafka's, ``ZooKeeper`` or a ``broker``.
+    ``client_id``: what member ids begin with where its client was given no id of its own.
     ``sticky``: whether claims matter. ``reads_weights``: whether the weights of partitions do.
     ``source``: the class that is reproduced. ``original``: ``artifact:release`` that answers in its
     place when both are compared; "" for none, which makes nothing of it proven.
@@ -61,6 +63,8 @@ class Strategy:
     source: str
     look: tuple[str, str, str]
     assign: Callable[[Group], Assignment]
+    membership: str = "coordinator"
+    client_id: str = ""
     original: str = ""
     first: str = ""
     last: str = ""
@@ -95,6 +99,12 @@ class Strategy:
     def shares(self) -> bool:
         """Whether a partition may have several owners at once."""
         return "one_owner" in self.exceptions
+
+    @property
+    def of_clients(self) -> bool:
+        """Whether it comes with a client of Kafka's classic protocol."""
+        classic = self.membership == "coordinator" and self.protocol in ("eager", "cooperative")
+        return classic and self.original != ""
 
     def between(self, since: str, until: str) -> bool:
         """Whether all releases that it describes lie between these two, ends included."""

@@ -37,11 +37,11 @@ METAQ = Protocol(zookeeper.Registry, metaq.Client)
 MIGRATION = Protocol(migration.Coordinator, migration.client)
 
 ALONE = {
-    ("Kafka coordinator", "server"): KIP_848,
-    ("Kafka Scala consumer", "eager"): KAFKA_0_8,
-    ("MetaQ", "independent"): METAQ,
+    ("coordinator", "server"): KIP_848,
+    ("ZooKeeper", "eager"): KAFKA_0_8,
+    ("ZooKeeper", "independent"): METAQ,
 }
-"""Protocols of groups whose members all have one strategy: (its system, its protocol) -> ours."""
+"""Protocols of groups whose members all have one strategy: (its membership, its protocol) -> ours."""
 
 
 def run(
@@ -83,13 +83,10 @@ def protocol_of(chosen: set[Strategy]) -> Protocol:
     one to the other. Assignors of other clients than Java's run in a client that otherwise behaves
     as Java's.
     """
-    kinds = {(strategy.system, strategy.protocol) for strategy in chosen}
+    kinds = {(strategy.membership, strategy.protocol) for strategy in chosen}
     if len(chosen) == 1 and not any(strategy.shares for strategy in chosen) and kinds <= set(ALONE):
         return ALONE[kinds.pop()]
-    if all(
-        system != "Kafka Scala consumer" and protocol in ("eager", "cooperative")
-        for system, protocol in kinds
-    ):
+    if kinds <= {("coordinator", "eager"), ("coordinator", "cooperative")}:
         return CLASSIC
     servers = {strategy for strategy in chosen if strategy.protocol == "server"}
     others = chosen - servers

@@ -36,6 +36,7 @@ def assign(group: Group) -> Assignment:
 STRATEGY = Strategy(
     name="franz-go-range",
     system="franz-go",
+    client_id="kgo-",
     protocol="eager",
     source="github.com/twmb/franz-go/pkg/kgo.RangeBalancer",
     original="franz-go:1.22.2",

@@ -32,6 +32,7 @@ def assign(group: Group) -> Assignment:
 STRATEGY = Strategy(
     name="franz-go-roundrobin",
     system="franz-go",
+    client_id="kgo-",
     protocol="eager",
     source="github.com/twmb/franz-go/pkg/kgo.RoundRobinBalancer",
     original="franz-go:1.22.2",

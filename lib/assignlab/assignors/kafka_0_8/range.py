@@ -89,6 +89,7 @@ def assign_ranges(topics, partitions, kind, starts, reading, member, number, mem
 STRATEGY = Strategy(
     name="scala-range",
     system="Kafka Scala consumer",
+    membership="ZooKeeper",
     first="0.8.2.0",
     last="1.1.1",
     protocol="eager",

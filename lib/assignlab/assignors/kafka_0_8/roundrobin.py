@@ -210,6 +210,7 @@ def deal(codes, places, view, member, number, members):
 STRATEGY = Strategy(
     name="scala-roundrobin",
     system="Kafka Scala consumer",
+    membership="ZooKeeper",
     first="0.8.2.0",
     last="0.8.2.2",
     protocol="eager",

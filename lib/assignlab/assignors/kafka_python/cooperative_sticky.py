@@ -39,6 +39,7 @@ def assign(group: Group) -> Assignment:
 STRATEGY = Strategy(
     name="kafka-python-cooperative-sticky",
     system="kafka-python",
+    client_id="kafka-python-",
     protocol="cooperative",
     sticky=True,
     source="kafka.coordinator.assignors.cooperative_sticky.CooperativeStickyAssignor",

@@ -54,6 +54,7 @@ def last_places(group: Group, nobody: int) -> tuple[np.ndarray, np.ndarray]:
 STRATEGY = Strategy(
     name="kafka-python-range",
     system="kafka-python",
+    client_id="kafka-python-",
     protocol="eager",
     source="kafka.coordinator.assignors.range.RangePartitionAssignor",
     original="kafka-python:3.0.12",

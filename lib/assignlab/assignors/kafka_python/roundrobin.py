@@ -54,6 +54,7 @@ def refuse_to_pass_over(group: Group, owners: np.ndarray, topics: np.ndarray) ->
 STRATEGY = Strategy(
     name="kafka-python-roundrobin",
     system="kafka-python",
+    client_id="kafka-python-",
     protocol="eager",
     source="kafka.coordinator.assignors.roundrobin.RoundRobinPartitionAssignor",
     original="kafka-python:3.0.12",

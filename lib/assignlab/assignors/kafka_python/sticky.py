@@ -45,6 +45,7 @@ def assign(group: Group) -> Assignment:
 STRATEGY = Strategy(
     name="kafka-python-sticky",
     system="kafka-python",
+    client_id="kafka-python-",
     protocol="eager",
     sticky=True,
     source="kafka.coordinator.assignors.sticky.sticky_assignor.StickyPartitionAssignor",

@@ -89,6 +89,7 @@ def is_array_index(name: str) -> bool:
 STRATEGY = Strategy(
     name="kafkajs-roundrobin",
     system="kafkajs",
+    client_id="kafkajs-",
     protocol="eager",
     source="PartitionAssigners.roundRobin",
     original="kafkajs:2.2.4",

@@ -661,6 +661,7 @@ def reclaim(group: Group, assignment: Assignment) -> Assignment:
 STRATEGY = Strategy(
     name="librdkafka-cooperative-sticky",
     system="librdkafka",
+    client_id="rdkafka-",
     protocol="cooperative",
     sticky=True,
     source="rd_kafka_sticky_assignor_assign_cb",

@@ -112,6 +112,7 @@ def order_of_work(matching: RackMatching, along_racks: np.ndarray) -> np.ndarray
 STRATEGY = Strategy(
     name="librdkafka-range",
     system="librdkafka",
+    client_id="rdkafka-",
     protocol="eager",
     source="rd_kafka_range_assignor_assign_cb",
     original="librdkafka:2.15.1",

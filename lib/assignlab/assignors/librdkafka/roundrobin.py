@@ -40,6 +40,7 @@ def assign(group: Group) -> Assignment:
 STRATEGY = Strategy(
     name="librdkafka-roundrobin",
     system="librdkafka",
+    client_id="rdkafka-",
     protocol="eager",
     source="rd_kafka_roundrobin_assignor_assign_cb",
     original="librdkafka:2.15.1",

@@ -268,6 +268,7 @@ def hand_out(topics, kind, bounds, partitions):
 STRATEGY = Strategy(
     name="metaq-consistent-hash",
     system="MetaQ",
+    membership="ZooKeeper",
     protocol="independent",
     source="com.taobao.metamorphosis.client.consumer.ConsisHashStrategy",
     original="metamorphosis-client:1.4.6.2",

@@ -110,6 +110,7 @@ def assign_ranges(topics, line, begins, partitions, spans, consumers, members):
 STRATEGY = Strategy(
     name="metaq-default",
     system="MetaQ",
+    membership="ZooKeeper",
     protocol="independent",
     source="com.taobao.metamorphosis.client.consumer.DefaultLoadBalanceStrategy",
     original="metamorphosis-client:1.4.6.2",

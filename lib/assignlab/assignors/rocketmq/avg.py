@@ -66,6 +66,7 @@ def averagely(starts, crowd, crowd_starts, clients):
 STRATEGY = Strategy(
     name="rocketmq-avg",
     system="RocketMQ",
+    membership="broker",
     protocol="independent",
     source="org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueAveragely",
     original="rocketmq-client:5.3.3",

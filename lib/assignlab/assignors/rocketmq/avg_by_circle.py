@@ -55,6 +55,7 @@ def by_circle(starts, crowd, crowd_starts, clients):
 STRATEGY = Strategy(
     name="rocketmq-avg-by-circle",
     system="RocketMQ",
+    membership="broker",
     protocol="independent",
     source="org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueAveragelyByCircle",
     original="rocketmq-client:5.3.3",

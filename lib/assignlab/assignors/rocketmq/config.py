@@ -118,6 +118,7 @@ def check_queue(entry: object) -> None:
 STRATEGY = Strategy(
     name="rocketmq-config",
     system="RocketMQ",
+    membership="broker",
     protocol="independent",
     source="org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueByConfig",
     original="rocketmq-client:5.3.3",

@@ -113,6 +113,7 @@ def md5(names: Iterable[str]) -> np.ndarray:
 STRATEGY = Strategy(
     name="rocketmq-consistent-hash",
     system="RocketMQ",
+    membership="broker",
     protocol="independent",
     source="org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueConsistentHash",
     original="rocketmq-client:5.3.3",

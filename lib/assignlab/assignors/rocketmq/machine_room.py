@@ -120,6 +120,7 @@ def by_machine_room(named, starts, crowd, crowd_starts, clients):
 STRATEGY = Strategy(
     name="rocketmq-machine-room",
     system="RocketMQ",
+    membership="broker",
     protocol="independent",
     source="org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueByMachineRoom",
     original="rocketmq-client:5.3.3",

@@ -172,6 +172,7 @@ def refuse_rooms(group: Group) -> None:
 STRATEGY = Strategy(
     name="rocketmq-machine-room-nearby",
     system="RocketMQ",
+    membership="broker",
     protocol="independent",
     source="org.apache.rocketmq.client.consumer.rebalance.AllocateMachineRoomNearby",
     original="rocketmq-client:5.3.3",

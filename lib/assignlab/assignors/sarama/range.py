@@ -38,6 +38,7 @@ def assign(group: Group) -> Assignment:
 STRATEGY = Strategy(
     name="sarama-range",
     system="sarama",
+    client_id="sarama-",
     protocol="eager",
     source="github.com/IBM/sarama.NewBalanceStrategyRange",
     original="sarama:1.61.1",

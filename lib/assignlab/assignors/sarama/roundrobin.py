@@ -57,6 +57,7 @@ def partitions_as_strings(group: Group) -> np.ndarray:
 STRATEGY = Strategy(
     name="sarama-roundrobin",
     system="sarama",
+    client_id="sarama-",
     protocol="eager",
     source="github.com/IBM/sarama.NewBalanceStrategyRoundRobin",
     original="sarama:1.61.1",

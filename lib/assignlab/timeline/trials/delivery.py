@@ -28,8 +28,6 @@ from assignlab.timeline.scenario import (
 )
 from assignlab.timeline.simulation import run
 
-WITH_TRANSACTIONS = ("Kafka consumer", "Kafka coordinator")
-
 WAYS = {
     "auto commit": ({"commit": "auto"}, "at least once"),
     "commit after each batch": ({"commit": "after"}, "at least once"),
@@ -72,7 +70,7 @@ def grid(
     seeds: Sequence[int],
     **size,
 ) -> list[Trial]:
-    """Every combination, but for transactions of clients that have none.
+    """Every combination, but for transactions of clients over ZooKeeper, which have none.
 
     ``size``: the other fields of :class:`Trial`.
 
@@ -85,7 +83,7 @@ def grid(
         for strategy, way, interval, rate, seed in product(
             strategies, ways, intervals_s, crashes, seeds
         )
-        if way != "transaction" or assignors.get(strategy).system in WITH_TRANSACTIONS
+        if way != "transaction" or assignors.get(strategy).membership == "coordinator"
     ]
 
 

@@ -417,7 +417,7 @@ def commits_before_rebalance(
     """
     rows = []
     for strategy in strategies:
-        listens = assignors.get(strategy).system.startswith(("Kafka consumer", "Kafka coordinator"))
+        listens = assignors.get(strategy).membership == "coordinator"
         for way, settings in WAYS.items():
             if settings.get("commit_on_revoke") and not listens:
                 continue

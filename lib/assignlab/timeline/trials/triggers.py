@@ -176,11 +176,10 @@ def after_ms(trigger: str) -> int:
 
 def settings(trial: Trial) -> Config:
     """Kafka's defaults, or those of 0.8 and MetaQ; members start apart and read from the start."""
-    system = assignors.get(trial.strategy).system
-    if system == "Kafka Scala consumer":
-        return defaults("0.8", start_spread_ms=5_000)
-    if system == "MetaQ":
-        return defaults("1.4", system="metaq", start_spread_ms=5_000)
+    strategy = assignors.get(trial.strategy)
+    if strategy.membership == "ZooKeeper":
+        release, system = ("0.8", "kafka") if strategy.protocol == "eager" else ("1.4", "metaq")
+        return defaults(release, system, start_spread_ms=5_000)
     return Config(
         auto_offset_reset="earliest", start_spread_ms=5_000, heartbeat_drift_ms=trial.drift_ms
     )
@@ -188,11 +187,10 @@ def settings(trial: Trial) -> Config:
 
 def session_s(strategy: str) -> float:
     """After how long without a sign of life a member is given up, in seconds."""
-    system = assignors.get(strategy).system
-    chosen = settings(Trial("crash", strategy))
-    if system in ("Kafka Scala consumer", "MetaQ"):
+    facts, chosen = assignors.get(strategy), settings(Trial("crash", strategy))
+    if facts.membership == "ZooKeeper":
         return chosen.zookeeper_session_timeout_ms / 1000
-    if system == "Kafka coordinator":
+    if facts.protocol == "server":
         return chosen.group_consumer_session_timeout_ms / 1000
     return chosen.session_timeout_ms / 1000
 
