@@ -1,10 +1,12 @@
 """The promises as an independent judge: of random histories, of planted defects, of known faults."""
 
 import itertools
+import re
 
 import pytest
 
 from assignlab import assignors
+from assignlab.errors import UnknownName
 from assignlab.proof import faults, fuzz
 from assignlab.proof.defects import DEFECTS
 from assignlab.proof.promises import broken, common_checker
@@ -16,6 +18,18 @@ def test_promises_are_kept_or_the_fault_is_known(name):
     (report,) = fuzz.check_promises([name], 40, seed=20)
     assert report.assignments >= 40
     assert [(f.command(), f.broken) for f in report.failures] == []
+
+
+@pytest.mark.parametrize(
+    ("who", "said"),
+    [
+        (lambda: faults.named("sticki@2.0"), "unknown strategy 'sticki@2.0' (did you mean 'sticky@2.0'"),
+        (lambda: faults.of("system", "kafka_go"), "unknown system 'kafka_go' (did you mean 'kafka-go'"),
+    ],
+)  # fmt: skip
+def test_a_fault_of_nobody_is_refused(who, said):
+    with pytest.raises(UnknownName, match=re.escape(said)):
+        who()
 
 
 def test_a_state_can_be_played_again():

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+from assignlab import assignors
 from assignlab.assignors.answer import answer
 from assignlab.assignors.parts.orders import members_by_hash
 from assignlab.assignors.strategy import Strategy
@@ -54,13 +55,24 @@ class Fault:
 
 
 def named(*names: str) -> Who:
-    """The strategies of these names."""
+    """The strategies of these names; raises :class:`UnknownName` for one that is not there."""
+    for name in names:
+        if name not in assignors.strategies():
+            raise UnknownName("strategy", name, assignors.names())
     return lambda strategy: strategy.name in names
 
 
-def of(**facts: str) -> Who:
-    """The strategies with these facts."""
-    return lambda strategy: all(getattr(strategy, fact) == facts[fact] for fact in facts)
+def of(fact: str, value: str) -> Who:
+    """The strategies with this fact; raises :class:`UnknownName` where none has it."""
+    values = sorted({getattr(strategy, fact) for strategy in assignors.strategies().values()})
+    if value not in values:
+        raise UnknownName(fact, value, values)
+    return lambda strategy: getattr(strategy, fact) == value
+
+
+def either(*some: Who) -> Who:
+    """All of these strategies."""
+    return lambda strategy: any(who(strategy) for who in some)
 
 
 beaten_claims_count = java_sticky("3.4.1", "3.5.1")
@@ -121,7 +133,7 @@ def dealt_once_more(state: State) -> set[Partition]:
 
 
 @Fault(
-    lambda strategy: strategy.name == "sticky@2.0" or java_sticky("2.5.1")(strategy),
+    either(named("sticky@2.0"), java_sticky("2.5.1")),
     excuses="once_each one_owner kept_first keeps_most keeps_before_it_receives no_exchange "
     "older_claims_lose fixed_point no_better_move floor_and_ceiling",
 )
@@ -131,13 +143,13 @@ def claimed_twice(state: State) -> bool:
 
 
 @Fault(
-    of(protocol="server"),
+    of("protocol", "server"),
     excuses="complete even_topics fixed_point",
     throws="PartitionAssignorException ArrayIndexOutOfBoundsException NoSuchElementException",
     there="one_owner",
     name="claims the coordinator never holds",
 )
-@Fault(of(system="kafka-python"), throws="KeyError", name="rival claims in kafka-python")
+@Fault(of("system", "kafka-python"), throws="KeyError", name="rival claims in kafka-python")
 @Fault(java_sticky("2.3.0"), there="no_exchange", name="rival claims moved about")
 @Fault(
     named("sticky@2.0"),
@@ -218,7 +230,7 @@ def back_to_an_older_claim(state: State) -> set[Partition]:
 
 
 @Fault(
-    of(system="kafka-python"),
+    of("system", "kafka-python"),
     excuses="fixed_point settles no_better_move",
     there="subscribed",
     name="stale claim in kafka-python",
@@ -258,7 +270,7 @@ def older_claims_count_for_nothing(state: State) -> bool:
     return len({_generation(member) for member in state.members.values()}) > 1
 
 
-@Fault(of(system="librdkafka"), excuses="settles gives_up_first", name="racks in librdkafka")
+@Fault(of("system", "librdkafka"), excuses="settles gives_up_first", name="racks in librdkafka")
 @Fault(
     named("cooperative-sticky"),
     excuses="settles",
@@ -283,7 +295,7 @@ def racks_and_different_subscriptions(state: State) -> bool:
 
 
 @Fault(
-    of(protocol="server"),
+    of("protocol", "server"),
     excuses="complete fixed_point keeps_most floor_and_ceiling even_topics keeps_before_it_receives",
     throws="PartitionAssignorException ArrayIndexOutOfBoundsException NoSuchElementException",
     there="existing",
@@ -304,7 +316,7 @@ def topic_that_nobody_reads(state: State) -> bool:
     named("server-simple@4.1"), there="complete", name="left to a member that does not subscribe"
 )
 @Fault(
-    of(system="librdkafka"),
+    of("system", "librdkafka"),
     excuses="settles complete floor_and_ceiling no_better_move",
     there="existing subscribed one_owner gives_up_first",
     name="claims taken over unseen",
@@ -380,7 +392,7 @@ def passing_over_a_member(state: State) -> bool:
     return any(0 < len(m) < len(state.members) for m in state.subscribers.values())
 
 
-@Fault(of(system="kafka-python"), excuses="even_topics floor_and_ceiling goes_round")
+@Fault(of("system", "kafka-python"), excuses="even_topics floor_and_ceiling goes_round")
 def static_members_between_others(state: State) -> bool:
     """In the group's order, static members and others take turns: of either kind kafka-python sees
     only those that stand together last, be it in the group or among the subscribers of a topic."""
@@ -398,7 +410,7 @@ def nothing_to_read(state: State) -> bool:
     return not any(state.subscribers.values())
 
 
-@Fault(of(system="Kafka Scala consumer"), throws="AssertionError")
+@Fault(of("system", "Kafka Scala consumer"), throws="AssertionError")
 def no_stream(state: State) -> bool:
     """A consumer asks for no stream."""
     return any(0 in _streams(member) for member in state.members.values())
@@ -440,7 +452,7 @@ def no_machine_rooms(state: State) -> bool:
     return state.document.get("idcs") is None
 
 
-@Fault(of(system="RocketMQ"), throws="IllegalArgumentException")
+@Fault(of("system", "RocketMQ"), throws="IllegalArgumentException")
 def no_queue_or_no_room(state: State) -> bool:
     """A topic has no queue, or a broker or a client has no machine room."""
     brokers = [b for t in state.document["topics"] for b, _ in t.get("brokers") or [["", 1]]]
@@ -452,18 +464,17 @@ def no_queue_or_no_room(state: State) -> bool:
     )
 
 
-NAMED_TWICE_COUNTS_TWICE = (
-    "range@2.0", "range@2.3", "range@2.4", "metaq-default", "franz-go-range", "kafka-python-range",
-)  # fmt: skip
-
-
 @Fault(
-    lambda strategy: strategy.system == "kafka-go" or strategy.name in NAMED_TWICE_COUNTS_TWICE,
+    either(
+        of("system", "kafka-go"),
+        named("range@2.0", "range@2.3", "range@2.4"),
+        named("metaq-default", "franz-go-range", "kafka-python-range"),
+    ),
     excuses="blocks even_topics cut_alike complete goes_round one_place_for_all_topics",
     name="named twice, counted twice",
 )
 @Fault(
-    lambda strategy: strategy.system in ("RocketMQ", "kafkajs"),
+    either(of("system", "RocketMQ"), of("system", "kafkajs")),
     excuses="once_each one_owner client_blocks round_the_clients queues_of_rooms floor_and_ceiling",
     name="named twice, dealt twice",
 )
@@ -495,7 +506,7 @@ def equal_only_in_length(state: State) -> bool:
 
 
 @Fault(
-    of(protocol="server"),
+    of("protocol", "server"),
     excuses="subscribed complete blocks even_topics cut_alike everything nobody_idle "
     "floor_and_ceiling keeps_most keeps_before_it_receives fixed_point",
     name="named twice, counts mislead",
