@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from assignlab import assignors
 from assignlab.group.assignment import partition_of, topic_of
+from assignlab.proof.promises import CHECKS, promises
 from assignlab.replay.columns import COLUMNS
 from assignlab.replay.history import history
 from assignlab.replay.rebalance import replay
@@ -27,9 +28,11 @@ many = settings(
 )  # fmt: skip
 
 
-def among(*wanted):
-    """Parametrize over some strategies; UnknownName for one that is not there."""
-    return pytest.mark.parametrize("name", [assignors.get(name).name for name in wanted])
+def promising(*wanted):
+    """Parametrize over the strategies that give one of these promises."""
+    assert {*wanted} <= {*CHECKS}
+    given = {s.name for s in assignors.strategies().values() if {*wanted} & {*promises(s)}}
+    return pytest.mark.parametrize("name", sorted(given))
 
 
 @st.composite
@@ -95,7 +98,7 @@ def test_every_partition_has_one_owner_that_subscribes(name, history):
         assert row["partitions_now"] == pairs or step.strategy.shares
 
 
-@among("range", "range@2.0", "server-range", "metaq-default", "rocketmq-avg")
+@promising("blocks", "client_blocks")
 @many
 @given(histories())
 def test_range_cuts_every_topic_into_blocks_of_floor_and_ceil(name, history):
@@ -108,11 +111,11 @@ def test_range_cuts_every_topic_into_blocks_of_floor_and_ceil(name, history):
             floor, more = divmod(count, len(members))
             blocks = [given_[t][m] for m in members]
             assert sorted(map(len, blocks)) == [floor] * (len(members) - more) + [floor + 1] * more
-            if name not in ("metaq-default", "rocketmq-avg"):  # which sort by broker first
+            if not step.strategy.broker:  # those with brokers sort by them first
                 assert all(b == list(range(b[0], b[0] + len(b))) for b in blocks if b)
 
 
-@among("range", "range@2.0", "server-range")
+@promising("cut_alike")
 @many
 @given(histories())
 def test_range_cuts_topics_alike(name, history):
@@ -124,7 +127,7 @@ def test_range_cuts_topics_alike(name, history):
         assert all(cut == cuts[0] for cuts in alike.values() for cut in cuts)
 
 
-@among("range", "range@2.0", "server-range")
+@promising("cut_alike")
 @many
 @given(histories(subscriptions=["HOMOGENEOUS"]))
 def test_law_of_range(name, history):
@@ -133,8 +136,7 @@ def test_law_of_range(name, history):
         assert row["count_gap"] == row["uneven_topics"]
 
 
-@among("roundrobin", "roundrobin@2.0", "sticky", "sticky@2.0", "cooperative-sticky",
-       "server-uniform")  # fmt: skip
+@promising("floor_and_ceiling")
 @many
 @given(histories(subscriptions=["HOMOGENEOUS"]))
 def test_equal_subscriptions_are_spread_within_one(name, history):
@@ -146,7 +148,7 @@ def test_equal_subscriptions_are_spread_within_one(name, history):
         assert sorted(sizes) == [floor] * (len(sizes) - more) + [floor + 1] * more
 
 
-@among("sticky", "cooperative-sticky", "server-uniform")
+@promising("keeps_most")
 @many
 @given(histories(subscriptions=["HOMOGENEOUS"]))
 def test_equal_subscriptions_move_the_proven_minimum(name, history):
@@ -155,7 +157,7 @@ def test_equal_subscriptions_move_the_proven_minimum(name, history):
         assert row["by_choice"] == row["fewest"] and row["avoidable"] == 0
 
 
-@among("sticky", "sticky@2.0", "cooperative-sticky", "server-uniform")
+@promising("fixed_point")
 @many
 @given(histories())
 def test_nothing_moves_while_nothing_happens(name, history):
@@ -165,7 +167,7 @@ def test_nothing_moves_while_nothing_happens(name, history):
         assert row["stayed"] == row["held"]
 
 
-@among("sticky", "sticky@2.0", "cooperative-sticky")
+@promising("no_better_move")
 @many
 @given(histories(words=["STABLE"]))
 def test_a_fresh_sticky_assignment_has_no_move_left_that_helps(name, history):
@@ -178,7 +180,7 @@ def test_a_fresh_sticky_assignment_has_no_move_left_that_helps(name, history):
         assert sizes[m] - least < 2
 
 
-@among("cooperative-sticky")
+@promising("gives_up_first")
 @many
 @given(histories())
 def test_cooperative_rounds(name, history):
@@ -197,18 +199,19 @@ def test_cooperative_rounds(name, history):
             assert claimed.get(c, m) == m
 
 
-@among("cooperative-sticky")
+@promising("eager_less_held_back")
 @many
 @given(histories(subscriptions=["HOMOGENEOUS"]))
 def test_cooperative_ends_where_eager_ends(name, history):
     """With equal subscriptions the last round gives the sizes and moves of the eager strategy."""
-    for one, other in zip(played(name, history), played("sticky", history), strict=True):
+    eager = name.removeprefix("cooperative-")
+    for one, other in zip(played(name, history), played(eager, history), strict=True):
         one, other = numbers(one), numbers(other)
         for column in ("stayed", "by_choice", "count_gap", "balance_score"):
             assert one[column] == other[column]
 
 
-@among("rocketmq-consistent-hash", "metaq-consistent-hash")
+@promising("monotone")
 @many
 @given(histories(subscriptions=["HOMOGENEOUS"], words=["JOIN_ONE"]))
 def test_a_join_moves_only_to_the_joiner(name, history):
