@@ -2,7 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from assignlab import assignors
 from assignlab.errors import AssignlabError, OriginalError
@@ -15,13 +18,29 @@ from assignlab.optimum.answers import Beside, claiming, compared, gap
 from assignlab.optimum.certificate import NotComplete
 from assignlab.optimum.closed_form import least_squares
 from assignlab.replay import metrics
+from assignlab.replay.columns import BESIDE_OPTIMUM
 from assignlab.replay.history import history
 from assignlab.replay.rebalance import Step, replay, settled
 from assignlab.replay.scenarios import scenario_of
 
-FEWEST = slice(metrics.FIELDS.index("fewest"), metrics.FIELDS.index("avoidable") + 1)
-BY_CHOICE, FLOOR = map(metrics.FIELDS.index, ("by_choice", "floor"))
-"""Places among the metrics; the first three are those of ``metrics.Fewest``."""
+_read = itemgetter(*map(metrics.FIELDS.index, ("fewest", "avoidable", "by_choice", "floor")))
+_PROVEN = metrics.FIELDS.index("fewest")
+"""Where :class:`assignlab.replay.metrics.Fewest` begins among the metrics."""
+
+
+class BesideOptimum(NamedTuple):
+    """The columns of these names."""
+
+    sum_of_squares: int
+    least_squares: int
+    least_max_over_mean: float | None
+    least_idle: int
+    least_moves: int
+    gap_regret: int | None
+    moves_regret: int | None
+
+
+assert tuple(column.name for column in BESIDE_OPTIMUM) == BesideOptimum._fields
 
 
 def solve(document: Any, strategy: str | None = None) -> dict[str, Any]:
@@ -89,26 +108,38 @@ def measure(step: Step, measured: tuple) -> tuple:
     and proven, and tells the metrics' fewest, needed and avoidable moves too, if each partition had
     one owner before.
     """
-    fewest, _, avoidable = measured[FEWEST]
+    fewest, avoidable, by_choice, floor = _read(measured)
     if fewest is not None:
         sizes = step.after.sizes
-        squares = int(sizes @ sizes)
-        least = least_squares(partitions := int(sizes.sum()), sizes.size)
-        regrets = gap(sizes) - (partitions % sizes.size > 0), avoidable
-        idle = max(sizes.size - partitions, 0)
-        return *measured, squares, least, measured[FLOOR], idle, fewest, *regrets
+        partitions = int(sizes.sum())
+        return measured + BesideOptimum(
+            sum_of_squares=_squares(sizes),
+            least_squares=least_squares(partitions, sizes.size),
+            least_max_over_mean=floor,
+            least_idle=max(sizes.size - partitions, 0),
+            least_moves=fewest,
+            gap_regret=gap(sizes) - (partitions % sizes.size > 0),
+            moves_regret=avoidable,
+        )
     found = compared(step.group, step.before, step.after) or _in_steps(step)
     best, assigned, largest, idle, own = found
     ratio = largest / (assigned / len(step.group.members)) if assigned else None
-    least_ones = best.sum_of_squares, ratio, idle, best.moves
-    if own is None:
-        sizes = step.after.sizes
-        return *measured, int(sizes @ sizes), *least_ones, None, None
-    by_choice, needless = measured[BY_CHOICE], own.moves_regret
-    if by_choice == own.moves:
-        proven = best.moves, by_choice - needless, needless
-        measured = measured[: FEWEST.start] + proven + measured[FEWEST.stop :]
-    return *measured, own.sum_of_squares, *least_ones, own.gap_regret, needless
+    if own is not None and by_choice == own.moves:
+        proven = metrics.Fewest(best.moves, by_choice - own.moves_regret, own.moves_regret)
+        measured = measured[:_PROVEN] + proven + measured[_PROVEN + len(proven) :]
+    return measured + BesideOptimum(
+        sum_of_squares=_squares(step.after.sizes) if own is None else own.sum_of_squares,
+        least_squares=best.sum_of_squares,
+        least_max_over_mean=ratio,
+        least_idle=idle,
+        least_moves=best.moves,
+        gap_regret=None if own is None else own.gap_regret,
+        moves_regret=None if own is None else own.moves_regret,
+    )
+
+
+def _squares(sizes: np.ndarray) -> int:
+    return int(sizes @ sizes)
 
 
 def _in_steps(step: Step) -> Beside:
