@@ -299,11 +299,11 @@ def jobs(spark, work: Work, slices: Mapping[int, Sequence[int]]):
 
 
 def pickled(work: Work, numbers: Sequence[int]) -> bytes:
-    """A slice for its task: numbers and costs of its scenarios, and these; of a grid its axes."""
-    asked = work.scenarios
-    scenarios = asked if isinstance(asked, Grid) else {i: asked[i] for i in numbers}
+    """A slice for its task: numbers and costs of its scenarios, and these."""
+    asked, places = work.scenarios, np.array(numbers, dtype=np.int64)
+    scenarios = asked.picked(places) if isinstance(asked, Grid) else [asked[i] for i in numbers]
     costs = np.array([work.costs[i] for i in numbers], dtype=np.float64)
-    return pickle.dumps((np.array(numbers, dtype=np.int64), costs, scenarios))
+    return pickle.dumps((places, costs, scenarios))
 
 
 def player(work: Work, place: Workplace) -> Callable:

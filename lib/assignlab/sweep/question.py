@@ -13,7 +13,7 @@ from itertools import islice, product
 from math import prod
 from numbers import Integral, Real
 from operator import attrgetter
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
@@ -28,7 +28,7 @@ FIELDS = {field.name: field.default for field in dataclasses.fields(Scenario)}
 
 
 MOST_SCENARIOS, MOST_VALUES = 100_000_000, 10_000_000
-"""Of a grid, and on one of its axes; the driver costs every scenario of a sweep."""
+"""Of a grid, and on one of its axes that is not a range; the driver costs every scenario of a sweep."""
 
 _SHORT = reprlib.Repr()
 
@@ -45,7 +45,10 @@ class Grid(Sequence[Scenario]):
     """
 
     def __init__(self, axes: Mapping[str, Sequence]):
-        self.axes = {name: tuple(values) for name, values in axes.items()}
+        self.axes = {
+            name: values if isinstance(values, range) else tuple(values)
+            for name, values in axes.items()
+        }
         self._count = prod(map(len, self.axes.values()))
 
     def __len__(self) -> int:
@@ -87,10 +90,32 @@ class Grid(Sequence[Scenario]):
         axes = ", ".join(f"{name}={_SHORT.repr(values)}" for name, values in self.axes.items())
         return f"Grid({axes}): {len(self):,} scenario{'s' * (len(self) != 1)}"
 
+    def picked(self, numbers: np.ndarray) -> "Picked":
+        """Some of its scenarios, ready to travel: those values of the axes that they have."""
+        fields = {}
+        for name, values in reversed(self.axes.items()):
+            numbers, places = np.divmod(numbers, len(values))
+            fields[name] = [values[at] for at in places.tolist()]
+        return Picked(fields)
+
     def twice(self) -> Any:
         """A value that stands twice on its axis; None where no scenario is there twice."""
-        counts = (Counter(values).most_common(1) for values in self.axes.values())
+        listed = (values for values in self.axes.values() if not isinstance(values, range))
+        counts = (Counter(values).most_common(1) for values in listed)
         return next((f[0][0] for f in counts if f and f[0][1] > 1), None)
+
+
+class Picked(NamedTuple):
+    """Scenarios by their values of each field, in which they take the least room."""
+
+    fields: dict[str, list]
+
+    def scenarios(self) -> list[Scenario]:
+        """The scenarios, in the order in which they were picked."""
+        return [
+            Scenario(**dict(zip(self.fields, values, strict=True)))
+            for values in zip(*self.fields.values(), strict=True)
+        ]
 
 
 def grid(**fields) -> Grid:
@@ -125,9 +150,10 @@ def grid(**fields) -> Grid:
             f"a grid of {count:,} scenarios: ask for at most {MOST_SCENARIOS:,} at once"
             f" ({', '.join(f'{name}: {len(values):,}' for name, values in axes.items())})"
         )
-    found = Grid({name: [checked(name, one) for one in values] for name, values in axes.items()})
+    found = Grid({name: all_checked(name, values) for name, values in axes.items()})
     try:
-        for _ in found:  # a scenario that cannot be is told here
+        # A scenario that cannot be is told here; there is none that its seed alone makes one.
+        for _ in Grid(found.axes | {"seed": found.axes.get("seed", [0])[:1]}):
             pass
     except ValueError as error:
         raise SweepError(str(error)) from None
@@ -144,8 +170,10 @@ grid.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
 )
 
 
-def axis(name: str, value) -> list:
-    """The values of one field of a grid."""
+def axis(name: str, value) -> Sequence:
+    """The values of one field of a grid; a range stays one, which takes no room."""
+    if isinstance(value, range):
+        return value
     if name == "events" and isinstance(value, str):
         return [value.split()]
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
@@ -160,6 +188,15 @@ def axis(name: str, value) -> list:
     if name == "events" and all(isinstance(word, str) for word in values):
         return [values]
     return values
+
+
+def all_checked(name: str, values: Sequence) -> Sequence:
+    """The values of a field, each refused if it is not of the field's kind."""
+    if isinstance(values, range):
+        for value in values[:1]:
+            checked(name, value)
+        return values
+    return [checked(name, value) for value in values]
 
 
 def checked(name: str, value):

@@ -25,6 +25,7 @@ from assignlab.replay.columns import BESIDE_OPTIMUM, Column
 from assignlab.replay.scenarios import Scenario
 from assignlab.sweep import load
 from assignlab.sweep.child import Child
+from assignlab.sweep.question import Picked
 from assignlab.sweep.subject import TYPES, Subject
 
 COLUMNS = (
@@ -98,8 +99,8 @@ def write_slice(
     """Play one slice and leave its records as one Parquet file:
     what a sweep hands to ``mapInArrow``.
 
-    ``batches``: one row, columns ``slice`` and ``jobs``: pickled (numbers, costs, scenarios by
-    number), the costly ones first; ``limit``: see :func:`simulate`. Only the number of the slice
+    ``batches``: one row, columns ``slice`` and ``jobs``: pickled (numbers, costs,
+    scenarios), the costly ones first; ``limit``: see :func:`simulate`. Only the number of the slice
     goes back through Spark: writing here spares the records the way through the JVM, row by row. A
     task that is run twice writes the same file again, whole.
     """
@@ -139,7 +140,9 @@ def play_slice(
         # Before the children are forked, so that none of them has to.
         subject.load(strategy)
     costs = [0.0, *each.cumsum().tolist()]
-    played = [(number, scenarios[number]) for number in numbers.tolist()]
+    if isinstance(scenarios, Picked):
+        scenarios = scenarios.scenarios()
+    played = list(zip(numbers.tolist(), scenarios, strict=True))
     for done, batch in simulate(played, strategies, limit, subject):
         yield done, costs[done], batch
 
