@@ -52,13 +52,14 @@ Different subscriptions; then C0 leaves:
 {'C1': [['t1', 0], ['t1', 1], ['t0', 0]], 'C2': [['t2', 0], ['t2', 1], ['t2', 2]]}
 """
 
-from types import ModuleType
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from assignlab.assignors.kafka.parts import constrained, eligible, general
 from assignlab.assignors.kafka.parts.claims import (
     NO_PHANTOMS,
+    PHANTOMS,
     all_subscriptions_equal,
     packed_shape,
     phantoms_of,
@@ -94,31 +95,38 @@ def assign_sticky(group: Group, cooperative: bool, release: int = LATEST) -> Ass
     shape = group.prepared(packed_shape)
     racks = group.prepared(rack_info) if release >= RACKS else NO_RACKS
     if group.prepared(all_subscriptions_equal):
-        _, offsets, codes = run(constrained, group, (shape, racks), cooperative, release)
+        build, faults = constrained.build, constrained.FAULTS
+        _, offsets, codes = run(build, faults, group, (shape, racks), cooperative, release)
         return Assignment(offsets, codes)
     known = shape, *group.prepared(eligible.potential_of), racks
-    status, offsets, codes, certain = run(general, group, known, cooperative, release)
+    build, faults = general.build, general.FAULTS
+    status, offsets, codes, certain = run(build, faults, group, known, cooperative, release)
     if status < 0:
         raise never_ends(-status, certain)
     return Assignment(offsets, codes, notes={} if certain else {"nondeterministic": True})
 
 
 def run(
-    algorithm: ModuleType, group: Group, known: tuple, cooperative: bool, release: int
-) -> tuple:
-    """One of the two algorithms, told of claims beyond the end of a topic if there are any."""
+    build: Callable, faults: Mapping[int, tuple[str, str]], group: Group, known: tuple,
+    cooperative: bool, release: int,
+) -> tuple:  # fmt: skip
+    """One of the two algorithms, told of claims beyond the end of a topic if there are any.
+
+    ``build``: its compiled function; ``known``: what that takes of names and subscriptions;
+    ``faults``: what the original throws, by the status that ``build`` returns first.
+    """
     claims = group.claims
     sub_generation = claims.sub_generation
     if release < GENERATION_SUBSCRIBED:
         sub_generation = np.full(sub_generation.size, ABSENT)
     read = claims.offsets, claims.codes, claims.present, claims.generation, sub_generation
-    answer = algorithm.build(*known, NO_PHANTOMS, read, cooperative, release)
-    if answer[0] == algorithm.PHANTOMS:
+    answer = build(*known, NO_PHANTOMS, read, cooperative, release)
+    if answer[0] == PHANTOMS:
         phantoms = phantoms_of(group, group.prepared(shape_of))
         shape = with_phantoms(known[0], phantoms)
-        answer = algorithm.build(shape, *known[1:], phantoms, read, cooperative, release)
-    if answer[0] > algorithm.DONE:
-        raise OriginalError(*algorithm.FAULTS[answer[0]])
+        answer = build(shape, *known[1:], phantoms, read, cooperative, release)
+    if answer[0] in faults:
+        raise OriginalError(*faults[answer[0]])
     return answer
 
 

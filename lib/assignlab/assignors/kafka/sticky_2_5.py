@@ -40,6 +40,7 @@ from assignlab.assignors.kafka import sticky_2_3, sticky_2_4
 from assignlab.assignors.kafka.parts import constrained_2_5 as constrained
 from assignlab.assignors.kafka.parts.claims import (
     NO_PHANTOMS,
+    PHANTOMS,
     all_subscriptions_equal,
     members_alike,
     packed_shape,
@@ -85,7 +86,7 @@ def constrained_assign(group: Group, cooperative: bool, release: int) -> Assignm
     nothing = np.full(claims.generation.size, ABSENT)
     read = claims.offsets, claims.codes, claims.present, claims.generation, nothing
     answer = constrained.build(shape, NO_PHANTOMS, read, cooperative, release)
-    if answer[0] == constrained.PHANTOMS:
+    if answer[0] == PHANTOMS:
         phantoms = phantoms_of(group, group.prepared(shape_of))
         answer = constrained.build(shape, phantoms, read, cooperative, release)
     status, offsets, codes = answer

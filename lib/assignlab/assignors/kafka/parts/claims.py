@@ -31,6 +31,8 @@ NOT_ASSIGNED, UNKNOWN = -1, -2
 that is not among the known ones."""
 NO_GENERATION = -1
 NO_PHANTOMS = np.empty(0, dtype=np.int64)
+PHANTOMS = 9
+"""Instead of one of an algorithm's faults: it has to be told of phantoms."""
 
 
 class Claimed(NamedTuple):

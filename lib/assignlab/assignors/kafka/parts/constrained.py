@@ -15,6 +15,7 @@ import numpy as np
 from assignlab.assignors.kafka.parts.claims import (
     DISPUTED,
     NOBODY,
+    PHANTOMS,
     Claimed,
     claimed_generations,
     numbers_of_claims,
@@ -36,7 +37,6 @@ DONE = 0
 NO_UNFILLED = 1
 NOT_ENOUGH = 2
 BELOW_MIN = 3
-PHANTOMS = 4
 
 UNDER_MIN = 1
 EXACTLY_MIN = 2

@@ -15,6 +15,7 @@ import numpy as np
 
 from assignlab.assignors.kafka.parts.claims import (
     NOBODY,
+    PHANTOMS,
     Claimed,
     claimed_generations,
     number_of_claim,
@@ -28,7 +29,6 @@ from assignlab.compiled import inner, leaf, njit
 DONE = 0
 UNDER_CAPACITY = 1
 ALL_AT_CAPACITY = 2
-PHANTOMS = 3
 
 
 class Hands(NamedTuple):

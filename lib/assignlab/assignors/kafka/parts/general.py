@@ -28,6 +28,7 @@ from assignlab.assignors.kafka.parts.balanced import (
 )
 from assignlab.assignors.kafka.parts.claims import (
     NOBODY,
+    PHANTOMS,
     Claimed,
     Shape,
     claimed_generations,
@@ -84,8 +85,6 @@ from assignlab.assignors.parts.racks import Racks, unpack_racks
 from assignlab.assignors.parts.trees import NOT_SEATED
 from assignlab.compiled import inner, leaf, njit
 from assignlab.jvm.names import signed
-
-PHANTOMS = 3
 
 
 class State(NamedTuple):
