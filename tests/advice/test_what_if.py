@@ -1,6 +1,8 @@
 """group replicas and what-if: against hand-made groups, the closed form and the laws."""
 
 import json
+import random
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from assignlab.advice.subject import NotAnswerable, Range, subject
 from assignlab.cli import main
 from assignlab.errors import AssignlabError, UnknownName
 from assignlab.optimum.closed_form import fewest_moves
+from assignlab.replay.upgrade import still_eager, two_bounces
 from conftest import document
 
 CONFIG = pauses.settings()
@@ -97,6 +100,80 @@ def test_rollouts_of_static_members_move_nothing(range_3_5):
     assert "no rebalance" in row["note"]
     more = by_members(replicas.report(range_3_5, 5, None, CONFIG))
     assert more[5]["fullest"].high == 2
+
+
+def each(group):
+    """What a member has beside its id, of every member, in no order."""
+    sent = group.sent
+    columns = [
+        column or [None] * len(sent) for column in (sent.instances, sent.racks, sent.streams)
+    ]
+    return Counter(
+        (
+            name.partition("-")[0],
+            tuple(sent.topics_of(m).tolist()),
+            *(column[m] for column in columns),
+        )
+        for m, name in enumerate(sent.names)
+    )
+
+
+@pytest.fixture
+def unequal():
+    """A group whose members read different topics, in different racks, one of them static."""
+    held = [["shipments-0", "shipments-1"], ["orders-0"], ["orders-1", "payments-0"]]
+    found = document({"shipments": 2, "orders": 2, "payments": 1}, held)
+    topics = (["shipments"], ["orders"], ["orders", "payments"])
+    for member, names, rack in zip(found["members"], topics, "abb", strict=True):
+        member |= {"topics": names, "rack": rack}
+    found["members"][1]["instance"] = "static-1"
+    return found
+
+
+@pytest.mark.parametrize("surge", [False, True])
+def test_a_rollout_brings_every_member_back_with_all_it_had_but_the_id(unequal, surge):
+    asked = subject(unequal)
+    happened = scaling.restarted(asked, asked.strategy, random.Random(0), surge)
+    assert len(happened) == 4  # two rebalances of each that is not static
+    last = happened[-1][1]
+    assert each(last) == each(asked.group)
+    assert len({*last.members.names} & {*asked.group.members.names}) == 1
+    sizes = [len(group.members) for _, group in happened]
+    assert sizes == ([4, 3, 4, 3] if surge else [2, 3, 2, 3])
+
+
+@pytest.mark.parametrize("strategy", ["cooperative-sticky", "server-uniform"])
+@pytest.mark.parametrize("static", [(), (1,), (0, 1, 2)])
+def test_changes_of_protocol_bring_every_member_back(unequal, strategy, static):
+    for m, member in enumerate(unequal["members"]):
+        member |= {"instance": f"static-{m}" if m in static else None}
+    asked, new = subject(unequal), assignors.get(strategy)
+    bounces = 2 if strategy == "cooperative-sticky" else 1
+    happened, plan, silent = what_if.bounced(asked, asked.strategy, new, bounces, random.Random(0))
+    if happened and bounces == 2:
+        assert each(happened[-1][1]) == each(asked.group)
+        assert plan[-1] is new and silent[-1] == ([0, 1, 2] if len(static) == 3 else [])
+    of_dynamic = 2 * bounces * (3 - len(static))
+    assert len(happened) == of_dynamic + (bounces == 2 and 2 in static)
+    row = cells(unequal, "two bounces" if bounces == 2 else "KIP-848", "range")
+    assert row["idle"].high == 0
+
+
+def test_with_surge_a_topic_that_one_member_reads_is_hardly_ever_without_owner():
+    apart = document({"t": 1, "u": 1}, [["t-0"], ["u-0"]])
+    for member, topic in zip(apart["members"], "tu", strict=True):
+        member["topics"] = [topic]
+    cost = cells(apart, "a rollout with surge", "range")["unowned partition-seconds"]
+    assert cost.high < 5
+
+
+def test_two_bounces_without_static_members_are_those_of_the_upgrades(range_3_5):
+    asked, new = subject(range_3_5), assignors.get("cooperative-sticky")
+    happened, plan, silent = what_if.bounced(asked, asked.strategy, new, 2, random.Random(0))
+    assert plan == two_bounces(asked.strategy, new, 4)
+    sizes = [4, *(len(group.members) for _, group in happened)]
+    expected = still_eager([asked.strategy, *plan], sizes, 4)[1:]
+    assert [list(members) for members in silent] == [list(members) for members in expected]
 
 
 def test_rolling_changes_of_protocol(range_3_5):

@@ -83,13 +83,13 @@ def topics_of(subject: Subject) -> list[Topic]:
     return [Topic(name, count) for name, count in counts if count > 0]
 
 
-def newcomer(subject: Subject, name: str, instance: str | None = None) -> Member:
+def newcomer(subject: Subject, name: str) -> Member:
     """A member that subscribes as most do."""
     group = subject.group
     return Member(
         name,
         topics=names_of(group, usual_topics(group)),
-        instance=instance or (f"static-{name}" if subject.static else None),
+        instance=f"static-{name}" if subject.static else None,
     )
 
 
@@ -178,7 +178,7 @@ def rollouts(
             if name == "rollout":
                 actions.append(restart(at, f"m{m}", DOWN_MS))
             else:
-                new = newcomer(subject, f"m{m}-new", life.members[m].instance)
+                new = replace(life.members[m], name=f"m{m}-new")
                 actions += [join(at, new), leave(at + EVERY_MS // 2, f"m{m}")]
         life.add(name, actions, count * EVERY_MS + 60_000)
         found |= life.without_owner([strategy.name], config)

@@ -2,6 +2,7 @@
 
 import random
 import re
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -36,6 +37,37 @@ def joined(subject: Subject, group: Group, strategy: Strategy, draw: random.Rand
     )
 
 
+def returned(
+    subject: Subject,
+    before: Group,
+    member: int,
+    group: Group,
+    strategy: Strategy,
+    draw: random.Random,
+) -> Group:
+    """``group`` and the new process of a member of ``before``, which has all of it but the id."""
+    former = before.sent
+
+    def own(column: Sequence | None) -> list | None:
+        return None if column is None else [column[member]]
+
+    new = new_id(subject, draw, is_server(strategy), former.names.names[member])
+    return events.join(
+        group,
+        [new],
+        [former.topics_of(member)],
+        own(former.instances),
+        own(former.racks),
+        own(former.streams),
+    )
+
+
+def is_static(group: Group, member: int) -> bool:
+    """Whether this member has a group.instance.id: back in time, it takes its place again."""
+    instances = group.sent.instances
+    return instances is not None and instances[member] is not None
+
+
 def _instance(group: Group) -> str:
     """The next name in the row of a stateful set, billing-3 after billing-2."""
     known = [name for name in group.sent.instances or () if name is not None]
@@ -58,18 +90,19 @@ def restarted(
     With ``surge`` it joins before the old one leaves. Static members come back in time: no
     rebalance; their newcomers would take over at once, so surge does not matter.
     """
-    if subject.static:
-        return []
     happened: list[Event] = []
     group = subject.group
     for name in subject.group.members.names:
+        before, member = group, group.members.names.index[name]
+        if is_static(group, member):
+            continue
         if subject.members == 1 and not surge:
-            new = new_id(subject, draw, is_server(strategy))
-            return [("restart", events.restart(group, 0, new))]
+            new = new_id(subject, draw, is_server(strategy), name)
+            return [("restart", events.restart(group, member, new))]
         for join in (surge, not surge):
             if join:
-                group = joined(subject, group, strategy, draw)
+                group = returned(subject, before, member, group, strategy, draw)
             else:
-                group = events.leave(group, [group.members.names.index[name]])
+                group = events.leave(group, [member])
             happened.append(("join" if join else "leave", group))
     return happened

@@ -4,7 +4,6 @@ import base64
 import random
 import re
 import uuid
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -108,15 +107,16 @@ def is_server(strategy: Strategy | None) -> bool:
     return strategy is not None and strategy.protocol == "server"
 
 
-def new_id(subject: Subject, draw: random.Random, server: bool) -> str:
+def new_id(subject: Subject, draw: random.Random, server: bool, former: str | None = None) -> str:
     """The id of a member that joins: what the clients or the coordinator would draw.
 
-    Classic: the client id of a member that is there, and a random UUID. KIP-848: a Uuid of Kafka.
+    Classic: the client id of a member that is there (``former``: of this one, which comes back), and
+    a random UUID. KIP-848: a Uuid of Kafka.
     """
     if server:
         return _kafka_uuid(draw)
-    stems = Counter(UUID.sub("", name) for name in subject.group.members.names if UUID.search(name))
-    known = sorted(stems) or ["consumer-1-"]
+    names = [former] if former and UUID.search(former) else subject.group.members.names
+    known = sorted({UUID.sub("", name) for name in names if UUID.search(name)}) or ["consumer-1-"]
     return draw.choice(known) + str(uuid.UUID(int=draw.getrandbits(128), version=4))
 
 

@@ -16,13 +16,21 @@ from assignlab import assignors
 from assignlab.advice import pauses
 from assignlab.advice.play import Event, numbers, steps, together
 from assignlab.advice.report import Report, Table
-from assignlab.advice.scaling import draws_for, joined, restarted, switched
-from assignlab.advice.subject import CLASSIC, SERVER, Range, Subject, drawn, is_server, subject
+from assignlab.advice.scaling import draws_for, is_static, joined, restarted, returned, switched
+from assignlab.advice.subject import (
+    CLASSIC,
+    SERVER,
+    Range,
+    Subject,
+    drawn,
+    is_server,
+    new_id,
+    subject,
+)
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError, UnknownName
 from assignlab.groups.show import title
 from assignlab.replay import events
-from assignlab.replay.upgrade import still_eager, two_bounces
 from assignlab.timeline import Config
 
 Make = Callable[[Subject, Strategy, random.Random], list[Event]]
@@ -236,8 +244,10 @@ def _migrations(
         lists = [[new.name, own.name], [new.name]][-bounces:]
         cost = pauses.migration(asked, own, lists, config)
         note = f"{bounces} restart{'s' * (bounces > 1)} of every member"
-        if bounces == 1 and asked.static:
-            note += "; static members back in time: no rebalance"
+        if asked.static:
+            note += "; static members back in time: " + (
+                "no rebalance" if bounces == 1 else "one rebalance, when the last one knows both"
+            )
         if bounces == 1 and config.group_consumer_migration_policy in ("disabled", "downgrade"):
             cost = None
             note = (
@@ -252,20 +262,51 @@ def _migrations(
 def _migrated(
     asked: Subject, own: Strategy, new: Strategy, bounces: int, draw: random.Random
 ) -> dict[str, float]:
-    """Every member restarts so often; who assigns is what the members have in common by then."""
-    if bounces == 1 and asked.static:  # a static member is replaced across protocols
+    """Every member restarts so often: the measures over all rebalances of that."""
+    happened, plan, silent = bounced(asked, own, new, bounces, draw)
+    if not happened:
         return _at_rest(asked)
-    group, happened = asked.group, []
-    for name in [*asked.group.members.names] * bounces:
-        leaving = group.members.names.index.get(name, 0)  # the first of the former ones
-        group = events.leave(group, [leaving])
-        happened.append(("leave", group))
-        group = joined(asked, group, new if is_server(new) else own, draw)
-        happened.append(("join", group))
-    if bounces == 2:
-        plan = two_bounces(own, new, asked.members)
-    else:
-        plan = [own] + [new] * (2 * asked.members - 1)
-    sizes = [asked.members, *(len(after.members) for _, after in happened)]
-    silent = still_eager([own, *plan], sizes, asked.members)[1:]
     return {**together(steps(asked, happened, plan, silent)[1:])}
+
+
+def bounced(
+    asked: Subject, own: Strategy, new: Strategy, bounces: int, draw: random.Random
+) -> tuple[list[Event], list[Strategy], list[Sequence[int]]]:
+    """The rebalances while every member restarts so often, who assigns at each, and which members
+    give up everything before it.
+
+    Who assigns is what the members have in common by then: ``new`` as soon as the last one knows it,
+    or as soon as the first one speaks its protocol, if the coordinator assigns.
+    A static member comes back in time: no rebalance, unless it is the last that did not know the new
+    strategy; across protocols it is replaced. A member that has not been through the last restart
+    has the old, eager strategy in its list and gives up everything.
+    """
+    group = asked.group
+    happened: list[Event] = []
+    plan: list[Strategy] = []
+    silent: list[Sequence[int]] = []
+    restarts = dict.fromkeys(group.members.names, 0)
+
+    def rebalance(word: str) -> None:
+        there = [restarts[name] for name in group.members.names]
+        chosen = new if (max if is_server(new) else min)(there) else own
+        happened.append((word, group))
+        plan.append(chosen)
+        eager = [m for m, done in enumerate(there) if done < bounces]
+        silent.append(eager if chosen.protocol == "cooperative" else ())
+
+    for bounce in range(bounces):
+        for name in group.members.names:
+            before, member = group, group.members.names.index[name]
+            static = is_static(before, member)
+            if static:
+                group = events.restart(before, member, new_id(asked, draw, is_server(new), name))
+            else:
+                group = events.leave(before, [member])
+                rebalance("leave")
+                group = returned(asked, before, member, group, new if is_server(new) else own, draw)
+            restarts[group.members.names.names[member if static else -1]] = bounce + 1
+            all_know = bounce == 0 and all(restarts.get(there) for there in group.members.names)
+            if not static or all_know and not is_server(new):
+                rebalance("switch" if static else "join")
+    return happened, plan, silent

@@ -29,6 +29,7 @@ def join(
     topics: Sequence[np.ndarray],
     instances: Sequence[str | None] | None = None,
     racks: Sequence[str | None] | None = None,
+    streams: Sequence[int | tuple[int, ...] | None] | None = None,
 ) -> Group:
     """New members with the topic indices that they subscribe to."""
     members = group.sent
@@ -43,7 +44,7 @@ def join(
             *rows.arrays(),
             _appended(members.instances, len(members), instances, len(ids)),
             _appended(members.racks, len(members), racks, len(ids)),
-            members.streams and members.streams + (None,) * len(ids),
+            _appended(members.streams, len(members), streams, len(ids)),
         ),
     )
 
