@@ -2,11 +2,14 @@
 
 import json
 import re
+from itertools import permutations
 
 import pytest
 from click.testing import CliRunner
 
+from assignlab import assignors
 from assignlab.advice import pauses, recommend, scaling, show, survey, what_if
+from assignlab.advice.report import as_data, as_text
 from assignlab.cli import main
 from assignlab.errors import UnknownRelease
 from conftest import document
@@ -36,6 +39,42 @@ def test_a_range_group_gets_lines_to_paste_and_reasons_with_rows(range_3_5):
     row = rows[re.search(r"row (W\d+)", reason)[1]]
     assert row[1:4] == ("switch", "sticky", row[3]) and row[3].high == 2
     assert any("cooperative-sticky" in said and "trade" in said for said in report.said)
+
+
+def test_every_line_is_one_that_its_client_takes():
+    classic = [
+        assignors.get(name) for name in ("range", "roundrobin", "sticky", "cooperative-sticky")
+    ]
+    for old, new in permutations(classic, 2):
+        java, others = recommend._java(new, old), recommend._librdkafka(new, old)
+        first, second = (config.lines[0].partition("=")[2].split(",") for config in java)
+        assert first == [new.source, old.source] and second == [new.source]
+        lists = [config.lines[0].partition("=")[2].split(",") for config in others]
+        assert bool(lists) == ("sticky" not in (new.name, old.name))
+        for kinds in lists:  # librdkafka refuses other names, and lists of two protocols
+            found = [assignors.get(f"librdkafka-{kind}") for kind in kinds]
+            assert len({strategy.protocol for strategy in found}) == 1
+        assert not lists or lists[-1] == [new.kind]
+        assert ("stop all" in " ".join(c.title for c in others)) == (len(lists) == 1)
+
+
+def test_a_trade_has_its_lines_apart_from_what_is_set(range_3_5):
+    report = recommend.report(range_3_5, "4.4", CONFIG)
+    traded = {said.split(": ")[1].partition(". ")[0] for said in report.said if "A trade" in said}
+    assert {"cooperative-sticky", "server-uniform"} <= traded
+    for label in traded:
+        assert any(config.title.startswith(f"for the trade {label}: ") for config in report.trades)
+    assert not any("trade" in config.title for config in report.lines)
+    found = as_data(report)
+    assert len(found["set"]) == 2 and len(found["trades"]) == len(report.trades)
+    assert "CooperativeStickyAssignor," in as_text(report)
+    assert "librdkafka has no sticky" in " ".join(report.unknown)
+
+
+def test_the_restarts_of_the_cost_are_those_of_the_recipe(range_3_5):
+    report = recommend.report(range_3_5, "4.4", CONFIG)
+    [cost] = [said for said in report.said if said.startswith("It costs")]
+    assert f"It costs {len(report.lines)} restarts of every member" in cost
 
 
 def test_of_two_that_are_better_alike_the_one_that_may_move_less_is_set():

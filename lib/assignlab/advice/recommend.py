@@ -20,6 +20,8 @@ from assignlab.words import counted
 
 WATCHED = ("switch", "a member more", "a crash", "a rollout")
 STATIC = " + group.instance.id"
+ELSEWHERE = {s.kind for s in assignors.strategies().values() if s.system == "librdkafka"}
+"""The strategies that librdkafka has, by the names that it takes."""
 
 
 class Option(NamedTuple):
@@ -54,7 +56,9 @@ def report(document: dict[str, Any], release: str, config: Config) -> Report:
     now, others = options[0], options[1:]
     better = [option for option in others if _verdict(option, now)[0]]
     better.sort(key=lambda o: (-len(_verdict(o, now)[1]), o.moved.median, o.moved.high))
-    said, lines = _said(asked, now, better, others, rows)
+    trades = [o for o in others if o not in better and _verdict(o, now)[1]]
+    said = _said(asked, now, better, trades, rows)
+    lines = _lines(better[0], now) if better else []
     found = Table("what_if", "What the reasons come from", what_if.COLUMNS, rows)
     unknown = [
         "what a record costs to process, and what a pause costs the application",
@@ -62,13 +66,21 @@ def report(document: dict[str, Any], release: str, config: Config) -> Report:
             f"the release of clients and brokers: taken as {release} (--release), settings as its defaults"
             " (--set)"
         ),
-        (
-            "whether clients are Java's; librdkafka takes the same lists by name"
-            " (partition.assignment.strategy=cooperative-sticky,range)"
-        ),
+        "which clients the members run" + _missing_elsewhere([*better[:1], *trades], now),
     ]
-    inferred = document.get("inferred", [])
-    return Report(title(document), inferred, said, [found], lines, unknown)
+    return Report(
+        title(document),
+        document.get("inferred", []),
+        said,
+        [found],
+        lines,
+        unknown,
+        trades=[
+            config._replace(title=f"for the trade {option.label}: {config.title}")
+            for option in trades
+            for config in _lines(option, now)
+        ],
+    )
 
 
 def _static(document: dict[str, Any]) -> Subject:
@@ -120,25 +132,21 @@ def _verdict(option: Option, now: Option) -> tuple[bool, list[str]]:
 
 
 def _said(
-    asked: Subject, now: Option, better: list[Option], others: list[Option], rows: Sequence[tuple]
-) -> tuple[list[str], list[Lines]]:
-    said, lines = [], []
+    asked: Subject, now: Option, better: list[Option], trades: list[Option], rows: Sequence[tuple]
+) -> list[str]:
+    said = []
     if better:
         best = better[0]
         said.append(f"Set {best.label}.")
         said += _reasons(best, now)
         said += _costs(best, now, rows)
-        lines += _lines(best, now)
         if others_too := [option.label for option in better[1:]]:
             said.append(f"Also better than today, in fewer ways or less: {', '.join(others_too)}.")
     else:
         said.append("Nothing that was tried is better than today: set nothing new.")
-    for option in others:
-        gains = _verdict(option, now)[1]
-        if option not in better and gains:
-            said.append(
-                f"A trade, not recommended: {option.label}. " + " ".join(_reasons(option, now))
-            )
+    for option in trades:
+        reasons = " ".join(_reasons(option, now))
+        said.append(f"A trade, not recommended: {option.label}. {reasons}")
     said += _idle(asked)
     said.append(f"Why the group is as it is: {law(asked)}")
     crash = now.rows.get("a crash")
@@ -148,7 +156,7 @@ def _said(
             f"A crash leaves {unowned} without an owner (row {crash['row']});"
             " session.timeout.ms decides that."
         )
-    return said, lines
+    return said
 
 
 TOLD = {
@@ -204,11 +212,13 @@ def _costs(best: Option, now: Option, rows: Sequence[tuple]) -> list[str]:
     switch = best.rows.get("switch")
     if switch is None:
         return []
+    restarts = len(_java(best.strategy, now.strategy))
+    when = "most of them name" if is_server(best.strategy) else "the last one knows"
     return [
         (
-            f"It costs a restart of every member (row {now.rows['a rollout']['row']}) and"
-            f" {counted(switch['moved'], 'move')} when the last one knows the new strategy"
-            f" (row {switch['row']})."
+            f"It costs {counted(restarts, 'restart')} of every member"
+            f" (row {now.rows['a rollout']['row']}{', each' * (restarts > 1)}) and"
+            f" {counted(switch['moved'], 'move')} when {when} the new strategy (row {switch['row']})."
         )
     ]
 
@@ -222,6 +232,11 @@ def _lines(best: Option, now: Option) -> list[Lines]:
             )
         ]
     new, old = best.strategy, now.strategy
+    return [*_java(new, old), *_librdkafka(new, old)]
+
+
+def _java(new: Strategy, old: Strategy) -> list[Lines]:
+    """What members of Java's client set from the old strategy to the new one, restart by restart."""
     if is_server(new):
         remote = (f"group.remote.assignor={new.kind.removeprefix('server-')}",)
         if is_server(old):
@@ -239,9 +254,38 @@ def _lines(best: Option, now: Option) -> list[Lines]:
     both = f"partition.assignment.strategy={new.source},{old.source}"
     alone = f"partition.assignment.strategy={new.source}"
     return [
-        Lines("first restart of every member: both, the new one first", (both,)),
-        Lines("second restart, when the first is through: the new one alone", (alone,)),
+        Lines("Java: first restart of every member: both, the new one first", (both,)),
+        Lines("Java: second restart, when the first is through: the new one alone", (alone,)),
     ]
+
+
+def _librdkafka(new: Strategy, old: Strategy) -> list[Lines]:
+    """The same for librdkafka, where it has both: it refuses lists of eager and cooperative ones
+    (``rd_kafka_assignor_rebalance_protocol_check``; librdkafka #3589)."""
+    if not {new.kind, old.kind} <= ELSEWHERE:
+        return []
+    alone = f"partition.assignment.strategy={new.kind}"
+    if new.protocol != old.protocol:
+        return [
+            Lines(
+                "librdkafka: stop all members, then start them again; no list may have an eager and"
+                " a cooperative strategy",
+                (alone,),
+            )
+        ]
+    return [
+        Lines("librdkafka: first restart of every member", (f"{alone},{old.kind}",)),
+        Lines("librdkafka: second restart, when the first is through", (alone,)),
+    ]
+
+
+def _missing_elsewhere(options: list[Option], now: Option) -> str:
+    """What is recommended or traded and librdkafka does not have, though its members may be here."""
+    known = {option.strategy.kind: option.strategy for option in options}
+    missing = [k for k, s in known.items() if s.system == CLASSIC and k not in ELSEWHERE]
+    if not missing or now.strategy.kind not in ELSEWHERE:
+        return ""
+    return f"; librdkafka has no {' and no '.join(missing)}, only {', '.join(sorted(ELSEWHERE))}"
 
 
 def _idle(asked: Subject) -> list[str]:

@@ -32,7 +32,8 @@ class Lines(NamedTuple):
 
 class Report(NamedTuple):
     """An answer. ``inferred``: what was not in the texts; ``said``: sentences above the tables;
-    ``unknown``: what the answer does not know; ``data``: more for JSON alone."""
+    ``lines``: what to set; ``trades``: what else could be set; ``unknown``: what the answer does not
+    know; ``data``: more for JSON alone."""
 
     title: str
     inferred: Sequence[str]
@@ -41,6 +42,7 @@ class Report(NamedTuple):
     lines: Sequence[Lines] = ()
     unknown: Sequence[str] = ()
     data: Mapping[str, Any] = MappingProxyType({})
+    trades: Sequence[Lines] = ()
 
 
 def as_text(report: Report) -> str:
@@ -56,7 +58,7 @@ def body(report: Report) -> list[list[str]]:
     for table in report.tables:
         lines = aligned(table.columns, table.rows, shown) if table.rows else ["(none)"]
         blocks.append([*filter(None, [table.title, table.note]), *lines])
-    for config in report.lines:
+    for config in (*report.lines, *report.trades):
         blocks.append([f"# {config.title}", *config.lines])
     if report.unknown:
         blocks.append(["Not known:", *(f"- {sentence}" for sentence in report.unknown)])
@@ -85,6 +87,7 @@ def as_data(report: Report) -> dict[str, Any]:
         "said": list(report.said),
         **{table.key: [_row(table, row) for row in table.rows] for table in report.tables},
         **({"set": [config._asdict() for config in report.lines]} if report.lines else {}),
+        **({"trades": [config._asdict() for config in report.trades]} if report.trades else {}),
         **({"unknown": list(report.unknown)} if report.unknown else {}),
     }
 
