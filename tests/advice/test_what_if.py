@@ -80,7 +80,9 @@ def test_a_crash_lasts_the_session_and_the_settings_are_the_groups_own(range_3_5
     short = pauses.settings("4.4", {"session.timeout.ms": "10000"})
     slow = cells(range_3_5, "a crash", "range")["unowned partition-seconds"]
     quick = cells(range_3_5, "a crash", "range", config=short)["unowned partition-seconds"]
-    assert quick.high < slow.low and slow.low > 40 and quick.high < 15
+    # the emptiest member holds 1 partition, the fullest 3
+    assert 42 < slow.low < 49 and 3 * 42 < slow.high < 3 * 49
+    assert 7 < quick.low < 14 and 3 * 7 < quick.high < 3 * 14
     with pytest.raises(UnknownName, match="session_timeout_ms"):
         pauses.settings("4.4", {"session.timeout": "1"})
 
@@ -90,6 +92,19 @@ def test_a_crash_happens_to_the_group_as_it_is_whatever_else_is_asked():
     for wanted in ({"crash"}, {"member more", "crash"}, {"member more", "member less", "crash"}):
         crashed = pauses.usual_events(asked, assignors.get("range"), CONFIG, wanted)["crash"]
         assert 2 * 42 <= crashed.low <= crashed.high <= 2 * 48  # 2 partitions, sessions of 45 s
+
+
+def test_a_crash_is_that_of_the_emptiest_to_that_of_the_fullest_member_wherever_they_stand():
+    held = [["t-0", "u-0"], ["t-1"], ["u-1", "u-2", "u-3"]]
+    group = document({"t": 2, "u": 4}, held)
+    for member, topics in zip(group["members"], (["t", "u"], ["t"], ["u"]), strict=True):
+        member["topics"] = topics
+    for turned in range(3):  # whoever is listed last
+        group["members"] = group["members"][1:] + group["members"][:1]
+        row = cells(group, "a crash", "range")
+        crashed = row["unowned partition-seconds"]
+        assert 42 < crashed.low < 48 and 3 * 42 < crashed.high < 3 * 48, turned
+        assert "emptiest" in row["note"] and "fullest" in row["note"]
 
 
 def test_rollouts_of_static_members_move_nothing(range_3_5):

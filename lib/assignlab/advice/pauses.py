@@ -7,7 +7,9 @@ heartbeats in step and drifting by up to 100 ms a beat.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from assignlab.advice.subject import Range, Subject, usual_topics
 from assignlab.assignors.strategy import Strategy
@@ -16,11 +18,11 @@ from assignlab.group.model import Group
 from assignlab.timeline import (
     Action,
     Config,
+    History,
     Member,
     Scenario,
     Topic,
     add_partitions,
-    back,
     crash,
     create_topic,
     join,
@@ -93,6 +95,21 @@ def newcomer(subject: Subject, name: str) -> Member:
     )
 
 
+class Start(NamedTuple):
+    """One way in which a group may happen to start."""
+
+    config: Config
+    seed: int
+
+
+def starts(config: Config) -> list[Start]:
+    """The start moments over which a figure ranges."""
+    return [
+        Start(replace(config, start_spread_ms=5_000, heartbeat_drift_ms=drift), seed)
+        for seed, drift in product(SEEDS, DRIFTS_MS)
+    ]
+
+
 class Life:
     """Actions one after the other, and when each begins and ends."""
 
@@ -113,22 +130,22 @@ class Life:
 
         Empty where the timeline does not play these strategies.
         """
+        found: dict[str, list[float]] = {name: [] for name in self.spans}
         try:
-            scenario = Scenario(
-                self.topics, self.members, self.actions, duration_ms=self.now, sample_ms=self.now
-            )
+            for start in starts(config):
+                history = self.played(strategies, start)
+                for name, span in self.spans.items():
+                    found[name].append(unowned_ms(history, *span) / 1000)
         except AssignlabError:
             return {}
-        found: dict[str, list[float]] = {name: [] for name in self.spans}
-        for seed, drift in product(SEEDS, DRIFTS_MS):
-            drifting = replace(config, start_spread_ms=5_000, heartbeat_drift_ms=drift)
-            try:
-                history = run(scenario, drifting, strategies, seed)
-            except AssignlabError:
-                return {}
-            for name, (start, stop) in self.spans.items():
-                found[name].append(unowned_ms(history, start, stop) / 1000)
         return {name: Range.of(values) for name, values in found.items()}
+
+    def played(self, strategies: Sequence[str], start: Start) -> History:
+        """The group in simulated time; raises AssignlabError where it does not play them."""
+        scenario = Scenario(
+            self.topics, self.members, self.actions, duration_ms=self.now, sample_ms=self.now
+        )
+        return run(scenario, start.config, strategies, start.seed)
 
 
 def usual_events(
@@ -138,16 +155,12 @@ def usual_events(
     if not subject.partitions:
         return {}
     life = Life(members_of(subject), topics_of(subject))
-    session = max(config.session_timeout_ms, config.group_consumer_session_timeout_ms)
-    last = f"m{subject.members - 1}"
+    session = _session_ms(config)
     if not {"member more", "member less"}.isdisjoint(wanted):
         life.add("member more", [join(life.now, newcomer(subject, "new"))], 60_000)
         # it leaves whether asked for or not: what follows happens to the group as it is
         gone = session + 60_000 if subject.static else 60_000
         life.add("member less", [leave(life.now, "new")], gone)
-    if "crash" in wanted:
-        life.add("crash", [crash(life.now, last)], session + 60_000)
-        life.add("back", [back(life.now, last)], 60_000)
     largest = max(life.topics, key=lambda topic: topic.partitions)
     if "partitions added" in wanted:
         grown = [add_partitions(life.now, largest.name, 2 * largest.partitions)]
@@ -158,7 +171,41 @@ def usual_events(
         for member in life.members:
             more.append(subscribe(life.now, member.name, [*(member.topics or ()), name]))
         life.add("topic more", more, 60_000)
-    return life.without_owner([strategy.name], config)
+    found = life.without_owner([strategy.name], config)
+    if "crash" in wanted and (cost := crashes(subject, strategy, config)) is not None:
+        found["crash"] = cost
+    return found
+
+
+def _session_ms(config: Config) -> int:
+    """After so long a crashed member is missed, whatever the protocol."""
+    return max(config.session_timeout_ms, config.group_consumer_session_timeout_ms)
+
+
+def crashes(subject: Subject, strategy: Strategy, config: Config) -> Range | None:
+    """What a crash costs, from that of the emptiest member to that of the fullest; None where the
+    timeline does not play the strategy."""
+    costs = []
+    try:
+        for start in starts(config):
+            before = Life(members_of(subject), topics_of(subject))
+            sizes = _held_at(before.played([strategy.name], start), before.now)
+            for name in {max(sizes, key=sizes.__getitem__), min(sizes, key=sizes.__getitem__)}:
+                life = Life(members_of(subject), topics_of(subject))
+                life.add("crash", [crash(life.now, name)], _session_ms(config) + 60_000)
+                history = life.played([strategy.name], start)
+                costs.append(unowned_ms(history, *life.spans["crash"]) / 1000)
+    except AssignlabError:
+        return None
+    return Range.of(costs)
+
+
+def _held_at(history: History, moment: int) -> dict[str, int]:
+    """How many partitions every member owns at a moment."""
+    owned = history.owned_arrays()
+    now = (owned.since < moment) & (owned.until >= moment)
+    sizes = np.bincount(owned.member[now], minlength=len(history.members))
+    return dict(zip(history.members, sizes.tolist(), strict=True))
 
 
 def rollouts(

@@ -153,8 +153,8 @@ def _said(
     if crash and crash["unowned partition-seconds"] is not None:
         unowned = counted(crash["unowned partition-seconds"], "partition-second")
         said.append(
-            f"A crash leaves {unowned} without an owner (row {crash['row']});"
-            " session.timeout.ms decides that."
+            f"A crash leaves {unowned} without an owner (row {crash['row']}), by how much the"
+            " member held; session.timeout.ms decides for how long."
         )
     return said
 

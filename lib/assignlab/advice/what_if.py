@@ -163,6 +163,8 @@ def table(
                 note = str(error)
             if asked.static and word.startswith("a rollout") and not note:
                 note = "static members back in time: no rebalance"
+            if word == "a crash" and costs.get(what.pause):
+                note = note or "unowned: of the emptiest member to that of the fullest"
             if word == "switch":
                 note = note or "all members at once"
             if word == "twice the partitions" and strategy.protocol in ("eager", "cooperative"):
