@@ -15,6 +15,7 @@ import numpy as np
 
 from assignlab.assignors.kafka_server.parts import sets, targets
 from assignlab.assignors.parts import orders
+from assignlab.assignors.parts.holdings import record
 from assignlab.assignors.parts.packed import packed, part
 from assignlab.assignors.parts.trees import (
     NOT_SEATED,
@@ -34,6 +35,13 @@ from assignlab.jvm.hash_map import table_size_for
 MAX_ITERATION_COUNT = 16
 ORDER, TOPICS, _, KIND, STARTS = range(5)
 """Places of what is read from a packed :class:`Known`."""
+
+MOVE = record("code", "loser", "taker")
+"""Who loses a partition, -1 for nobody, and who takes it; members by number."""
+NO_LOG = np.empty(0, MOVE)
+DOUBLE = record("place", "member")
+"""A member that holds the partition at a place of which another counts as the owner; -1 once it has
+lost it."""
 
 
 class Shape(NamedTuple):
@@ -193,7 +201,7 @@ def changes(group: Group) -> targets.Changes:
         return targets.Changes(held.offsets, ~held.codes, slots)
     # Every turn moves a partition once at the most.
     most = (1 + MAX_ITERATION_COUNT) * int(group.topics.partitions[topics].sum())
-    log = np.empty((most, 3), dtype=np.int64)
+    log = np.empty(most, MOVE)
     _, _, moves = _assigned(group, held, log)
     return targets.Changes(
         *steps_of(
@@ -236,9 +244,8 @@ def steps_of(order, subscription, subscribed, offsets, codes, log):
                     else:
                         steps[fill[m]] = ~c
                         fill[m] += 1
-        for k in range(log.shape[0]):
-            c, before, taker = log[k]
-            for i, step in ((before, ~c), (taker, c)):
+        for move in log:
+            for i, step in ((move.loser, ~move.code), (move.taker, move.code)):
                 if i >= 0:
                     m = order[i]
                     if turn == 0:
@@ -249,13 +256,10 @@ def steps_of(order, subscription, subscribed, offsets, codes, log):
     return sizes, steps
 
 
-NO_LOG = np.empty((0, 3), dtype=np.int64)
-
-
 def _assigned(group: Group, held: sets.Held, log: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
     """(offsets, codes) of the result, and how many moves there were.
 
-    ``log``: int64[n, 3], filled with every move if there is room.
+    ``log``: MOVE[n], filled with every move if there is room.
     """
     offsets, codes, moves = build(*group.prepared(shape), held.offsets, held.codes, log)
     if moves == BEYOND:
@@ -294,12 +298,10 @@ class State(NamedTuple):
     """The assignment while it is made, in numbers of members.
 
     ``owner``: int64 per partition, -1 for nobody; ``sizes``: int64[members]; ``doubles``:
-    int64[n, 2], (partition, member) where a member holds a partition of which another counts as the owner;
-    member -1 once it has lost it. ``log``: int64[n, 3], (code, loser or -1, taker) of every move in
-    turn; ``moves``: int64[1]. ``least``, ``most``: the trees of the subscriptions, whose members
-    have the :func:`key` by size and number, in ``most`` the complement of it. ``top``: a tree whose
-    leaves are the roots in ``least`` of one topic's subscriptions; ``seat``: int64[subscriptions],
-    the leaf of each.
+    DOUBLE[n]; ``log``: MOVE[n], every move in turn; ``moves``: int64[1]. ``least``, ``most``: the
+    trees of the subscriptions, whose members have the :func:`key` by size and number, in ``most``
+    the complement of it. ``top``: a tree whose leaves are the roots in ``least`` of one topic's
+    subscriptions; ``seat``: int64[subscriptions], the leaf of each.
     """
 
     owner: np.ndarray
@@ -329,7 +331,7 @@ def keep(known, subscribed, offsets, codes):
     first = known.first
     owner = np.full(first[-1], -1, dtype=np.int64)
     sizes = np.zeros(known.order.size, dtype=np.int64)
-    doubles = np.empty((codes.size, 2), dtype=np.int64)
+    doubles = np.empty(codes.size, DOUBLE)
     n = 0
     for i in range(known.order.size):
         m = known.order[i]
@@ -340,7 +342,7 @@ def keep(known, subscribed, offsets, codes):
                 if at >= first[t + 1]:
                     return owner, sizes, doubles[:0], True
                 if owner[at] >= 0:
-                    doubles[n, 0], doubles[n, 1] = at, owner[at]
+                    doubles[n].place, doubles[n].member = at, owner[at]
                     n += 1
                 owner[at] = i
                 sizes[i] += 1
@@ -507,15 +509,15 @@ def group_by_owner(owner, subscribers, first, end):
 def move(known, state, t, partition, member):
     """Give a partition of topic t to a member; whoever owned it loses it."""
     before = state.owner[partition]
-    if state.log.shape[0] > 0:
+    if state.log.size > 0:
         entry = state.log[state.moves[0]]
-        entry[0], entry[1], entry[2] = code(t, partition - known.first[t]), before, member
+        entry.code, entry.loser, entry.taker = code(t, partition - known.first[t]), before, member
         state.moves[0] += 1
     if before >= 0:
         state.sizes[before] -= 1
-        for k in range(state.doubles.shape[0]):
-            if state.doubles[k, 0] == partition and state.doubles[k, 1] == before:
-                state.doubles[k, 1] = -1
+        for double in state.doubles:
+            if double.place == partition and double.member == before:
+                double.member = -1
     state.owner[partition] = member
     state.sizes[member] += 1
 
@@ -523,7 +525,7 @@ def move(known, state, t, partition, member):
 @inner
 def owned(known, state):
     """(owners, codes) of the result: who owns each partition, and who else still holds it."""
-    total = state.doubles.shape[0]
+    total = state.doubles.size
     for t in known.topics:
         total += known.first[t + 1] - known.first[t]
     owners = np.empty(total, dtype=np.int64)
@@ -535,9 +537,9 @@ def owned(known, state):
             owners[n] = state.owner[at]
             codes[n] = code(t, p)
             n += 1
-            for k in range(state.doubles.shape[0]):
-                if state.doubles[k, 0] == at:
-                    m = state.doubles[k, 1]
+            for k in range(state.doubles.size):
+                if state.doubles[k].place == at:
+                    m = state.doubles[k].member
                     if m >= 0 and m != state.owner[at] and not twice(state.doubles, k):
                         owners[n] = m
                         codes[n] = code(t, p)
@@ -549,7 +551,7 @@ def owned(known, state):
 def twice(doubles, k):
     """Whether an earlier row says the same."""
     for i in range(k):
-        if doubles[i, 0] == doubles[k, 0] and doubles[i, 1] == doubles[k, 1]:
+        if doubles[i].place == doubles[k].place and doubles[i].member == doubles[k].member:
             return True
     return False
 

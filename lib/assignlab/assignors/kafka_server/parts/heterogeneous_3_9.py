@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.assignors.kafka_server.parts import sets, targets
-from assignlab.assignors.kafka_server.parts.heterogeneous import steps_of
+from assignlab.assignors.kafka_server.parts.heterogeneous import MOVE, NO_LOG, steps_of
 from assignlab.assignors.kafka_server.parts.homogeneous import without_doubles
 from assignlab.assignors.kafka_server.parts.racks_3_7 import (
     NO_RACKS,
@@ -324,7 +324,7 @@ def assign_in(group: Group, the_shape: Shape) -> Assignment:
         return sets.nothing(group)
     held, log, lost = moves(group, the_shape)
     stays = log[~lost]
-    offsets, codes = by_member(the_shape.order[stays[:, 2]], stays[:, 0], the_shape.order.size)
+    offsets, codes = by_member(the_shape.order[stays["taker"]], stays["code"], the_shape.order.size)
     if held.rivals:
         offsets, codes = without_doubles(offsets, codes)
     return Assignment(offsets, codes, notes={} if the_shape.certain else {"nondeterministic": True})
@@ -335,7 +335,7 @@ def changes_in(group: Group, the_shape: Shape) -> targets.Changes:
     slots = targets.plain_slots(len(group.topics))
     nobody = np.zeros(len(group.members) + 1, dtype=np.int64)
     nothing = np.empty(0, dtype=np.int64)
-    log = np.empty((0, 3), dtype=np.int64)
+    log = NO_LOG
     if the_shape.subscribed.any():
         _, log, _ = moves(group, the_shape)
     offsets, steps = steps_of(
@@ -347,8 +347,8 @@ def changes_in(group: Group, the_shape: Shape) -> targets.Changes:
 def moves(group: Group, the_shape: Shape) -> tuple[sets.Held, np.ndarray, np.ndarray]:
     """(what members hold, log, lost).
 
-    ``log``: int64[n, 3], (code, loser or -1, taker) of everything that happened, in turn, members
-    by number; ``lost``: bool[n], whether the taker gave it away later.
+    ``log``: MOVE[n], everything that happened, in turn; ``lost``: bool[n], whether the taker gave
+    it away later.
     """
     held = sets.held(group, walked=True)
     codes = held.codes
@@ -424,12 +424,11 @@ class State(NamedTuple):
 
     ``members`` MEMBER[members]; ``sizes``: int64[members], how many partitions each has by the
     original's count (not the same as in its sets where claims are rivals); ``partitions``
-    PARTITION[partitions]; ``log``: int64[n, 3] and
-    ``lost``: bool[n], see :func:`moves`; ``at`` PLACES[1]; ``tree``: int64[...], the kinds' trees,
-    in which members have a key by size and place;
-    ``looked_at`` LOOKED_AT[topics]; ``changes`` CHANGE[n]; ``sheets`` SHEET[...], as many as there
-    are members at a time, none where racks do not count; ``rounds``: int64[...], how long the log
-    was when every round began.
+    PARTITION[partitions]; ``log``: MOVE[n] and ``lost``: bool[n], see :func:`moves`; ``at``
+    PLACES[1]; ``tree``: int64[...], the kinds' trees, in which members have a key by size and
+    place; ``looked_at`` LOOKED_AT[topics]; ``changes`` CHANGE[n]; ``sheets`` SHEET[...], as many as
+    there are members at a time, none where racks do not count; ``rounds``: int64[...], how long the
+    log was when every round began.
     """
 
     members: np.ndarray
@@ -453,7 +452,7 @@ def build(known, racks, offsets, codes, rivals):
     state = State(
         np.zeros(members, MEMBER), np.zeros(members, dtype=np.int64),
         np.empty(known.first[-1], PARTITION),
-        np.empty((size, 3), dtype=np.int64), np.zeros(size, dtype=np.bool_), np.zeros(1, PLACES),
+        np.empty(size, MOVE), np.zeros(size, dtype=np.bool_), np.zeros(1, PLACES),
         np.full(known.kinds.trees[-1], NOT_SEATED), np.empty(known.first.size - 1, LOOKED_AT),
         np.empty(size, CHANGE), np.empty(size + members if racks.in_use else 0, SHEET),
         np.empty(known.again.size + 2, dtype=np.int64),
@@ -520,7 +519,8 @@ def take(c, at, loser, taker, state):
     if at != -1:
         state.partitions[at].owner = taker
         state.partitions[at].entry = n
-    state.log[n, 0], state.log[n, 1], state.log[n, 2] = c, loser, taker
+    entry = state.log[n]
+    entry.code, entry.loser, entry.taker = c, loser, taker
     state.at[0].log += 1
     state.sizes[taker] += 1
     state.members[taker].held += 1
@@ -816,7 +816,7 @@ def held_then(i, look, state):
     if n >= look.log and look.sheet < state.at[0].log:
         held, n = state.sheets[look.sheet + i].held, state.sheets[look.sheet + i].last
     while n >= look.log:
-        if state.log[n, 2] == i:
+        if state.log[n].taker == i:
             held -= 1
             n = state.changes[n].taker
         else:
@@ -871,7 +871,7 @@ def could_move(c, known, rivals, state):
 def claims_still(state, c, i):
     """Whether a partition is still in the sets of a member that claimed it."""
     for k in range(state.at[0].claims):
-        if state.log[k, 0] == c and state.log[k, 2] == i:
+        if state.log[k].code == c and state.log[k].taker == i:
             return not state.lost[k]
     return False
 
