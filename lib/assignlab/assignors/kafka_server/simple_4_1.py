@@ -85,6 +85,16 @@ def crowded_walk(group: Group, keys: np.ndarray, topics: bool, called_again: boo
     return hash_map_walk(hashes, 16, rank, True, called_again)
 
 
+class Known(NamedTuple):
+    """``order``: members in hash order; ``hashes``: their hash codes, ``ids``: those of topic ids;
+    ``starts``: see :class:`Claims`."""
+
+    order: np.ndarray
+    hashes: np.ndarray
+    ids: np.ndarray
+    starts: np.ndarray
+
+
 class Claims(NamedTuple):
     """Who holds what, partition by partition, in the order of the map of them.
 
@@ -115,13 +125,12 @@ def in_turn(keys, of, holders, walk, starts):
 def claims_of(known, held, walk):
     """(the :class:`Claims`; whether their map has crowded slots and no ``walk`` yet: then they are
     as they were met; whether claims of known ones follow the last new one)."""
-    order, _, ids, starts = known
-    keys, of, holders, again = by_partition(order, held[0], held[1], starts)
-    hashes = hash_codes.partition_hashes(ids, keys, hash_codes.TOPIC_ID_PARTITION)
+    keys, of, holders, again = by_partition(known.order, held[0], held[1], known.starts)
+    hashes = hash_codes.partition_hashes(known.ids, keys, hash_codes.TOPIC_ID_PARTITION)
     walk, crowded = walk_of(hashes, again, walk)
     if crowded:
         walk = np.arange(keys.size)
-    return in_turn(keys, of, holders, walk, starts), crowded, again
+    return in_turn(keys, of, holders, walk, known.starts), crowded, again
 
 
 @inner
@@ -133,11 +142,11 @@ def walk_of(hashes, called_again, walk):
 @inner
 def as_walked(known, owners, codes):
     """(offsets, codes, state, False): every member's set in its order."""
-    order, _, ids, _ = known
-    offsets, lists = by_member(owners, codes, order.size)
-    hashes = hash_codes.partition_hashes(ids, lists, hash_codes.TOPIC_ID_PARTITION)
+    members = known.order.size
+    offsets, lists = by_member(owners, codes, members)
+    hashes = hash_codes.partition_hashes(known.ids, lists, hash_codes.TOPIC_ID_PARTITION)
     entries = np.arange(lists.size)
-    walked, crowded = simple.walk_sets(offsets, entries, hashes, np.arange(order.size))
+    walked, crowded = simple.walk_sets(offsets, entries, hashes, np.arange(members))
     if crowded.size > 0:
         return offsets, lists, SETS, False
     return offsets, lists[walked], FINE, False
@@ -171,13 +180,13 @@ def by_partition(order, offsets, codes, starts):
 @njit
 def share_common(known, held, walks, pool, mine):
     """(offsets, codes, state, called_again) of the result; of a map that must be walked, codes are
-    its keys. ``known``: members by hash, their hash codes, those of topic ids, and the ``starts`` of
-    the :class:`Claims`; ``held``: (offsets, codes); ``walks``: of the maps, empty till asked for."""
-    order, hashes, _, _ = known
+    its keys. ``known``: a plain :class:`Known`; ``held``: (offsets, codes); ``walks``: of the maps,
+    empty till asked for."""
+    known = Known(*known)
     claims, crowded, again = claims_of(known, held, walks[CLAIMS])
     if crowded:
         return held[0], claims.codes, CLAIMS, again
-    owners, codes, failed = spread_common(order, hashes, pool, mine, claims)
+    owners, codes, failed = spread_common(known.order, known.hashes, pool, mine, claims)
     if failed:
         return held[0], codes, FAILED, False
     return as_walked(known, owners, codes)
@@ -355,39 +364,41 @@ def _crowded_walks(group: Group):
 def share_topics(known, held, walks, the_shape, subscription, partitions):
     """:func:`share_common` of different subscriptions.
 
-    ``subscription``: of every member, as sent and with every topic once.
+    ``the_shape``: a plain :class:`Shape`; ``subscription``: of every member, as sent and with every
+    topic once.
     """
-    order, subscribed, offsets, named, met, first, members = the_shape
-    _, hashes, ids, starts = known
+    known, the_shape = Known(*known), Shape(*the_shape)
+    starts = known.starts
     claims, crowded, again = claims_of(known, held, walks[CLAIMS])
     if crowded:
         return held[0], claims.codes, CLAIMS, again
     keys, of, owners, again = by_hash_code(
-        order, offsets, named, subscription[0], hashes, partitions, starts
+        the_shape, subscription[0], known.hashes, partitions, starts
     )
     known_ones = present(keys, claims.codes, starts)
-    lacking, met_again = topics_lacking(met, partitions, starts, known_ones)
+    lacking, met_again = topics_lacking(the_shape.met, partitions, starts, known_ones)
     if lacking.size > 0:
-        walk, crowded = walk_of(ids[lacking], met_again, walks[TOPICS])
+        walk, crowded = walk_of(known.ids[lacking], met_again, walks[TOPICS])
         if crowded:
             return held[0], lacking, TOPICS, met_again
         keys, of, owners = deal(
-            first, members, lacking[walk], partitions, starts, known_ones, keys, of, owners
+            the_shape, lacking[walk], partitions, starts, known_ones, keys, of, owners
         )
         again = False
-    of_keys = hash_codes.partition_hashes(ids, keys, hash_codes.TOPIC_ID_PARTITION)
+    of_keys = hash_codes.partition_hashes(known.ids, keys, hash_codes.TOPIC_ID_PARTITION)
     walk, crowded = walk_of(of_keys, again, walks[KEYS])
     if crowded:
         return held[0], keys, KEYS, again
-    owners, codes = combined(subscribed, subscription[1], keys, of, owners, walk, claims)
+    owners, codes = combined(the_shape.subscribed, subscription[1], keys, of, owners, walk, claims)
     return as_walked(known, owners, codes)
 
 
 @inner
-def by_hash_code(order, offsets, named, subscription, hashes, partitions, starts):
+def by_hash_code(the_shape, subscription, hashes, partitions, starts):
     """(keys, of, owners, called_again): the partitions that hash codes choose, as they are met
     first; of every choice which of them it is, and whose; whether choices of known ones follow the
-    last new one. ``order``, ``offsets``, ``named``: of the :class:`Shape`."""
+    last new one."""
+    order, offsets = the_shape.order, the_shape.offsets
     place = np.full(starts[-1], -1, dtype=np.int64)
     keys = np.empty(order.size, dtype=np.int64)
     of = np.empty(order.size, dtype=np.int64)
@@ -395,7 +406,7 @@ def by_hash_code(order, offsets, named, subscription, hashes, partitions, starts
     n = k = last = 0
     for m in order:
         s = subscription[m]
-        topics = named[offsets[s] : offsets[s + 1]]
+        topics = the_shape.topics[offsets[s] : offsets[s + 1]]
         size = 0
         for t in topics:
             size += partitions[t]
@@ -447,9 +458,9 @@ def topics_lacking(met, partitions, starts, known):
 
 
 @inner
-def deal(first, members, topics, partitions, starts, known, keys, of, owners):
-    """(keys, of, owners) with what nobody has, dealt in turn to the subscribers of each topic,
-    ``members[first[t]:first[t + 1]]``."""
+def deal(the_shape, topics, partitions, starts, known, keys, of, owners):
+    """(keys, of, owners) with what nobody has, dealt in turn to the subscribers of each topic."""
+    first, members = the_shape.starts, the_shape.members
     most = 0
     for t in topics:
         most += partitions[t]
