@@ -193,15 +193,16 @@ def compared(group: Group, held: Assignment, answer: Assignment) -> Beside | Non
     beyond = answer.codes.max(initial=-1) >= code(len(group.topics), 0)
     if beyond or answer.offsets.size != held.offsets.size:
         return None
-    proven, complete, *numbers, fewest = _compared(
+    proven, complete, best, own = _compared(
         group.prepared(network.pools), group.prepared(reads_of), held.offsets, held.codes,
         answer.offsets, answer.codes,
     )  # fmt: skip
     if not proven:
         return None
-    squares, least_moves, assigned, largest, idle, own_squares, moves, uneven = numbers
+    squares, least_moves, assigned, largest, idle = best
     regret = None
     if complete:
+        own_squares, moves, uneven, fewest = own
         if fewest < 0:
             fewest = _fewest_moves(claiming(group, held), own_squares)
         regret = Regret(own_squares, moves, uneven, moves - fewest, least_moves)
@@ -210,10 +211,9 @@ def compared(group: Group, held: Assignment, answer: Assignment) -> Beside | Non
 
 @njit
 def _compared(shared, reads, claim_offsets, claim_codes, offsets, codes):
-    """(whether the optimum is proven, whether the answer is complete; the optimum's squares, moves,
-    partitions, largest size and idle members; the answer's squares, moves and gap less that of the
-    optimum, the fewest moves of what is as even as the answer or -1 where they are still to be
-    searched).
+    """(whether the optimum is proven, whether the answer is complete, (the optimum's squares, moves,
+    partitions, largest size and idle members), (the answer's squares, moves, gap less that of the
+    optimum, and the fewest moves of what is as even or -1 where they are still to be searched)).
 
     Nothing is proven where a partition has several claimants, which needs another network.
     """
@@ -223,7 +223,7 @@ def _compared(shared, reads, claim_offsets, claim_codes, offsets, codes):
     members = reads.subscription.size
     node, several = network.claimants(claims, shared)
     if several:
-        return False, False, 0, 0, 0, 0, 0, 0, 0, 0, 0
+        return False, False, (0, 0, 0, 0, 0), (0, 0, 0, 0)
     claimed = network.Kinds(node, *network.kinds_of_one(node, shared, members))
     arcs = network.network(members, shared, claimed)
     of_best, given, weight, prices = _solved(arcs, shared, claimed)
@@ -234,13 +234,13 @@ def _compared(shared, reads, claim_offsets, claim_codes, offsets, codes):
     of_optimum = best.squares, best.moves, of_best[-1], largest, idle
     own = Found(*examined(reads, claim_offsets, claim_codes, offsets, codes, weight, prices))
     if not proven or own.fault or own.missing:
-        return proven, False, *of_optimum, 0, 0, 0, 0
+        return proven, False, of_optimum, (0, 0, 0, 0)
     fewest = min(best.moves, own.moves)
     if fewest > 0 and own.squares > best.squares:
         fewest = pareto.fewest_moves(arcs, paths.start(arcs), own.squares)
     own_largest, own_smallest, _ = _spread(offsets)
     uneven = own_largest - own_smallest - largest + smallest
-    return proven, True, *of_optimum, own.squares, own.moves, uneven, fewest
+    return proven, True, of_optimum, (own.squares, own.moves, uneven, fewest)
 
 
 @leaf

@@ -146,7 +146,7 @@ def examined(reads, claim_offsets, claim_codes, offsets, codes, weight, prices):
     starts = first_numbers(reads.partitions)
     owner, fault, faulty = _owners(starts, reads, offsets, codes)
     if fault:
-        return 0, 0, 0, 0, -1, -1, fault, faulty
+        return Found(0, 0, 0, 0, dear=-1, unfit=-1, fault=fault, faulty=faulty)[:]
     claimant, kept = _cheapest_claimants(starts, reads, claim_offsets, claim_codes, prices, owner)
     readers = _cheapest_readers(starts.size - 1, reads, prices)
     dear, missing, claimed, moves = _compare(starts, readers, owner, claimant, kept, prices)
@@ -157,7 +157,7 @@ def examined(reads, claim_offsets, claim_codes, offsets, codes, weight, prices):
         low = size > 0 and prices[m] < weight * (2 * size - 1)
         if unfit < 0 and (low or prices[m] > weight * (2 * size + 1)):
             unfit = m
-    return squares, moves, claimed, missing, dear, unfit, 0, -1
+    return Found(squares, moves, claimed, missing, dear, unfit, fault=0, faulty=-1)[:]
 
 
 def _measured(group: Group, found: Found) -> Measured:
