@@ -9,6 +9,7 @@ Kafka consumer group autoscaler (arXiv 2402.06085), with its R-score.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -188,21 +189,31 @@ def play_drift(drift: Drift) -> dict[str, float]:
         group = claiming(with_weights(group, speeds), group, strategy, assignment, generation)
         before, assignment = assignment, settled(group, strategy)
         rows.append(drifted(group, before, assignment))
-    names = ("r_score", "moved", "used", "busiest", "over_mean", "overloaded")
-    return dict(zip(names, np.mean(rows, axis=0).tolist(), strict=True))
+    return dict(zip(Drifted._fields, np.mean(rows, axis=0).tolist(), strict=True))
 
 
-def drifted(group: Group, before: Assignment, after: Assignment) -> tuple[float, ...]:
-    """One step's numbers, in the order of :func:`play_drift`."""
+class Drifted(NamedTuple):
+    """One step's numbers, see :func:`play_drift`."""
+
+    r_score: float
+    moved: int
+    used: int
+    busiest: float
+    over_mean: float
+    overloaded: bool
+
+
+def drifted(group: Group, before: Assignment, after: Assignment) -> Drifted:
+    """What a step made of the group's loads."""
     moved = owners(group, before) != owners(group, after)
     load, used = loads(group, after), int(np.count_nonzero(after.sizes))
     busiest = float(load.max() / CAPACITY)
     mean = float(load.sum()) / max(1, used)
-    return (
-        float(group.prepared(weights_of)[moved].sum() / CAPACITY),
-        int(np.count_nonzero(moved)),
-        used,
-        busiest,
-        float(load.max() / mean) if mean else 1.0,
-        float(busiest > 1 + 1e-9),
+    return Drifted(
+        r_score=float(group.prepared(weights_of)[moved].sum() / CAPACITY),
+        moved=int(np.count_nonzero(moved)),
+        used=used,
+        busiest=busiest,
+        over_mean=float(load.max() / mean) if mean else 1.0,
+        overloaded=busiest > 1 + 1e-9,
     )
