@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 
 import assignlab
+from assignlab.advice import happening
 from assignlab.errors import AssignlabError
 
 
@@ -518,6 +519,9 @@ def group():
 
     SOURCE is a file or - for standard input; several add to each other. docs/your-group.md says
     which commands give which text. --bootstrap-server asks the cluster itself.
+
+    Exit code: 1 if a text is not understood, or no group in it can be asked (of several, those that
+    cannot are told on stderr); 2 if a text cannot be opened, or an option is refused.
     """
 
 
@@ -533,19 +537,25 @@ def sources(command):
         help="Properties for it: SASL, TLS.",
     )
     @click.option(
-        "--group", "groups", multiple=True, metavar="NAME", help="Of it [default: all groups]."
+        "--group",
+        "groups",
+        multiple=True,
+        metavar="NAME",
+        help="Only this one; may be given several times [default: all groups].",
     )
     @wraps(command)
     def read_from(texts, bootstrap_server, command_config, groups, **values):
+        from assignlab.advice.commands import Sources
+
         if bootstrap_server is not None:
             from assignlab.groups import Live
 
             texts = [*texts, Live(bootstrap_server, command_config, groups)]
-        elif command_config is not None or groups:
-            raise click.UsageError("--command-config and --group go with --bootstrap-server")
+        elif command_config is not None:
+            raise click.UsageError("--command-config goes with --bootstrap-server")
         elif not texts:
             raise click.UsageError("Missing argument 'SOURCE...', or --bootstrap-server.")
-        return command(texts, **values)
+        return command(Sources(texts, groups), **values)
 
     return read_from
 
@@ -576,10 +586,7 @@ def telling(command):
 @group.command("document")
 @sources
 def group_document(sources):
-    """Print the groups that the sources tell of as group documents, one per line.
-
-    Exit code: 1 if a text is not understood, 2 if it cannot be opened.
-    """
+    """Print the groups that the sources tell of as group documents, one per line."""
     from assignlab.advice import commands
 
     sys.exit(commands.documents(sources, _told()))
@@ -599,7 +606,6 @@ def group_show(sources, then, apart, told):
     """Show the groups that the sources tell of: sizes, gap, idle members, topics, load.
 
     And the law behind the gap, and which strategies and releases would have given exactly this.
-    Exit code: 1 if a text is not understood, 2 if it cannot be opened.
     """
     from assignlab.advice import commands
 
@@ -616,7 +622,14 @@ def _settings(release, given):
     for text in given:
         if "=" not in text:
             raise click.UsageError(f"--set {text}: expected NAME=VALUE")
-    return settings(release, dict(text.split("=", 1) for text in given))
+    found = settings(release, dict(text.split("=", 1) for text in given))
+    _refuse_unknown_release(release)
+    return found
+
+
+def _refuse_unknown_release(release):
+    if not release.startswith("0.8"):  # before range's first, with the Scala consumer's strategies
+        _refuse_unknown(f"range@{release}")
 
 
 release = click.option(
@@ -652,16 +665,25 @@ def group_replicas(sources, up_to, strategy, release, given, told):
 @sources
 @chosen("the group's own and those it could change to")
 @click.option(
-    "--event", "events", multiple=True, metavar="EVENT", help="Only this one [default: all]."
+    "--event",
+    "events",
+    multiple=True,
+    metavar="EVENT",
+    help="Only this one; may be given several times [default: all]. "
+    f"The events: {', '.join(happening.NAMES)}.",
 )
 @release
 @given
 @telling
 def group_what_if(sources, chosen, events, release, given, told):
     """What events and changes would do: balance, moves, avoidable ones, rounds,
-    time without owner."""
+    time without owner.
+
+    Where the text names no strategy, the first --strategy is the group's own.
+    """
     from assignlab.advice import commands, what_if
 
+    happening.refuse_unknown(events)
     config = _settings(release, given)
     for name in chosen:
         _refuse_unknown(name)
@@ -670,15 +692,17 @@ def group_what_if(sources, chosen, events, release, given, told):
 
 @group.command("recommend")
 @sources
+@one_strategy
 @release
 @given
 @telling
-def group_recommend(sources, release, given, told):
+def group_recommend(sources, strategy, release, given, told):
     """What to set, as lines to paste; why, what it costs, what is not known."""
     from assignlab.advice import commands, recommend
 
     config = _settings(release, given)
-    sys.exit(commands.ask(sources, told, recommend.report, release, config))
+    _refuse_unknown(strategy)
+    sys.exit(commands.ask(sources, told, recommend.report, release, config, strategy))
 
 
 @group.command("survey")
@@ -690,4 +714,5 @@ def group_survey(sources, release, spark, told):
     """Rank the groups of a whole cluster by what another strategy would gain."""
     from assignlab.advice import commands, survey
 
+    _refuse_unknown_release(release)
     sys.exit(commands.ask_all(sources, told, survey.report, release, spark))

@@ -83,8 +83,10 @@ def test_a_crash_lasts_the_session_and_the_settings_are_the_groups_own(range_3_5
     # the emptiest member holds 1 partition, the fullest 3
     assert 42 < slow.low < 49 and 3 * 42 < slow.high < 3 * 49
     assert 7 < quick.low < 14 and 3 * 7 < quick.high < 3 * 14
-    with pytest.raises(UnknownName, match="session_timeout_ms"):
+    with pytest.raises(UnknownName, match=r"did you mean 'session.timeout.ms'"):
         pauses.settings("4.4", {"session.timeout": "1"})
+    with pytest.raises(AssignlabError, match=r"heartbeat.interval.ms: .* session.timeout.ms"):
+        pauses.settings("4.4", {"session.timeout.ms": "1"})
 
 
 def test_a_crash_happens_to_the_group_as_it_is_whatever_else_is_asked():

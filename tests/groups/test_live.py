@@ -141,12 +141,12 @@ def refusal(*arguments):
 
 def test_a_source_or_a_cluster_is_needed():
     assert "SOURCE" in refusal()
-    assert "go with --bootstrap-server" in refusal("--group", "billing", "x.txt")
+    assert "goes with --bootstrap-server" in refusal("--command-config", "billing", "x.txt")
 
 
 @pytest.mark.skipif(CLIENT, reason="the extra 'live' is installed")
 def test_without_the_client_the_remedy_is_said():
-    assert "pip install 'assignlab[live]'" in refusal("--bootstrap-server", "localhost:1")
+    assert "pip install -e '.[live]'" in refusal("--bootstrap-server", "localhost:1")
 
 
 @needs_client

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from assignlab.advice import load, report, show
-from assignlab.errors import AssignlabError
+from assignlab.advice.subject import NotAnswerable
+from assignlab.errors import AssignlabError, UnknownName
 from assignlab.group.document import Document
 from assignlab.groups import read
 from assignlab.groups.text import printable
@@ -24,14 +25,21 @@ class Told(NamedTuple):
 
 
 class Voice(NamedTuple):
-    """A question's three ways to answer for a group document."""
+    """Three ways to tell of a group document, or of the report on one."""
 
-    text: Callable[[Document], str]
-    data: Callable[[Document], Any]
-    page: Callable[[Document], report.Report]
+    text: Callable[[Any], str]
+    data: Callable[[Any], Any]
+    page: Callable[[Any], report.Report]
 
 
-def documents(sources: Sequence[str], told: Told) -> int:
+class Sources(NamedTuple):
+    """What groups are read from, and which of them are meant; all where none is named."""
+
+    texts: Sequence[Any]
+    groups: Sequence[str] = ()
+
+
+def documents(sources: Sources, told: Told) -> int:
     """Says one group document per line; returns the exit code."""
 
     def tell(groups: list[Document]) -> None:
@@ -48,7 +56,7 @@ class Later(NamedTuple):
     seconds: float
 
 
-def show_groups(sources: Sequence[str], told: Told, later: Later | None = None) -> int:
+def show_groups(sources: Sources, told: Told, later: Later | None = None) -> int:
     """Says the sizes of every group, and what explains them; returns the exit code."""
 
     def tell(groups: list[Document]) -> None:
@@ -71,20 +79,31 @@ def _rated(groups: list[Document], later: Later) -> list[Document]:
     return rated
 
 
-def ask(
-    sources: Sequence[str], told: Told, question: Callable[..., report.Report], *given: Any
-) -> int:
-    """Says a question's report on every group, with what else it is given; returns the exit code."""
-    voice = Voice(
-        lambda group: report.as_text(question(group, *given)),
-        lambda group: report.as_data(question(group, *given)),
-        lambda group: question(group, *given),
-    )
-    return _of_groups(sources, told, lambda groups: _tell(groups, voice, told))
+def ask(sources: Sources, told: Told, question: Callable[..., report.Report], *given: Any) -> int:
+    """Says a question's report on every group, with what else it is given; returns the exit code.
+
+    Of several groups those that cannot be asked are told in a line each, and the others go on.
+    """
+
+    def tell(groups: list[Document]) -> None:
+        answers = []
+        for group in groups:
+            try:
+                answers.append(question(group, *given))
+            except AssignlabError as error:
+                if len(groups) == 1:
+                    raise
+                name = "" if isinstance(error, NotAnswerable) else f"{group.get('group')}: "
+                told.complain(printable(f"{name}{error}"))
+        if not answers:
+            raise AssignlabError(f"none of {len(groups)} groups can be asked")
+        _tell(answers, Voice(report.as_text, report.as_data, lambda answer: answer), told)
+
+    return _of_groups(sources, told, tell)
 
 
 def ask_all(
-    sources: Sequence[str], told: Told, question: Callable[..., report.Report], *given: Any
+    sources: Sources, told: Told, question: Callable[..., report.Report], *given: Any
 ) -> int:
     """Says one report on all groups together; returns the exit code."""
 
@@ -100,7 +119,7 @@ def ask_all(
     return _of_groups(sources, told, tell)
 
 
-def _tell(groups: list[Document], voice: Voice, told: Told) -> None:
+def _tell(groups: Sequence[Any], voice: Voice, told: Told) -> None:
     if told.html is not None:
         with whole(told.html) as part:
             part.write_text(report.as_page([voice.page(group) for group in groups]), "utf-8")
@@ -111,14 +130,17 @@ def _tell(groups: list[Document], voice: Voice, told: Told) -> None:
         told.say("\n\n\n".join(voice.text(group) for group in groups))
 
 
-def _of_groups(sources: Sequence[str], told: Told, tell: Callable) -> int:
-    """0, or 1 for what is not understood or cannot be answered, 2 for what cannot be opened."""
+def _of_groups(sources: Sources, told: Told, tell: Callable) -> int:
+    """0, or 1 for what is not understood or cannot be answered, 2 for what cannot be opened and for
+    a group that is not there."""
+    groups = None
     try:
-        tell(read(*sources))
+        groups = read(*sources.texts, only=sources.groups)
+        tell(groups)
     except OSError as error:
         told.complain(printable(f"{error.filename}: {error.strerror}"))
         return 2
     except AssignlabError as error:
         told.complain(printable(str(error)))
-        return 1
+        return 2 if groups is None and isinstance(error, UnknownName) else 1
     return 0

@@ -4,8 +4,9 @@ Phases of heartbeats decide much of it, so every figure is a range: over start m
 heartbeats in step and drifting by up to 100 ms a beat.
 """
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from assignlab.advice.subject import Range, Subject, usual_topics
 from assignlab.assignors.strategy import Strategy
-from assignlab.errors import AssignlabError
+from assignlab.errors import AssignlabError, UnknownName
 from assignlab.group.model import Group
 from assignlab.timeline import (
     Action,
@@ -32,7 +33,7 @@ from assignlab.timeline import (
     run,
     subscribe,
 )  # fmt: skip
-from assignlab.timeline.config import defaults
+from assignlab.timeline.config import TimelineError, defaults
 from assignlab.timeline.measure import unowned_ms
 
 SEEDS = (1, 2)
@@ -51,12 +52,20 @@ def settings(release: str = "4.4", given: Mapping[str, str] | None = None) -> Co
     >>> settings("4.4", {"session.timeout.ms": "10000"}).session_timeout_ms
     10000
     """
+    known = {field.name.replace("_", "."): field.name for field in fields(Config)}
     values: dict[str, Any] = {}
     for name, text in (given or {}).items():
-        values[name.replace(".", "_")] = (
+        if name not in known:
+            raise UnknownName("setting", name, sorted(known))
+        values[known[name]] = (
             text == "true" if text in ("true", "false") else int(text) if text.isdecimal() else text
         )
-    return defaults(release, **values)
+    try:
+        return defaults(release, **values)
+    except AssignlabError as refused:
+        ours = {name: dotted for dotted, name in known.items()}
+        told = re.sub(r"\w+", lambda word: ours.get(word[0], word[0]), str(refused))
+        raise TimelineError(told) from None
 
 
 def members_of(subject: Subject, strategies: Sequence[str] | None = None) -> list[Member]:
@@ -204,7 +213,7 @@ def _held_at(history: History, moment: int) -> dict[str, int]:
     """How many partitions every member owns at a moment."""
     owned = history.owned_arrays()
     now = (owned.since < moment) & (owned.until >= moment)
-    sizes = np.bincount(owned.member[now], minlength=len(history.members))
+    sizes = np.bincount(np.asarray(owned.member)[now], minlength=len(history.members))
     return dict(zip(history.members, sizes.tolist(), strict=True))
 
 

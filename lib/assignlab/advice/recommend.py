@@ -39,8 +39,12 @@ class Option(NamedTuple):
         return "row " + " and ".join(self.rows[event]["row"] for event in events)
 
 
-def report(document: dict[str, Any], release: str, config: Config) -> Report:
-    """What to set for the group of a document."""
+def report(
+    document: dict[str, Any], release: str, config: Config, strategy: str | None = None
+) -> Report:
+    """What to set for the group of a document; ``strategy``: instead of its own."""
+    if strategy is not None:
+        document = document | {"strategy": strategy}
     document = what_if.of_release(document, release)
     asked = subject(document)
     own = asked.chosen()

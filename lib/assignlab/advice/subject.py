@@ -17,6 +17,7 @@ from assignlab.errors import AssignlabError
 from assignlab.group.assignment import Assignment
 from assignlab.group.document import parse
 from assignlab.group.model import Group
+from assignlab.groups.states import STATES
 from assignlab.replay.metrics import subscribers
 
 DRAWS = 200
@@ -24,6 +25,8 @@ DRAWS = 200
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 SERVER = "Kafka coordinator"
 CLASSIC = "Kafka consumer"
+MOVING = {*STATES, "Rebalancing"} - {"Stable", "Empty", "Dead"}
+"""The states of a group in the midst of a rebalance."""
 
 
 class NotAnswerable(AssignlabError):
@@ -72,11 +75,23 @@ class Subject:
         if name is not None:
             return assignors.get(name)
         if self.strategy is None:
-            raise NotAnswerable(
-                f"{self.name}: no strategy is known (add kafka-consumer-groups --describe --state, or"
-                " --strategy NAME)"
-            )
+            raise NotAnswerable(self.no_strategy("--strategy NAME"))
         return self.strategy
+
+    def no_strategy(self, *remedies: str) -> str:
+        """Why no strategy is known, and what helps: the text that has it, or else ``remedies``."""
+        state, named = self.document.get("state"), self.document.get("assignor")
+        if named:
+            why = f"the lab does not have {named}, which the text names"
+        elif state in MOVING:
+            why = f"no text tells the strategy of a group in {state}"
+            remedies = ("read it again when it is Stable", *remedies)
+        elif state is not None:
+            why = "no strategy is known, and the text of its state names none"
+        else:
+            why = "no strategy is known"
+            remedies = ("add kafka-consumer-groups --describe --state", *remedies)
+        return f"{self.name}: {why}" + (f" ({', or '.join(remedies)})" if remedies else "")
 
 
 def subject(document: dict[str, Any]) -> Subject:
@@ -84,8 +99,8 @@ def subject(document: dict[str, Any]) -> Subject:
 
     Raises NotAnswerable where the document has no members, or does not say who holds what.
     """
-    name = document.get("group") or "the group"
-    if not document.get("members") and document.get("state") in (None, "Stable"):
+    name, state = document.get("group") or "the group", document.get("state")
+    if not document.get("members") and state in (None, "Stable"):
         raise NotAnswerable(
             f"{name}: the text names no members (add kafka-consumer-groups --describe --members"
             " --verbose)"
@@ -93,8 +108,10 @@ def subject(document: dict[str, Any]) -> Subject:
     if not document.get("members"):
         raise NotAnswerable(f"{name} has no members: there is nothing to assign")
     if all(member.get("owned") is None for member in document["members"]):
+        again = ", and read it again when it is Stable" if state in MOVING else ""
         raise NotAnswerable(
-            f"{name}: the text does not say who holds what (add kafka-consumer-groups --describe)"
+            f"{name}: the text does not say who holds what (add kafka-consumer-groups --describe"
+            f"{again})"
         )
     group = parse(document)
     named = document.get("strategy")

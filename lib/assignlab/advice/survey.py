@@ -59,6 +59,8 @@ def _played(document: dict[str, Any], release: str) -> dict[str, Any]:
     asked = subject(of_release(document, release))
     sizes = asked.held.sizes
     fullest = int(sizes.max())
+    if asked.strategy is None:
+        raise NotAnswerable(asked.no_strategy())
     share = asked.partitions / asked.members
     if not share:
         raise NotAnswerable(f"{asked.name}: no partitions")

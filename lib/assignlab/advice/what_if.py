@@ -8,12 +8,13 @@ switched to first; what that moves is its row "switch".
 import random
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from assignlab import assignors
 from assignlab.advice import pauses
+from assignlab.advice.happening import MIGRATIONS, PAUSES, refuse_unknown
 from assignlab.advice.play import Event, numbers, steps, together
 from assignlab.advice.report import Report, Table
 from assignlab.advice.scaling import draws_for, is_static, joined, restarted, returned, switched
@@ -40,13 +41,6 @@ MOST_ROLLED_OUT = 100
 """Rollouts of larger groups are not replayed member by member."""
 
 
-class What(NamedTuple):
-    """Something that happens: what it is called in simulated time, and the groups after it."""
-
-    pause: str
-    make: Make
-
-
 def _more(subject: Subject, strategy: Strategy, draw: random.Random) -> list[Event]:
     return [("more", joined(subject, subject.group, strategy, draw))]
 
@@ -70,21 +64,20 @@ def _partitions(subject: Subject, strategy: Strategy, draw: random.Random) -> li
     return [("partitions", events.add_partitions(subject.group, {largest: 2 * count}))]
 
 
-EVENTS = {
-    "switch": What("", lambda subject, strategy, draw: []),
-    "a member more": What("member more", _more),
-    "a member less": What("member less", _less),
-    "a crash": What("crash", _less),
-    "a rollout": What("rollout", restarted),
-    "a rollout with surge": What("rollout with surge", partial(restarted, surge=True)),
-    "a topic more": What("topic more", _topic),
-    "twice the partitions": What("partitions added", _partitions),
+EVENTS: dict[str, Make] = {
+    "switch": lambda subject, strategy, draw: [],
+    "a member more": _more,
+    "a member less": _less,
+    "a crash": _less,
+    "a rollout": restarted,
+    "a rollout with surge": partial(restarted, surge=True),
+    "a topic more": _topic,
+    "twice the partitions": _partitions,
 }
-"""What may happen; "switch" is the change to the strategy itself."""
+"""The groups after what may happen."""
 FROM_CLASSIC = ("range", "roundrobin", "sticky", "cooperative-sticky", "server-uniform")
 FROM_SERVER = ("server-range", "server-uniform")
 """What groups of each protocol may change to; nobody goes back from KIP-848 for a strategy."""
-MIGRATIONS = ("two bounces", "KIP-848")
 
 
 def strategies_for(asked: Subject, release: str) -> list[str]:
@@ -125,7 +118,12 @@ def report(
     release: str,
     config: Config,
 ) -> Report:
-    """The table of events and strategies; ``chosen`` and ``happening``: only these, if any."""
+    """The table of events and strategies; ``chosen`` and ``happening``: only these, if any.
+
+    The first of ``chosen`` is the group's own where its text names none.
+    """
+    if chosen and document.get("strategy") is None:
+        document = document | {"strategy": chosen[0]}
     asked = subject(of_release(document, release))
     rows = table(asked, chosen, happening, release, config)
     note = (
@@ -143,36 +141,33 @@ def table(
 ) -> list[tuple]:
     """Rows of COLUMNS."""
     own = asked.chosen()
-    for word in happening:
-        if word not in (*EVENTS, *MIGRATIONS):
-            raise UnknownName("event", word, [*EVENTS, *MIGRATIONS])
+    refuse_unknown(happening)
     rows: list[tuple] = []
     names = chosen or strategies_for(asked, release)
     for name in names:
         strategy = assignors.get(name)
         costs = _pauses(asked, strategy, happening, config)
-        for word, what in EVENTS.items():
+        for word, make in EVENTS.items():
             if happening and word not in happening:
                 continue
             if word == "switch" and not switched(asked, strategy):
                 continue
             note, measured = "", {}
             try:
-                measured = _measured(asked, strategy, word, what.make)
+                measured = _measured(asked, strategy, word, make)
             except AssignlabError as error:
                 note = str(error)
             if asked.static and word.startswith("a rollout") and not note:
                 note = "static members back in time: no rebalance"
-            if word == "a crash" and costs.get(what.pause):
+            cost = costs.get(PAUSES[word])
+            if word == "a crash" and cost is not None:
                 note = note or "unowned: of the emptiest member to that of the fullest"
             if word == "switch":
                 note = note or "all members at once"
             if word == "twice the partitions" and strategy.protocol in ("eager", "cooperative"):
                 note = note or "new ones wait for the members' metadata.max.age.ms"
             cells = [measured.get(measure) for measure in MEASURES]
-            rows.append(
-                (f"W{len(rows) + 1}", word, name, *cells, costs.get(what.pause), note or None)
-            )
+            rows.append((f"W{len(rows) + 1}", word, name, *cells, cost, note or None))
     for row in _migrations(asked, own, happening, config, release):
         rows.append((f"W{len(rows) + 1}", *row))
     return rows
@@ -181,7 +176,7 @@ def table(
 def _pauses(
     asked: Subject, strategy: Strategy, happening: Sequence[str], config: Config
 ) -> dict[str, Range]:
-    wanted = {what.pause for word, what in EVENTS.items() if not happening or word in happening}
+    wanted = {pause for word, pause in PAUSES.items() if not happening or word in happening}
     found: dict[str, Range] = {}
     if wanted - {"", "rollout", "rollout with surge"}:
         found |= pauses.usual_events(asked, strategy, config, wanted)
@@ -228,7 +223,7 @@ def _migrations(
     rows: list[tuple] = []
     if own.system != CLASSIC or not 1 < asked.members <= MOST_ROLLED_OUT:
         return rows
-    for word, base in (("two bounces", "cooperative-sticky"), ("KIP-848", "server-uniform")):
+    for word, base in zip(MIGRATIONS, ("cooperative-sticky", "server-uniform"), strict=True):
         if happening and word not in happening or own.base == base:
             continue
         try:

@@ -5,24 +5,27 @@ has and says so, ``show`` tells what a document has. ``live`` asks a cluster ins
 """
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
-from assignlab.errors import AssignlabError
+from assignlab.errors import AssignlabError, UnknownName
 from assignlab.groups.inference import document
 from assignlab.groups.live import Live
 from assignlab.groups.reading import rows_of
 from assignlab.groups.rows import DocumentRow
-from assignlab.groups.seen import gather
+from assignlab.groups.seen import NO_GROUP, gather
 from assignlab.groups.text import open_text
 
 
-def read(*sources: Any) -> list[dict[str, Any]]:
+def read(*sources: Any, only: Sequence[str] = ()) -> list[dict[str, Any]]:
     r"""The group documents of texts that tools print; several together where one lacks something.
 
     A source is a path, ``-`` for standard input, an open file, a text itself, or a :class:`Live`
-    cluster. Each document has ``inferred``: what was not in the texts, and what was taken instead.
-    Raises :class:`~assignlab.errors.TextError` with line and column where a text is not understood,
-    AssignlabError where none describes a group, OSError where a file cannot be read.
+    cluster; ``only``: the names of the groups that are meant, all if there is none. Each document has
+    ``inferred``: what was not in the texts, and what was taken instead. Raises
+    :class:`~assignlab.errors.TextError` with line and column where a text is not understood,
+    :class:`~assignlab.errors.UnknownName` for a group that is not there, AssignlabError where no
+    text describes a group, OSError where a file cannot be read.
 
     >>> [group] = read('''
     ... GROUP   TOPIC  PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONSUMER-ID HOST     CLIENT-ID
@@ -45,9 +48,18 @@ def read(*sources: Any) -> list[dict[str, Any]]:
     cluster = gather(row for row in rows if not isinstance(row, DocumentRow))
     groups = [{**whole, "inferred": whole.get("inferred", [])} for whole in read_whole]
     groups += [document(seen, cluster.topics) for seen in cluster.groups.values()]
+    if not groups and not rows:
+        raise AssignlabError(
+            "the text has a header and no row: the group has no members, or there is none of that name"
+            " (kafka-consumer-groups says on stderr which)"
+        )
     if not groups:
         raise AssignlabError(
             "no text describes a group: topics and lists of groups add to others"
             " (add kafka-consumer-groups --describe --group NAME)"
         )
-    return groups
+    names = [group.get("group") or NO_GROUP for group in groups]
+    for name in only:
+        if name not in names:
+            raise UnknownName("group", name, sorted(names))
+    return [group for group, name in zip(groups, names, strict=True) if not only or name in only]

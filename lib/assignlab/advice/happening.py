@@ -1,0 +1,27 @@
+"""What may happen to a group, by name. Imports little: help lists it."""
+
+from collections.abc import Iterable
+
+from assignlab.errors import UnknownName
+
+PAUSES = {
+    "switch": "",
+    "a member more": "member more",
+    "a member less": "member less",
+    "a crash": "crash",
+    "a rollout": "rollout",
+    "a rollout with surge": "rollout with surge",
+    "a topic more": "topic more",
+    "twice the partitions": "partitions added",
+}
+"""Event -> what simulated time calls it; "switch" is the change to the strategy itself."""
+MIGRATIONS = ("two bounces", "KIP-848")
+"""Rolling changes of protocol."""
+NAMES = (*PAUSES, *MIGRATIONS)
+
+
+def refuse_unknown(names: Iterable[str]) -> None:
+    """Raises :class:`~assignlab.errors.UnknownName` for what is no event."""
+    for name in names:
+        if name not in NAMES:
+            raise UnknownName("event", name, NAMES)

@@ -1,0 +1,111 @@
+"""The commands under ``assignlab group``: several groups, one of them, what is refused and how."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from assignlab.advice import happening, what_if
+from assignlab.cli import main
+from conftest import document
+
+RECORDED = Path(__file__).parents[1] / "data" / "groups" / "kafka-4.3.0"
+EVEN = document({"t": 2}, [["t-0"], ["t-1"]], "sticky", group="even")
+ALONE = document({"t": 1}, [["t-0"]], "range", group="alone")
+EMPTY = document({"t": 2}, [], group="empty", state="Empty")
+
+
+def asked(*arguments):
+    """The outcome of a command under ``assignlab group``."""
+    return CliRunner().invoke(main, ["group", *map(str, arguments)])
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    """A file of three groups, the first of which has no members."""
+    path = tmp_path / "groups.jsonl"
+    path.write_text("\n".join(json.dumps(group) for group in (EMPTY, EVEN, ALONE)))
+    return path
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        ("replicas", "--up-to", 2),
+        ("what-if", "--event", "a topic more", "--strategy", "range"),
+        ("recommend",),
+    ],
+)
+def test_a_group_without_members_is_told_and_the_others_go_on(cluster, question):
+    said = asked(*question, cluster, "--json")
+    assert said.exit_code == 0
+    assert [found["title"].split(",")[0] for found in json.loads(said.stdout)] == ["even", "alone"]
+    assert said.stderr == "assignlab: empty has no members: there is nothing to assign\n"
+
+
+def test_a_group_alone_that_cannot_be_asked_is_a_failure(cluster):
+    said = asked("replicas", cluster, "--group", "empty")
+    assert said.exit_code == 1 and said.stderr.count("\n") == 1
+    cluster.write_text("\n".join(json.dumps(EMPTY | {"group": name}) for name in "ab"))
+    said = asked("replicas", cluster)
+    assert said.exit_code == 1 and said.stderr.endswith("none of 2 groups can be asked\n")
+
+
+@pytest.mark.parametrize("command", ["document", "show", "replicas", "recommend", "survey"])
+def test_group_chooses_from_texts_too(cluster, command):
+    options = [] if command == "document" else ["--json"]
+    said = asked(command, cluster, "--group", "even", *options)
+    assert said.exit_code == 0 and "even" in said.stdout and "alone" not in said.stdout
+
+
+def test_what_is_refused_in_an_option_is_exit_code_2_before_a_text_is_asked(cluster):
+    refusals = {
+        ("show", cluster, "--group", "evn"): "did you mean 'even'",
+        ("what-if", cluster, "--event", "crash"): "did you mean 'a crash'",
+        ("what-if", cluster, "--strategy", "rnge"): "did you mean 'range'",
+        ("recommend", cluster, "--strategy", "rnge"): "did you mean 'range'",
+        ("recommend", cluster, "--release", "5.0"): "knows no Kafka 5.0",
+        ("survey", cluster, "--release", "5.0"): "knows no Kafka 5.0",
+        ("replicas", cluster, "--set", "session.timeout=1"): "did you mean 'session.timeout.ms'",
+        ("show", "no-such-file"): "No such file",
+    }
+    for command, why in refusals.items():
+        said = asked(*command)
+        assert (said.exit_code, why in said.stderr) == (2, True), command
+        assert said.stderr.count("\n") == 1 and not said.stdout
+
+
+def test_help_lists_the_events():
+    assert tuple(what_if.EVENTS) == tuple(happening.PAUSES)
+    told = " ".join(asked("what-if", "--help").output.split())
+    assert all(name in told for name in happening.NAMES)
+
+
+def test_what_is_advised_is_there_to_be_done(tmp_path):
+    nameless = tmp_path / "group.json"
+    nameless.write_text(json.dumps({k: v for k, v in EVEN.items() if k != "strategy"}))
+    only = ("--event", "a topic more")
+    for command in (("replicas",), ("what-if", *only), ("recommend",)):
+        said = asked(*command, nameless)
+        assert said.exit_code == 1 and "--strategy NAME" in said.stderr
+        assert asked(*command, nameless, "--strategy", "sticky").exit_code == 0
+    rows = json.loads(asked("what-if", nameless, "--strategy", "sticky", "--json").stdout)
+    events = [row["event"] for row in rows[0]["what_if"]]
+    assert "switch" not in events and "two bounces" in events
+    assert "--strategy" not in asked("survey", nameless).output
+
+
+def test_a_group_that_rebalances_is_to_be_read_again():
+    texts = sorted(RECORDED.glob("rebalancing-classic-*.txt"))
+    said = asked("what-if", *texts)
+    assert "--state" not in said.stderr, "which was given"
+    assert "read it again when it is Stable" in said.stderr and "PreparingRebalance" in said.stderr
+    said = asked("what-if", RECORDED / "rebalancing-classic-state.txt")
+    assert "--describe" in said.stderr and "Stable" in said.stderr
+
+
+def test_a_header_without_rows_says_so():
+    for name in ("members", "members-verbose"):
+        said = asked("show", RECORDED / f"empty-{name}.txt")
+        assert said.exit_code == 1 and "a header and no row" in said.stderr
