@@ -58,6 +58,14 @@ def test_long_code_that_draws_is_folded_in_jupyterlab(name):
             assert cell.metadata.get("jupyter", {}).get("source_hidden"), cell.source[:200]
 
 
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_cell_does_one_thing_in_25_lines(name):
+    notebook = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4)
+    for cell in notebook.cells:
+        if cell.cell_type == "code" and "parameters" not in cell.metadata.get("tags", ()):
+            assert len(cell.source.splitlines()) <= 25, cell.source[:200]
+
+
 @needs_java
 def test_every_printed_list_holds_or_its_slip_is_named(results):
     table = pd.read_csv(results / "01_strategies_by_example" / "examples.csv", dtype=str)
