@@ -2,12 +2,16 @@
 
 import importlib.util
 import json
+import os
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import click
 import pytest
 
+from assignlab import groups
 from assignlab.assignors.answer import answer
 from assignlab.cli import main as cli
 
@@ -44,6 +48,27 @@ def test_the_group_in_the_readme_is_answered_as_printed():
     asked = re.search(r"echo '(.*?)' \|", README, re.DOTALL)[1].replace("\n", "")
     printed = re.search(r'^\{"assignment".*$', README, re.MULTILINE)[0]
     assert answer(json.loads(asked)) == json.loads(printed)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_what_the_readme_pastes_is_read(shell, tmp_path):
+    if shutil.which(shell) is None:
+        pytest.skip(f"there is no {shell} here")
+    recorded = ROOT / "tests" / "data" / "groups" / "kafka-4.3.0"
+    tool = tmp_path / "kafka-consumer-groups.sh"
+    tool.write_text(
+        "#!/bin/sh\n"
+        'test "$1 $2 $3 $4 $5" = "--bootstrap-server HOST:PORT --describe --group orders" || exit 1\n'
+        f'if test "$6" = --state; then cat "{recorded}/classic-state.txt"'
+        f'; else cat "{recorded}/classic-describe.txt"; fi\n'
+    )
+    tool.chmod(0o755)
+    pasted = re.search(r"^\$ describe\(\).*?> orders\.txt$", README, re.DOTALL | re.MULTILINE)[0]
+    environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    lines = pasted.replace("$ describe()", "describe()").replace("\n$ ", "\n")
+    subprocess.run([shell, "-euc", lines], cwd=tmp_path, env=environment, check=True)
+    [group] = groups.read(tmp_path / "orders.txt")
+    assert group["strategy"] == "range" and len(group["members"]) == 3
 
 
 def test_contributing_names_files_that_exist():
