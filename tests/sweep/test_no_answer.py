@@ -6,10 +6,13 @@ import socket
 import subprocess
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
+import pyspark
 import pytest
 from test_cluster import free_port, running
 
+from assignlab.local.java import java_home
 from assignlab.sweep import spark as sparks
 from assignlab.sweep.spark import SparkDidNotStart, own_settings, reach, settings
 from conftest import java_missing
@@ -38,6 +41,28 @@ def test_a_standalone_master_that_does_not_listen(monkeypatch, tmp_path):
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
     with pytest.raises(SparkDidNotStart, match=f"spark://127.0.0.1:{port} .*refused"):
         sparks.start(f"spark://127.0.0.1:{port}")
+
+
+@pytest.mark.slow
+@needs_java
+def test_a_cluster_without_free_cores_is_told_while_a_sweep_waits(tmp_path):
+    """A master without workers takes everybody and gives nothing."""
+    port = free_port()
+    url = f"spark://127.0.0.1:{port}"
+    master = ["org.apache.spark.deploy.master.Master", "--host", "127.0.0.1"]
+    master += ["--port", str(port), "--webui-port", "0"]
+    with running(tmp_path / "master.log", "New state: ALIVE", *master):
+        quick = "from assignlab.sweep import spark; spark.WAIT_TOLD = 0.5\n"
+        process = subprocess.Popen(
+            [sys.executable, "-c", quick + SWEEP],
+            env=os.environ | {"ASSIGNLAB_RUN_FOLDER": str(tmp_path), "SPARK_MASTER": url},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        said = next((line for line in process.stderr if "no free cores" in line), "")
+        process.kill()
+        process.communicate()
+    assert "waits since" in said and "s for Spark's executors" in said
 
 
 def test_one_of_several_masters_that_listens_suffices():
@@ -146,10 +171,32 @@ def test_what_the_user_says_to_spark_wins(monkeypatch, tmp_path):
     assert own_settings() == asked
     (tmp_path / "spark-defaults.conf").unlink()
     assert own_settings() == {"spark.driver.memory": "7g"}
-    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--name mine --conf spark.x='a =b' pyspark-shell")
+    monkeypatch.setenv(
+        "PYSPARK_SUBMIT_ARGS", "--master yarn --name mine --conf spark.x='a =b' pyspark-shell"
+    )
     assert own_settings() == {
-        "spark.driver.memory": "7g", "spark.app.name": "mine", "spark.x": "a =b",
+        "spark.driver.memory": "7g", "spark.master": "yarn", "spark.app.name": "mine",
+        "spark.x": "a =b",
     }  # fmt: skip
+
+
+@needs_java
+@pytest.mark.slow
+@pytest.mark.parametrize("master", [None, "local[2]"])
+def test_what_spark_submit_is_told_counts_and_spark_master_before_it(master, tmp_path):
+    script = tmp_path / "asks.py"
+    script.write_text(
+        "from assignlab.sweep.spark import session\n"
+        "found = session().sparkContext\n"
+        "print(found.master, found.getConf().get('spark.executor.memory'))\n"
+    )
+    command = [str(Path(pyspark.__file__).parent / "bin" / "spark-submit"), "--master", "local[1]"]
+    own = {"PYSPARK_PYTHON": sys.executable} | ({"SPARK_MASTER": master} if master else {})
+    answer = subprocess.run(
+        [*command, "--conf", "spark.executor.memory=777m", str(script)],
+        env={**os.environ, "JAVA_HOME": java_home(), **own}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert answer.stdout.splitlines()[-1:] == [f"{master or 'local[1]'} 777m"], answer.stderr
 
 
 @pytest.mark.parametrize("name", ["a:b", 'a"b', "a'b"])

@@ -119,8 +119,64 @@ def test_a_table_whose_sweep_was_killed_is_not_read_and_told_of(tmp_path, monkey
         sweep.Table(f"{store}/table.parquet").records()
     capsys.readouterr()
     table = sweep.run(grid, STRATEGIES, name="table", to=store)
-    assert "removed what a killed sweep left" in capsys.readouterr().err
+    assert "table.parquet is not whole" in capsys.readouterr().err
     assert digest(read(table)) == digest(plain(grid))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("members", [[2, 4], [2, 3]], ids=["another question", "the same one"])
+def test_two_sweeps_that_write_one_table_leave_a_whole_one(members, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(driver, "PAUSES", (0.01,))
+    store, grid = f"file:{tmp_path}/store", sweep.grid(members=[2, 3])
+    other, counted, written = sweep.grid(members=members), Store._counted, []
+
+    def while_another_writes(self, place, schema):
+        if place == self.path and not written:
+            written.append(place)
+            sweep.run(other, STRATEGIES, name="table", to=store)
+        return counted(self, place, schema)
+
+    monkeypatch.setattr(Store, "_counted", while_another_writes)
+    table = sweep.run(grid, STRATEGIES, name="table", to=store)
+    assert "this one tries again" in capsys.readouterr().err and written
+    assert digest(read(table)) == digest(plain(grid))
+    assert not list((tmp_path / "store" / ".unfinished").iterdir())
+
+
+@pytest.mark.slow
+def test_what_other_sweeps_left_is_told_and_removed_after_a_week(tmp_path, capsys):
+    place = tmp_path / "store [1] {a}"
+    store, now = f"file:{place}", time.time()
+    for question, days in ("old", 8), ("young", 6):
+        left = Store(session(), store, "table", question)
+        left._put(f"{left._work}/notes", {"time": now - days * 86400}, "append")
+    sweep.run(sweep.grid(members=[2, 3]), STRATEGIES, name="table", to=store)
+    said = capsys.readouterr().err
+    assert f"removed what a killed sweep left: {store}/.unfinished/old" in said
+    assert f"another sweep works in {store}/.unfinished/young, or was killed there after" in said
+    assert [folder.name for folder in (place / ".unfinished").iterdir()] == ["young"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("store", "told"),
+    [
+        ("hdfs://no-such-host.invalid/t", "no host is called no-such-host.invalid"),
+        ("hdfs://127.0.0.1:1/t", "nothing answers there"),
+        ("s3a://bucket/t", "its connector (org.apache.hadoop.fs.s3a.S3AFileSystem) is not among"),
+        ("nosuch://bucket/t", "Spark knows no file system nosuch:"),
+        ("hdfs:/t", "Incomplete HDFS URI, no host"),
+        (f"file:{__file__}", "Parent path is not a directory"),
+    ],
+)
+def test_a_store_that_cannot_be_used_is_told_in_a_line_before_the_sweep(store, told, monkeypatch):
+    monkeypatch.setattr(driver, "jobs", None)
+    with pytest.raises(sweep.SweepError) as error:
+        sweep.run(sweep.grid(members=2), STRATEGIES, name="table", to=store)
+    assert str(error.value).startswith(f"{store}: ") and told in str(error.value)
+    assert "\n" not in str(error.value) and "--tables" in str(error.value)
+    with pytest.raises(sweep.SweepError, match=r"^[^\n]*$"):
+        sweep.Table(f"{store}/table.parquet").records()
 
 
 @pytest.mark.parametrize(
@@ -385,7 +441,7 @@ def test_a_killed_driver_and_a_killed_worker_leave_a_whole_table(apart, hdfs):
     wait_for_progress(process)
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    with pytest.raises(sweep.SweepError, match="is no whole table"):
+    with pytest.raises(sweep.SweepError, match="no table of a sweep at"):
         sweep.Table(f"{hdfs}/killed/table.parquet").records()
     process = start(hidden, LARGE, f"{hdfs}/killed", SPARK_MASTER=url)
     wait_for_progress(process)

@@ -114,6 +114,18 @@ def no_spark(monkeypatch):
         (lambda: sweep.run([Scenario()], STRATEGIES, name="a/b"), sweep.SweepError, "a/b"),
         (lambda: sweep.run([Scenario()], STRATEGIES, limit=0), sweep.SweepError, "limit"),
         (lambda: sweep.run([Scenario()], STRATEGIES, limit=1e-9), sweep.SweepError, "limit"),
+        (lambda: sweep.run([Scenario()], STRATEGIES, to=5), sweep.SweepError, "to: expected"),
+        (lambda: sweep.run([Scenario()], STRATEGIES, to=" "), sweep.SweepError, "names no folder"),
+        (
+            lambda: sweep.run([Scenario()], STRATEGIES, to="s3a:bucket"),
+            sweep.SweepError,
+            "neither a folder nor a URI, which begins with s3a:/",
+        ),
+        (
+            lambda: sweep.run([Scenario()], STRATEGIES, to=__file__),
+            sweep.SweepError,
+            f"cannot write in {__file__} (Not a directory)",
+        ),
         (lambda: sweep.run([Scenario()], STRATEGIES, limit=math.inf), sweep.SweepError, "1e+06 s"),
         (lambda: sweep.run([Scenario()], STRATEGIES, limit=math.nan), sweep.SweepError, "limit"),
     ],

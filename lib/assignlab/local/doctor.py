@@ -63,11 +63,11 @@ def path_problem(root):
     return None
 
 
-def folder_problem(folder):
+def folder_problem(folder, option="--outputs"):
     """None where files can be written in `folder`, or in the one that it would be made in."""
     remedy = (
         "change its owner or mode, clone the project to a folder of yours, "
-        "or send the results elsewhere with --outputs"
+        "or send the results elsewhere with %s" % option
     )
     existing = os.path.abspath(folder)
     while not os.path.lexists(existing):

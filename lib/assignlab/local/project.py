@@ -64,12 +64,17 @@ def is_uri(text: str) -> bool:
 
 
 def folder_named(text: str) -> Path:
-    """The folder that a text names. Raises ValueError for a URI, which no local path can reach.
+    """The folder that a text names. Raises ValueError for a URI, which no local path can reach, and
+    for what would be one.
 
     >>> folder_named("s3a://bucket/tables")
     Traceback (most recent call last):
     ValueError: 's3a://bucket/tables' is a URI: name a folder of this machine; --tables sends tables there
     """
+    if not text.strip():
+        raise ValueError(f"{text!r} names no folder")
+    if found := re.match(r"(abfss?|dbfs|file|gs|hdfs|s3[an]?|viewfs|wasbs?):(?!/)", text):
+        raise ValueError(f"{text!r} is neither a folder nor a URI, which begins with {found[0]}/")
     if is_uri(text):
         raise ValueError(
             f"{text!r} is a URI: name a folder of this machine; --tables sends tables there"

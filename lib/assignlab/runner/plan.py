@@ -7,6 +7,7 @@ the study's results nor another point's are replaced.
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ import yaml
 
 from assignlab.errors import UnknownName
 from assignlab.local.library import digest, library
-from assignlab.local.project import RUNNING, versions
+from assignlab.local.project import RUNNING, TABLES_VARIABLE, versions
 from assignlab.parameters import declared as parameters
 from assignlab.parameters.declared import Mistake, Parameter, known
 from assignlab.parameters.strict_yaml import Misread, StrictLoader, shown
@@ -347,6 +348,7 @@ def _inputs(place: Place, notebook: Notebook) -> dict:
         "constraints": digest([constraints] if constraints.is_file() else []),
         "library": library(),
         "packages": _packages(),
+        "tables": os.environ.get(TABLES_VARIABLE),
     }
 
 

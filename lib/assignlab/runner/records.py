@@ -26,6 +26,7 @@ RUN_SHAPE = {
         "constraints": str,
         "library": dict,
         "packages": dict,
+        "tables": str | None,
     },
     "parameters": dict,
     "passed": dict,
@@ -90,6 +91,9 @@ def _changes(record: dict, plan: Plan) -> Iterator[str]:
         yield f"{source} changed"
     if rooms := _different(before["library"], now["library"]):
         yield f"the library changed: {', '.join(rooms)}"
+    if before["tables"] != now["tables"]:
+        there, here = (inputs["tables"] or "outputs" for inputs in (before, now))
+        yield f"its tables are in {there}, asked for in {here}"
     for name in _different(before["packages"], now["packages"]):
         yield f"{name} was {before['packages'].get(name)}, is {now['packages'].get(name)}"
 

@@ -8,12 +8,14 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from random import random
 from typing import NamedTuple
 from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
 
+from assignlab.local.doctor import folder_problem
 from assignlab.local.files import write_json
 from assignlab.local.project import (
     RUNNING,
@@ -32,7 +34,7 @@ from assignlab.sweep.progress import Progress, RoundCount
 from assignlab.sweep.question import Grid, SweepError, check, digest, digest_of, listed, words
 from assignlab.sweep.slices import NOT_SHARED, REBALANCES, WITH_OPTIMUM, reported
 from assignlab.sweep.spark import answering, is_local, session, unpack_shipped
-from assignlab.sweep.store import Store
+from assignlab.sweep.store import Round, Store
 from assignlab.sweep.subject import Subject
 from assignlab.sweep.table import Table
 from assignlab.sweep.workplace import Workplace, code, tell
@@ -45,6 +47,9 @@ CLUSTER_SLICES = 16
 TIME_LIMIT = 300.0
 ROUNDS, SHORTEST_ROUND = 20, 60.0
 """Of a sweep into a store: how many at most, and seconds of processor time in one."""
+PAUSES = (1.0, 4.0, 16.0)
+"""Seconds before a table is written again that another sweep wrote in the same moment; up to twice
+as long."""
 DESCRIPTION = "_description.json"
 
 
@@ -76,6 +81,8 @@ def run(
     """
     scenarios, strategies = listed(scenarios), words("strategies", strategies)
     check(scenarios, strategies, name, limit, slices)
+    if to is not None and not isinstance(to, str | os.PathLike):
+        raise SweepError(f"to: expected a folder or the URI of a store, got {to!r}")
     longest = limit * len(strategies)
     costs = [min(cost(scenario, len(strategies), optimum), longest) for scenario in scenarios]
     question = digest(scenarios, strategies)
@@ -109,13 +116,13 @@ def play_on_spark(
     work: Work, name: str, slices: int | None = None, to: str | None = None
 ) -> "Table":
     """Have Spark play the work into the table of this name; see :func:`run`."""
+    target = to or tables_named()
+    if target and is_uri(target):
+        return play_into_store(session(), work, target, name, slices)
+    path = folder_to_write(target) / f"{name}.parquet"
     spark = session()
     began = time.monotonic()
     costs = work.costs
-    target = to or tables_named()
-    if target and is_uri(target):
-        return play_into_store(spark, work, target, name, slices)
-    path = (folder_named(target) if target else folder()) / f"{name}.parquet"
     with Workplace(unfinished_beside(path.parent), question_of(work)) as place:
         if not is_local(spark) and not ask_executors(spark, place.path):
             raise SweepError(not_shared(place.path))
@@ -146,22 +153,41 @@ def play_into_store(spark, work: Work, to: str, name: str, slices: int | None) -
     rounds = max(1, min(ROUNDS, number, int(sum(costs) / SHORTEST_ROUND)))
     known = question_of(work)
     asked = digest_of([known, number, rounds, code()]) if known else uuid4().hex[:12]
-    store = Store(spark, to, name, asked)
+    store, dealt = Store(spark, to, name, asked), dealt_together(work, number)
     with answering(spark):
-        store.clear_leftovers()
-        done = {line[0]: line for line in store.done()}
-        if done:
-            tell(
-                f"{sum(line[1] for line in done.values())} scenarios are there, "
-                "from a sweep that did not end"
-            )
-        waiting: dict[int, dict[int, list[int]]] = {}
-        dealt = dealt_together(work, number)
-        for i in sorted(range(len(dealt)), key=lambda i: (-costs[i], i)):
-            if dealt[i] % rounds not in done:
-                waiting.setdefault(dealt[i] % rounds, {}).setdefault(dealt[i], []).append(i)
-        rest = [costs[i] for i in range(len(dealt)) if dealt[i] % rounds not in done]
-        count = RoundCount()
+        store.enter()
+        for pause in (*PAUSES, None):
+            done = play_rounds(spark, work, dealt, rounds, store)
+            described = describe(work, round(time.monotonic() - began, 3))
+            tell(f"writes {store.path}")
+            if len(done) == rounds and store.take_place(done, work.subject.spark_schema, described):
+                break
+            if pause is None:
+                raise SweepError(f"{store.path}: other sweeps write it all the time; ask again")
+            tell(f"another sweep writes {store.path} at this moment: this one tries again")
+            time.sleep(pause * (1 + random()))
+            if store.is_answered():
+                break
+        store.leave()
+    table = Table(store.path, work.subject)
+    if any(one.failed for one in done):
+        table.tell_failures()
+    return table
+
+
+def play_rounds(spark, work: Work, dealt: Sequence[int], rounds: int, store: Store) -> list[Round]:
+    """Have Spark play the rounds of a store that are not done; all of them, in their order."""
+    costs, done = work.costs, store.done()
+    if done:
+        there = sum(one.scenarios for one in done.values())
+        tell(f"{there} scenarios are there, from a sweep that did not end")
+    waiting: dict[int, dict[int, list[int]]] = {}
+    for i in sorted(range(len(dealt)), key=lambda i: (-costs[i], i)):
+        if dealt[i] % rounds not in done:
+            waiting.setdefault(dealt[i] % rounds, {}).setdefault(dealt[i], []).append(i)
+    rest = [costs[i] for i in range(len(dealt)) if dealt[i] % rounds not in done]
+    count, kept = RoundCount(), len(done)
+    try:
         with Progress(count.reported, rest):
             for at in sorted(waiting):
                 slices_of = waiting[at]
@@ -172,13 +198,13 @@ def play_into_store(spark, work: Work, to: str, name: str, slices: int | None) -
                 )
                 with count.round(spark, len(slices_of), size, cost):
                     store.write_round(at, rows, size, cost)
-        described = describe(work, round(time.monotonic() - began, 3))
-        failed = sum(line[3] for line in store.done())
-        store.take_place(range(rounds), work.subject.spark_schema, len(costs), described)
-    table = Table(store.path, work.subject)
-    if failed:
-        table.tell_failures()
-    return table
+                kept += 1
+    except BaseException:
+        if kept and work.question is not None:
+            tell(f"{kept} finished rounds are kept: the same sweep, asked again, goes on from them")
+        raise
+    found = store.done()
+    return [found[number] for number in sorted(found)]
 
 
 def question_of(work: Work) -> str | None:
@@ -195,6 +221,17 @@ def unfinished_beside(tables: Path) -> Path:
     below ``outputs()``.
     """
     return outputs() / "sweeps" if tables.is_relative_to(outputs()) else tables
+
+
+def folder_to_write(target: str | None) -> Path:
+    """The folder that tables are sent to, or the usual one; :class:`SweepError` if it cannot be."""
+    try:
+        place = folder_named(target) if target else folder()
+    except ValueError as error:
+        raise SweepError(str(error)) from None
+    if target and (problem := folder_problem(str(place), "--tables")):
+        raise SweepError(problem)
+    return place
 
 
 def folder() -> Path:

@@ -7,6 +7,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from assignlab.sweep.question import SweepError
+from assignlab.sweep.spark import told_waiting
 
 TASKS = 16
 PAUSE = 0.1
@@ -25,9 +26,10 @@ def ask_executors(spark, folder: Path | None) -> bool:
         token.touch()
     try:
         rows = spark.range(TASKS, numPartitions=TASKS)
-        found = rows.mapInArrow(
-            asked(str(token) if token else None), "lacks string, sees boolean"
-        ).collect()
+        with told_waiting("for Spark's executors: the cluster may have no free cores or memory"):
+            found = rows.mapInArrow(
+                asked(str(token) if token else None), "lacks string, sees boolean"
+            ).collect()
     except Exception as error:
         if why := python_problem(str(error)):
             raise SweepError(why) from None

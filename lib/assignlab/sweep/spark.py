@@ -12,7 +12,7 @@ store (:mod:`assignlab.sweep.store`).
 
 What the user says to Spark itself wins over what stands here: ``spark-defaults.conf`` (in
 ``SPARK_CONF_DIR``, or ``conf`` of ``SPARK_HOME``), ``SPARK_DRIVER_MEMORY``, ``SPARK_LOCAL_DIRS``
-and ``PYSPARK_SUBMIT_ARGS``. A server that does not answer is an error with its address within half
+``PYSPARK_SUBMIT_ARGS`` and ``spark-submit``'s options. A server that does not answer is an error with its address within half
 a minute: :class:`SparkDidNotStart` before a sweep, :class:`SparkEnded` in the midst of one.
 """
 
@@ -26,6 +26,7 @@ import socket
 import sys
 import tempfile
 import threading
+import time
 import warnings
 import zipfile
 from collections.abc import Callable
@@ -40,7 +41,7 @@ from assignlab.errors import AssignlabError
 from assignlab.local.files import whole
 from assignlab.local.java import BRIEF, ensure_java_env
 from assignlab.local.project import cores, outputs
-from assignlab.sweep.workplace import locked
+from assignlab.sweep.workplace import locked, tell
 
 LOOPBACK = "127.0.0.1"
 DRIVER_MEMORY = "2g"
@@ -51,7 +52,7 @@ ATTEMPTS = 4
 """How often a task is tried on this machine, as many times as on a cluster."""
 RETRIES, LONGEST_PAUSE = 5, 3000
 """Of a call to a Spark Connect server: about 8 s, the pauses in milliseconds."""
-PATIENCE = 20.0
+PATIENCE, WAIT_TOLD = 20.0, 30.0
 SHIPPED = "assignlab-shipped-"
 LOG_SHOWN = 15
 LOG_BYTES = 2**22
@@ -194,7 +195,7 @@ def start(master: str | None):
     from pyspark.sql import SparkSession
 
     ensure_java_env()
-    own = own_settings()
+    own = own_settings() | submitted()
     master = master or own.get("spark.master") or f"local[{cores()},{ATTEMPTS}]"
     reach(master)
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -209,13 +210,32 @@ def start(master: str | None):
     conf.setMaster(master)
     with open_log(place / "driver.log") as log:
         try:
-            gateway = launch_gateway(conf, {"stdout": log, "stderr": log})
-            return SparkSession(SparkContext(conf=conf, gateway=gateway))
+            with told_waiting(f"for Spark on {master}; its log is {log.name}"):
+                gateway = SparkContext._gateway or launch_gateway(
+                    conf, {"stdout": log, "stderr": log}
+                )
+                return SparkSession(SparkContext(conf=conf, gateway=gateway))
         except Exception as error:
             raise SparkDidNotStart(
                 f"Spark did not start on {master}: {error}; the end of {log.name}:\n"
                 + last_lines(Path(log.name))
             ) from error
+
+
+@contextmanager
+def told_waiting(what: str):
+    """Say on stderr every half minute, while the block runs, that it waits for something."""
+    over, began = threading.Event(), time.monotonic()
+
+    def watch():
+        while not over.wait(WAIT_TOLD):
+            tell(f"waits since {time.monotonic() - began:.0f} s {what}")
+
+    threading.Thread(target=watch, daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
 
 
 def reach(master: str) -> None:
@@ -235,7 +255,11 @@ def reach(master: str) -> None:
     )
 
 
-SUBMITTED = {"--name": "spark.app.name", "--driver-memory": "spark.driver.memory"}
+SUBMITTED = {
+    "--master": "spark.master",
+    "--name": "spark.app.name",
+    "--driver-memory": "spark.driver.memory",
+}
 """Options of ``spark-submit`` that are settings which we would choose."""
 
 
@@ -257,6 +281,16 @@ def own_settings() -> dict[str, str]:
         elif option == "--conf":
             key, _, found[key] = value.partition("=")
     return found
+
+
+def submitted() -> dict[str, str]:
+    """The settings of ``spark-submit``, where it runs this program: its Java machine has them."""
+    from pyspark import SparkConf, SparkContext
+
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:
+        return {}
+    SparkContext._ensure_initialized()
+    return dict(SparkConf().getAll())
 
 
 def settings(master: str, place: Path) -> dict[str, str]:

@@ -8,20 +8,58 @@ rounds into ``<store>/<name>.parquet``, between two states of ``<name>.parquet.s
 whose state is not "whole" is not read. The same sweep, asked again, keeps the rounds that were
 done.
 
+A store has no locks. Two sweeps that write one table at the same time see it by what they find
+there: the state names the sweep that wrote it last, and the other one tries again.
+
 Everything goes through Spark's own readers and writers, which Spark Connect has too; what it does
 not have is a way to remove folders: there they are emptied.
 """
 
 import json
+import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+from uuid import uuid4
 
+from assignlab.local.project import TABLES_VARIABLE
 from assignlab.sweep.question import SweepError
 from assignlab.sweep.spark import is_connect
 from assignlab.sweep.workplace import KEPT_AGE, UNFINISHED, tell
 
-DONE = "round int, scenarios bigint, cost double, failed bigint"
-STATE = "state string"
+TEXT = "value string"
+PROBLEMS = (
+    (r'No FileSystem for scheme "([^"]+)"', "Spark knows no file system {0}:"),
+    (
+        r"Class (\S+) not found",
+        "its connector ({0}) is not among Spark's jars: docs/clusters.md names the package",
+    ),
+    (r"UnknownHostException: (?:Invalid host name: )?([\w.-]+)", "no host is called {0}"),
+    (r"Call From .* failed on|ConnectTimeoutException|NoRouteToHost", "nothing answers there"),
+    (
+        r"AccessControlException|AccessDenied|Permission denied|Mkdirs failed",
+        "Spark may not write there",
+    ),
+)
+"""What Spark says of a store that cannot be used, and what that means."""
+
+
+class Round(NamedTuple):
+    """A finished round: where its records are below the sweep's folder, and what they are.
+
+    ``scenarios``, ``records``, ``failed``: how many; ``cost``: about how many seconds they took.
+    """
+
+    number: int
+    folder: str
+    scenarios: int
+    records: int
+    failed: int
+    cost: float
+
+
+ROUND = "number int, folder string, scenarios bigint, records bigint, failed bigint, cost double"
 
 
 class Store:
@@ -33,120 +71,206 @@ class Store:
 
     def __init__(self, spark, tables: str, name: str, question: str):
         self._spark = spark
-        self._unfinished = f"{tables.rstrip('/')}/{UNFINISHED}"
+        self._tables = tables.rstrip("/")
+        self._unfinished = f"{self._tables}/{UNFINISHED}"
+        self._question, self._sweep = question, uuid4().hex[:12]
         self._work = f"{self._unfinished}/{question}"
-        self.path = f"{tables.rstrip('/')}/{name}.parquet"
+        self.path = f"{self._tables}/{name}.parquet"
 
-    def clear_leftovers(self) -> None:
-        """Say what a killed sweep left of this table; remove what nobody used for a week."""
-        if state(self._spark, self.path).get("whole") is False:
-            tell(f"removed what a killed sweep left: {self.path}")
-            remove(self._spark, self.path)
-            self._set_state({})
-        for folder, age in listed(self._spark, self._unfinished):
-            if age > KEPT_AGE:
-                remove(self._spark, folder)
-                tell(f"removed what a killed sweep left: {folder}")
+    def enter(self) -> None:
+        """Leave word of this sweep in its folder, and tell what others left.
 
-    def done(self) -> list[tuple[int, int, float, int]]:
-        """The finished rounds: (number, scenarios, what they were to cost, failed simulations)."""
-        rows = read(self._spark, f"{self._work}/done", DONE)
-        return sorted(tuple(row) for row in rows.collect()) if rows else []
+        Raises :class:`SweepError` where the store cannot be reached or written.
+        """
+        with reaching(self._tables, every=True):
+            if state(self._spark, self.path).get("whole") is False:
+                tell(f"{self.path} is not whole, its sweep was killed or goes on: it is replaced")
+            for question, last in sorted(self._notes().items()):
+                folder = f"{self._unfinished}/{question}"
+                if question != self._question and time.time() - last > KEPT_AGE:
+                    remove(self._spark, folder)
+                    tell(f"removed what a killed sweep left: {folder}")
+                elif question != self._question:
+                    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(last))
+                    tell(f"another sweep works in {folder}, or was killed there after {when}")
+            self._note()
+
+    def done(self) -> dict[int, Round]:
+        """The finished rounds by their numbers."""
+        lines = at(self._spark, f"{self._work}/done", ROUND, lambda rows: rows.collect()) or []
+        return {line.number: Round(*line) for line in lines}
 
     def write_round(self, number: int, rows, scenarios: int, cost: float) -> None:
         """Have Spark write one round, and then the line that it is done."""
-        place = self._round(number)
-        rows.write.mode("overwrite").parquet(place)
-        failed = self._arrived(place, rows.schema, scenarios)
-        line = self._spark.createDataFrame([(number, scenarios, cost, failed)], DONE)
-        line.coalesce(1).write.mode("append").parquet(f"{self._work}/done")
+        folder = f"round-{number:05}-{self._sweep}"
+        with reaching(self._tables):
+            rows.write.mode("overwrite").parquet(f"{self._work}/{folder}")
+            found, records, failed = self._counted(f"{self._work}/{folder}", rows.schema)
+            self._ensure_arrived(found == scenarios, found, scenarios, folder)
+            line = Round(number, folder, scenarios, records, failed, cost)
+            lines = self._spark.createDataFrame([line], ROUND)
+            lines.coalesce(1).write.mode("append").parquet(f"{self._work}/done")
+            self._note()
 
-    def take_place(
-        self, rounds: Iterable[int], schema: str, scenarios: int, described: dict
-    ) -> None:
-        """Write all rounds into the table, in place of an earlier one, and remove them."""
-        rows = self._spark.read.schema(schema).parquet(*map(self._round, rounds))
-        self._set_state({"whole": False})
+    def take_place(self, rounds: Collection[Round], schema: str, described: dict) -> bool:
+        """Write the rounds into the table, in place of an earlier one.
+
+        False where another sweep wrote the same table, or removed the rounds, in the same moment.
+        """
+        try:
+            return self._write_table(rounds, schema, described)
+        except Exception:
+            if self._is_disturbed(rounds):
+                return False
+            raise
+
+    def _write_table(self, rounds: Collection[Round], schema: str, described: dict) -> bool:
+        mine = {"sweep": self._sweep, "question": self._question}
+        rows = reader(self._spark, schema).parquet(
+            *[f"{self._work}/{one.folder}" for one in rounds]
+        )
+        self._set_state({"whole": False} | mine)
         rows.write.mode("overwrite").parquet(self.path)
-        self._arrived(self.path, schema, scenarios)
-        self._set_state({"whole": True} | described)
+        found, records, _ = self._counted(self.path, schema)
+        if self._is_disturbed(rounds):
+            return False
+        whole = records == sum(one.records for one in rounds)
+        self._ensure_arrived(whole, found, sum(one.scenarios for one in rounds), self.path)
+        self._set_state({"whole": True} | mine | described)
+        return True
+
+    def is_answered(self) -> bool:
+        """Whether the table is whole, and that of the same question."""
+        found = state(self._spark, self.path)
+        return bool(found.get("whole")) and found.get("question") == self._question
+
+    def leave(self) -> None:
+        """Remove the folder that the sweep worked in."""
         remove(self._spark, self._work)
 
-    def _arrived(self, place: str, schema, scenarios: int) -> int:
-        """How many simulations of the records at ``place`` failed.
+    def _is_disturbed(self, rounds: Collection[Round]) -> bool:
+        """Whether the last to write the table was another sweep, or one has removed the rounds."""
+        there = {one.folder for one in self.done().values()}
+        last = state(self._spark, self.path).get("sweep")
+        return last != self._sweep or any(one.folder not in there for one in rounds)
 
-        :class:`SweepError` where not all scenarios are there: an executor that does not see the
-        folder writes into one of its own, and Spark says nothing.
-        """
-        rows = read(self._spark, place, schema)
-        found, failed = 0, 0
-        if rows is not None:
-            found, failed = rows.selectExpr("count(distinct scenario)", "count(error)").first()
-        if found != scenarios:
+    def _note(self) -> None:
+        """Leave word of this sweep, with the time: no store tells reliably how old a folder is."""
+        self._put(f"{self._work}/notes", {"time": time.time()}, "append")
+
+    def _notes(self) -> dict[str, float]:
+        """The questions of the sweeps that work here or were killed here, and their last note."""
+        # Notes are the only texts there; Spark Connect finds them too.
+        options = {"recursiveFileLookup": "true", "pathGlobFilter": "*.txt"}
+        lines = at(
+            self._spark, self._unfinished, TEXT,
+            lambda rows: rows.select("_metadata.file_path", "value").collect(), "text", options,
+        )  # fmt: skip
+        found: dict[str, float] = {}
+        for path, note in lines or []:
+            question = path.split(f"/{UNFINISHED}/")[1].split("/")[0]
+            found[question] = max(found.get(question, 0.0), json.loads(note)["time"])
+        return found
+
+    def _counted(self, place: str, schema) -> tuple[int, int, int]:
+        """How many scenarios and records lie at ``place``, and how many of these are errors."""
+        counts = ("count(distinct scenario)", "count(*)", "count(error)")
+        found = at(self._spark, place, schema, lambda rows: rows.selectExpr(*counts).first())
+        return tuple(found or (0, 0, 0))
+
+    def _ensure_arrived(self, whole: bool, found: int, scenarios: int, place: str) -> None:
+        """:class:`SweepError` where not all records are there: an executor that does not see the
+        folder writes into one of its own, and Spark says nothing."""
+        if not whole:
             raise SweepError(
                 f"{found} of {scenarios} scenarios arrived at {place}: some executor does not see "
                 "that place, or sees another one there; name a store that the driver and all "
                 "executors share"
             )
-        return failed
-
-    def _round(self, number: int) -> str:
-        return f"{self._work}/round-{number:05}"
 
     def _set_state(self, what: dict) -> None:
-        rows = self._spark.createDataFrame([(json.dumps(what),)], STATE)
-        rows.coalesce(1).write.mode("overwrite").text(f"{self.path}.state")
+        self._put(f"{self.path}.state", what, "overwrite")
+
+    def _put(self, place: str, what: dict, mode: str) -> None:
+        rows = self._spark.createDataFrame([(json.dumps(what),)], TEXT)
+        rows.coalesce(1).write.mode(mode).text(place)
 
 
 def state(spark, path: str) -> dict:
     """What a table in a store says of itself; empty where there is none."""
-    rows = read(spark, f"{path}.state", STATE, "text")
-    found = rows.collect() if rows else []
+    found = at(spark, f"{path}.state", TEXT, lambda rows: rows.collect(), "text")
     return json.loads(found[0][0]) if found else {}
 
 
 def ensure_whole(spark, path: str) -> None:
     """Raise :class:`SweepError` where a table in a store is not there, or not whole."""
-    if not state(spark, path).get("whole"):
+    with reaching(path, every=True):
+        found = state(spark, path)
+    if not found:
+        raise SweepError(f"no table of a sweep at {path}")
+    if not found["whole"]:
         raise SweepError(
             f"{path} is no whole table: the sweep that writes it has not ended; run it again"
         )
 
 
-def read(spark, path: str, schema, kind: str = "parquet"):
-    """What lies at ``path``, None where nothing does."""
+def reader(spark, schema):
+    """Spark's reader of Parquet at places whose names are no patterns."""
+    return spark.read.option("__globPaths__", "false").schema(schema)
+
+
+def at(spark, path: str, schema, ask: Callable, kind="parquet", options: dict | None = None):
+    """What ``ask`` finds in the rows at ``path``, None where nothing lies there."""
     from pyspark.errors import AnalysisException
 
+    # Another sweep may replace the files at this moment.
+    source = reader(spark, schema).option("ignoreMissingFiles", "true").options(**options or {})
     try:
-        rows = spark.read.schema(schema).format(kind).load(path)
-        rows.isEmpty()  # Spark Connect looks for the path only now
+        return ask(source.format(kind).load(path))  # Spark Connect looks for the path when asked
     except AnalysisException as error:
         if "PATH_NOT_FOUND" in str(error):
             return None
         raise
-    return rows
 
 
-def file_system(spark, uri: str):
-    """(Hadoop's file system, path) of a URI in the driver's Java machine; None under Connect."""
-    context = None if is_connect(spark) else spark._jsc
-    if context is None:
-        return None
-    path = spark._jvm.org.apache.hadoop.fs.Path(uri)
-    return path.getFileSystem(context.hadoopConfiguration()), path
+@contextmanager
+def reaching(place: str, every: bool = False) -> Iterator[None]:
+    """What Spark says of a store that it cannot use becomes :class:`SweepError`, one line.
+
+    ``every``: so does all else that it says.
+    """
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (Py4JError, PySparkException) as error:
+        if why := problem(str(error), every):
+            raise SweepError(
+                f"{place}: {why} (a place for tables, by --tables, sweep.run(to=...) or "
+                f"{TABLES_VARIABLE})"
+            ) from None
+        raise
 
 
-def listed(spark, uri: str) -> Iterator[tuple[str, float]]:
-    """(URI, seconds since it was changed) of what a folder of the store holds."""
-    found = file_system(spark, uri)
-    if found and found[0].exists(found[1]):
-        for status in found[0].listStatus(found[1]):
-            yield status.getPath().toString(), time.time() - status.getModificationTime() / 1000
+def problem(said: str, every: bool = False) -> str | None:
+    """In a line why a store cannot be used; None if the error is about something else.
+
+    >>> problem("java.io.IOException: java.net.UnknownHostException: namenode")
+    'no host is called namenode'
+    """
+    for pattern, why in PROBLEMS if "Traceback (most recent call last)" not in said else ():
+        if found := re.search(pattern, said):
+            return why.format(*found.groups())
+    lines = [line.strip() for line in said.splitlines() if not line.lstrip().startswith("at ")]
+    causes = [line for line in lines if re.match(r"(Caused by)?: ", line)]
+    return (causes or lines or [said])[-1].removeprefix("Caused by").strip(": ") if every else None
 
 
 def remove(spark, uri: str) -> None:
     """Remove a folder of the store; under Spark Connect, empty it."""
-    if found := file_system(spark, uri):
-        found[0].delete(found[1], True)
-    else:
-        spark.createDataFrame([], STATE).write.mode("overwrite").parquet(uri)
+    if is_connect(spark):
+        spark.createDataFrame([], TEXT).write.mode("overwrite").parquet(uri)
+        return
+    path = spark._jvm.org.apache.hadoop.fs.Path(uri)
+    path.getFileSystem(spark._jsc.hadoopConfiguration()).delete(path, True)

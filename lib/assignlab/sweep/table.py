@@ -17,7 +17,7 @@ from assignlab.sweep.aggregate import Extent, extent, extent_of, summarise, sums
 from assignlab.sweep.question import SweepError, words
 from assignlab.sweep.slices import REBALANCES, SCENARIO_NAMES
 from assignlab.sweep.spark import answering, session
-from assignlab.sweep.store import ensure_whole
+from assignlab.sweep.store import ensure_whole, reader
 from assignlab.sweep.subject import Subject
 
 if TYPE_CHECKING:
@@ -100,15 +100,15 @@ class Table:
 
     def records(self):
         """All rows, as a Spark DataFrame."""
-        # Spark takes a path for a pattern, and one without a scheme to its default file system.
         spark = session()
-        reader = spark.read.option("__globPaths__", "false").schema(self.subject.spark_schema)
+        source = reader(spark, self.subject.spark_schema)
         if isinstance(self.path, str):
             ensure_whole(spark, self.path)
-            return reader.parquet(self.path)
+            return source.parquet(self.path)
         if not self.path.is_dir():
             raise SweepError(f"no table at {self.path}")
-        rows = reader.parquet(f"file:{self.path.absolute()}")
+        # Spark takes a path without a scheme to its default file system.
+        rows = source.parquet(f"file:{self.path.absolute()}")
         return rows.select(*[column.name for column in self.subject.columns])
 
     def summary(
