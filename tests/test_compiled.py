@@ -30,6 +30,30 @@ print(compiled.StepCompiler.__module__, *hash_map_order(np.array([33, 1, 17, 2, 
 """The table has 16 slots: 16 comes to slot 0, then 33, 1 and 17 to slot 1, then 2."""
 
 
+COMPILED_ONCE = """
+import numpy as np
+
+from assignlab import compiled
+from assignlab.jvm.hash_map import hash_map_order
+
+compiled.tell_compiling(print, 0)
+for _ in range(2):
+    hash_map_order(np.array([1, 2]))
+"""
+
+
+def test_compiling_is_told_once_and_not_where_it_is_done(tmp_path):
+    for lines in (1, 0):
+        told = subprocess.run(
+            [sys.executable, "-c", COMPILED_ONCE],
+            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert told.stdout.count("make warm") == told.stdout.count("\n") == lines
+
+
 def test_the_pinned_numba_is_one_that_steps_are_linked_with():
     assert StepCompiler is linked.StepCompiler
 

@@ -298,7 +298,9 @@ def _refuse_unknown(strategy):
 def _converse(source, reply_to):
     """Answer the lines of a file; the exit code."""
     from assignlab.assignors.answer import converse
+    from assignlab.compiled import tell_compiling
 
+    tell_compiling(complain)
     failures = converse(
         iter(source.readline, b""),
         lambda text: print(text, flush=True),
@@ -546,6 +548,7 @@ def sources(command):
     @wraps(command)
     def read_from(texts, bootstrap_server, command_config, groups, **values):
         from assignlab.advice.commands import Sources
+        from assignlab.compiled import tell_compiling
 
         if bootstrap_server is not None:
             from assignlab.groups import Live
@@ -555,6 +558,7 @@ def sources(command):
             raise click.UsageError("--command-config goes with --bootstrap-server")
         elif not texts:
             raise click.UsageError("Missing argument 'SOURCE...', or --bootstrap-server.")
+        tell_compiling(complain)
         return command(Sources(texts, groups), **values)
 
     return read_from

@@ -29,7 +29,7 @@ if "NUMBA_CACHE_DIR" not in os.environ and not _writable(Path(__file__).parent):
     os.environ["NUMBA_CACHE_DIR"] = os.path.join(cache_folder(), "numba")
 
 import numba
-from numba.core import types
+from numba.core import event, types
 from numba.extending import register_jitable
 
 if (0, 64) <= numba.version_info.short <= (0, 68):  # the oldest and newest it was tried with
@@ -85,6 +85,28 @@ def leaf(function):
     that costs more than the step. Here nothing is counted.
     """
     return register_jitable(**STEP, _nrt=False)(function)
+
+
+class _Patience(event.TimingListener):
+    """Says once that compiling has taken so many seconds, functions together."""
+
+    def __init__(self, say, after_s):
+        super().__init__()
+        self.say, self.after_s = say, after_s
+
+    def on_end(self, event):
+        super().on_end(event)
+        if self.done and self.duration >= self.after_s and self.say is not None:
+            self.say(
+                "compiling what this needs, once, for up to a minute ('make warm' does it ahead)"
+            )
+            self.say = None
+
+
+@cache
+def tell_compiling(say, after_s=3):
+    """Have ``say`` called with one line, once, if this process compiles for so many seconds."""
+    event.register("numba:compile", _Patience(say, after_s))
 
 
 @cache
