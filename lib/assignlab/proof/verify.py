@@ -206,7 +206,7 @@ def compare(
     Raises :class:`~assignlab.proof.originals.OriginalsUnavailable` where the originals cannot be
     run or one is not known, :class:`~assignlab.errors.UnknownName` for an unknown strategy.
     """
-    strategies = known(strategies)
+    strategies = askable(strategies)
     with Originals() if originals is None else nullcontext(originals) as asked:
         for strategy in strategies:
             report = Report(strategy)
@@ -217,7 +217,7 @@ def compare(
             yield report
 
 
-def known(strategies: Iterable[str]) -> list[str]:
+def askable(strategies: Iterable[str]) -> list[str]:
     """The names, refused as by :func:`compare` where one is no strategy or has no original."""
     strategies = list(strategies)
     for strategy in strategies:
@@ -230,7 +230,7 @@ def compare_many(
     strategies: Iterable[str], histories: int, seed: int, jobs: int
 ) -> Iterator[Report]:
     """The same in ``jobs`` processes, one strategy each; reports come as they are done."""
-    strategies = known(strategies)
+    strategies = askable(strategies)
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         waiting = [pool.submit(_report_of, name, histories, seed) for name in strategies]
         for done in as_completed(waiting):

@@ -54,6 +54,8 @@ def assign(group: Group) -> Assignment:
 def assign_ranges(topics, partitions, kind, starts, reading, member, number, members):
     """Range after range, topics by name: every member's list is sorted by topic and partition.
 
+    As :func:`~assignlab.assignors.parts.ranges.lists_of_ranges`, but every partition is told its
+    thread, too.
     ``topics``: int64[n] topic indices; ``partitions``: int64[topics]; ``kind``, ``starts``,
     ``reading``: see :class:`~assignlab.assignors.kafka_0_8.parts.threads.Readers`, places in
     ``member`` and ``number``. Returns (offsets, codes, threads).

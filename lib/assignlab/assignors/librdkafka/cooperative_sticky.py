@@ -123,14 +123,26 @@ FAULTS = {
 }
 
 
-def known(group: Group) -> tuple:
-    """What does not depend on claims, and whether the leader can read any member.
+class Shape(NamedTuple):
+    """What is the same whatever the members hold.
 
-    The packed potential consumers and partitions, consumers by member id, partitions by topic name,
-    and ``may``; ``reads``: bool[members], whom the leader can read; whether all of these subscribe
-    to the same; ``rack`` and ``suits``: :func:`suiting_racks`; ``same``: int64[consumers],
-    :func:`identities`.
+    ``packed``: the potential consumers and partitions, consumers by member id, partitions by topic
+    name; ``reads``: bool[members], whom the leader can read; ``identical``: whether all of these
+    subscribe to the same; ``rack`` and ``suits``: :func:`suiting_racks`; ``same``:
+    int64[consumers], :func:`identities`.
     """
+
+    packed: np.ndarray
+    may: np.ndarray
+    reads: np.ndarray
+    identical: bool
+    rack: np.ndarray
+    suits: np.ndarray
+    same: np.ndarray
+
+
+def shape(group: Group) -> tuple[Shape, bool]:
+    """The :class:`Shape`, and whether the leader can read any member."""
     members = group.members
     by_id, topics = members_by_id(group), group.prepared(topics_by_name)
     reads = np.zeros(by_id.size, dtype=np.bool_)
@@ -146,7 +158,7 @@ def known(group: Group) -> tuple:
         (kind, may),
     )  # fmt: skip
     same = identities(group)[by_id]
-    return (packed, may, reads, identical, rack[by_id], suits, same), bool(reads.any())
+    return Shape(packed, may, reads, identical, rack[by_id], suits, same), bool(reads.any())
 
 
 def suiting_racks(group: Group, topics: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -181,7 +193,7 @@ def assign(group: Group) -> Assignment:
 
     Raises :class:`OriginalError` where the original's process ends, or never does.
     """
-    prepared, anybody = group.prepared(known)
+    prepared, anybody = group.prepared(shape)
     if not anybody:
         return Assignment(*by_member(NOBODY, NOBODY, len(group.members)))
     claims = group.claims
@@ -382,6 +394,9 @@ def current_assignment(known, rack, suits, claimed, claimed_by):
 @inner
 def balance(may_have, current, rack, suits, walk, revoked):
     """Hand out what has no owner, move it where that helps, then move anything, unless in vain.
+
+    The steps are Java's and stand in :mod:`assignlab.assignors.parts.reassignment`; not one with its
+    ``balance``, since racks come in between and other answers are taken for in vain.
 
     Returns the lists as (offsets, codes), and a status.
     """
@@ -646,7 +661,8 @@ def last_of_each(codes: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.
 def numbered(group: Group) -> tuple[np.ndarray, ...]:
     """The members by id; ``first``, ``count`` and ``codes`` of the potential partitions; the ranks of
     the topics."""
-    potential = unpack_potential(*group.prepared(known)[0][:2])
+    prepared, _ = group.prepared(shape)
+    potential = unpack_potential(prepared.packed, prepared.may)
     return (
         potential.by_id, potential.first, potential.count, potential.codes,
         group.prepared(topic_ranks),

@@ -69,9 +69,9 @@ LAST_COUNTS_IN = 0
 """The generation in which the last claimant of a partition counts, not the first."""
 
 
-def known(group: Group) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
-    """What does not depend on claims: the packed potential consumers and partitions, ``may``, the
-    topics by name, and whether all subscriptions are identical.
+def shape(group: Group) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
+    """What is the same whatever the members hold: the packed potential consumers and partitions,
+    ``may``, the topics by name, and whether all subscriptions are identical.
 
     Names are replaced by some that Java sorts as Python sorts them.
     """
@@ -112,7 +112,7 @@ def final_assignment(group: Group, generation: np.ndarray, cooperative: bool) ->
         raise OriginalError("TypeError", "the group has no members")
     claims = group.claims
     status, certain, offsets, codes = build(
-        *group.prepared(known), claims.offsets, claims.codes, generation, cooperative
+        *group.prepared(shape), claims.offsets, claims.codes, generation, cooperative
     )
     if status == MISSING:
         raise OriginalError(
@@ -193,6 +193,8 @@ class PartitionMovements(NamedTuple):
 def balance(may_have, current, walk, revoked):
     """Hand out what has no owner, move it where that helps, then move anything, unless in vain.
 
+    The steps are Java's and stand in :mod:`assignlab.assignors.parts.reassignment`; not one with its
+    ``balance``, since owners are told, and another score says that all was in vain.
     ``revoked``: something was taken from its claimant; then new partitions are not tried first.
 
     Returns (owner of every partition, status, whether no choice was left to the order of a set).
