@@ -21,6 +21,11 @@ def asked(*arguments):
     return CliRunner().invoke(main, ["group", *map(str, arguments)])
 
 
+def complaints(said):
+    """The lines on stderr, but for the one of a first run."""
+    return [line for line in said.stderr.splitlines() if "compiling" not in line]
+
+
 @pytest.fixture
 def cluster(tmp_path):
     """A file of three groups, the first of which has no members."""
@@ -41,15 +46,15 @@ def test_a_group_without_members_is_told_and_the_others_go_on(cluster, question)
     said = asked(*question, cluster, "--json")
     assert said.exit_code == 0
     assert [found["title"].split(",")[0] for found in json.loads(said.stdout)] == ["even", "alone"]
-    assert said.stderr == "assignlab: empty has no members: there is nothing to assign\n"
+    assert complaints(said) == ["assignlab: empty has no members: there is nothing to assign"]
 
 
 def test_a_group_alone_that_cannot_be_asked_is_a_failure(cluster):
     said = asked("replicas", cluster, "--group", "empty")
-    assert said.exit_code == 1 and said.stderr.count("\n") == 1
+    assert said.exit_code == 1 and len(complaints(said)) == 1
     cluster.write_text("\n".join(json.dumps(EMPTY | {"group": name}) for name in "ab"))
     said = asked("replicas", cluster)
-    assert said.exit_code == 1 and said.stderr.endswith("none of 2 groups can be asked\n")
+    assert said.exit_code == 1 and complaints(said)[-1].endswith("none of 2 groups can be asked")
 
 
 @pytest.mark.parametrize("command", ["document", "show", "replicas", "recommend", "survey"])
@@ -73,7 +78,7 @@ def test_what_is_refused_in_an_option_is_exit_code_2_before_a_text_is_asked(clus
     for command, why in refusals.items():
         said = asked(*command)
         assert (said.exit_code, why in said.stderr) == (2, True), command
-        assert said.stderr.count("\n") == 1 and not said.stdout
+        assert len(complaints(said)) == 1 and not said.stdout
 
 
 def test_help_lists_the_events():

@@ -41,6 +41,21 @@ def test_kedas_divisors_are_wrong_for_topics_of_3_and_5_partitions(range_3_5):
     assert rows[5]["unowned partition-seconds"].high > 0
 
 
+def test_topics_that_nobody_reads_are_named_and_not_counted(range_3_5):
+    range_3_5["topics"] += [{"name": "left", "partitions": 7}, {"name": "gone", "partitions": 0}]
+    told = " ".join(replicas.report(range_3_5, 5, None, CONFIG).said)
+    assert "(3 + 5 = 8)" in told
+    assert "Nobody subscribes to left: 7 partitions that no number here counts." in told
+    range_3_5["topics"].pop(-2)
+    assert "Nobody" not in " ".join(replicas.report(range_3_5, 5, None, CONFIG).said)
+
+
+def test_replicas_of_members_that_read_different_topics_say_what_is_taken(unequal):
+    assert "Members subscribe differently" in " ".join(
+        replicas.report(unequal, 3, None, CONFIG).said
+    )
+
+
 def test_strategies_that_even_out_agree_with_the_divisors(range_3_5):
     report = replicas.report(range_3_5, 8, "sticky", CONFIG)
     rows = by_members(report)

@@ -49,6 +49,16 @@ def report(document: dict[str, Any], up_to: int, strategy: str | None, config: C
         if n <= up_to or n == now
     ]
     said = _advice(asked, chosen, rows)
+    if asked.unread:
+        said.append(
+            f"Nobody subscribes to {', '.join(asked.unread)}:"
+            f" {counted(sum(asked.unread.values()), 'partition')} that no number here counts."
+        )
+    if not asked.equal:
+        said.append(
+            "Members subscribe differently: one more is taken to read what most read, and those that"
+            " leave take what they alone read with them."
+        )
     note = (
         f"ids of members to come drawn {count} times; unowned: timeline, {len(pauses.SEEDS)} starts"
     )
@@ -86,7 +96,7 @@ def _stairs(
 def _advice(asked: Subject, strategy: Strategy, rows: list[tuple]) -> list[str]:
     even = [row[0] for row in rows if _value(row[1]) == _value(row[2])]
     idle = [row[0] for row in rows if row[3].high > 0]
-    counts = [int(count) for count in asked.group.topics.partitions.tolist() if count > 0]
+    counts = list(asked.topics.values())
     said = [
         f"Under {strategy.name} every member holds the same number with "
         f"{counted(_listed(even), 'member')}."

@@ -49,10 +49,25 @@ class Subject:
         return self.document.get("group") or "a group without a name"
 
     @cached_property
+    def topics(self) -> dict[str, int]:
+        """The partitions of every topic that somebody subscribes to."""
+        return self._counted(read=True)
+
+    @cached_property
+    def unread(self) -> dict[str, int]:
+        """The partitions of every topic that nobody subscribes to."""
+        return self._counted(read=False)
+
+    def _counted(self, read: bool) -> dict[str, int]:
+        known = self.group.prepared(subscribers)
+        counts = zip(self.group.topics.names, known.partitions.tolist(), strict=True)
+        wanted = ((known.subscribers > 0) == read).tolist()
+        return {name: n for (name, n), so in zip(counts, wanted, strict=True) if so and n > 0}
+
+    @property
     def partitions(self) -> int:
         """Partitions of all topics that somebody subscribes to."""
-        known = self.group.prepared(subscribers)
-        return int(known.partitions[known.subscribers > 0].sum())
+        return sum(self.topics.values())
 
     @property
     def members(self) -> int:
