@@ -6,12 +6,12 @@ import pytest
 from assignlab import assignors
 from assignlab.replay import events, kafkas_grid
 from assignlab.replay.history import moments
-from assignlab.replay.kafkas_grid import EVENTS, Trial, before_and_after, play, shape_of, trials
+from assignlab.replay.kafkas_grid import EVENTS, Trial, before_and_after, play, point_of, trials
 from assignlab.replay.rebalance import replay
 
 
 def groups(event, **fields):
-    return before_and_after(shape_of(Trial("range", **{"partitions": 100} | fields)), event)
+    return before_and_after(point_of(Trial("range", **{"partitions": 100} | fields)), event)
 
 
 @pytest.mark.parametrize(

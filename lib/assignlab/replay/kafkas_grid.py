@@ -107,7 +107,7 @@ def records_of(trial: Trial) -> list[dict]:
     happened: dict[tuple[Group, Group], dict] = {}
     new: dict[Group, Group] = {}
     for event in ("STABLE", "PARTITIONS_ADDED", *EVENTS[2:-1]):
-        before, after = before_and_after(shape_of(trial), event)
+        before, after = before_and_after(point_of(trial), event)
         if (before, after) in happened:
             records.append(happened[before, after] | {"event": event})
             continue
@@ -241,21 +241,21 @@ def reads_racks(strategy: str) -> bool:
 # ---- groups ------------------------------------------------------------------------------------
 
 
-def shape_of(trial: Trial) -> Trial:
-    """What groups of several strategies share."""
+def point_of(trial: Trial) -> Trial:
+    """The point of the grid, whoever assigns."""
     return replace(trial, strategy="", optimum=False, patience=0.0)
 
 
 @lru_cache(maxsize=len(EVENTS))
-def before_and_after(shape: Trial, event: str) -> tuple[Group, Group]:
+def before_and_after(point: Trial, event: str) -> tuple[Group, Group]:
     """The group before an event and after it."""
-    members, topics = shape.members, shape.topics
-    group = group_with(shape, members)
+    members, topics = point.members, point.topics
+    group = group_with(point, members)
     count = -(-members // MANY) if event.endswith("MANY") else 1
     if event.startswith("LEAVE"):
-        return group_with(shape, members + count), group
+        return group_with(point, members + count), group
     if event.startswith("JOIN"):
-        return group_without(shape, count), group
+        return group_without(point, count), group
     if event == "PARTITIONS_ADDED":
         grown = -(-topics // MANY)
         return group, with_one_more(group, [i * topics // grown for i in range(grown)])
@@ -263,21 +263,21 @@ def before_and_after(shape: Trial, event: str) -> tuple[Group, Group]:
 
 
 @lru_cache(maxsize=2)
-def group_without(shape: Trial, count: int) -> Group:
+def group_without(point: Trial, count: int) -> Group:
     """The group that so many of its members, the last ones, have not joined yet."""
-    members = shape.members
-    return events.leave(group_with(shape, members), range(members - count, members))
+    members = point.members
+    return events.leave(group_with(point, members), range(members - count, members))
 
 
 @lru_cache(maxsize=3)
-def group_with(shape: Trial, members: int) -> Group:
+def group_with(point: Trial, members: int) -> Group:
     """The group with so many members, nobody of whom claims anything."""
     scenario = Scenario(
-        members, shape.topics, shape.partitions, shape.distribution, shape.subscription, racks=RACKS
+        members, point.topics, point.partitions, point.distribution, point.subscription, racks=RACKS
     )
     group = group_of(scenario)
-    topics = replace(group.topics, names=topic_names(shape.topics))
-    racks = group.sent.racks if shape.racks else None
+    topics = replace(group.topics, names=topic_names(point.topics))
+    racks = group.sent.racks if point.racks else None
     names = Names([f"member{m}" for m in range(members)])
     return Group(topics, replace(group.sent, names=names, racks=racks), group.claims)
 
