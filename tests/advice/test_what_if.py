@@ -50,6 +50,13 @@ def test_topics_that_nobody_reads_are_named_and_not_counted(range_3_5):
     assert "Nobody" not in " ".join(replicas.report(range_3_5, 5, None, CONFIG).said)
 
 
+def test_a_topic_that_nobody_reads_changes_no_row(range_3_5):
+    events = ["a member more", "a crash", "a rollout", "a topic more", "twice the partitions"]
+    rows = what_if.table(subject(range_3_5), ["range"], events, "4.4", CONFIG)
+    range_3_5["topics"].append({"name": "left", "partitions": 7})
+    assert what_if.table(subject(range_3_5), ["range"], events, "4.4", CONFIG) == rows
+
+
 def test_replicas_of_members_that_read_different_topics_say_what_is_taken(unequal):
     assert "Members subscribe differently" in " ".join(
         replicas.report(unequal, 3, None, CONFIG).said

@@ -88,10 +88,8 @@ def names_of(group: Group, topics: Iterable[int]) -> list[str]:
 
 
 def topics_of(subject: Subject) -> list[Topic]:
-    """The group's topics, without records: only owners matter here."""
-    group = subject.group
-    counts = zip(group.topics.names, group.topics.partitions.tolist(), strict=True)
-    return [Topic(name, count) for name, count in counts if count > 0]
+    """The topics that somebody reads, without records: only owners matter here."""
+    return [Topic(name, count) for name, count in subject.topics.items()]
 
 
 def newcomer(subject: Subject, name: str) -> Member:

@@ -10,8 +10,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from assignlab import assignors
 from assignlab.advice import pauses
 from assignlab.advice.happening import MIGRATIONS, PAUSES, refuse_unknown
@@ -52,16 +50,23 @@ def _less(subject: Subject, strategy: Strategy, draw: random.Random) -> list[Eve
 
 
 def _topic(subject: Subject, strategy: Strategy, draw: random.Random) -> list[Event]:
-    counts = subject.group.topics.partitions
-    count, name = int(counts.max()), pauses.unused(subject, "new-topic")
+    _, count = _largest(subject)
+    name = pauses.unused(subject, "new-topic")
     grown = events.create_topic(subject.group, name, count, range(subject.members))
     return [("topic", grown)]
 
 
 def _partitions(subject: Subject, strategy: Strategy, draw: random.Random) -> list[Event]:
-    largest = int(np.argmax(subject.group.topics.partitions))
-    count = int(subject.group.topics.partitions[largest])
+    name, count = _largest(subject)
+    largest = subject.group.topics.names.index[name]
     return [("partitions", events.add_partitions(subject.group, {largest: 2 * count}))]
+
+
+def _largest(subject: Subject) -> tuple[str, int]:
+    """The topic with the most partitions of those that somebody reads, and how many they are."""
+    if not subject.topics:
+        raise AssignlabError("nobody reads a topic")
+    return max(subject.topics.items(), key=lambda topic: topic[1])
 
 
 EVENTS: dict[str, Make] = {
