@@ -66,6 +66,11 @@ def test_facts(name):
     strategy = assignors.get(name)
     assert isinstance(strategy, Strategy)
     assert strategy.protocol in PROTOCOLS
+    assert strategy.membership in ("coordinator", "ZooKeeper", "broker")
+    ours = [s for s in assignors.strategies().values() if s.system == strategy.system]
+    assert {(s.membership, s.client_id) for s in ours} == {
+        (strategy.membership, strategy.client_id)
+    }
     assert strategy.system and strategy.source
     assert version(strategy.first) <= version(strategy.last)
     assert has_original(name) or not strategy.original, f"nobody runs {strategy.original}"

@@ -33,8 +33,6 @@ from assignlab.group.model import NO_METADATA, Group, first_numbers, subscriptio
 from assignlab.jvm.hash_map import table_size_for
 
 MAX_ITERATION_COUNT = 16
-ORDER, TOPICS, _, KIND, STARTS = range(5)
-"""Places of what is read from a packed :class:`Known`."""
 
 MOVE = record("code", "loser", "taker")
 """Who loses a partition, -1 for nobody, and who takes it; members by number."""
@@ -56,11 +54,11 @@ class Known(NamedTuple):
     """What the steps look at. Members are numbered in hash order, partitions topic by topic.
 
     ``order``: members in hash order; ``topics``: subscribed ones that exist, sorted; ``first``:
-    int64[topics + 1], where a topic's partitions begin. Topics with the same subscribers are of one ``kind``, int64[topics]; kind k
-    has the subscribers ``members[starts[k]:starts[k + 1]]``, ascending, and the subscriptions
-    ``readers[ends[k]:ends[k + 1]]``. Member i has the subscription ``of[i]``, and those who have
-    it are the leaves of a tree, which begins at ``trees[of[i]]``, int64[subscriptions + 1]; i is
-    its ``leaf[i]``.
+    int64[topics + 1], where a topic's partitions begin. Topics with the same subscribers are of one
+    ``kind``, int64[topics]; kind k has the subscribers ``members[starts[k]:starts[k + 1]]``,
+    ascending, and the subscriptions ``readers[ends[k]:ends[k + 1]]``. Member i has the subscription
+    ``of[i]``, and those who have it are the leaves of a tree, which begins at ``trees[of[i]]``,
+    int64[subscriptions + 1]; i is its ``leaf[i]``.
     """
 
     order: np.ndarray
@@ -74,6 +72,10 @@ class Known(NamedTuple):
     of: np.ndarray
     leaf: np.ndarray
     trees: np.ndarray
+
+
+ORDER, TOPICS, KIND, STARTS = map(Known._fields.index, ("order", "topics", "kind", "starts"))
+"""Places of what Python reads from a packed one."""
 
 
 def shape(group: Group) -> Shape:
