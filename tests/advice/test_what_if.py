@@ -206,6 +206,15 @@ def test_with_surge_a_topic_that_one_member_reads_is_hardly_ever_without_owner()
     assert cost.high < 5
 
 
+def test_of_many_members_no_topic_is_without_its_reader():
+    apart = document({f"t{m}": 1 for m in range(20)}, [[f"t{m}-0"] for m in range(20)])
+    for m, member in enumerate(apart["members"]):
+        member |= {"id": f"{m}", "topics": [f"t{m}"]}
+    rows = what_if.table(subject(apart), ["range"], ["two bounces", "KIP-848"], "4.4", CONFIG)
+    # 20 partitions, each away for 5 to 10 s and a rebalance a bounce
+    assert all(row[-2].high < 2 * 20 * 15 for row in rows)
+
+
 def test_two_bounces_without_static_members_are_those_of_the_upgrades(range_3_5):
     asked, new = subject(range_3_5), assignors.get("cooperative-sticky")
     happened, plan, silent = what_if.bounced(asked, asked.strategy, new, 2, random.Random(0))

@@ -268,7 +268,9 @@ def migration(
     coordinator's (KIP-848), which is another protocol, one.
     """
     count = min(subject.members, MOST_RESTARTS)
-    life = Life(members_of(subject, [old.name])[:count], topics_of(subject))
+    members = members_of(subject, [old.name])[:count]
+    read = {name for member in members for name in member.topics or ()}
+    life = Life(members, [topic for topic in topics_of(subject) if topic.name in read])
     names = [member.name for member in life.members]
     actions: list[Action] = []
     at = life.now
