@@ -125,16 +125,19 @@ def steps(asked, file: Path) -> tuple[float, ...]:
 
 
 def measured_law(groups: int) -> dict[str, float]:
-    """Seconds of processor time of a ``task``, a ``rebalance``, a group in the ``driver`` alone."""
+    """Seconds of processor time of a ``task``, a ``rebalance``, one whose record goes to a ``store``,
+    and a group in the ``driver`` alone."""
     run(groups_of(2 * cores()), cores())  # Spark, a worker on every core, their code
-    few, many = 2 * cores(), 32 * cores()
-    found: dict[str, list[float]] = {"task": [], "rebalance": [], "driver": []}
+    few, many, sizes = 2 * cores(), 32 * cores(), (groups, 4 * groups)
+    found: dict[str, list[float]] = {"task": [], "rebalance": [], "driver": [], "store": []}
     for turn in range(3):
         short = run(groups_of(groups, first=10**6 * (turn + 1)), few)
         cut = run(groups_of(groups, first=10**6 * (turn + 1)), many)
         long = run(groups_of(4 * groups, first=10**7 * (turn + 1)), few)
+        stored = [run(groups_of(n, first=10**7 * (turn + 1)), few, "store") for n in sizes]
         found["task"].append((cut.all - short.all) / (many - few))
         found["rebalance"].append((long.all - short.all) / rebalances(3 * groups))
+        found["store"].append((stored[1].all - stored[0].all) / rebalances(3 * groups))
         found["driver"].append((long.driver - short.driver) / (3 * groups))
     return {what: statistics.median(values) for what, values in found.items()}
 
@@ -148,13 +151,15 @@ class Taken(NamedTuple):
     tasks: int
 
 
-def run(asked, tasks: int | None = None) -> Taken:
-    """What a sweep takes, cut into so many tasks, or as a user's would be."""
+def run(asked, tasks: int | None = None, store: str | None = None) -> Taken:
+    """What a sweep takes, cut into so many tasks, or as a user's would be; into a store of that
+    name, which Spark writes, or the folder that tasks write."""
+    to = f"file:{os.environ[FOLDER_VARIABLE]}/{store}" if store else None
     began, all_before, own_before = time.perf_counter(), tree_seconds(), time.process_time()
-    table = sweep.run(asked, STRATEGIES, name="scale", slices=tasks)
+    table = sweep.run(asked, STRATEGIES, name="scale", slices=tasks, to=to)
     wall, own = time.perf_counter() - began, time.process_time() - own_before
-    files = sum(1 for _ in table.path.glob("*.parquet"))
-    return Taken(tree_seconds() - all_before, own, wall, files)
+    files = 0 if store else sum(1 for _ in table.path.glob("*.parquet"))
+    return Taken(tree_seconds() - all_before, own, wall, tasks or files)
 
 
 def tree_seconds() -> float:
@@ -182,7 +187,8 @@ def tell(law: dict[str, float]) -> None:
     print(
         f"on Spark: a task takes {1e3 * law['task']:.0f} ms, a rebalance with its record "
         f"{1e6 * law['rebalance']:.1f} us of a core, {1 / law['rebalance']:,.0f} a second; a group takes "
-        f"{1e6 * law['driver']:.0f} us of the driver, {1e6 * law['driver'] / rebalances(1):.2f} a rebalance"
+        f"{1e6 * law['driver']:.0f} us of the driver, {1e6 * law['driver'] / rebalances(1):.2f} a rebalance; into a store, through Spark, a rebalance "
+        f"takes {law['store'] / law['rebalance']:.2f} times as much"
     )
     work = MANY * law["rebalance"]
     tasks = math.ceil(work / TASK_SECONDS)

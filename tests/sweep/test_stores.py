@@ -146,15 +146,16 @@ def test_two_sweeps_that_write_one_table_leave_a_whole_one(members, tmp_path, mo
 @pytest.mark.slow
 def test_what_other_sweeps_left_is_told_and_removed_after_a_week(tmp_path, capsys):
     place = tmp_path / "store [1] {a}"
-    store, now = f"file:{place}", time.time()
-    for question, days in ("old", 8), ("young", 6):
-        left = Store(session(), store, "table", question)
-        left._put(f"{left._work}/notes", {"time": now - days * 86400}, "append")
+    store, left = f"file:{place}", place / ".unfinished"
+    for name, days in ("old", 8), ("young", 6):
+        (left / name / "notes").mkdir(parents=True)
+        note = {"time": time.time() - days * 86400, "rounds": []}
+        (left / name / "notes" / "1.txt").write_text(json.dumps(note))
     sweep.run(sweep.grid(members=[2, 3]), STRATEGIES, name="table", to=store)
     said = capsys.readouterr().err
     assert f"removed what a killed sweep left: {store}/.unfinished/old" in said
     assert f"another sweep works in {store}/.unfinished/young, or was killed there after" in said
-    assert [folder.name for folder in (place / ".unfinished").iterdir()] == ["young"]
+    assert [folder.name for folder in left.iterdir()] == ["young"]
 
 
 @pytest.mark.slow

@@ -34,7 +34,7 @@ from assignlab.sweep.progress import Progress, RoundCount
 from assignlab.sweep.question import Grid, SweepError, check, digest, digest_of, listed, words
 from assignlab.sweep.slices import NOT_SHARED, REBALANCES, WITH_OPTIMUM, reported
 from assignlab.sweep.spark import answering, is_local, session, unpack_shipped
-from assignlab.sweep.store import Round, Store
+from assignlab.sweep.store import Store
 from assignlab.sweep.subject import Subject
 from assignlab.sweep.table import Table
 from assignlab.sweep.workplace import Workplace, code, tell
@@ -155,13 +155,17 @@ def play_into_store(spark, work: Work, to: str, name: str, slices: int | None) -
     asked = digest_of([known, number, rounds, code()]) if known else uuid4().hex[:12]
     store, dealt = Store(spark, to, name, asked), dealt_together(work, number)
     with answering(spark):
-        store.enter()
         for pause in (*PAUSES, None):
-            done = play_rounds(spark, work, dealt, rounds, store)
-            described = describe(work, round(time.monotonic() - began, 3))
-            tell(f"writes {store.path}")
-            if len(done) == rounds and store.take_place(done, work.subject.spark_schema, described):
-                break
+            store.enter()
+            try:
+                play_rounds(spark, work, dealt, rounds, store)
+                tell(f"writes {store.path}")
+                described = describe(work, round(time.monotonic() - began, 3))
+                if store.take_place(work.subject.spark_schema, described):
+                    break
+            except Exception:
+                if not store.is_disturbed():
+                    raise
             if pause is None:
                 raise SweepError(f"{store.path}: other sweeps write it all the time; ask again")
             tell(f"another sweep writes {store.path} at this moment: this one tries again")
@@ -170,23 +174,23 @@ def play_into_store(spark, work: Work, to: str, name: str, slices: int | None) -
                 break
         store.leave()
     table = Table(store.path, work.subject)
-    if any(one.failed for one in done):
+    if any(one.failed for one in store.done.values()):
         table.tell_failures()
     return table
 
 
-def play_rounds(spark, work: Work, dealt: Sequence[int], rounds: int, store: Store) -> list[Round]:
-    """Have Spark play the rounds of a store that are not done; all of them, in their order."""
-    costs, done = work.costs, store.done()
+def play_rounds(spark, work: Work, dealt: Sequence[int], rounds: int, store: Store) -> None:
+    """Have Spark play the rounds of a store that are not done."""
+    costs, done = work.costs, set(store.done)
     if done:
-        there = sum(one.scenarios for one in done.values())
+        there = sum(one.scenarios for one in store.done.values())
         tell(f"{there} scenarios are there, from a sweep that did not end")
     waiting: dict[int, dict[int, list[int]]] = {}
     for i in sorted(range(len(dealt)), key=lambda i: (-costs[i], i)):
         if dealt[i] % rounds not in done:
             waiting.setdefault(dealt[i] % rounds, {}).setdefault(dealt[i], []).append(i)
     rest = [costs[i] for i in range(len(dealt)) if dealt[i] % rounds not in done]
-    count, kept = RoundCount(), len(done)
+    count = RoundCount()
     try:
         with Progress(count.reported, rest):
             for at in sorted(waiting):
@@ -198,13 +202,13 @@ def play_rounds(spark, work: Work, dealt: Sequence[int], rounds: int, store: Sto
                 )
                 with count.round(spark, len(slices_of), size, cost):
                     store.write_round(at, rows, size, cost)
-                kept += 1
     except BaseException:
-        if kept and work.question is not None:
-            tell(f"{kept} finished rounds are kept: the same sweep, asked again, goes on from them")
+        if store.done and work.question is not None:
+            tell(
+                f"{len(store.done)} finished rounds are kept: the same sweep, asked again, "
+                "goes on from them"
+            )
         raise
-    found = store.done()
-    return [found[number] for number in sorted(found)]
 
 
 def question_of(work: Work) -> str | None:

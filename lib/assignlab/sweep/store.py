@@ -2,11 +2,11 @@
 file systems (``hdfs://``, ``s3a://``, ``abfss://``, ``gs://``, ``dbfs:/``).
 
 Records travel through Spark, whose writer commits them. A sweep works in rounds below
-``<store>/.unfinished/<question>``: each is a Spark job of its own, and is taken for done only when
-a line in ``done`` says so, which is one file and appears whole. At the end one more job writes all
+``<store>/.unfinished/<question>-<sweep>``: each is a Spark job of its own, and is taken for done
+only when a note says so, which is one file and appears whole. At the end one more job writes all
 rounds into ``<store>/<name>.parquet``, between two states of ``<name>.parquet.state``: a table
-whose state is not "whole" is not read. The same sweep, asked again, keeps the rounds that were
-done.
+whose state is not "whole" is not read. The same question, asked again, takes over the rounds that
+were done.
 
 A store has no locks. Two sweeps that write one table at the same time see it by what they find
 there: the state names the sweep that wrote it last, and the other one tries again.
@@ -18,7 +18,7 @@ not have is a way to remove folders: there they are emptied.
 import json
 import re
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 from uuid import uuid4
@@ -46,7 +46,7 @@ PROBLEMS = (
 
 
 class Round(NamedTuple):
-    """A finished round: where its records are below the sweep's folder, and what they are.
+    """A finished round: where its records are, and what they are.
 
     ``scenarios``, ``records``, ``failed``: how many; ``cost``: about how many seconds they took.
     """
@@ -59,7 +59,11 @@ class Round(NamedTuple):
     cost: float
 
 
-ROUND = "number int, folder string, scenarios bigint, records bigint, failed bigint, cost double"
+class Notes(NamedTuple):
+    """What a sweep noted in its folder: when for the last time, and the rounds that it finished."""
+
+    last: float
+    rounds: list[Round]
 
 
 class Store:
@@ -74,70 +78,75 @@ class Store:
         self._tables = tables.rstrip("/")
         self._unfinished = f"{self._tables}/{UNFINISHED}"
         self._question, self._sweep = question, uuid4().hex[:12]
-        self._work = f"{self._unfinished}/{question}"
+        self._work = f"{self._unfinished}/{question}-{self._sweep}"
+        self._known: tuple[str | None, ...] = ()
+        self._folders: set[str] = set()
+        self.done: dict[int, Round] = {}
         self.path = f"{self._tables}/{name}.parquet"
 
     def enter(self) -> None:
-        """Leave word of this sweep in its folder, and tell what others left.
+        """Leave word of this sweep, and look at what others left: ``done`` has the rounds of the
+        same question, by their numbers; the rest is told.
 
         Raises :class:`SweepError` where the store cannot be reached or written.
         """
         with reaching(self._tables, every=True):
-            if state(self._spark, self.path).get("whole") is False:
+            self._note()
+            before = state(self._spark, self.path)
+            self._known = before.get("sweep"), self._sweep
+            if before.get("whole") is False:
                 tell(f"{self.path} is not whole, its sweep was killed or goes on: it is replaced")
-            for question, last in sorted(self._notes().items()):
-                folder = f"{self._unfinished}/{question}"
-                if question != self._question and time.time() - last > KEPT_AGE:
+            notes = self._notes()
+            self._folders = {folder for folder in notes if self._is_of_question(folder)}
+            rounds = [one for folder in self._folders for one in notes[folder].rounds]
+            self.done = {one.number: one for one in rounds}
+            for folder in sorted(notes.keys() - self._folders):
+                last = notes[folder].last
+                if time.time() - last > KEPT_AGE:
                     remove(self._spark, folder)
                     tell(f"removed what a killed sweep left: {folder}")
-                elif question != self._question:
+                else:
                     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(last))
                     tell(f"another sweep works in {folder}, or was killed there after {when}")
-            self._note()
-
-    def done(self) -> dict[int, Round]:
-        """The finished rounds by their numbers."""
-        lines = at(self._spark, f"{self._work}/done", ROUND, lambda rows: rows.collect()) or []
-        return {line.number: Round(*line) for line in lines}
 
     def write_round(self, number: int, rows, scenarios: int, cost: float) -> None:
         """Have Spark write one round, and then the line that it is done."""
-        folder = f"round-{number:05}-{self._sweep}"
+        folder = f"{self._work}/round-{number:05}"
         with reaching(self._tables):
-            rows.write.mode("overwrite").parquet(f"{self._work}/{folder}")
-            found, records, failed = self._counted(f"{self._work}/{folder}", rows.schema)
-            self._ensure_arrived(found == scenarios, found, scenarios, folder)
-            line = Round(number, folder, scenarios, records, failed, cost)
-            lines = self._spark.createDataFrame([line], ROUND)
-            lines.coalesce(1).write.mode("append").parquet(f"{self._work}/done")
-            self._note()
+            rows.write.mode("overwrite").parquet(folder)
+            found, records, failed = self._counted(folder, rows.schema)
+            if found != scenarios:
+                # An executor that does not see the folder writes into one of its own, and Spark
+                # says nothing.
+                raise SweepError(
+                    f"{found} of {scenarios} scenarios arrived at {folder}: some executor does not "
+                    "see that place, or sees another one there; name a store that the driver and "
+                    "all executors share"
+                )
+            self.done[number] = Round(number, folder, scenarios, records, failed, cost)
+            self._note(self.done[number])
 
-    def take_place(self, rounds: Collection[Round], schema: str, described: dict) -> bool:
-        """Write the rounds into the table, in place of an earlier one.
+    def take_place(self, schema: str, described: dict) -> bool:
+        """Write the rounds that are done into the table, in place of an earlier one.
 
-        False where another sweep wrote the same table, or removed the rounds, in the same moment.
+        False where another sweep wrote the same table in the same moment.
         """
-        try:
-            return self._write_table(rounds, schema, described)
-        except Exception:
-            if self._is_disturbed(rounds):
-                return False
-            raise
-
-    def _write_table(self, rounds: Collection[Round], schema: str, described: dict) -> bool:
         mine = {"sweep": self._sweep, "question": self._question}
-        rows = reader(self._spark, schema).parquet(
-            *[f"{self._work}/{one.folder}" for one in rounds]
-        )
+        rows = reader(self._spark, schema).parquet(*[one.folder for one in self.done.values()])
         self._set_state({"whole": False} | mine)
+        self._known = (self._sweep,)
         rows.write.mode("overwrite").parquet(self.path)
-        found, records, _ = self._counted(self.path, schema)
-        if self._is_disturbed(rounds):
+        records = self._counted(self.path, schema)[1]
+        whole = records == sum(one.records for one in self.done.values())
+        if not whole or self.is_disturbed():
             return False
-        whole = records == sum(one.records for one in rounds)
-        self._ensure_arrived(whole, found, sum(one.scenarios for one in rounds), self.path)
         self._set_state({"whole": True} | mine | described)
         return True
+
+    def is_disturbed(self) -> bool:
+        """Whether the table is another sweep's now, or one has removed rounds of this question."""
+        last = state(self._spark, self.path).get("sweep")
+        return last not in self._known or not self._folders <= self._notes().keys()
 
     def is_answered(self) -> bool:
         """Whether the table is whole, and that of the same question."""
@@ -145,31 +154,32 @@ class Store:
         return bool(found.get("whole")) and found.get("question") == self._question
 
     def leave(self) -> None:
-        """Remove the folder that the sweep worked in."""
-        remove(self._spark, self._work)
+        """Remove the folders that the rounds were in."""
+        for folder in self._folders:
+            remove(self._spark, folder)
 
-    def _is_disturbed(self, rounds: Collection[Round]) -> bool:
-        """Whether the last to write the table was another sweep, or one has removed the rounds."""
-        there = {one.folder for one in self.done().values()}
-        last = state(self._spark, self.path).get("sweep")
-        return last != self._sweep or any(one.folder not in there for one in rounds)
+    def _is_of_question(self, folder: str) -> bool:
+        return folder.rpartition("/")[2].startswith(f"{self._question}-")
 
-    def _note(self) -> None:
+    def _note(self, done: Round | None = None) -> None:
         """Leave word of this sweep, with the time: no store tells reliably how old a folder is."""
-        self._put(f"{self._work}/notes", {"time": time.time()}, "append")
+        place = f"{self._work}/notes/{uuid4().hex}"
+        self._put(place, {"time": time.time(), "rounds": [done] if done else []})
 
-    def _notes(self) -> dict[str, float]:
-        """The questions of the sweeps that work here or were killed here, and their last note."""
+    def _notes(self) -> dict[str, Notes]:
+        """The folders of all sweeps that work here or were killed here, and what they noted."""
         # Notes are the only texts there; Spark Connect finds them too.
         options = {"recursiveFileLookup": "true", "pathGlobFilter": "*.txt"}
         lines = at(
             self._spark, self._unfinished, TEXT,
             lambda rows: rows.select("_metadata.file_path", "value").collect(), "text", options,
         )  # fmt: skip
-        found: dict[str, float] = {}
-        for path, note in lines or []:
-            question = path.split(f"/{UNFINISHED}/")[1].split("/")[0]
-            found[question] = max(found.get(question, 0.0), json.loads(note)["time"])
+        found: dict[str, Notes] = {}
+        for path, line in lines or []:
+            folder = f"{self._unfinished}/{path.split(f'/{UNFINISHED}/')[1].split('/')[0]}"
+            note, before = json.loads(line), found.get(folder, Notes(0.0, []))
+            rounds = [Round(*one) for one in note["rounds"]]
+            found[folder] = Notes(max(before.last, note["time"]), before.rounds + rounds)
         return found
 
     def _counted(self, place: str, schema) -> tuple[int, int, int]:
@@ -178,22 +188,12 @@ class Store:
         found = at(self._spark, place, schema, lambda rows: rows.selectExpr(*counts).first())
         return tuple(found or (0, 0, 0))
 
-    def _ensure_arrived(self, whole: bool, found: int, scenarios: int, place: str) -> None:
-        """:class:`SweepError` where not all records are there: an executor that does not see the
-        folder writes into one of its own, and Spark says nothing."""
-        if not whole:
-            raise SweepError(
-                f"{found} of {scenarios} scenarios arrived at {place}: some executor does not see "
-                "that place, or sees another one there; name a store that the driver and all "
-                "executors share"
-            )
-
     def _set_state(self, what: dict) -> None:
-        self._put(f"{self.path}.state", what, "overwrite")
+        self._put(f"{self.path}.state", what)
 
-    def _put(self, place: str, what: dict, mode: str) -> None:
+    def _put(self, place: str, what: dict) -> None:
         rows = self._spark.createDataFrame([(json.dumps(what),)], TEXT)
-        rows.coalesce(1).write.mode(mode).text(place)
+        rows.coalesce(1).write.mode("overwrite").text(place)
 
 
 def state(spark, path: str) -> dict:
