@@ -110,6 +110,16 @@ def test_a_group_whose_topics_are_gone_is_no_error(range_3_5):
     assert report.said[0].startswith("Nothing that was tried")
 
 
+@pytest.mark.parametrize(
+    ("strategy", "setting"),
+    [("range", " session.timeout.ms"), ("server-range", " group.consumer.session.timeout.ms")],
+)
+def test_the_session_that_a_crash_lasts_is_that_of_the_protocol(strategy, setting):
+    group = document({"t": 2}, [["t-0"], ["t-1"]], strategy)
+    [crash] = [s for s in recommend.report(group, "4.4", CONFIG).said if s.startswith("A crash")]
+    assert setting + " decides" in crash
+
+
 def test_groups_of_the_new_protocol_stay_there():
     names = what_if.strategies_for(
         what_if.subject(document({"t": 2}, [["t-0"], ["t-1"]], "server-range")), "4.4"

@@ -156,9 +156,10 @@ def _said(
     crash = now.rows.get("a crash")
     if crash and crash["unowned partition-seconds"] is not None:
         unowned = counted(crash["unowned partition-seconds"], "partition-second")
+        session = "group.consumer." * is_server(now.strategy) + "session.timeout.ms"
         said.append(
             f"A crash leaves {unowned} without an owner (row {crash['row']}), by how much the"
-            " member held; session.timeout.ms decides for how long."
+            f" member held; {session} decides for how long."
         )
     return said
 

@@ -166,7 +166,8 @@ def table(
                 note = "static members back in time: no rebalance"
             cost = costs.get(PAUSES[word])
             if word == "a crash" and cost is not None:
-                note = note or "unowned: of the emptiest member to that of the fullest"
+                alone = "" if asked.equal else "; what nobody else reads: for a minute more"
+                note = note or f"unowned: of the emptiest member to that of the fullest{alone}"
             if word == "switch":
                 note = note or "all members at once"
             if word == "twice the partitions" and strategy.protocol in ("eager", "cooperative"):
