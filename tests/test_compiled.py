@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from llvmlite import ir
 
-from assignlab import assignors, linked, warm
-from assignlab.compiled import StepCompiler, below, inner, leaf, njit
-from assignlab.lowered import Builder, leave_out_unread
+from assignlab import assignors, warm
+from assignlab.compiled import StepCompiler, below, inner, leaf, linked, njit
+from assignlab.compiled.lowered import Builder, leave_out_unread
 
 COMPILED_ANEW = """
 import numba
@@ -59,12 +59,12 @@ def test_the_pinned_numba_is_one_that_steps_are_linked_with():
 
 
 def test_a_change_in_how_steps_are_linked_compiles_anew():
-    assert "assignlab.linked" in below("assignlab.jvm.hash_map")
+    assert "assignlab.compiled.linked" in below("assignlab.jvm.hash_map")
 
 
 @pytest.mark.parametrize(
     "version, compiler",
-    [((0, 68), "assignlab.linked"), ((0, 63), "numba.core.compiler"), ((9, 0), "numba.core.compiler")],
+    [((0, 68), "assignlab.compiled.linked"), ((0, 63), "numba.core.compiler"), ((9, 0), "numba.core.compiler")],
 )  # fmt: skip
 def test_both_ways_to_compile_give_the_same(version, compiler, tmp_path):
     told = subprocess.run(

@@ -181,6 +181,8 @@ def run(notebooks, scale, passed, grid, matrix, jobs, outputs, tables, root, lis
         if tables:
             local = None if is_uri(tables) else folder_named(tables)
             os.environ[TABLES_VARIABLE] = str(local or tables)
+            if local and (problem := folder_problem(str(local), "--tables")):
+                raise runner.Refused([problem])
         plans = runner.plan(place, notebooks, passed, runner.read_axes(grid, matrix))
     except ValueError as refusal:
         for line in getattr(refusal, "lines", [str(refusal)]):

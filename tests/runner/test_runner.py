@@ -23,7 +23,13 @@ from click.testing import CliRunner
 from assignlab import assignors
 from assignlab.cli import main
 from assignlab.local.library import rooms
-from assignlab.local.project import FOLDER_VARIABLE, OUTPUTS_VARIABLE, RUN_ID_VARIABLE, project
+from assignlab.local.project import (
+    FOLDER_VARIABLE,
+    OUTPUTS_VARIABLE,
+    RUN_ID_VARIABLE,
+    TABLES_VARIABLE,
+    project,
+)
 from assignlab.parameters import declared as parameters
 from assignlab.parameters.declared import (
     Mistake,
@@ -271,6 +277,22 @@ def test_a_uri_is_no_folder_for_results(collection, nothing_starts, monkeypatch,
     monkeypatch.setenv(OUTPUTS_VARIABLE, uri)
     assert invoke(collection).stderr == told
     assert {path.name for path in collection.iterdir()} == {"notebooks", "params"}
+
+
+@pytest.mark.parametrize(
+    ("tables", "told"),
+    [
+        (__file__, f"cannot write in {__file__} (Not a directory)"),
+        ("s3a:bucket", "'s3a:bucket' is neither a folder nor a URI, which begins with s3a:/"),
+        (" ", "' ' names no folder"),
+    ],
+)
+def test_a_place_that_cannot_take_tables_is_told_before_anything_runs(
+    collection, nothing_starts, monkeypatch, tables, told
+):
+    monkeypatch.setenv(TABLES_VARIABLE, "")
+    result = invoke(collection, "--tables", tables)
+    assert result.exit_code == 2 and told in result.stderr
 
 
 STRANGE = "a b 分区 [x] {seed} q? * # %20, é: "
@@ -759,6 +781,9 @@ def test_everything_that_results_depend_on_counts_as_a_change(collection, monkey
     assert "02_second  (scale smoke; would run: seed was 7, is 8; " in told
     assert "the notebook changed; constraints.txt changed; " in told
     assert "numpy was 2" in told and ", is 0.1" in told
+    monkeypatch.setenv(TABLES_VARIABLE, "s3a://bucket/tables")
+    told = invoke(collection, "--list", "02").output
+    assert "its tables are in outputs, asked for in s3a://bucket/tables" in told
 
 
 def test_a_file_that_a_notebook_reads_is_named_from_here_and_looked_at(

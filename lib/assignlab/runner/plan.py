@@ -348,7 +348,7 @@ def _inputs(place: Place, notebook: Notebook) -> dict:
         "constraints": digest([constraints] if constraints.is_file() else []),
         "library": library(),
         "packages": _packages(),
-        "tables": os.environ.get(TABLES_VARIABLE),
+        "tables": os.environ.get(TABLES_VARIABLE) or None,
     }
 
 

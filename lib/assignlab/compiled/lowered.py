@@ -6,7 +6,7 @@ it together again. LLVM finds out that nothing was to be done. Here a variable t
 all that reads it, is what it was set to; what was put into a struct is not taken out of it again;
 and what nobody reads is left out. For ``sticky`` LLVM reads half as much.
 
-Like :mod:`assignlab.linked`, which uses it, this works on numba's inside.
+Like :mod:`assignlab.compiled.linked`, which uses it, this works on numba's inside.
 """
 
 from llvmlite.ir import Function, IRBuilder

@@ -19,7 +19,7 @@ from numba.core.compiler_machinery import register_pass
 from numba.core.pythonapi import _boxers
 from numba.core.typed_passes import NativeLowering
 
-from assignlab.lowered import Lowering
+from assignlab.compiled.lowered import Lowering
 
 
 class StepLibrary(JITCodeLibrary):

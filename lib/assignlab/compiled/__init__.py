@@ -33,7 +33,7 @@ from numba.core import event, types
 from numba.extending import register_jitable
 
 if (0, 64) <= numba.version_info.short <= (0, 68):  # the oldest and newest it was tried with
-    from assignlab.linked import EntryCompiler, StepCompiler
+    from assignlab.compiled.linked import EntryCompiler, StepCompiler
 else:
     from numba.core.compiler import Compiler as EntryCompiler
     from numba.core.compiler import Compiler as StepCompiler
@@ -72,7 +72,7 @@ def _forget_constants(compiled):
 def inner(function):
     """Compile ``function`` as a part of the compiled functions that call it, and only so.
 
-    It has neither machine code of its own (:mod:`assignlab.linked`) nor an entry in the cache. Called
+    It has neither machine code of its own (:mod:`assignlab.compiled.linked`) nor an entry in the cache. Called
     from Python it runs as plain Python.
     """
     return register_jitable(**STEP, _nrt=True)(function)
