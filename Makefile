@@ -42,7 +42,7 @@ test: warm ## set up and run all tests, four files at a time where there is memo
 	@$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 quick: warm ## the tests of every save, in a minute
-	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow" --hypothesis-profile quick
 
 chaos: warm ## break sweeps and batches for 20 minutes, and look that nothing wrong is called right
 	@$(BIN)/python bench/chaos.py --seconds 1080 $(CHAOS)

@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from hypothesis import settings
 
 from assignlab.assignors.answer import answer
 from assignlab.local.java import BRIEF, NoJava, java_home
@@ -23,6 +24,10 @@ SLOW = {"spark", "cluster", "originals", "java", "judged", "results", "ran", "co
     "compared", "fresh"
 }  # fmt: skip
 """Fixtures that start a JVM, a kernel, an original or a copy of the project, or play for seconds."""
+
+
+settings.register_profile("quick", max_examples=20)
+"""For the tests of every save; the others draw as many examples as they say."""
 
 
 LONG = ("test_notebooks", "test_stores", "test_live_originals", "test_golden", "test_no_answer")

@@ -42,6 +42,7 @@ for _ in range(2):
 """
 
 
+@pytest.mark.slow
 def test_compiling_is_told_once_and_not_where_it_is_done(tmp_path):
     for lines in (1, 0):
         told = subprocess.run(
@@ -62,6 +63,7 @@ def test_a_change_in_how_steps_are_linked_compiles_anew():
     assert "assignlab.compiled.linked" in below("assignlab.jvm.hash_map")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "version, compiler",
     [((0, 68), "assignlab.compiled.linked"), ((0, 63), "numba.core.compiler"), ((9, 0), "numba.core.compiler")],
@@ -207,6 +209,7 @@ print({order})
 """A strategy's function and one of a user's own, that call the same functions of numba's."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["first(5), last(5), both(5)", "both(5), last(5), first(5)"])
 def test_what_numba_has_compiled_as_a_step_serves_others_too(order, tmp_path):
     script = tmp_path / "own.py"
@@ -250,6 +253,7 @@ print(both(4))
 """What ``np.full`` calls is inlined in the entry, and called by ``np.arange`` in the step."""
 
 
+@pytest.mark.slow
 def test_a_step_may_call_what_an_entry_has_inlined(tmp_path):
     script = tmp_path / "called.py"
     script.write_text(CALLED_BY_BOTH)
@@ -283,6 +287,7 @@ print("as they were")
 """
 
 
+@pytest.mark.slow
 def test_arrays_come_back_as_they_were(tmp_path):
     script = tmp_path / "returned.py"
     script.write_text(RETURNED)

@@ -23,7 +23,7 @@ QUIET = ("STABLE", "JOIN_ONE", "JOIN_MANY", "LEAVE_ONE", "LEAVE_MANY", "CRASH", 
          "TOPIC_CREATED", "PARTITIONS_ADDED")  # fmt: skip
 
 many = settings(
-    deadline=None, max_examples=60, derandomize=True,
+    deadline=None, max_examples=min(60, settings.default.max_examples), derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )  # fmt: skip
 

@@ -61,7 +61,7 @@ def test_the_command_counts_and_shows_a_group(monkeypatch):
     asked = ["fuzz", "--hunt", "--strategy", "range", "--assignments", "20", "--seed", "3"]
     result = CliRunner().invoke(main, asked)
     assert result.exit_code == 0, result.output
-    head, _, row, *groups = result.output.splitlines()
+    head, _, row, *groups = result.stdout.splitlines()
     assert head == "| strategy | rebalances | never ends | throws | many rounds | starves |"
     assert row.startswith("| range | ") and int(row.split("|")[2]) >= 20
     shown = [json.loads(line) for line in groups if line.startswith("{")]

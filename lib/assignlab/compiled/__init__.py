@@ -25,7 +25,7 @@ def _writable(folder: Path) -> bool:
     return folder.is_dir() and os.access(folder, os.W_OK)
 
 
-if "NUMBA_CACHE_DIR" not in os.environ and not _writable(Path(__file__).parent):
+if "NUMBA_CACHE_DIR" not in os.environ and not _writable(Path(__file__).parents[1]):
     os.environ["NUMBA_CACHE_DIR"] = os.path.join(cache_folder(), "numba")
 
 import numba
