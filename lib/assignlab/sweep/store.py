@@ -39,8 +39,9 @@ PROBLEMS = (
     (r"Call From .* failed on|ConnectTimeoutException|NoRouteToHost", "nothing answers there"),
     (
         r"AccessControlException|AccessDenied|Permission denied|Mkdirs failed",
-        "Spark may not write there",
+        "Spark may not read or write there",
     ),
+    (r"FAILED_READ_FILE.FILE_NOT_EXIST", "its files were replaced while they were read: ask again"),
 )
 """What Spark says of a store that cannot be used, and what that means."""
 
@@ -237,7 +238,7 @@ def at(spark, path: str, schema, ask: Callable, kind="parquet", options: dict | 
 def reaching(place: str, every: bool = False) -> Iterator[None]:
     """What Spark says of a store that it cannot use becomes :class:`SweepError`, one line.
 
-    ``every``: so does all else that it says.
+    ``every``: so does all else that it says; for the first look at a store, before a sweep.
     """
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
@@ -246,10 +247,8 @@ def reaching(place: str, every: bool = False) -> Iterator[None]:
         yield
     except (Py4JError, PySparkException) as error:
         if why := problem(str(error), every):
-            raise SweepError(
-                f"{place}: {why} (a place for tables, by --tables, sweep.run(to=...) or "
-                f"{TABLES_VARIABLE})"
-            ) from None
+            told = f" (named by --tables, sweep.run(to=...) or {TABLES_VARIABLE})" if every else ""
+            raise SweepError(f"{place}: {why}{told}") from None
         raise
 
 

@@ -17,7 +17,7 @@ from assignlab.sweep.aggregate import Extent, extent, extent_of, summarise, sums
 from assignlab.sweep.question import SweepError, words
 from assignlab.sweep.slices import REBALANCES, SCENARIO_NAMES
 from assignlab.sweep.spark import answering, session
-from assignlab.sweep.store import ensure_whole, reader
+from assignlab.sweep.store import ensure_whole, reaching, reader
 from assignlab.sweep.subject import Subject
 
 if TYPE_CHECKING:
@@ -139,7 +139,11 @@ class Table:
                 raise SweepError(f"measures: {name} holds words, which have no mean")
         check_band(band)
         everything = self.records()
-        with answering(everything.sparkSession), refusing(where, self.subject):
+        with (
+            answering(everything.sparkSession),
+            reaching(str(self.path)),
+            refusing(where, self.subject),
+        ):
             size = self._extent(everything, measures)
             rows = self._where(where)
             if whole_histories:
@@ -157,7 +161,7 @@ class Table:
         self._check(*columns)
         rows = self._where(where)
         rows = rows.orderBy(*self.subject.key).limit(FRAME_ROWS + 1).select(*(columns or "*"))
-        with answering(rows.sparkSession), refusing(where, self.subject):
+        with answering(rows.sparkSession), reaching(str(self.path)), refusing(where, self.subject):
             rows = rows.toPandas()
         if len(rows) > FRAME_ROWS:
             raise SweepError(f"more than {FRAME_ROWS} rows: aggregate them with summary()")
@@ -170,7 +174,7 @@ class Table:
         rows = self.records().where("error is not null").orderBy(*key).limit(FAILURES_KEPT)
         facts = [name for name in ("event", "error", *SCENARIO_NAMES) if self._known(name)]
         facts = [name for name in facts if name not in key]
-        with answering(rows.sparkSession):
+        with answering(rows.sparkSession), reaching(str(self.path)):
             return rows.select(*key, *facts).toPandas()
 
     def tell_failures(self):
