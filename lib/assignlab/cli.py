@@ -180,7 +180,7 @@ def run(notebooks, scale, passed, grid, matrix, jobs, outputs, tables, root, lis
         place = runner.Place(root, folder_named(outputs or str(root / "outputs")), scale)
         if tables:
             local = None if is_uri(tables) else folder_named(tables)
-            os.environ[TABLES_VARIABLE] = str(local or tables)
+            os.environ[TABLES_VARIABLE] = str(local or tables.rstrip("/"))
             if local and (problem := folder_problem(str(local), "--tables")):
                 raise runner.Refused([problem])
         plans = runner.plan(place, notebooks, passed, runner.read_axes(grid, matrix))

@@ -98,7 +98,7 @@ def test_a_table_goes_where_it_is_sent_and_an_interrupted_sweep_goes_on(
     usual = sweep.run(grid, STRATEGIES, name="usual", slices=4)
     by = dict(by=["strategy", "members"], measures=["count_gap", "gini"], band=(0.05, 0.95))
     assert table.summary(**by).equals(usual.summary(**by))
-    assert not list((tmp_path / "store" / ".unfinished").iterdir())
+    assert not list((tmp_path / "store" / ".rounds").iterdir())
 
 
 @pytest.mark.slow
@@ -124,8 +124,14 @@ def test_a_table_whose_sweep_was_killed_is_not_read_and_told_of(tmp_path, monkey
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("members", [[2, 4], [2, 3]], ids=["another question", "the same one"])
-def test_two_sweeps_that_write_one_table_leave_a_whole_one(members, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    ("members", "name"),
+    [([2, 4], "table"), ([2, 3], "table"), ([2, 3], "another")],
+    ids=["another question", "the same one", "the same one for another table"],
+)
+def test_two_sweeps_at_the_same_time_leave_whole_tables(
+    members, name, tmp_path, monkeypatch, capsys
+):
     monkeypatch.setattr(driver, "PAUSES", (0.01,))
     store, grid = f"file:{tmp_path}/store", sweep.grid(members=[2, 3])
     other, counted, written = sweep.grid(members=members), Store._counted, []
@@ -133,28 +139,31 @@ def test_two_sweeps_that_write_one_table_leave_a_whole_one(members, tmp_path, mo
     def while_another_writes(self, place, schema):
         if place == self.path and not written:
             written.append(place)
-            sweep.run(other, STRATEGIES, name="table", to=store)
+            sweep.run(other, STRATEGIES, name=name, to=store)
         return counted(self, place, schema)
 
     monkeypatch.setattr(Store, "_counted", while_another_writes)
+    left = tmp_path / "store" / ".rounds" / "of-another-version" / "notes"
+    left.mkdir(parents=True)
+    (left / "1.txt").write_text('{"time": 1e12, "rounds": [[1, 2, 3]]}')
     table = sweep.run(grid, STRATEGIES, name="table", to=store)
     assert "this one tries again" in capsys.readouterr().err and written
     assert digest(read(table)) == digest(plain(grid))
-    assert not list((tmp_path / "store" / ".unfinished").iterdir())
+    assert list((tmp_path / "store" / ".rounds").iterdir()) == [left.parent]
 
 
 @pytest.mark.slow
 def test_what_other_sweeps_left_is_told_and_removed_after_a_week(tmp_path, capsys):
     place = tmp_path / "store [1] {a}"
-    store, left = f"file:{place}", place / ".unfinished"
+    store, left = f"file:{place}", place / ".rounds"
     for name, days in ("old", 8), ("young", 6):
         (left / name / "notes").mkdir(parents=True)
         note = {"time": time.time() - days * 86400, "rounds": []}
         (left / name / "notes" / "1.txt").write_text(json.dumps(note))
     sweep.run(sweep.grid(members=[2, 3]), STRATEGIES, name="table", to=store)
     said = capsys.readouterr().err
-    assert f"removed what a killed sweep left: {store}/.unfinished/old" in said
-    assert f"another sweep works in {store}/.unfinished/young, or was killed there after" in said
+    assert f"removed what a killed sweep left: {store}/.rounds/old" in said
+    assert f"another sweep works in {store}/.rounds/young, or was killed there after" in said
     assert [folder.name for folder in left.iterdir()] == ["young"]
 
 
@@ -429,7 +438,7 @@ def test_a_connect_server_on_the_other_side_gives_the_same_table(apart, hdfs, tm
         running(log, ready, *command, "spark-internal", prefix=[script], cwd=tmp_path),
     ):
         remote = f"sc://127.0.0.1:{port}"
-        found = answer(start(hidden, GRID, f"{hdfs}/connect", SPARK_REMOTE=remote))
+        found = answer(start(hidden, GRID, f"{hdfs}/connect[1]", SPARK_REMOTE=remote))
     assert found["digest"] == digest(plain(sweep.grid(**GRID)))
     assert "100%" in found["said"]
 

@@ -47,7 +47,7 @@ CLUSTER_SLICES = 16
 TIME_LIMIT = 300.0
 ROUNDS, SHORTEST_ROUND = 20, 60.0
 """Of a sweep into a store: how many at most, and seconds of processor time in one."""
-PAUSES = (1.0, 4.0, 16.0)
+PAUSES = (1.0, 4.0, 16.0, 64.0, 256.0)
 """Seconds before a table is written again that another sweep wrote in the same moment; up to twice
 as long."""
 DESCRIPTION = "_description.json"
@@ -124,8 +124,9 @@ def play_on_spark(
     began = time.monotonic()
     costs = work.costs
     with Workplace(unfinished_beside(path.parent), question_of(work)) as place:
-        if not is_local(spark) and not ask_executors(spark, place.path):
-            raise SweepError(not_shared(place.path))
+        with answering(spark):
+            if not is_local(spark) and not ask_executors(spark, place.path):
+                raise SweepError(not_shared(place.path))
         dealt = place.dealt(
             lambda: dealt_together(work, slices or slice_count(spark, sum(costs), len(costs)))
         )
@@ -147,7 +148,8 @@ def play_into_store(spark, work: Work, to: str, name: str, slices: int | None) -
     """Have Spark play the work and write its records to a store, in rounds; see :class:`Store`."""
     began = time.monotonic()
     if not is_local(spark):
-        ask_executors(spark, None)
+        with answering(spark):
+            ask_executors(spark, None)
     costs = work.costs
     number = min(slices or slice_count(spark, sum(costs), len(costs)), len(costs))
     rounds = max(1, min(ROUNDS, number, int(sum(costs) / SHORTEST_ROUND)))
@@ -163,12 +165,18 @@ def play_into_store(spark, work: Work, to: str, name: str, slices: int | None) -
                 described = describe(work, round(time.monotonic() - began, 3))
                 if store.take_place(work.subject.spark_schema, described):
                     break
-            except Exception:
-                if not store.is_disturbed():
+            except BaseException as error:
+                if not isinstance(error, Exception) or not store.is_disturbed() or pause is None:
+                    if store.done and known:
+                        tell(
+                            f"{len(store.done)} finished rounds are kept: the same sweep, asked "
+                            "again, goes on from them"
+                        )
                     raise
+            other = f"{store.path} is not as this sweep wrote it: another sweep writes it, too"
             if pause is None:
-                raise SweepError(f"{store.path}: other sweeps write it all the time; ask again")
-            tell(f"another sweep writes {store.path} at this moment: this one tries again")
+                raise SweepError(f"{other}, or some executor does not see that place; ask again")
+            tell(f"{other}; this one tries again")
             time.sleep(pause * (1 + random()))
             if store.is_answered():
                 break
@@ -190,25 +198,17 @@ def play_rounds(spark, work: Work, dealt: Sequence[int], rounds: int, store: Sto
         if dealt[i] % rounds not in done:
             waiting.setdefault(dealt[i] % rounds, {}).setdefault(dealt[i], []).append(i)
     rest = [costs[i] for i in range(len(dealt)) if dealt[i] % rounds not in done]
+    if not waiting:
+        return
     count = RoundCount()
-    try:
-        with Progress(count.reported, rest):
-            for at in sorted(waiting):
-                slices_of = waiting[at]
-                size = sum(map(len, slices_of.values()))
-                cost = sum(costs[i] for slice in slices_of.values() for i in slice)
-                rows = jobs(spark, work, slices_of).mapInArrow(
-                    sender(work), work.subject.spark_schema
-                )
-                with count.round(spark, len(slices_of), size, cost):
-                    store.write_round(at, rows, size, cost)
-    except BaseException:
-        if store.done and work.question is not None:
-            tell(
-                f"{len(store.done)} finished rounds are kept: the same sweep, asked again, "
-                "goes on from them"
-            )
-        raise
+    with Progress(count.reported, rest):
+        for at in sorted(waiting):
+            slices_of = waiting[at]
+            size = sum(map(len, slices_of.values()))
+            cost = sum(costs[i] for slice in slices_of.values() for i in slice)
+            rows = jobs(spark, work, slices_of).mapInArrow(sender(work), work.subject.spark_schema)
+            with count.round(spark, len(slices_of), size, cost):
+                store.write_round(at, rows, size, cost, work.subject.always)
 
 
 def question_of(work: Work) -> str | None:
@@ -256,7 +256,7 @@ def tables_named() -> str | None:
             at = parts.index(RUNNING)
             parts = parts[:at] + parts[at + 2 :]
         return "/".join((named.rstrip("/"), *parts))
-    return named
+    return named and named.rstrip("/")
 
 
 def not_shared(folder: Path) -> str:

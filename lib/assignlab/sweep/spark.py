@@ -146,9 +146,14 @@ def answering(spark):
 def is_gone(spark, error: Exception) -> bool:
     """Whether the error came because Spark, or the way to it, is no longer there."""
     if is_connect(spark):
-        # INVALID_HANDLE: another server answers, which does not know the session.
-        return any(word in str(error) for word in ("UNAVAILABLE", "INVALID_HANDLE"))
+        return is_unanswered(error)
     return not is_running(spark.sparkContext)
+
+
+def is_unanswered(error: Exception) -> bool:
+    """Whether a call to a Spark Connect server was not answered."""
+    # INVALID_HANDLE: another server answers, which does not know the session.
+    return any(word in str(error) for word in ("UNAVAILABLE", "INVALID_HANDLE"))
 
 
 def is_running(context) -> bool:
@@ -274,11 +279,14 @@ def own_settings() -> dict[str, str]:
     found = {pair[0]: pair[1] for pair in pairs if len(pair) == 2 and pair[0][0] not in "#!"}
     if memory := os.environ.get("SPARK_DRIVER_MEMORY"):
         found.setdefault("spark.driver.memory", memory)
-    words = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
+    given = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
+    words = [
+        part for word in given for part in (word.split("=", 1) if word[:2] == "--" else [word])
+    ]
     for option, value in pairwise(words):
         if option in SUBMITTED:
             found[SUBMITTED[option]] = value
-        elif option == "--conf":
+        elif option in ("--conf", "-c"):
             key, _, found[key] = value.partition("=")
     return found
 
@@ -290,7 +298,10 @@ def submitted() -> dict[str, str]:
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         return {}
     SparkContext._ensure_initialized()
-    return dict(SparkConf().getAll())
+    found = dict(SparkConf().getAll())
+    if found.get("spark.master") == "local[*]":  # what it says where it was told nothing
+        del found["spark.master"]
+    return found
 
 
 def settings(master: str, place: Path) -> dict[str, str]:

@@ -2,7 +2,7 @@
 file systems (``hdfs://``, ``s3a://``, ``abfss://``, ``gs://``, ``dbfs:/``).
 
 Records travel through Spark, whose writer commits them. A sweep works in rounds below
-``<store>/.unfinished/<question>-<sweep>``: each is a Spark job of its own, and is taken for done
+``<store>/.rounds/<question>-<sweep>``: each is a Spark job of its own, and is taken for done
 only when a note says so, which is one file and appears whole. At the end one more job writes all
 rounds into ``<store>/<name>.parquet``, between two states of ``<name>.parquet.state``: a table
 whose state is not "whole" is not read. The same question, asked again, takes over the rounds that
@@ -25,10 +25,11 @@ from uuid import uuid4
 
 from assignlab.local.project import TABLES_VARIABLE
 from assignlab.sweep.question import SweepError
-from assignlab.sweep.spark import is_connect
-from assignlab.sweep.workplace import KEPT_AGE, UNFINISHED, tell
+from assignlab.sweep.spark import answering, is_connect, is_unanswered
+from assignlab.sweep.workplace import KEPT_AGE, tell
 
 TEXT = "value string"
+ROUNDS = ".rounds"
 PROBLEMS = (
     (r'No FileSystem for scheme "([^"]+)"', "Spark knows no file system {0}:"),
     (
@@ -77,7 +78,7 @@ class Store:
     def __init__(self, spark, tables: str, name: str, question: str):
         self._spark = spark
         self._tables = tables.rstrip("/")
-        self._unfinished = f"{self._tables}/{UNFINISHED}"
+        self._unfinished = f"{self._tables}/{ROUNDS}"
         self._question, self._sweep = question, uuid4().hex[:12]
         self._work = f"{self._unfinished}/{question}-{self._sweep}"
         self._known: tuple[str | None, ...] = ()
@@ -110,13 +111,18 @@ class Store:
                     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(last))
                     tell(f"another sweep works in {folder}, or was killed there after {when}")
 
-    def write_round(self, number: int, rows, scenarios: int, cost: float) -> None:
-        """Have Spark write one round, and then the line that it is done."""
+    def write_round(
+        self, number: int, rows, scenarios: int, cost: float, always: bool = True
+    ) -> None:
+        """Have Spark write one round, and then the note that it is done.
+
+        ``always``: whether every scenario leaves a record.
+        """
         folder = f"{self._work}/round-{number:05}"
         with reaching(self._tables):
             rows.write.mode("overwrite").parquet(folder)
             found, records, failed = self._counted(folder, rows.schema)
-            if found != scenarios:
+            if found < (scenarios if always else 1):
                 # An executor that does not see the folder writes into one of its own, and Spark
                 # says nothing.
                 raise SweepError(
@@ -133,7 +139,8 @@ class Store:
         False where another sweep wrote the same table in the same moment.
         """
         mine = {"sweep": self._sweep, "question": self._question}
-        rows = reader(self._spark, schema).parquet(*[one.folder for one in self.done.values()])
+        folders = [literal(self._spark, one.folder) for one in self.done.values()]
+        rows = reader(self._spark, schema).parquet(*folders)
         self._set_state({"whole": False} | mine)
         self._known = (self._sweep,)
         rows.write.mode("overwrite").parquet(self.path)
@@ -146,8 +153,10 @@ class Store:
 
     def is_disturbed(self) -> bool:
         """Whether the table is another sweep's now, or one has removed rounds of this question."""
-        last = state(self._spark, self.path).get("sweep")
-        return last not in self._known or not self._folders <= self._notes().keys()
+        last, notes = state(self._spark, self.path).get("sweep"), self._notes()
+        there = {one.folder for left in notes.values() for one in left.rounds}
+        removed = any(one.folder not in there for one in self.done.values())
+        return last not in self._known or removed or not self._folders <= notes.keys()
 
     def is_answered(self) -> bool:
         """Whether the table is whole, and that of the same question."""
@@ -177,10 +186,13 @@ class Store:
         )  # fmt: skip
         found: dict[str, Notes] = {}
         for path, line in lines or []:
-            folder = f"{self._unfinished}/{path.split(f'/{UNFINISHED}/')[1].split('/')[0]}"
-            note, before = json.loads(line), found.get(folder, Notes(0.0, []))
-            rounds = [Round(*one) for one in note["rounds"]]
-            found[folder] = Notes(max(before.last, note["time"]), before.rounds + rounds)
+            folder = f"{self._unfinished}/{path.split(f'/{ROUNDS}/')[1].split('/')[0]}"
+            note, before = loaded(line), found.get(folder, Notes(0.0, []))
+            last = note.get("time", time.time())
+            # Rounds of other questions may be those of another version of the library.
+            rounds = note["rounds"] if note and self._is_of_question(folder) else []
+            rounds = before.rounds + [Round(*one) for one in rounds]
+            found[folder] = Notes(max(before.last, last), rounds)
         return found
 
     def _counted(self, place: str, schema) -> tuple[int, int, int]:
@@ -200,24 +212,38 @@ class Store:
 def state(spark, path: str) -> dict:
     """What a table in a store says of itself; empty where there is none."""
     found = at(spark, f"{path}.state", TEXT, lambda rows: rows.collect(), "text")
-    return json.loads(found[0][0]) if found else {}
+    return loaded(found[0][0]) if found else {}
+
+
+def loaded(line: str) -> dict:
+    """What a state or a note says; empty where it is cut off, or none of ours."""
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def ensure_whole(spark, path: str) -> None:
     """Raise :class:`SweepError` where a table in a store is not there, or not whole."""
-    with reaching(path, every=True):
+    with answering(spark), reaching(path, every=True):
         found = state(spark, path)
     if not found:
         raise SweepError(f"no table of a sweep at {path}")
-    if not found["whole"]:
+    if not found.get("whole"):
         raise SweepError(
             f"{path} is no whole table: the sweep that writes it has not ended; run it again"
         )
 
 
 def reader(spark, schema):
-    """Spark's reader of Parquet at places whose names are no patterns."""
+    """Spark's reader of Parquet at places that are :func:`literal`."""
     return spark.read.option("__globPaths__", "false").schema(schema)
+
+
+def literal(spark, path: str) -> str:
+    """A path that is not read as a pattern: Spark Connect does not heed the reader's option."""
+    return re.sub(r"([][{}?*])", r"\\\1", path) if is_connect(spark) else path
 
 
 def at(spark, path: str, schema, ask: Callable, kind="parquet", options: dict | None = None):
@@ -227,7 +253,9 @@ def at(spark, path: str, schema, ask: Callable, kind="parquet", options: dict | 
     # Another sweep may replace the files at this moment.
     source = reader(spark, schema).option("ignoreMissingFiles", "true").options(**options or {})
     try:
-        return ask(source.format(kind).load(path))  # Spark Connect looks for the path when asked
+        return ask(
+            source.format(kind).load(literal(spark, path))
+        )  # Spark Connect looks for the path when asked
     except AnalysisException as error:
         if "PATH_NOT_FOUND" in str(error):
             return None
@@ -240,12 +268,16 @@ def reaching(place: str, every: bool = False) -> Iterator[None]:
 
     ``every``: so does all else that it says; for the first look at a store, before a sweep.
     """
-    from py4j.protocol import Py4JError
+    from py4j.protocol import Py4JError, Py4JNetworkError
     from pyspark.errors import PySparkException
 
     try:
         yield
+    except Py4JNetworkError:
+        raise
     except (Py4JError, PySparkException) as error:
+        if is_unanswered(error):
+            raise
         if why := problem(str(error), every):
             told = f" (named by --tables, sweep.run(to=...) or {TABLES_VARIABLE})" if every else ""
             raise SweepError(f"{place}: {why}{told}") from None

@@ -17,7 +17,7 @@ class Subject(NamedTuple):
     ``columns``: of a record, ``scenario`` first, with the ``key`` and ``error`` among them;
     ``records(scenario, strategies)``: records without their first column; ``lost(scenario,
     strategy, why)``: the error record likewise; ``load(strategy)``: have the code that a strategy
-    needs in this process.
+    needs in this process; ``always``: whether every scenario leaves a record.
     """
 
     columns: tuple[Column, ...]
@@ -25,6 +25,7 @@ class Subject(NamedTuple):
     records: Callable[[Any, Sequence[str]], Iterable[tuple]]
     lost: Callable[[Any, str, str], tuple]
     load: Callable[[str], object]
+    always: bool = True
 
     @property
     def schema(self) -> pa.Schema:

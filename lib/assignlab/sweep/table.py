@@ -17,7 +17,7 @@ from assignlab.sweep.aggregate import Extent, extent, extent_of, summarise, sums
 from assignlab.sweep.question import SweepError, words
 from assignlab.sweep.slices import REBALANCES, SCENARIO_NAMES
 from assignlab.sweep.spark import answering, session
-from assignlab.sweep.store import ensure_whole, reaching, reader
+from assignlab.sweep.store import ensure_whole, literal, reaching, reader
 from assignlab.sweep.subject import Subject
 
 if TYPE_CHECKING:
@@ -79,16 +79,22 @@ class Table:
     """
 
     def __init__(self, path: Path | str, subject: Subject = REBALANCES):
-        self.path = path if isinstance(path, str) and is_uri(path) else Path(path)
+        self.path = path.rstrip("/") if isinstance(path, str) and is_uri(path) else Path(path)
         self.subject = subject
 
     def __len__(self):
         if isinstance(self.path, str):
-            return self.records().count()
+            rows = self.records()
+            with answering(rows.sparkSession), reaching(self.path):
+                return rows.count()
         return sum(read_metadata(file).num_rows for file in self.path.glob("*.parquet"))
 
     def __repr__(self):
-        return f"Table({str(self.path)!r}): {len(self):,} rows, {len(self.subject.columns)} columns"
+        try:
+            rows = f"{len(self):,} rows, {len(self.subject.columns)} columns"
+        except SweepError as error:
+            rows = str(error)
+        return f"Table({str(self.path)!r}): {rows}"
 
     def _repr_html_(self):
         """Its first rows, for notebooks."""
@@ -104,11 +110,11 @@ class Table:
         source = reader(spark, self.subject.spark_schema)
         if isinstance(self.path, str):
             ensure_whole(spark, self.path)
-            return source.parquet(self.path)
+            return source.parquet(literal(spark, self.path))
         if not self.path.is_dir():
             raise SweepError(f"no table at {self.path}")
         # Spark takes a path without a scheme to its default file system.
-        rows = source.parquet(f"file:{self.path.absolute()}")
+        rows = source.parquet(literal(spark, f"file:{self.path.absolute()}"))
         return rows.select(*[column.name for column in self.subject.columns])
 
     def summary(

@@ -58,6 +58,7 @@ def sweep(
         partial(records, play, columns),
         partial(lost, columns),
         partial(prepare, load or partial(play, trials[0])),
+        always=False,
     )
     costs = [seconds * size / weight(trials[0]) for size in map(weight, trials)]
     called = f"{play.__module__}.{play.__qualname__}"
