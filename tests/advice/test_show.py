@@ -13,7 +13,8 @@ from assignlab.advice.law import law
 from assignlab.advice.load import load, with_rates
 from assignlab.advice.subject import NotAnswerable, subject
 from assignlab.cli import main
-from assignlab.errors import AssignlabError
+from assignlab.errors import AssignlabError, OriginalError
+from assignlab.group.assignment import partition_names
 from conftest import document
 
 DATA = Path(__file__).parents[1] / "data" / "groups" / "kafka-4.3.0"
@@ -74,6 +75,26 @@ def test_laws_of_small_and_of_mixed_groups(range_3_5):
     mixed = document({"a": 4, "b": 1}, [["a-0", "a-1", "a-2", "a-3"], ["b-0"]], "sticky")
     mixed["members"][0]["topics"], mixed["members"][1]["topics"] = ["a"], ["b"]
     assert "smaller gap than 3, this one has 3" in law(subject(mixed))
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in assignors.names() if not assignors.get(name).shares]
+)
+def test_what_a_strategy_gives_has_no_gap_from_elsewhere(name):
+    """Two topics of four partitions over three members, from nothing."""
+    group = document({"a": 4, "b": 4}, [[], [], []], name)
+    try:
+        given = assignors.get(name).assign(subject(group).group)
+    except OriginalError:
+        pytest.skip("asks for machine rooms")
+    for number, member in enumerate(group["members"]):
+        member["owned"] = partition_names(subject(group).group, given.of(number))
+    asked = subject(group)
+    if asked.held.sizes.sum() < 8:
+        return  # RocketMQ's give nothing without settings
+    said, gap = law(asked), asked.held.sizes.max() - asked.held.sizes.min()
+    assert "elsewhere" not in said and f"{gap}" in said
+    assert gap == 1 or "deals every topic by itself" in said or "does not promise" in said
 
 
 def test_load_per_member_and_its_bound(range_3_5):

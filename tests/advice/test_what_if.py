@@ -12,7 +12,7 @@ from assignlab import assignors
 from assignlab.advice import pauses, replicas, scaling, what_if
 from assignlab.advice.subject import NotAnswerable, Range, subject
 from assignlab.cli import main
-from assignlab.errors import AssignlabError, UnknownName
+from assignlab.errors import AssignlabError, UnknownName, UnknownRelease
 from assignlab.optimum.closed_form import fewest_moves
 from assignlab.replay.upgrade import still_eager, two_bounces
 from conftest import document
@@ -88,6 +88,23 @@ def cells(document, event, strategy, **options):
     )
     [row] = [row for row in found if row[1] == event]
     return dict(zip(what_if.COLUMNS, row, strict=True))
+
+
+def test_what_an_event_costs_does_not_depend_on_what_else_is_asked(range_3_5):
+    asked, release = subject(range_3_5), "4.4"
+    alone = {
+        word: what_if.table(asked, ["range"], [word], release, CONFIG)[0][2:]
+        for word in ("a member more", "a member less", "a topic more")
+    }
+    together = what_if.table(asked, ["range"], list(alone), release, CONFIG)
+    assert {row[1]: row[2:] for row in together} == alone
+
+
+def test_a_strategy_is_played_as_the_release_has_it(range_3_5):
+    said = what_if.report(range_3_5, ["range", "sticky"], ["switch"], "2.3", CONFIG)
+    assert [row[2] for row in said.tables[0].rows] == ["sticky@2.3"]
+    with pytest.raises(UnknownRelease):
+        what_if.report(range_3_5, ["cooperative-sticky"], ["switch"], "2.3", CONFIG)
 
 
 def test_a_member_more_moves_what_it_must(range_3_5):

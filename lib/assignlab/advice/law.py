@@ -1,13 +1,16 @@
 """Why a group is as uneven as it is: the law of its strategy, in one sentence."""
 
 from assignlab.advice.subject import Subject
+from assignlab.assignors.strategy import Strategy
 from assignlab.optimum import optimum
 from assignlab.replay.metrics import subscribers, uneven_topics
 from assignlab.words import counted
 
-PER_TOPIC = ("range", "avg", "avg-by-circle")
-"""Kinds of strategies that deal every topic by itself."""
-IN_TURN = ("roundrobin",)
+FROM_THE_FIRST = {"cut_alike", "blocks", "client_blocks", "round_the_clients", "thread_blocks"}
+PER_TOPIC = {"even_topics"} | FROM_THE_FIRST
+"""What strategies promise that deal every topic by itself; and, of these, each from the same member."""
+EVEN = {"floor_and_ceiling", "even_threads", "even_threads_if_alike"}
+"""What strategies promise that give equal subscribers equally many partitions, or one more."""
 
 
 def law(subject: Subject) -> str:
@@ -28,9 +31,9 @@ def law(subject: Subject) -> str:
             f" least {subject.members - total} without; now it is {idle}."
         )
     own = subject.strategy
-    if own is not None and own.kind in PER_TOPIC:
+    if own is not None and PER_TOPIC & {*own.promises}:
         uneven = int(uneven_topics(known.partitions, known.subscribers))
-        return _per_topic(subject, own.name, gap, idle, uneven)
+        return _per_topic(subject, own, gap, idle, uneven)
     least = _least_gap(subject)
     if not subject.equal:
         return (
@@ -44,13 +47,20 @@ def law(subject: Subject) -> str:
     )
     if own is None:
         return f"{even}, this group has {gap}."
+    if not EVEN & {*own.promises}:
+        return f"{even}, which {own.name} does not promise; here it is {gap}."
     if gap == least:
-        deals = "deals all topics in one turn" if own.kind in IN_TURN else "evens out the whole"
+        deals = (
+            "deals all topics in one turn" if "roundrobin" in own.base else "evens out the whole"
+        )
         return f"{own.name} {deals}; {even}, and so it is here."
     return f"{even}, and {own.name} keeps it; the gap of {gap} comes from elsewhere."
 
 
-def _per_topic(subject: Subject, name: str, gap: int, idle: int, uneven: int) -> str:
+def _per_topic(subject: Subject, own: Strategy, gap: int, idle: int, uneven: int) -> str:
+    name, favoured = own.name, "some members"
+    if FROM_THE_FIRST & {*own.promises}:
+        favoured = "the same first members"
     topics = len(subject.document["topics"])
     nothing = f" ({idle} have nothing)" if idle else ""
     if uneven == 0:
@@ -67,7 +77,7 @@ def _per_topic(subject: Subject, name: str, gap: int, idle: int, uneven: int) ->
     )
     return (
         f"{name} deals every topic by itself; {many} by the number of subscribers, and each such topic"
-        f" gives the same first members one more, so the gap is at most {uneven}: here it is"
+        f" gives {favoured} one more, so the gap is at most {uneven}: here it is"
         f" {gap}{nothing}, where the least possible is {_least_gap(subject)}."
     )
 

@@ -5,8 +5,9 @@ heartbeats in step and drifting by up to 100 ms a beat.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -158,29 +159,34 @@ class Life:
 def usual_events(
     subject: Subject, strategy: Strategy, config: Config, wanted: Collection[str]
 ) -> dict[str, Range]:
-    """What these cost of: member more, member less, crash, topic more, partitions added."""
+    """What these cost of: member more, member less, crash, topic more, partitions added; each happens
+    to the group of today."""
     if not subject.partitions:
         return {}
-    life = Life(members_of(subject), topics_of(subject))
-    session = _session_ms(config)
-    if not {"member more", "member less"}.isdisjoint(wanted):
-        life.add("member more", [join(life.now, newcomer(subject, "new"))], 60_000)
-        # it leaves whether asked for or not: what follows happens to the group as it is
-        gone = session + 60_000 if subject.static else 60_000
-        life.add("member less", [leave(life.now, "new")], gone)
-    largest = max(life.topics, key=lambda topic: topic.partitions)
-    if "partitions added" in wanted:
-        grown = [add_partitions(life.now, largest.name, 2 * largest.partitions)]
-        life.add("partitions added", grown, config.metadata_max_age_ms + 60_000)
-    if "topic more" in wanted:
-        name = unused(subject, "new-topic")
-        more: list[Action] = [create_topic(life.now, Topic(name, largest.partitions))]
-        for member in life.members:
-            more.append(subscribe(life.now, member.name, [*(member.topics or ()), name]))
-        life.add("topic more", more, 60_000)
-    found = life.without_owner([strategy.name], config)
-    if "crash" in wanted and (cost := crashes(subject, strategy, config)) is not None:
-        found["crash"] = cost
+    group = partial(Life, members_of(subject), topics_of(subject))
+    lives = {name: group() for name in ("member more", "partitions added", "topic more")}
+    largest = max(topics_of(subject), key=lambda topic: topic.partitions)
+    life = lives["member more"]
+    life.add("member more", [join(life.now, newcomer(subject, "new"))], 60_000)
+    life = lives["partitions added"]
+    grown = [add_partitions(life.now, largest.name, 2 * largest.partitions)]
+    life.add("partitions added", grown, config.metadata_max_age_ms + 60_000)
+    life, name = lives["topic more"], unused(subject, "new-topic")
+    more: list[Action] = [create_topic(life.now, Topic(name, largest.partitions))]
+    for member in life.members:
+        more.append(subscribe(life.now, member.name, [*(member.topics or ()), name]))
+    life.add("topic more", more, 60_000)
+    found: dict[str, Range] = {}
+    for name in sorted(lives.keys() & wanted):
+        found |= lives[name].without_owner([strategy.name], config)
+    session = _session_ms(config) + 60_000
+    goes = {
+        "member less": (leave, session if subject.static else 60_000),
+        "crash": (crash, session),
+    }
+    for name in sorted(goes.keys() & wanted):
+        if (cost := of_one_member(subject, strategy, config, *goes[name])) is not None:
+            found[name] = cost
     return found
 
 
@@ -189,9 +195,15 @@ def _session_ms(config: Config) -> int:
     return max(config.session_timeout_ms, config.group_consumer_session_timeout_ms)
 
 
-def crashes(subject: Subject, strategy: Strategy, config: Config) -> Range | None:
-    """What a crash costs, from that of the emptiest member to that of the fullest; None where the
-    timeline does not play the strategy."""
+def of_one_member(
+    subject: Subject,
+    strategy: Strategy,
+    config: Config,
+    goes: Callable[[int, str], Action],
+    lasts_ms: int,
+) -> Range | None:
+    """What it costs that one member goes, from that of the emptiest to that of the fullest; None
+    where the timeline does not play the strategy."""
     costs = []
     try:
         for start in starts(config):
@@ -199,9 +211,9 @@ def crashes(subject: Subject, strategy: Strategy, config: Config) -> Range | Non
             sizes = _held_at(before.played([strategy.name], start), before.now)
             for name in {max(sizes, key=sizes.__getitem__), min(sizes, key=sizes.__getitem__)}:
                 life = Life(members_of(subject), topics_of(subject))
-                life.add("crash", [crash(life.now, name)], _session_ms(config) + 60_000)
+                life.add("goes", [goes(life.now, name)], lasts_ms)
                 history = life.played([strategy.name], start)
-                costs.append(unowned_ms(history, *life.spans["crash"]) / 1000)
+                costs.append(unowned_ms(history, *life.spans["goes"]) / 1000)
     except AssignlabError:
         return None
     return Range.of(costs)

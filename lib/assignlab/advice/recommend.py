@@ -12,7 +12,16 @@ from assignlab import assignors
 from assignlab.advice import what_if
 from assignlab.advice.law import law
 from assignlab.advice.report import Lines, Report, Table
-from assignlab.advice.subject import CLASSIC, SERVER, Range, Subject, is_server, subject
+from assignlab.advice.subject import (
+    CLASSIC,
+    MOVING,
+    SERVER,
+    Range,
+    Subject,
+    answered_by,
+    is_server,
+    subject,
+)
 from assignlab.assignors.strategy import Strategy
 from assignlab.groups.show import title
 from assignlab.timeline import Config
@@ -44,7 +53,7 @@ def report(
 ) -> Report:
     """What to set for the group of a document; ``strategy``: instead of its own."""
     if strategy is not None:
-        document = document | {"strategy": strategy}
+        document = answered_by(document, strategy)
     document = what_if.of_release(document, release)
     asked = subject(document)
     own = asked.chosen()
@@ -101,6 +110,8 @@ def _options(asked: Subject, rows: Sequence[tuple]) -> list[Option]:
             by_label.setdefault(found["strategy"], {})[found["event"]] = found
     fullest = int(asked.held.sizes.max())
     held = Range(fullest, fullest, fullest)
+    if asked.document.get("state") in MOVING:  # what members hold is on its way
+        held = next(iter(by_label.values()), {}).get("a rollout", {}).get("fullest", held)
     options: list[Option] = []
     for label, events in by_label.items():
         if "a rollout" not in events:

@@ -109,6 +109,16 @@ class Subject:
         return f"{self.name}: {why}" + (f" ({', or '.join(remedies)})" if remedies else "")
 
 
+def answered_by(document: dict[str, Any], strategy: str) -> dict[str, Any]:
+    """The document of the group, were this its strategy; what was inferred of its own is left out."""
+    said = document.get("inferred", [])
+    return document | {
+        "strategy": strategy,
+        "assignor": assignors.get(strategy).kind,
+        "inferred": [sentence for sentence in said if not sentence.startswith("strategy:")],
+    }
+
+
 def subject(document: dict[str, Any]) -> Subject:
     """The subject of a document.
 

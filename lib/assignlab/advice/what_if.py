@@ -21,6 +21,7 @@ from assignlab.advice.subject import (
     SERVER,
     Range,
     Subject,
+    answered_by,
     drawn,
     is_server,
     new_id,
@@ -128,7 +129,7 @@ def report(
     The first of ``chosen`` is the group's own where its text names none.
     """
     if chosen and document.get("strategy") is None:
-        document = document | {"strategy": chosen[0]}
+        document = answered_by(document, chosen[0])
     asked = subject(of_release(document, release))
     rows = table(asked, chosen, happening, release, config)
     note = (
@@ -148,7 +149,8 @@ def table(
     own = asked.chosen()
     refuse_unknown(happening)
     rows: list[tuple] = []
-    names = chosen or strategies_for(asked, release)
+    named = [of_release({"strategy": name}, release)["strategy"] for name in chosen]
+    names = named or strategies_for(asked, release)
     for name in names:
         strategy = assignors.get(name)
         costs = _pauses(asked, strategy, happening, config)
@@ -165,8 +167,9 @@ def table(
             if asked.static and word.startswith("a rollout") and not note:
                 note = "static members back in time: no rebalance"
             cost = costs.get(PAUSES[word])
-            if word == "a crash" and cost is not None:
-                alone = "" if asked.equal else "; what nobody else reads: for a minute more"
+            if word in ("a member less", "a crash") and cost is not None:
+                missed = " more" if word == "a crash" else ""
+                alone = "" if asked.equal else f"; what nobody else reads: for a minute{missed}"
                 note = note or f"unowned: of the emptiest member to that of the fullest{alone}"
             if word == "switch":
                 note = note or "all members at once"

@@ -11,9 +11,10 @@ and :mod:`assignlab.sweep.probe` asks), and a folder that the driver and the exe
 store (:mod:`assignlab.sweep.store`).
 
 What the user says to Spark itself wins over what stands here: ``spark-defaults.conf`` (in
-``SPARK_CONF_DIR``, or ``conf`` of ``SPARK_HOME``), ``SPARK_DRIVER_MEMORY``, ``SPARK_LOCAL_DIRS``
-``PYSPARK_SUBMIT_ARGS`` and ``spark-submit``'s options. A server that does not answer is an error with its address within half
-a minute: :class:`SparkDidNotStart` before a sweep, :class:`SparkEnded` in the midst of one.
+``SPARK_CONF_DIR``, or ``conf`` of ``SPARK_HOME``), ``SPARK_DRIVER_MEMORY``, ``SPARK_LOCAL_DIRS``,
+``PYSPARK_SUBMIT_ARGS`` and the options of ``spark-submit``. A server that does not answer is an
+error with its address within half a minute: :class:`SparkDidNotStart` before a sweep,
+:class:`SparkEnded` in the midst of one.
 """
 
 import hashlib
