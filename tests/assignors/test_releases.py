@@ -82,6 +82,12 @@ def test_a_class_of_the_original_is_told_the_name_here(name, meant):
         assignors.get(name)
 
 
+def test_the_table_of_releases_has_all_of_kafkas_own():
+    own = {"Kafka consumer", "Kafka coordinator"}
+    found = {s.base for s in assignors.strategies().values() if s.system in own}
+    assert found == set(CAME_WITH)
+
+
 def test_every_release_of_kafka_with_an_assignor_resolves_or_says_why():
     for base, came in CAME_WITH.items():
         for line, last in LINES.items():
