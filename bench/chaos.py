@@ -4,9 +4,9 @@
 
 Each round starts a small sweep or a small batch (``assignlab run``) in a folder of its own, and in its
 midst a fault: a worker, the driver, Spark's Java machine, a kernel or the runner is killed, the
-terminal closed or Ctrl-C pressed several times, files may not grow, folders are taken away or closed, parameters
-are hostile. Then it looks at what is there, asks the same again without a fault, and looks once
-more. A round fails where
+terminal closed or Ctrl-C pressed several times, files may not grow, folders are taken away or
+closed, parameters are hostile. Then it looks at what is there, asks the same again without a fault,
+and looks once more. A round fails where
 
 - a table, or a notebook's results, that are called complete differ from those of an undisturbed run;
 - asked again, the sweep or batch does not complete;

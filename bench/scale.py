@@ -43,7 +43,7 @@ SIZES = {"S": (10, 10, 100), "M": (100, 50, 1_000), "L": (1_000, 100, 10_000)}
 CLUSTERS = (16, 256, 4_096)
 MANY = 10**9
 TASK_SECONDS = 10.0
-"""How long tasks are on a cluster, :data:`assignlab.sweep.driver.CLUSTER_SLICE`."""
+"""How long tasks are on a cluster, :data:`assignlab.sweep.driver.LONGEST_CLUSTER_SLICE`."""
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -187,8 +187,8 @@ def tell(law: dict[str, float]) -> None:
     print(
         f"on Spark: a task takes {1e3 * law['task']:.0f} ms, a rebalance with its record "
         f"{1e6 * law['rebalance']:.1f} us of a core, {1 / law['rebalance']:,.0f} a second; a group takes "
-        f"{1e6 * law['driver']:.0f} us of the driver, {1e6 * law['driver'] / rebalances(1):.2f} a rebalance; into a store, through Spark, a rebalance "
-        f"takes {law['store'] / law['rebalance']:.2f} times as much"
+        f"{1e6 * law['driver']:.0f} us of the driver, {1e6 * law['driver'] / rebalances(1):.2f} a rebalance; "
+        f"into a store, through Spark, a rebalance takes {law['store'] / law['rebalance']:.2f} times as much"
     )
     work = MANY * law["rebalance"]
     tasks = math.ceil(work / TASK_SECONDS)

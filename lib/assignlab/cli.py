@@ -15,6 +15,7 @@ import click
 import assignlab
 from assignlab.advice import happening
 from assignlab.errors import AssignlabError
+from assignlab.releases import of_kafka
 
 
 class Commands(click.Group):
@@ -617,6 +618,8 @@ def group_show(sources, then, apart, told):
 
     if then and apart is None:
         raise click.UsageError("--then needs --apart SECONDS: no text says when it was taken")
+    if apart is not None and not then:
+        raise click.UsageError("--apart goes with --then LATER")
     later = commands.Later(then, apart) if then else None
     sys.exit(commands.show_groups(sources, told, later))
 
@@ -629,13 +632,8 @@ def _settings(release, given):
         if "=" not in text:
             raise click.UsageError(f"--set {text}: expected NAME=VALUE")
     found = settings(release, dict(text.split("=", 1) for text in given))
-    _refuse_unknown_release(release)
+    of_kafka(release)
     return found
-
-
-def _refuse_unknown_release(release):
-    if not release.startswith("0.8"):  # before range's first, with the Scala consumer's strategies
-        _refuse_unknown(f"range@{release}")
 
 
 release = click.option(
@@ -664,7 +662,7 @@ def group_replicas(sources, up_to, strategy, release, given, told):
 
     config = _settings(release, given)
     _refuse_unknown(strategy)
-    sys.exit(commands.ask(sources, told, replicas.report, up_to, strategy, config))
+    sys.exit(commands.ask(sources, told, replicas.report, up_to, strategy, release, config))
 
 
 @group.command("what-if")
@@ -720,5 +718,5 @@ def group_survey(sources, release, spark, told):
     """Rank the groups of a whole cluster by what another strategy would gain."""
     from assignlab.advice import commands, survey
 
-    _refuse_unknown_release(release)
+    of_kafka(release)
     sys.exit(commands.ask_all(sources, told, survey.report, release, spark))

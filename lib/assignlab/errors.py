@@ -84,9 +84,11 @@ def _some(kind: str, name: str, allowed: list) -> str:
 
 
 class UnknownRelease(UnknownName):
-    """A strategy is known, the release in its name is not; the message says why."""
+    """A release is not known, or a strategy's name is and the release in it is not; the message
+    says why."""
 
     def __init__(self, name: str, reason: str):
-        AssignlabError.__init__(self, f"unknown release in strategy {name!r}: {reason}")
+        place = "release in strategy" if "@" in name else "release"
+        AssignlabError.__init__(self, f"unknown {place} {name!r}: {reason}")
         self.name = name
         self.nearest = None

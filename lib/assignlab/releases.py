@@ -12,6 +12,7 @@ from typing import NamedTuple
 from assignlab.errors import UnknownName, UnknownRelease
 
 LINES = {
+    "0.8.0": 0, "0.8.1": 1, "0.8.2": 2,
     "0.9.0": 1, "0.10.0": 1, "0.10.1": 1, "0.10.2": 2, "0.11.0": 3, "1.0": 2, "1.1": 1,
     "2.0": 1, "2.1": 1, "2.2": 2, "2.3": 1, "2.4": 1, "2.5": 1, "2.6": 3, "2.7": 2, "2.8": 2,
     "3.0": 2, "3.1": 2, "3.2": 3, "3.3": 2, "3.4": 1, "3.5": 2, "3.6": 2, "3.7": 2, "3.8": 1,
@@ -88,7 +89,9 @@ def resolve(name: str, known: Iterable[Facts]) -> Release:
     if not RELEASE.fullmatch(release):
         raise UnknownRelease(name, f"expected a release such as {base}@{same_base[-1].last}")
     if base in CAME_WITH:
-        release = _of_kafka(name, base, release)
+        release = of_kafka(release, name)
+        if version(release) < version(CAME_WITH[base]):
+            raise UnknownRelease(name, f"{base} came with Kafka {CAME_WITH[base]}")
     place = version(release)
     for facts in same_base:
         if version(facts.first) <= place <= version(facts.last) or facts.last == release:
@@ -97,16 +100,26 @@ def resolve(name: str, known: Iterable[Facts]) -> Release:
     raise UnknownRelease(name, f"none of the lab's is known to do what {release} does: {spans}")
 
 
-def _of_kafka(name: str, base: str, release: str) -> str:
-    """The release of Kafka that is meant; UnknownRelease where there is none with this assignor."""
+def of_kafka(release: str, asked: str | None = None) -> str:
+    """The release of Kafka that is meant, in full.
+
+    Raises :class:`~assignlab.errors.UnknownRelease` where there is none; ``asked``: the name that
+    it stood in.
+
+    >>> of_kafka("3.6"), of_kafka("0.8.2.1")
+    ('3.6.2', '0.8.2.1')
+    """
+    name = asked or release
+    if not RELEASE.fullmatch(release):
+        raise UnknownRelease(name, "expected a release such as 3.6 or 3.6.1")
     if lines := [line for line in LINES if f"{line}.".startswith(f"{release}.")]:
         release = f"{lines[-1]}.{LINES[lines[-1]]}"
     line, _, number = release.rpartition(".")
     if line not in LINES:
-        newest = list(LINES)[-1]
-        raise UnknownRelease(name, f"the lab knows no Kafka {release}; the newest is {newest}")
+        first, *_, newest = LINES
+        raise UnknownRelease(
+            name, f"the lab knows no Kafka {release}; it knows {first} to {newest}"
+        )
     if int(number) > LINES[line]:
         raise UnknownRelease(name, f"there is no Kafka {release}; the last is {line}.{LINES[line]}")
-    if version(release) < version(CAME_WITH[base]):
-        raise UnknownRelease(name, f"{base} came with Kafka {CAME_WITH[base]}")
     return release

@@ -71,7 +71,13 @@ def test_what_is_refused_in_an_option_is_exit_code_2_before_a_text_is_asked(clus
         ("what-if", cluster, "--strategy", "rnge"): "did you mean 'range'",
         ("recommend", cluster, "--strategy", "rnge"): "did you mean 'range'",
         ("recommend", cluster, "--release", "5.0"): "knows no Kafka 5.0",
-        ("survey", cluster, "--release", "5.0"): "knows no Kafka 5.0",
+        (
+            "survey",
+            cluster,
+            "--release",
+            "5.0",
+        ): "unknown release '5.0': the lab knows no Kafka 5.0",
+        ("replicas", cluster, "--release", "0.7"): "it knows 0.8.0 to 4.4",
         ("replicas", cluster, "--set", "session.timeout=1"): "did you mean 'session.timeout.ms'",
         ("show", "no-such-file"): "No such file",
     }
@@ -79,6 +85,18 @@ def test_what_is_refused_in_an_option_is_exit_code_2_before_a_text_is_asked(clus
         said = asked(*command)
         assert (said.exit_code, why in said.stderr) == (2, True), command
         assert len(complaints(said)) == 1 and not said.stdout
+
+
+def test_a_strategy_that_a_release_lacks_is_exit_code_2(cluster):
+    for command in ("replicas", "what-if"):
+        options = ("--group", "even", "--strategy", "cooperative-sticky", "--release", "2.3")
+        said = asked(command, cluster, *options)
+        assert said.exit_code == 2 and "cooperative-sticky came with Kafka 2.4.0" in said.stderr
+
+
+def test_a_time_apart_goes_with_a_later_text(cluster):
+    said = asked("show", cluster, "--apart", 5)
+    assert said.exit_code == 2 and "--apart goes with --then" in said.stderr
 
 
 def test_help_lists_the_events():

@@ -94,6 +94,13 @@ def test_nothing_is_better_than_a_group_that_is_even_and_sticky():
     assert report.lines == []
 
 
+def test_where_no_change_is_known_none_is_said_to_have_been_tried():
+    held = [["t-0", "t-1"], ["t-2"]]
+    report = recommend.report(document({"t": 3}, held, "rocketmq-avg"), "4.4", CONFIG)
+    assert report.said[0].startswith("Nothing else was tried: ")
+    assert not any("4.4" in sentence for sentence in report.unknown)
+
+
 def test_old_releases_are_not_sent_to_what_they_do_not_have(range_3_5):
     report = recommend.report(range_3_5, "2.3", CONFIG)
     tried = {row[2].partition("@")[0] for row in report.tables[0].rows}

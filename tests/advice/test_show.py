@@ -9,12 +9,14 @@ from click.testing import CliRunner
 from assignlab import assignors, groups
 from assignlab.advice import show
 from assignlab.advice.alike import alike, candidates
-from assignlab.advice.law import law
+from assignlab.advice.law import PER_TOPIC, law
 from assignlab.advice.load import load, with_rates
 from assignlab.advice.subject import NotAnswerable, subject
 from assignlab.cli import main
 from assignlab.errors import AssignlabError, OriginalError
 from assignlab.group.assignment import partition_names
+from assignlab.groups import inference
+from assignlab.releases import CAME_WITH
 from conftest import document
 
 DATA = Path(__file__).parents[1] / "data" / "groups" / "kafka-4.3.0"
@@ -170,3 +172,9 @@ def test_racks_count_where_members_and_replicas_have_them(range_3_5):
     for row in told["racks"]:
         assert row["fullest"] == row["emptiest"] == 2
     assert "racks" not in show.data(range_3_5)
+
+
+def test_texts_that_name_no_subscriptions_are_read_by_what_strategies_promise():
+    told = (*CAME_WITH, inference.ROCKETMQ)
+    promising = {name for name in told if PER_TOPIC & {*assignors.get(name).promises}}
+    assert promising == {*inference.BY_TOPIC}

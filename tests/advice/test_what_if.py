@@ -30,7 +30,7 @@ def by_members(report):
 
 
 def test_kedas_divisors_are_wrong_for_topics_of_3_and_5_partitions(range_3_5):
-    report = replicas.report(range_3_5, 5, None, CONFIG)
+    report = replicas.report(range_3_5, 5, None, "4.4", CONFIG)
     rows = by_members(report)
     assert rows[4]["divides the sum"] and not rows[3]["divides the sum"]
     assert (rows[4]["fullest"].high, rows[4]["emptiest"].low) == (3, 1)
@@ -43,11 +43,11 @@ def test_kedas_divisors_are_wrong_for_topics_of_3_and_5_partitions(range_3_5):
 
 def test_topics_that_nobody_reads_are_named_and_not_counted(range_3_5):
     range_3_5["topics"] += [{"name": "left", "partitions": 7}, {"name": "gone", "partitions": 0}]
-    told = " ".join(replicas.report(range_3_5, 5, None, CONFIG).said)
+    told = " ".join(replicas.report(range_3_5, 5, None, "4.4", CONFIG).said)
     assert "(3 + 5 = 8)" in told
     assert "Nobody subscribes to left: 7 partitions that no number here counts." in told
     range_3_5["topics"].pop(-2)
-    assert "Nobody" not in " ".join(replicas.report(range_3_5, 5, None, CONFIG).said)
+    assert "Nobody" not in " ".join(replicas.report(range_3_5, 5, None, "4.4", CONFIG).said)
 
 
 def test_a_topic_that_nobody_reads_changes_no_row(range_3_5):
@@ -59,12 +59,12 @@ def test_a_topic_that_nobody_reads_changes_no_row(range_3_5):
 
 def test_replicas_of_members_that_read_different_topics_say_what_is_taken(unequal):
     assert "Members subscribe differently" in " ".join(
-        replicas.report(unequal, 3, None, CONFIG).said
+        replicas.report(unequal, 3, None, "4.4", CONFIG).said
     )
 
 
 def test_strategies_that_even_out_agree_with_the_divisors(range_3_5):
-    report = replicas.report(range_3_5, 8, "sticky", CONFIG)
+    report = replicas.report(range_3_5, 8, "sticky", "4.4", CONFIG)
     rows = by_members(report)
     assert "is right here" in " ".join(report.said)
     assert all(
@@ -74,10 +74,19 @@ def test_strategies_that_even_out_agree_with_the_divisors(range_3_5):
     assert rows[8]["fullest"] == Range(1, 1, 1)
 
 
+def test_replicas_play_the_strategy_as_the_release_has_it(range_3_5):
+    own = replicas.report(range_3_5, 4, None, "2.3", CONFIG)
+    assert own.tables[0].title == "Members under range@2.3"
+    other = replicas.report(range_3_5, 4, "sticky", "2.3", CONFIG)
+    assert other.tables[0].title == "Members under sticky@2.3" and "sticky" in other.title
+    with pytest.raises(UnknownRelease, match="came with Kafka 2.4.0"):
+        replicas.report(range_3_5, 4, "cooperative-sticky", "2.3", CONFIG)
+
+
 def test_steps_of_a_balanced_sticky_group_move_the_fewest_there_are():
     words = [f"t-{p}" for p in range(12)]
     held = [words[0:4], words[4:8], words[8:12]]
-    rows = by_members(replicas.report(document({"t": 12}, held, "sticky"), 4, None, CONFIG))
+    rows = by_members(replicas.report(document({"t": 12}, held, "sticky"), 4, None, "4.4", CONFIG))
     assert rows[4]["moved"].high == fewest_moves(np.array([4, 4, 4, 0]), 12) == 3
     assert rows[2]["moved"] == Range(4, 4, 4)
 
@@ -154,7 +163,7 @@ def test_rollouts_of_static_members_move_nothing(range_3_5):
     row = cells(range_3_5, "a rollout", "range")
     assert (row["moved"].high, row["rounds"].high, row["fullest"].high) == (0, 0, 3)
     assert "no rebalance" in row["note"]
-    more = by_members(replicas.report(range_3_5, 5, None, CONFIG))
+    more = by_members(replicas.report(range_3_5, 5, None, "4.4", CONFIG))
     assert more[5]["fullest"].high == 2
 
 
@@ -275,10 +284,10 @@ def test_what_cannot_be_answered_says_why(range_3_5):
     with pytest.raises(UnknownName, match="did you mean 'a crash'"):
         what_if.table(subject(range_3_5), [], ["crash"], "4.4", CONFIG)
     with pytest.raises(AssignlabError, match="--up-to"):
-        replicas.report(range_3_5, 0, None, CONFIG)
+        replicas.report(range_3_5, 0, None, "4.4", CONFIG)
     nameless = range_3_5 | {"strategy": None}
     with pytest.raises(NotAnswerable, match="--strategy NAME"):
-        replicas.report(nameless, 3, None, CONFIG)
+        replicas.report(nameless, 3, None, "4.4", CONFIG)
     alone = document({"t": 2}, [["t-0", "t-1"]], "sticky")
     assert "nobody would be left" in cells(alone, "a member less", "sticky")["note"]
 

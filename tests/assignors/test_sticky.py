@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from assignlab.assignors.kafka import cooperative_sticky, sticky
-from assignlab.assignors.kafka.parts import general
+from assignlab.assignors.kafka.parts import claims, constrained, constrained_2_5, general
 from assignlab.assignors.parts import movements
 from assignlab.assignors.parts.hash_codes import TOPIC_PARTITION, partition_hashes
 from assignlab.errors import OriginalError
@@ -376,3 +376,8 @@ def test_plain_python_gives_what_the_compiled_code_gives():
         for disabled in ("0", "1")
     ]  # fmt: skip
     assert answers[0] == answers[1] != ""
+
+
+@pytest.mark.parametrize("algorithm", [general, constrained, constrained_2_5])
+def test_the_call_for_phantoms_is_no_fault_of_an_algorithm(algorithm):
+    assert claims.PHANTOMS not in algorithm.FAULTS

@@ -36,8 +36,8 @@ def test_real_groups_of_other_clients_have_the_owners_that_the_timeline_says():
             f"live.{strategy}",
             strategy,
             [*scripts.members("ab"), Member("c", start_ms=1_200, strategies=third)],
-            [happens.leave(7_000, "a")],
-            lasts_ms=11_000,
+            [happens.leave(10_000, "a")],
+            lasts_ms=14_000,
         )
         for strategy, third in (
             ("kafka-python-sticky", None),

@@ -40,7 +40,7 @@ from assignlab.sweep import driver, progress
 from assignlab.sweep.spark import session
 from test_sweep import STRATEGIES, digest, read
 
-driver.SHORTEST_ROUND, progress.PROGRESS_EVERY = 1, 0.05
+driver.SHORTEST_ROUND, driver.WAVES, progress.PROGRESS_EVERY = 1, 1, 0.05
 grid, to, slices = json.loads(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 table = sweep.run(sweep.grid(**grid), STRATEGIES, name="table", slices=slices, to=to)
 frame = table.summary(by=["strategy"], measures=["count_gap"], band=(0.05, 0.95))
@@ -72,6 +72,7 @@ def test_a_table_goes_where_it_is_sent_and_an_interrupted_sweep_goes_on(
     tmp_path, monkeypatch, capsys
 ):
     monkeypatch.setattr(driver, "SHORTEST_ROUND", 1e-4)
+    monkeypatch.setattr(driver, "WAVES", 1)
     store, grid = f"file:{tmp_path}/store", sweep.grid(**GRID)
     write = Store.write_round
 
@@ -82,6 +83,7 @@ def test_a_table_goes_where_it_is_sent_and_an_interrupted_sweep_goes_on(
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(Store, "write_round", interrupted)
+        patch.setattr(driver, "cores_of", lambda spark: 1)
         sweep.run(grid, STRATEGIES, name="table", slices=4, to=store)
     assert not (tmp_path / "store" / "table.parquet").exists()
     written = []
@@ -91,14 +93,28 @@ def test_a_table_goes_where_it_is_sent_and_an_interrupted_sweep_goes_on(
         write(self, number, *more)
 
     monkeypatch.setattr(Store, "write_round", counted)
+    monkeypatch.setattr(driver, "cores_of", lambda spark: 2)
+    assert driver.cut_of(session(), 1, len(grid), 4).rounds == 2, "another cut than before"
     table = sweep.run(grid, STRATEGIES, name="table", slices=4, to=store)
     assert written == [2, 3], "rounds that were done were played again"
     assert "scenarios are there, from a sweep that did not end" in capsys.readouterr().err
     assert digest(read(table)) == digest(plain(grid)) and len(table) == table.records().count()
     usual = sweep.run(grid, STRATEGIES, name="usual", slices=4)
+    assert len(sweep.Table(f"file:{usual.path}")) == len(usual)
     by = dict(by=["strategy", "members"], measures=["count_gap", "gini"], band=(0.05, 0.95))
     assert table.summary(**by).equals(usual.summary(**by))
     assert not list((tmp_path / "store" / ".rounds").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("cores", "cost", "cut"),
+    [(16, 36_000, (3600, 20)), (256, 36_000, (3840, 3)), (4096, 36_000, (4096, 1)),
+     (256, 100, (100, 1)), (2, 100, (16, 1)), (2, 1000, (100, 12))],
+)  # fmt: skip
+def test_rounds_have_work_for_all_cores_of_a_cluster(cores, cost, cut, monkeypatch):
+    monkeypatch.setattr(driver, "cores_of", lambda spark: cores)
+    monkeypatch.setattr(driver, "is_local", lambda spark: False)
+    assert driver.cut_of(None, cost, 10**6, None) == cut
 
 
 @pytest.mark.slow
@@ -115,8 +131,9 @@ def test_a_table_whose_sweep_was_killed_is_not_read_and_told_of(tmp_path, monkey
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(Store, "_set_state", killed)
         sweep.run(sweep.grid(members=[2, 4]), STRATEGIES, name="table", to=store)
-    with pytest.raises(sweep.SweepError, match="is no whole table"):
-        sweep.Table(f"{store}/table.parquet").records()
+    for named in (f"{store}/table.parquet", tmp_path / "store" / "table.parquet"):
+        with pytest.raises(sweep.SweepError, match="is no whole table"):
+            sweep.Table(named).records()
     capsys.readouterr()
     table = sweep.run(grid, STRATEGIES, name="table", to=store)
     assert "table.parquet is not whole" in capsys.readouterr().err

@@ -420,6 +420,7 @@ def test_a_wrong_condition_is_one_line_and_a_table_shows_itself(
         (lambda: table.summary("strategy", "event"), "measures: event holds words"),
         (lambda: table.summary(None, "gini"), "by: expected a word or a list"),
         (lambda: sweep.Table("no-such-table.parquet").frame(), "no table at no-such-table"),
+        (lambda: len(sweep.Table("no-such-table.parquet")), "no table at no-such-table"),
     ]
     for ask, says in refused:
         with pytest.raises(sweep.SweepError, match=says):

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from assignlab.advice import load, report, show
 from assignlab.advice.subject import NotAnswerable
-from assignlab.errors import AssignlabError, UnknownName
+from assignlab.errors import AssignlabError, UnknownName, UnknownRelease
 from assignlab.group.document import Document
 from assignlab.groups import read
 from assignlab.groups.text import printable
@@ -131,8 +131,8 @@ def _tell(groups: Sequence[Any], voice: Voice, told: Told) -> None:
 
 
 def _of_groups(sources: Sources, told: Told, tell: Callable) -> int:
-    """0, or 1 for what is not understood or cannot be answered, 2 for what cannot be opened and for
-    a group that is not there."""
+    """0, or 1 for what is not understood or cannot be answered, 2 for what cannot be opened, for a
+    group that is not there and for a release without its strategy."""
     groups = None
     try:
         groups = read(*sources.texts, only=sources.groups)
@@ -142,5 +142,6 @@ def _of_groups(sources: Sources, told: Told, tell: Callable) -> int:
         return 2
     except AssignlabError as error:
         told.complain(printable(str(error)))
-        return 2 if groups is None and isinstance(error, UnknownName) else 1
+        refused = UnknownName if groups is None else UnknownRelease
+        return 2 if isinstance(error, refused) else 1
     return 0

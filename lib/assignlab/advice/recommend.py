@@ -70,17 +70,16 @@ def report(
     better = [option for option in others if _verdict(option, now)[0]]
     better.sort(key=lambda o: (-len(_verdict(o, now)[1]), o.moved.median, o.moved.high))
     trades = [o for o in others if o not in better and _verdict(o, now)[1]]
-    said = _said(asked, now, better, trades, rows)
+    said = _said(asked, now, better, trades, rows, known=len(names) > 1)
     lines = _lines(better[0], now) if better else []
     found = Table("what_if", "What the reasons come from", what_if.COLUMNS, rows)
-    unknown = [
-        "what a record costs to process, and what a pause costs the application",
-        (
+    unknown = ["what a record costs to process, and what a pause costs the application"]
+    if own.membership == "coordinator":
+        unknown += [
             f"the release of clients and brokers: taken as {release} (--release), settings as its defaults"
-            " (--set)"
-        ),
-        "which clients the members run" + _missing_elsewhere([*better[:1], *trades], now),
-    ]
+            + " (--set)",
+            "which clients the members run" + _missing_elsewhere([*better[:1], *trades], now),
+        ]
     return Report(
         title(document),
         document.get("inferred", []),
@@ -147,7 +146,12 @@ def _verdict(option: Option, now: Option) -> tuple[bool, list[str]]:
 
 
 def _said(
-    asked: Subject, now: Option, better: list[Option], trades: list[Option], rows: Sequence[tuple]
+    asked: Subject,
+    now: Option,
+    better: list[Option],
+    trades: list[Option],
+    rows: Sequence[tuple],
+    known: bool,
 ) -> list[str]:
     said = []
     if better:
@@ -157,8 +161,12 @@ def _said(
         said += _costs(best, now, rows)
         if others_too := [option.label for option in better[1:]]:
             said.append(f"Also better than today, in fewer ways or less: {', '.join(others_too)}.")
-    else:
+    elif known:
         said.append("Nothing that was tried is better than today: set nothing new.")
+    else:
+        said.append(
+            f"Nothing else was tried: the lab knows no change for a group of {now.strategy.system}."
+        )
     for option in trades:
         reasons = " ".join(_reasons(option, now))
         said.append(f"A trade, not recommended: {option.label}. {reasons}")
@@ -296,7 +304,8 @@ def _librdkafka(new: Strategy, old: Strategy) -> list[Lines]:
 
 
 def _missing_elsewhere(options: list[Option], now: Option) -> str:
-    """What is recommended or traded and librdkafka does not have, though its members may be here."""
+    """Which of the options librdkafka lacks; nothing to say where the group's own strategy is none
+    that its members could have, so that none of them is here."""
     known = {option.strategy.kind: option.strategy for option in options}
     missing = [k for k, s in known.items() if s.system == CLASSIC and k not in ELSEWHERE]
     if not missing or now.strategy.kind not in ELSEWHERE:

@@ -7,7 +7,8 @@ from assignlab.advice import pauses
 from assignlab.advice.play import Event, numbers, steps
 from assignlab.advice.report import Report, Table
 from assignlab.advice.scaling import draws_for, joined, switched
-from assignlab.advice.subject import Range, Subject, drawn, subject
+from assignlab.advice.subject import Range, Subject, answered_by, drawn, subject
+from assignlab.advice.what_if import of_release
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError
 from assignlab.groups.show import title
@@ -23,10 +24,13 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def report(document: dict[str, Any], up_to: int, strategy: str | None, config: Config) -> Report:
+def report(
+    document: dict[str, Any], up_to: int, strategy: str | None, release: str, config: Config
+) -> Report:
     """The table for 1 to ``up_to`` members, and where a divisors rule is wrong about it."""
-    asked = subject(document)
-    chosen = asked.chosen(strategy)
+    asked = subject(of_release(document, release))
+    told = of_release(document if strategy is None else answered_by(document, strategy), release)
+    chosen = asked.chosen(strategy and told["strategy"])
     now = asked.members
     if up_to < 1:
         raise AssignlabError(f"--up-to: expected 1 or more, got {up_to}")
@@ -64,8 +68,8 @@ def report(document: dict[str, Any], up_to: int, strategy: str | None, config: C
     )
     table = Table("replicas", f"Members under {chosen.name}", COLUMNS, rows, note)
     unknown = [] if costs else ["pauses: not played in simulated time for this group and strategy"]
-    inferred = document.get("inferred", [])
-    return Report(title(document), inferred, said, [table], unknown=unknown)
+    inferred = told.get("inferred", [])
+    return Report(title(told), inferred, said, [table], unknown=unknown)
 
 
 def _stairs(

@@ -30,6 +30,7 @@ from assignlab.advice.subject import (
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError, UnknownName
 from assignlab.groups.show import title
+from assignlab.releases import CAME_WITH
 from assignlab.replay import events
 from assignlab.timeline import Config
 
@@ -81,9 +82,18 @@ EVENTS: dict[str, Make] = {
     "twice the partitions": _partitions,
 }
 """The groups after what may happen."""
-FROM_CLASSIC = ("range", "roundrobin", "sticky", "cooperative-sticky", "server-uniform")
-FROM_SERVER = ("server-range", "server-uniform")
-"""What groups of each protocol may change to; nobody goes back from KIP-848 for a strategy."""
+
+
+def _newest(system: str) -> tuple[str, ...]:
+    """The strategies that a consumer group can have of a system of Kafka's, the oldest first."""
+    own = [assignors.get(name) for name in CAME_WITH]
+    return tuple(s.name for s in own if s.system == system and not s.shares)
+
+
+FROM_SERVER = _newest(SERVER)
+FROM_CLASSIC = (*_newest(CLASSIC), "server-uniform")
+"""What groups of each protocol may change to: KIP-848's default too, but nobody goes back from
+there for a strategy."""
 
 
 def strategies_for(asked: Subject, release: str) -> list[str]:

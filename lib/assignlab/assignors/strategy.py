@@ -102,7 +102,8 @@ class Strategy:
 
     @property
     def of_clients(self) -> bool:
-        """Whether it comes with a client of Kafka's classic protocol."""
+        """Whether it comes with a client of Kafka's classic protocol; one that has no original is a
+        published rule, which no client comes with."""
         classic = self.membership == "coordinator" and self.protocol in ("eager", "cooperative")
         return classic and self.original != ""
 

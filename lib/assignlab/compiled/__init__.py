@@ -72,8 +72,8 @@ def _forget_constants(compiled):
 def inner(function):
     """Compile ``function`` as a part of the compiled functions that call it, and only so.
 
-    It has neither machine code of its own (:mod:`assignlab.compiled.linked`) nor an entry in the cache. Called
-    from Python it runs as plain Python.
+    It has neither machine code of its own (:mod:`assignlab.compiled.linked`) nor an entry in the
+    cache. Called from Python it runs as plain Python.
     """
     return register_jitable(**STEP, _nrt=True)(function)
 

@@ -17,6 +17,8 @@ from assignlab.releases import CAME_WITH
 from assignlab.words import counted
 
 ROCKETMQ = "rocketmq-avg"
+BY_TOPIC = ("range", "server-range", ROCKETMQ)
+"""Of the strategies that texts tell of, those that deal every topic by itself."""
 GENERATION = 1
 
 Say = Callable[[str], None]
@@ -205,14 +207,15 @@ def _subscriptions(
 def _could_be_equal(holdings: Holdings | None, strategy: str | None) -> bool:
     """Whether equal subscriptions would give these numbers of partitions.
 
-    Range and RocketMQ deal topic by topic, the others the whole; of an unknown one either will do.
+    Those of ``BY_TOPIC`` give out each topic evenly, others the whole; of an unknown one either will
+    do.
     """
     counts = [Counter(topic for topic, *_ in held) for held in (holdings or {}).values()]
     if not any(counts):
         return True
     together = _within_one([count.total() for count in counts])
     apart = all(_within_one([count[t] for count in counts]) for t in set().union(*counts))
-    if strategy in ("range", "server-range", ROCKETMQ):
+    if strategy in BY_TOPIC:
         return apart
     return together or (apart and strategy is None)
 

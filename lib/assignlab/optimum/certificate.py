@@ -139,7 +139,7 @@ def _examined(group: Group, assignment: Assignment, certificate: Certificate) ->
 @njit
 def examined(reads, claim_offsets, claim_codes, offsets, codes, weight, prices):
     """What is given, then what is claimed, then every partition where it is: a :class:`Found`, as a
-    tuple. All topics of the codes are the group's.
+    plain tuple, which numba turns to Python's sooner. All topics of the codes are the group's.
 
     Three steps more and not one, in which numba counts references in the loops.
     """

@@ -20,7 +20,6 @@ from assignlab.local.files import write_json
 from assignlab.local.project import (
     RUNNING,
     TABLES_VARIABLE,
-    cores,
     folder_named,
     is_uri,
     outputs,
@@ -33,24 +32,25 @@ from assignlab.sweep.probe import ask_executors
 from assignlab.sweep.progress import Progress, RoundCount
 from assignlab.sweep.question import Grid, SweepError, check, digest, digest_of, listed, words
 from assignlab.sweep.slices import NOT_SHARED, REBALANCES, WITH_OPTIMUM, reported
-from assignlab.sweep.spark import answering, is_local, session, unpack_shipped
-from assignlab.sweep.store import Store
+from assignlab.sweep.spark import answering, cores_of, is_local, session, unpack_shipped
+from assignlab.sweep.store import Cut, Store
 from assignlab.sweep.subject import Subject
 from assignlab.sweep.table import Table
-from assignlab.sweep.workplace import Workplace, code, tell
+from assignlab.sweep.workplace import DESCRIPTION, Workplace, code, tell
 
 SLICES_PER_CORE = 3
 SHORTEST_SLICE = 0.25
 LONGEST_SLICE = 30.0
-CLUSTER_SLICE = 10.0
 CLUSTER_SLICES = 16
+SHORTEST_CLUSTER_SLICE, LONGEST_CLUSTER_SLICE = 1.0, 10.0
 TIME_LIMIT = 300.0
-ROUNDS, SHORTEST_ROUND = 20, 60.0
-"""Of a sweep into a store: how many at most, and seconds of processor time in one."""
+ROUNDS, SHORTEST_ROUND, WAVES = 20, 60.0, 4
+"""Of a sweep into a store: how many at most, seconds of processor time in one, and how many tasks
+of one follow each other on a core. A round waits for its last task: of few waves it would leave
+cores idle for long."""
 PAUSES = (1.0, 4.0, 16.0, 64.0, 256.0)
 """Seconds before a table is written again that another sweep wrote in the same moment; up to twice
 as long."""
-DESCRIPTION = "_description.json"
 
 
 def run(
@@ -127,9 +127,8 @@ def play_on_spark(
         with answering(spark):
             if not is_local(spark) and not ask_executors(spark, place.path):
                 raise SweepError(not_shared(place.path))
-        dealt = place.dealt(
-            lambda: dealt_together(work, slices or slice_count(spark, sum(costs), len(costs)))
-        )
+            number = slices or slice_count(spark, sum(costs), len(costs))
+        dealt = place.dealt(lambda: dealt_together(work, number))
         done = place.done()
         rest = [cost for cost, slice in zip(costs, dealt, strict=True) if slice not in done]
         if done:
@@ -147,20 +146,17 @@ def play_on_spark(
 def play_into_store(spark, work: Work, to: str, name: str, slices: int | None) -> "Table":
     """Have Spark play the work and write its records to a store, in rounds; see :class:`Store`."""
     began = time.monotonic()
-    if not is_local(spark):
-        with answering(spark):
-            ask_executors(spark, None)
-    costs = work.costs
-    number = min(slices or slice_count(spark, sum(costs), len(costs)), len(costs))
-    rounds = max(1, min(ROUNDS, number, int(sum(costs) / SHORTEST_ROUND)))
     known = question_of(work)
-    asked = digest_of([known, number, rounds, code()]) if known else uuid4().hex[:12]
-    store, dealt = Store(spark, to, name, asked), dealt_together(work, number)
+    asked = digest_of([known, code()]) if known else uuid4().hex[:12]
+    store = Store(spark, to, name, asked)
     with answering(spark):
+        if not is_local(spark):
+            ask_executors(spark, None)
+        cut = cut_of(spark, sum(work.costs), len(work.costs), slices)
         for pause in (*PAUSES, None):
-            store.enter()
+            store.enter(cut)
             try:
-                play_rounds(spark, work, dealt, rounds, store)
+                play_rounds(spark, work, store)
                 tell(f"writes {store.path}")
                 described = describe(work, round(time.monotonic() - began, 3))
                 if store.take_place(work.subject.spark_schema, described):
@@ -187,28 +183,31 @@ def play_into_store(spark, work: Work, to: str, name: str, slices: int | None) -
     return table
 
 
-def play_rounds(spark, work: Work, dealt: Sequence[int], rounds: int, store: Store) -> None:
+def cut_of(spark, cost: float, scenarios: int, slices: int | None) -> Cut:
+    """How a sweep into a store is cut that should take ``cost`` seconds on one core."""
+    number = min(slices or slice_count(spark, cost, scenarios), scenarios)
+    rounds = min(ROUNDS, int(cost / SHORTEST_ROUND), number // (WAVES * cores_of(spark)))
+    return Cut(number, max(1, rounds))
+
+
+def play_rounds(spark, work: Work, store: Store) -> None:
     """Have Spark play the rounds of a store that are not done."""
-    costs, done = work.costs, set(store.done)
+    done, rounds = set(store.done), store.cut.rounds
+    dealt = dealt_together(work, store.cut.slices)
     if done:
         there = sum(one.scenarios for one in store.done.values())
         tell(f"{there} scenarios are there, from a sweep that did not end")
-    waiting: dict[int, dict[int, list[int]]] = {}
-    for i in sorted(range(len(dealt)), key=lambda i: (-costs[i], i)):
-        if dealt[i] % rounds not in done:
-            waiting.setdefault(dealt[i] % rounds, {}).setdefault(dealt[i], []).append(i)
-    rest = [costs[i] for i in range(len(dealt)) if dealt[i] % rounds not in done]
+    waiting = slices_to_play(work, dealt, lambda slice: slice % rounds in done)
     if not waiting:
         return
     count = RoundCount()
-    with Progress(count.reported, rest):
-        for at in sorted(waiting):
-            slices_of = waiting[at]
-            size = sum(map(len, slices_of.values()))
-            cost = sum(costs[i] for slice in slices_of.values() for i in slice)
-            rows = jobs(spark, work, slices_of).mapInArrow(sender(work), work.subject.spark_schema)
-            with count.round(spark, len(slices_of), size, cost):
-                store.write_round(at, rows, size, cost, work.subject.always)
+    with Progress(count.reported, costs_of(work, waiting)):
+        for at in sorted({slice % rounds for slice in waiting}):
+            slices = {slice: waiting[slice] for slice in waiting if slice % rounds == at}
+            costs = costs_of(work, slices)
+            rows = jobs(spark, work, slices).mapInArrow(sender(work), work.subject.spark_schema)
+            with count.round(spark, len(slices), len(costs), sum(costs)):
+                store.write_round(at, rows, len(costs), sum(costs), work.subject.always)
 
 
 def question_of(work: Work) -> str | None:
@@ -269,14 +268,16 @@ def not_shared(folder: Path) -> str:
 
 def slice_count(spark, cost: float, scenarios: int) -> int:
     """How many tasks to cut a sweep into that should take ``cost`` seconds on one core."""
+    # As many for each core, so that none waits in the end for one that has a slice more.
+    there = cores_of(spark)
     if is_local(spark):
-        # An interruption costs what is not finished. As many for each core, so that none waits in
-        # the end for one that has a slice more.
-        wanted = cores() * max(SLICES_PER_CORE, math.ceil(cost / LONGEST_SLICE / cores()))
-    else:
-        # A cluster does not say how large it is: tasks long enough to be worth their start.
-        wanted = max(CLUSTER_SLICES, math.ceil(cost / CLUSTER_SLICE))
-    return min(scenarios, wanted, math.ceil(cost / SHORTEST_SLICE))
+        # An interruption costs what is not finished.
+        wanted = there * max(SLICES_PER_CORE, math.ceil(cost / LONGEST_SLICE / there))
+        return min(scenarios, wanted, math.ceil(cost / SHORTEST_SLICE))
+    # More cores may join. Tasks long enough to be worth their start.
+    wanted = there * max(1, math.ceil(cost / LONGEST_CLUSTER_SLICE / there))
+    wanted = min(wanted, math.ceil(cost / SHORTEST_CLUSTER_SLICE))
+    return min(scenarios, max(CLUSTER_SLICES, wanted), math.ceil(cost / SHORTEST_SLICE))
 
 
 def equal_slices(costs: Sequence[float], slices: int) -> list[int]:
@@ -303,17 +304,29 @@ def dealt_together(work: Work, slices: int) -> list[int]:
     return [dealt[number] for number in work.together]
 
 
+def slices_to_play(
+    work: Work, dealt: Sequence[int], done: Callable[[int], bool]
+) -> dict[int, list[int]]:
+    """The scenarios of every slice that is not done, those that take longest first."""
+    slices: dict[int, list[int]] = {}
+    for i in sorted(range(len(dealt)), key=lambda i: (-work.costs[i], i)):
+        if not done(dealt[i]):
+            slices.setdefault(dealt[i], []).append(i)
+    return slices
+
+
+def costs_of(work: Work, slices: Mapping[int, Sequence[int]]) -> list[float]:
+    """What the scenarios of slices cost, each."""
+    return [work.costs[i] for slice in slices.values() for i in slice]
+
+
 def write(spark, work: Work, dealt: Sequence[int], place: Workplace) -> int:
     """Let Spark play the slices that are not done yet; every task writes its own, as a file.
 
     Returns how many simulations failed in all slices.
     """
     done = place.done()
-    slices: dict[int, list[int]] = {}
-    for i in sorted(range(len(dealt)), key=lambda i: (-work.costs[i], i)):
-        if dealt[i] not in done:
-            slices.setdefault(dealt[i], []).append(i)
-    if slices:
+    if slices := slices_to_play(work, dealt, done.__contains__):
         with answering(spark):
             try:
                 jobs(spark, work, slices).mapInArrow(player(work, place), "slice int").collect()

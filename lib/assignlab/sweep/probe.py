@@ -70,7 +70,8 @@ def python_problem(said: str) -> str | None:
         other = next(
             iter(re.findall(r"(\d\.\d+)", said.partition("PYTHON_VERSION_MISMATCH")[2])), ""
         )
-        return f"Spark's executors have Python {other or 'of another minor version'}, this is {here}: {REMEDY}"
+        other = other or "of another minor version"
+        return f"Spark's executors have Python {other}, this is {here}: {REMEDY}"
     if found := re.search(r"No module named '([\w.]+)'|PACKAGE_NOT_INSTALLED\]?\s*(\w+)", said):
         return f"Python on Spark's executors has no {found[1] or found[2]}: {REMEDY}"
     if found := re.search(r'Cannot run program "([^"]+)"', said):

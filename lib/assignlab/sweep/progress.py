@@ -37,12 +37,16 @@ class Progress:
             self._say(f"{time.monotonic() - self._began:.1f} s", self._scenarios, 1.0)
 
     def _watch(self):
+        seen = share = 0.0
         while not self._over.wait(PROGRESS_EVERY):
             done, cost = self._reported()
-            share = min(cost / self._cost, 1.0)
+            taken = time.monotonic() - self._began
+            if cost / self._cost != share:
+                seen, share = taken, cost / self._cost
             if done:
-                left = (time.monotonic() - self._began) * (1 - share) / share
-                self._say(f"{left:.0f} s left", done, share)
+                # What is reported may stand still for as long as a task takes.
+                left = max(seen / share - taken, 0.0)
+                self._say(f"{left:.0f} s left", done, min(share, 1.0))
 
     def _say(self, text: str, done: int, share: float):
         line = f"sweep: {done}/{self._scenarios} scenarios, {share:.0%}, {text}"

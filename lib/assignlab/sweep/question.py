@@ -28,7 +28,8 @@ FIELDS = {field.name: field.default for field in dataclasses.fields(Scenario)}
 
 
 MOST_SCENARIOS, MOST_VALUES = 100_000_000, 10_000_000
-"""Of a grid, and on one of its axes that is not a range; the driver costs every scenario of a sweep."""
+"""Of a grid, and on one of its axes that is not a range: the driver keeps such an axis as a list, and
+estimates what every scenario costs."""
 
 _SHORT = reprlib.Repr()
 
@@ -152,7 +153,7 @@ def grid(**fields) -> Grid:
         )
     found = Grid({name: all_checked(name, values) for name, values in axes.items()})
     try:
-        # A scenario that cannot be is told here; there is none that its seed alone makes one.
+        # What cannot be played is told here. A seed never decides that, so one of them will do.
         for _ in Grid(found.axes | {"seed": found.axes.get("seed", [0])[:1]}):
             pass
     except ValueError as error:

@@ -194,6 +194,18 @@ def is_local(spark) -> bool:
     return not is_connect(spark) and spark.sparkContext.master.split("[")[0] == "local"
 
 
+def cores_of(spark) -> int:
+    """How many tasks run at the same time: on this machine, or on the executors that have joined.
+
+    It is into how many parts Spark cuts what nobody cuts; a setting of its user may say another
+    number.
+    """
+    if is_local(spark):
+        return cores()
+    parts = spark.range(2**20).selectExpr("spark_partition_id() as part")
+    return parts.selectExpr("max(part) + 1").first()[0]
+
+
 def start(master: str | None):
     """Start a JVM and a session on ``master``, or where the user's Spark says: :func:`session`."""
     from pyspark import SparkConf, SparkContext

@@ -20,13 +20,14 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
 
 from assignlab.local.project import TABLES_VARIABLE
 from assignlab.sweep.question import SweepError
 from assignlab.sweep.spark import answering, is_connect, is_unanswered
-from assignlab.sweep.workplace import KEPT_AGE, tell
+from assignlab.sweep.workplace import DESCRIPTION, KEPT_AGE, tell
 
 TEXT = "value string"
 ROUNDS = ".rounds"
@@ -47,12 +48,23 @@ PROBLEMS = (
 """What Spark says of a store that cannot be used, and what that means."""
 
 
+class Cut(NamedTuple):
+    """How a sweep is cut: into slices, a task each, and these into rounds.
+
+    Slice ``s`` is of round ``s % rounds``.
+    """
+
+    slices: int
+    rounds: int
+
+
 class Round(NamedTuple):
     """A finished round: where its records are, and what they are.
 
     ``scenarios``, ``records``, ``failed``: how many; ``cost``: about how many seconds they took.
     """
 
+    cut: Cut
     number: int
     folder: str
     scenarios: int
@@ -83,12 +95,15 @@ class Store:
         self._work = f"{self._unfinished}/{question}-{self._sweep}"
         self._known: tuple[str | None, ...] = ()
         self._folders: set[str] = set()
+        self._told: set[str] = set()
         self.done: dict[int, Round] = {}
         self.path = f"{self._tables}/{name}.parquet"
 
-    def enter(self) -> None:
+    def enter(self, cut: Cut) -> None:
         """Leave word of this sweep, and look at what others left: ``done`` has the rounds of the
         same question, by their numbers; the rest is told.
+
+        The sweep is cut as ``self.cut`` says: like those rounds, or else as ``cut``.
 
         Raises :class:`SweepError` where the store cannot be reached or written.
         """
@@ -100,9 +115,14 @@ class Store:
                 tell(f"{self.path} is not whole, its sweep was killed or goes on: it is replaced")
             notes = self._notes()
             self._folders = {folder for folder in notes if self._is_of_question(folder)}
-            rounds = [one for folder in self._folders for one in notes[folder].rounds]
-            self.done = {one.number: one for one in rounds}
-            for folder in sorted(notes.keys() - self._folders):
+            done: dict[Cut, dict[int, Round]] = {cut: {}}
+            for one in (one for folder in sorted(self._folders) for one in notes[folder].rounds):
+                done.setdefault(one.cut, {})[one.number] = one
+            # The cluster may have had another size.
+            self.cut = max(done, key=lambda cut: sum(one.scenarios for one in done[cut].values()))
+            self.done = done[self.cut]
+            for folder in sorted(notes.keys() - self._folders - self._told):
+                self._told.add(folder)
                 last = notes[folder].last
                 if time.time() - last > KEPT_AGE:
                     remove(self._spark, folder)
@@ -130,8 +150,9 @@ class Store:
                     "see that place, or sees another one there; name a store that the driver and "
                     "all executors share"
                 )
-            self.done[number] = Round(number, folder, scenarios, records, failed, cost)
-            self._note(self.done[number])
+            done = Round(self.cut, number, folder, scenarios, records, failed, cost)
+            self.done[number] = done
+            self._note(done)
 
     def take_place(self, schema: str, described: dict) -> bool:
         """Write the rounds that are done into the table, in place of an earlier one.
@@ -191,7 +212,7 @@ class Store:
             last = note.get("time", time.time())
             # Rounds of other questions may be those of another version of the library.
             rounds = note["rounds"] if note and self._is_of_question(folder) else []
-            rounds = before.rounds + [Round(*one) for one in rounds]
+            rounds = before.rounds + [Round(Cut(*cut), *rest) for cut, *rest in rounds]
             found[folder] = Notes(max(before.last, last), rounds)
         return found
 
@@ -228,6 +249,9 @@ def ensure_whole(spark, path: str) -> None:
     """Raise :class:`SweepError` where a table in a store is not there, or not whole."""
     with answering(spark), reaching(path, every=True):
         found = state(spark, path)
+    folder = re.sub("^file:/*", "/", path)
+    if not found and folder != path and Path(folder, DESCRIPTION).exists():
+        return  # put there as a whole, by a sweep into a folder
     if not found:
         raise SweepError(f"no table of a sweep at {path}")
     if not found.get("whole"):

@@ -87,6 +87,7 @@ class Table:
             rows = self.records()
             with answering(rows.sparkSession), reaching(self.path):
                 return rows.count()
+        self._ensure_there(self.path)
         return sum(read_metadata(file).num_rows for file in self.path.glob("*.parquet"))
 
     def __repr__(self):
@@ -111,11 +112,17 @@ class Table:
         if isinstance(self.path, str):
             ensure_whole(spark, self.path)
             return source.parquet(literal(spark, self.path))
-        if not self.path.is_dir():
-            raise SweepError(f"no table at {self.path}")
+        self._ensure_there(self.path)
         # Spark takes a path without a scheme to its default file system.
         rows = source.parquet(literal(spark, f"file:{self.path.absolute()}"))
         return rows.select(*[column.name for column in self.subject.columns])
+
+    def _ensure_there(self, folder: Path):
+        """Raise where a local table is not there, or not whole."""
+        if not folder.is_dir():
+            raise SweepError(f"no table at {folder}")
+        if folder.with_name(f"{folder.name}.state").is_dir():  # written as a store
+            ensure_whole(session(), f"file:{folder.absolute()}")
 
     def summary(
         self,

@@ -32,6 +32,8 @@ from assignlab.local.library import library
 from assignlab.sweep.question import digest_of
 
 UNFINISHED = ".unfinished"
+DESCRIPTION = "_description.json"
+"""What a table says of itself, in its folder."""
 KEPT_AGE = 7 * 86400.0
 PUT_BACK, REPLACED = "earlier", "replaced"
 """Where the table is whose place is taken:

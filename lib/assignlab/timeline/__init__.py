@@ -73,7 +73,7 @@ from assignlab.timeline.trials.sweep import sweep
 __all__ = [
     "Action", "Config", "History", "Member", "Scenario", "TimelineError", "Topic",
     "add_partitions", "back", "coordinator_moves", "crash", "create_topic", "defaults", "delete_topic",
-    "deliveries_frame", "enforce_rebalance", "freeze", "join", "leave", "losses", "per_event", "repeats", "restart",
-    "rolling_restart", "run", "samples_frame", "stall", "strategies_named", "subscribe", "sweep",
+    "deliveries_frame", "enforce_rebalance", "freeze", "join", "leave", "losses", "per_event", "repeats",
+    "restart", "rolling_restart", "run", "samples_frame", "stall", "strategies_named", "subscribe", "sweep",
     "totals", "unowned", "unsubscribe", "watched_frame",
 ]  # fmt: skip

@@ -178,7 +178,7 @@ def settings(trial: Trial) -> Config:
     """Kafka's defaults, or those of 0.8 and MetaQ; members start apart and read from the start."""
     strategy = assignors.get(trial.strategy)
     if strategy.membership == "ZooKeeper":
-        release, system = ("0.8", "kafka") if strategy.protocol == "eager" else ("1.4", "metaq")
+        release, system = ("1.4", "metaq") if strategy.system == "MetaQ" else ("0.8", "kafka")
         return defaults(release, system, start_spread_ms=5_000)
     return Config(
         auto_offset_reset="earliest", start_spread_ms=5_000, heartbeat_drift_ms=trial.drift_ms

@@ -32,7 +32,8 @@ that is not among the known ones."""
 NO_GENERATION = -1
 NO_PHANTOMS = np.empty(0, dtype=np.int64)
 PHANTOMS = 9
-"""Instead of one of an algorithm's faults: it has to be told of phantoms."""
+"""A status beside the numbers of an algorithm's ``FAULTS``: it asks to be told the phantoms, claimed
+partitions that the cluster does not have, and to be called again."""
 
 
 class Claimed(NamedTuple):
