@@ -144,6 +144,22 @@ def test_a_crash_happens_to_the_group_as_it_is_whatever_else_is_asked():
         assert 2 * 42 <= crashed.low <= crashed.high <= 2 * 48  # 2 partitions, sessions of 45 s
 
 
+def test_a_crash_is_one_of_what_the_members_hold_not_of_what_would_be_dealt_anew():
+    words = [f"t-{p}" for p in range(8)]
+    uneven = document({"t": 8}, [words[:6], words[6:]], "sticky")
+    crashed = cells(uneven, "a crash", "sticky")["unowned partition-seconds"]
+    assert 2 * 42 < crashed.low < 2 * 48 and 6 * 42 < crashed.high < 6 * 48
+    changed = cells(uneven, "a crash", "roundrobin")["unowned partition-seconds"]
+    assert 4 * 42 < changed.low <= changed.high < 4 * 48, "after the change to it"
+
+
+def test_a_group_with_a_partition_that_nobody_holds_is_dealt_anew():
+    free = document({"t": 4}, [["t-0"], ["t-1", "t-2"]], "sticky")
+    assert pauses.held_under(subject(free), assignors.get("sticky")) == {}
+    crashed = cells(free, "a crash", "sticky")["unowned partition-seconds"]
+    assert 2 * 42 < crashed.low <= crashed.high < 2 * 48
+
+
 def test_a_crash_is_that_of_the_emptiest_to_that_of_the_fullest_member_wherever_they_stand():
     held = [["t-0", "u-0"], ["t-1"], ["u-1", "u-2", "u-3"]]
     group = document({"t": 2, "u": 4}, held)

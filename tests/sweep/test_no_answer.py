@@ -178,6 +178,10 @@ def test_what_the_user_says_to_spark_wins(monkeypatch, tmp_path):
         "spark.driver.memory": "7g", "spark.master": "yarn", "spark.app.name": "mine",
         "spark.x": "a =b",
     }  # fmt: skip
+    (tmp_path / "mine.conf").write_text("spark.y 2\nspark.z 3")
+    options = f"--properties-file={tmp_path}/mine.conf -c spark.z=4 pyspark-shell"
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", options)
+    assert own_settings() == {"spark.driver.memory": "7g", "spark.y": "2", "spark.z": "4"}
 
 
 @needs_java

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -73,6 +74,18 @@ def test_join(strategy):
     assert len(owners_at_end(history)["c"]) == 2
     expected = {EAGER: 1, COOPERATIVE: 2, SERVER: 1}
     assert len(rounds(history, after=50_000)) == expected[strategy]
+
+
+@pytest.mark.parametrize("strategy", [*PROTOCOLS, *INDEPENDENT, "range"])
+@pytest.mark.parametrize("start_ms", [0, 20_000])
+def test_a_group_is_taken_up_as_it_was_found_until_something_happens(strategy, start_ms):
+    held = {"a": [("t", 2)], "b": [("t", 0), ("t", 1), ("t", 3)]}
+    members, topics = [Member("a"), Member("b", start_ms=start_ms)], [Topic("t", 4)]
+    found = Scenario(topics, members, duration_ms=90_000, held=held)
+    assert owners_at_end(timeline.run(found, strategy=strategy)) == held
+    scenario = replace(found, actions=[timeline.join(60_000, Member("c"))])
+    owned = owners_at_end(timeline.run(scenario, strategy=strategy))
+    assert sorted(map(len, owned.values())) == [1, 1, 2] and "c" in owned
 
 
 @pytest.mark.parametrize("strategy", [EAGER, COOPERATIVE])
@@ -1047,6 +1060,11 @@ GOOD = {"topics": [Topic("t", 2)], "members": [Member("a")]}
         ({"actions": [timeline.rolling_restart(1, ["a"], 9)]}, "one of actions: expected a"),
         ({"watch": ["t"]}, "one of watch: expected a tuple"),
         ({"watch": [("t",)]}, "watch: there is no partition"),
+        ({"held": {"a": [("t", 2)]}}, "held: there is no partition 2 of 't'"),
+        ({"held": {"a": [("t", 1), ("t", 1)]}}, "held: a partition is given twice"),
+        ({"held": {"b": []}}, "unknown member of held 'b'"),
+        ({"held": {"a": [{"t": 1}]}}, "one of held: expected a tuple"),
+        ({"held": [("a", "t", 1)]}, "held: expected the partitions of every member"),
     ],
 )
 def test_bad_scenarios_are_refused(change, says):

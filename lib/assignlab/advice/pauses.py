@@ -1,5 +1,7 @@
 """How long partitions have no owner, from the group in simulated time under its own settings.
 
+A group begins with what its members hold now, or would under another strategy once they had changed
+to it; where that is not all there is, with what the strategy deals to members that hold nothing.
 Phases of heartbeats decide much of it, so every figure is a range: over start moments, and with
 heartbeats in step and drifting by up to 100 ms a beat.
 """
@@ -9,13 +11,17 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from itertools import product
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from assignlab.advice.subject import Range, Subject, usual_topics
+from assignlab.advice.play import steps
+from assignlab.advice.scaling import switched
+from assignlab.advice.subject import MOVING, Range, Subject, usual_topics
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError, UnknownName
+from assignlab.group.assignment import partition_of, topic_of
 from assignlab.group.model import Group
 from assignlab.timeline import (
     Action,
@@ -93,6 +99,32 @@ def topics_of(subject: Subject) -> list[Topic]:
     return [Topic(name, count) for name, count in subject.topics.items()]
 
 
+def held_under(subject: Subject, strategy: Strategy) -> dict[str, list[tuple[str, int]]]:
+    """By member the (topic, partition) that it holds, or would after a change to the strategy.
+
+    Empty where that is not known: a partition has no owner, or the strategy has no answer.
+    """
+    held = subject.held
+    change = switched(subject, strategy)
+    if subject.document.get("state") in MOVING:  # what members hold is on its way
+        change = [("settles", subject.group)]
+    try:
+        held = steps(subject, change, strategy)[-1].after if change else held
+    except AssignlabError:
+        return {}
+    names, topics = subject.group.topics.names, subject.topics
+    found = {
+        f"m{m}": [
+            (names[t], p)
+            for t, p in zip(topic_of(codes).tolist(), partition_of(codes).tolist(), strict=True)
+            if p < topics.get(names[t], 0)
+        ]
+        for m, codes in enumerate(map(held.of, range(subject.members)))
+    }
+    every = [partition for own in found.values() for partition in own]
+    return found if len(every) == len(set(every)) == subject.partitions else {}
+
+
 def newcomer(subject: Subject, name: str) -> Member:
     """A member that subscribes as most do."""
     group = subject.group
@@ -121,8 +153,13 @@ def starts(config: Config) -> list[Start]:
 class Life:
     """Actions one after the other, and when each begins and ends."""
 
-    def __init__(self, members: list[Member], topics: list[Topic]):
-        self.members, self.topics = members, topics
+    def __init__(
+        self,
+        members: list[Member],
+        topics: list[Topic],
+        held: Mapping[str, Sequence[tuple[str, int]]] = MappingProxyType({}),
+    ):
+        self.members, self.topics, self.held = members, topics, held
         self.actions: list[Action] = []
         self.now = LEAD_MS
         self.spans: dict[str, tuple[int, int]] = {}
@@ -151,9 +188,19 @@ class Life:
     def played(self, strategies: Sequence[str], start: Start) -> History:
         """The group in simulated time; raises AssignlabError where it does not play them."""
         scenario = Scenario(
-            self.topics, self.members, self.actions, duration_ms=self.now, sample_ms=self.now
+            self.topics,
+            self.members,
+            self.actions,
+            duration_ms=self.now,
+            sample_ms=self.now,
+            held=self.held,
         )
         return run(scenario, start.config, strategies, start.seed)
+
+
+def lives(subject: Subject, strategy: Strategy) -> Callable[[], Life]:
+    """What makes lives of the group under a strategy, nothing of which has happened yet."""
+    return partial(Life, members_of(subject), topics_of(subject), held_under(subject, strategy))
 
 
 def usual_events(
@@ -163,22 +210,22 @@ def usual_events(
     to the group of today."""
     if not subject.partitions:
         return {}
-    group = partial(Life, members_of(subject), topics_of(subject))
-    lives = {name: group() for name in ("member more", "partitions added", "topic more")}
+    new_life = lives(subject, strategy)
+    usual = {name: new_life() for name in ("member more", "partitions added", "topic more")}
     largest = max(topics_of(subject), key=lambda topic: topic.partitions)
-    life = lives["member more"]
+    life = usual["member more"]
     life.add("member more", [join(life.now, newcomer(subject, "new"))], 60_000)
-    life = lives["partitions added"]
+    life = usual["partitions added"]
     grown = [add_partitions(life.now, largest.name, 2 * largest.partitions)]
     life.add("partitions added", grown, config.metadata_max_age_ms + 60_000)
-    life, name = lives["topic more"], unused(subject, "new-topic")
+    life, name = usual["topic more"], unused(subject, "new-topic")
     more: list[Action] = [create_topic(life.now, Topic(name, largest.partitions))]
     for member in life.members:
         more.append(subscribe(life.now, member.name, [*(member.topics or ()), name]))
     life.add("topic more", more, 60_000)
     found: dict[str, Range] = {}
-    for name in sorted(lives.keys() & wanted):
-        found |= lives[name].without_owner([strategy.name], config)
+    for name in sorted(usual.keys() & wanted):
+        found |= usual[name].without_owner([strategy.name], config)
     session = _session_ms(config) + 60_000
     goes = {
         "member less": (leave, session if subject.static else 60_000),
@@ -204,13 +251,13 @@ def of_one_member(
 ) -> Range | None:
     """What it costs that one member goes, from that of the emptiest to that of the fullest; None
     where the timeline does not play the strategy."""
-    costs = []
+    costs, new_life = [], lives(subject, strategy)
     try:
         for start in starts(config):
-            before = Life(members_of(subject), topics_of(subject))
+            before = new_life()
             sizes = _held_at(before.played([strategy.name], start), before.now)
             for name in {max(sizes, key=sizes.__getitem__), min(sizes, key=sizes.__getitem__)}:
-                life = Life(members_of(subject), topics_of(subject))
+                life = new_life()
                 life.add("goes", [goes(life.now, name)], lasts_ms)
                 history = life.played([strategy.name], start)
                 costs.append(unowned_ms(history, *life.spans["goes"]) / 1000)
@@ -234,10 +281,10 @@ def rollouts(
     replaced before it goes."""
     if not subject.partitions:
         return {}
-    count = min(subject.members, MOST_RESTARTS)
+    count, new_life = min(subject.members, MOST_RESTARTS), lives(subject, strategy)
     found: dict[str, Range] = {}
     for name in sorted({"rollout", "rollout with surge"} & set(wanted)):
-        life = Life(members_of(subject), topics_of(subject))
+        life = new_life()
         actions: list[Action] = []
         for m in range(count):
             at = life.now + m * EVERY_MS
@@ -256,7 +303,8 @@ def staircase(subject: Subject, strategy: Strategy, up_to: int, config: Config) 
     found: dict[int, Range] = {}
     if not subject.partitions:
         return found
-    up, down = (Life(members_of(subject), topics_of(subject)) for _ in range(2))
+    new_life = lives(subject, strategy)
+    up, down = new_life(), new_life()
     for n in range(subject.members + 1, up_to + 1):
         up.add(str(n), [join(up.now, newcomer(subject, f"new{n}"))], 60_000)
     away = 60_000 + (config.session_timeout_ms if subject.static else 0)
@@ -282,7 +330,8 @@ def migration(
     count = min(subject.members, MOST_RESTARTS)
     members = members_of(subject, [old.name])[:count]
     read = {name for member in members for name in member.topics or ()}
-    life = Life(members, [topic for topic in topics_of(subject) if topic.name in read])
+    held = held_under(subject, old) if count == subject.members else {}
+    life = Life(members, [topic for topic in topics_of(subject) if topic.name in read], held)
     names = [member.name for member in life.members]
     actions: list[Action] = []
     at = life.now

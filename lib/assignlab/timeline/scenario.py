@@ -11,8 +11,8 @@ Two minutes in which one member crashes and another one joins::
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from assignlab.errors import UnknownName
@@ -176,7 +176,9 @@ class Scenario(Given):
     """One history to come. ``actions`` in any order; ``duration_ms``: how long to simulate.
 
     ``watch``: (topic, partition) whose four offsets are kept at every sample; ``sample_ms``: how
-    far samples of lag and offsets are apart.
+    far samples of lag and offsets are apart. ``held``: by member the (topic, partition) that it
+    holds, of a group that is taken up as it was found: whenever just these members are there, until
+    the first action, they are given this instead of the strategy's answer.
     """
 
     topics: Sequence[Topic]
@@ -185,9 +187,14 @@ class Scenario(Given):
     duration_ms: int = 60_000
     watch: Sequence[tuple[str, int]] = ()
     sample_ms: int = 1_000
+    held: Mapping[str, Sequence[tuple[str, int]]] = field(default_factory=dict)
 
     def __post_init__(self):
         super().__post_init__()
+        if not isinstance(self.held, Mapping):
+            raise TimelineError(f"held: expected the partitions of every member, got {self.held!r}")
+        held = {name: _each("held", self.held[name], tuple) for name in self.held}
+        object.__setattr__(self, "held", held)
         kinds = {"topics": Topic, "members": Member, "actions": Action, "watch": tuple}
         for name, kind in kinds.items():
             object.__setattr__(self, name, _each(name, getattr(self, name), kind))
@@ -243,10 +250,17 @@ def check(scenario: Scenario) -> None:
         for name in named:
             if name not in topics:
                 raise UnknownName(f"topic of {what}", name, topics)
-    for watched in scenario.watch:
-        topic, partition = watched if len(watched) == 2 else (watched, None)
-        if partition not in range(topics.get(topic, 0)):
-            raise TimelineError(f"watch: there is no partition {partition} of {topic!r}")
+    for name in scenario.held:
+        if name not in {member.name for member in scenario.members}:
+            raise UnknownName("member of held", name, [m.name for m in scenario.members])
+    held = [one for name in scenario.held for one in scenario.held[name]]
+    for what, several in (("watch", scenario.watch), ("held", held)):
+        for named in several:
+            topic, partition = named if len(named) == 2 else (named, None)
+            if partition not in range(topics.get(topic, 0)):
+                raise TimelineError(f"{what}: there is no partition {partition} of {topic!r}")
+    if len(set(held)) < len(held):
+        raise TimelineError("held: a partition is given twice")
 
 
 def _named(scenario: Scenario) -> list[tuple[str, Sequence[str]]]:

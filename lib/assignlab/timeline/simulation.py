@@ -138,6 +138,7 @@ class Simulation:
         client.start()
 
     def _act(self, action: Action) -> None:
+        self.world.groups.held = {}
         number = self._numbers.get(action.member, -1)
         kind = f"action: {action.kind}"
         self.history.tell(self.clock.now, kind, number, -1, EMPTY, str(action.member or ""))

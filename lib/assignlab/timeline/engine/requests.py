@@ -1,8 +1,8 @@
 """What members tell the one who assigns, and the assignment by the exact strategy."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -72,6 +72,7 @@ class Registered(Protocol):
 
     id: str
     instance: str | None
+    client: Any
 
     @property
     def request(self) -> JoinRequest:
@@ -79,9 +80,14 @@ class Registered(Protocol):
 
 
 class Groups:
-    """Makes the groups that assignors see; topics and members are shared as long as they stay."""
+    """Makes the groups that assignors see; topics and members are shared as long as they stay.
 
-    def __init__(self, cluster: Cluster, topic_ids: Sequence[str]):
+    ``held``: by member, what the scenario says that it holds, as dense partition numbers; empty
+    from the first action on.
+    """
+
+    def __init__(self, cluster: Cluster, topic_ids: Sequence[str], held: Mapping[str, np.ndarray]):
+        self.held = held
         self._cluster = cluster
         self._topic_ids = tuple(topic_ids)
         self._topics: dict[bytes, Topics] = {}
@@ -102,7 +108,8 @@ class Groups:
         if strategy.sticky:
             claims = [member.request.claim_for(strategy.kind) for member in members]
             group = group.with_claims(_claims(claims, strategy.generations))
-        after = strategy.assign(group)
+        found = self._as_found(strategy, members)
+        after = strategy.assign(group) if found is None else found
         # In the order in which members will send it back.
         claimed = after if strategy.reclaim is None else strategy.reclaim(group, after)
         dense = self._cluster.dense(after.codes)
@@ -114,6 +121,19 @@ class Groups:
             )
             for m, member in enumerate(members)
         }
+
+    def _as_found(self, strategy: Strategy, members: Sequence[Registered]) -> Assignment | None:
+        """What the scenario says that these members hold, if it is about just them."""
+        if not self.held or {member.client.name for member in members} != self.held.keys():
+            return None
+        owner = np.full(self._cluster.topic.size, -1)
+        if strategy.protocol == "cooperative":  # nobody gets what another has not given up
+            for m, member in enumerate(members):
+                owner[member.request.owned] = m
+        given = [self.held[member.client.name] for member in members]
+        given = [own[(owner[own] == -1) | (owner[own] == m)] for m, own in enumerate(given)]
+        offsets = np.cumsum([0, *(own.size for own in given)])
+        return Assignment(offsets, self._cluster.codes(np.concatenate(given)))
 
     def received(
         self, strategy: Strategy, member: Registered, partitions: np.ndarray, generation: int

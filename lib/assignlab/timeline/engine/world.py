@@ -69,7 +69,8 @@ class World:
         self._ids = {name: iter(known) for name, known in ids.items()}
         self.cluster = Cluster.of(scenario)
         topic_ids = [self.known_id(name) or self.topic_id() for name in self.cluster.names]
-        self.groups = Groups(self.cluster, topic_ids)
+        held = {name: self._dense(scenario.held[name]) for name in scenario.held}
+        self.groups = Groups(self.cluster, topic_ids, held)
         self.log = Log(self.cluster.topic.size)
         for topic, spec in enumerate(scenario.topics):
             self.log.create(self.cluster.dense_range(topic, 0, spec.partitions), spec.rate, 0)
@@ -84,10 +85,12 @@ class World:
         )
         self.running: dict[str, Process] = {}
         self.processes: list[Process] = []
-        self._watched = np.array(
-            [self.cluster.first[self.cluster.index[t]] + p for t, p in scenario.watch],
-            dtype=np.int64,
-        )
+        self._watched = self._dense(scenario.watch)
+
+    def _dense(self, named: Sequence[tuple[str, int]]) -> np.ndarray:
+        """The dense numbers of (topic, partition)."""
+        first, index = self.cluster.first, self.cluster.index
+        return np.array([first[index[topic]] + p for topic, p in named], dtype=np.int64)
 
     # ---- what is drawn -------------------------------------------------------------------------
 
