@@ -864,10 +864,19 @@ def histories(draw):
     actions = draw(ACTIONS)
     if draw(st.booleans()):
         actions = [*actions, timeline.create_topic(draw(MOMENTS), Topic("t9", 2, rate=5))]
+    topics = [
+        Topic("t0", draw(st.integers(1, 5)), rate=draw(st.sampled_from([1, 10, 100]))),
+        Topic("t1", 3, rate=10),
+    ]
+    held: dict[str, list] = {}
+    if draw(st.booleans()):
+        held = {name: [] for name in NAMES}
+        for topic in topics:
+            for partition in range(topic.partitions):
+                held[draw(st.sampled_from(NAMES))].append((topic.name, partition))
     scenario = Scenario(
-        [Topic("t0", draw(st.integers(1, 5)), rate=draw(st.sampled_from([1, 10, 100]))),
-         Topic("t1", 3, rate=10)],
-        members, actions, duration_ms=800_000, watch=[("t0", 0), ("t1", 2)], sample_ms=5_000,
+        topics, members, actions, duration_ms=800_000, watch=[("t0", 0), ("t1", 2)],
+        sample_ms=5_000, held=held,
     )  # fmt: skip
     strategy = draw(st.sampled_from(KAFKA + INDEPENDENT))
     commits = ["auto", "after", "none"]
