@@ -187,7 +187,7 @@ class Scenario(Given):
     duration_ms: int = 60_000
     watch: Sequence[tuple[str, int]] = ()
     sample_ms: int = 1_000
-    held: Mapping[str, Sequence[tuple[str, int]]] = field(default_factory=dict)
+    held: Mapping[str, Sequence[tuple[str, int]]] = field(default_factory=dict, hash=False)
 
     def __post_init__(self):
         super().__post_init__()
