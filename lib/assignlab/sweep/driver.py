@@ -127,7 +127,7 @@ def play_on_spark(
         with answering(spark):
             if not is_local(spark) and not ask_executors(spark, place.path):
                 raise SweepError(not_shared(place.path))
-            number = slices or slice_count(spark, sum(costs), len(costs))
+            number = slices or slice_count(spark, cores_of(spark), sum(costs), len(costs))
         dealt = place.dealt(lambda: dealt_together(work, number))
         done = place.done()
         rest = [cost for cost, slice in zip(costs, dealt, strict=True) if slice not in done]
@@ -185,8 +185,9 @@ def play_into_store(spark, work: Work, to: str, name: str, slices: int | None) -
 
 def cut_of(spark, cost: float, scenarios: int, slices: int | None) -> Cut:
     """How a sweep into a store is cut that should take ``cost`` seconds on one core."""
-    number = min(slices or slice_count(spark, cost, scenarios), scenarios)
-    rounds = min(ROUNDS, int(cost / SHORTEST_ROUND), number // (WAVES * cores_of(spark)))
+    there = cores_of(spark)
+    number = min(slices or slice_count(spark, there, cost, scenarios), scenarios)
+    rounds = min(ROUNDS, int(cost / SHORTEST_ROUND), number // (WAVES * there))
     return Cut(number, max(1, rounds))
 
 
@@ -266,10 +267,10 @@ def not_shared(folder: Path) -> str:
     )
 
 
-def slice_count(spark, cost: float, scenarios: int) -> int:
-    """How many tasks to cut a sweep into that should take ``cost`` seconds on one core."""
+def slice_count(spark, there: int, cost: float, scenarios: int) -> int:
+    """How many tasks to cut a sweep into that should take ``cost`` seconds on one core of those
+    ``there``."""
     # As many for each core, so that none waits in the end for one that has a slice more.
-    there = cores_of(spark)
     if is_local(spark):
         # An interruption costs what is not finished.
         wanted = there * max(SLICES_PER_CORE, math.ceil(cost / LONGEST_SLICE / there))
