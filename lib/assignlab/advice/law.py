@@ -61,7 +61,7 @@ def _per_topic(subject: Subject, own: Strategy, gap: int, idle: int, uneven: int
     name, favoured = own.name, "some members"
     if FROM_THE_FIRST & {*own.promises}:
         favoured = "the same first members"
-    topics = len(subject.document["topics"])
+    topics = len(subject.topics)
     nothing = f" ({idle} have nothing)" if idle else ""
     if uneven == 0:
         all_of_them = f"each of the {topics}" if topics > 1 else "the only one"

@@ -7,7 +7,7 @@ from assignlab.advice import pauses
 from assignlab.advice.play import Event, numbers, steps
 from assignlab.advice.report import Report, Table
 from assignlab.advice.scaling import draws_for, joined, switched
-from assignlab.advice.subject import Range, Subject, answered_by, drawn, subject
+from assignlab.advice.subject import Subject, answered_by, drawn, subject
 from assignlab.advice.what_if import of_release
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError
@@ -98,7 +98,7 @@ def _stairs(
 
 
 def _advice(asked: Subject, strategy: Strategy, rows: list[tuple]) -> list[str]:
-    even = [row[0] for row in rows if _value(row[1]) == _value(row[2])]
+    even = [row[0] for row in rows if row[1].high == row[2].low]
     idle = [row[0] for row in rows if row[3].high > 0]
     counts = list(asked.topics.values())
     said = [
@@ -125,10 +125,6 @@ def _advice(asked: Subject, strategy: Strategy, rows: list[tuple]) -> list[str]:
             " every divisor in the table is even."
         )
     return said
-
-
-def _value(cell: Range) -> float | None:
-    return cell.low if cell.low == cell.high else None
 
 
 def _listed(values: list[int]) -> str:

@@ -34,7 +34,7 @@ from assignlab.replay import metrics
 from assignlab.replay.history import Moment, origins
 
 MAX_ROUNDS = 20
-"""Kafka's own tests allow a cooperative rebalance 4 rounds; more than these are an error."""
+"""A cooperative rebalance of more rounds is an error; Kafka's own tests allow 4."""
 
 
 class NeverStable(AssignlabError):

@@ -4,7 +4,7 @@
 
     scenarios = sweep.grid(members=[5, 10, 20], topics=range(1, 41), seed=range(20))
     table = sweep.run(scenarios, strategies=["range", "sticky"])
-    frame = table.summary(by=["strategy", "members", "topics"], measures=["gap"])
+    frame = table.summary(by=["strategy", "members", "topics"], measures=["count_gap"])
 
 `run` refuses what it does not know before a JVM starts, deals the scenarios into slices of about
 equal cost, lets Spark play them and leaves one Parquet table, whole or not at all. The table does
