@@ -232,7 +232,7 @@ def usual_events(
         "crash": (crash, session),
     }
     for name in sorted(goes.keys() & wanted):
-        if (cost := of_one_member(subject, strategy, config, *goes[name])) is not None:
+        if (cost := of_one_member(new_life, strategy, config, *goes[name])) is not None:
             found[name] = cost
     return found
 
@@ -243,7 +243,7 @@ def _session_ms(config: Config) -> int:
 
 
 def of_one_member(
-    subject: Subject,
+    new_life: Callable[[], Life],
     strategy: Strategy,
     config: Config,
     goes: Callable[[int, str], Action],
@@ -251,7 +251,7 @@ def of_one_member(
 ) -> Range | None:
     """What it costs that one member goes, from that of the emptiest to that of the fullest; None
     where the timeline does not play the strategy."""
-    costs, new_life = [], lives(subject, strategy)
+    costs = []
     try:
         for start in starts(config):
             before = new_life()
