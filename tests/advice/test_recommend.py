@@ -3,6 +3,7 @@
 import json
 import re
 from itertools import permutations
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -11,7 +12,7 @@ from assignlab import assignors
 from assignlab.advice import pauses, recommend, scaling, show, survey, what_if
 from assignlab.advice.report import as_data, as_text
 from assignlab.cli import main
-from assignlab.errors import UnknownRelease
+from assignlab.errors import AssignlabError, UnknownRelease
 from conftest import document
 
 CONFIG = pauses.settings()
@@ -94,6 +95,36 @@ def test_nothing_is_better_than_a_group_that_is_even_and_sticky():
     assert report.lines == []
 
 
+NEVER_ENDS = Path(__file__).parents[1] / "data" / "groups" / "never-ends.json"
+
+
+def test_what_never_ends_is_told_first_and_never_advised():
+    report = recommend.report(json.loads(NEVER_ENDS.read_text()), "4.4", CONFIG)
+    assert report.said[0].startswith("Beware: sticky fails at a rebalance: NeverEnds: ")
+    assert report.said[1].startswith("Every change that was tried is worse in some way")
+    assert any(s.startswith("Not cooperative-sticky: it fails at two b") for s in report.said)
+    told = [config.title + " ".join(config.lines) for config in report.trades]
+    assert told and not any("ooperative" in text or "instance" in text for text in told)
+
+
+def test_a_group_whose_every_event_fails_says_so(monkeypatch):
+    def fails(asked, happened, strategy, silent=None):
+        raise AssignlabError("range: NeverEnds")
+
+    monkeypatch.setattr(what_if, "steps", fails)
+    with pytest.raises(AssignlabError, match="range fails at a rebalance: NeverEnds"):
+        recommend.report(document({"t": 2}, [["t-0"], ["t-1"]], "range"), "4.4", CONFIG)
+
+
+def test_of_a_large_group_a_rollout_is_counted_up_from_some_members():
+    held = [[f"t-{p}"] for p in range(101)]
+    report = recommend.report(document({"t": 101}, held, "sticky"), "4.4", CONFIG)
+    row = next(row for row in report.tables[0].rows if row[1:3] == ("a rollout", "sticky"))
+    cells = dict(zip(what_if.COLUMNS, row, strict=True))
+    assert cells["rounds"].high == cells["moved"].high == 2 * 101 and cells["avoidable"].high == 0
+    assert "10 members that are drawn" in cells["note"]
+
+
 def test_where_no_change_is_known_none_is_said_to_have_been_tried():
     held = [["t-0", "t-1"], ["t-2"]]
     report = recommend.report(document({"t": 3}, held, "rocketmq-avg"), "4.4", CONFIG)
@@ -170,6 +201,9 @@ def test_a_survey_ranks_by_gain_and_says_why_not(range_3_5):
     assert rows[0]["gain"] > 0 and rows[0]["better"] and rows[0]["fullest then"] == 2
     assert rows[1]["gain"] == 0 and rows[1]["better"] is None
     assert "no members" in rows[2]["why not"]
+    assert [name for name, cell in rows[2].items() if cell is not None] == [
+        "group", "strategy", "members", "why not"
+    ]  # fmt: skip
     assert "2 of 3 groups could be asked; 1 would gain" in report.said[0]
 
 

@@ -16,6 +16,7 @@ from assignlab.cli import main
 from assignlab.errors import AssignlabError, OriginalError
 from assignlab.group.assignment import partition_names
 from assignlab.groups import inference
+from assignlab.groups.show import summary
 from assignlab.releases import CAME_WITH
 from conftest import document
 
@@ -77,6 +78,32 @@ def test_laws_of_small_and_of_mixed_groups(range_3_5):
     mixed = document({"a": 4, "b": 1}, [["a-0", "a-1", "a-2", "a-3"], ["b-0"]], "sticky")
     mixed["members"][0]["topics"], mixed["members"][1]["topics"] = ["a"], ["b"]
     assert "smaller gap than 3, this one has 3" in law(subject(mixed))
+
+
+@pytest.mark.parametrize("strategy", ["range", "sticky"])
+def test_no_law_promises_a_gap_that_is_not_there(strategy):
+    """Members that read other topics than others, and a group that its strategy never made."""
+    whole = [f"a-{p}" for p in range(10)]
+    unequal = document({"a": 10, "b": 3}, [whole, ["b-0", "b-2"], ["b-1"]], strategy)
+    for member, topics in zip(unequal["members"], (["a"], ["b"], ["b"]), strict=True):
+        member["topics"] = topics
+    said = law(subject(unequal))
+    assert "different topics" in said and "this one has 9" in said and "at most" not in said
+    assert ("deals every topic by itself" in said) == (strategy == "range")
+    foreign = document({"a": 10}, [whole, []], strategy)
+    assert "the gap of 10" in law(subject(foreign)) and "elsewhere" in law(subject(foreign))
+
+
+def test_of_members_that_are_only_counted_nothing_is_concluded():
+    [group] = groups.read(DATA.parent / "confluent-describe-2.16.1.txt", only=["billing-classic"])
+    assert [member["partitions"] for member in summary(group)["members"]] == [4, 6, None]
+    with pytest.raises(NotAnswerable, match="does not say what unknown-1 holds"):
+        subject(group)
+    told = show.answer(group)
+    assert len(told.said) == 1 and not told.tables
+    newcomer = document({"t": 2}, [["t-0", "t-1"], []], "sticky")
+    del newcomer["members"][1]["owned"]
+    assert summary(newcomer)["gap"] == 2, "who claims nothing in a document holds nothing"
 
 
 @pytest.mark.parametrize(

@@ -124,6 +124,32 @@ def test_a_member_more_moves_what_it_must(range_3_5):
     assert switch["fullest"].high == 2 and switch["moved"].low >= 1
 
 
+def test_a_switch_to_the_coordinator_begins_with_nothing_since_all_members_stopped():
+    """As the timeline has it: the classic group is empty before the first member of the other
+    protocol joins, and the coordinator knows nobody."""
+    held = [["t-0", "t-1"], ["t-3", "t-2"]]
+    row = cells(document({"t": 4}, held, "sticky"), "switch", "server-uniform")
+    fresh = assignors.get("server-uniform").assign(
+        subject(document({"t": 4}, [[], []], "server-uniform")).group
+    )
+    now = subject(document({"t": 4}, held)).held
+    either = {
+        sum(np.setdiff1d(now.of(m), fresh.of(n)).size for m, n in enumerate(p))
+        for p in [(0, 1), (1, 0)]
+    }
+    assert {row["moved"].low, row["moved"].high} == either and max(either) > 0, "by the new ids"
+    assert row["note"] == "all members stop first"
+    back = cells(document({"t": 4}, held, "server-uniform"), "switch", "server-range")
+    assert back["note"] == "all members at once", "the coordinator still knows them"
+
+
+def test_a_rebalance_as_things_stand_is_that_of_the_groups_own_strategy(range_3_5):
+    found = what_if.table(subject(range_3_5), [], ["a rebalance", "switch"], "4.4", CONFIG)
+    assert [row[1] for row in found].count("a rebalance") == 1 and found[0][1] == "a rebalance"
+    own = cells(range_3_5, "a rebalance", "range")
+    assert own["moved"].high == 0 and own["fullest"].high == 3
+
+
 def test_a_crash_lasts_the_session_and_the_settings_are_the_groups_own(range_3_5):
     short = pauses.settings("4.4", {"session.timeout.ms": "10000"})
     slow = cells(range_3_5, "a crash", "range")["unowned partition-seconds"]

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from assignlab.errors import UnknownName
 
 PAUSES = {
+    "a rebalance": "",
     "switch": "",
     "a member more": "member more",
     "a member less": "member less",
@@ -14,7 +15,8 @@ PAUSES = {
     "a topic more": "topic more",
     "twice the partitions": "partitions added",
 }
-"""Event -> what simulated time calls it; "switch" is the change to the strategy itself."""
+"""Event -> what simulated time calls it; "a rebalance": of the group as it stands; "switch": the
+change to the strategy itself."""
 MIGRATIONS = ("two bounces", "KIP-848")
 """Rolling changes of protocol."""
 NAMES = (*PAUSES, *MIGRATIONS)

@@ -31,14 +31,16 @@ def law(subject: Subject) -> str:
             f" least {subject.members - total} without; now it is {idle}."
         )
     own = subject.strategy
-    if own is not None and PER_TOPIC & {*own.promises}:
+    if own is not None and subject.equal and PER_TOPIC & {*own.promises}:
         uneven = int(uneven_topics(known.partitions, known.subscribers))
         return _per_topic(subject, own, gap, idle, uneven)
     least = _least_gap(subject)
     if not subject.equal:
+        by_topic = own is not None and PER_TOPIC & {*own.promises}
+        deals = f", and {own.name} deals every topic by itself" if own and by_topic else ""
         return (
-            f"Members subscribe to different topics: no assignment has a smaller gap than {least},"
-            f" this one has {gap}."
+            f"Members subscribe to different topics{deals}: no assignment has a smaller gap than"
+            f" {least}, this one has {gap}."
         )
     each, more = divmod(total, subject.members)
     even = (
@@ -63,6 +65,11 @@ def _per_topic(subject: Subject, own: Strategy, gap: int, idle: int, uneven: int
         favoured = "the same first members"
     topics = len(subject.topics)
     nothing = f" ({idle} have nothing)" if idle else ""
+    if gap > uneven:
+        return (
+            f"{name} deals every topic by itself, which leaves a gap of at most {uneven}; the gap of"
+            f" {gap}{nothing} comes from elsewhere."
+        )
     if uneven == 0:
         all_of_them = f"each of the {topics}" if topics > 1 else "the only one"
         return (

@@ -3,6 +3,7 @@
 from typing import Any
 
 from assignlab.advice.report import Table
+from assignlab.advice.subject import untold
 from assignlab.errors import AssignlabError
 from assignlab.words import counted
 
@@ -35,7 +36,7 @@ def load(document: dict[str, Any]) -> tuple[list[str], list[Table]]:
     """(sentences, tables) of the load per member; nothing where the texts tell none."""
     weights = {topic["name"]: topic.get("weights") for topic in document["topics"]}
     queues = {topic["name"]: _queues(topic) for topic in document["topics"]}
-    if not weights or None in weights.values():
+    if not weights or None in weights.values() or untold(document):
         return [], []
     unit = "records a second" if document.get("rates") else "records of lag"
     per_member = []

@@ -1,6 +1,6 @@
 """Rebalances of a group as it is: what its members hold now is the claim at the first one."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from assignlab.advice.subject import Subject, is_server
@@ -32,22 +32,33 @@ def frozen(subject: Subject) -> Strategy:
     return replace(own, protocol=protocol, assign=assign, reclaim=None, equip=None, sticky=False)
 
 
+def stops(subject: Subject, strategy: Strategy) -> bool:
+    """Whether all members stop before a switch to the strategy: its protocol is another."""
+    return is_server(strategy) != is_server(subject.strategy)
+
+
 def steps(
     subject: Subject,
-    events: Iterable[Event],
+    events: Sequence[Event],
     strategy: Strategy | Sequence[Strategy],
     silent: Sequence[Sequence[int]] | None = None,
 ) -> list[Step]:
     """The rebalances of these events, from what is held now; the first step is what is held.
 
     ``strategy``: of all events, or one for each; ``silent``: see
-    :func:`assignlab.replay.rebalance.replay`, without the first step. Raises
+    :func:`assignlab.replay.rebalance.replay`, without the first step; left out, it is everybody at a
+    "switch" before which all members stop. Raises
     :class:`~assignlab.errors.AssignlabError` where a strategy fails.
     """
     now = subject.group.with_claims(Claims.none(subject.members))
     history = moments([("now", now), *events])
     following = [strategy] * (len(history) - 1) if isinstance(strategy, Strategy) else strategy
-    quiet = None if silent is None else [(), *silent]
+    if silent is None:
+        silent = [
+            range(subject.members) if word == "switch" and stops(subject, new) else ()
+            for (word, _), new in zip(events, following, strict=True)
+        ]
+    quiet = [(), *silent]
     played = list(replay(history, [frozen(subject), *following], quiet))
     for step in played:
         if step.error is not None:

@@ -23,11 +23,12 @@ from assignlab.advice.subject import (
     subject,
 )
 from assignlab.assignors.strategy import Strategy
+from assignlab.errors import AssignlabError
 from assignlab.groups.show import title
 from assignlab.timeline import Config
 from assignlab.words import counted
 
-WATCHED = ("switch", "a member more", "a crash", "a rollout")
+WATCHED = ("a rebalance", "switch", "a member more", "a crash", "a rollout")
 STATIC = " + group.instance.id"
 ELSEWHERE = {s.kind for s in assignors.strategies().values() if s.system == "librdkafka"}
 """The strategies that librdkafka has, by the names that it takes."""
@@ -65,12 +66,16 @@ def report(
         )
         for row in more:
             rows.append((f"W{len(rows) + 1}", row[1], own.name + STATIC, *row[3:]))
+    failed = _failed(asked, rows)
     options = _options(asked, rows)
-    now, others = options[0], options[1:]
+    now = next((option for option in options if option.label == own.name), None)
+    if now is None:
+        raise AssignlabError(f"{asked.name}: {own.name} {failed[own.base]}")
+    others = [o for o in options if o is not now and o.strategy.base not in failed]
     better = [option for option in others if _verdict(option, now)[0]]
     better.sort(key=lambda o: (-len(_verdict(o, now)[1]), o.moved.median, o.moved.high))
     trades = [o for o in others if o not in better and _verdict(o, now)[1]]
-    said = _said(asked, now, better, trades, rows, known=len(names) > 1)
+    said = _said(asked, now, better, trades, rows, failed, known=len(names) > 1)
     lines = _lines(better[0], now) if better else []
     found = Table("what_if", "What the reasons come from", what_if.COLUMNS, rows)
     unknown = ["what a record costs to process, and what a pause costs the application"]
@@ -100,8 +105,24 @@ def _static(document: dict[str, Any]) -> Subject:
     return subject(document | {"members": members})
 
 
+def _failed(asked: Subject, rows: Sequence[tuple]) -> dict[str, str]:
+    """At what a strategy, or the rolling change to it, fails and how; by the strategy's base.
+
+    The crash of the only member is no fault of its strategy.
+    """
+    failed: dict[str, str] = {}
+    for row in rows:
+        found = dict(zip(what_if.COLUMNS, row, strict=True))
+        if found["fullest"] is None and (asked.members > 1 or found["event"] != "a crash"):
+            name = found["strategy"].rpartition(" to ")[2].removesuffix(STATIC)
+            why = found["note"].removeprefix(f"{name}: ")
+            told = f"fails at {found['event']}: {why} (row {found['row']})"
+            failed.setdefault(assignors.get(name).base, told)
+    return failed
+
+
 def _options(asked: Subject, rows: Sequence[tuple]) -> list[Option]:
-    """The group as it is first, then what could be set."""
+    """The group as it is, and what could be set."""
     by_label: dict[str, dict[str, dict]] = {}
     for row in rows:
         found = dict(zip(what_if.COLUMNS, row, strict=True))
@@ -151,9 +172,13 @@ def _said(
     better: list[Option],
     trades: list[Option],
     rows: Sequence[tuple],
+    failed: dict[str, str],
     known: bool,
 ) -> list[str]:
     said = []
+    own = now.strategy.base
+    if own in failed:
+        said.append(f"Beware: {now.label} {failed[own]}.")
     if better:
         best = better[0]
         said.append(f"Set {best.label}.")
@@ -161,6 +186,9 @@ def _said(
         said += _costs(best, now, rows)
         if others_too := [option.label for option in better[1:]]:
             said.append(f"Also better than today, in fewer ways or less: {', '.join(others_too)}.")
+    elif own in failed:
+        below = "; those below do not fail" if trades else ""
+        said.append(f"Every change that was tried is worse in some way{below}.")
     elif known:
         said.append("Nothing that was tried is better than today: set nothing new.")
     else:
@@ -170,6 +198,7 @@ def _said(
     for option in trades:
         reasons = " ".join(_reasons(option, now))
         said.append(f"A trade, not recommended: {option.label}. {reasons}")
+    said += [f"Not {base}: it {told}." for base, told in failed.items() if base != own]
     said += _idle(asked)
     said.append(f"Why the group is as it is: {law(asked)}")
     crash = now.rows.get("a crash")

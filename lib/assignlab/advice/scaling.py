@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from assignlab.advice.play import Event
+from assignlab.advice.play import Event, stops
 from assignlab.advice.subject import DRAWS, Subject, is_server, new_id, usual_topics
+from assignlab.advice.subject import subject as of_document
 from assignlab.assignors.strategy import Strategy
 from assignlab.group.model import Group
 from assignlab.replay import events
@@ -17,6 +18,9 @@ WORK = 1_500_000
 REBALANCE = 2_000
 """What a rebalance costs by itself, in the same measure."""
 LEAST_DRAWS = 10
+MOST_ROLLED_OUT = 100
+ROLLED_OUT = 10
+"""Rollouts of groups that are larger than the one restart so many members, which are drawn."""
 
 
 def draws_for(subject: Subject, rebalances: int, members: int = 0) -> int:
@@ -82,6 +86,23 @@ def switched(subject: Subject, strategy: Strategy) -> list[Event]:
     return [] if own is not None and own.name == strategy.name else [("switch", subject.group)]
 
 
+def stopped(subject: Subject, strategy: Strategy, draw: random.Random) -> Subject:
+    """The group as a strategy of the other protocol finds it, whose switch stops all members: with the
+    ids of new processes; else as it is."""
+    if not stops(subject, strategy):
+        return subject
+    members = [
+        member | {"id": new_id(subject, draw, is_server(strategy), member["id"])}
+        for member in subject.document["members"]
+    ]
+    return of_document(subject.document | {"members": members})
+
+
+def rolled_out(subject: Subject) -> int:
+    """How many members a rollout restarts here: all, but of a large group some."""
+    return subject.members if subject.members <= MOST_ROLLED_OUT else ROLLED_OUT
+
+
 def restarted(
     subject: Subject, strategy: Strategy, draw: random.Random, surge: bool = False
 ) -> list[Event]:
@@ -92,7 +113,10 @@ def restarted(
     """
     happened: list[Event] = []
     group = subject.group
-    for name in subject.group.members.names:
+    names = list(group.members.names)
+    if rolled_out(subject) < len(names):
+        names = draw.sample(names, rolled_out(subject))
+    for name in names:
         before, member = group, group.members.names.index[name]
         if is_static(group, member):
             continue

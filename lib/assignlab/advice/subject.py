@@ -122,7 +122,7 @@ def answered_by(document: dict[str, Any], strategy: str) -> dict[str, Any]:
 def subject(document: dict[str, Any]) -> Subject:
     """The subject of a document.
 
-    Raises NotAnswerable where the document has no members, or does not say who holds what.
+    Raises NotAnswerable where the document has no members, or does not say what each holds.
     """
     name, state = document.get("group") or "the group", document.get("state")
     if not document.get("members") and state in (None, "Stable"):
@@ -138,10 +138,21 @@ def subject(document: dict[str, Any]) -> Subject:
             f"{name}: the text does not say who holds what (add kafka-consumer-groups --describe"
             f"{again})"
         )
+    if unknown := untold(document):
+        hold = "holds" if len(unknown) == 1 else "hold"
+        raise NotAnswerable(
+            f"{name}: the text does not say what {' and '.join(unknown)} {hold}"
+            " (add kafka-consumer-groups --describe --members --verbose)"
+        )
     group = parse(document)
     named = document.get("strategy")
     held = Assignment(group.claims.offsets, group.claims.codes)
     return Subject(document, group, held, assignors.get(named) if named else None)
+
+
+def untold(document: dict[str, Any]) -> list[str]:
+    """The ids of members of which the texts say that they exist, and not what they hold."""
+    return [member["id"] for member in document["members"] if member.get("owned", []) is None]
 
 
 def is_server(strategy: Strategy | None) -> bool:

@@ -106,8 +106,13 @@ def report(documents: Sequence[dict[str, Any]], release: str, spark: bool | None
         records = [play(trial) for trial in trials]
     names = [name.replace(" ", "_") for name in COLUMNS]
     records.sort(key=lambda record: (-record["gain"], bool(record["why_not"]), record["group"]))
+    told = ("group", "strategy", "members", "why_not")  # of a group that could not be asked, too
     rows = [
-        tuple(record[name] if record[name] != "" else None for name in names) for record in records
+        tuple(
+            record[name] if record[name] != "" and (name in told or not record["why_not"]) else None
+            for name in names
+        )
+        for record in records
     ]
     gaining = sum(record["gain"] > 0 for record in records)
     asked = sum(not record["why_not"] for record in records)

@@ -13,9 +13,19 @@ from typing import Any
 from assignlab import assignors
 from assignlab.advice import pauses
 from assignlab.advice.happening import MIGRATIONS, PAUSES, refuse_unknown
-from assignlab.advice.play import Event, numbers, steps, together
+from assignlab.advice.play import Event, numbers, steps, stops, together
 from assignlab.advice.report import Report, Table
-from assignlab.advice.scaling import draws_for, is_static, joined, restarted, returned, switched
+from assignlab.advice.scaling import (
+    MOST_ROLLED_OUT,
+    draws_for,
+    is_static,
+    joined,
+    restarted,
+    returned,
+    rolled_out,
+    stopped,
+    switched,
+)
 from assignlab.advice.subject import (
     CLASSIC,
     SERVER,
@@ -37,8 +47,10 @@ from assignlab.timeline import Config
 Make = Callable[[Subject, Strategy, random.Random], list[Event]]
 MEASURES = ("fullest", "emptiest", "idle", "moved", "avoidable", "rounds")
 COLUMNS = ("row", "event", "strategy", *MEASURES, "unowned partition-seconds", "note")
-MOST_ROLLED_OUT = 100
-"""Rollouts of larger groups are not replayed member by member."""
+
+
+def _as_it_stands(subject: Subject, strategy: Strategy, draw: random.Random) -> list[Event]:
+    return [("a rebalance", subject.group)]
 
 
 def _more(subject: Subject, strategy: Strategy, draw: random.Random) -> list[Event]:
@@ -72,6 +84,7 @@ def _largest(subject: Subject) -> tuple[str, int]:
 
 
 EVENTS: dict[str, Make] = {
+    "a rebalance": _as_it_stands,
     "switch": lambda subject, strategy, draw: [],
     "a member more": _more,
     "a member less": _less,
@@ -145,7 +158,7 @@ def report(
     note = (
         "moved: partitions taken from their owners; avoidable: more than an answer as even needs; 'a to b':"
         f" the least and the most over {draws_for(asked, 2)} draws of ids"
-        f" ({draws_for(asked, 2 * asked.members)} for rollouts), of unowned over"
+        f" ({draws_for(asked, 2 * rolled_out(asked))} for rollouts), of unowned over"
         f" {len(pauses.SEEDS) * len(pauses.DRIFTS_MS)} histories"
     )
     found = Table("what_if", "What if", COLUMNS, rows, note)
@@ -167,8 +180,8 @@ def table(
         for word, make in EVENTS.items():
             if happening and word not in happening:
                 continue
-            if word == "switch" and not switched(asked, strategy):
-                continue
+            if word == ("a rebalance" if switched(asked, strategy) else "switch"):
+                continue  # a switch is a rebalance
             note, measured = "", {}
             try:
                 measured = _measured(asked, strategy, word, make)
@@ -182,7 +195,11 @@ def table(
                 alone = "" if asked.equal else f"; what nobody else reads: for a minute{missed}"
                 note = note or f"unowned: of the emptiest member to that of the fullest{alone}"
             if word == "switch":
-                note = note or "all members at once"
+                note = (
+                    note or f"all members {'stop first' if stops(asked, strategy) else 'at once'}"
+                )
+            if word.startswith("a rollout") and rolled_out(asked) < asked.members:
+                note = note or f"counted up from {rolled_out(asked)} members that are drawn"
             if word == "twice the partitions" and strategy.protocol in ("eager", "cooperative"):
                 note = note or "new ones wait for the members' metadata.max.age.ms"
             cells = [measured.get(measure) for measure in MEASURES]
@@ -205,23 +222,28 @@ def _pauses(
 
 
 def _measured(asked: Subject, strategy: Strategy, word: str, make: Make) -> dict[str, Range]:
-    switch = switched(asked, strategy)
-    rebalances = 2 * asked.members if "rollout" in word else 1
-    if rebalances > 2 * MOST_ROLLED_OUT:
-        raise AssignlabError(f"more than {MOST_ROLLED_OUT} members: not replayed")
+    restarts = rolled_out(asked) if "rollout" in word else 0
+    rebalances = max(1, 2 * restarts)
 
     def once(draw: random.Random) -> dict[str, float]:
-        happened = make(asked, strategy, draw)
-        played = steps(asked, [*switch, *happened], strategy)[1:]
+        begun = stopped(asked, strategy, draw)
+        happened = make(begun, strategy, draw)
+        switch = switched(begun, strategy)
+        played = steps(begun, [*switch, *happened], strategy)[1:]
         if word == "switch":
             return {**numbers(played[0])}
         if not happened:  # nothing reaches the assignor
             now = numbers(played[-1]) if played else {}
-            return {**_at_rest(asked), **now, "moved": 0, "avoidable": 0, "rounds": 0}
-        return {**together(played[len(switch) :])}
+            return {**_at_rest(begun), **now, "moved": 0, "avoidable": 0, "rounds": 0}
+        found = together(played[len(switch) :])
+        if 0 < restarts < asked.members:
+            for name in ("moved", "avoidable", "rounds"):
+                found[name] = round(found[name] * asked.members / restarts)
+        return {**found}
 
-    random_ids = word not in ("switch", "a topic more", "twice the partitions")
-    return drawn(draws_for(asked, rebalances + len(switch)) if random_ids else 1, once)
+    draws = draws_for(asked, rebalances + len(switched(asked, strategy)))
+    same_ids = word in ("a rebalance", "switch", "a topic more", "twice the partitions")
+    return drawn(1 if same_ids and not stops(asked, strategy) else draws, once)
 
 
 def _at_rest(asked: Subject) -> dict[str, float]:

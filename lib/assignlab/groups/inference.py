@@ -34,7 +34,7 @@ def document(seen: Seen, cluster: dict[str, TopicRow]) -> dict[str, Any]:
     Beside what assignors see it has, where known, ``group``, ``state``, ``assignor`` (the strategy
     as the text names it), ``idle`` (members without a partition, where the text only counts them)
     and per member ``client``, ``host`` and ``partitions`` (how many it holds, where the text only
-    counts them); and always ``inferred``.
+    counts them); and always ``inferred``. ``owned`` is None where the text tells it of others alone.
     """
     inferred: list[str] = []
     say = inferred.append
@@ -62,6 +62,10 @@ def document(seen: Seen, cluster: dict[str, TopicRow]) -> dict[str, Any]:
         )
         for member in members
     ]
+    if holdings is not None:
+        for entry, member in zip(entries, members, strict=True):
+            if member.member not in holdings:
+                entry["owned"] = None
     _add_generations(entries, members, protocol, say)
     _say_what_no_text_has(members, topics, holdings, say)
     return _without_gaps(
@@ -303,7 +307,7 @@ def _claim(holdings: Holdings | None, member: MemberRow, settled: bool) -> list[
 def _add_generations(
     entries: list[dict[str, Any]], members: list[MemberRow], protocol: str, say: Say
 ) -> None:
-    claiming = [(e, m) for e, m in zip(entries, members, strict=True) if "owned" in e]
+    claiming = [(e, m) for e, m in zip(entries, members, strict=True) if e.get("owned") is not None]
     if protocol == "consumer":
         for entry, member in claiming:
             if member.epoch is not None:

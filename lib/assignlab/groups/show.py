@@ -18,7 +18,8 @@ def summary(group: dict[str, Any]) -> dict[str, Any]:
     partitions, and the sum of its ``weights``. Counts are None where the text does not say who
     holds what.
     """
-    members = [_member(member) for member in group["members"]]
+    claiming = any(member.get("owned") is not None for member in group["members"])
+    members = [_member(member, claiming) for member in group["members"]]
     sizes = [member["partitions"] for member in members]
     known = bool(sizes) and None not in sizes
     return {
@@ -32,8 +33,9 @@ def summary(group: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _member(member: dict[str, Any]) -> dict[str, Any]:
-    owned = member.get("owned")
+def _member(member: dict[str, Any], claiming: bool) -> dict[str, Any]:
+    """``claiming``: whether any member of the group has a claim; who leaves it out then has none."""
+    owned = member.get("owned", [] if claiming else None)
     held = Counter(topic for topic, _ in owned or ())
     return {
         **{name: member.get(name) for name in ("id", "instance", "client", "host")},
@@ -52,7 +54,7 @@ def _topic(topic: dict[str, Any], documents: list[dict], members: list[dict]) ->
     ]
     known = bool(subscribers) and None not in subscribers
     sizes = [held.get(name, 0) for held in subscribers] if known else []
-    owned = {tuple(p) for d in documents for p in d.get("owned", ()) if p[0] == name}
+    owned = {tuple(p) for d in documents for p in d.get("owned") or () if p[0] == name}
     return {
         "topic": name,
         "partitions": count,
