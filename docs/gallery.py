@@ -15,26 +15,51 @@ from assignlab.runner.page import numbered
 FOLDER = Path(__file__).parent / "gallery"
 CAPTIONS = FOLDER / "captions.json"
 WIDTH, COLORS = 900, 160
+FIRST = "02_imbalance_and_topic_count", "gap_equal_subscriptions"
+"""The picture that the project's README begins with."""
+TIMED = {"16_kafkas_grid"}
+"""Notebooks whose answers have measured times in them: no two runs say the same."""
 
 
 def renew(runs: Path) -> None:
     """Take over pictures and captions of all complete runs of the study in a folder."""
     captions = read()
+    for name, (folder, picture, caption) in complete(runs).items():
+        shrink(folder / f"{picture}.png", FOLDER / f"{name}.png")
+        if name == FIRST[0]:
+            shrink(folder / f"{FIRST[1]}.png", FOLDER.parent / "imbalance.png")
+        captions[name] = caption
+    CAPTIONS.write_text(json.dumps(captions, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+
+
+def complete(runs: Path) -> dict[str, tuple[Path, str, dict]]:
+    """Of all complete runs of the study in a folder, by notebook: folder, picture and caption."""
+    found = {}
     for path in sorted(runs.glob("*/run.json")):
         record = json.loads(path.read_text(encoding="utf-8"))
-        picture = path.parent / f"{record.get('picture')}.png"
-        if record["status"] != "completed" or record.get("passed") or not picture.is_file():
+        picture = record.get("picture")
+        whole = record["status"] == "completed" and not record.get("passed")
+        if not whole or not (path.parent / f"{picture}.png").is_file():
             continue
-        name = record["notebook"]
-        shrink(picture, FOLDER / f"{name}.png")
         told = {result["name"]: result["text"] for result in record["results"]}
-        captions[name] = {
-            "title": " ".join(numbered(name, record["title"])).strip(),
+        caption = {
+            "title": " ".join(numbered(record["notebook"], record["title"])).strip(),
             "short": record["short"],
-            "alt": told[record["picture"]],
+            "alt": told[picture],
             "scale": record["scale"],
         }
-    CAPTIONS.write_text(json.dumps(captions, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+        found[record["notebook"]] = path.parent, picture, caption
+    return found
+
+
+def stale(runs: Path) -> list[str]:
+    """The notebooks of which the runs in a folder say something else than the gallery."""
+    kept = read()
+    return [
+        name
+        for name, (*_, caption) in complete(runs).items()
+        if name not in TIMED and caption != kept.get(name)
+    ]
 
 
 def read() -> dict[str, dict]:

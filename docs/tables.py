@@ -156,6 +156,10 @@ def main() -> int:
     stale = 0
     if not CHECK:
         gallery.renew(outputs() / "study")
+    elif other := gallery.stale(outputs() / "study"):
+        print(
+            f"docs: docs/gallery is not as outputs has it: {', '.join(other)}; make docs takes it over"
+        )
     for page in dict.fromkeys(page for page, _ in GENERATED):
         path = ROOT / page
         text = renewed(page)

@@ -24,6 +24,7 @@ import math
 import os
 import re
 import time
+from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -312,9 +313,10 @@ class Study:
             self._failures += len(frame)
             self.table("failures", frame, caption=f"Simulations that failed: {len(frame)}")
 
-    def finish(self):
+    def finish(self, otherwise: Collection[str] = ()):
         """Show the provenance line and write the completion record, in the last cell.
 
+        otherwise: words of the glossary that the page uses in another sense; its list leaves them out.
         Raises ValueError where the notebook gave no answer.
         """
         if not self._answer:
@@ -331,6 +333,7 @@ class Study:
             "seconds": seconds,
             "versions": versions(),
             "git": git_state(),
+            "otherwise": list(otherwise),
             "results": list(self._results.values()),
         }
         line = provenance(record)

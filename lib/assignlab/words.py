@@ -108,7 +108,12 @@ TERMS = (
     Term(
         "avoidable",
         "of 'by choice': those beyond the needed ones",
-        {"avoidable": "avoidable", "moved": "moved", "moved_percent": "moved (%)"},
+        {"avoidable": "avoidable"},
+    ),
+    Term(
+        "moved",
+        "partitions that were taken from their owner, forced and by choice",
+        {"moved": "moved", "moved_percent": "moved (%)"},
     ),
     Term(
         "interrupted",
@@ -146,7 +151,7 @@ TERMS = (
         {"unowned_s": "without an owner (partition-s)"},
     ),
     Term(
-        "delivered again, never",
+        "delivered again, never delivered",
         "records that were handed out more than once, or not at all",
         {
             "repeated": "delivered again",
@@ -229,6 +234,8 @@ def terms_in(text: str) -> list[Term]:
 
     >>> [term.word for term in terms_in("The gap of static members (004)")][1:]
     ['gap', 'static member', '000, 001, 002, 003, 004']
+    >>> terms_in("a lag-based one, 1,000 times, 0.004 s, 5.000")
+    []
     """
     return [term for term in TERMS if re.search(_pattern(term), text)]
 
@@ -237,7 +244,7 @@ def _pattern(term: Term) -> str:
     if term.word == "@release":
         return r"\w@\d"
     words: Iterable[str] = term.word.split(", ")
-    return "|".join(rf"\b{re.escape(word)}(?:s\b|\b|(?<=%))" for word in words)
+    return "|".join(rf"(?<![\w.,-]){re.escape(word)}s?(?![\w-]|[.,]\w)" for word in words)
 
 
 WIKI = "https://cwiki.apache.org/confluence/display/KAFKA/"

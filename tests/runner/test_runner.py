@@ -62,6 +62,7 @@ shape = "equal"           # one of equal, nested, random: who subscribes to what
 events = ["join"]         # some of join, leave, crash: what happens
 label = "a"               # str: shown in the title
 racks = None              # int 1..9 or None: racks
+texts = None              # list of source or None: what tools printed
 verbose = False           # bool: say more
 strategies = ["range@2.0", "roundrobin"]  # list of strategy names: who assigns
 """
@@ -169,6 +170,7 @@ REFUSED = [
     ("events", "[join, join]", "'join' is there more than once; allowed: some of join, leave"),
     ("events", "[jion]", "unknown value 'jion' (did you mean 'join'?); allowed: join, leave"),
     ("racks", "0", "0 is out of range; allowed: int 1..9 or None"),
+    ("texts", "[gone.txt]", "no such file: 'gone.txt'"),
     ("verbose", "maybe", "'maybe' is neither true nor false; allowed: bool"),
     (
         "members",
@@ -409,7 +411,7 @@ TEXTS = [
     ("bool", "True", True), ("bool", "false", False), ("int 1.. or None", "None", None),
     ("list of str", "[1, on]", ["1", "on"]), ("list of float ..2", "[1, 2]", [1.0, 2.0]),
     ("some of a, b", "[b, a]", ["b", "a"]), ("one of a, b or None", "b", "b"),
-    ("list of int or None", "null", None), ("list of source", "['GROUP  TOPIC']", ["GROUP  TOPIC"]),
+    ("list of int or None", "null", None), ("list of source", "['{\"a\": 1}']", ['{"a": 1}']),
 ]  # fmt: skip
 
 
@@ -794,14 +796,14 @@ def test_a_file_that_a_notebook_reads_is_named_from_here_and_looked_at(
     )
     notebook(collection, "03_reads", parameters="texts = None  # list of source or None: groups")
     monkeypatch.chdir(tmp_path)
-    group, passed = tmp_path / "my group.txt", [("texts", "[my group.txt, GROUP TOPIC]")]
+    group, passed = tmp_path / "my group.txt", [("texts", '[my group.txt, "GROUP TOPIC\\n"]')]
     group.write_text("GROUP")
     place = Place(collection, collection / "outputs", "smoke")
     [asked] = plan(place, ["03"], passed)
-    assert asked.values["texts"] == [str(group), "GROUP TOPIC"]
+    assert asked.values["texts"] == [str(group), "GROUP TOPIC\n"]
     assert invoke(collection, "03", "-p", "texts", passed[0][1]).exit_code == 0
     assert reason_to_run(place, asked) is None
-    group.write_text("GROUP TOPIC")
+    group.write_text("GROUP TOPIC\n")
     assert reason_to_run(place, plan(place, ["03"], passed)[0]) == f"{group} changed"
 
 

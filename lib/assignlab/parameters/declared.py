@@ -140,9 +140,12 @@ def _check_item(kind: Kind, value):
         raise _not_allowed(kind, f"{shown(value)} is not a text (quote it in YAML)")
     if kind.base in ("str", "source") and not _is_unicode(value):
         raise _not_allowed(kind, f"{shown(value)} has bytes that are not UTF-8")
-    if kind.base == "source" and is_file(value):
-        # A notebook runs in a folder of its own.
-        value = str(Path(value).absolute())
+    if kind.base == "source":
+        if is_file(value):
+            # A notebook runs in a folder of its own.
+            value = str(Path(value).absolute())
+        elif "\n" not in value and value.lstrip()[:1] not in ("{", "["):  # no text: see open_text
+            raise Mistake(f"no such file: {shown(value)}")
     if kind.base in ("int", "float") and not (
         kind.above < value and kind.low <= value <= kind.high
     ):

@@ -172,7 +172,7 @@ def life_line(states: pd.DataFrame, happened: pd.DataFrame, ax: Axes) -> Axes:
     said = -whole
     for row in happened.itertuples():
         ax.axvline(row.time_s, color="grey", lw=0.8, ls=":")
-        said = max(row.time_s, said + 0.03 * whole)  # labels keep their distance
+        said = max(row.time_s, said + 0.05 * whole)  # labels keep their distance
         ax.text(said, len(STATES) - 0.35, row.what, rotation=30, fontsize="small")
     ax.set_yticks(range(len(STATES)), STATES)
     ax.set_ylim(-0.4, len(STATES) - 0.4)

@@ -272,31 +272,38 @@ SEEN = {
     "starving": "assignlab group show: a member is idle",
     "needless move": "assignlab group what-if: avoidable moves",
     "moves too many": "assignlab group what-if: avoidable moves",
-    "older claim wins": "assignlab group what-if: a partition goes back to an earlier owner",
+    "older claim wins": "describe --members --verbose, before and after: a partition is back at an earlier owner",
     "given too early": "records come twice around a rebalance: two members read a partition at once",
     "withheld": "assignlab group show, in a rebalance: 'without owner'; another rebalance follows",
     "NeverEnds": "the leader answers no more, the group stays in CompletingRebalance",
 }
 """Fault -> how it shows in a running group; exceptions stand in the log of whoever assigns."""
+SEEN_ELSEWHERE = {
+    "consumers disagree": "a consumer's log: 'waiting for the partition ownership to be deleted', again and again",
+    "a number to one consumer": "the consumers' own counts of partitions: some have several more than others",
+}
+"""The same by exhibit, where no command describes such groups."""
 
 
 def risks() -> pd.DataFrame:
     """Whether it can happen to a group: one row per exhibit, those of the newest releases first.
 
-    Columns: exhibit, strategy, since, until (releases; ``still`` where the newest one asked has
-    it), happens to, seen by.
+    Columns: exhibit, strategy, releases (those asked that have it), still (whether the newest one
+    asked has it), happens to, seen by.
     """
     rows = []
     for name, exhibit in exhibits().items():
         axis, having = list(recorded()[name]), showing(exhibit)
-        until = "still" if having[-1] == axis[-1] else having[-1]
+        still = having[-1] == axis[-1]
         seen = SEEN.get(exhibit.fault, f"the log of whoever assigns: {exhibit.fault}")
-        rows.append((name, exhibit.strategy, having[0], until, exhibit.shape, seen, having[-1]))
-    columns = ["exhibit", "strategy", "since", "until", "happens to", "seen by", "last"]
+        seen = SEEN_ELSEWHERE.get(name, seen)
+        releases = spans(having, axis)
+        rows.append((name, exhibit.strategy, releases, still, exhibit.shape, seen, having[-1]))
+    columns = ["exhibit", "strategy", "releases", "still", "happens to", "seen by", "last"]
     frame = pd.DataFrame(rows, columns=columns)
     order = sorted(
         frame.index,
-        key=lambda i: (frame["until"][i] != "still", [-n for n in version(frame["last"][i])]),
+        key=lambda i: (not frame["still"][i], [-n for n in version(frame["last"][i])]),
     )
     return frame.loc[order].drop(columns="last").reset_index(drop=True)
 

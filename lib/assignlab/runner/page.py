@@ -102,7 +102,11 @@ def write_page(folder: Path, plan: Plan, scale: str, left: dict) -> None:
         parameters=values_line(plan.values),
         command=f"assignlab run {number or plan.name} --scale {scale} -p NAME VALUE",
         body=body,
-        terms=terms_in(" ".join([text, left.get("answer", ""), left.get("do", "")])),
+        terms=[
+            term
+            for term in terms_in(" ".join([text, left.get("answer", ""), left.get("do", "")]))
+            if term.word not in left.get("otherwise", ())
+        ],
         provenance=provenance(left) if left else None,
     )  # fmt: skip
     with whole(folder / f"{plan.name}{PAGE_SUFFIX}") as part:

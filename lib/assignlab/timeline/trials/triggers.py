@@ -78,13 +78,20 @@ def grid(
     drifts_ms: Sequence[int] = (0,),
     **fields,
 ) -> list[Trial]:
-    """Every combination; ``fields``: of :class:`Trial`, the same for all.
+    """Every combination there is; ``fields``: of :class:`Trial`, the same for all.
 
-    >>> [trial.trigger for trial in grid(["join", "leave"], ["range"], [0])]
-    ['join', 'leave']
+    Static members exist where Kafka's coordinator knows the group's members.
+
+    >>> found = grid(["join", "static too late"], ["range", "scala-range"], [0])
+    >>> [(trial.trigger, trial.strategy) for trial in found]
+    [('join', 'range'), ('join', 'scala-range'), ('static too late', 'range')]
     """
     points = product(triggers, strategies, seeds, drifts_ms)
-    return [Trial(*point, drift_ms=drift, **fields) for *point, drift in points]
+    return [
+        Trial(trigger, strategy, seed, drift_ms=drift, **fields)
+        for trigger, strategy, seed, drift in points
+        if not trigger.startswith("static") or assignors.get(strategy).membership == "coordinator"
+    ]
 
 
 def action(trial: Trial) -> Action:
