@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from assignlab import assignors, producers
 from assignlab.cli import main as cli
 from assignlab.local.project import outputs
-from assignlab.replay.columns import BESIDE_OPTIMUM, COLUMNS
+from assignlab.replay.columns import BESIDE_OPTIMUM, METRICS
 from assignlab.replay.scenarios import EVENTS
 from assignlab.words import TERMS
 
@@ -60,7 +60,7 @@ def events() -> str:
     return "\n".join(lines)
 
 
-def columns(measured=COLUMNS) -> str:
+def columns(measured=METRICS) -> str:
     """The columns that are measured."""
     lines = ["| column | unit | meaning |", "|---|---|---|"]
     for column in measured:

@@ -15,7 +15,7 @@ import click
 import assignlab
 from assignlab.advice import happening
 from assignlab.errors import AssignlabError
-from assignlab.releases import of_kafka
+from assignlab.releases import NEWEST_LINE, of_kafka
 
 
 class Commands(click.Group):
@@ -637,7 +637,10 @@ def _settings(release, given):
 
 
 release = click.option(
-    "--release", default="4.4", show_default=True, help="Kafka's release: its default settings."
+    "--release",
+    default=NEWEST_LINE,
+    show_default=True,
+    help="Kafka's release: its default settings.",
 )
 given = click.option(
     "--set",

@@ -19,6 +19,8 @@ LINES = {
     "3.9": 2, "4.0": 2, "4.1": 2, "4.2": 2, "4.3": 0, "4.4": 0,
 }  # fmt: skip
 """Kafka's release lines, and the number of the last release of each."""
+NEWEST_LINE = list(LINES)[-1]
+NEWEST = f"{NEWEST_LINE}.{LINES[NEWEST_LINE]}"
 
 CAME_WITH = {
     "range": "0.9.0", "roundrobin": "0.9.0", "sticky": "0.11.0", "cooperative-sticky": "2.4.0",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from assignlab import assignors
 from assignlab.group.assignment import partition_of, topic_of
 from assignlab.proof.promises import CHECKS, promises
-from assignlab.replay.columns import COLUMNS
+from assignlab.replay.columns import METRICS
 from assignlab.replay.history import history
 from assignlab.replay.rebalance import replay
 from assignlab.replay.records import measure
@@ -61,7 +61,7 @@ def played(name, history):
 
 
 def numbers(step):
-    return dict(zip((column.name for column in COLUMNS), measure(step), strict=True))
+    return dict(zip((column.name for column in METRICS), measure(step), strict=True))
 
 
 def per_topic(step):

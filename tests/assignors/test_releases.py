@@ -1,11 +1,14 @@
 """Any release of Kafka is part of a name: what it resolves to, what is refused and why."""
 
+import itertools
+from pathlib import Path
+
 import pytest
 
 from assignlab import assignors
 from assignlab.assignors.answer import solve
 from assignlab.errors import UnknownName, UnknownRelease
-from assignlab.releases import CAME_WITH, LINES, Facts, resolve, version
+from assignlab.releases import CAME_WITH, LINES, NEWEST, Facts, resolve, version
 
 FACTS = [Facts(s.name, s.first, s.last) for s in assignors.strategies().values()]
 
@@ -100,6 +103,25 @@ def test_every_release_of_kafka_with_an_assignor_resolves_or_says_why():
                     assert ("came with" in str(refused)) == old
                 else:
                     assert found.base == base and found.first == f"{line}.{number}"
+
+
+def test_no_release_of_kafka_has_two_strategies_of_one_name():
+    """A new file for a release leaves its neighbours the releases before and after it."""
+    for base in CAME_WITH:
+        own = sorted((f for f in FACTS if f.base == base), key=lambda facts: version(facts.first))
+        for before, after in itertools.pairwise(own):
+            assert version(before.last) < version(after.first), (before.name, after.name)
+        assert own[-1].name == base and own[-1].last == NEWEST, "the newest has the plain name"
+
+
+def test_the_originals_are_built_in_the_newest_release():
+    for module in ("kafka-clients", "kafka-server", "producers", "reality"):
+        pom = (Path(__file__).parents[2] / "oracle" / module / "pom.xml").read_text()
+        assert f">{NEWEST}</" in pom, module
+    asked = {
+        s.original.partition(":")[2] for s in assignors.strategies().values() if s.last == NEWEST
+    }
+    assert NEWEST in asked
 
 
 def test_documents_name_releases():

@@ -137,7 +137,7 @@ def test_the_quick_test_for_balance_agrees_with_the_long_one():
         )
         quick, long = (
             reassignment.is_balanced(state._replace(doubled=doubled))
-            for doubled in (reassignment.NOBODY, np.arange(len(g.members)))
+            for doubled in (reassignment.NO_MEMBERS, np.arange(len(g.members)))
         )
         assert quick == long, dump(g)
         answers.add(quick)

@@ -178,9 +178,9 @@ def test_risks_say_since_when_and_in_which_groups():
     assert still.any() and still.sort_values(ascending=False, kind="stable").equals(still)
     assert "two members" in risks.loc["two claims", "seen by"]
     assert set(museum.SEEN_ELSEWHERE) <= set(risks.index)
-    for exhibit, releases in risks["releases"].items():  # not since the first until the last
+    for exhibit, spans in risks["releases"].items():  # not since the first until the last
         asked = list(museum.recorded()[exhibit])
-        told = [span.split(" to ") for span in releases.split(", ")]
+        told = [span.split(" to ") for span in spans.split(", ")]
         within = {
             r for span in told for r in asked[asked.index(span[0]) : asked.index(span[-1]) + 1]
         }

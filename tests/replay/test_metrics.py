@@ -15,7 +15,7 @@ from assignlab.group.plain import group
 from assignlab.jvm.names import Names
 from assignlab.optimum import closed_form, front
 from assignlab.replay import metrics
-from assignlab.replay.columns import COLUMNS
+from assignlab.replay.columns import METRICS
 
 SIZES = st.lists(st.integers(0, 40), min_size=1, max_size=12).map(np.array)
 
@@ -40,7 +40,7 @@ def measured(the_group, after, before, origin, eager=False, revoked_kept=0):
     row = metrics.measure(
         the_group, after, before, np.array(origin, dtype=np.int64), eager, revoked_kept
     )
-    return dict(zip((column.name for column in COLUMNS), row, strict=True))
+    return dict(zip((column.name for column in METRICS), row, strict=True))
 
 
 @settings(deadline=None)

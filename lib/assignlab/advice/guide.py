@@ -92,7 +92,7 @@ def defaults() -> pd.DataFrame:
             classes = [strategies.get(name).source.rpartition(".")[2] for name in names]
             rows.append(("partition.assignment.strategy", since, ", ".join(classes)))
         elif protocol == "KIP-848":
-            told = ", ".join(name.removeprefix("server-") for name in names)
+            told = ", ".join(strategies.get(name).remote for name in names)
             rows.append(("group.consumer.assignors", since, told))
     rows += [
         (NAMES[name], since, str(value))

@@ -23,6 +23,7 @@ from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError, UnknownName
 from assignlab.group.assignment import partition_of, topic_of
 from assignlab.group.model import Group
+from assignlab.releases import NEWEST_LINE
 from assignlab.timeline import (
     Action,
     Config,
@@ -53,7 +54,7 @@ EVERY_MS = 20_000
 DOWN_MS = 5_000
 
 
-def settings(release: str = "4.4", given: Mapping[str, str] | None = None) -> Config:
+def settings(release: str = NEWEST_LINE, given: Mapping[str, str] | None = None) -> Config:
     """Settings of a release, and the group's own by Kafka's names: ``session.timeout.ms``.
 
     >>> settings("4.4", {"session.timeout.ms": "10000"}).session_timeout_ms

@@ -22,6 +22,7 @@ from assignlab.advice.subject import (
     is_server,
     subject,
 )
+from assignlab.advice.what_if import Row
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError
 from assignlab.groups.show import title
@@ -39,14 +40,14 @@ class Option(NamedTuple):
 
     label: str
     strategy: Strategy
-    rows: dict[str, dict[str, Any]]
-    fullest: Range
+    rows: dict[str, Row]
+    fullest: Range | None
     moved: Range
     unowned: Range | None
 
     def cite(self, *events: str) -> str:
         """The rows of the report that tell of these events: ``row 3 and row 5``."""
-        return "row " + " and ".join(self.rows[event]["row"] for event in events)
+        return "row " + " and ".join(self.rows[event].row for event in events)
 
 
 def report(
@@ -64,8 +65,8 @@ def report(
         more = what_if.table(
             _static(document), [own.name], ("a crash", "a rollout"), release, config
         )
-        for row in more:
-            rows.append((f"W{len(rows) + 1}", row[1], own.name + STATIC, *row[3:]))
+        static = [row._replace(strategy=own.name + STATIC) for row in more]
+        rows = what_if.numbered([*rows, *static])
     failed = _failed(asked, rows)
     options = _options(asked, rows)
     now = next((option for option in options if option.label == own.name), None)
@@ -105,48 +106,47 @@ def _static(document: dict[str, Any]) -> Subject:
     return subject(document | {"members": members})
 
 
-def _failed(asked: Subject, rows: Sequence[tuple]) -> dict[str, str]:
+def _failed(asked: Subject, rows: Sequence[Row]) -> dict[str, str]:
     """At what a strategy, or the rolling change to it, fails and how; by the strategy's base.
 
     The crash of the only member is no fault of its strategy.
     """
     failed: dict[str, str] = {}
     for row in rows:
-        found = dict(zip(what_if.COLUMNS, row, strict=True))
-        if found["fullest"] is None and (asked.members > 1 or found["event"] != "a crash"):
-            name = found["strategy"].rpartition(" to ")[2].removesuffix(STATIC)
-            why = found["note"].removeprefix(f"{name}: ")
-            told = f"fails at {found['event']}: {why} (row {found['row']})"
+        if row.fullest is None and (asked.members > 1 or row.event != "a crash"):
+            name = row.strategy.rpartition(" to ")[2].removesuffix(STATIC)
+            why = (row.note or "").removeprefix(f"{name}: ")
+            told = f"fails at {row.event}: {why} (row {row.row})"
             failed.setdefault(assignors.get(name).base, told)
     return failed
 
 
-def _options(asked: Subject, rows: Sequence[tuple]) -> list[Option]:
+def _options(asked: Subject, rows: Sequence[Row]) -> list[Option]:
     """The group as it is, and what could be set."""
-    by_label: dict[str, dict[str, dict]] = {}
+    by_label: dict[str, dict[str, Row]] = {}
     for row in rows:
-        found = dict(zip(what_if.COLUMNS, row, strict=True))
-        if found["fullest"] is not None and found["event"] not in what_if.MIGRATIONS:
-            by_label.setdefault(found["strategy"], {})[found["event"]] = found
+        if row.fullest is not None and row.event not in what_if.MIGRATIONS:
+            by_label.setdefault(row.strategy, {})[row.event] = row
     fullest = int(asked.held.sizes.max())
-    held = Range(fullest, fullest, fullest)
+    held: Range | None = Range(fullest, fullest, fullest)
     if asked.document.get("state") in MOVING:  # what members hold is on its way
-        held = next(iter(by_label.values()), {}).get("a rollout", {}).get("fullest", held)
+        rolled = next(iter(by_label.values()), {}).get("a rollout")
+        held = rolled.fullest if rolled else held
     options: list[Option] = []
     for label, events in by_label.items():
         if "a rollout" not in events:
             continue
         own = by_label[next(iter(by_label))]
         more = events.get("a member more", own.get("a member more"))
-        moved = [events["a rollout"]["moved"]] + ([more["moved"]] if more else [])
+        moved = [events["a rollout"].moved] + ([more.moved] if more else [])
         options.append(
             Option(
                 label,
                 assignors.get(label.removesuffix(STATIC)),
                 events,
-                events["switch"]["fullest"] if "switch" in events else held,
+                events["switch"].fullest if "switch" in events else held,
                 Range(*map(sum, zip(*moved, strict=True))),
-                events["a rollout"]["unowned partition-seconds"],
+                events["a rollout"].unowned,
             )
         )
     return options
@@ -171,7 +171,7 @@ def _said(
     now: Option,
     better: list[Option],
     trades: list[Option],
-    rows: Sequence[tuple],
+    rows: Sequence[Row],
     failed: dict[str, str],
     known: bool,
 ) -> list[str]:
@@ -202,11 +202,11 @@ def _said(
     said += _idle(asked)
     said.append(f"Why the group is as it is: {law(asked)}")
     crash = now.rows.get("a crash")
-    if crash and crash["unowned partition-seconds"] is not None:
-        unowned = counted(crash["unowned partition-seconds"], "partition-second")
+    if crash and crash.unowned is not None:
+        unowned = counted(crash.unowned, "partition-second")
         session = "group.consumer." * is_server(now.strategy) + "session.timeout.ms"
         said.append(
-            f"A crash leaves {unowned} without an owner (row {crash['row']}), by how much the"
+            f"A crash leaves {unowned} without an owner (row {crash.row}), by how much the"
             f" member held; {session} decides for how long."
         )
     return said
@@ -241,10 +241,10 @@ def _reasons(option: Option, now: Option) -> list[str]:
     return said
 
 
-def _costs(best: Option, now: Option, rows: Sequence[tuple]) -> list[str]:
+def _costs(best: Option, now: Option, rows: Sequence[Row]) -> list[str]:
     if best.label.endswith(STATIC):
         crash, today = best.rows.get("a crash"), now.rows.get("a crash")
-        told = f" (row {crash['row']} against {today['row']})" if crash and today else ""
+        told = f" (row {crash.row} against {today.row})" if crash and today else ""
         return [
             (
                 "It costs one restart of every member; a member that leaves for good is missed only"
@@ -252,16 +252,12 @@ def _costs(best: Option, now: Option, rows: Sequence[tuple]) -> list[str]:
             )
         ]
     wanted = {"cooperative": "two bounces", "server": "KIP-848"}.get(best.strategy.protocol)
-    found = [dict(zip(what_if.COLUMNS, row, strict=True)) for row in rows if row[1] == wanted]
+    found = [row for row in rows if row.event == wanted]
     if found and now.strategy.protocol != best.strategy.protocol:
         row = found[0]
-        unowned = row["unowned partition-seconds"]
-        pause = (
-            "" if unowned is None else f", {counted(unowned, 'partition-second')} without an owner"
-        )
-        return [
-            f"It costs {row['note']}: {counted(row['moved'], 'move')}{pause} (row {row['row']})."
-        ]
+        owners = row.unowned and counted(row.unowned, "partition-second")
+        pause = f", {owners} without an owner" if owners else ""
+        return [f"It costs {row.note}: {counted(row.moved, 'move')}{pause} (row {row.row})."]
     switch = best.rows.get("switch")
     if switch is None:
         return []
@@ -270,8 +266,8 @@ def _costs(best: Option, now: Option, rows: Sequence[tuple]) -> list[str]:
     return [
         (
             f"It costs {counted(restarts, 'restart')} of every member"
-            f" (row {now.rows['a rollout']['row']}{', each' * (restarts > 1)}) and"
-            f" {counted(switch['moved'], 'move')} when {when} the new strategy (row {switch['row']})."
+            f" (row {now.rows['a rollout'].row}{', each' * (restarts > 1)}) and"
+            f" {counted(switch.moved, 'move')} when {when} the new strategy (row {switch.row})."
         )
     ]
 
@@ -291,7 +287,7 @@ def _lines(best: Option, now: Option) -> list[Lines]:
 def _java(new: Strategy, old: Strategy) -> list[Lines]:
     """What members of Java's client set from the old strategy to the new one, restart by restart."""
     if is_server(new):
-        remote = (f"group.remote.assignor={new.kind.removeprefix('server-')}",)
+        remote = (f"group.remote.assignor={new.remote}",)
         if is_server(old):
             return [Lines("every member, one restart each", remote)]
         return [

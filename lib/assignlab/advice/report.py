@@ -19,7 +19,7 @@ class Table(NamedTuple):
     key: str
     title: str
     columns: tuple[str, ...]
-    rows: list[tuple]
+    rows: Sequence[tuple]
     note: str = ""
 
 

@@ -1,6 +1,5 @@
 """A group document as the questions need it, and the ids of members to come."""
 
-import base64
 import random
 import re
 import uuid
@@ -18,6 +17,7 @@ from assignlab.group.assignment import Assignment
 from assignlab.group.document import parse
 from assignlab.group.model import Group
 from assignlab.groups.states import STATES
+from assignlab.jvm.uuids import random_uuid
 from assignlab.replay.metrics import subscribers
 
 DRAWS = 200
@@ -167,15 +167,10 @@ def new_id(subject: Subject, draw: random.Random, server: bool, former: str | No
     a random UUID. KIP-848: a Uuid of Kafka.
     """
     if server:
-        return _kafka_uuid(draw)
+        return random_uuid(draw)
     names = [former] if former and UUID.search(former) else subject.group.members.names
     known = sorted({UUID.sub("", name) for name in names if UUID.search(name)}) or ["consumer-1-"]
     return draw.choice(known) + str(uuid.UUID(int=draw.getrandbits(128), version=4))
-
-
-def _kafka_uuid(draw: random.Random) -> str:
-    drawn = uuid.UUID(int=draw.getrandbits(128), version=4).bytes
-    return base64.urlsafe_b64encode(drawn).decode().rstrip("=")
 
 
 def usual_topics(group: Group) -> np.ndarray:

@@ -6,9 +6,9 @@ switched to first; what that moves is its row "switch".
 """
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from assignlab import assignors
 from assignlab.advice import pauses
@@ -47,6 +47,23 @@ from assignlab.timeline import Config
 Make = Callable[[Subject, Strategy, random.Random], list[Event]]
 MEASURES = ("fullest", "emptiest", "idle", "moved", "avoidable", "rounds")
 COLUMNS = ("row", "event", "strategy", *MEASURES, "unowned partition-seconds", "note")
+
+
+class Row(NamedTuple):
+    """What an event does under a strategy, in the order of COLUMNS; numbers are None where it has no
+    answer, and the note says why."""
+
+    row: str
+    event: str
+    strategy: str
+    fullest: Range | None = None
+    emptiest: Range | None = None
+    idle: Range | None = None
+    moved: Range | None = None
+    avoidable: Range | None = None
+    rounds: Range | None = None
+    unowned: Range | None = None
+    note: str | None = None
 
 
 def _as_it_stands(subject: Subject, strategy: Strategy, draw: random.Random) -> list[Event]:
@@ -167,11 +184,11 @@ def report(
 
 def table(
     asked: Subject, chosen: Sequence[str], happening: Sequence[str], release: str, config: Config
-) -> list[tuple]:
-    """Rows of COLUMNS."""
+) -> list[Row]:
+    """A row for each event and strategy, then the rolling changes."""
     own = asked.chosen()
     refuse_unknown(happening)
-    rows: list[tuple] = []
+    rows: list[Row] = []
     named = [of_release({"strategy": name}, release)["strategy"] for name in chosen]
     names = named or strategies_for(asked, release)
     for name in names:
@@ -202,11 +219,14 @@ def table(
                 note = note or f"counted up from {rolled_out(asked)} members that are drawn"
             if word == "twice the partitions" and strategy.protocol in ("eager", "cooperative"):
                 note = note or "new ones wait for the members' metadata.max.age.ms"
-            cells = [measured.get(measure) for measure in MEASURES]
-            rows.append((f"W{len(rows) + 1}", word, name, *cells, cost, note or None))
-    for row in _migrations(asked, own, happening, config, release):
-        rows.append((f"W{len(rows) + 1}", *row))
-    return rows
+            rows.append(Row("", word, name, **measured, unowned=cost, note=note or None))
+    rows += _migrations(asked, own, happening, config, release)
+    return numbered(rows)
+
+
+def numbered(rows: Sequence[Row]) -> list[Row]:
+    """The rows as reports cite them: W1, W2 and so on."""
+    return [row._replace(row=f"W{number}") for number, row in enumerate(rows, 1)]
 
 
 def _pauses(
@@ -231,19 +251,23 @@ def _measured(asked: Subject, strategy: Strategy, word: str, make: Make) -> dict
         switch = switched(begun, strategy)
         played = steps(begun, [*switch, *happened], strategy)[1:]
         if word == "switch":
-            return {**numbers(played[0])}
+            return _measures(numbers(played[0]))
         if not happened:  # nothing reaches the assignor
             now = numbers(played[-1]) if played else {}
-            return {**_at_rest(begun), **now, "moved": 0, "avoidable": 0, "rounds": 0}
+            return _measures({**_at_rest(begun), **now, "moved": 0, "avoidable": 0, "rounds": 0})
         found = together(played[len(switch) :])
         if 0 < restarts < asked.members:
             for name in ("moved", "avoidable", "rounds"):
                 found[name] = round(found[name] * asked.members / restarts)
-        return {**found}
+        return _measures(found)
 
     draws = draws_for(asked, rebalances + len(switched(asked, strategy)))
     same_ids = word in ("a rebalance", "switch", "a topic more", "twice the partitions")
     return drawn(1 if same_ids and not stops(asked, strategy) else draws, once)
+
+
+def _measures(found: Mapping[str, float]) -> dict[str, float]:
+    return {name: found[name] for name in MEASURES}
 
 
 def _at_rest(asked: Subject) -> dict[str, float]:
@@ -259,9 +283,9 @@ def _at_rest(asked: Subject) -> dict[str, float]:
 
 def _migrations(
     asked: Subject, own: Strategy, happening: Sequence[str], config: Config, release: str
-) -> list[tuple]:
+) -> list[Row]:
     """Rows for the rolling changes of protocol: two bounces to cooperative-sticky, KIP-848."""
-    rows: list[tuple] = []
+    rows: list[Row] = []
     if own.system != CLASSIC or not 1 < asked.members <= MOST_ROLLED_OUT:
         return rows
     for word, base in zip(MIGRATIONS, ("cooperative-sticky", "server-uniform"), strict=True):
@@ -273,11 +297,11 @@ def _migrations(
             continue
         new = assignors.get(base)
         bounces = 2 if word == "two bounces" else 1
-        count = draws_for(asked, 2 * bounces * asked.members)
+        count, change = draws_for(asked, 2 * bounces * asked.members), f"{own.name} to {base}"
         try:
             cells = drawn(count, partial(_migrated, asked, own, new, bounces))
         except AssignlabError as error:
-            rows.append((word, f"{own.name} to {base}", *[None] * 6, None, str(error)))
+            rows.append(Row("", word, change, note=str(error)))
             continue
         lists = [[new.name, own.name], [new.name]][-bounces:]
         cost = pauses.migration(asked, own, lists, config)
@@ -291,9 +315,7 @@ def _migrations(
             note = (
                 "all members stop first: group.consumer.migration.policy does not allow it online"
             )
-        rows.append(
-            (word, f"{own.name} to {base}", *[cells[name] for name in MEASURES], cost, note)
-        )
+        rows.append(Row("", word, change, **cells, unowned=cost, note=note))
     return rows
 
 
@@ -304,7 +326,7 @@ def _migrated(
     happened, plan, silent = bounced(asked, own, new, bounces, draw)
     if not happened:
         return _at_rest(asked)
-    return {**together(steps(asked, happened, plan, silent)[1:])}
+    return _measures(together(steps(asked, happened, plan, silent)[1:]))
 
 
 def bounced(

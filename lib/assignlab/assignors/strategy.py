@@ -92,8 +92,13 @@ class Strategy:
 
     @property
     def kind(self) -> str:
-        """The name that clients offer it under: ``sticky`` of ``sticky@2.0``, ``sarama-sticky``."""
+        """The name that clients offer it under: ``sticky`` of ``sticky@2.0`` and of ``sarama-sticky``."""
         return self.base.removeprefix(f"{self.system}-")
+
+    @property
+    def remote(self) -> str:
+        """What ``group.remote.assignor`` calls one of the coordinator's: ``uniform``."""
+        return self.base.removeprefix("server-")
 
     @property
     def shares(self) -> bool:

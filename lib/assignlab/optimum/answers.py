@@ -162,7 +162,7 @@ def _fewest_moves(group: Group, until: int) -> int:
     return int(moves[np.searchsorted(squares, until, side="right") - 1])
 
 
-def claiming(group: Group, held: Assignment) -> Group:
+def holding(group: Group, held: Assignment) -> Group:
     """The group, whose members claim what they ``held``, whoever they asked."""
     none = Claims.none(len(group.members))
     return group.with_claims(
@@ -204,7 +204,7 @@ def compared(group: Group, held: Assignment, answer: Assignment) -> Beside | Non
     if complete:
         own_squares, moves, uneven, fewest = own
         if fewest < 0:
-            fewest = _fewest_moves(claiming(group, held), own_squares)
+            fewest = _fewest_moves(holding(group, held), own_squares)
         regret = Regret(own_squares, moves, uneven, moves - fewest, least_moves)
     return Beside(Least(squares, least_moves), assigned, largest, idle, regret)
 

@@ -25,8 +25,8 @@ from assignlab.errors import AssignlabError
 from assignlab.group.assignment import Assignment, code, partition_of, topic_of
 from assignlab.group.model import Group, first_numbers
 
-NOBODY = 2**62
-"""The price of a partition's claimants where there are none."""
+UNREAD = 2**62
+"""The price of a topic that nobody reads."""
 
 FAULTS = ("", "is not there", "is not subscribed to by its owner", "is assigned twice")
 NOT_THERE, NOT_READ, TWICE = 1, 2, 3
@@ -217,8 +217,8 @@ def _cheapest_claimants(starts, reads, offsets, codes, prices, owner):
 @inner
 def _cheapest_readers(topics, reads, prices):
     """The least price among the readers of each topic: int64[topics]."""
-    cheapest = np.full(topics, NOBODY, dtype=np.int64)
-    least = np.full(reads.offsets.size - 1, NOBODY, dtype=np.int64)
+    cheapest = np.full(topics, UNREAD, dtype=np.int64)
+    least = np.full(reads.offsets.size - 1, UNREAD, dtype=np.int64)
     for m in range(reads.subscription.size):
         s = reads.subscription[m]
         least[s] = min(least[s], prices[m])
@@ -243,7 +243,7 @@ def _compare(starts, readers, owner, claimant, kept, prices):
     dear = -1
     missing, claimed, moves = 0, 0, 0
     for t in range(readers.size):
-        if readers[t] == NOBODY:
+        if readers[t] == UNREAD:
             continue
         for place in range(starts[t], starts[t + 1]):
             if owner[place] < 0:

@@ -272,14 +272,14 @@ SEEN = {
     "starving": "assignlab group show: a member is idle",
     "needless move": "assignlab group what-if: avoidable moves",
     "moves too many": "assignlab group what-if: avoidable moves",
-    "older claim wins": "describe --members --verbose, before and after: a partition is back at an earlier owner",
+    "older claim wins": "describe --members --verbose, twice: a partition is back at an earlier owner",
     "given too early": "records come twice around a rebalance: two members read a partition at once",
     "withheld": "assignlab group show, in a rebalance: 'without owner'; another rebalance follows",
     "NeverEnds": "the leader answers no more, the group stays in CompletingRebalance",
 }
 """Fault -> how it shows in a running group; exceptions stand in the log of whoever assigns."""
 SEEN_ELSEWHERE = {
-    "consumers disagree": "a consumer's log: 'waiting for the partition ownership to be deleted', again and again",
+    "consumers disagree": "a consumer's log, repeated: 'waiting for the partition ownership to be deleted'",
     "a number to one consumer": "the consumers' own counts of partitions: some have several more than others",
 }
 """The same by exhibit, where no command describes such groups."""

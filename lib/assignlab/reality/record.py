@@ -258,7 +258,7 @@ class Run:
         if is_server(strategies):
             for name in ("session.timeout.ms", "heartbeat.interval.ms"):
                 del settings[name]
-            assignor = strategies[0].removeprefix("server-")
+            assignor = assignors.get(strategies[0]).remote
             return settings | {"group.protocol": "consumer", "group.remote.assignor": assignor}
         found = map(assignors.get, strategies)
         in_c = self._client(member).name == "librdkafka"

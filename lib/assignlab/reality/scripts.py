@@ -11,6 +11,7 @@ from typing import Any
 
 from assignlab import assignors
 from assignlab.reality.hosts import JAVA, PACKAGES, PINNED, Client
+from assignlab.releases import NEWEST
 from assignlab.timeline import scenario as happens
 from assignlab.timeline.scenario import Action, Member, Scenario, Topic
 
@@ -24,8 +25,6 @@ USUAL = MappingProxyType(
     {"session_timeout_ms": 6_000, "heartbeat_interval_ms": 1_000, "max_poll_interval_ms": 20_000}
 )
 """Settings of the consumers, by the names of :class:`~assignlab.timeline.config.Config`."""
-NEWEST = "4.4.0"
-"""The newest release of the broker."""
 STAGGER_MS = 600
 """From one member's start to the next: the order of joining is that of the scenario."""
 

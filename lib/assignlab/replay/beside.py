@@ -14,7 +14,7 @@ from assignlab.group.document import lists, parse
 from assignlab.group.model import Group
 from assignlab.jvm.names import Names
 from assignlab.optimum import Least, Optimum, Regret, front, measures, optimum, regret
-from assignlab.optimum.answers import Beside, claiming, compared, gap
+from assignlab.optimum.answers import Beside, compared, gap, holding
 from assignlab.optimum.certificate import NotComplete
 from assignlab.optimum.closed_form import least_squares
 from assignlab.replay import metrics
@@ -92,7 +92,7 @@ def _regrets(group: Group, strategy: str) -> dict[str, Any]:
 def regret_of(step: Step) -> tuple[Optimum, Regret | None]:
     """(the optimum, the regret of the answer) of a rebalance;
     None for an answer that is not complete."""
-    group = claiming(step.group, step.before)
+    group = holding(step.group, step.before)
     best = optimum(group)
     try:
         return best, regret(group, step.after, best)

@@ -50,7 +50,7 @@ FLOATS = (
     Column("jain", "float64", "ratio", "Jain's fairness index, 1 is even"),
     Column("topic_gap_mean", "float64", "partitions", "mean over topics of max - min inside"),
 )
-COLUMNS = INTEGERS + FLOATS
+METRICS = INTEGERS + FLOATS
 """What :func:`assignlab.replay.metrics.measure` returns, in order."""
 
 BESIDE_OPTIMUM = (

@@ -3,7 +3,7 @@
 Imbalance looks at ``sizes``, partitions per member. Moves compare two assignments as sets of
 (member, partition) pairs, so that partitions with several owners (share groups) and consumers with
 several threads need no special case. :func:`measure` computes everything for one rebalance in one
-compiled pass, in time linear in partitions and members; :data:`assignlab.replay.columns.COLUMNS`
+compiled pass, in time linear in partitions and members; :data:`assignlab.replay.columns.METRICS`
 says what it returns.
 
 Sources of the definitions: Jain, Chiu, Hawe 1984 (fairness index); Kafka's ``getBalanceScore`` in
@@ -20,7 +20,7 @@ from assignlab.compiled import inner, leaf, njit
 from assignlab.group.assignment import Assignment, partition_of, same_list, topic_of
 from assignlab.group.model import Group, first_numbers
 from assignlab.optimum.closed_form import fewest_moves, fewest_moves_within
-from assignlab.replay.columns import COLUMNS
+from assignlab.replay.columns import METRICS
 
 # ---- imbalance: functions of sizes -------------------------------------------------------------
 
@@ -364,7 +364,7 @@ class Ratios(NamedTuple):
 
 
 FIELDS = Evenness._fields + Moves._fields + Fewest._fields + Ratios._fields
-assert tuple(column.name for column in COLUMNS) == FIELDS
+assert tuple(column.name for column in METRICS) == FIELDS
 UNPROVEN = Fewest(None, None, None)
 
 
@@ -376,7 +376,7 @@ def measure(
     eager: bool,
     revoked_kept: int = 0,
 ) -> tuple:
-    """All ``COLUMNS`` of one rebalance, as a tuple of int, float and None.
+    """All ``METRICS`` of one rebalance, as a tuple of int, float and None.
 
     ``after``: the assignment of the group's members; ``before``: what the members of the group
     before the event held; ``origin``: see :class:`Change`. ``eager``: everybody gives up everything

@@ -51,10 +51,11 @@ class Step:
 
     ``index`` counts from 0; ``group``: the group after the event, with the claims of the first
     round; ``after``: the assignment at the end; ``rounds``: how often the assignor ran;
-    ``generation``: of the group at the end; ``revoked_kept``: pairs given up during the rebalance
-    and held again at its end (an eager rebalance: all that stayed; not counted here); ``error``:
-    why there is no new assignment, else None. ``previous`` and ``origin``: what was held by the
-    members of the group before the event, and which of those each member is.
+    ``generation``: of the group at the end; ``revoked_kept``: partitions that a cooperative member
+    gave up during the rebalance and has again at its end (0 under other protocols, though eager
+    members give up all that stays with them); ``error``: why there is no new assignment, else None.
+    ``previous`` and ``origin``: what was held by the members of the group before the event, and which
+    of those each member is.
     """
 
     index: int

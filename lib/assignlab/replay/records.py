@@ -7,8 +7,7 @@ from typing import Any
 
 from assignlab import assignors
 from assignlab.replay import beside, metrics
-from assignlab.replay.columns import BESIDE_OPTIMUM, Column
-from assignlab.replay.columns import COLUMNS as METRICS
+from assignlab.replay.columns import BESIDE_OPTIMUM, METRICS, Column
 from assignlab.replay.history import Moment, history
 from assignlab.replay.rebalance import Step, replay
 from assignlab.replay.scenarios import Scenario

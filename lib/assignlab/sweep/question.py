@@ -35,7 +35,8 @@ _SHORT = reprlib.Repr()
 
 
 class SweepError(AssignlabError):
-    """A sweep is refused: no scenario, no strategy, one of them given twice."""
+    """A sweep is refused before it starts: nothing to play, or one thing named twice; or it cannot be
+    finished, and the message says why."""
 
 
 class Grid(Sequence[Scenario]):

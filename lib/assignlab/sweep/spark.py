@@ -197,8 +197,8 @@ def is_local(spark) -> bool:
 def cores_of(spark) -> int:
     """How many tasks run at the same time: on this machine, or on the executors that have joined.
 
-    It is into how many parts Spark cuts what nobody cuts; a setting of its user may say another
-    number.
+    There it is the number of parts into which Spark cuts a range that says none. A user who sets
+    ``spark.default.parallelism`` is told that number instead.
     """
     if is_local(spark):
         return cores()
@@ -224,6 +224,8 @@ def start(master: str | None):
     place = outputs() / "spark"
     place.mkdir(parents=True, exist_ok=True)
     chosen = settings(master, place)
+    if on_this_machine(master):
+        os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
     conf = SparkConf().setAll([(key, chosen[key]) for key in chosen if key not in own])
     conf.setMaster(master)
     with open_log(place / "driver.log") as log:
@@ -316,6 +318,11 @@ def submitted() -> dict[str, str]:
     return found
 
 
+def on_this_machine(master: str) -> bool:
+    """Whether nothing of Spark needs to be reached from another machine."""
+    return re.match(r"local|spark://(127\.|localhost)", master) is not None
+
+
 def settings(master: str, place: Path) -> dict[str, str]:
     """Ours for ``master``, where the user has no own; ``place`` takes Spark's files."""
     chosen = {
@@ -342,19 +349,17 @@ def settings(master: str, place: Path) -> dict[str, str]:
     if re.match(r"local(\[|$)", master):
         # The JVM's ports are open to other users of the machine; Spark makes a secret of its own.
         chosen["spark.authenticate"] = "true"
-    if master.startswith("local") or re.match(r"spark://(127\.|localhost)", master):
-        os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
+    if on_this_machine(master):
         chosen |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
     return chosen
 
 
 def keep_classes(use: Callable[[], None]) -> bool:
-    """Keep the classes that ``use``, some work on this machine's Spark, needs:
-    later sessions start sooner.
+    """Have Java keep the classes that ``use`` loads in an archive, from which later sessions start sooner.
 
-    Whether that was done: not where they are kept already, no environment of one's own is there to
-    keep them in, or its path means something else to Java. For a process that wants no other
-    session.
+    ``use``: some work on a session of this machine; afterwards the process has none, and starts none.
+    Returns whether the archive was written: not where there is one already, where Python's environment
+    is not one's own to write into, or where its path has a character that Java's options read otherwise.
     """
     own = sys.prefix != sys.base_prefix and os.access(sys.prefix, os.W_OK)
     if CLASSES.exists() or not own or re.search(r"""[:"'\\]""", str(CLASSES)):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from assignlab.errors import AssignlabError, UnknownName
+from assignlab.releases import NEWEST_LINE
 
 COMMITS = ("auto", "after", "before", "transaction", "none")
 """When a consumer commits; see :attr:`Config.commit`."""
@@ -220,7 +221,7 @@ CHANGES: Mapping[str, Mapping[str, Mapping[str, object]]] = MappingProxyType(
 """Which defaults changed in which release: system -> first release -> setting -> value."""
 
 
-def defaults(release: str = "4.4", system: str = "kafka", **settings) -> Config:
+def defaults(release: str = NEWEST_LINE, system: str = "kafka", **settings) -> Config:
     """The settings that a release of a system has by default, changed by ``settings``.
 
     >>> defaults("2.8").session_timeout_ms, defaults("4.4").session_timeout_ms

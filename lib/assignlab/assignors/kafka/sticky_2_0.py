@@ -66,7 +66,7 @@ from assignlab.assignors.parts import orders
 from assignlab.assignors.parts.holdings import Current
 from assignlab.assignors.parts.potential import NONE, keys_of_trees, potential, unpack_potential
 from assignlab.assignors.parts.reassignment import (
-    NOBODY,
+    NO_MEMBERS,
     are_subscriptions_identical,
     balance,
     followed_by,
@@ -96,7 +96,7 @@ def assign(group: Group) -> Assignment:
     packed, may, crowded = group.prepared(potential)
     claims, certain = group.claims, True
     read = claims.offsets, claims.codes, claims.present
-    order = NOBODY
+    order = NO_MEMBERS
     answer = build(packed, may, *read, order)
     if answer[0] == TWICE:
         order = current_assignment_order(group)

@@ -39,7 +39,7 @@ from assignlab.assignors.parts.potential import (
     unpack_potential,
 )
 from assignlab.assignors.parts.reassignment import (
-    NOBODY,
+    NO_MEMBERS,
     are_subscriptions_identical,
     balance,
     followed_by,
@@ -62,7 +62,7 @@ from assignlab.jvm.hash_map import hash_map_walk
 GONE, CROWDED = 2, 3
 """Instead of an answer: what is asked for is how to number claimed partitions that do not exist,
 and how HashMaps walk that have crowded slots."""
-NOT_ASKED = NOBODY, NOBODY
+NOT_ASKED = NO_MEMBERS, NO_MEMBERS
 
 
 def assign(group: Group) -> Assignment:

@@ -86,7 +86,7 @@ from assignlab.assignors.parts.racks import NO_RACK
 from assignlab.assignors.parts.reassignment import (
     DONE,
     MISSING,
-    NOBODY,
+    NO_MEMBERS,
     assign_partition,
     assign_unassigned,
     followed_by,
@@ -195,7 +195,7 @@ def assign(group: Group) -> Assignment:
     """
     prepared, anybody = group.prepared(shape)
     if not anybody:
-        return Assignment(*by_member(NOBODY, NOBODY, len(group.members)))
+        return Assignment(*by_member(NO_MEMBERS, NO_MEMBERS, len(group.members)))
     claims = group.claims
     status, assigned, offsets, codes, gone = build(
         *prepared, (claims.offsets, claims.codes, claims.sub_generation)

@@ -15,7 +15,7 @@ from assignlab.group.model import Group, subscriptions_by_topic
 from assignlab.jvm.hash_map import hash_map_order, walk_uncrowded
 from assignlab.jvm.names import Names
 
-NOBODY = np.empty(0, dtype=np.int64)
+EMPTY = np.empty(0, dtype=np.int64)
 MANY = 2**14
 """Members times topics from which on it pays to look for topics with the same subscribers."""
 
@@ -186,7 +186,7 @@ def subscribed_newest_first(group: Group) -> np.ndarray:
     in_turn = in_turn[np.diff(sent.offsets)[sent.subscription[in_turn]] > 0]
     asked = np.zeros(in_turn.size, dtype=np.bool_)
     asked[np.unique(sent.subscription[in_turn], return_index=True)[1]] = asked[-1:] = True
-    calls = np.concatenate([NOBODY, *map(sent.topics_of, in_turn[asked].tolist())])
+    calls = np.concatenate([EMPTY, *map(sent.topics_of, in_turn[asked].tolist())])
     new = np.sort(np.unique(calls, return_index=True)[1])
     again = new.size > 0 and new[-1] < calls.size - 1
     met, names = calls[new], group.topics.names
@@ -323,7 +323,7 @@ def subscribers_by_kind(
 def chained(lists: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """(spans int64[lists, 2], numbers): list i is ``numbers[spans[i, 0]:spans[i, 1]]``; int64."""
     spans = list(pairwise(accumulate(map(len, lists), initial=0)))
-    return np.array(spans, dtype=np.int64).reshape(-1, 2), np.concatenate([NOBODY, *lists])
+    return np.array(spans, dtype=np.int64).reshape(-1, 2), np.concatenate([EMPTY, *lists])
 
 
 def as_often_as_named(
@@ -366,7 +366,10 @@ def times_named(group: Group) -> np.ndarray:
 
 @njit
 def count_named(subscription, offsets, topics, known):
-    """How many members subscribe to each topic: int64[topics]."""
+    """How often members name each topic, one that names it twice twice: int64[known].
+
+    ``subscription``: int64[members], which list each has; ``offsets``, ``topics``: the lists.
+    """
     members = np.zeros(offsets.size - 1, dtype=np.int64)
     for s in subscription:
         members[s] += 1

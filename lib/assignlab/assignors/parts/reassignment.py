@@ -48,7 +48,7 @@ from assignlab.assignors.parts.slices import copy_into
 from assignlab.compiled import inner, leaf
 from assignlab.errors import OriginalError
 
-NOBODY = np.empty(0, dtype=np.int64)
+NO_MEMBERS = np.empty(0, dtype=np.int64)
 DONE, MISSING = 0, 1
 """Steps end well, or meet a consumer that was set aside. Below 0: they never end."""
 

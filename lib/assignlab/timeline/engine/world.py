@@ -3,7 +3,6 @@
 import random
 import re
 import uuid
-from base64 import urlsafe_b64encode
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
@@ -13,6 +12,7 @@ from assignlab import assignors
 from assignlab.assignors.strategy import Strategy
 from assignlab.jvm.hash_map import collection_capacity, hash_map_order
 from assignlab.jvm.names import Names
+from assignlab.jvm.uuids import random_uuid
 from assignlab.timeline.config import Config
 from assignlab.timeline.engine.clock import Clock
 from assignlab.timeline.engine.history import History, Sample, Watched
@@ -104,11 +104,7 @@ class World:
 
     def topic_id(self) -> str:
         """A random Kafka Uuid in base64, as topics and the consumer protocol's members have one."""
-        while True:
-            drawn = uuid.UUID(int=self._random.getrandbits(128), version=4)
-            text = urlsafe_b64encode(drawn.bytes).decode().rstrip("=")
-            if not text.startswith("-"):  # Kafka draws again, too
-                return text
+        return random_uuid(self._random)
 
     def consumer_id(self, name: str) -> str:
         """A consumer id as Kafka 0.8 and MetaQ form it: group, host, and something random."""

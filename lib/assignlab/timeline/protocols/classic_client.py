@@ -13,7 +13,7 @@ import numpy as np
 
 from assignlab.errors import OriginalError
 from assignlab.timeline.engine.consumer import Consumer
-from assignlab.timeline.engine.log import EMPTY
+from assignlab.timeline.engine.log import EMPTY, FOR_EVER
 from assignlab.timeline.engine.poll_loop import Mode, Verdict
 from assignlab.timeline.engine.requests import Claim, JoinRequest
 from assignlab.timeline.engine.world import World
@@ -31,8 +31,6 @@ from assignlab.timeline.protocols.errors import (
 from assignlab.timeline.scenario import Member
 
 NO_GENERATION = -1
-FOR_EVER = 2**45
-"""Milliseconds."""
 
 UNJOINED, JOINING, SYNCING, JOINED = "unjoined", "joining", "syncing", "stable"
 

@@ -12,7 +12,7 @@ from assignlab.compiled import inner, njit
 from assignlab.group.model import Group, subscriptions_by_topic
 
 
-class Potential(NamedTuple):
+class Eligible(NamedTuple):
     """Who may have what.
 
     Members with one subscription, in one rack, are of one kind. ``topics``: int64[n], by (how often
@@ -57,7 +57,7 @@ def potential_of(group: Group) -> tuple[np.ndarray, np.ndarray]:
 
 @njit
 def tables(topics, named, kind, may, rank, most, hashes):
-    """The packed :class:`Potential`."""
+    """The packed :class:`Eligible`."""
     members, known = kind.size, named.size
     packed = room_for(
         (topics.size, known, members, members, members, members, members, known + 1, may.sum(), 1,
@@ -95,8 +95,8 @@ def max_assignment_sizes(topics, partitions, offsets, subscribed):
 
 @inner
 def unpack_potential(packed, may):
-    """The :class:`Potential` in a packed one."""
-    return Potential(
+    """The :class:`Eligible` in a packed one."""
+    return Eligible(
         part(packed, 0), part(packed, 1), part(packed, 2), part(packed, 3),
         part(packed, 4), part(packed, 5), part(packed, 6), part(packed, 7),
         part(packed, 8), part(packed, 9), part(packed, 10), may,

@@ -35,7 +35,7 @@ from assignlab.assignors.kafka.parts.claims import (
     number_of_claim,
     unpack_shape,
 )
-from assignlab.assignors.kafka.parts.eligible import Potential, unpack_potential
+from assignlab.assignors.kafka.parts.eligible import Eligible, unpack_potential
 from assignlab.assignors.kafka.parts.held import (
     DEAD,
     Held,
@@ -99,7 +99,7 @@ class State(NamedTuple):
     """
 
     shape: Shape
-    potential: Potential
+    potential: Eligible
     racks: Racks
     held: Held
     fixed: np.ndarray

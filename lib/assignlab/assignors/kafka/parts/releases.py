@@ -5,10 +5,11 @@ for which release it works, and where releases differ it asks whether a change w
 ``if release >= CONSTRAINED_CORRECTED``.
 
 Source: ``AbstractStickyAssignor`` of kafka-clients 2.5.1, 2.8.2, 3.0.1, 3.3.2, 3.4.1, 3.5.1, 3.5.2,
-3.6.2, 3.7.1 and 4.3.0.
+3.6.2, 3.7.1 and 4.4.0.
 """
 
-LATEST = 40400
+LATEST = 2**31
+"""Newer than every change."""
 
 CONSTRAINED_CORRECTED = 30701
 """Equal subscriptions: owned partitions are sorted before they are cut (KAFKA-16277); racks no

@@ -22,7 +22,7 @@ class Seats(NamedTuple):
 
     Keys (:mod:`~assignlab.assignors.parts.trees`) end with a member's place by id. ``kinds``:
     int64[nodes], the trees of all kinds, whose places
-    :class:`~assignlab.assignors.kafka.parts.eligible.Potential` tells; ``roots``
+    :class:`~assignlab.assignors.kafka.parts.eligible.Eligible` tells; ``roots``
     KIND[nodes], what belongs to a root. ``tree``: int64[...], the tree over the seats: node i above
     2i and 2i + 1, leaves from ``tree[0]`` on; ``group``: int64[racks + 2], first seat of the kinds
     without rack and of each rack.

@@ -43,8 +43,8 @@ class Racks(NamedTuple):
     sorted: np.ndarray
 
 
-NOBODY = np.empty(0, dtype=np.int64)
-NO_RACKS = Racks(False, NOBODY, NOBODY, np.empty((0, 1), dtype=np.int64), NOBODY, NOBODY, NOBODY)
+EMPTY = np.empty(0, dtype=np.int64)
+NO_RACKS = Racks(False, EMPTY, EMPTY, np.empty((0, 1), dtype=np.int64), EMPTY, EMPTY, EMPTY)
 
 
 def rack_info(group: Group) -> Racks:
