@@ -47,7 +47,7 @@ class Facts(NamedTuple):
     @property
     def span(self) -> str:
         """The releases that it describes: ``2.4.0 to 2.8.2``, or the only one."""
-        return self.first if self.first == self.last else f"{self.first} to {self.last}"
+        return span(self.first, self.last)
 
 
 class Release(NamedTuple):
@@ -55,6 +55,11 @@ class Release(NamedTuple):
 
     same: str
     release: str
+
+
+def span(first: str, last: str) -> str:
+    """Releases in words: ``2.4.0 to 2.8.2``, or the only one."""
+    return first if first == last else f"{first} to {last}"
 
 
 def version(release: str) -> tuple[int, ...]:

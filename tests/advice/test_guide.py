@@ -28,7 +28,7 @@ def test_a_strategy_is_built_in_from_its_first_release_on():
 def test_the_last_default_is_that_of_the_newest_release_and_none_is_older_than_its_setting():
     newest = timeline.defaults()
     table = guide.defaults()
-    for name, setting in guide.NAMES.items():
-        told = table[table["setting"] == setting]
+    for name, came in guide.CAME.items():
+        told = table[table["setting"] == name.replace("_", ".")]
         assert told["default"].iloc[-1] == str(getattr(newest, name))
-        assert version(told["since"].iloc[0]) >= version(guide.NEW.get(name, "0"))
+        assert version(told["since"].iloc[0]) >= version(came)

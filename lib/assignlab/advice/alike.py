@@ -9,7 +9,7 @@ from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError
 from assignlab.group.assignment import Assignment
 from assignlab.group.model import Claims, Group
-from assignlab.releases import version
+from assignlab.releases import span, version
 from assignlab.replay.rebalance import settled
 
 
@@ -78,7 +78,7 @@ def releases(some: list[Strategy], every: list[Strategy]) -> str:
         else:
             spans.append([strategy.first, strategy.last])
             follows = True
-    return ", ".join(first if first == last else f"{first} to {last}" for first, last in spans)
+    return ", ".join(span(first, last) for first, last in spans)
 
 
 def _gives(strategy: Strategy, group: Group, held: Assignment) -> bool:

@@ -23,19 +23,14 @@ LISTS = (
 """Protocol, first release and the list of assignors where nothing is configured, most wanted first
 (KIP-726 for 3.0). Under KIP-848 the list is the brokers'; 3.7 to 3.9 had it for trial."""
 
-NAMES = {
-    "session_timeout_ms": "session.timeout.ms",
-    "max_poll_interval_ms": "max.poll.interval.ms",
-    "group_initial_rebalance_delay_ms": "group.initial.rebalance.delay.ms",
-    "group_consumer_assignment_interval_ms": "group.consumer.assignment.interval.ms",
-}
-NEW = {
+CAME = {
+    "session_timeout_ms": "0.9",
     "max_poll_interval_ms": "0.10.1",
     "group_initial_rebalance_delay_ms": "0.11",
     "group_consumer_assignment_interval_ms": "4.3",
 }
-"""The release that brought a setting (KIP-62, KIP-134, KIP-1263); the timeline has values for
-releases before it, too."""
+"""The settings that are shown, and the release that brought each (KIP-62, KIP-134, KIP-1263); the
+timeline has values for releases before it, too."""
 
 
 def frame(table: Table) -> pd.DataFrame:
@@ -95,10 +90,10 @@ def defaults() -> pd.DataFrame:
             told = ", ".join(strategies.get(name).remote for name in names)
             rows.append(("group.consumer.assignors", since, told))
     rows += [
-        (NAMES[name], since, str(value))
+        (name.replace("_", "."), since, str(value))
         for since, changed in CHANGES["kafka"].items()
         for name, value in changed.items()
-        if name in NAMES and version(since) >= version(NEW.get(name, "0"))
+        if name in CAME and version(since) >= version(CAME[name])
     ]
     rows.sort(key=lambda row: (row[0], version(row[1])))
     return pd.DataFrame(rows, columns=["setting", "since", "default"])

@@ -12,7 +12,7 @@ from assignlab import discovery
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import UnknownName
 from assignlab.group.assignment import Showing
-from assignlab.releases import Facts, resolve
+from assignlab.releases import Facts, resolve, span
 
 
 @cache
@@ -60,7 +60,7 @@ def table(form: str = "text") -> str:
         (
             s.name,
             s.system,
-            f"{s.first} to {s.last}",
+            span(s.first, s.last),
             s.protocol,
             "yes" if s.sticky else "no",
             f"{s.source} ({s.original.replace(':', ' ')})" if s.original else s.source,

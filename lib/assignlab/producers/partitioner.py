@@ -14,6 +14,7 @@ import numpy as np
 from assignlab.errors import OriginalError
 from assignlab.producers.draws import generator
 from assignlab.producers.hashes import Keys
+from assignlab.releases import span
 
 NONE = 1 << 40
 """No number yet: a counter that has not started, a topic without a sticky partition."""
@@ -134,7 +135,7 @@ class Partitioner:
     @property
     def versions(self) -> str:
         """The versions that behave so, in words."""
-        return self.first if self.first == self.last else f"{self.first} to {self.last}"
+        return span(self.first, self.last)
 
     def start(self, of: Topics, seed: int = 0) -> State:
         """The state of a new producer with this partitioner."""

@@ -43,7 +43,7 @@ from assignlab.proof.verify import Answer, error_class
 from assignlab.proof.versions import releases
 from assignlab.published.diagnosis import KEEPS, correct, faults, first_cut
 from assignlab.published.notation import PUBLISHED, described, group_text, lists
-from assignlab.releases import version
+from assignlab.releases import span, version
 
 EXHIBITS = PUBLISHED / "exhibits.yaml"
 NOT_ON_SHOW = PUBLISHED / "not_on_show.yaml"
@@ -330,7 +330,7 @@ def spans(having: list[str], axis: list[str]) -> str:
             if not runs or axis[axis.index(release) - 1] not in having:
                 runs.append([])
             runs[-1].append(release)
-    return ", ".join(run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs)
+    return ", ".join(span(run[0], run[-1]) for run in runs)
 
 
 MARKS = {

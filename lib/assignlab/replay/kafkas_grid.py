@@ -29,7 +29,7 @@ from assignlab.jvm.names import Names
 from assignlab.optimum import optimum
 from assignlab.optimum.answers import gap
 from assignlab.replay import beside, events
-from assignlab.replay.history import moments
+from assignlab.replay.history import MANY, moments
 from assignlab.replay.metrics import FIELDS
 from assignlab.replay.rebalance import NeverStable, Step, replay
 from assignlab.replay.records import measure
@@ -40,8 +40,6 @@ PARTITIONS = (5_000, 10_000, 20_000)
 EVENTS = (
     "FULL", "STABLE", "JOIN_ONE", "JOIN_MANY", "LEAVE_ONE", "LEAVE_MANY", "PARTITIONS_ADDED",
 )  # fmt: skip
-MANY = 10
-"""The events on many concern one in so many, rounded up."""
 RACKS = 3
 AGAIN, PATIENCE = 3, 0.003
 """A call is timed again so often at most, and not once these seconds have gone."""

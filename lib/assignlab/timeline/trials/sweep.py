@@ -19,7 +19,7 @@ import numpy as np
 
 from assignlab.replay.columns import Column
 from assignlab.replay.records import reason
-from assignlab.sweep.driver import Work, play_on_spark
+from assignlab.sweep.driver import TIME_LIMIT, Work, play_on_spark
 from assignlab.sweep.question import check_table, digest_of
 from assignlab.sweep.subject import Subject
 from assignlab.sweep.table import Table
@@ -32,7 +32,7 @@ def sweep(
     trials: Sequence[Any],
     play: Callable[[Any], dict | list[dict]],
     name: str | None = None,
-    limit: float = 300.0,
+    limit: float = TIME_LIMIT,
     slices: int | None = None,
     load: Callable[[], None] | None = None,
 ) -> Table:
