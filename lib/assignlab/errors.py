@@ -3,6 +3,12 @@
 import difflib
 
 
+def shown(value: object) -> str:
+    """A value as a message shows it: at most 60 characters."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
 class AssignlabError(Exception):
     """Any error that assignlab raises on purpose."""
 

@@ -12,7 +12,7 @@ from assignlab.assignors.kafka import range_2_0
 from assignlab.group.assignment import Assignment, code
 from assignlab.group.model import Claims, Group, Members, Topics, subscriptions
 from assignlab.group.plain import group
-from assignlab.jvm.names import Names
+from assignlab.jvm.names import Names, signed
 from assignlab.optimum import closed_form, front
 from assignlab.replay import metrics
 from assignlab.replay.columns import METRICS
@@ -70,8 +70,8 @@ def test_balance_score_wraps_in_a_java_int():
     sizes = np.zeros(2000, dtype=np.int64)
     sizes[0] = 1_074_280
     assert metrics.balance_score(sizes) == 1_074_280 * 1999
-    assert metrics.java_int(metrics.balance_score(sizes)) == -2147481576
-    assert metrics.java_int(2**31 - 1) == 2**31 - 1
+    assert signed(metrics.balance_score(sizes)) == -2147481576
+    assert signed(2**31 - 1) == 2**31 - 1
 
 
 @settings(deadline=None)

@@ -307,7 +307,7 @@ def test_numbers_and_memory_beyond_reach_become_error_records(monkeypatch):
     assert len(rows.loc[4]) == 3 and rows.loc[4, "error"].isna().all()
 
 
-def test_only_the_strategy_that_takes_its_process_down_is_lost(monkeypatch):
+def test_only_the_strategy_that_takes_its_process_down_is_lost():
     def records(scenario, strategies):
         for name in strategies:
             if (scenario.seed, name) == (3, "b"):
@@ -318,9 +318,9 @@ def test_only_the_strategy_that_takes_its_process_down_is_lost(monkeypatch):
             start = scenario_values(scenario)
             yield (*start, name, 0, "FULL", None, *[None] * len(SCHEMA.names[15:]))
 
-    monkeypatch.setattr(slices.rebalances, "records", records)
+    subject = REBALANCES._replace(records=records)
     jobs = [(seed, Scenario(seed=seed)) for seed in range(8)]
-    batches = [batch for _, batch in slices.simulate(jobs, ["a", "b"], limit=0.05)]
+    batches = [batch for _, batch in slices.simulate(jobs, ["a", "b"], 0.05, subject)]
     frame = pa.Table.from_batches(batches).to_pandas().set_index(["scenario", "strategy"])
     assert sorted(frame.index) == [(seed, name) for seed in range(8) for name in "ab"]
     errors = frame["error"].dropna().to_dict()

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from assignlab.errors import DocumentError
+from assignlab.errors import DocumentError, shown
 from assignlab.group.assignment import Assignment, code, partition_names
 from assignlab.group.model import ABSENT, NO_METADATA, Claims, Group, Members, Topics, subscriptions
 from assignlab.jvm.names import Names
@@ -133,7 +133,7 @@ def _weights(value: Any, partitions: int, where: str) -> np.ndarray:
     for i, weight in enumerate(_list(value, where)):
         expect(weight, (int, float), f"{where}[{i}]", "a number of 0 or more")
         if not 0 <= weight <= MAX_WEIGHT:  # nor NaN
-            reason = f"{_shown(weight)} is not between 0 and {MAX_WEIGHT:g}"
+            reason = f"{shown(weight)} is not between 0 and {MAX_WEIGHT:g}"
             raise DocumentError(f"{where}[{i}]", reason)
     if len(value) != partitions:
         raise DocumentError(where, f"has {len(value)} entries for {partitions} partitions")
@@ -166,7 +166,7 @@ def _member(
         if value is not None:
             expect(value, int, f"{where}.{name}", "an integer")
             if not ABSENT < value < 2**31:
-                reason = f"{_shown(value)} is not a 32-bit generation"
+                reason = f"{shown(value)} is not a 32-bit generation"
                 raise DocumentError(f"{where}.{name}", reason)
         member[name] = ABSENT if value is None else value
     member["streams"] = _streams(entry.get("streams"), len(names), f"{where}.streams")
@@ -237,12 +237,7 @@ def _claims(members: list[dict]) -> Claims:
 def expect(value: Any, kind: type | tuple[type, ...], field: str, wanted: str) -> None:
     """Raise :class:`DocumentError` unless the value is of that kind; no number is a bool."""
     if not isinstance(value, kind) or isinstance(value, bool):
-        raise DocumentError(field, f"expected {wanted}, got {_shown(value)}")
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+        raise DocumentError(field, f"expected {wanted}, got {shown(value)}")
 
 
 def required(entry: Mapping, name: str, kind: type, field: str, wanted: str) -> Any:
@@ -261,7 +256,7 @@ def _list(value: Any, field: str) -> list:
 def _count(value: Any, field: str, most: int = MAX_NUMBER) -> int:
     expect(value, int, field, "a whole number of 0 or more")
     if not 0 <= value <= most:
-        raise DocumentError(field, f"{_shown(value)} is not between 0 and {most}")
+        raise DocumentError(field, f"{shown(value)} is not between 0 and {most}")
     return value
 
 
@@ -274,7 +269,7 @@ def _rack(value: Any, field: str) -> str | None:
 def _pairs(value: Any, field: str, first: type, wanted: str) -> list:
     for pair in _list(value, field):
         if not (isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], first)):
-            raise DocumentError(field, f"expected {wanted}, got {_shown(pair)}")
+            raise DocumentError(field, f"expected {wanted}, got {shown(pair)}")
     return value
 
 

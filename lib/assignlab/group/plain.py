@@ -28,31 +28,30 @@ def group(
     """
     from assignlab.group.document import parse
 
-    weights = weights or {}
+    owned, instances, racks, weights = (given or {} for given in (owned, instances, racks, weights))
     if unknown := weights.keys() - topics.keys():
         raise DocumentError("weights", f"there is no topic {min(unknown)!r}")
+    lists = {name: list(of_each) for name, of_each in weights.items()}
     return parse(
         {
             "topics": [
-                {"name": name, "partitions": count}
-                | ({"weights": list(weights[name])} if name in weights else {})
+                {
+                    "name": name,
+                    "partitions": count,
+                    "weights": list(weights[name]) if name in weights else None,
+                }
                 for name, count in topics.items()
             ],
             "members": [
                 {
                     "id": member,
                     "topics": list(names),
-                    **({"owned": owned[member]} if owned and member in owned else {}),
-                    **(
-                        {"generation": generation, "sub_generation": generation}
-                        if generation is not None
-                        else {}
-                    ),
-                    **(
-                        {"instance": instances[member]} if instances and member in instances else {}
-                    ),
-                    **({"rack": racks[member]} if racks and member in racks else {}),
-                    **({"streams": streams} if streams is not None else {}),
+                    "owned": owned.get(member),
+                    "generation": generation,
+                    "sub_generation": generation,
+                    "instance": instances.get(member),
+                    "rack": racks.get(member),
+                    "streams": streams,
                 }
                 for member, names in members.items()
             ],

@@ -18,7 +18,8 @@ import numpy as np
 
 from assignlab.compiled import inner, leaf, njit
 from assignlab.group.assignment import Assignment, partition_of, same_list, topic_of
-from assignlab.group.model import Group, first_numbers
+from assignlab.group.model import Group, first_numbers, named
+from assignlab.jvm.names import signed
 from assignlab.optimum.closed_form import fewest_moves, fewest_moves_within
 from assignlab.replay.columns import METRICS
 
@@ -75,8 +76,8 @@ def jain(sizes):
 def balance_score(sizes):
     """Kafka's balance score over all members: the sum of |n_i - n_j| over pairs; 0 is perfect.
 
-    The exact value. Kafka computes it in a Java ``int`` (see :func:`java_int`) and leaves members
-    out whose partitions cannot move. Counted level by level instead of pair by pair: between
+    The exact value. Kafka computes it in a Java ``int`` (:func:`assignlab.jvm.names.signed`) and
+    leaves members out whose partitions cannot move. Counted level by level instead of pair by pair: between
     n and n + 1 partitions every member at or below is one apart from every member above.
     """
     if sizes.size == 0:
@@ -91,12 +92,6 @@ def balance_score(sizes):
         below += at_level[level]
         score += below * (sizes.size - below)
     return score
-
-
-@njit
-def java_int(value):
-    """The value as a Java ``int`` would hold it: wrapped to 32 bits."""
-    return ((value + 2**31) & 0xFFFFFFFF) - 2**31
 
 
 @njit
@@ -271,10 +266,7 @@ def plain_subscribers(group: Group) -> tuple:
 @njit
 def _subscribers(subscription, offsets, topics, partitions):
     rows = offsets.size - 1
-    subscribed = np.zeros((rows, partitions.size), dtype=np.bool_)
-    for s in range(rows):
-        for k in range(offsets[s], offsets[s + 1]):
-            subscribed[s, topics[k]] = True
+    subscribed, _ = named(offsets, topics, partitions.size)
     weight = np.zeros(rows, dtype=np.int64)
     for s in subscription:
         weight[s] += 1
@@ -423,7 +415,7 @@ def _measure(change, group, revoked_kept):
         count_gap=count_gap(sizes),
         idle=idle(sizes),
         balance_score=score,
-        balance_score_int=java_int(score),
+        balance_score_int=signed(score),
         topic_gap=gap,
         uneven_topics=uneven_topics(group.partitions, group.subscribers),
     )

@@ -42,11 +42,6 @@ SECONDS_PER_BATCH = 0.5
 SCENARIO_NAMES = [column.name for column in rebalances.SCENARIO_COLUMNS]
 
 
-def records(scenario: Scenario, strategies: Sequence[str]) -> Iterable[tuple]:
-    """One record per rebalance of a scenario and strategy."""
-    return rebalances.records(scenario, strategies)
-
-
 def lost(scenario: Scenario, strategy: str, why: str) -> tuple:
     """The error record of a simulation that left no records: step 0, no numbers."""
     values = dict.fromkeys(SCHEMA.names[1:])
@@ -55,22 +50,17 @@ def lost(scenario: Scenario, strategy: str, why: str) -> tuple:
     return tuple(values.values())
 
 
-def records_with_optimum(scenario: Scenario, strategies: Sequence[str]) -> Iterable[tuple]:
-    """:func:`records`, every rebalance with the columns of the optimum."""
-    return rebalances.records(scenario, strategies, optimum=True)
-
-
 def lost_with_optimum(scenario: Scenario, strategy: str, why: str) -> tuple:
-    """The error record of :func:`lost`, as wide as those of :func:`records_with_optimum`."""
+    """The error record of :func:`lost`, with the columns of the optimum."""
     return lost(scenario, strategy, why) + (None,) * len(BESIDE_OPTIMUM)
 
 
-REBALANCES = Subject(COLUMNS, ("scenario", "strategy", "step"), records, lost, load.load)
+REBALANCES = Subject(COLUMNS, ("scenario", "strategy", "step"), rebalances.records, lost, load.load)
 """Rebalances, one after the other: what :func:`assignlab.sweep.driver.run` plays."""
 WITH_OPTIMUM = Subject(
     COLUMNS + BESIDE_OPTIMUM,
     REBALANCES.key,
-    records_with_optimum,
+    partial(rebalances.records, optimum=True),
     lost_with_optimum,
     load.load_with_optimum,
 )

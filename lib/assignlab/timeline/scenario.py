@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from assignlab.errors import UnknownName
+from assignlab.errors import UnknownName, shown
 from assignlab.timeline.config import Given, TimelineError, plain
 
 SECOND = 1000
@@ -337,14 +337,14 @@ def _check_exists(name: str, topics: dict[str, int]) -> None:
 def _each(name: str, given: Any, kind: type) -> tuple:
     """All that is given as a tuple, if each is of the kind: a generator is read once only."""
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise TimelineError(f"{name}: expected a list of {_called(kind)}s, got {_shown(given)}")
+        raise TimelineError(f"{name}: expected a list of {_called(kind)}s, got {shown(given)}")
     return tuple(one_of(f"one of {name}", one, kind) for one in given)
 
 
 def one_of(name: str, given: Any, kind: type) -> Any:
     """What is given, if it is of the kind."""
     if not isinstance(given, kind):
-        raise TimelineError(f"{name}: expected a {_called(kind)}, got {_shown(given)}")
+        raise TimelineError(f"{name}: expected a {_called(kind)}, got {shown(given)}")
     return given
 
 
@@ -352,18 +352,13 @@ def _called(kind: type) -> str:
     return {str: "name", int: "whole number"}.get(kind, kind.__name__)
 
 
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
 def _number(name: str, value: Any, below: float) -> None:
     if not isinstance(value, (int, float)) or not 0 <= value < below:
-        raise TimelineError(f"{name}: expected a number from 0 to {below:g}, got {_shown(value)}")
+        raise TimelineError(f"{name}: expected a number from 0 to {below:g}, got {shown(value)}")
 
 
 def _whole(name: str, value, least: int = 0, most: int = 2**53) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
         raise TimelineError(
-            f"{name}: expected an integer from {least} to {most}, got {_shown(value)}"
+            f"{name}: expected an integer from {least} to {most}, got {shown(value)}"
         )

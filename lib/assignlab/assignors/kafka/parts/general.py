@@ -66,6 +66,7 @@ from assignlab.assignors.kafka.parts.seats import (
     update_seat,
 )
 from assignlab.assignors.parts.hash_codes import TOPIC_PARTITION, partition_hash
+from assignlab.assignors.parts.holdings import sum_of_differences
 from assignlab.assignors.parts.movements import (
     Movements,
     move_partition,
@@ -301,14 +302,7 @@ def balance_score(size, fixed):
     for m in range(size.size):
         if not fixed[m]:
             count[size[m]] += 1
-    score = 0
-    members = 0
-    partitions = 0
-    for n in range(count.size):
-        score += count[n] * (members * n - partitions)
-        members += count[n]
-        partitions += count[n] * n
-    return signed(score)
+    return signed(sum_of_differences(count, 0))
 
 
 # From claims to lists
