@@ -28,29 +28,24 @@ def group(
     """
     from assignlab.group.document import parse
 
-    owned, instances, racks, weights = (given or {} for given in (owned, instances, racks, weights))
-    if unknown := weights.keys() - topics.keys():
+    lists = {name: list(each) for name, each in (weights or {}).items()}
+    if unknown := lists.keys() - topics.keys():
         raise DocumentError("weights", f"there is no topic {min(unknown)!r}")
-    lists = {name: list(of_each) for name, of_each in weights.items()}
     return parse(
         {
             "topics": [
-                {
-                    "name": name,
-                    "partitions": count,
-                    "weights": list(weights[name]) if name in weights else None,
-                }
+                {"name": name, "partitions": count, "weights": lists.get(name)}
                 for name, count in topics.items()
             ],
             "members": [
                 {
                     "id": member,
                     "topics": list(names),
-                    "owned": owned.get(member),
+                    "owned": (owned or {}).get(member),
                     "generation": generation,
                     "sub_generation": generation,
-                    "instance": instances.get(member),
-                    "rack": racks.get(member),
+                    "instance": (instances or {}).get(member),
+                    "rack": (racks or {}).get(member),
                     "streams": streams,
                 }
                 for member, names in members.items()
