@@ -116,13 +116,16 @@ def test_a_group_whose_every_event_fails_says_so(monkeypatch):
         recommend.report(document({"t": 2}, [["t-0"], ["t-1"]], "range"), "4.4", CONFIG)
 
 
-def test_of_a_large_group_a_rollout_is_counted_up_from_some_members():
-    held = [[f"t-{p}"] for p in range(101)]
-    report = recommend.report(document({"t": 101}, held, "sticky"), "4.4", CONFIG)
+def test_of_a_large_group_a_rollout_is_counted_up_from_some_members(monkeypatch):
+    monkeypatch.setattr(scaling, "MOST_ROLLED_OUT", 5)
+    monkeypatch.setattr(what_if, "MOST_ROLLED_OUT", 5)
+    monkeypatch.setattr(scaling, "ROLLED_OUT", 2)
+    held = [[f"t-{p}"] for p in range(6)]
+    report = recommend.report(document({"t": 6}, held, "sticky"), "4.4", CONFIG)
     row = next(row for row in report.tables[0].rows if row[1:3] == ("a rollout", "sticky"))
     cells = dict(zip(what_if.COLUMNS, row, strict=True))
-    assert cells["rounds"].high == cells["moved"].high == 2 * 101 and cells["avoidable"].high == 0
-    assert "10 members that are drawn" in cells["note"]
+    assert cells["rounds"].high == cells["moved"].high == 2 * 6 and cells["avoidable"].high == 0
+    assert "2 members that are drawn" in cells["note"]
 
 
 def test_where_no_change_is_known_none_is_said_to_have_been_tried():

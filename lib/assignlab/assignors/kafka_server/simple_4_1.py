@@ -270,21 +270,31 @@ def shape(group: Group) -> Shape:
     """What is the same whatever the members hold."""
     members, names, topics = group.members, group.members.names, group.topics
     by_hash = group.prepared(orders.members_by_hash)
-    order, lists, offsets, subscribed, met, crowded = _walk_names(
+    walked = _walk_names(
         by_hash, names.hashes, topics.names.hashes, topics.partitions,
         (group.sent.subscription, group.sent.offsets),
         (members.subscription, members.offsets, members.topics),
     )  # fmt: skip
-    if crowded:
-        order, lists, offsets, met = _crowded_walks(group)
-    return Shape(order, subscribed, offsets, lists, met, *orders.subscribers(group, order))
+    order, lists, offsets, met = _crowded_walks(group) if walked.crowded else walked[:4]
+    subscribers = orders.subscribers(group, order)
+    return Shape(order, walked.subscribed, offsets, lists, met, *subscribers)
+
+
+class Walked(NamedTuple):
+    """As in :class:`Shape`, all but the subscribers; where a slot was ``crowded``, all but
+    ``subscribed`` is worthless."""
+
+    order: np.ndarray
+    topics: np.ndarray
+    offsets: np.ndarray
+    met: np.ndarray
+    subscribed: np.ndarray
+    crowded: bool
 
 
 @njit
 def _walk_names(by_hash, of_member, of_topic, partitions, sent, members):
-    """(order, topics, offsets, subscribed, met, whether a slot was crowded) for the :class:`Shape`.
-
-    Where one was, all but ``subscribed`` is worthless.
+    """The topics of each list of names, in the order of its set: :class:`Walked`.
 
     ``of_member``, ``of_topic``: hash codes; ``sent``: (subscription, offsets) as they were sent;
     ``members``: (subscription, offsets, topics) with every topic once.
@@ -322,7 +332,7 @@ def _walk_names(by_hash, of_member, of_topic, partitions, sent, members):
                     n += 1
         offsets[s + 1] = n
     met = met_first(order, of_sent, offsets, lists, partitions.size)
-    return order, lists[:n], offsets, subscribed, met, crowded
+    return Walked(order, lists[:n], offsets, met, subscribed, crowded)
 
 
 @inner

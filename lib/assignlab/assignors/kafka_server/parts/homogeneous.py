@@ -70,10 +70,8 @@ def build(known, offsets, codes, prepared, extras_in_turn):
     """
     order, topics, partitions, hashes = known
     starts = first_numbers(partitions)
-    _, owner, are_sets, rivals, beyond, _ = sets.survey(
-        order, offsets, codes, starts, hashes, False
-    )
-    if prepared == AS_SENT and (beyond or not are_sets):
+    claimed = sets.survey(order, offsets, codes, starts, hashes, False)
+    if prepared == AS_SENT and (claimed.beyond or not claimed.sets):
         return offsets, codes, 0, NO_SETS
     subscribed = np.zeros(partitions.size, dtype=np.bool_)
     total = 0
@@ -86,9 +84,10 @@ def build(known, offsets, codes, prepared, extras_in_turn):
         if sets.read_in_place(offsets, codes, exceeding, hashes).size > 0:
             return offsets, exceeding, 0, CROWDED
     new_offsets, new_codes, left = fill(
-        order, topics, partitions, starts, owner, subscribed, offsets, codes, keep, room
+        order, topics, partitions, starts, claimed.owner, subscribed, offsets, codes, keep, room
     )
-    return new_offsets, new_codes, left, DOUBLES if rivals or beyond else FINE
+    doubles = claimed.rivals or claimed.beyond
+    return new_offsets, new_codes, left, DOUBLES if doubles else FINE
 
 
 @inner

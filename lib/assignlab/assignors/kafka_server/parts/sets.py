@@ -267,23 +267,30 @@ def held(group: Group, walked: bool = False) -> Held:
     claims, starts = group.claims, group.prepared(dense_starts)
     order, offsets = group.prepared(orders.members_by_hash), claims.offsets
     hashes = group.prepared(topic_ids).hashes if walked else NO_HASHES
-    codes, owner, sets, rivals, beyond, crowded = survey(
-        order, offsets, claims.codes, starts, hashes, walked
-    )
-    if beyond or not sets:
+    found = survey(order, offsets, claims.codes, starts, hashes, walked)
+    if found.beyond or not found.sets:
         offsets, codes = _regrouped(offsets, claims.codes)
-        codes, owner, _, rivals, beyond, crowded = survey(
-            order, offsets, codes, starts, hashes, walked
-        )
-    if crowded:
-        codes = read(group, offsets, codes, order)
-    return Held(offsets, codes, owner, rivals, beyond)
+        found = survey(order, offsets, codes, starts, hashes, walked)
+    codes = read(group, offsets, found.codes, order) if found.crowded else found.codes
+    return Held(offsets, codes, found.owner, found.rivals, found.beyond)
+
+
+class Survey(NamedTuple):
+    """Claims looked at: ``codes``, ``owner``, ``rivals`` and ``beyond`` as in :class:`Held`; ``sets``:
+    whether they are sets, topic by topic; ``crowded``: a slot was, and ``codes`` are not as they are
+    walked."""
+
+    codes: np.ndarray
+    owner: np.ndarray
+    sets: bool
+    rivals: bool
+    beyond: bool
+    crowded: bool
 
 
 @njit
 def survey(order, offsets, codes, starts, hashes, walked):
-    """(codes, owner, whether claims are sets topic by topic, rivals, beyond) of :class:`Held`, and
-    whether a slot was crowded: then the codes are not as they are walked."""
+    """The :class:`Survey` of all claims; ``walked``: each member's in the order of its map."""
     owner = np.full(starts[-1], -1, dtype=np.int64)
     seen = np.full(starts.size - 1, -1, dtype=np.int64)
     sets, rivals, beyond = True, False, False
@@ -313,7 +320,7 @@ def survey(order, offsets, codes, starts, hashes, walked):
                 rivals |= several or (owner[at] >= 0 and owner[at] != m)
                 owner[at] = m
     if not walked or not sets or codes.size == 0:
-        return codes, owner, sets, rivals, beyond, False
+        return Survey(codes, owner, sets, rivals, beyond, False)
     in_turn = np.empty_like(codes)
     for m in range(order.size):
         if alike[m] < m:
@@ -322,9 +329,9 @@ def survey(order, offsets, codes, starts, hashes, walked):
             continue
         own, fine = _read(codes[offsets[m] : offsets[m + 1]], hashes)
         if not fine:
-            return codes, owner, sets, rivals, beyond, True
+            return Survey(codes, owner, sets, rivals, beyond, True)
         copy_into(in_turn, offsets[m], own)
-    return in_turn, owner, sets, rivals, beyond, False
+    return Survey(in_turn, owner, sets, rivals, beyond, False)
 
 
 def _regrouped(offsets: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
