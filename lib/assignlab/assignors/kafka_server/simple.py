@@ -132,13 +132,11 @@ def share_common(pool, walks, offsets, codes):
     given = np.empty(owners.size, dtype=np.int64)
     place = np.full(walk.size, NOBODY)
     n, state = share_plainly(
-        hashes, (keys[:n], holders[:n]), (everybody, walk), place, owners, given, 0
+        hashes, (keys[:n], holders[:n]), (everybody, walk), order, place, owners, given, 0
     )
     if state != FINE:
         return offsets, codes, state
-    for k in range(n):
-        owners[k], given[k] = order[owners[k]], pool_codes[given[k]]
-    new_offsets, lists = by_member(owners[:n], given[:n], order.size)
+    new_offsets, lists = by_member(owners[:n], pool_codes[given[:n]], order.size)
     return new_offsets, lists, FINE
 
 
@@ -174,12 +172,10 @@ def share_topics(pools, walks, offsets, codes):
         hashes = np.arange(partitions[t]).astype(np.int32)
         end, state = share_plainly(
             hashes, (partition_of(claimed), topic_of(claimed)), (subscribers[a:b], walked[a:b]),
-            place, owners, given, n,
+            order, place, owners, given, n,
         )  # fmt: skip
         if state != FINE:
             return offsets, codes, state
-        for k in range(n, end):
-            owners[k] = order[owners[k]]
         shared[first[t], 0], shared[first[t], 1] = n, end
         n = end
     new_offsets, lists = dealt(topics, first, times, shared, owners, given, offsets, codes)
@@ -217,14 +213,15 @@ def dealt(topics, first, times, shared, owners, given, offsets, codes):
 
 
 @inner
-def share_plainly(hashes, claims, readers, place, owners, given, n):
+def share_plainly(hashes, claims, readers, order, place, owners, given, n):
     """One pool without crowded slots: (end, state).
 
     The result, members and keys, stands in ``owners`` and ``given`` from ``n`` to the end.
 
     ``claims``: (keys, holders); ``readers``: subscribers, ascending and as they are gone through;
-    ``place``: scratch, ``NOBODY`` for every member. Here the members are those of the pool, by
-    their places: subscribers as they are gone through, then others that hold something.
+    ``order``: the member of each number; ``place``: scratch, ``NOBODY`` for every member. Here the
+    members are those of the pool, by their places: subscribers as they are gone through, then
+    others that hold something.
     """
     keys, holders = claims
     subscribers, walked = readers
@@ -272,10 +269,11 @@ def share_plainly(hashes, claims, readers, place, owners, given, n):
     )  # fmt: skip
     for k in range(keys.size):
         if not removed[k]:
-            owners[n], given[n] = holders[k], keys[k]
+            owners[n], given[n] = order[holders[k]], keys[k]
             n += 1
+    readers_by_place = order[walked]
     for k in range(new_keys.size):
-        owners[n], given[n] = walked[new_owners[k]], new_keys[k]
+        owners[n], given[n] = readers_by_place[new_owners[k]], new_keys[k]
         n += 1
     return n, EMPTY if empty else FINE
 
