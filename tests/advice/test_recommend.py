@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from assignlab import assignors
 from assignlab.advice import pauses, recommend, scaling, show, survey, what_if
+from assignlab.advice.play import numbers, steps
 from assignlab.advice.report import as_data, as_text
 from assignlab.cli import main
 from assignlab.errors import AssignlabError, UnknownRelease
@@ -101,10 +102,67 @@ NEVER_ENDS = Path(__file__).parents[1] / "data" / "groups" / "never-ends.json"
 def test_what_never_ends_is_told_first_and_never_advised():
     report = recommend.report(json.loads(NEVER_ENDS.read_text()), "4.4", CONFIG)
     assert report.said[0].startswith("Beware: sticky fails at a rebalance: NeverEnds: ")
-    assert report.said[1].startswith("Every change that was tried is worse in some way")
+    assert report.said[1] == "Set server-uniform.", "which ends, and is as even as can be"
+    assert "It does not fail here, nor do these: range, roundrobin." in report.said
     assert any(s.startswith("Not cooperative-sticky: it fails at two b") for s in report.said)
-    told = [config.title + " ".join(config.lines) for config in report.trades]
+    told = [config.title + " ".join(config.lines) for config in (*report.lines, *report.trades)]
     assert told and not any("ooperative" in text or "instance" in text for text in told)
+
+
+def test_what_a_group_has_today_is_what_its_strategy_makes_of_it():
+    """Two of eight partitions have no owner: that the fullest holds 2 is no merit of the strategy."""
+    held = [["t-0", "t-1"], ["t-2", "t-3"], ["t-4", "t-5"]]
+    group = document({"t": 8}, held, "cooperative-sticky")
+    report = recommend.report(group, "4.4", CONFIG)
+    assert not any(said.startswith("Set ") or "fullest" in said for said in report.said)
+    row = survey.report([group], "4.4").tables[0].rows[0]
+    found = dict(zip(survey.COLUMNS, row, strict=True))
+    assert (found["fullest"], found["fullest then"], found["gain"]) == (2, 3, 0)
+
+
+def test_what_goes_to_members_that_do_not_read_it_is_a_failure():
+    """Equal subscriptions, and a member that names no topic: the core since 2.5.1 deals to it too."""
+    group = document({"a": 6}, [["a-0", "a-1", "a-2"], ["a-3", "a-4", "a-5"], []], "range")
+    group["members"][0]["id"], group["members"][1]["id"] = "B", "C"
+    group["members"][2] |= {"topics": [], "id": "A"}
+    told = " ".join(recommend.report(group, "4.4", CONFIG).said)
+    for strategy in ("sticky", "cooperative-sticky"):
+        assert f"Not {strategy}: it fails at switch: gives" in told
+    with pytest.raises(AssignlabError, match="do not read"):
+        asked = what_if.subject(group)
+        numbers(steps(asked, [("switch", asked.group)], assignors.get("sticky"))[-1])
+
+
+def test_no_static_members_before_the_release_that_brought_them(range_3_5):
+    for release, there in (("2.2", False), ("2.3", True), ("0.10", False)):
+        rows = recommend.report(range_3_5, release, CONFIG).tables[0].rows
+        assert any("group.instance.id" in row.strategy for row in rows) == there
+
+
+def test_static_names_keep_the_order_of_the_members():
+    """Twelve members: i10 would sort before i2."""
+    held = [[f"t-{p}"] for p in range(12)]
+    rows = recommend.report(document({"t": 12}, held, "range"), "4.4", CONFIG).tables[0].rows
+    crash = {row.strategy: row.moved for row in rows if row.event == "a crash"}
+    assert crash["range + group.instance.id"] == crash["range"]
+
+
+def test_the_only_member_gains_nothing():
+    report = recommend.report(
+        document({"t": 4}, [["t-0", "t-1", "t-2", "t-3"]], "range"), "4.4", CONFIG
+    )
+    assert report.said[0].startswith("The only member has everything") and not report.lines
+    notes = {
+        row.event: row.note for row in report.tables[0].rows if row.strategy.startswith("range")
+    }
+    assert notes["KIP-848"] == "not played: the only member"
+
+
+def test_a_survey_prefers_what_moves_less_of_two_as_even():
+    group = document({"t": 3}, [["t-0"], ["t-1"], ["t-2"], []], "range", group="idle")
+    row = survey.report([group], "4.4").tables[0].rows[0]
+    found = dict(zip(survey.COLUMNS, row, strict=True))
+    assert found["better"] != "roundrobin" and found["gain"] <= 3
 
 
 def test_a_group_whose_every_event_fails_says_so(monkeypatch):

@@ -16,7 +16,7 @@ from assignlab.cli import main
 from assignlab.errors import AssignlabError, OriginalError
 from assignlab.group.assignment import partition_names
 from assignlab.groups import inference
-from assignlab.groups.show import summary
+from assignlab.groups.show import sentence, summary
 from assignlab.releases import CAME_WITH
 from conftest import document
 
@@ -92,6 +92,30 @@ def test_no_law_promises_a_gap_that_is_not_there(strategy):
     assert ("deals every topic by itself" in said) == (strategy == "range")
     foreign = document({"a": 10}, [whole, []], strategy)
     assert "the gap of 10" in law(subject(foreign)) and "elsewhere" in law(subject(foreign))
+
+
+def test_a_group_of_the_consumer_protocol_is_asked_of_the_coordinators_strategies():
+    text = (DATA / "consumer-members-verbose.txt").read_text()
+    group = groups.read(text)[0]
+    assert "strategy" not in group
+    assert {s.system for s in candidates(subject(group))} == {"Kafka coordinator"}
+
+
+def test_an_empty_group_is_known_to_hold_nothing():
+    empty = document({"t": 2}, [], group="empty", state="Empty")
+    assert sentence(summary(empty)) == "0 members, 2 partitions of 1 topic; nobody holds anything."
+
+
+def test_a_topic_without_weights_weighs_1_for_each_beside_one_that_has_some(range_3_5):
+    first, second = range_3_5["topics"]
+    [said], [table] = load(range_3_5 | {"topics": [first | {"weights": [10.0] * 3}, second]})
+    assert "most loaded member has 12" in said and len(table.rows) == 4
+
+
+def test_rocketmq_is_told_its_own_tool():
+    text = DATA.parent / "rocketmq-5.3.3-connection.txt"
+    with pytest.raises(NotAnswerable, match="mqadmin consumerProgress"):
+        subject(groups.read(text)[0])
 
 
 def test_of_members_that_are_only_counted_nothing_is_concluded():

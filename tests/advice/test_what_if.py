@@ -199,6 +199,21 @@ def test_a_crash_is_that_of_the_emptiest_to_that_of_the_fullest_member_wherever_
         assert "emptiest" in row["note"] and "fullest" in row["note"]
 
 
+def test_what_is_not_played_says_so(monkeypatch, range_3_5):
+    monkeypatch.setattr(what_if, "MOST_ROLLED_OUT", 3)
+    both = ["two bounces", "KIP-848"]
+    found = what_if.table(subject(range_3_5), ["range"], both, "4.4", CONFIG)
+    assert [row.note for row in found] == ["not played: more than 3 members"] * 2
+
+
+def test_replicas_of_today_are_what_the_strategy_deals_to_so_many():
+    held = [["t-0", "t-1"], ["t-2", "t-3"], ["t-4", "t-5"]]
+    report = replicas.report(document({"t": 8}, held, "sticky"), 4, None, "4.4", CONFIG)
+    row = by_members(report)[3]
+    assert (row["fullest"], row["emptiest"]) == (Range(3, 3, 3), Range(2, 2, 2))
+    assert "with 1, 2 and 4 members" in report.said[0]
+
+
 def test_rollouts_of_static_members_move_nothing(range_3_5):
     for number, member in enumerate(range_3_5["members"]):
         member["instance"] = f"billing-{number}"

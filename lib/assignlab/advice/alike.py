@@ -4,7 +4,7 @@ import numpy as np
 
 from assignlab import assignors
 from assignlab.advice.report import Table
-from assignlab.advice.subject import CLASSIC, Subject
+from assignlab.advice.subject import CLASSIC, KAFKA_UUID, SERVER, Subject
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError
 from assignlab.group.assignment import Assignment
@@ -17,7 +17,8 @@ def candidates(subject: Subject) -> list[Strategy]:
     """What may have assigned this group: its system's strategies.
 
     Of a classic Kafka group the Java client's of every release, and other clients' of the name that
-    the text has, or of any name where a member's id looks like theirs and the text names none.
+    the text has, or of any name where a member's id looks like theirs and the text names none; the
+    coordinator's, if all members have ids as it draws them.
     """
     every = [strategy for strategy in assignors.strategies().values() if not strategy.shares]
     own = subject.strategy
@@ -25,6 +26,8 @@ def candidates(subject: Subject) -> list[Strategy]:
         return [strategy for strategy in every if strategy.system == own.system]
     kind = subject.document.get("assignor") or (own and own.kind)
     ids = list(subject.group.members.names) if kind is None else []
+    if ids and all(KAFKA_UUID.fullmatch(name) for name in ids):  # KIP-848: see groups.inference
+        return [strategy for strategy in every if strategy.system == SERVER]
     starts = {strategy.client_id for strategy in every} - {""}
     seen = {start for start in starts if any(name.startswith(start) for name in ids)}
     return [

@@ -64,7 +64,7 @@ def _per_topic(subject: Subject, own: Strategy, gap: int, idle: int, uneven: int
     if FROM_THE_FIRST & {*own.promises}:
         favoured = "the same first members"
     topics = len(subject.topics)
-    nothing = f" ({idle} have nothing)" if idle else ""
+    nothing = f" ({idle} {'has' if idle == 1 else 'have'} nothing)" if idle else ""
     if gap > uneven:
         return (
             f"{name} deals every topic by itself, which leaves a gap of at most {uneven}; the gap of"

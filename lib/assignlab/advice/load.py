@@ -35,9 +35,12 @@ def with_rates(document: dict[str, Any], later: dict[str, Any], seconds: float) 
 def load(document: dict[str, Any]) -> tuple[list[str], list[Table]]:
     """(sentences, tables) of the load per member; nothing where the texts tell none."""
     weights = {topic["name"]: topic.get("weights") for topic in document["topics"]}
+    told = any(each is not None for each in weights.values())
     queues = {topic["name"]: _queues(topic) for topic in document["topics"]}
-    if not weights or None in weights.values() or untold(document):
+    if not told or untold(document):
         return [], []
+    for name, each in weights.items():
+        weights[name] = [1.0] * len(queues[name]) if each is None else each
     unit = "records a second" if document.get("rates") else "records of lag"
     per_member = []
     for member in document["members"]:

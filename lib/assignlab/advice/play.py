@@ -13,6 +13,7 @@ from assignlab.replay.history import moments
 from assignlab.replay.metrics import FIELDS
 from assignlab.replay.rebalance import Step, replay
 from assignlab.replay.records import measure
+from assignlab.words import counted
 
 Event = tuple[str, Group]
 """A word, and the group after it."""
@@ -70,9 +71,15 @@ def numbers(step: Step) -> dict[str, int]:
     """The numbers of a rebalance: how even it leaves the group, what it moves.
 
     ``moved``: partitions taken from a member, by choice or because it left; ``avoidable``: of those
-    that were taken by choice, more than any assignment needs that is at least as even.
+    that were taken by choice, more than any assignment needs that is at least as even. Raises
+    :class:`~assignlab.errors.AssignlabError` where a member gets what it does not subscribe to.
     """
     found = dict(zip(FIELDS, measure(step), strict=True))
+    if found["invalid"]:
+        wrong = counted(found["invalid"], "partition")
+        raise AssignlabError(
+            f"{step.strategy.name}: gives {wrong} to members that do not read them"
+        )
     avoidable = found["avoidable"]
     if avoidable is None:
         regret = regret_of(step)[1] if found["by_choice"] else None

@@ -9,12 +9,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from assignlab import assignors
-from assignlab.advice import what_if
+from assignlab.advice import pauses, what_if
 from assignlab.advice.law import law
 from assignlab.advice.report import Lines, Report, Table
 from assignlab.advice.subject import (
     CLASSIC,
-    MOVING,
     SERVER,
     Range,
     Subject,
@@ -26,11 +25,14 @@ from assignlab.advice.what_if import Row
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError
 from assignlab.groups.show import title
+from assignlab.releases import version
 from assignlab.timeline import Config
 from assignlab.words import counted
 
 WATCHED = ("a rebalance", "switch", "a member more", "a crash", "a rollout")
 STATIC = " + group.instance.id"
+STATIC_SINCE = (2, 3)
+"""The release that brought it (KIP-345)."""
 ELSEWHERE = {s.kind for s in assignors.strategies().values() if s.system == "librdkafka"}
 """The strategies that librdkafka has, by the names that it takes."""
 
@@ -61,7 +63,8 @@ def report(
     own = asked.chosen()
     names = what_if.strategies_for(asked, release)
     rows = what_if.table(asked, names, (*WATCHED, *what_if.MIGRATIONS), release, config)
-    if not asked.static and own.system in (CLASSIC, SERVER):
+    knows_static = own.system in (CLASSIC, SERVER) and version(release) >= STATIC_SINCE
+    if knows_static and not asked.static:
         more = what_if.table(
             _static(document), [own.name], ("a crash", "a rollout"), release, config
         )
@@ -73,17 +76,28 @@ def report(
     if now is None:
         raise AssignlabError(f"{asked.name}: {own.name} {failed[own.base]}")
     others = [o for o in options if o is not now and o.strategy.base not in failed]
+    if asked.members == 1:
+        others = []
     better = [option for option in others if _verdict(option, now)[0]]
     better.sort(key=lambda o: (-len(_verdict(o, now)[1]), o.moved.median, o.moved.high))
     trades = [o for o in others if o not in better and _verdict(o, now)[1]]
+    if own.base in failed:  # whatever has an answer is better
+        better, trades = sorted(others, key=lambda o: (o.fullest or o.moved, o.moved)), []
     said = _said(asked, now, better, trades, rows, failed, known=len(names) > 1)
     lines = _lines(better[0], now) if better else []
     found = Table("what_if", "What the reasons come from", what_if.COLUMNS, rows)
     unknown = ["what a record costs to process, and what a pause costs the application"]
+    if asked.group.members.racks is not None and asked.group.topics.racks is not None:
+        unknown.append("what reading from another rack costs: group show has it by strategy")
     if own.membership == "coordinator":
         unknown += [
             f"the release of clients and brokers: taken as {release} (--release), settings as its defaults"
             + " (--set)",
+            (
+                f"how far heartbeats are out of step: played up to {max(pauses.DRIFTS_MS)} ms; beyond it"
+                " rollouts cost many times more under eager strategies, and hardly more under others"
+                " (notebook 11)"
+            ),
             "which clients the members run" + _missing_elsewhere([*better[:1], *trades], now),
         ]
     return Report(
@@ -102,18 +116,18 @@ def report(
 
 
 def _static(document: dict[str, Any]) -> Subject:
-    members = [member | {"instance": f"i{m}"} for m, member in enumerate(document["members"])]
-    return subject(document | {"members": members})
+    """The group with names that sort as its members' ids do, so that no order changes."""
+    members = document["members"]
+    rank = {id: n for n, id in enumerate(sorted(member["id"] for member in members))}
+    named = [member | {"instance": f"i{rank[member['id']]:06}"} for member in members]
+    return subject(document | {"members": named})
 
 
 def _failed(asked: Subject, rows: Sequence[Row]) -> dict[str, str]:
-    """At what a strategy, or the rolling change to it, fails and how; by the strategy's base.
-
-    The crash of the only member is no fault of its strategy.
-    """
+    """At what a strategy, or the rolling change to it, fails and how; by the strategy's base."""
     failed: dict[str, str] = {}
     for row in rows:
-        if row.fullest is None and (asked.members > 1 or row.event != "a crash"):
+        if row.fullest is None and not (row.note or "").startswith(what_if.NOT_PLAYED):
             name = row.strategy.rpartition(" to ")[2].removesuffix(STATIC)
             why = (row.note or "").removeprefix(f"{name}: ")
             told = f"fails at {row.event}: {why} (row {row.row})"
@@ -127,24 +141,28 @@ def _options(asked: Subject, rows: Sequence[Row]) -> list[Option]:
     for row in rows:
         if row.fullest is not None and row.event not in what_if.MIGRATIONS:
             by_label.setdefault(row.strategy, {})[row.event] = row
-    fullest = int(asked.held.sizes.max())
-    held: Range | None = Range(fullest, fullest, fullest)
-    if asked.document.get("state") in MOVING:  # what members hold is on its way
-        rolled = next(iter(by_label.values()), {}).get("a rollout")
-        held = rolled.fullest if rolled else held
+    own, roads = asked.chosen(), {}
+    for row in rows:
+        if row.fullest is not None and row.event in what_if.MIGRATIONS:
+            roads[row.strategy.rpartition(" to ")[2]] = row
     options: list[Option] = []
     for label, events in by_label.items():
         if "a rollout" not in events:
             continue
-        own = by_label[next(iter(by_label))]
-        more = events.get("a member more", own.get("a member more"))
+        strategy, today = assignors.get(label.removesuffix(STATIC)), by_label.get(own.name, {})
+        if strategy.base in roads and strategy.protocol != own.protocol:
+            events["change"] = roads[strategy.base]
+        elif settled := events.get("switch", today.get("a rebalance")):
+            events["change"] = settled
+        if more := events.get("a member more", today.get("a member more")):
+            events["a member more"] = more
         moved = [events["a rollout"].moved] + ([more.moved] if more else [])
         options.append(
             Option(
                 label,
-                assignors.get(label.removesuffix(STATIC)),
+                strategy,
                 events,
-                events["switch"].fullest if "switch" in events else held,
+                events["change"].fullest if "change" in events else None,
                 Range(*map(sum, zip(*moved, strict=True))),
                 events["a rollout"].unowned,
             )
@@ -179,16 +197,19 @@ def _said(
     own = now.strategy.base
     if own in failed:
         said.append(f"Beware: {now.label} {failed[own]}.")
-    if better:
+    if asked.members == 1:
+        said.append("The only member has everything, whatever the strategy: set nothing new.")
+    elif better:
         best = better[0]
         said.append(f"Set {best.label}.")
         said += _reasons(best, now)
         said += _costs(best, now, rows)
         if others_too := [option.label for option in better[1:]]:
-            said.append(f"Also better than today, in fewer ways or less: {', '.join(others_too)}.")
+            than = "It does not fail here, nor do these" if own in failed else ""
+            than = than or "Also better than today, in fewer ways or less"
+            said.append(f"{than}: {', '.join(others_too)}.")
     elif own in failed:
-        below = "; those below do not fail" if trades else ""
-        said.append(f"Every change that was tried is worse in some way{below}.")
+        said.append("Nothing that was tried has an answer to everything that was asked.")
     elif known:
         said.append("Nothing that was tried is better than today: set nothing new.")
     else:
@@ -213,7 +234,7 @@ def _said(
 
 
 TOLD = {
-    "fullest": ("The fullest member holds {mine} instead of {today}", "partition", ("switch",)),
+    "fullest": ("The fullest member holds {mine} instead of {today}", "partition", ("change",)),
     "moved": (
         "A member more and a rollout together move {mine} instead of {today}",
         "partition",
@@ -234,17 +255,16 @@ def _reasons(option: Option, now: Option) -> list[str]:
         mine, today = getattr(option, name), getattr(now, name)
         if mine is None or today is None or not (mine.high < today.low or mine.low > today.high):
             continue
-        own = option.cite(*(event for event in events if event in option.rows))
-        today_rows = [event for event in events if event in now.rows]
-        against = f" against {now.cite(*today_rows)}" if today_rows else ", as it is now"
-        said.append(words.format(mine=mine, today=counted(today, thing)) + f" ({own}{against}).")
+        own, against = (o.cite(*(e for e in events if e in o.rows)) for o in (option, now))
+        told = words.format(mine=mine, today=counted(today, thing))
+        said.append(f"{told} ({own} against {against}).")
     return said
 
 
 def _costs(best: Option, now: Option, rows: Sequence[Row]) -> list[str]:
     if best.label.endswith(STATIC):
         crash, today = best.rows.get("a crash"), now.rows.get("a crash")
-        told = f" (row {crash.row} against {today.row})" if crash and today else ""
+        told = f" (row {crash.row} against row {today.row})" if crash and today else ""
         return [
             (
                 "It costs one restart of every member; a member that leaves for good is missed only"
@@ -302,8 +322,10 @@ def _java(new: Strategy, old: Strategy) -> list[Lines]:
         return []
     both = f"partition.assignment.strategy={new.source},{old.source}"
     alone = f"partition.assignment.strategy={new.source}"
+    default = (old.base, new.base) == ("range", "cooperative-sticky")  # KIP-726
+    skipped = "; since 3.0 not needed where members set no strategy: they have both" * default
     return [
-        Lines("Java: first restart of every member: both, the new one first", (both,)),
+        Lines(f"Java: first restart of every member: both, the new one first{skipped}", (both,)),
         Lines("Java: second restart, when the first is through: the new one alone", (alone,)),
     ]
 
@@ -339,7 +361,7 @@ def _missing_elsewhere(options: list[Option], now: Option) -> str:
 
 
 def _idle(asked: Subject) -> list[str]:
-    if asked.partitions >= asked.members:
+    if not 0 < asked.partitions < asked.members:
         return []
     return [
         (

@@ -58,7 +58,7 @@ def report(
             f"Nobody subscribes to {', '.join(asked.unread)}:"
             f" {counted(sum(asked.unread.values()), 'partition')} that no number here counts."
         )
-    if not asked.equal:
+    if asked.topics and not asked.equal:
         said.append(
             "Members subscribe differently: one more is taken to read what most read, and those that"
             " leave take what they alone read with them."
@@ -76,7 +76,7 @@ def _stairs(
     asked: Subject, strategy: Strategy, draw: random.Random, up_to: int
 ) -> dict[str, float]:
     """By number of members and name: the numbers of the step that leads there."""
-    switch = switched(asked, strategy)
+    first = switched(asked, strategy) or [("a rebalance", asked.group)]
     found: dict[str, float] = {}
     up: list[Event] = []
     group = asked.group
@@ -89,17 +89,17 @@ def _stairs(
         group = events.leave(group, [n])
         down.append((str(n), group))
     for way in (up, down):
-        played = steps(asked, [*switch, *way], strategy)
-        settled = numbers(played[len(switch)])
+        _, begun, *played = steps(asked, [*first, *way], strategy)
+        settled = numbers(begun)
         found |= {f"{asked.members} {k}": settled[k] for k in ("fullest", "emptiest", "idle")}
-        for (word, _), step in zip(way, played[len(switch) + 1 :], strict=True):
+        for (word, _), step in zip(way, played, strict=True):
             found |= {f"{word} {name}": value for name, value in numbers(step).items()}
     return found
 
 
 def _advice(asked: Subject, strategy: Strategy, rows: list[tuple]) -> list[str]:
     even = [row[0] for row in rows if row[1].high == row[2].low]
-    idle = [row[0] for row in rows if row[3].high > 0]
+    idle = [row[0] for row in rows if row[3].low > 0]
     counts = list(asked.topics.values())
     said = [
         f"Under {strategy.name} every member holds the same number with "
@@ -109,6 +109,8 @@ def _advice(asked: Subject, strategy: Strategy, rows: list[tuple]) -> list[str]:
     ]
     if idle:
         said.append(f"From {counted(min(idle), 'member')} on somebody has nothing.")
+    if not asked.topics:
+        return said
     wrong = [row for row in rows if row[8] and row[1].high > row[2].low]
     if wrong:
         row = max(wrong, key=lambda row: row[1].high - row[2].low)

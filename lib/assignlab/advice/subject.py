@@ -23,6 +23,7 @@ from assignlab.replay.metrics import subscribers
 DRAWS = 200
 """So often are the ids of members to come drawn."""
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+KAFKA_UUID = re.compile(r"[A-Za-z0-9+/_-]{22}")
 SERVER = "Kafka coordinator"
 CLASSIC = "Kafka consumer"
 MOVING = {*STATES, "Rebalancing"} - {"Stable", "Empty", "Dead"}
@@ -125,24 +126,25 @@ def subject(document: dict[str, Any]) -> Subject:
     Raises NotAnswerable where the document has no members, or does not say what each holds.
     """
     name, state = document.get("group") or "the group", document.get("state")
+    of_members, of_owners = (
+        "kafka-consumer-groups --describe --members --verbose",
+        "kafka-consumer-groups --describe",
+    )
+    if str(document.get("strategy")).startswith("rocketmq"):
+        of_members = of_owners = "mqadmin consumerProgress -g GROUP -s true"
     if not document.get("members") and state in (None, "Stable"):
-        raise NotAnswerable(
-            f"{name}: the text names no members (add kafka-consumer-groups --describe --members"
-            " --verbose)"
-        )
+        raise NotAnswerable(f"{name}: the text names no members (add {of_members})")
     if not document.get("members"):
         raise NotAnswerable(f"{name} has no members: there is nothing to assign")
     if all(member.get("owned") is None for member in document["members"]):
         again = ", and read it again when it is Stable" if state in MOVING else ""
         raise NotAnswerable(
-            f"{name}: the text does not say who holds what (add kafka-consumer-groups --describe"
-            f"{again})"
+            f"{name}: the text does not say who holds what (add {of_owners}{again})"
         )
     if unknown := untold(document):
         hold = "holds" if len(unknown) == 1 else "hold"
         raise NotAnswerable(
-            f"{name}: the text does not say what {' and '.join(unknown)} {hold}"
-            " (add kafka-consumer-groups --describe --members --verbose)"
+            f"{name}: the text does not say what {' and '.join(unknown)} {hold} (add {of_members})"
         )
     group = parse(document)
     named = document.get("strategy")

@@ -41,7 +41,7 @@ def play(trial: Trial) -> dict[str, Any]:
     """The record of a group; ``why_not``: why it could not be asked, else ''.
 
     ``gain``: how much less the fullest member would hold, and how many moves fewer a member more
-    would cost beyond need, both as shares of the group's partitions per member.
+    would cost beyond need, both as shares of the group's partitions per member, or of one.
     """
     document = json.loads(trial.document)
     record = {
@@ -61,8 +61,8 @@ def _played(document: dict[str, Any], release: str) -> dict[str, Any]:
     fullest = int(sizes.max())
     if asked.strategy is None:
         raise NotAnswerable(asked.no_strategy())
-    share = asked.partitions / asked.members
-    if not share:
+    share = max(1.0, asked.partitions / asked.members)
+    if not asked.partitions:
         raise NotAnswerable(f"{asked.name}: no partitions")
     found = {}
     for name in strategies_for(asked, release):
@@ -71,9 +71,9 @@ def _played(document: dict[str, Any], release: str) -> dict[str, Any]:
 
         def once(draw, strategy=strategy, switch=switch):
             group = joined(asked, asked.group, strategy, draw)
-            played = steps(asked, [*switch, ("more", group)], strategy)
-            then = numbers(played[-2])["fullest"] if switch else fullest
-            return {"fullest": then, "avoidable": numbers(played[-1])["avoidable"]}
+            first = switch or [("a rebalance", asked.group)]
+            then, more = steps(asked, [*first, ("more", group)], strategy)[1:]
+            return {"fullest": numbers(then)["fullest"], "avoidable": numbers(more)["avoidable"]}
 
         drawn_here = drawn(DRAWS, once)
         found[name] = int(drawn_here["fullest"].median), int(drawn_here["avoidable"].median)
@@ -81,9 +81,9 @@ def _played(document: dict[str, Any], release: str) -> dict[str, Any]:
     now = found[own]
 
     def gain(name: str) -> float:
-        return (now[0] - found[name][0] + max(0, now[1] - found[name][1])) / share
+        return (now[0] - found[name][0] + now[1] - found[name][1]) / share
 
-    best = max(found, key=lambda name: (gain(name), name == own))
+    best = max(found, key=lambda name: (gain(name), name == own, -found[name][1]))
     return {
         "gain": round(max(0.0, gain(best)), 3),
         "partitions": asked.partitions,

@@ -45,6 +45,8 @@ from assignlab.replay import events
 from assignlab.timeline import Config
 
 Make = Callable[[Subject, Strategy, random.Random], list[Event]]
+NOT_PLAYED = "not played"
+"""How notes begin of what no strategy was asked."""
 MEASURES = ("fullest", "emptiest", "idle", "moved", "avoidable", "rounds")
 COLUMNS = ("row", "event", "strategy", *MEASURES, "unowned partition-seconds", "note")
 
@@ -76,7 +78,7 @@ def _more(subject: Subject, strategy: Strategy, draw: random.Random) -> list[Eve
 
 def _less(subject: Subject, strategy: Strategy, draw: random.Random) -> list[Event]:
     if subject.members < 2:
-        raise AssignlabError("the only member: nobody would be left")
+        raise AssignlabError(f"{NOT_PLAYED}: the only member, nobody would be left")
     return [("less", events.leave(subject.group, [draw.randrange(subject.members)]))]
 
 
@@ -286,7 +288,7 @@ def _migrations(
 ) -> list[Row]:
     """Rows for the rolling changes of protocol: two bounces to cooperative-sticky, KIP-848."""
     rows: list[Row] = []
-    if own.system != CLASSIC or not 1 < asked.members <= MOST_ROLLED_OUT:
+    if own.system != CLASSIC:
         return rows
     for word, base in zip(MIGRATIONS, ("cooperative-sticky", "server-uniform"), strict=True):
         if happening and word not in happening or own.base == base:
@@ -295,9 +297,15 @@ def _migrations(
             assignors.get(f"{base}@{release}")
         except UnknownName:
             continue
-        new = assignors.get(base)
+        new, change = assignors.get(base), f"{own.name} to {base}"
+        if not 1 < asked.members <= MOST_ROLLED_OUT:
+            most = (
+                "the only member" if asked.members == 1 else f"more than {MOST_ROLLED_OUT} members"
+            )
+            rows.append(Row("", word, change, note=f"{NOT_PLAYED}: {most}"))
+            continue
         bounces = 2 if word == "two bounces" else 1
-        count, change = draws_for(asked, 2 * bounces * asked.members), f"{own.name} to {base}"
+        count = draws_for(asked, 2 * bounces * asked.members)
         try:
             cells = drawn(count, partial(_migrated, asked, own, new, bounces))
         except AssignlabError as error:

@@ -106,6 +106,8 @@ def sentence(found: dict[str, Any]) -> str:
         if found["topics"]
         else "; the text names no topic"
     )
+    if not found["members"] and found["state"] == "Empty":
+        return f"{size}; nobody holds anything."
     if found["gap"] is None:
         idle = f"; idle: {found['counted_idle']}" if found["counted_idle"] is not None else ""
         return f"{size}; who holds what is not known{idle}."
