@@ -40,7 +40,7 @@ def test_a_range_group_gets_lines_to_paste_and_reasons_with_rows(range_3_5):
     reason = next(s for s in report.said if s.startswith("The fullest member holds 2"))
     row = rows[re.search(r"row (W\d+)", reason)[1]]
     assert row[1:4] == ("switch", "sticky", row[3]) and row[3].high == 2
-    assert any("cooperative-sticky" in said and "trade" in said for said in report.said)
+    assert any("cooperative-sticky" in said and "Also better" in said for said in report.said)
 
 
 def test_every_line_is_one_that_its_client_takes():
@@ -63,10 +63,14 @@ def test_every_line_is_one_that_its_client_takes():
 def test_a_trade_has_its_lines_apart_from_what_is_set(range_3_5):
     report = recommend.report(range_3_5, "4.4", CONFIG)
     traded = {said.split(": ")[1].partition(". ")[0] for said in report.said if "A trade" in said}
-    assert {"cooperative-sticky", "server-uniform"} <= traded
+    assert "roundrobin" in traded
     for label in traded:
         assert any(config.title.startswith(f"for the trade {label}: ") for config in report.trades)
-    assert not any("trade" in config.title for config in report.lines)
+    [also] = [said for said in report.said if said.startswith("Also better")]
+    for label in ("cooperative-sticky", "server-uniform"):
+        title = f"for the other that is better, {label}: "
+        assert label in also and any(c.title.startswith(title) for c in report.trades)
+    assert not any(config.title.startswith("for ") for config in report.lines)
     found = as_data(report)
     assert len(found["set"]) == 2 and len(found["trades"]) == len(report.trades)
     assert "CooperativeStickyAssignor," in as_text(report)
@@ -87,6 +91,20 @@ def test_of_two_that_are_better_alike_the_one_that_may_move_less_is_set():
     report = recommend.report(group, "4.4", CONFIG)
     assert report.said[0] == "Set sticky."
     assert any("Also better than today" in said and "range" in said for said in report.said)
+
+
+def test_a_worst_rollout_that_is_twice_as_long_gives_way(monkeypatch):
+    """The more members, the longer all wait for the last heartbeat: page 11."""
+    monkeypatch.setattr(scaling, "MOST_ROLLED_OUT", 5)
+    monkeypatch.setattr(scaling, "ROLLED_OUT", 2)
+    held = [[f"a-{p}", f"b-{p}"] if p < 10 else [] for p in range(16)]
+    report = recommend.report(document({"a": 10, "b": 10}, held, "range"), "4.4", CONFIG)
+    rolled = {
+        row.strategy: row.unowned for row in report.tables[0].rows if row.event == "a rollout"
+    }
+    assert 2 * rolled["cooperative-sticky"].high <= rolled["sticky"].high
+    assert report.said[0] == "Set cooperative-sticky."
+    assert any(f"up to {max(pauses.DRIFTS_MS)} ms" in unknown for unknown in report.unknown)
 
 
 def test_nothing_is_better_than_a_group_that_is_even_and_sticky():

@@ -3,7 +3,7 @@
 A group begins with what its members hold now, or would under another strategy once they had changed
 to it; where that is not all there is, with what the strategy deals to members that hold nothing.
 Phases of heartbeats decide much of it, so every figure is a range: over start moments, and with
-heartbeats in step and drifting by up to 100 ms a beat.
+heartbeats in step and drifting by up to 100 and 500 ms a beat.
 """
 
 import re
@@ -45,7 +45,7 @@ from assignlab.timeline.config import TimelineError, defaults
 from assignlab.timeline.measure import unowned_ms
 
 SEEDS = (1, 2)
-DRIFTS_MS = (0, 100)
+DRIFTS_MS = (0, 100, 500)
 LEAD_MS = 60_000
 """What a group has to settle."""
 MOST_RESTARTS = 10

@@ -2,7 +2,9 @@
 
 A change is recommended if it is worse in none of three measures, and clearly better in one: the
 fullest member, the partitions that a member more and a rollout move, and the time without an owner
-of a rollout. Ranges that overlap are no difference. Every reason names the row it came from.
+of a rollout. Ranges that overlap are no difference. Of several the one that is better in most measures
+and moves least is set, unless another's worst rollout leaves half as much without an owner. Every
+reason names the row it came from.
 """
 
 from collections.abc import Sequence
@@ -80,6 +82,8 @@ def report(
         others = []
     better = [option for option in others if _verdict(option, now)[0]]
     better.sort(key=lambda o: (-len(_verdict(o, now)[1]), o.moved.median, o.moved.high))
+    for first in better[:1]:
+        better.sort(key=lambda option: not _waits_far_less(option, first))
     trades = [o for o in others if o not in better and _verdict(o, now)[1]]
     if own.base in failed:  # whatever has an answer is better
         better, trades = sorted(others, key=lambda o: (o.fullest or o.moved, o.moved)), []
@@ -108,8 +112,9 @@ def report(
         lines,
         unknown,
         trades=[
-            config._replace(title=f"for the trade {option.label}: {config.title}")
-            for option in trades
+            config._replace(title=f"for {what} {option.label}: {config.title}")
+            for what, options in (("the other that is better,", better[1:]), ("the trade", trades))
+            for option in options
             for config in _lines(option, now)
         ],
     )
@@ -168,6 +173,12 @@ def _options(asked: Subject, rows: Sequence[Row]) -> list[Option]:
             )
         )
     return options
+
+
+def _waits_far_less(option: Option, than: Option) -> bool:
+    """Whether its worst rollout leaves at most half as much without an owner."""
+    mine, theirs = option.unowned, than.unowned
+    return mine is not None and theirs is not None and 2 * mine.high <= theirs.high
 
 
 def _verdict(option: Option, now: Option) -> tuple[bool, list[str]]:
