@@ -72,7 +72,7 @@ def report(
         )
         static = [row._replace(strategy=own.name + STATIC) for row in more]
         rows = what_if.numbered([*rows, *static])
-    failed = _failed(asked, rows)
+    failed = _failed(rows)
     options = _options(asked, rows)
     now = next((option for option in options if option.label == own.name), None)
     if now is None:
@@ -128,7 +128,7 @@ def _static(document: dict[str, Any]) -> Subject:
     return subject(document | {"members": named})
 
 
-def _failed(asked: Subject, rows: Sequence[Row]) -> dict[str, str]:
+def _failed(rows: Sequence[Row]) -> dict[str, str]:
     """At what a strategy, or the rolling change to it, fails and how; by the strategy's base."""
     failed: dict[str, str] = {}
     for row in rows:
