@@ -4,11 +4,12 @@ import numpy as np
 
 from assignlab import assignors
 from assignlab.advice.report import Table
-from assignlab.advice.subject import CLASSIC, KAFKA_UUID, SERVER, Subject
+from assignlab.advice.subject import CLASSIC, SERVER, Subject
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError
 from assignlab.group.assignment import Assignment
 from assignlab.group.model import Claims, Group
+from assignlab.groups.inference import KAFKA_UUID
 from assignlab.releases import span, version
 from assignlab.replay.rebalance import settled
 
@@ -26,7 +27,7 @@ def candidates(subject: Subject) -> list[Strategy]:
         return [strategy for strategy in every if strategy.system == own.system]
     kind = subject.document.get("assignor") or (own and own.kind)
     ids = list(subject.group.members.names) if kind is None else []
-    if ids and all(KAFKA_UUID.fullmatch(name) for name in ids):  # KIP-848: see groups.inference
+    if ids and all(KAFKA_UUID.fullmatch(name) for name in ids):
         return [strategy for strategy in every if strategy.system == SERVER]
     starts = {strategy.client_id for strategy in every} - {""}
     seen = {start for start in starts if any(name.startswith(start) for name in ids)}

@@ -31,12 +31,12 @@ def law(subject: Subject) -> str:
             f" least {subject.members - total} without; now it is {idle}."
         )
     own = subject.strategy
-    if own is not None and subject.equal and PER_TOPIC & {*own.promises}:
+    by_topic = own is not None and bool(PER_TOPIC & {*own.promises})
+    if own is not None and by_topic and subject.equal:
         uneven = int(uneven_topics(known.partitions, known.subscribers))
         return _per_topic(subject, own, gap, idle, uneven)
     least = _least_gap(subject)
     if not subject.equal:
-        by_topic = own is not None and PER_TOPIC & {*own.promises}
         deals = f", and {own.name} deals every topic by itself" if own and by_topic else ""
         return (
             f"Members subscribe to different topics{deals}: no assignment has a smaller gap than"

@@ -23,7 +23,6 @@ from assignlab.replay.metrics import subscribers
 DRAWS = 200
 """So often are the ids of members to come drawn."""
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
-KAFKA_UUID = re.compile(r"[A-Za-z0-9+/_-]{22}")
 SERVER = "Kafka coordinator"
 CLASSIC = "Kafka consumer"
 MOVING = {*STATES, "Rebalancing"} - {"Stable", "Empty", "Dead"}

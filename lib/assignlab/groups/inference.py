@@ -24,7 +24,7 @@ GENERATION = 1
 Say = Callable[[str], None]
 Holdings = dict[str, list[Partition]]
 
-_UUID = re.compile(r"[A-Za-z0-9+/_-]{22}")
+KAFKA_UUID = re.compile(r"[A-Za-z0-9+/_-]{22}")
 """A member id of KIP-848's clients; those of the classic protocol end in a UUID with dashes."""
 
 
@@ -113,7 +113,7 @@ def _protocol(seen: Seen, members: list[MemberRow], say: Say) -> str:
         return seen.protocol
     if seen.assignor == "uniform":
         return "consumer"
-    if members and all(_UUID.fullmatch(member.member) for member in members):
+    if members and all(KAFKA_UUID.fullmatch(member.member) for member in members):
         say("protocol: KIP-848, since the member ids look like it")
         return "consumer"
     if f"server-{seen.assignor}" in CAME_WITH and not seen.members:
