@@ -1,5 +1,6 @@
 """What several tests ask for: a Spark session, a folder for tables, ours beside an original, a group."""
 
+import gc
 import os
 
 import pytest
@@ -10,6 +11,9 @@ from assignlab.local.java import BRIEF, NoJava, java_home
 from assignlab.local.project import memory
 from assignlab.proof.originals import Originals, OriginalsUnavailable
 from assignlab.sweep.spark import CLASSES
+
+# Thousands of documents are held at a time: looking through them for circles took most of the time.
+gc.set_threshold(100_000, 50, 100)
 
 # Set before Spark, or a program that starts it, is asked for.
 BRIEF_JAVA = " ".join(BRIEF)

@@ -382,7 +382,7 @@ def matrix(
     """A number for every pair of ``rows`` and ``columns``, written into its cell and shaded.
 
     ``order``: the names on both axes; a pair without a number stays empty. Where there are numbers
-    below 0 they are red and those above blue.
+    below 0 they are blue and those above red.
     """
     cells = frame.pivot(index=rows, columns=columns, values=values).reindex(
         index=order, columns=order
@@ -390,7 +390,7 @@ def matrix(
     sns.heatmap(
         cells.astype(float), annot=True, fmt=".0f", linewidths=0.5, ax=ax, cbar=False,
         annot_kws={"fontsize": "x-small"},
-        **({"cmap": "RdBu", "center": 0} if (cells < 0).any(axis=None) else {"cmap": "Blues"}),
+        **({"cmap": "RdBu_r", "center": 0} if (cells < 0).any(axis=None) else {"cmap": "Blues"}),
     )  # fmt: skip
     # Names stand above, where reading begins: the rows may be many.
     ax.tick_params(axis="x", labelrotation=90, labeltop=True, labelbottom=False)
@@ -486,13 +486,19 @@ def spans(
     return ax
 
 
-def log_above_one(ax: Axes, most: float, label: str = "") -> Axes:
-    """A y axis from 0 to beyond ``most``, linear up to 1 so that nought can be seen, then
-    logarithmic, as its title says; no title without ``label``."""
-    ax.set_yscale("symlog", linthresh=1)
-    ax.set_ylim(-0.15, 2 * most + 1)
+def log_above_one(ax: Axes, values: pd.Series, label: str = "") -> Axes:
+    """A y axis from 0 to beyond ``values``, linear up to 1 so that nought can be seen, then
+    logarithmic, as its title says; no title without ``label``. Where all are above 10 it begins
+    below the least."""
+    from_nought = values.min() <= 10
+    if from_nought:
+        ax.set_yscale("symlog", linthresh=1)
+        ax.set_ylim(-0.15, 2 * values.max() + 1)
+    else:
+        ax.set_yscale("log")
+        ax.set_ylim(values.min() / 2, 2 * values.max())
     ax.yaxis.set_major_formatter("{x:,g}")
-    ax.set_ylabel(f"{label}\nlog scale above 1" if label else "")
+    ax.set_ylabel(f"{label}\nlog scale{' above 1' * from_nought}" if label else "")
     return ax
 
 

@@ -19,6 +19,7 @@ from assignlab.sweep.slices import REBALANCES, SCENARIO_NAMES
 from assignlab.sweep.spark import answering, session
 from assignlab.sweep.store import ensure_whole, literal, reaching, reader
 from assignlab.sweep.subject import Subject
+from assignlab.sweep.workplace import failures_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -184,11 +185,15 @@ class Table:
     def failures(self) -> "pd.DataFrame":
         """The simulations that gave no records, the first thousand: scenario, strategy, reason."""
         key = self.subject.key
-        rows = self.records().where("error is not null").orderBy(*key).limit(FAILURES_KEPT)
         facts = [name for name in ("event", "error", *SCENARIO_NAMES) if self._known(name)]
-        facts = [name for name in facts if name not in key]
+        facts = [*key, *(name for name in facts if name not in key)]
+        if isinstance(self.path, Path):
+            self._ensure_there(self.path)
+            if not any(map(failures_in, self.path.glob("*.parquet"))):  # nothing to ask Spark for
+                return self.subject.schema.empty_table().select(facts).to_pandas()
+        rows = self.records().where("error is not null").orderBy(*key).limit(FAILURES_KEPT)
         with answering(rows.sparkSession), reaching(str(self.path)):
-            return rows.select(*key, *facts).toPandas()
+            return rows.select(*facts).toPandas()
 
     def tell_failures(self):
         """Say on stderr how many simulations failed, and how the first did."""

@@ -72,6 +72,21 @@ class Shape(NamedTuple):
     by_partition: np.ndarray
 
 
+class Settled(NamedTuple):
+    """What the claims come to.
+
+    ``holder``: int32[partitions + phantoms], the member that keeps a partition, -1 for nobody,
+    -2 - m where it was taken from m; ``owned``: int64[members], how many each keeps; ``rivals``:
+    bool[partitions + phantoms], two claims of one generation met here, bool[0] if no partition is
+    claimed twice; ``unknown``: whether a claim is ``UNKNOWN``, then nothing else is true.
+    """
+
+    holder: np.ndarray
+    owned: np.ndarray
+    rivals: np.ndarray
+    unknown: bool
+
+
 def shape_of(group: Group) -> Shape:
     """Number the partitions of the subscribed topics."""
     return unpack_shape(group.prepared(packed_shape))
@@ -262,17 +277,12 @@ def settle_claims(shape, phantoms, claims, mine):
 
     The newer generation keeps a partition. In the same generation both lose it. The claimant met
     earlier is judged by ``sub_generation``, the later one by the generation of its claims, ``mine``
-    (:func:`claimed_generations`).
-
-    Returns (holder int32[partitions + phantoms]: the member that keeps a partition, -1 for nobody,
-    -2 - m where it was taken from m; rivals bool[same]: two claims of one generation met here,
-    bool[0] if no partition is claimed twice; owned int64[members]: how many each keeps; whether a
-    claim is ``UNKNOWN``: then nothing else is true).
+    (:func:`claimed_generations`). Returns :class:`Settled`.
     """
-    holder, owned, contested, unknown = first_claims(shape, phantoms, claims)
-    if unknown or not contested:
-        return holder, np.zeros(0, dtype=np.bool_), owned, unknown
-    rivals = np.zeros(holder.size, dtype=np.bool_)
+    settled = first_claims(shape, phantoms, claims)
+    if settled.unknown or settled.rivals.size == 0:
+        return settled
+    holder, owned = settled.holder, settled.owned
     disputed = holder == DISPUTED
     holder[disputed] = NOBODY
     for m in shape.by_hash:
@@ -284,30 +294,27 @@ def settle_claims(shape, phantoms, claims, mine):
                 holder[x] = m
                 owned[m] += 1
             else:
-                settle_rival(x, m, mine[m], claims.sub_generation, holder, rivals, owned)
-    return holder, rivals, owned, unknown
+                settle_rival(x, m, mine[m], claims.sub_generation, settled)
+    return settled
 
 
 @inner
 def first_claims(shape, phantoms, claims):
     """The claims that nobody disputes, which are nearly all.
 
-    Members are read by id: neighbours were dealt neighbouring partitions.
-
-    Returns (holder int32[partitions + phantoms]: the only claimant, ``DISPUTED`` where there are
-    several; owned int64[members]; whether any is disputed, whether a claim is ``UNKNOWN``).
+    Members are read by id: neighbours were dealt neighbouring partitions. Returns
+    :class:`Settled`, with ``DISPUTED`` as the holder where several claim a partition.
     """
     offsets, codes = claims.offsets, claims.codes
     holder = np.full(shape.codes.size + phantoms.size, NOBODY, dtype=np.int32)
     owned = np.zeros(shape.by_id.size, dtype=np.int64)
-    contested = False
+    contested = unknown = False
     for m in shape.by_id:
         first = 0
         for k in range(offsets[m], offsets[m + 1]):
             x = number_of_claim(shape, phantoms, codes[k])
             if x < 0:
-                if x == UNKNOWN:
-                    return holder, owned, contested, True
+                unknown = unknown or x == UNKNOWN
                 continue
             if holder[x] == NOBODY:
                 holder[x] = m
@@ -318,12 +325,14 @@ def first_claims(shape, phantoms, claims):
                 owned[holder[x]] -= 1
                 holder[x] = DISPUTED
         owned[m] += first
-    return holder, owned, contested, False
+    rivals = np.zeros(holder.size if contested else 0, dtype=np.bool_)
+    return Settled(holder, owned, rivals, unknown)
 
 
 @leaf
-def settle_rival(x, m, mine, sub_generation, holder, rivals, owned):
+def settle_rival(x, m, mine, sub_generation, settled):
     """Member ``m`` claims partition ``x``, which an earlier claim names too."""
+    holder, owned = settled.holder, settled.owned
     other = holder[x] if holder[x] >= 0 else -2 - holder[x]
     others = max(sub_generation[other], NO_GENERATION)
     if mine < others or (mine > others and other == m):
@@ -331,7 +340,7 @@ def settle_rival(x, m, mine, sub_generation, holder, rivals, owned):
     if holder[x] >= 0:
         owned[other] -= 1
     if mine == others:
-        rivals[x] = True
+        settled.rivals[x] = True
         holder[x] = -2 - m
     else:
         holder[x] = m

@@ -95,10 +95,11 @@ def build(shape, racks, phantoms, claims, cooperative, release):
     mine, newest = claimed_generations(cooperative, claims)
 
     if release >= CONSTRAINED_CORRECTED:
-        holder, rivals, owned, unknown = settle_claims(shape, phantoms, claims, mine)
-        if unknown:
+        settled = settle_claims(shape, phantoms, claims, mine)
+        if settled.unknown:
             return PHANTOMS, claims.offsets, claims.codes
-        drop_rivals(holder, rivals, owned)
+        holder, owned = settled.holder, settled.owned
+        drop_rivals(holder, settled.rivals, owned)
         release_mismatched(holder, owned, racks)
         kept, state, over = assign_owned_partitions(
             shape.by_owned, owned, min_quota, max_quota, expected

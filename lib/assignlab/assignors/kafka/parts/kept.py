@@ -31,7 +31,8 @@ def assign_owned_partitions(shape, potential, racks, phantoms, claims, mine):
     ``mine``: int64[members], the generations of the claims. Returns (the lists, whether anything
     had to be revoked, whether a claim is beyond the end of a topic and not among ``phantoms``).
     """
-    holder, _, _, unknown = settle_claims(shape, phantoms, claims, mine)
+    settled = settle_claims(shape, phantoms, claims, mine)
+    holder, unknown = settled.holder, settled.unknown
     count, revoked = revoke_unsubscribed(shape, potential, racks, phantoms, holder)
     room = 2 * shape.codes.size + count + 64
     held = empty_lists(mine.size, holder.size, room, phantoms.size > 0)
