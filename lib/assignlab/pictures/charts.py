@@ -490,15 +490,16 @@ def log_above_one(ax: Axes, values: pd.Series, label: str = "") -> Axes:
     """A y axis from 0 to beyond ``values``, linear up to 1 so that nought can be seen, then
     logarithmic, as its title says; no title without ``label``. Where all are above 10 it begins
     below the least."""
-    from_nought = values.min() <= 10
-    if from_nought:
-        ax.set_yscale("symlog", linthresh=1)
-        ax.set_ylim(-0.15, 2 * values.max() + 1)
-    else:
+    if values.min() > 10:
+        scale = "log scale"
         ax.set_yscale("log")
         ax.set_ylim(values.min() / 2, 2 * values.max())
+    else:
+        scale = "log scale above 1"
+        ax.set_yscale("symlog", linthresh=1)
+        ax.set_ylim(-0.15, 2 * values.max() + 1)
     ax.yaxis.set_major_formatter("{x:,g}")
-    ax.set_ylabel(f"{label}\nlog scale{' above 1' * from_nought}" if label else "")
+    ax.set_ylabel(f"{label}\n{scale}" if label else "")
     return ax
 
 
