@@ -37,6 +37,8 @@ def test_every_notebook_completes_with_an_answer(results):
         assert run["status"] == "completed"
         assert run["answer"], name
         assert (results / name / f"{name}.html").stat().st_size > 10_000
+    log = (results.parent / "spark" / "driver.log").read_text(encoding="utf-8")
+    assert log.count("Setting Spark log level") == 1, "more than one Java machine"
 
 
 @needs_java

@@ -13,6 +13,8 @@ import pytest
 from test_cluster import free_port, running
 
 from assignlab.local.java import java_home
+from assignlab.local.project import RUN_ID_VARIABLE
+from assignlab.runner.papermill import Processes
 from assignlab.sweep import spark as sparks
 from assignlab.sweep.spark import SparkDidNotStart, own_settings, reach, settings
 from conftest import java_missing
@@ -126,20 +128,30 @@ def test_a_connect_server_that_is_killed_in_mid_sweep(tmp_path):
 
 @needs_java
 @pytest.mark.slow
-def test_a_java_machine_that_is_killed_in_mid_sweep(tmp_path):
-    """The next sweep of the process has a new one."""
+@pytest.mark.parametrize("whose", ["its own", "lent"])
+def test_a_java_machine_that_is_killed_in_mid_sweep(tmp_path, whose):
+    """The next sweep of the process has a new one; one that is lent serves two processes before."""
     script = f"""
-import os, signal, threading
+import os, signal, sys, threading
 from assignlab import sweep
 from assignlab.sweep.driver import Progress
 from assignlab.sweep.spark import SparkEnded, session
 
+def machine():
+    return session()._jvm.java.lang.ProcessHandle.current().pid()
+
+print(machine())
+if len(sweep.run(sweep.grid(seed=range(3)), ["range@2.0"])) == 9:
+    print("whole")
+if sys.argv[1:] == ["no more"]:
+    sys.exit()
+
 def kill():
-    os.kill(session().sparkContext._gateway.proc.pid, signal.SIGKILL)
+    os.kill(machine(), signal.SIGKILL)
 
 class Killing(Progress):
     def __enter__(self):
-        threading.Timer(2.0, kill).start()
+        threading.Timer(0.3, kill).start()
         return super().__enter__()
 
 sweep.driver.Progress = Killing
@@ -151,15 +163,29 @@ sweep.driver.Progress = Progress
 table = sweep.run(sweep.grid(seed=range(3)), ["range@2.0"])
 print(len(table.frame()))
 """
-    answer = subprocess.run(
-        [sys.executable, "-c", script],
-        env=os.environ | {"ASSIGNLAB_RUN_FOLDER": str(tmp_path), "SPARK_MASTER": "local[1]"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    first, second = answer.stdout.splitlines()
-    assert first.startswith("Spark's Java machine has ended") and second == "9"
+    own = {"ASSIGNLAB_RUN_FOLDER": str(tmp_path), "SPARK_MASTER": "local[1]"}
+
+    def said(run_id, *words):
+        answer = subprocess.run(
+            [sys.executable, "-c", script, *words],
+            env=os.environ | own | processes.lending | {RUN_ID_VARIABLE: run_id},
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        processes.end(run_id, well=True)
+        return answer.stdout.splitlines()
+
+    with (tmp_path / "lock").open("w") as lock:
+        processes = Processes(lock.fileno(), tmp_path, lend=whose == "lent")
+        try:
+            first, whole = said("first", "no more") if whose == "lent" else ("", "whole")
+            machine, *lines = said("second")
+        finally:
+            processes.stop()
+    assert lines[0] == whole == "whole"
+    assert (machine == first) == (whose == "lent")
+    assert lines[1].startswith("Spark's Java machine has ended") and lines[2:] == ["9"]
 
 
 def test_what_the_user_says_to_spark_wins(monkeypatch, tmp_path):

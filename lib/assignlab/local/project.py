@@ -29,6 +29,7 @@ FOLDER_VARIABLE = "ASSIGNLAB_RUN_FOLDER"
 RUN_ID_VARIABLE = "ASSIGNLAB_RUN_ID"
 OUTPUTS_VARIABLE = "ASSIGNLAB_OUTPUTS"
 TABLES_VARIABLE = "ASSIGNLAB_TABLES"
+LENDER_VARIABLE = "ASSIGNLAB_LENDER"
 
 RUNNING = ".running"
 """The folder of a scale in which a run works, in one called by its id, until it is complete."""

@@ -57,7 +57,7 @@ def run(
             tell(f"assignlab: another run writes to {place.folder}: wait for it", err=True)
             return 1
         clear_leftovers(place)
-        processes = Processes(lock, place.outputs)
+        processes = Processes(lock, place.outputs, lend=len(plans) > 1)
         try:
             completed = _run_all(place, plans, processes, jobs, timeout, resume, compile_ahead)
         except KeyboardInterrupt:

@@ -11,8 +11,14 @@ from pathlib import Path
 import yaml
 
 from assignlab.local.java import BRIEF
-from assignlab.local.project import FOLDER_VARIABLE, OUTPUTS_VARIABLE, RUN_ID_VARIABLE
+from assignlab.local.project import (
+    FOLDER_VARIABLE,
+    LENDER_VARIABLE,
+    OUTPUTS_VARIABLE,
+    RUN_ID_VARIABLE,
+)
 from assignlab.runner import guard
+from assignlab.runner.lending import Lender
 from assignlab.runner.plan import Plan
 
 CELL = re.compile(r"Executing Cell (\d+)-+")
@@ -24,15 +30,21 @@ class Processes:
     """The runs that go on now, so that an interrupt can end them all.
 
     lock: descriptor of the runner's lock, which each run holds to its end. outputs: the folder for
-    what no run owns, such as Spark's files.
+    what no run owns, such as Spark's files. lend: whether the runs share Java machines.
     """
 
-    def __init__(self, lock: int, outputs: Path):
+    def __init__(self, lock: int, outputs: Path, lend: bool = False):
         self._held = lock
         self._shared = {OUTPUTS_VARIABLE: str(outputs)}
         self._lock = threading.Lock()
         self._running: set[str] = set()
         self.stopped = False
+        self._lender = Lender(self.start, self.end) if lend else None
+
+    @property
+    def lending(self) -> dict[str, str]:
+        """What a notebook that may borrow a Java machine needs in its environment."""
+        return {LENDER_VARIABLE: self._lender.address} if self._lender else {}
 
     def start(self, command: list[str], environment: dict) -> subprocess.Popen | None:
         """Start one, with a guard; None once `stop` was called.
@@ -57,11 +69,13 @@ class Processes:
                 pass_fds=(self._held,),
             )
 
-    def end(self, run_id: str) -> None:
-        """End all processes of one run, whichever are left."""
+    def end(self, run_id: str, well: bool = False) -> None:
+        """End all processes of one run, whichever are left; whether it ended well by itself."""
         guard.end({run_id})
         with self._lock:
             self._running.discard(run_id)
+        if self._lender:
+            self._lender.give_back(run_id, well)
 
     def stop(self) -> None:
         """End all and let no other start."""
@@ -130,10 +144,12 @@ def execute(
     """
     scratch = folder.with_name(".scratch")
     scratch.mkdir()
-    process = processes.start(command(plan, folder, scratch), environment(folder, run_id, scratch))
+    process = processes.start(
+        command(plan, folder, scratch), environment(folder, run_id, scratch) | processes.lending
+    )
     if process is None or process.stdout is None:
         return None, None
-    reason = None
+    reason, code = None, None
 
     def expire():
         nonlocal reason
@@ -149,9 +165,10 @@ def execute(
                 log.write(line)
                 log.flush()
                 said(line.rstrip())
+        code = process.wait()
     except OSError as error:
         reason = f"run.log could not be written: {error.strerror}"
     finally:
         timer.cancel()
-        processes.end(run_id)
+        processes.end(run_id, well=code == 0)
     return process.wait(), reason

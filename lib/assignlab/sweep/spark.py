@@ -42,6 +42,7 @@ from assignlab.errors import AssignlabError
 from assignlab.local.files import whole
 from assignlab.local.java import BRIEF, ensure_java_env
 from assignlab.local.project import cores, outputs
+from assignlab.sweep.lending import lent
 from assignlab.sweep.workplace import locked, tell
 
 LOOPBACK = "127.0.0.1"
@@ -87,7 +88,9 @@ def session():
         if SparkContext._active_spark_context is not None:
             spark = SparkSession.builder.getOrCreate()
         else:
-            spark = start(os.environ.get("SPARK_MASTER"))
+            with told_waiting("for the Java machine that the batch lends"):
+                spark = lent()
+            spark = spark or start(os.environ.get("SPARK_MASTER"))
     if spark not in _shipped and not is_local(spark):
         ship(spark)
     return spark
