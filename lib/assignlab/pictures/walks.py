@@ -64,11 +64,11 @@ def circle(rounds: pd.DataFrame, consumers: Sequence[str], ax: Axes) -> Axes:
 
 
 FLOW = {
-    "claims": (0, 0, "step", "What do the members claim?\nKeep what exists\nand is still subscribed"),
+    "claims": (0, 0, "step", "What do the members\nclaim? Keep what exists\nand is still subscribed"),
     "sort": (0, 1, "step", "Sort: fewest readers first;\nif all read the same,\nthe fullest member's first"),
     "free": (0, 2, "step", "Give each partition\nwithout an owner to\nthe reader that has least"),
-    "aside": (0, 3, "step", "Set aside what has one reader,\nnote the balance score"),
-    "balanced": (0, 4, "choice", "Balanced?\n(fewest ≥ most − 1, or no reader\nhas less than an owner)"),
+    "aside": (0, 3, "step", "Set aside what has\none reader, note\nthe balance score"),
+    "balanced": (0, 4, "choice", "Balanced? (fewest ≥\nmost − 1, or no reader\nhas less than an owner)"),
     "next": (0, 5, "step", "Next partition in the order"),
     "better": (0, 6, "choice", "Has a reader at least\ntwo fewer than its owner?"),
     "reverse": (1, 6, "choice", "Did one of this topic come\nthe other way before?"),
@@ -86,7 +86,7 @@ ARROWS = (
     ("that", "this", ""), ("balanced", "score", "yes"), ("score", "done", "no"),
     ("score", "back", "yes"), ("back", "done", ""),
 )  # fmt: skip
-WIDTH, HEIGHT = 0.9, 0.66
+WIDTH, HEIGHT = 0.82, 0.66
 """Of a box, where boxes stand 1 apart."""
 LEADING = 0.16
 """From line to line in a box."""
@@ -129,9 +129,9 @@ def _centred(ax: Axes, x: float, y: float, text: str) -> None:
 
 
 def _arrow(ax: Axes, start: tuple[int, int], end: tuple[int, int], label: str) -> None:
-    """From the side of a box that faces the other box."""
+    """From the side of a box that faces the other box; one across and down has the rest of the side."""
     across, down = np.sign(end[0] - start[0]), np.sign(end[1] - start[1])
-    reach = np.array([across * WIDTH / 2, 0 if across else down * HEIGHT / 2])
+    reach = np.array([across * WIDTH / 2, down * HEIGHT / (3 if across else 2)])
     first, last = np.array(start) + reach, np.array(end) - reach
     ax.annotate("", last, first, arrowprops={"arrowstyle": "->", "color": "#444444"})
     if label:
