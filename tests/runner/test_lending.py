@@ -47,6 +47,8 @@ def test_a_machine_serves_one_run_after_the_other_while_all_goes_well(machines):
     started, lender = machines
     assert asked(lender, "first") == 0
     assert asked(lender, "beside it") == 1
+    with pytest.raises(EOFError):  # a program that this notebook runs has one of its own
+        asked(lender, "beside it")
     lender.give_back("first", well=True)
     lender.give_back("asked for none", well=False)
     assert asked(lender, "second") == 0
@@ -60,3 +62,8 @@ def test_a_machine_serves_one_run_after_the_other_while_all_goes_well(machines):
     assert asked(lender, "fourth") == 3, "lent a machine that has ended"
     with pytest.raises(EOFError):  # the run starts one of its own, and tells why that fails
         asked(lender, "fifth")
+
+
+def test_where_a_socket_would_have_too_long_a_path_nothing_is_lent(tmp_path, monkeypatch):
+    monkeypatch.setattr("multiprocessing.util.get_temp_dir", lambda: str(tmp_path / ("deep" * 40)))
+    assert Lender(lambda *_: None, lambda _: None).address is None

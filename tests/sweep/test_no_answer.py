@@ -13,7 +13,7 @@ import pytest
 from test_cluster import free_port, running
 
 from assignlab.local.java import java_home
-from assignlab.local.project import RUN_ID_VARIABLE
+from assignlab.local.project import LENDER_VARIABLE, RUN_ID_VARIABLE
 from assignlab.runner.papermill import Processes
 from assignlab.sweep import spark as sparks
 from assignlab.sweep.spark import SparkDidNotStart, own_settings, reach, settings
@@ -164,11 +164,12 @@ table = sweep.run(sweep.grid(seed=range(3)), ["range@2.0"])
 print(len(table.frame()))
 """
     own = {"ASSIGNLAB_RUN_FOLDER": str(tmp_path), "SPARK_MASTER": "local[1]"}
+    nobody = {LENDER_VARIABLE: str(tmp_path / "nobody listens here")}
 
     def said(run_id, *words):
         answer = subprocess.run(
             [sys.executable, "-c", script, *words],
-            env=os.environ | own | processes.lending | {RUN_ID_VARIABLE: run_id},
+            env=os.environ | own | nobody | processes.lending | {RUN_ID_VARIABLE: run_id},
             capture_output=True,
             text=True,
             timeout=300,

@@ -32,6 +32,7 @@ class Machine(NamedTuple):
 class Lender:
     """Answers the notebooks that ask at `address`, until the process ends.
 
+    The address is None where the system gives no socket: its path is too long, say.
     start: starts a command with an environment and a guard; None where nothing may start any more.
     end: ends all processes of an id.
     """
@@ -44,10 +45,12 @@ class Lender:
         self._start, self._end = start, end
         self._free: list[Machine] = []
         self._lent: dict[str, Machine] = {}
-        # In a folder that nobody else may read, removed when the process ends.
-        self._listener = Listener(family="AF_UNIX")
-        self.address = str(self._listener.address)
-        threading.Thread(target=self._listen, daemon=True).start()
+        self.address: str | None = None
+        with suppress(OSError):
+            # In a folder that nobody else may read, removed when the process ends.
+            self._listener = Listener(family="AF_UNIX")
+            self.address = str(self._listener.address)
+            threading.Thread(target=self._listen, daemon=True).start()
 
     def give_back(self, run_id: str, well: bool) -> None:
         """Take what was lent to a run: for the next one, or, if it did not end well, for none."""
@@ -63,10 +66,11 @@ class Lender:
             threading.Thread(target=self._answer, args=(asker,), daemon=True).start()
 
     def _answer(self, asker: Connection) -> None:
-        """Send the way into a machine; nothing where there is none, and the notebook starts its own."""
+        """Send the way into a machine; nothing where there is none, or the run has one already:
+        who asked then starts its own."""
         with asker, suppress(OSError, EOFError):
             run_id = asker.recv_bytes().decode()
-            if machine := self._running() or self._new():
+            if run_id not in self._lent and (machine := self._running() or self._new()):
                 self._lent[run_id] = machine
                 asker.send_bytes(machine.door)
 

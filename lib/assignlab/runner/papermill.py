@@ -44,7 +44,8 @@ class Processes:
     @property
     def lending(self) -> dict[str, str]:
         """What a notebook that may borrow a Java machine needs in its environment."""
-        return {LENDER_VARIABLE: self._lender.address} if self._lender else {}
+        address = self._lender and self._lender.address
+        return {LENDER_VARIABLE: address} if address else {}
 
     def start(self, command: list[str], environment: dict) -> subprocess.Popen | None:
         """Start one, with a guard; None once `stop` was called.

@@ -8,18 +8,16 @@ import json
 import os
 
 from assignlab.local.project import LENDER_VARIABLE
-from assignlab.sweep.spark import is_local, session
+from assignlab.sweep.spark import session
 
 
 def main() -> None:
-    """Start, tell the way in, wait; print nothing where Spark runs somewhere else."""
+    """Start, tell the way in, wait."""
     os.environ.pop(LENDER_VARIABLE, None)  # it lends, and does not borrow
-    spark = session()
-    if is_local(spark):
-        gateway = spark.sparkContext._gateway
-        door = gateway.gateway_parameters
-        print(json.dumps({"port": door.port, "secret": door.auth_token}), flush=True)
-        gateway.proc.wait()
+    gateway = session().sparkContext._gateway
+    door = gateway.gateway_parameters
+    print(json.dumps({"port": door.port, "secret": door.auth_token}), flush=True)
+    gateway.proc.wait()
 
 
 if __name__ == "__main__":

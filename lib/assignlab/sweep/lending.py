@@ -37,16 +37,19 @@ def entered(port: int, secret: str):
     from pyspark.sql import SparkSession
 
     os.environ |= {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     try:
         gateway = launch_gateway()
+        context = gateway.jvm.SparkSession.getDefaultSession().get().sparkContext()
+        return SparkSession(
+            SparkContext(
+                conf=SparkConf(_jconf=context.conf()),
+                gateway=gateway,
+                jsc=gateway.jvm.JavaSparkContext.fromSparkContext(context),
+            )
+        )
+    except Exception:
+        SparkContext._active_spark_context = SparkContext._gateway = SparkContext._jvm = None
+        raise
     finally:
         del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
-    context = gateway.jvm.SparkSession.getDefaultSession().get().sparkContext()
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    return SparkSession(
-        SparkContext(
-            conf=SparkConf(_jconf=context.conf()),
-            gateway=gateway,
-            jsc=gateway.jvm.JavaSparkContext.fromSparkContext(context),
-        )
-    )

@@ -89,7 +89,7 @@ def session():
             spark = SparkSession.builder.getOrCreate()
         else:
             with told_waiting("for the Java machine that the batch lends"):
-                spark = lent()
+                spark = lent() if starts_here() else None
             spark = spark or start(os.environ.get("SPARK_MASTER"))
     if spark not in _shipped and not is_local(spark):
         ship(spark)
@@ -207,6 +207,12 @@ def cores_of(spark) -> int:
         return cores()
     parts = spark.range(2**20).selectExpr("spark_partition_id() as part")
     return parts.selectExpr("max(part) + 1").first()[0]
+
+
+def starts_here() -> bool:
+    """Whether a session that is started now runs on this machine, and not in what ``spark-submit`` runs."""
+    master = os.environ.get("SPARK_MASTER") or own_settings().get("spark.master", "local")
+    return master.startswith("local") and "PYSPARK_GATEWAY_PORT" not in os.environ
 
 
 def start(master: str | None):
