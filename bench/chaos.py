@@ -300,6 +300,7 @@ FAULTS: dict[str, dict[str, Callable]] = {
     "batch": {
         "runner killed": kill("assignlab.cli"),
         "kernel killed": kill("ipykernel_launcher"),
+        "Java machine killed": kill("org.apache.spark"),
         "Papermill killed": kill("-m papermill"),
         "workers killed": kill("pyspark.daemon", times=3),
         "terminal closed": send(signal.SIGHUP),
