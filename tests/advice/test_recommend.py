@@ -12,6 +12,7 @@ from assignlab import assignors
 from assignlab.advice import pauses, recommend, scaling, show, survey, what_if
 from assignlab.advice.play import numbers, steps
 from assignlab.advice.report import as_data, as_text
+from assignlab.advice.subject import subject
 from assignlab.cli import main
 from assignlab.errors import AssignlabError, UnknownRelease
 from conftest import document
@@ -97,6 +98,7 @@ def test_a_worst_rollout_that_is_twice_as_long_gives_way(monkeypatch):
     """The more members, the longer all wait for the last heartbeat: page 11."""
     monkeypatch.setattr(scaling, "MOST_ROLLED_OUT", 5)
     monkeypatch.setattr(scaling, "ROLLED_OUT", 2)
+    monkeypatch.setattr(recommend, "STATIC_SINCE", (99,))  # they would move less still
     held = [[f"a-{p}", f"b-{p}"] if p < 10 else [] for p in range(16)]
     report = recommend.report(document({"a": 10, "b": 10}, held, "range"), "4.4", CONFIG)
     rolled = {
@@ -190,6 +192,42 @@ def test_a_group_whose_every_event_fails_says_so(monkeypatch):
     monkeypatch.setattr(what_if, "steps", fails)
     with pytest.raises(AssignlabError, match="range fails at a rebalance: NeverEnds"):
         recommend.report(document({"t": 2}, [["t-0"], ["t-1"]], "range"), "4.4", CONFIG)
+
+
+UNEVEN = [[f"a-{p}", f"b-{p}", f"c-{p}"] for p in range(3)] + [[]]
+
+
+def test_where_members_do_not_come_over_one_by_one_the_lines_say_so():
+    refused = pauses.settings("4.4", {"group.consumer.migration.policy": "disabled"})
+    group = document({"a": 3, "b": 3, "c": 3}, UNEVEN, "range")
+    for config, word in (refused, "all members stop"), (CONFIG, "every member, one restart each"):
+        report = recommend.report(group, "4.4", config)
+        titles = [lines.title for lines in [*report.lines, *report.trades]]
+        [title] = [title for title in titles if "heartbeat.interval.ms out" in title]
+        assert word in title
+    told = recommend._costs(
+        *(option(name) for name in ("server-uniform", "range")),
+        what_if.table(subject(group), ["range"], ["KIP-848"], "4.4", refused),
+    )
+    assert "does not allow it online" in told[0] and "moves (row W1)" in told[0]
+
+
+def test_what_a_change_costs_that_is_not_played_is_said_so(monkeypatch):
+    monkeypatch.setattr(what_if, "MOST_ROLLED_OUT", 3)
+    rows = what_if.table(
+        subject(document({"a": 4}, [["a-0"]] * 4, "range")),
+        ["range"],
+        ["two bounces"],
+        "4.4",
+        CONFIG,
+    )
+    told = recommend._costs(option("cooperative-sticky"), option("range"), rows)
+    assert told == ["What the change costs is not played: more than 3 members (row W1)."]
+
+
+def option(name: str) -> recommend.Option:
+    fields = dict.fromkeys(recommend.Option._fields)
+    return recommend.Option(**fields | {"label": name, "strategy": assignors.get(name), "rows": {}})
 
 
 def test_of_a_large_group_a_rollout_is_counted_up_from_some_members(monkeypatch):

@@ -774,3 +774,24 @@ def test_the_documentation_names_every_format():
     text = YOUR_GROUP.read_text()
     for form in formats.all_formats():
         assert f"`{form.name.removesuffix(' (refused)')}`" in text, form.name
+
+
+def test_texts_of_two_moments_are_told_and_an_empty_one_is_refused(tmp_path):
+    rows = (
+        "GROUP TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONSUMER-ID HOST CLIENT-ID\n"
+        "g     t     0         1              1              0   a-1         /h   a\n"
+        "g     t     1         1              1              0   b-1         /h   b\n\n"
+    )
+    state = "GROUP COORDINATOR (ID) ASSIGNMENT-STRATEGY STATE #MEMBERS\ng h:1 (1) range {}\n"
+    for text, told in (
+        ("Stable 1", "members: 1 are counted and 2 named: the texts are of two moments"),
+        ("Empty 2", "state: Empty, and members are named: the texts are of two moments"),
+    ):
+        [group] = groups.read(rows, state.format(text))
+        assert told in group["inferred"]
+    [group] = groups.read(rows, state.format("Stable 2"))
+    assert not any("two moments" in line for line in group["inferred"])
+    empty = tmp_path / "nothing.txt"
+    empty.write_text("\n")
+    with pytest.raises(TextError, match=r"nothing\.txt.*the text is empty"):
+        groups.read(empty)

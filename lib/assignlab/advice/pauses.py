@@ -48,8 +48,8 @@ SEEDS = (1, 2)
 DRIFTS_MS = (0, 100, 500)
 LEAD_MS = 60_000
 """What a group has to settle."""
-MOST_RESTARTS = 10
-"""Rollouts are played for so many members, and counted up from there."""
+MOST_RESTARTS = 20
+"""Rollouts restart so many members of the group, and are counted up from there."""
 EVERY_MS = 20_000
 DOWN_MS = 5_000
 
@@ -143,11 +143,11 @@ class Start(NamedTuple):
     seed: int
 
 
-def starts(config: Config) -> list[Start]:
-    """The start moments over which a figure ranges."""
+def starts(config: Config, few: bool = False) -> list[Start]:
+    """The start moments over which a figure ranges; a few of them for what takes long to play."""
     return [
         Start(replace(config, start_spread_ms=5_000, heartbeat_drift_ms=drift), seed)
-        for seed, drift in product(SEEDS, DRIFTS_MS)
+        for seed, drift in product(SEEDS[: 1 if few else None], DRIFTS_MS[:: 2 if few else 1])
     ]
 
 
@@ -171,14 +171,16 @@ class Life:
         self.spans[name] = (self.now, self.now + lasts_ms)
         self.now += lasts_ms
 
-    def without_owner(self, strategies: Sequence[str], config: Config) -> dict[str, Range]:
+    def without_owner(
+        self, strategies: Sequence[str], config: Config, few: bool = False
+    ) -> dict[str, Range]:
         """Partition-seconds without an owner, by the name of what happened.
 
         Empty where the timeline does not play these strategies.
         """
         found: dict[str, list[float]] = {name: [] for name in self.spans}
         try:
-            for start in starts(config):
+            for start in starts(config, few):
                 history = self.played(strategies, start)
                 for name, span in self.spans.items():
                     found[name].append(unowned_ms(history, *span) / 1000)
@@ -282,21 +284,32 @@ def rollouts(
     replaced before it goes."""
     if not subject.partitions:
         return {}
-    count, new_life = min(subject.members, MOST_RESTARTS), lives(subject, strategy)
+    new_life = lives(subject, strategy)
+    restarted = from_full_to_empty(new_life(), subject.held.sizes)
     found: dict[str, Range] = {}
     for name in sorted({"rollout", "rollout with surge"} & set(wanted)):
         life = new_life()
         actions: list[Action] = []
-        for m in range(count):
-            at = life.now + m * EVERY_MS
+        for i, m in enumerate(restarted):
+            at = life.now + i * EVERY_MS
             if name == "rollout":
                 actions.append(restart(at, f"m{m}", DOWN_MS))
             else:
                 new = replace(life.members[m], name=f"m{m}-new")
                 actions += [join(at, new), leave(at + EVERY_MS // 2, f"m{m}")]
-        life.add(name, actions, count * EVERY_MS + 60_000)
+        life.add(name, actions, len(restarted) * EVERY_MS + 60_000)
         found |= life.without_owner([strategy.name], config)
-    return {name: cost.times(subject.members / count) for name, cost in found.items()}
+    return {name: cost.times(subject.members / len(restarted)) for name, cost in found.items()}
+
+
+def from_full_to_empty(life: Life, sizes: np.ndarray) -> list[int]:
+    """The members that are restarted, in their order: all, or `MOST_RESTARTS` that stand evenly among
+    them from the fullest to the emptiest. ``sizes``: what they hold where ``life`` does not say."""
+    count = len(life.members)
+    if life.held:
+        sizes = np.array([len(life.held[member.name]) for member in life.members])
+    places = np.linspace(0, count - 1, min(count, MOST_RESTARTS)).round().astype(int)
+    return sorted(np.argsort(-sizes, kind="stable")[places].tolist())
 
 
 def staircase(subject: Subject, strategy: Strategy, up_to: int, config: Config) -> dict[int, Range]:
@@ -328,20 +341,16 @@ def migration(
     To a cooperative strategy there are two (KIP-429): both, then the new one alone; to one of the
     coordinator's (KIP-848), which is another protocol, one.
     """
-    count = min(subject.members, MOST_RESTARTS)
-    members = members_of(subject, [old.name])[:count]
-    read = {name for member in members for name in member.topics or ()}
-    held = held_under(subject, old) if count == subject.members else {}
-    life = Life(members, [topic for topic in topics_of(subject) if topic.name in read], held)
+    life = Life(members_of(subject, [old.name]), topics_of(subject), held_under(subject, old))
     names = [member.name for member in life.members]
     actions: list[Action] = []
     at = life.now
     for strategies in lists:
         actions += rolling_restart(at, names, EVERY_MS, DOWN_MS, strategies=strategies)
-        at += count * EVERY_MS
+        at += len(names) * EVERY_MS
     life.add("migration", actions, at - life.now + 60_000)
-    found = life.without_owner([old.name], config)
-    return found["migration"].times(subject.members / count) if found else None
+    found = life.without_owner([old.name], config, few=subject.members > MOST_RESTARTS)
+    return found["migration"] if found else None
 
 
 def unused(subject: Subject, name: str) -> str:

@@ -88,7 +88,8 @@ def report(
     if own.base in failed:  # whatever has an answer is better
         better, trades = sorted(others, key=lambda o: (o.fullest or o.moved, o.moved)), []
     said = _said(asked, now, better, trades, rows, failed, known=len(names) > 1)
-    lines = _lines(better[0], now) if better else []
+    offline = any(str(row.note).startswith(what_if.OFFLINE) for row in rows)
+    lines = _lines(better[0], now, offline) if better else []
     found = Table("what_if", "What the reasons come from", what_if.COLUMNS, rows)
     unknown = ["what a record costs to process, and what a pause costs the application"]
     if asked.group.members.racks is not None and asked.group.topics.racks is not None:
@@ -115,7 +116,7 @@ def report(
             config._replace(title=f"for {what} {option.label}: {config.title}")
             for what, options in (("the other that is better,", better[1:]), ("the trade", trades))
             for option in options
-            for config in _lines(option, now)
+            for config in _lines(option, now, offline)
         ],
     )
 
@@ -286,9 +287,16 @@ def _costs(best: Option, now: Option, rows: Sequence[Row]) -> list[str]:
     found = [row for row in rows if row.event == wanted]
     if found and now.strategy.protocol != best.strategy.protocol:
         row = found[0]
+        if row.moved is None:
+            return [f"What the change costs is {row.note} (row {row.row})."]
+        if str(row.note).startswith(what_if.OFFLINE):
+            return [
+                f"It costs a pause, since {row.note}: {counted(row.moved, 'move')} (row {row.row})."
+            ]
+        what = str(row.note).partition(f"; {what_if.OVER}")[0]
         owners = row.unowned and counted(row.unowned, "partition-second")
         pause = f", {owners} without an owner" if owners else ""
-        return [f"It costs {row.note}: {counted(row.moved, 'move')}{pause} (row {row.row})."]
+        return [f"It costs {what}: {counted(row.moved, 'move')}{pause} (row {row.row})."]
     switch = best.rows.get("switch")
     if switch is None:
         return []
@@ -303,7 +311,8 @@ def _costs(best: Option, now: Option, rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def _lines(best: Option, now: Option) -> list[Lines]:
+def _lines(best: Option, now: Option, offline: bool) -> list[Lines]:
+    """What to set. ``offline``: members do not come from one protocol to the other while others run."""
     if best.label.endswith(STATIC):
         return [
             Lines(
@@ -312,10 +321,10 @@ def _lines(best: Option, now: Option) -> list[Lines]:
             )
         ]
     new, old = best.strategy, now.strategy
-    return [*_java(new, old), *_librdkafka(new, old)]
+    return [*_java(new, old, offline), *_librdkafka(new, old)]
 
 
-def _java(new: Strategy, old: Strategy) -> list[Lines]:
+def _java(new: Strategy, old: Strategy, offline: bool = False) -> list[Lines]:
     """What members of Java's client set from the old strategy to the new one, restart by restart."""
     if is_server(new):
         remote = (f"group.remote.assignor={new.remote}",)
@@ -323,7 +332,12 @@ def _java(new: Strategy, old: Strategy) -> list[Lines]:
             return [Lines("every member, one restart each", remote)]
         return [
             Lines(
-                "every member, one restart each; take partition.assignment.strategy,"
+                (
+                    "all members stop, then start with this"
+                    if offline
+                    else "every member, one restart each"
+                )
+                + "; take partition.assignment.strategy,"
                 " session.timeout.ms and heartbeat.interval.ms out: they are refused or ignored"
                 " under this protocol",
                 ("group.protocol=consumer", *remote),

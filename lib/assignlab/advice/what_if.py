@@ -47,6 +47,10 @@ from assignlab.timeline import Config
 Make = Callable[[Subject, Strategy, random.Random], list[Event]]
 NOT_PLAYED = "not played"
 """How notes begin of what no strategy was asked."""
+OFFLINE = "all members stop first: group.consumer.migration.policy"
+"""How the note begins of a change of protocols for which nobody may be left."""
+OVER = "unowned over"
+"""How a note's end begins that says over how many histories."""
 MEASURES = ("fullest", "emptiest", "idle", "moved", "avoidable", "rounds")
 COLUMNS = ("row", "event", "strategy", *MEASURES, "unowned partition-seconds", "note")
 
@@ -207,7 +211,7 @@ def table(
             except AssignlabError as error:
                 note = str(error)
             if asked.static and word.startswith("a rollout") and not note:
-                note = "static members back in time: no rebalance"
+                note = f"{back_in_time(config)}: no rebalance"
             cost = costs.get(PAUSES[word])
             if word in ("a member less", "a crash") and cost is not None:
                 missed = " more" if word == "a crash" else ""
@@ -219,6 +223,8 @@ def table(
                 )
             if word.startswith("a rollout") and rolled_out(asked) < asked.members:
                 note = note or f"counted up from {rolled_out(asked)} members that are drawn"
+            elif word.startswith("a rollout") and pauses.MOST_RESTARTS < asked.members:
+                note = note or f"unowned: counted up from {pauses.MOST_RESTARTS} members"
             if word == "twice the partitions" and strategy.protocol in ("eager", "cooperative"):
                 note = note or "new ones wait for the members' metadata.max.age.ms"
             rows.append(Row("", word, name, **measured, unowned=cost, note=note or None))
@@ -312,19 +318,30 @@ def _migrations(
             rows.append(Row("", word, change, note=str(error)))
             continue
         lists = [[new.name, own.name], [new.name]][-bounces:]
+        if bounces == 1 and config.group_consumer_migration_policy in ("disabled", "downgrade"):
+            rows.append(Row("", word, change, **cells, note=f"{OFFLINE} does not allow it online"))
+            continue
         cost = pauses.migration(asked, own, lists, config)
         note = f"{bounces} restart{'s' * (bounces > 1)} of every member"
         if asked.static:
-            note += "; static members back in time: " + (
+            note += f"; {back_in_time(config)}: " + (
                 "no rebalance" if bounces == 1 else "one rebalance, when the last one knows both"
             )
-        if bounces == 1 and config.group_consumer_migration_policy in ("disabled", "downgrade"):
-            cost = None
-            note = (
-                "all members stop first: group.consumer.migration.policy does not allow it online"
-            )
+        if cost is not None and asked.members > pauses.MOST_RESTARTS:
+            note += f"; {OVER} {len(pauses.starts(config, few=True))} histories"
         rows.append(Row("", word, change, **cells, unowned=cost, note=note))
     return rows
+
+
+def back_in_time(config: Config) -> str:
+    """What static members are that restart, if the session is long enough for it."""
+    longest = pauses.DOWN_MS + max(
+        config.heartbeat_interval_ms, config.group_consumer_heartbeat_interval_ms
+    )
+    least = min(config.session_timeout_ms, config.group_consumer_session_timeout_ms)
+    if longest <= least:
+        return "static members back in time"
+    return f"static members, if back within a session, which is too short for {pauses.DOWN_MS // 1000} s"
 
 
 def _migrated(

@@ -12,7 +12,7 @@ from assignlab.errors import AssignlabError, UnknownName
 from assignlab.groups.inference import document
 from assignlab.groups.live import Live
 from assignlab.groups.reading import rows_of
-from assignlab.groups.rows import DocumentRow
+from assignlab.groups.rows import DocumentRow, Row
 from assignlab.groups.seen import NO_GROUP, gather
 from assignlab.groups.text import open_text
 
@@ -37,13 +37,15 @@ def read(*sources: Any, only: Sequence[str] = ()) -> list[dict[str, Any]]:
     >>> [sentence for sentence in group["inferred"] if sentence.startswith("subscriptions")]
     ['subscriptions: every member to orders']
     """
-    rows = [
-        row
-        for source in sources
-        for row in (
-            source.rows() if isinstance(source, Live) else rows_of(open_text(source, sys.stdin))
-        )
-    ]
+    rows: list[Row] = []
+    for source in sources:
+        if isinstance(source, Live):
+            rows += source.rows()
+            continue
+        text = open_text(source, sys.stdin)
+        if not text.content.strip():
+            raise text.error("the text is empty: did the tool fail, and say why on stderr?")
+        rows += rows_of(text)
     read_whole = [row.document for row in rows if isinstance(row, DocumentRow)]
     cluster = gather(row for row in rows if not isinstance(row, DocumentRow))
     groups = [{**whole, "inferred": whole.get("inferred", [])} for whole in read_whole]

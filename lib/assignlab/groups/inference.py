@@ -42,6 +42,8 @@ def document(seen: Seen, cluster: dict[str, TopicRow]) -> dict[str, Any]:
         say("group: the text does not name it")
     state = _state(seen)
     members = _members(seen, say)
+    if state in ("Empty", "Dead") and members:
+        say(f"state: {state}, and members are named: the texts are of two moments")
     protocol = _protocol(seen, members, say)
     holdings = _holdings(seen, members, say)
     strategy = _strategy(seen, protocol, say)
@@ -100,7 +102,14 @@ def _members(seen: Seen, say: Say) -> list[MemberRow]:
     members += [MemberRow(seen.name, f"unknown-{i}") for i in range(1, missing + 1)]
     if missing:
         ids = "the id unknown-1 is" if missing == 1 else f"the ids unknown-1 to -{missing} are"
-        say(f"members: {seen.count} are counted; {ids} made up")
+        holding = (
+            "" if seen.partial else ", and to hold nothing if the texts are whole and of one moment"
+        )
+        say(f"members: {seen.count} are counted; {ids} made up{holding}")
+    elif seen.count is not None and seen.count < len(members):
+        say(
+            f"members: {seen.count} are counted and {len(members)} named: the texts are of two moments"
+        )
     elif not members and seen.count is None:
         say("members: the text has none")
     elif seen.count is None and all(member.partitions is None for member in members):
