@@ -163,14 +163,19 @@ def test_places_named_on_the_page_exist():
         paths = [path for path in here if path.as_posix().endswith(f"/{file}")]
         assert paths, file
         if name:
-            assert any(name.split(".")[-1] in defined(path) for path in paths), f"{file}:{name}"
+            assert any(name in defined(path) for path in paths), f"{file}:{name}"
 
 
 @cache
 def defined(path: Path) -> set[str]:
+    """Functions and classes by their names, what stands in a class as ``Class.name``."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    return {node.name for node in ast.walk(tree) if isinstance(node, kinds)}
+    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    within = {
+        f"{c.name}.{node.name}" for c in classes for node in c.body if isinstance(node, kinds)
+    }
+    return within | {node.name for node in ast.walk(tree) if isinstance(node, kinds)}
 
 
 def refers(path: Path) -> set[str]:

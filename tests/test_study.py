@@ -285,10 +285,13 @@ def test_failed_simulations_are_kept_and_counted(project, shown):
     made.failures(pd.DataFrame({"error": []}))
     assert names(made.folder) == []
     made.failures(pd.DataFrame({"scenario": [3], "error": ["IllegalStateException"]}))
-    made.answer("One fails.")
+    made.failures(pd.DataFrame({"scenario": [5, 6], "error": "TimeLimit", "event": [None, "JOIN"]}))
+    made.answer("Three fail.", short="three " * 100)
     made.finish()
     record = json.loads((made.folder / "record.json").read_text())
-    assert record["failures"] == 1
+    assert record["failures"] == 3 and len(record["short"]) <= 160
+    kept = pd.read_parquet(made.folder / "failures.parquet")
+    assert kept["scenario"].tolist() == [3, 5, 6] and kept["event"].tolist() == [None, None, "JOIN"]
     assert "IllegalStateException" in (made.folder / "failures.csv").read_text()
 
 

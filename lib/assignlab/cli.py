@@ -475,7 +475,9 @@ def versions(strategies, histories, seed):
 
 
 @proof.command()
-@click.argument("kinds", nargs=-1, metavar="[range|roundrobin|sticky|cooperative-sticky]...")
+@click.argument(
+    "kinds", nargs=-1, type=click.Choice(["range", "roundrobin", "sticky", "cooperative-sticky"])
+)
 @count("--histories", 40)
 @seed(1)
 def clients(kinds, histories, seed):

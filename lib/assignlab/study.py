@@ -46,6 +46,8 @@ from assignlab.words import cell, heading
 
 RECORD = "record.json"
 ROWS_SHOWN = 15
+SHORT = 160
+"""Characters of an answer in the index, at most."""
 WIDTH = 48
 """Characters that fit side by side on a phone: wider tables are marked, for the page to turn."""
 DPI, MARGIN = 144, 0.1
@@ -120,6 +122,7 @@ class Study:
         self._results: dict[str, dict] = {}
         self._made_by: dict[str, Request] = {}
         self._failures = 0
+        self._failed: list = []
         self._answer: dict[str, str] = {}
         self._started = datetime.now(UTC)
         self._clock = time.monotonic()
@@ -291,7 +294,9 @@ class Study:
         self._answer = {
             "answer": sentence.strip(),
             "do": do.strip(),
-            "short": short.strip() or shortened(sentence.strip()),
+            "short": short
+            if 0 < len(short := short.strip()) <= SHORT
+            else shortened(short or sentence),
             "picture": picture or next(iter(figures), ""),
         }
         then = f"<p>{html.escape(self._answer['do'])}</p>" if do else ""
@@ -307,11 +312,17 @@ class Study:
     def failures(self, frame):
         """Say that simulations failed: `frame` has one row for each. An empty frame says nothing.
 
-        They are kept as the table ``failures``, and the run's exit code tells of them.
+        All that are told are kept as one table, ``failures``, and the run's exit code tells of them.
         """
         if len(frame):
+            import pandas as pd
+
+            # Columns that one sweep has and another lacks keep their values as they are.
+            self._failed.append(frame.astype(object))
             self._failures += len(frame)
-            self.table("failures", frame, caption=f"Simulations that failed: {len(frame)}")
+            rows = pd.concat(self._failed, ignore_index=True).infer_objects()
+            self._results.pop("failures", None)
+            self.table("failures", rows, caption=f"Simulations that failed: {len(rows)}")
 
     def finish(self, otherwise: Collection[str] = ()):
         """Show the provenance line and write the completion record, in the last cell.
@@ -382,13 +393,13 @@ def provenance(record: dict) -> str:
     return ", ".join([*parts, f"{record['seconds']:.1f} s"])
 
 
-def shortened(text: str, most: int = 160) -> str:
+def shortened(text: str, most: int = SHORT) -> str:
     """The beginning of a text: its first sentence, or as many whole words as fit.
 
     >>> shortened("Range leaves 2.5 more. Others do not."), shortened("one two three", most=9)
     ('Range leaves 2.5 more.', 'one two …')
     """
-    first = re.split(r"(?<=[.:;])\s", text, maxsplit=1)[0].rstrip(":;")
+    first = re.split(r"(?<=[.:;])\s", text.strip(), maxsplit=1)[0].rstrip(":;")
     if len(first) <= most:
         return first
     return first[: most - 1].rsplit(" ", 1)[0] + " …"

@@ -19,6 +19,8 @@ from assignlab.timeline import Config, Member, Scenario, TimelineError, Topic, m
 from assignlab.timeline.engine.requests import Groups
 from assignlab.timeline.protocols.classic_coordinator import scala_hash_map_order
 from assignlab.timeline.protocols.timeline_map import TimelineMap
+from assignlab.timeline.scenario import MEMBER_KINDS, TOPIC_KINDS
+from assignlab.timeline.simulation import ACTIONS as PLAYED
 from assignlab.timeline.simulation import Simulation
 
 EAGER, COOPERATIVE, SERVER = "sticky", "cooperative-sticky", "server-uniform"
@@ -195,6 +197,26 @@ def test_a_target_that_changes_while_the_last_one_is_taken_up(at):
     ]
     history = play(actions, "server-range", members, latency_ms=0)
     assert sum(map(len, owners_at_end(history).values())) == 8
+
+
+def test_every_action_is_played_checked_and_has_its_words():
+    assert set(PLAYED) == set(MEMBER_KINDS + TOPIC_KINDS) == set(measure.DONE)
+
+
+@pytest.mark.parametrize(
+    ("topics", "members", "actions", "told"),
+    [
+        ([Topic("t", 4)], ["a", "b"],
+         [timeline.crash("20000", "b"), timeline.crash(30000, "a")], "at_ms of crash"),
+        ([Topic(["t"], 4)], ["a"], [], "name of a topic"),
+        ([Topic("t", 4)], [["a"]], [], "name of a member"),
+    ],
+)  # fmt: skip
+def test_what_is_no_time_and_no_name_is_refused(topics, members, actions, told):
+    with pytest.raises(TimelineError, match=told):
+        Scenario(topics, [Member(name) for name in members], actions)
+    with pytest.raises(TimelineError, match="at_ms of rolling_restart"):
+        timeline.rolling_restart("0", ["a"], 10)
 
 
 @pytest.mark.parametrize("strategy", [*KAFKA, *INDEPENDENT])

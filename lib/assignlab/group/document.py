@@ -36,6 +36,7 @@ def parse(document: Mapping[str, Any]) -> Group:
     topics = _topics_within_reach(topic_entries)
     index = _index([topic["name"] for topic in topics], "topics", "topic")
     by_id = {topic["id"]: topic["name"] for topic in topics if topic["id"] is not None}
+    _index([topic["id"] for topic in topics if topic["id"] is not None], "topics", "topic id")
     for name in index:
         by_id[name] = name  # a claim names a topic by name first
     queue_index = {

@@ -105,6 +105,7 @@ def compare(strategy: str, histories: int, seed: int):
 
 def main(strategies: Iterable[str], histories: int, seed: int) -> None:
     """Print the table as Markdown."""
+    strategies = [assignors.get(name).name for name in strategies]
     print("| strategy | release | against | states | other lists | other sets |")
     print("| --- | --- | --- | --- | --- | --- |")
     for strategy in strategies:

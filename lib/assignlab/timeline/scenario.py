@@ -166,6 +166,8 @@ def rolling_restart(
     at_ms: int, members: Sequence[str], every_ms: int, down_ms: int = 1_000, **changed
 ) -> list[Action]:
     """The members restart one by one, ``every_ms`` apart, and come back as :func:`back` says."""
+    _whole("at_ms of rolling_restart", at_ms)
+    _whole("every_ms of rolling_restart", every_ms)
     return [
         restart(at_ms + i * every_ms, name, down_ms, **changed) for i, name in enumerate(members)
     ]
@@ -244,6 +246,8 @@ def check(scenario: Scenario) -> None:
     names: set[str] = set()
     for member in scenario.members:
         _check_member(member, names)
+    for action in scenario.actions:
+        _whole(f"at_ms of {action.kind}", action.at_ms)
     for action in sorted(scenario.actions, key=lambda action: action.at_ms):
         _check_action(action, topics, names)
     for what, named in _named(scenario):
@@ -257,7 +261,7 @@ def check(scenario: Scenario) -> None:
     for what, several in (("watch", scenario.watch), ("held", held)):
         for named in several:
             topic, partition = named if len(named) == 2 else (named, None)
-            if partition not in range(topics.get(topic, 0)):
+            if not isinstance(topic, str) or partition not in range(topics.get(topic, 0)):
                 raise TimelineError(f"{what}: there is no partition {partition} of {topic!r}")
     if len(set(held)) < len(held):
         raise TimelineError("held: a partition is given twice")
@@ -274,7 +278,7 @@ def _named(scenario: Scenario) -> list[tuple[str, Sequence[str]]]:
 
 
 def _check_topic(topic: Topic, topics: dict[str, int]) -> None:
-    if topic.name in topics:
+    if one_of("name of a topic", topic.name, str) in topics:
         raise TimelineError(f"topic {topic.name!r} is given twice")
     _whole(f"partitions of {topic.name!r}", topic.partitions, least=1, most=MOST_PARTITIONS)
     _number(f"rate of {topic.name!r}", topic.rate, below=1e9)
@@ -282,7 +286,7 @@ def _check_topic(topic: Topic, topics: dict[str, int]) -> None:
 
 
 def _check_member(member: Member, names: set[str]) -> None:
-    if member.name in names:
+    if one_of("name of a member", member.name, str) in names:
         raise TimelineError(f"member {member.name!r} is given twice")
     names.add(member.name)
     _whole(f"start_ms of {member.name!r}", member.start_ms)
@@ -302,7 +306,6 @@ def _check_member(member: Member, names: set[str]) -> None:
 def _check_action(action: Action, topics: dict[str, int], names: set[str]) -> None:
     if action.kind not in MEMBER_KINDS + TOPIC_KINDS:
         raise UnknownName("action", action.kind, MEMBER_KINDS + TOPIC_KINDS)
-    _whole(f"at_ms of {action.kind}", action.at_ms)
     if action.kind == "join":
         _check_member(action["member"], names)
     elif action.kind in MEMBER_KINDS and action.member not in names:

@@ -286,7 +286,7 @@ class Consumer:
         self.frozen_until = self.clock.now + for_ms
 
     def unsubscribe(self) -> None:
-        """The application gives everything up and leaves the group, from its poll."""
+        """Refused: only clients with a coordinator can give everything up and leave from their poll."""
         raise TimelineError("action unsubscribe: consumers over ZooKeeper do not have it")
 
     def enforce_rebalance(self) -> None:

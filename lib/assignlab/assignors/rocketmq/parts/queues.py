@@ -16,7 +16,7 @@ import numpy as np
 
 from assignlab.assignors.parts.orders import members_by_id, mentions
 from assignlab.compiled import njit
-from assignlab.errors import DocumentError, OriginalError
+from assignlab.errors import DocumentError, OriginalError, shown
 from assignlab.group.assignment import Assignment, code, partition_of, topic_of
 from assignlab.group.document import named_lists
 from assignlab.group.model import Group, Topics, subscriptions_by_topic
@@ -178,11 +178,15 @@ def existing_topics(group: Group, member: int) -> np.ndarray:
     return topics[np.argsort(group.topics.names.rank[topics])]
 
 
+CALLED = {dict: "an object", list: "an array", str: "a string", int: "a whole number"}
+"""What JSON has, in words."""
+
+
 def option(group: Group, name: str, kind: type, default: Any) -> Any:
     """A strategy's own field of the document; raises :class:`DocumentError` if of another kind."""
     value = group.options.get(name, default)
     if value is not default and (not isinstance(value, kind) or isinstance(value, bool)):
-        raise DocumentError(name, f"expected {kind.__name__}, got {value!r}")
+        raise DocumentError(name, f"expected {CALLED[kind]}, got {shown(value)}")
     return value
 
 
