@@ -120,7 +120,7 @@ def report(documents: Sequence[dict[str, Any]], release: str, spark: bool | None
         f"{asked} of {counted(len(records), 'group')} could be asked; {gaining} would gain by another"
         " strategy. gain: partitions fewer on the fullest member, and avoidable moves fewer when a member"
         " joins, over the partitions per member, or over 1 where there are fewer partitions than members."
-        " group recommend says for one group what to set."
+        " group recommend weighs more than these two, and says for one group what to set."
     )
     table = Table("survey", "Groups by what a change would gain", COLUMNS, rows)
     return Report(counted(len(records), "group"), [], [said], [table])
