@@ -121,7 +121,6 @@ class Study:
         self._run_id = run_id
         self._results: dict[str, dict] = {}
         self._made_by: dict[str, Request] = {}
-        self._failures = 0
         self._failed: list = []
         self._answer: dict[str, str] = {}
         self._started = datetime.now(UTC)
@@ -319,7 +318,6 @@ class Study:
 
             # Columns that one sweep has and another lacks keep their values as they are.
             self._failed.append(frame.astype(object))
-            self._failures += len(frame)
             rows = pd.concat(self._failed, ignore_index=True).infer_objects()
             self._results.pop("failures", None)
             self.table("failures", rows, caption=f"Simulations that failed: {len(rows)}")
@@ -337,7 +335,7 @@ class Study:
             "notebook": self.notebook,
             "run_id": self._run_id,
             **self._answer,
-            "failures": self._failures,
+            "failures": sum(map(len, self._failed)),
             "parameters": self.parameters,
             "seed": self.parameters.get("seed"),
             "started": self._started.isoformat(timespec="seconds"),
