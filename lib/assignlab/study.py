@@ -290,12 +290,13 @@ class Study:
         figures = [
             result["name"] for result in self._results.values() if result["kind"] == "figure"
         ]
+        short = short.strip()
+        if not 0 < len(short) <= SHORT:
+            short = shortened(short or sentence)
         self._answer = {
             "answer": sentence.strip(),
             "do": do.strip(),
-            "short": short
-            if 0 < len(short := short.strip()) <= SHORT
-            else shortened(short or sentence),
+            "short": short,
             "picture": picture or next(iter(figures), ""),
         }
         then = f"<p>{html.escape(self._answer['do'])}</p>" if do else ""

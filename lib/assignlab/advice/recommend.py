@@ -88,7 +88,7 @@ def report(
     if own.base in failed:  # whatever has an answer is better
         better, trades = sorted(others, key=lambda o: (o.fullest or o.moved, o.moved)), []
     said = _said(asked, now, better, trades, rows, failed, known=len(names) > 1)
-    offline = any(str(row.note).startswith(what_if.OFFLINE) for row in rows)
+    offline = not what_if.is_online(config)
     lines = _lines(better[0], now, offline) if better else []
     found = Table("what_if", "What the reasons come from", what_if.COLUMNS, rows)
     unknown = ["what a record costs to process, and what a pause costs the application"]
@@ -289,14 +289,13 @@ def _costs(best: Option, now: Option, rows: Sequence[Row]) -> list[str]:
         row = found[0]
         if row.moved is None:
             return [f"What the change costs is {row.note} (row {row.row})."]
-        if str(row.note).startswith(what_if.OFFLINE):
+        if row.note == what_if.OFFLINE:
             return [
                 f"It costs a pause, since {row.note}: {counted(row.moved, 'move')} (row {row.row})."
             ]
-        what = str(row.note).partition(f"; {what_if.OVER}")[0]
         owners = row.unowned and counted(row.unowned, "partition-second")
         pause = f", {owners} without an owner" if owners else ""
-        return [f"It costs {what}: {counted(row.moved, 'move')}{pause} (row {row.row})."]
+        return [f"It costs {row.note}: {counted(row.moved, 'move')}{pause} (row {row.row})."]
     switch = best.rows.get("switch")
     if switch is None:
         return []

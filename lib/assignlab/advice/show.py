@@ -7,7 +7,7 @@ from assignlab.advice.law import law
 from assignlab.advice.load import load
 from assignlab.advice.racks import racks
 from assignlab.advice.report import Report, Table, body
-from assignlab.advice.subject import MOVING, NotAnswerable, subject
+from assignlab.advice.subject import MOVING, READ_AGAIN, NotAnswerable, subject
 from assignlab.groups.show import as_text, sentence, summary, title
 from assignlab.groups.text import printable
 
@@ -28,9 +28,7 @@ def answer(document: dict[str, Any]) -> Report:
     by_whom, table = alike(asked)
     moving = []
     if (state := document.get("state")) in MOVING:
-        moving.append(
-            f"The group is in {state}: what members hold is on its way; read it again when it is Stable."
-        )
+        moving.append(f"The group is in {state}: what members hold is on its way; {READ_AGAIN}.")
     found = [*moving, law(asked), *said, *in_racks, by_whom]
     tables = [*tables, *of_racks, table]
     return Report(title(document), document.get("inferred", []), found, tables)

@@ -25,6 +25,7 @@ DRAWS = 200
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 SERVER = "Kafka coordinator"
 CLASSIC = "Kafka consumer"
+READ_AGAIN = "read it again when it is Stable"
 MOVING = {*STATES, "Rebalancing"} - {"Stable", "Empty", "Dead"}
 """The states of a group in the midst of a rebalance."""
 
@@ -100,7 +101,7 @@ class Subject:
             why = f"the lab does not have {named}, which the text names"
         elif state in MOVING:
             why = f"no text tells the strategy of a group in {state}"
-            remedies = ("read it again when it is Stable", *remedies)
+            remedies = (READ_AGAIN, *remedies)
         elif state is not None:
             why = "no strategy is known, and the text of its state names none"
         else:
@@ -136,7 +137,7 @@ def subject(document: dict[str, Any]) -> Subject:
     if not document.get("members"):
         raise NotAnswerable(f"{name} has no members: there is nothing to assign")
     if all(member.get("owned") is None for member in document["members"]):
-        again = ", and read it again when it is Stable" if state in MOVING else ""
+        again = f", and {READ_AGAIN}" if state in MOVING else ""
         raise NotAnswerable(
             f"{name}: the text does not say who holds what (add {of_owners}{again})"
         )

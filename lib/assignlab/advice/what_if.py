@@ -47,10 +47,8 @@ from assignlab.timeline import Config
 Make = Callable[[Subject, Strategy, random.Random], list[Event]]
 NOT_PLAYED = "not played"
 """How notes begin of what no strategy was asked."""
-OFFLINE = "all members stop first: group.consumer.migration.policy"
-"""How the note begins of a change of protocols for which nobody may be left."""
-OVER = "unowned over"
-"""How a note's end begins that says over how many histories."""
+OFFLINE = "all members stop first: group.consumer.migration.policy does not allow it online"
+"""The note of a change of protocols for which nobody may be left."""
 MEASURES = ("fullest", "emptiest", "idle", "moved", "avoidable", "rounds")
 COLUMNS = ("row", "event", "strategy", *MEASURES, "unowned partition-seconds", "note")
 
@@ -178,11 +176,12 @@ def report(
         document = answered_by(document, chosen[0])
     asked = subject(of_release(document, release))
     rows = table(asked, chosen, happening, release, config)
+    few = f" ({len(pauses.starts(config, few=True))} for rolling changes)"
     note = (
         "moved: partitions taken from their owners; avoidable: more than an answer as even needs; 'a to b':"
         f" the least and the most over {draws_for(asked, 2)} draws of ids"
         f" ({draws_for(asked, 2 * rolled_out(asked))} for rollouts), of unowned over"
-        f" {len(pauses.SEEDS) * len(pauses.DRIFTS_MS)} histories"
+        f" {len(pauses.starts(config))} histories{few * (asked.members > pauses.MOST_RESTARTS)}"
     )
     found = Table("what_if", "What if", COLUMNS, rows, note)
     return Report(title(document), document.get("inferred", []), [], [found])
@@ -318,8 +317,8 @@ def _migrations(
             rows.append(Row("", word, change, note=str(error)))
             continue
         lists = [[new.name, own.name], [new.name]][-bounces:]
-        if bounces == 1 and config.group_consumer_migration_policy in ("disabled", "downgrade"):
-            rows.append(Row("", word, change, **cells, note=f"{OFFLINE} does not allow it online"))
+        if bounces == 1 and not is_online(config):
+            rows.append(Row("", word, change, **cells, note=OFFLINE))
             continue
         cost = pauses.migration(asked, own, lists, config)
         note = f"{bounces} restart{'s' * (bounces > 1)} of every member"
@@ -327,10 +326,13 @@ def _migrations(
             note += f"; {back_in_time(config)}: " + (
                 "no rebalance" if bounces == 1 else "one rebalance, when the last one knows both"
             )
-        if cost is not None and asked.members > pauses.MOST_RESTARTS:
-            note += f"; {OVER} {len(pauses.starts(config, few=True))} histories"
         rows.append(Row("", word, change, **cells, unowned=cost, note=note))
     return rows
+
+
+def is_online(config: Config) -> bool:
+    """Whether classic members may come over to the coordinator's protocol while others run."""
+    return config.group_consumer_migration_policy in ("bidirectional", "upgrade")
 
 
 def back_in_time(config: Config) -> str:

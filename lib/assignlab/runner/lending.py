@@ -6,7 +6,6 @@ that run one after the other use one. A notebook asks for it over a socket when 
 if that one ended well: what the others left running ends with it.
 """
 
-import json
 import os
 import subprocess
 import sys
@@ -94,5 +93,5 @@ class Lender:
             if line.startswith("{"):
                 # What it says later is not looked at, and must not fill the pipe.
                 threading.Thread(target=process.stdout.read, daemon=True).start()
-                return Machine(process, run_id, json.dumps(json.loads(line)).encode())
+                return Machine(process, run_id, line.encode())
         return None

@@ -5,14 +5,13 @@ The other end: `assignlab.runner.lending` lends, `assignlab.sweep.keeper` keeps.
 
 import json
 import os
-import sys
 from multiprocessing.connection import Client
 
 from assignlab.local.project import LENDER_VARIABLE, RUN_ID_VARIABLE
 
 
-def lent():
-    """The session on the machine that the batch lends, or None; a process asks once.
+def lent() -> dict | None:
+    """The way into the machine that the batch lends, for :func:`entered`, or None; a process asks once.
 
     Where it has ended, the next session of the process has a machine of its own.
     """
@@ -22,11 +21,9 @@ def lent():
     try:
         with Client(address, family="AF_UNIX") as lender:
             lender.send_bytes(os.environ.get(RUN_ID_VARIABLE, "").encode())
-            door = json.loads(lender.recv_bytes())
-        return entered(door["port"], door["secret"])
-    except Exception:
-        # No machine, or one that has ended just now: what is wrong with Java or Spark here is told
-        # when the session's own is started.
+            return json.loads(lender.recv_bytes())
+    except (OSError, EOFError, ValueError):
+        # No machine: what is wrong with Java or Spark here is told when the session's own is started.
         return None
 
 
@@ -37,7 +34,6 @@ def entered(port: int, secret: str):
     from pyspark.sql import SparkSession
 
     os.environ |= {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
-    os.environ["PYSPARK_PYTHON"] = sys.executable
     try:
         gateway = launch_gateway()
         context = gateway.jvm.SparkSession.getDefaultSession().get().sparkContext()
@@ -48,8 +44,5 @@ def entered(port: int, secret: str):
                 jsc=gateway.jvm.JavaSparkContext.fromSparkContext(context),
             )
         )
-    except Exception:
-        SparkContext._active_spark_context = SparkContext._gateway = SparkContext._jvm = None
-        raise
     finally:
         del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]

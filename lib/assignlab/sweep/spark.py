@@ -42,7 +42,7 @@ from assignlab.errors import AssignlabError
 from assignlab.local.files import whole
 from assignlab.local.java import BRIEF, ensure_java_env
 from assignlab.local.project import cores, outputs
-from assignlab.sweep.lending import lent
+from assignlab.sweep.lending import entered, lent
 from assignlab.sweep.workplace import locked, tell
 
 LOOPBACK = "127.0.0.1"
@@ -88,9 +88,7 @@ def session():
         if SparkContext._active_spark_context is not None:
             spark = SparkSession.builder.getOrCreate()
         else:
-            with told_waiting("for the Java machine that the batch lends"):
-                spark = lent() if starts_here() else None
-            spark = spark or start(os.environ.get("SPARK_MASTER"))
+            spark = start(os.environ.get("SPARK_MASTER"))
     if spark not in _shipped and not is_local(spark):
         ship(spark)
     return spark
@@ -209,14 +207,9 @@ def cores_of(spark) -> int:
     return parts.selectExpr("max(part) + 1").first()[0]
 
 
-def starts_here() -> bool:
-    """Whether a session that is started now runs on this machine, and not in what ``spark-submit`` runs."""
-    master = os.environ.get("SPARK_MASTER") or own_settings().get("spark.master", "local")
-    return master.startswith("local") and "PYSPARK_GATEWAY_PORT" not in os.environ
-
-
 def start(master: str | None):
-    """Start a JVM and a session on ``master``, or where the user's Spark says: :func:`session`."""
+    """A session on ``master``, or where the user's Spark says (:func:`session`): on this machine in
+    the JVM that a batch lends, else in a new one."""
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
@@ -230,6 +223,14 @@ def start(master: str | None):
         os.environ["PYSPARK_PYTHON"] = sys.executable
     else:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if master.startswith("local") and not is_submitted():
+        with told_waiting("for the Java machine that the batch lends"):
+            door = lent()
+        try:
+            if door:
+                return entered(**door)
+        except Exception:  # it has ended just now: this process has one of its own
+            forget(SparkContext._active_spark_context)
     place = outputs() / "spark"
     place.mkdir(parents=True, exist_ok=True)
     chosen = settings(master, place)
@@ -314,11 +315,16 @@ def own_settings() -> dict[str, str]:
     return found
 
 
+def is_submitted() -> bool:
+    """Whether ``spark-submit`` runs this program, in whose Java machine Spark then is."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
 def submitted() -> dict[str, str]:
     """The settings of ``spark-submit``, where it runs this program: its Java machine has them."""
     from pyspark import SparkConf, SparkContext
 
-    if "PYSPARK_GATEWAY_PORT" not in os.environ:
+    if not is_submitted():
         return {}
     SparkContext._ensure_initialized()
     found = dict(SparkConf().getAll())
