@@ -317,9 +317,11 @@ class Consumer:
 
     def is_poll_interval_over(self) -> bool:
         """Whether the application has not been in poll for too long."""
+        loop, latest = self.loop, self.clock.now - self.config.max_poll_interval_ms
+        if loop.last_poll > latest:
+            return False  # and polls that have not been played yet were later
         self.advance()
-        since = self.clock.now - self.loop.last_poll
-        return self.loop.phase != Phase.HALTED and since >= self.config.max_poll_interval_ms
+        return loop.phase != Phase.HALTED and loop.last_poll <= latest
 
     # ---- partitions ----------------------------------------------------------------------------
 

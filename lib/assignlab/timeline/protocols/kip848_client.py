@@ -188,12 +188,13 @@ class Client(Consumer):
         elif error is not None:
             self._fenced(error)
         else:
-            self.advance()
-            if self.phase == JOINING:
-                self.belongs_again()
-                self.phase = JOINED
-            self.generation = epoch
-            self.set_verdict()
+            if epoch != self.generation:
+                self.advance()
+                if self.phase == JOINING:
+                    self.belongs_again()
+                    self.phase = JOINED
+                self.generation = epoch
+                self.set_verdict()
             if assignment is not None and not self._is_target(assignment):
                 self.target = assignment
                 self.phase = RECONCILING
