@@ -275,6 +275,19 @@ def test_the_session_that_a_crash_lasts_is_that_of_the_protocol(strategy, settin
     assert setting + " decides" in crash
 
 
+def test_the_coordinators_protocol_is_advised_from_4_0_on_with_what_lets_members_in(range_3_5):
+    for release, advised in ("3.9", False), ("4.0", True):
+        report = recommend.report(range_3_5, release, CONFIG)
+        lines = [line for config in [*report.lines, *report.trades] for line in config.lines]
+        assert ("group.protocol=consumer" in lines) == advised
+        features = [line for line in lines if line.endswith("--feature group.version=1")]
+        assert len(features) == advised
+        if advised:
+            assert lines.index(features[0]) < lines.index("group.protocol=consumer")
+    server = document({"t": 2}, [["t-0"], ["t-1"]], "server-range")
+    assert "group.version" not in as_text(recommend.report(server, "4.4", CONFIG))
+
+
 def test_groups_of_the_new_protocol_stay_there():
     names = what_if.strategies_for(
         what_if.subject(document({"t": 2}, [["t-0"], ["t-1"]], "server-range")), "4.4"

@@ -320,7 +320,21 @@ def _lines(best: Option, now: Option, offline: bool) -> list[Lines]:
             )
         ]
     new, old = best.strategy, now.strategy
-    return [*_java(new, old, offline), *_librdkafka(new, old)]
+    return [*_brokers(new, old), *_java(new, old, offline), *_librdkafka(new, old)]
+
+
+def _brokers(new: Strategy, old: Strategy) -> list[Lines]:
+    """What lets members of the coordinator's protocol in (seen with a broker of 4.0.2 whose data
+    was formatted for 3.9: without it the group does not come to be)."""
+    if not is_server(new) or is_server(old):
+        return []
+    return [
+        Lines(
+            "once, before any member, where the cluster was upgraded from 3.x and kafka-features.sh"
+            " describe has group.version at level 0",
+            ("kafka-features.sh --bootstrap-server HOST:PORT upgrade --feature group.version=1",),
+        )
+    ]
 
 
 def _java(new: Strategy, old: Strategy, offline: bool = False) -> list[Lines]:

@@ -40,7 +40,7 @@ from assignlab.advice.subject import (
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError, UnknownName
 from assignlab.groups.show import title
-from assignlab.releases import CAME_WITH
+from assignlab.releases import CAME_WITH, version
 from assignlab.replay import events
 from assignlab.timeline import Config
 
@@ -128,6 +128,8 @@ FROM_SERVER = _newest(SERVER)
 FROM_CLASSIC = (*_newest(CLASSIC), "server-uniform")
 """What groups of each protocol may change to: KIP-848's default too, but nobody goes back from
 there for a strategy."""
+KIP_848_SINCE = version("4.0")
+"""From 3.7 to 3.9 it is a preview that brokers have switched off and call unfit for production."""
 
 
 def strategies_for(asked: Subject, release: str) -> list[str]:
@@ -140,6 +142,8 @@ def strategies_for(asked: Subject, release: str) -> list[str]:
         try:
             strategy = assignors.get(f"{name}@{release}")
         except UnknownName:
+            continue
+        if is_server(strategy) and not is_server(own) and version(release) < KIP_848_SINCE:
             continue
         if strategy.base != own.base:
             newest = assignors.get(name)
