@@ -4,6 +4,7 @@ import base64
 import re
 from bisect import bisect
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -343,6 +344,8 @@ def _read_uuids(units, halves):
 
 NEWCOMER_COST = 64
 """Finding the place of one newcomer costs about as much as preparing so many names anew."""
+FEW = 1000
+"""What is made of so many names is kept for the next group that has the same."""
 
 
 class Names:
@@ -395,7 +398,7 @@ class Names:
 
     @once
     def _prepared(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return _prepare(*_units(self.names))
+        return (_known if len(self.names) <= FEW else _made)(self.names)
 
     @property
     def hashes(self) -> np.ndarray:
@@ -416,3 +419,12 @@ class Names:
     def index(self) -> dict[str, int]:
         """Name -> index."""
         return {name: i for i, name in enumerate(self.names)}
+
+
+def _made(names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(hashes, order, rank) of :class:`Names`."""
+    return _prepare(*_units(names))
+
+
+_known = lru_cache(maxsize=64)(_made)
+"""The same: a string of Java's keeps its hash code, too."""
