@@ -38,7 +38,7 @@ smoke: warm ## the same with small parameters, in a minute or two
 	@$(BIN)/assignlab run --scale smoke
 
 # How many files at a time is said in tests/conftest.py.
-test: warm ## set up and run all tests, three files at a time where there is memory
+test: warm ## set up and run all tests, four files at a time where there is memory
 	@$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 quick: warm ## the tests of every save, in a minute

@@ -38,10 +38,9 @@ LONG = ("test_notebooks", "test_stores", "test_live_originals", "test_golden", "
 """The files that take longest; they begin first, or one core waits at the end."""
 
 
-AT_ONCE, EACH = 3, 2 * 2**30
+AT_ONCE, EACH = 4, 2 * 2**30
 """How many files are tested at a time on two cores, since many wait for processes that they start or
-kill; four get into each other's way and cost a fifth more processor time in all. And the memory that one
-takes, with its Spark."""
+kill; and the memory that one takes, with its Spark."""
 
 
 def pytest_xdist_auto_num_workers() -> int:
