@@ -6,7 +6,7 @@ import pandas as pd
 
 from assignlab import assignors as strategies
 from assignlab.advice.report import Table, shown
-from assignlab.advice.subject import CLASSIC, SERVER, Range
+from assignlab.advice.subject import CLASSIC, KIP_848_SINCE, SERVER, Range
 from assignlab.releases import CAME_WITH, version
 from assignlab.timeline.config import CHANGES
 
@@ -18,10 +18,10 @@ LISTS = (
     ("Scala, 0.8", "0.8.2", ("scala-range",)),
     ("classic", "0.9", ("range",)),
     ("classic", "3.0", ("range", "cooperative-sticky")),
-    ("KIP-848", "4.0", ("server-uniform", "server-range")),
+    ("KIP-848", KIP_848_SINCE, ("server-uniform", "server-range")),
 )
 """Protocol, first release and the list of assignors where nothing is configured, most wanted first
-(KIP-726 for 3.0). Under KIP-848 the list is the brokers'; 3.7 to 3.9 had it for trial."""
+(KIP-726 for 3.0). Under KIP-848 the list is the brokers'."""
 
 CAME = {
     "session_timeout_ms": "0.9",
@@ -81,7 +81,7 @@ def assignors() -> pd.DataFrame:
 
 def defaults() -> pd.DataFrame:
     """What releases of Kafka set by default, where it concerns rebalances; one row per change."""
-    rows = [("group.protocol", "4.0", "classic")]
+    rows = [("group.protocol", KIP_848_SINCE, "classic")]
     for protocol, since, names in LISTS:
         if protocol == "classic":
             classes = [strategies.get(name).source.rpartition(".")[2] for name in names]

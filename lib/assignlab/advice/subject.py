@@ -25,6 +25,9 @@ DRAWS = 200
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 SERVER = "Kafka coordinator"
 CLASSIC = "Kafka consumer"
+KIP_848_SINCE = "4.0"
+"""Where the coordinator's protocol counts. From 3.7 to 3.9 it is a preview that brokers have switched
+off and call unfit for production."""
 READ_AGAIN = "read it again when it is Stable"
 MOVING = {*STATES, "Rebalancing"} - {"Stable", "Empty", "Dead"}
 """The states of a group in the midst of a rebalance."""

@@ -28,6 +28,7 @@ from assignlab.advice.scaling import (
 )
 from assignlab.advice.subject import (
     CLASSIC,
+    KIP_848_SINCE,
     SERVER,
     Range,
     Subject,
@@ -128,8 +129,6 @@ FROM_SERVER = _newest(SERVER)
 FROM_CLASSIC = (*_newest(CLASSIC), "server-uniform")
 """What groups of each protocol may change to: KIP-848's default too, but nobody goes back from
 there for a strategy."""
-KIP_848_SINCE = version("4.0")
-"""From 3.7 to 3.9 it is a preview that brokers have switched off and call unfit for production."""
 
 
 def strategies_for(asked: Subject, release: str) -> list[str]:
@@ -138,12 +137,13 @@ def strategies_for(asked: Subject, release: str) -> list[str]:
     if own.system not in (CLASSIC, SERVER):
         return [own.name]
     found = [own.name]
+    preview = not is_server(own) and version(release) < version(KIP_848_SINCE)
     for name in FROM_SERVER if is_server(own) else FROM_CLASSIC:
         try:
             strategy = assignors.get(f"{name}@{release}")
         except UnknownName:
             continue
-        if is_server(strategy) and not is_server(own) and version(release) < KIP_848_SINCE:
+        if preview and is_server(strategy):
             continue
         if strategy.base != own.base:
             newest = assignors.get(name)

@@ -35,8 +35,9 @@ def parse(document: Mapping[str, Any]) -> Group:
     member_entries = required(document, "members", list, "members", "an array of members")
     topics = _topics_within_reach(topic_entries)
     index = _index([topic["name"] for topic in topics], "topics", "topic")
-    by_id = {topic["id"]: topic["name"] for topic in topics if topic["id"] is not None}
-    _index([topic["id"] for topic in topics if topic["id"] is not None], "topics", "topic id")
+    with_id = [topic for topic in topics if topic["id"] is not None]
+    _index([topic["id"] for topic in with_id], "topics", "topic id")
+    by_id = {topic["id"]: topic["name"] for topic in with_id}
     for name in index:
         by_id[name] = name  # a claim names a topic by name first
     queue_index = {
