@@ -29,7 +29,7 @@ from assignlab.assignors.parts.trees import (
 from assignlab.compiled import inner, leaf, njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, by_member, code, number_of, topic_of
-from assignlab.group.model import NO_METADATA, Group, first_numbers, subscriptions_by_topic
+from assignlab.group.model import NO_METADATA, Group, first_numbers
 from assignlab.jvm.hash_map import table_size_for
 
 MAX_ITERATION_COUNT = 16
@@ -81,31 +81,32 @@ ORDER, TOPICS, KIND, STARTS = map(Known._fields.index, ("order", "topics", "kind
 def shape(group: Group) -> Shape:
     """What is the same whatever the members hold."""
     members, partitions = group.members, group.topics.partitions
-    known, subscribers = known_of(
+    subscribed, known, subscribers = known_of(
         group.prepared(orders.members_by_hash), members.subscription, members.offsets,
         members.topics, partitions,
     )  # fmt: skip
     topics = part(known, TOPICS)
     by_id = group.prepared(sets.topic_ids).rank[topics]
     topics[:] = topics[np.lexsort((by_id, subscribers, -(partitions[topics] / subscribers)))]
-    subscribed = group.prepared(subscriptions_by_topic) & (partitions != NO_METADATA)
     return Shape(subscribed, known)
 
 
 @njit
 def known_of(order, subscription, offsets, topics, partitions):
-    """(the :class:`Known`, packed, its topics not yet sorted; how many subscribers these have).
+    """(the :class:`Shape`, its topics not yet sorted; how many subscribers these have).
 
     ``subscription``, ``offsets``, ``topics``: see :class:`~assignlab.group.model.Members`.
     """
     subscriptions = offsets.size - 1
     of = subscription[order]
     kind, example = kinds_of_topics(offsets, topics, partitions.size)
+    subscribed = np.zeros((subscriptions, partitions.size), dtype=np.bool_)
     own = np.empty(topics.size, dtype=np.int64)  # the kinds that a subscription names
     bounds = np.zeros(subscriptions + 1, dtype=np.int64)
     n = 0
     for s in range(subscriptions):
         for t in topics[offsets[s] : offsets[s + 1]]:
+            subscribed[s, t] = partitions[t] != NO_METADATA
             if example[kind[t]] == t:
                 own[n] = kind[t]
                 n += 1
@@ -123,7 +124,7 @@ def known_of(order, subscription, offsets, topics, partitions):
             n += 1
     first = first_numbers(partitions)
     known = order, there[:n], first, kind, starts, members, ends, readers, of, leaf, trees
-    return packed(known), subscribers[:n]
+    return subscribed, packed(known), subscribers[:n]
 
 
 @inner
