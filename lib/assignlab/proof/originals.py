@@ -208,27 +208,28 @@ def _newest_source(module: str) -> float:
 
 
 def maven(*arguments: str) -> None:
-    """Maven without the network first: what is already there answers in a fraction of the time."""
+    """Run Maven; with versions that are all pinned it asks the network only for what is not there.
+
+    Raises :class:`OriginalsUnavailable` where there is no Maven, it fails or takes too long.
+    """
     maven = shutil.which("mvn")
     if maven is None:
         raise OriginalsUnavailable("Maven (mvn) is not on the PATH; it fetches the originals' jars")
-    for mode in (["-o"], []):
-        try:
-            done = subprocess.run(
-                [maven, "-q", "-B", *mode, *arguments],
-                capture_output=True,
-                text=True,
-                timeout=BUILD_SECONDS,
-                check=False,
-                stdin=subprocess.DEVNULL,
-                env={"MAVEN_OPTS": " ".join(BRIEF)} | os.environ,
-            )
-        except subprocess.TimeoutExpired as expired:
-            raise OriginalsUnavailable(f"Maven took more than {BUILD_SECONDS} s") from expired
-        if done.returncode == 0:
-            return
-    errors = [line for line in done.stdout.splitlines() if "ERROR" in line]
-    raise OriginalsUnavailable(f"Maven failed: {errors[0] if errors else done.stderr.strip()}")
+    try:
+        done = subprocess.run(
+            [maven, "-q", "-B", *arguments],
+            capture_output=True,
+            text=True,
+            timeout=BUILD_SECONDS,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            env={"MAVEN_OPTS": " ".join(BRIEF)} | os.environ,
+        )
+    except subprocess.TimeoutExpired as expired:
+        raise OriginalsUnavailable(f"Maven took more than {BUILD_SECONDS} s") from expired
+    if done.returncode != 0:
+        errors = [line for line in done.stdout.splitlines() if "ERROR" in line]
+        raise OriginalsUnavailable(f"Maven failed: {errors[0] if errors else done.stderr.strip()}")
 
 
 def java() -> str:
