@@ -45,6 +45,8 @@ from assignlab.sliders import (
 from assignlab.words import cell, heading
 
 RECORD = "record.json"
+FAILURES = "failures"
+"""The table of the simulations that failed."""
 ROWS_SHOWN = 15
 SHORT = 160
 """Characters of an answer in the index, at most."""
@@ -320,8 +322,8 @@ class Study:
             # Columns that one sweep has and another lacks keep their values as they are.
             self._failed.append(frame.astype(object))
             rows = pd.concat(self._failed, ignore_index=True).infer_objects()
-            self._results.pop("failures", None)
-            self.table("failures", rows, caption=f"Simulations that failed: {len(rows)}")
+            self._results.pop(FAILURES, None)
+            self.table(FAILURES, rows, caption=f"Simulations that failed: {len(rows)}")
 
     def finish(self, otherwise: Collection[str] = ()):
         """Show the provenance line and write the completion record, in the last cell.

@@ -549,7 +549,7 @@ def ran(tmp_path_factory):
     )
     root = tmp_path_factory.mktemp("batch")
     notebook(root, "01_good", *GOOD, results=["numbers", "curve"])
-    notebook(root, "02_raises", BEGIN, "raise KeyError('topic <t>')", FINISH)
+    notebook(root, "02_raises", BEGIN, TOLD, "raise KeyError('topic <t>')", FINISH)
     notebook(root, "03_exits", BEGIN, RESULT, FINISH + "\nimport sys\nsys.exit(0)")
     notebook(root, "04_dies", BEGIN, RESULT, FINISH, "import os\nos._exit(0)")
     notebook(root, "05_leaves_less", BEGIN, RESULT, FINISH, results=["numbers", "curve"])
@@ -568,8 +568,9 @@ def ran(tmp_path_factory):
     return root, said, hung, output
 
 
+TOLD = "import pandas as pd\nstudy.failures(pd.DataFrame({'error': ['no members']}))"
 FAILURES = {
-    "02_raises": "KeyError: 'topic <t>'",
+    "02_raises": "KeyError: 'topic <t>'; before that simulations failed, see failures.csv",
     "03_exits": "SystemExit: 0",
     "04_dies": "the kernel died",
     "05_leaves_less": "did not leave the results it declares: curve",
@@ -585,6 +586,7 @@ def test_a_run_that_did_not_complete_is_told(ran, name):
     record = run_record(Place(root, root / "outputs", "smoke"), name)
     assert record["status"] == "failed"
     assert record["reason"].startswith(FAILURES[name])
+    assert ("simulations failed" in record["reason"]) == ("simulations failed" in FAILURES[name])
     assert f"{name}  FAILED: {FAILURES[name]}" in said.stdout
     assert FAILURES[name].replace("<t>", "&lt;t&gt;").replace("'", "&#39;") in index_of(root)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from assignlab.runner.plan import Notebook
 from assignlab.runner.records import RESULT
 from assignlab.runner.shapes import read_shaped, shaped
-from assignlab.study import RECORD
+from assignlab.study import FAILURES, RECORD
 
 RECORD_SHAPE = {
     "run_id": str,
@@ -46,7 +46,9 @@ def reason_of_failure(
     cells = _code_cells(executed)
     error = next(filter(None, map(_error, cells)), None)
     if error:
-        return error
+        # What came of no records is often that there were none.
+        failed = (folder / f"{FAILURES}.csv").exists()
+        return error + f"; before that simulations failed, see {FAILURES}.csv" * failed
     if exit_code == KERNEL_DIED:
         return "the kernel died (out of memory, or ended from inside)"
     if exit_code != 0:
@@ -65,7 +67,7 @@ def reason_of_failure(
     if missing:
         return f"did not leave the results it declares: {', '.join(missing)}"
     if record["failures"]:
-        return f"{record['failures']} simulations failed, see failures.csv"
+        return f"{record['failures']} simulations failed, see {FAILURES}.csv"
     return None
 
 
