@@ -178,7 +178,7 @@ def _sent(origin: dict, asked: dict, case: str) -> Example:
 
 
 def sending(partitioner: str, keys: list[str | None], partitions: int) -> Document:
-    """A history of a producer, see ``producers/histories.py``: each record in a new batch."""
+    """A history of a producer, see ``proof/partitioner_histories.py``: each record in a new batch."""
     return {
         "partitioner": partitioner,
         "seed": "0",

@@ -314,7 +314,8 @@ def unsubscribe(so_far: History):
 def topic_created(so_far: History):
     """A topic with as many partitions as the average one appears.
 
-    The last bucket takes it up; everybody, if HOMOGENEOUS; every other member, if RANDOM or NARROW.
+    The last bucket takes it up; everybody, if HOMOGENEOUS; every other member, if RANDOM or
+    NARROW_1 to NARROW_9.
     """
     scenario = so_far.scenario
     index = len(so_far.group.topics)
