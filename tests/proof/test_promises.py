@@ -10,6 +10,7 @@ from assignlab.errors import UnknownName
 from assignlab.proof import faults, fuzz
 from assignlab.proof.defects import DEFECTS
 from assignlab.proof.promises import broken, common_checker
+from assignlab.proof.smaller import smallest
 from assignlab.proof.state import State, solve
 
 
@@ -77,7 +78,7 @@ def test_a_failure_is_cut_down_to_the_smallest_group():
         return bool(lists and broken(State(document, lists), ["subscribed"]))
 
     assert fails(document)
-    small = fuzz.shrunk(document, fails)
+    small = smallest(document, fails)
     assert len(small["members"]) == 2 and len(small["topics"]) == 1
     assert small["topics"][0]["partitions"] == 1
     assert faults.known(State(small, solve(small)), "subscribed").name == "empty subscription first"

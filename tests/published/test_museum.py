@@ -8,7 +8,7 @@ from assignlab import assignors
 from assignlab.assignors.answer import answer
 from assignlab.errors import UnknownName
 from assignlab.local.project import project
-from assignlab.proof import faults
+from assignlab.proof import faults, smaller
 from assignlab.proof.histories import History
 from assignlab.proof.originals import OriginalsUnavailable
 from assignlab.proof.promises import broken as broken_promises
@@ -71,7 +71,7 @@ def test_no_smaller_group_shows_the_fault(name):
     assert strategy is not None
     assert exhibit.shows(exhibit.document, ask(exhibit, strategy))
     shows = lambda document: exhibit.shows(document, ask(exhibit, strategy))
-    assert diagnosis.first_cut(exhibit.document, shows) is None
+    assert smaller.first_cut(exhibit.document, shows) is None
 
 
 @pytest.mark.parametrize("name", EXHIBITS)
@@ -110,7 +110,7 @@ def test_smallest_finds_the_exhibit_in_a_larger_group():
         for id, g in (("A", 1), ("B", 2), ("C", 3))
     ]
     large = {"strategy": "sticky", "topics": topics, "members": members}
-    small = diagnosis.smallest(large, lambda d: exhibit.shows(d, ask(exhibit, "sticky@2.0")))
+    small = smaller.smallest(large, lambda d: exhibit.shows(d, ask(exhibit, "sticky@2.0")))
     assert [topic["partitions"] for topic in small["topics"]] == [1]
     assert len(small["members"]) == 2
 

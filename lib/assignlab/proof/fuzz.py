@@ -8,7 +8,7 @@ Groups live through all kinds of events (:mod:`assignlab.proof.histories`): memb
 and return with stale claims, topics grow, vanish and are created anew, and some claims are such as
 no healthy group sends. What an original is known to get wrong (:mod:`assignlab.proof.faults`) is
 counted by name; anything else that breaks a promise is a failure, can be played again by seed and
-step, and is cut down by hypothesis to a small group document.
+step, and is cut down to a small group document.
 """
 
 import json
@@ -17,7 +17,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
-from random import Random
 from typing import Any
 
 from assignlab import assignors
@@ -28,14 +27,12 @@ from assignlab.group.document import Document
 from assignlab.proof import defects, faults
 from assignlab.proof.histories import answered_history
 from assignlab.proof.promises import CHECKS, Broken, broken, common_checker, promises
-from assignlab.proof.smaller import cut
+from assignlab.proof.smaller import smallest
 from assignlab.proof.state import Lists, State, solve
 
 STEPS = 8
 MOST_THROWN = 10
-CUT_SECONDS = 20
-SHRINK_ROUNDS = 6
-EXAMPLES = 300
+CUT_SECONDS = 60
 
 
 @dataclass
@@ -155,72 +152,6 @@ def fails_alike(failure: Failure) -> Callable[[Document], bool]:
         return faults.known(state, promise) is None
 
     return fails
-
-
-def shrunk(document: Document, fails: Callable[[Document], bool]) -> Document:
-    """The smallest group document that hypothesis finds within ``document`` and that fails too.
-
-    Groups of hundreds of parts are cut first: hypothesis tries one part after the other.
-    """
-    from hypothesis import HealthCheck, find, settings
-    from hypothesis.errors import NoSuchExample
-
-    quiet = settings(max_examples=EXAMPLES, database=None, deadline=None,
-                     suppress_health_check=list(HealthCheck))  # fmt: skip
-    document = cut(document, fails, CUT_SECONDS)
-    for _ in range(SHRINK_ROUNDS):
-        try:
-            found = find(_within(document), fails, settings=quiet, random=Random(0))
-        except NoSuchExample:
-            break
-        if found == document:
-            break
-        document = found
-    return document
-
-
-def _within(document: Document):
-    """Hypothesis' search space: the document with any of its parts left out, most rarely."""
-    from hypothesis import strategies as st
-
-    parts = sum(
-        2 + len(member["topics"]) + len(member.get("owned") or []) for member in document["members"]
-    ) + 3 * len(document["topics"])
-    drawn = st.integers(0, 4 * parts)
-
-    @st.composite
-    def documents_within(draw):
-        def kept(entries: list) -> list:
-            return [entry for entry in entries if draw(drawn)]
-
-        def number(most: int) -> int:
-            return most if draw(drawn) else draw(st.integers(0, most))
-
-        members = []
-        for member in kept(document["members"]):
-            fields = [name for name in member if name not in ("id", "topics")]
-            less = {name: member[name] for name in ["id", *kept(fields)]}
-            less["topics"] = kept(member["topics"])
-            if "owned" in less:
-                less["owned"] = kept(member["owned"])
-            if isinstance(member.get("streams"), list):
-                streams = dict(zip(member["topics"], member["streams"], strict=True))
-                less["streams"] = [streams[topic] for topic in less["topics"]]
-            members.append(less)
-        topics = []
-        for topic in kept(document["topics"]):
-            fields = [name for name in topic if name not in ("name", "partitions", "brokers")]
-            less = {name: topic[name] for name in ["name", *kept(fields)]}
-            if "brokers" in topic:
-                less["brokers"] = [[b, number(n)] for b, n in kept(topic["brokers"])]
-            else:
-                less["partitions"] = number(topic["partitions"])
-            if "racks" in less:
-                less["racks"] = topic["racks"][: less["partitions"]]
-            topics.append(less)
-        return {**document, "members": members, "topics": topics}
-
-    return documents_within()
 
 
 # ---- planted defects ---------------------------------------------------------------------------
@@ -377,7 +308,7 @@ def show_step(strategy: str, seed: int, step: int, say: Callable[[str], None]) -
 
 def told(failure: Failure) -> str:
     """A failure as lines to read, to play again and to paste."""
-    document = shrunk(failure.document, fails_alike(failure))
+    document = smallest(failure.document, fails_alike(failure), CUT_SECONDS)
     return "\n".join((
         f"\n{failure.strategy} breaks {failure.broken.promise}: {failure.broken.reason}",
         f"  {failure.event}; again: {failure.command()}",

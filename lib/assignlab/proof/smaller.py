@@ -1,5 +1,6 @@
 """Smaller groups that still show a difference: the steps of shrinking."""
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -55,19 +56,24 @@ def without(entry: dict[str, Any], name: str) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if key != name}
 
 
-def cut(document: Document, shows: Callable[[Document], bool], seconds: float) -> Document:
-    """The document cut down step by step as long as it ``shows`` it, or until the time is up."""
+def smallest(
+    document: Document, shows: Callable[[Document], bool], seconds: float = math.inf
+) -> Document:
+    """The document cut down, member by member, topic by topic, partition by partition, claim by
+    claim, until every further cut loses what ``shows`` looks for, or the time is up."""
     deadline = time.monotonic() + seconds
-    found = True
-    while found:
-        found = False
-        for candidate in smaller(document):
-            if time.monotonic() > deadline:
-                return document
-            if shows(candidate):
-                document, found = candidate, True
-                break
+
+    def still(candidate: Document) -> bool:
+        return time.monotonic() < deadline and shows(candidate)
+
+    while (cut := first_cut(document, still)) is not None:
+        document = cut
     return document
+
+
+def first_cut(document: Document, shows: Callable[[Document], bool]) -> Document | None:
+    """A smaller document that still shows it; None proves that there is nothing to leave out."""
+    return next((cut for cut in smaller(document) if shows(cut)), None)
 
 
 def _fewer(count: int) -> list[int]:

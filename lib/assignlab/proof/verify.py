@@ -22,7 +22,7 @@ from assignlab.assignors.strategy import Strategy
 from assignlab.group.document import Document
 from assignlab.proof.histories import Answer, answered_history
 from assignlab.proof.originals import Originals, OriginalTimedOut, original_of
-from assignlab.proof.smaller import cut, without
+from assignlab.proof.smaller import smallest, without
 
 ASKED = 2
 ASKED_OF_TREES = 40
@@ -286,7 +286,7 @@ def shrink(
         unlike = not same(ask(candidate), ours(candidate))
         return unlike and settled(ask, candidate, ASKED_OF_TREES) is not None
 
-    small = cut(document, differs, SHRINK_SECONDS)
+    small = smallest(document, differs, SHRINK_SECONDS)
     return small, ask(small), ours(small)
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 
 from assignlab.group.document import Document
 from assignlab.proof.promises import CHECKS
-from assignlab.proof.smaller import smaller
 from assignlab.proof.state import Partition, State
 from assignlab.proof.verify import Answer, error_class
 
@@ -162,22 +161,6 @@ def existing(document: Document) -> set[Partition]:
     """The partitions of the cluster."""
     topics = State(document, {}).topics
     return {(topic, name) for topic, names in topics.items() for name in names}
-
-
-# ---- the smallest group --------------------------------------------------------------------------
-
-
-def smallest(document: Document, shows: Callable[[Document], bool]) -> Document:
-    """The document cut down, member by member, topic by topic, partition by partition, claim by
-    claim, until every further cut loses what ``shows`` looks for."""
-    while (cut := first_cut(document, shows)) is not None:
-        document = cut
-    return document
-
-
-def first_cut(document: Document, shows: Callable[[Document], bool]) -> Document | None:
-    """A smaller document that still shows it; None proves that there is nothing to leave out."""
-    return next((cut for cut in smaller(document) if shows(cut)), None)
 
 
 def existing_claims(document: Document) -> bool:

@@ -25,7 +25,8 @@ from assignlab.group.assignment import Assignment
 from assignlab.group.document import Document, dump, parse
 from assignlab.group.model import Group
 from assignlab.optimum import optimum
-from assignlab.proof.fuzz import shrunk
+from assignlab.proof import smaller
+from assignlab.proof.fuzz import CUT_SECONDS
 from assignlab.proof.golden import endless
 from assignlab.proof.originals import Original, OriginalTimedOut, has_original, original_of
 from assignlab.replay.history import history
@@ -267,7 +268,7 @@ def smallest(found: Found) -> Document | None:
     """
     document = document_of(found.scenario, found.strategy, found.step)
     goes_wrong = has(found.mishap)
-    return shrunk(document, goes_wrong) if goes_wrong(document) else None
+    return smaller.smallest(document, goes_wrong, CUT_SECONDS) if goes_wrong(document) else None
 
 
 # ---- in numbers --------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """What is wrong with an answer, the smallest group that shows it, and what a correct answer is.
 
 :func:`faults` looks at a group document and an answer, whoever gave it.
-:func:`~assignlab.published.diagnosis.smallest` cuts a document down until nothing can be left out
+:func:`~assignlab.proof.smaller.smallest` cuts a document down until nothing can be left out
 without losing the fault. :func:`correct` finds the best answer by trying all of them, which is
 possible because the groups are so small.
 
@@ -39,9 +39,10 @@ from assignlab.proof.originals import (
     has_original,
     original_of,
 )
+from assignlab.proof.smaller import first_cut
 from assignlab.proof.verify import Answer, error_class
 from assignlab.proof.versions import releases
-from assignlab.published.diagnosis import KEEPS, correct, faults, first_cut
+from assignlab.published.diagnosis import KEEPS, correct, faults
 from assignlab.published.notation import PUBLISHED, described, group_text, lists
 from assignlab.releases import span, version
 

@@ -132,10 +132,11 @@ def grid(**fields) -> Grid:
     members: consumers in the group. topics: topics that it reads. partitions: over all topics, at
     least one a topic. distribution: how they are split over the topics (EQUAL, SKEWED).
     subscription: who reads what (HOMOGENEOUS, HETEROGENEOUS_DISJOINT, HETEROGENEOUS_NESTED,
-    RANDOM, or NARROW_1 to NARROW_9: so many topics each). seed: of all that is drawn. ids: the members' names (uuid, numbered, plain).
-    static: members have a ``group.instance.id``. racks: 0, or how many racks members and replicas
-    are spread over. events: what happens, one after the other, FULL first; ``docs/sweeps.md`` has
-    them all. `assignlab.replay.scenarios.Scenario` says each more exactly.
+    RANDOM, or NARROW_1 to NARROW_9: so many topics each). seed: of all that is drawn.
+    ids: the members' names (uuid, numbered, plain). static: members have a ``group.instance.id``.
+    racks: 0, or how many racks members and replicas are spread over. events: what happens, one after
+    the other, FULL first; ``docs/sweeps.md`` has them all.
+    `assignlab.replay.scenarios.Scenario` says each more exactly.
 
     A wrong field raises :class:`~assignlab.errors.UnknownName`, which says the nearest right one,
     and a wrong value :class:`SweepError`.
