@@ -348,3 +348,73 @@ def test_the_commands_write_pages_and_json(tmp_path, range_3_5):
         assert "<img" not in page.read_text() and "&lt;img" in page.read_text()
     [found] = json.loads(runner.invoke(main, ["group", "survey", str(source), "--json"]).output)
     assert found["survey"][0]["group"] == range_3_5["group"]
+
+
+def of_client(group, client):
+    """The same group, its members named as a client names those without an id."""
+    for member in group["members"]:
+        member["id"] = member["id"].replace("c", f"{client}-", 1)
+    return group
+
+
+@pytest.mark.parametrize(
+    ("client", "name", "headline"),
+    [
+        ("rdkafka", "librdkafka", "Set cooperative-sticky."),
+        ("sarama", "sarama", "Set sticky."),
+        ("kafkajs", "kafkajs", "Nothing that was tried is better than today: set nothing new."),
+    ],
+)
+def test_where_ids_name_the_client_only_what_it_has_is_set(range_3_5, client, name, headline):
+    held = [["a-0", "b-0", "b-3"], ["a-1", "b-1", "b-4"], ["a-2", "b-2"], []]
+    group = of_client(document({"a": 3, "b": 5}, held, "range"), client)
+    report = recommend.report(group, "4.4", CONFIG)
+    assert report.said[0].startswith(f"The members' ids begin as {name} names its clients.")
+    assert report.said[1] == headline
+    told = as_text(report)
+    assert "org.apache.kafka" not in told and "which clients the members run" not in told
+    if client == "rdkafka":
+        assert "It costs a stop of all members" in told and "StickyAssignor" not in told
+        assert any(row[2] == "server-uniform" for row in report.tables[0].rows)
+        assert not any(row[2] == "sticky" for row in report.tables[0].rows)
+
+
+def test_partitions_without_an_owner_come_first(range_3_5):
+    range_3_5["members"][0]["owned"] = []
+    report = recommend.report(range_3_5, "4.4", CONFIG)
+    assert report.said[0].startswith("First: 3 of 8 partitions have no owner.")
+    row = next(r for r in report.tables[0].rows if r[1] == "a rebalance" and r[2] == "range")
+    assert f"at most {row[3]} a member (row {row[0]})" in report.said[0]
+    moving = recommend.report(range_3_5 | {"state": "PreparingRebalance"}, "4.4", CONFIG)
+    assert not moving.said[0].startswith("First")
+
+
+def test_members_that_share_no_topic_are_applications_under_one_name(range_3_5):
+    for member, topic in zip(range_3_5["members"], "aabb", strict=True):
+        member["topics"] = [topic]
+        member["owned"] = []
+    range_3_5["members"][0]["owned"] = [["a", 0], ["a", 1]]
+    range_3_5["members"][1]["owned"] = [["a", 2]]
+    range_3_5["members"][2]["owned"] = [["b", 0], ["b", 1], ["b", 2]]
+    range_3_5["members"][3]["owned"] = [["b", 3], ["b", 4]]
+    said = " ".join(recommend.report(range_3_5, "4.4", CONFIG).said)
+    assert "2 sets of members have no topic in common" in said
+    range_3_5["members"][1]["topics"] = ["a", "b"]
+    assert "in common" not in " ".join(recommend.report(range_3_5, "4.4", CONFIG).said)
+
+
+@pytest.mark.parametrize("named", ["state", "threads"])
+def test_groups_of_kafka_streams_are_refused_whatever_strategy_is_named(range_3_5, named):
+    if named == "state":
+        range_3_5 |= {"assignor": "stream", "strategy": None}
+    for number, member in enumerate(range_3_5["members"] if named == "threads" else ()):
+        member["id"] = f"app-7f-StreamThread-{number}-consumer-{number}"
+    questions = [
+        lambda: recommend.report(range_3_5, "4.4", CONFIG, "range"),
+        lambda: what_if.report(range_3_5 | {"strategy": None}, ["range"], [], "4.4", CONFIG),
+        lambda: subject(range_3_5),
+    ]
+    for ask in questions:
+        with pytest.raises(AssignlabError, match="is one of Kafka Streams"):
+            ask()
+    assert "Kafka Streams" in show.answer(range_3_5).said[-1]

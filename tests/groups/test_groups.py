@@ -523,6 +523,7 @@ def test_rocketmq_deals_queues_as_it_did():
 
 
 DESCRIBE = (KAFKA / "classic-describe.txt").read_text()
+STATE_OF = "GROUP COORDINATOR (ID) ASSIGNMENT-STRATEGY STATE #MEMBERS\nbilling-classic h:1 (1) range {} 3\n"
 DASHED = """
 GROUP      TOPIC        PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONSUMER-ID                   HOST        CLIENT-ID
 my group   eu.orders_v2 0         1              3              2   my client-5f0f8b2c-0000-4000  /10.0.0.1   my client
@@ -584,12 +585,19 @@ def test_a_file_of_powershell_is_utf_16(tmp_path):
     assert groups.read(path) == groups.read(DESCRIBE)
 
 
-def test_claims_of_two_moments_are_both_kept_and_said():
+def test_a_partition_with_two_owners_is_of_two_moments_unless_the_group_is_moving():
     later = DESCRIBE.replace(
         "orders          0          5               10              5               m1-cf047c56-7cc1-4526-9c03-5ec84a693a9d",
         "orders          0          5               10              5               m2-9ed0f983-a4bc-4a1b-8a71-59d8990a9e6f",
     )  # fmt: skip
-    group = one(DESCRIBE, later)
+    for texts in ((DESCRIBE, later), (DESCRIBE, later, STATE_OF.format("Stable"))):
+        with pytest.raises(
+            AssignlabError, match="orders-0 is held by m1-.* and by m2-.*two moments"
+        ):
+            groups.read(*texts)
+    with pytest.raises(AssignlabError, match="the text is of two moments"):
+        groups.read(DESCRIBE + later + STATE_OF.format("Stable"))
+    group = one(DESCRIBE, later, STATE_OF.format("PreparingRebalance"))
     assert ["orders", 0] in member(group, "m1")["owned"]
     assert ["orders", 0] in member(group, "m2")["owned"]
     assert "orders-0 is claimed by" in said(group, "owned")[0]
@@ -602,6 +610,7 @@ def test_claims_of_two_moments_are_both_kept_and_said():
     ("text", "where", "what"),
     [
         (DESCRIBE[:-60], "16:77", "CONSUMER-ID"),
+        ("\n".join(line[:105] for line in DESCRIBE.split("\n")), "3:1", "HOST and CLIENT-ID"),
         (DESCRIBE.replace(" 2          7", " x          7"), "5:33", "PARTITION"),
         (DESCRIBE.replace("orders          2", "or/ders         2"), "5:17", "TOPIC"),
         (DESCRIBE.replace("orders          2 ", "orders          99999999 "), "5:33", "partition"),
@@ -782,7 +791,15 @@ def test_texts_of_two_moments_are_told_and_an_empty_one_is_refused(tmp_path):
         "g     t     0         1              1              0   a-1         /h   a\n"
         "g     t     1         1              1              0   b-1         /h   b\n\n"
     )
+    members = (
+        "GROUP CONSUMER-ID HOST CLIENT-ID #PARTITIONS ASSIGNMENT\n"
+        "g     a-1         /h   a         1           t(0)\n"
+        "g     b-1         /h   b         1           t(1)\n\n"
+    )
     state = "GROUP COORDINATOR (ID) ASSIGNMENT-STRATEGY STATE #MEMBERS\ng h:1 (1) range {}\n"
+    [group] = groups.read(members, state.format("Stable 4"))  # --members lists every one
+    assert [each["id"] for each in group["members"]] == ["a-1", "b-1"]
+    assert "members: 4 are counted and 2 named: the texts are of two moments" in group["inferred"]
     for text, told in (
         ("Stable 1", "members: 1 are counted and 2 named: the texts are of two moments"),
         ("Empty 2", "state: Empty, and members are named: the texts are of two moments"),
@@ -795,3 +812,20 @@ def test_texts_of_two_moments_are_told_and_an_empty_one_is_refused(tmp_path):
     empty.write_text("\n")
     with pytest.raises(TextError, match=r"nothing\.txt.*the text is empty"):
         groups.read(empty)
+
+
+def test_an_idle_member_reads_what_others_of_its_client_id_do():
+    members = (
+        "GROUP CONSUMER-ID HOST CLIENT-ID #PARTITIONS ASSIGNMENT\n"
+        "g     orders-1-x  /h   orders-1  3           o(0,1,2)\n"
+        "g     orders-2-x  /h   orders-2  3           o(3,4,5)\n"
+        "g     mail-1-x    /h   mail-1    1           m(0)\n"
+        "g     mail-2-x    /h   mail-2    0           -\n"
+        "g     other-x     /h   other     0           -\n\n"
+    )
+    state = "GROUP COORDINATOR (ID) ASSIGNMENT-STRATEGY STATE #MEMBERS\ng h:1 (1) range Stable 5\n"
+    [group] = groups.read(members, state)
+    assert [member["topics"] for member in group["members"]] == [
+        ["o"], ["o"], ["m"], ["m"], ["o", "m"],
+    ]  # fmt: skip
+    assert "what others of their client id hold" in said(group, "subscriptions")[0]

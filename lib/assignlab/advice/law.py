@@ -1,5 +1,7 @@
 """Why a group is as uneven as it is: the law of its strategy, in one sentence."""
 
+from itertools import pairwise
+
 from assignlab.advice.subject import Subject
 from assignlab.assignors.strategy import Strategy
 from assignlab.optimum import optimum
@@ -40,7 +42,7 @@ def law(subject: Subject) -> str:
         deals = f", and {own.name} deals every topic by itself" if own and by_topic else ""
         return (
             f"Members subscribe to different topics{deals}: no assignment has a smaller gap than"
-            f" {least}, this one has {gap}."
+            f" {least}, this one has {gap}.{_apart(subject)}"
         )
     each, more = divmod(total, subject.members)
     even = (
@@ -86,6 +88,22 @@ def _per_topic(subject: Subject, own: Strategy, gap: int, idle: int, uneven: int
         f"{name} deals every topic by itself; {many} by the number of subscribers, and each such topic"
         f" gives {favoured} one more, so the gap is at most {uneven}: here it is"
         f" {gap}{nothing}, where the least possible is {_least_gap(subject)}."
+    )
+
+
+def _apart(subject: Subject) -> str:
+    """Whether the members fall into sets that share no topic."""
+    members = subject.group.members
+    sets: list[set[int]] = []
+    for begin, end in pairwise(members.offsets.tolist()):
+        read = set(members.topics[begin:end].tolist())
+        others = [topics for topics in sets if not topics & read]
+        sets = [*others, read.union(*(topics for topics in sets if topics & read))]
+    if len(sets) == 1:
+        return ""
+    return (
+        f" {len(sets)} sets of members have no topic in common, as applications have that share a"
+        " group.id: a rebalance of one is a rebalance of all, and a group.id for each parts them."
     )
 
 

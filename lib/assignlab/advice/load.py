@@ -22,7 +22,12 @@ def with_rates(document: dict[str, Any], later: dict[str, Any], seconds: float) 
                 f"rates: both snapshots need the log end of every partition of {name}"
                 " (kafka-consumer-groups --describe has them)"
             )
-        grown = [max(0, new - old) for old, new in zip(begun, ended, strict=False)]
+        if any(new < old for old, new in zip(begun, ended, strict=False)):
+            raise AssignlabError(
+                f"rates: a log of {name} ends earlier in the later snapshot: they are the other way"
+                " round, or the topic was created anew"
+            )
+        grown = [new - old for old, new in zip(begun, ended, strict=False)]
         produced += sum(grown)
         rates = [records / seconds for records in grown]
         topics.append(topic | {"weights": rates + [0.0] * (topic["partitions"] - len(rates))})
@@ -64,9 +69,11 @@ def load(document: dict[str, Any]) -> tuple[list[str], list[Table]]:
         return [f"No load to compare: {unit} are 0 everywhere."], []
     mean = total / len(per_member)
     bound = max(mean, largest)
+    free = total - sum(row[0] for row in per_member)
+    beside = f"partitions without an owner {free:.5g}" if free > 0 else f"the mean is {mean:.5g}"
     said = (
-        f"Load in {unit}: the most loaded member has {per_member[0][0]:.5g}, the mean is {mean:.5g};"
-        f" no assignment can be below {bound:.5g}"
+        f"Load in {unit}: the most loaded member has {per_member[0][0]:.5g}, {beside};"
+        f" no assignment {'of all ' * (free > 0)}can be below {bound:.5g}"
         + (", since one partition alone has that much." if largest > mean else ".")
     )
     rows = [(f"{row[0]:.5g}", *row[1:]) for row in per_member]

@@ -16,6 +16,7 @@ from assignlab.advice.law import law
 from assignlab.advice.report import Lines, Report, Table
 from assignlab.advice.subject import (
     CLASSIC,
+    MOVING,
     SERVER,
     Range,
     Subject,
@@ -35,8 +36,17 @@ WATCHED = ("a rebalance", "switch", "a member more", "a crash", "a rollout")
 STATIC = " + group.instance.id"
 STATIC_SINCE = (2, 3)
 """The release that brought it (KIP-345)."""
-ELSEWHERE = {s.kind for s in assignors.strategies().values() if s.system == "librdkafka"}
+LIBRDKAFKA = "librdkafka"
+ELSEWHERE = {s.kind for s in assignors.strategies().values() if s.system == LIBRDKAFKA}
 """The strategies that librdkafka has, by the names that it takes."""
+
+
+HAS = {LIBRDKAFKA: ELSEWHERE | {"server-uniform", "server-range"}, "kafkajs": {"roundrobin"}}
+"""What clients have that lack some of the four strategies and KIP-848."""
+PLAYED_AS_JAVA = (
+    "The members' ids begin as {} names its clients. What is played here is Kafka's Java client; how far"
+    " strategies of one name differ is in docs/clients.md."
+)
 
 
 class Option(NamedTuple):
@@ -63,7 +73,12 @@ def report(
     document = what_if.of_release(document, release)
     asked = subject(document)
     own = asked.chosen()
+    client = _client(asked)
     names = what_if.strategies_for(asked, release)
+    if client in HAS:
+        names = [
+            name for name in names if name == own.name or assignors.get(name).kind in HAS[client]
+        ]
     rows = what_if.table(asked, names, (*WATCHED, *what_if.MIGRATIONS), release, config)
     knows_static = own.system in (CLASSIC, SERVER) and version(release) >= STATIC_SINCE
     if knows_static and not asked.static:
@@ -87,13 +102,19 @@ def report(
     trades = [o for o in others if o not in better and _verdict(o, now)[1]]
     if own.base in failed:  # whatever has an answer is better
         better, trades = sorted(others, key=lambda o: (o.fullest or o.moved, o.moved)), []
-    said = _said(asked, now, better, trades, rows, failed, known=len(names) > 1)
+    said = _said(asked, now, better, trades, rows, failed, len(names) > 1, client)
     offline = not what_if.is_online(config)
-    lines = _lines(better[0], now, offline) if better else []
+    if client:
+        said.insert(0, PLAYED_AS_JAVA.format(client))
+    lines = _lines(better[0], now, offline, client) if better else []
     found = Table("what_if", "What the reasons come from", what_if.COLUMNS, rows)
     unknown = ["what a record costs to process, and what a pause costs the application"]
     if asked.group.members.racks is not None and asked.group.topics.racks is not None:
         unknown.append("what reading from another rack costs: group show has it by strategy")
+    if not asked.equal and any(
+        s.startswith("subscriptions:") for s in document.get("inferred", [])
+    ):
+        unknown.append("what the members subscribe to: taken as said above, since no text has it")
     if own.membership == "coordinator":
         unknown += [
             f"the release of clients and brokers: taken as {release} (--release), settings as its defaults"
@@ -103,8 +124,10 @@ def report(
                 " rollouts cost many times more under eager strategies, and hardly more under others"
                 " (notebook 11)"
             ),
-            "which clients the members run" + _missing_elsewhere([*better[:1], *trades], now),
         ]
+        if not client:
+            elsewhere = _missing_elsewhere([*better[:1], *trades], now)
+            unknown.append("which clients the members run" + elsewhere)
     return Report(
         title(document),
         document.get("inferred", []),
@@ -116,8 +139,21 @@ def report(
             config._replace(title=f"for {what} {option.label}: {config.title}")
             for what, options in (("the other that is better,", better[1:]), ("the trade", trades))
             for option in options
-            for config in _lines(option, now, offline)
+            for config in _lines(option, now, offline, client)
         ],
+    )
+
+
+def _client(asked: Subject) -> str:
+    """The system whose client ids all members have where they were given none; empty for Java's."""
+    names = asked.group.members.names
+    return next(
+        (
+            s.system
+            for s in assignors.strategies().values()
+            if s.client_id and all(name.startswith(s.client_id) for name in names)
+        ),
+        "",
     )
 
 
@@ -204,8 +240,9 @@ def _said(
     rows: Sequence[Row],
     failed: dict[str, str],
     known: bool,
+    client: str,
 ) -> list[str]:
-    said = []
+    said = _without_owner(asked, now)
     own = now.strategy.base
     if own in failed:
         said.append(f"Beware: {now.label} {failed[own]}.")
@@ -215,7 +252,7 @@ def _said(
         best = better[0]
         said.append(f"Set {best.label}.")
         said += _reasons(best, now)
-        said += _costs(best, now, rows)
+        said += _costs(best, now, rows, client)
         if others_too := [option.label for option in better[1:]]:
             than = "It does not fail here, nor do these" if own in failed else ""
             than = than or "Also better than today, in fewer ways or less"
@@ -273,7 +310,7 @@ def _reasons(option: Option, now: Option) -> list[str]:
     return said
 
 
-def _costs(best: Option, now: Option, rows: Sequence[Row]) -> list[str]:
+def _costs(best: Option, now: Option, rows: Sequence[Row], client: str = "") -> list[str]:
     if best.label.endswith(STATIC):
         crash, today = best.rows.get("a crash"), now.rows.get("a crash")
         told = f" (row {crash.row} against row {today.row})" if crash and today else ""
@@ -283,9 +320,14 @@ def _costs(best: Option, now: Option, rows: Sequence[Row]) -> list[str]:
                 f" after its session{told}."
             )
         ]
+    switch = best.rows.get("switch")
+    protocols = now.strategy.protocol, best.strategy.protocol
+    if client == LIBRDKAFKA and protocols == ("eager", "cooperative") and switch is not None:
+        moves = counted(switch.moved, "move")
+        return [f"It costs a stop of all members, and {moves} when they start (row {switch.row})."]
     wanted = {"cooperative": "two bounces", "server": "KIP-848"}.get(best.strategy.protocol)
     found = [row for row in rows if row.event == wanted]
-    if found and now.strategy.protocol != best.strategy.protocol:
+    if found and protocols[0] != protocols[1]:
         row = found[0]
         if row.moved is None:
             return [f"What the change costs is {row.note} (row {row.row})."]
@@ -296,7 +338,6 @@ def _costs(best: Option, now: Option, rows: Sequence[Row]) -> list[str]:
         owners = row.unowned and counted(row.unowned, "partition-second")
         pause = f", {owners} without an owner" if owners else ""
         return [f"It costs {row.note}: {counted(row.moved, 'move')}{pause} (row {row.row})."]
-    switch = best.rows.get("switch")
     if switch is None:
         return []
     restarts = len(_java(best.strategy, now.strategy))
@@ -310,8 +351,9 @@ def _costs(best: Option, now: Option, rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def _lines(best: Option, now: Option, offline: bool) -> list[Lines]:
-    """What to set. ``offline``: members do not come from one protocol to the other while others run."""
+def _lines(best: Option, now: Option, offline: bool, client: str = "") -> list[Lines]:
+    """What to set. ``offline``: members do not come from one protocol to the other while others run;
+    ``client``: of the members, Java's or not known if empty."""
     if best.label.endswith(STATIC):
         return [
             Lines(
@@ -320,7 +362,10 @@ def _lines(best: Option, now: Option, offline: bool) -> list[Lines]:
             )
         ]
     new, old = best.strategy, now.strategy
-    return [*_brokers(new, old), *_java(new, old, offline), *_librdkafka(new, old)]
+    java = [] if client and not is_server(new) else _java(new, old, offline)
+    return [
+        *_brokers(new, old), *java, *(_librdkafka(new, old) if client in ("", LIBRDKAFKA) else [])
+    ]  # fmt: skip
 
 
 def _brokers(new: Strategy, old: Strategy) -> list[Lines]:
@@ -396,6 +441,21 @@ def _missing_elsewhere(options: list[Option], now: Option) -> str:
     if not missing or now.strategy.kind not in ELSEWHERE:
         return ""
     return f"; librdkafka has no {' and no '.join(missing)}, only {', '.join(sorted(ELSEWHERE))}"
+
+
+def _without_owner(asked: Subject, now: Option) -> list[str]:
+    free = asked.partitions - int(asked.held.sizes.sum())
+    row = now.rows.get("a rebalance")
+    if free <= 0 or row is None or asked.document.get("state") in MOVING:
+        return []
+    have = "has" if free == 1 else "have"
+    return [
+        (
+            f"First: {free} of {counted(asked.partitions, 'partition')} {have} no owner. The next"
+            f" rebalance gives out all, at most {row.fullest} a member (row {row.row}); it comes by itself"
+            " when the members' metadata has partitions that are new (metadata.max.age.ms)."
+        )
+    ]
 
 
 def _idle(asked: Subject) -> list[str]:

@@ -23,6 +23,7 @@ from assignlab.replay.metrics import subscribers
 DRAWS = 200
 """So often are the ids of members to come drawn."""
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+STREAM_THREAD = re.compile(r"-StreamThread-\d+-consumer-")
 SERVER = "Kafka coordinator"
 CLASSIC = "Kafka consumer"
 KIP_848_SINCE = "4.0"
@@ -113,8 +114,19 @@ class Subject:
         return f"{self.name}: {why}" + (f" ({', or '.join(remedies)})" if remedies else "")
 
 
+def refuse_streams(document: dict[str, Any]) -> None:
+    """NotAnswerable where the members are threads of Kafka Streams."""
+    ids = [member["id"] for member in document.get("members", ())]
+    if document.get("assignor") == "stream" or (ids and all(map(STREAM_THREAD.search, ids))):
+        raise NotAnswerable(
+            f"{document.get('group') or 'the group'} is one of Kafka Streams, which hands out tasks by an"
+            " assignor of its own (stream), whatever partition.assignment.strategy says"
+        )
+
+
 def answered_by(document: dict[str, Any], strategy: str) -> dict[str, Any]:
     """The document of the group, were this its strategy; what was inferred of its own is left out."""
+    refuse_streams(document)
     said = document.get("inferred", [])
     return document | {
         "strategy": strategy,
@@ -126,8 +138,10 @@ def answered_by(document: dict[str, Any], strategy: str) -> dict[str, Any]:
 def subject(document: dict[str, Any]) -> Subject:
     """The subject of a document.
 
-    Raises NotAnswerable where the document has no members, or does not say what each holds.
+    Raises NotAnswerable where the document has no members, does not say what each holds, or is one
+    of Kafka Streams.
     """
+    refuse_streams(document)
     name, state = document.get("group") or "the group", document.get("state")
     of_members, of_owners = (
         "kafka-consumer-groups --describe --members --verbose",

@@ -6,6 +6,7 @@ has and says so, ``show`` tells what a document has. ``live`` asks a cluster ins
 
 import sys
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 from assignlab.errors import AssignlabError, UnknownName
@@ -37,17 +38,18 @@ def read(*sources: Any, only: Sequence[str] = ()) -> list[dict[str, Any]]:
     >>> [sentence for sentence in group["inferred"] if sentence.startswith("subscriptions")]
     ['subscriptions: every member to orders']
     """
-    rows: list[Row] = []
+    texts: list[list[Row]] = []
     for source in sources:
         if isinstance(source, Live):
-            rows += source.rows()
+            texts.append(list(source.rows()))
             continue
         text = open_text(source, sys.stdin)
         if not text.content.strip():
             raise text.error("the text is empty: did the tool fail, and say why on stderr?")
-        rows += rows_of(text)
+        texts.append(list(rows_of(text)))
+    rows = list(chain.from_iterable(texts))
     read_whole = [row.document for row in rows if isinstance(row, DocumentRow)]
-    cluster = gather(row for row in rows if not isinstance(row, DocumentRow))
+    cluster = gather(texts)
     groups = [{**whole, "inferred": whole.get("inferred", [])} for whole in read_whole]
     groups += [document(seen, cluster.topics) for seen in cluster.groups.values()]
     if not groups and not rows:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from assignlab.errors import AssignlabError
 from assignlab.groups.rows import MemberRow, TopicRow
 from assignlab.groups.seen import Partition, Seen
 from assignlab.groups.text import printable
@@ -24,6 +25,7 @@ GENERATION = 1
 Say = Callable[[str], None]
 Holdings = dict[str, list[Partition]]
 
+UUID = re.compile(r"-?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 KAFKA_UUID = re.compile(r"[A-Za-z0-9+/_-]{22}")
 """A member id of KIP-848's clients; those of the classic protocol end in a UUID with dashes."""
 
@@ -48,6 +50,8 @@ def document(seen: Seen, cluster: dict[str, TopicRow]) -> dict[str, Any]:
     holdings = _holdings(seen, members, say)
     strategy = _strategy(seen, protocol, say)
     settled = state in (None, "Stable")
+    if settled:
+        _refuse_two_owners(seen, strategy)
     equal = not settled or _could_be_equal(holdings, strategy)
     subscribed = _subscriptions(seen, members, holdings, equal, say)
     topics = _topics(seen, cluster, protocol, subscribed, say)
@@ -98,7 +102,7 @@ def _members(seen: Seen, say: Say) -> list[MemberRow]:
     members += [MemberRow(seen.name, host, host=host) for host in hosts]
     if hosts:
         say("members: the text has hosts; consumers on one host appear as one member")
-    missing = max(0, (seen.count or 0) - len(members))
+    missing = 0 if seen.whole else max(0, (seen.count or 0) - len(members))
     members += [MemberRow(seen.name, f"unknown-{i}") for i in range(1, missing + 1)]
     if missing:
         ids = "the id unknown-1 is" if missing == 1 else f"the ids unknown-1 to -{missing} are"
@@ -106,7 +110,7 @@ def _members(seen: Seen, say: Say) -> list[MemberRow]:
             "" if seen.partial else ", and to hold nothing if the texts are whole and of one moment"
         )
         say(f"members: {seen.count} are counted; {ids} made up{holding}")
-    elif seen.count is not None and seen.count < len(members):
+    elif seen.count is not None and seen.count != len(members):
         say(
             f"members: {seen.count} are counted and {len(members)} named: the texts are of two moments"
         )
@@ -160,7 +164,7 @@ def _holdings(seen: Seen, members: list[MemberRow], say: Say) -> Holdings | None
         for name in names:
             holdings[name].append(partition)
         if len(names) > 1:
-            say(f"owned: {_name(partition)} is claimed by {_some(names)}, one in each text")
+            say(f"owned: {_name(partition)} is claimed by {_some(names)}")
     for member in members:
         held = len(holdings.get(member.member, ()))
         if member.partitions not in (None, held):
@@ -175,13 +179,27 @@ def _holdings(seen: Seen, members: list[MemberRow], say: Say) -> Holdings | None
     return holdings | targets
 
 
+def _refuse_two_owners(seen: Seen, strategy: str | None) -> None:
+    """A settled group has one owner of a partition, unless its assignor is an unknown one."""
+    for partition, owners in seen.owners.items():
+        texts = set(owners.values())
+        if len(owners) > 1 and (strategy is not None or len(texts) > 1):
+            named = [printable(owner) for owner in owners]
+            raise AssignlabError(
+                f"{seen.name or 'the group'}: {_name(partition)} is held by {named[0]} and by {named[1]}:"
+                f" the {'texts are' if len(texts) > 1 else 'text is'} of two moments; give what was"
+                " printed at one (group show --then compares two)"
+            )
+
+
 def _owners(seen: Seen, members: list[MemberRow]) -> dict[Partition, list[str]] | None:
     """Who holds each partition; None where members share the host that a text has instead."""
     on_host: dict[str | None, list[str]] = {}
     for member in members:
         on_host.setdefault(member.host, []).append(member.member)
-    owners = {}
-    for partition, names in seen.owners.items():
+    owners: dict[Partition, list[str]] = {}
+    for partition, told in seen.owners.items():
+        names: list[str] = [*told]
         if not names and partition in seen.hosts:
             names = on_host.get(seen.hosts[partition], [])
             if len(names) != 1:
@@ -196,7 +214,7 @@ def _subscriptions(
     """What each member subscribes to: as the text says it, or else all that anybody holds.
 
     Where sizes rule out that all subscribe alike (not ``equal``), a member subscribes to what it
-    holds, and an idle one to everything.
+    holds; an idle one to what others of its client id hold, or else to everything.
     """
     said = {m.member: seen.topics if m.topics is None else m.topics for m in members}
     own = {m: list(dict.fromkeys(p[0] for p in held)) for m, held in (holdings or {}).items()}
@@ -208,13 +226,26 @@ def _subscriptions(
             if not every
             else f"subscriptions: every member to {_some(every)}"
             if equal
-            else "subscriptions: members to what they hold, idle ones to everything; if all"
-            " subscribed alike, they would hold other numbers of partitions"
+            else "subscriptions: members to what they hold, idle ones to what others of their client id"
+            " hold or else to everything; if all subscribed alike, they would hold other numbers of"
+            " partitions"
         )
         if left := [topic for topic in listed if topic not in every]:
             say(f"subscriptions: nobody to {_some(left)}, of which only offsets are left")
-    guess = {m: every if equal else own.get(m) or every for m in said}
+    alike: dict[str, dict[str, None]] = {}
+    for member in members:
+        alike.setdefault(_family(member), {}).update(dict.fromkeys(own.get(member.member, ())))
+    guess = {
+        m.member: every if equal else own.get(m.member) or [*alike[_family(m)]] or every
+        for m in members
+    }
     return {m: list(dict.fromkeys(guess[m] if t is None else t)) for m, t in said.items()}
+
+
+def _family(member: MemberRow) -> str:
+    """What clients of one application share: the client id, or the member's, less its numbers."""
+    name = member.client or UUID.sub("", member.member)
+    return re.sub(r"[-_.]?\d+$", "", name)
 
 
 def _could_be_equal(holdings: Holdings | None, strategy: str | None) -> bool:

@@ -13,7 +13,7 @@ class GroupRow(NamedTuple):
     strategy's name as the text has it. ``protocol``: ``classic``, ``consumer`` (KIP-848) or
     ``rocketmq``. ``members`` and ``idle``: how many there are, where the text counts them.
     ``topics``: what every member subscribes to. ``listed``: whether the text only lists groups;
-    ``partial``: whether it leaves out members that it counts.
+    ``partial``: whether it leaves out members that it counts; ``whole``: whether it lists every one.
     """
 
     group: str | None
@@ -25,6 +25,7 @@ class GroupRow(NamedTuple):
     topics: tuple[str, ...] | None = None
     listed: bool = False
     partial: bool = False
+    whole: bool = False
 
 
 class MemberRow(NamedTuple):

@@ -4,11 +4,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from assignlab.groups.rows import (
+    DocumentRow,
     GroupRow,
     MemberRow,
     OffsetRow,
     OfGroup,
     OwnerRow,
+    Row,
     TopicRow,
 )
 
@@ -23,8 +25,9 @@ NO_GROUP = ""
 class Seen:
     """One group: what was said first counts.
 
-    ``owners``: per partition the members that texts name; none where a text says that
-    nobody holds it. ``hosts``: per partition the host of the owner, where no member is named.
+    ``owners``: per partition the members that texts name, each with the number of the first text
+    that does; none where a text says that nobody holds it. ``hosts``: per partition the host of the
+    owner, where no member is named. ``whole``: whether a text lists every member.
     """
 
     name: str
@@ -35,8 +38,9 @@ class Seen:
     idle: int | None = None
     topics: tuple[str, ...] | None = None
     partial: bool = False
+    whole: bool = False
     members: dict[str, MemberRow] = field(default_factory=dict)
-    owners: dict[Partition, list[str]] = field(default_factory=dict)
+    owners: dict[Partition, dict[str, int]] = field(default_factory=dict)
     hosts: dict[Partition, str] = field(default_factory=dict)
     lags: dict[Partition, int | None] = field(default_factory=dict)
     ends: dict[Partition, int] = field(default_factory=dict)
@@ -50,25 +54,27 @@ class Cluster:
     topics: dict[str, TopicRow] = field(default_factory=dict)
 
 
-def gather(rows: Iterable[OfGroup | TopicRow]) -> Cluster:
-    """The rows of all texts, by group and topic.
+def gather(texts: Iterable[Iterable[Row]]) -> Cluster:
+    """The rows of all texts, by group and topic; group documents are left out.
 
     A group without a name is the one group that has one, where there is just one. A group that is
     merely listed is left out.
     """
-    cluster, of_groups = Cluster(), []
-    for row in rows:
-        if isinstance(row, TopicRow):
-            _add_topic(cluster, row)
-        else:
-            of_groups.append(row)
-    described = {row.group for row in of_groups if not _is_listing(row)}
+    cluster = Cluster()
+    of_groups: list[tuple[int, OfGroup]] = []
+    for number, rows in enumerate(texts):
+        for row in rows:
+            if isinstance(row, TopicRow):
+                _add_topic(cluster, row)
+            elif not isinstance(row, DocumentRow):
+                of_groups.append((number, row))
+    described = {row.group for _, row in of_groups if not _is_listing(row)}
     named = [name for name in described if name is not None]
     default = named[0] if len(named) == 1 else NO_GROUP
-    for row in of_groups:
+    for number, row in of_groups:
         if row.group in described:
             name = default if row.group is None else row.group
-            _add(cluster.groups.setdefault(name, Seen(name)), row)
+            _add(cluster.groups.setdefault(name, Seen(name)), row, number)
     return cluster
 
 
@@ -76,13 +82,13 @@ def _is_listing(row: OfGroup) -> bool:
     return isinstance(row, GroupRow) and row.listed
 
 
-def _add(seen: Seen, row: OfGroup) -> None:
+def _add(seen: Seen, row: OfGroup, text: int) -> None:
     if isinstance(row, GroupRow):
         _add_group(seen, row)
     elif isinstance(row, MemberRow):
         seen.members[row.member] = _first(seen.members.get(row.member, row), row)
     elif isinstance(row, OwnerRow):
-        _add_owner(seen, row)
+        _add_owner(seen, row, text)
     else:
         _add_offset(seen, row)
 
@@ -107,15 +113,16 @@ def _add_group(seen: Seen, row: GroupRow) -> None:
     seen.idle = row.idle if seen.idle is None else seen.idle
     seen.topics = seen.topics or row.topics
     seen.partial = seen.partial or row.partial
+    seen.whole = seen.whole or row.whole
 
 
-def _add_owner(seen: Seen, row: OwnerRow) -> None:
+def _add_owner(seen: Seen, row: OwnerRow, text: int) -> None:
     partition = row.topic, row.broker, row.partition
-    owners = seen.owners.setdefault(partition, [])
+    owners = seen.owners.setdefault(partition, {})
     if row.member is None and row.host is not None:
         seen.hosts.setdefault(partition, row.host)
     elif row.member is not None and row.member not in owners:
-        owners.append(row.member)
+        owners[row.member] = text
         seen.members.setdefault(row.member, MemberRow(row.group, row.member))
 
 

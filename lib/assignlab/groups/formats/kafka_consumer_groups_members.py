@@ -69,8 +69,7 @@ def read(text: Text) -> Iterator[Row]:
                 column,
             )
         yield from (OwnerRow(group, *partition, member) for partition in held)
-        if epoch is not None:
-            yield GroupRow(group, protocol="consumer")
+        yield GroupRow(group, protocol=None if epoch is None else "consumer", whole=True)
 
 
 def _partitions(text: Text, cells: Cells, column: str, part: re.Pattern) -> list[tuple[str, int]]:

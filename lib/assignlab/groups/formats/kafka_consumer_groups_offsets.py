@@ -41,6 +41,10 @@ _OWNER = re.compile(r"(?P<client>.*)_(?P<host>/\S+)")
 def read(text: Text) -> Iterator[Row]:
     """For every line the partition's owner, and how far the group is there."""
     for cells in table.rows(text, COLUMNS):
+        if "GROUP" in cells and "CONSUMER-ID" in cells and "HOST" not in cells:
+            raise text.error(
+                "expected HOST and CLIENT-ID behind CONSUMER-ID: the lines are cut off"
+            )
         group, (member, client, host) = cells.get("GROUP", text.group), _member(cells)
         if member is not None:
             yield MemberRow(group, member, client, host)
