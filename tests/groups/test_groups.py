@@ -829,3 +829,18 @@ def test_an_idle_member_reads_what_others_of_its_client_id_do():
         ["o"], ["o"], ["m"], ["m"], ["o", "m"],
     ]  # fmt: skip
     assert "what others of their client id hold" in said(group, "subscriptions")[0]
+
+
+def test_who_has_yet_to_give_up_what_is_said_and_who_waits():
+    members = (
+        "GROUP CONSUMER-ID            HOST CLIENT-ID #PARTITIONS CURRENT-EPOCH CURRENT-ASSIGNMENT"
+        " TARGET-EPOCH TARGET-ASSIGNMENT\n"
+        "g     Ey9CsHGQTU+6WQn27XlsFw /h   b1        3           7             t:0,1,2            8"
+        "            t:0\n"
+        "g     s37drZHjRyGGkCvulgXHCw /h   b2        0           8             -                  8"
+        "            t:1,2\n"
+    )
+    group = one(members)
+    told = "owned: Ey9CsHGQTU+6WQn27XlsFw has yet to give up t-1, t-2, for which s37drZHjRyGGkCvulgXHCw waits"
+    assert told in group["inferred"]
+    assert [member["owned"] for member in group["members"]] == [[["t", 0]], [["t", 1], ["t", 2]]]

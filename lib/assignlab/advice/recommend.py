@@ -357,7 +357,8 @@ def _lines(best: Option, now: Option, offline: bool, client: str = "") -> list[L
     if best.label.endswith(STATIC):
         return [
             Lines(
-                "every member; a name of its own that stays over restarts, such as the pod's ordinal",
+                "every member without one; a name of its own that stays over restarts, such as the"
+                " pod's ordinal",
                 ("group.instance.id=NAME-ORDINAL",),
             )
         ]

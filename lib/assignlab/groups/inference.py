@@ -176,7 +176,22 @@ def _holdings(seen: Seen, members: list[MemberRow], say: Say) -> Holdings | None
     }
     if any(set(target) != set(holdings[m]) for m, target in targets.items()):
         say("owned: the target, which the coordinator's assignor sees; members still hold others")
+    _say_who_waits(holdings, targets, say)
     return holdings | targets
+
+
+def _say_who_waits(holdings: Holdings, targets: Holdings, say: Say) -> None:
+    """Who has yet to give up what, and for whom; of many, the first three."""
+    waiting = {p: m for m, target in targets.items() for p in target if p not in holdings[m]}
+    late = {m: [p for p in holdings[m] if p not in target] for m, target in targets.items()}
+    for member in [m for m, given_up in late.items() if given_up][:3]:
+        names = [_name(partition) for partition in late[member]]
+        others = list(dict.fromkeys(waiting[p] for p in late[member] if p in waiting))
+        verb = "waits" if len(others) == 1 else "wait"
+        say(
+            f"owned: {_some([member])} has yet to give up {_some(names)}"
+            + (f", for which {_some(others)} {verb}" if others else "")
+        )
 
 
 def _refuse_two_owners(seen: Seen, strategy: str | None) -> None:
