@@ -48,8 +48,11 @@ SEEDS = (1, 2)
 DRIFTS_MS = (0, 100, 500)
 LEAD_MS = 60_000
 """What a group has to settle."""
-MOST_RESTARTS = 20
-"""Rollouts restart so many members of the group, and are counted up from there."""
+MOST_RESTARTS, LEAST_RESTARTS = 20, 5
+"""Rollouts restart so many members of the group, the fewer the larger it is, and are counted up from
+there."""
+MANY = 500
+"""From more members on, whose histories take seconds, figures range over few start moments."""
 EVERY_MS = 20_000
 DOWN_MS = 5_000
 
@@ -151,6 +154,16 @@ def starts(config: Config, few: bool = False) -> list[Start]:
     ]
 
 
+def restarts(members: int) -> int:
+    """How many members of a group a rollout restarts.
+
+    >>> [restarts(members) for members in (8, 100, 500, 1_000, 10_000)]
+    [8, 20, 20, 10, 5]
+    """
+    most = min(MOST_RESTARTS, MANY * MOST_RESTARTS // members)
+    return min(members, max(LEAST_RESTARTS, most))
+
+
 class Life:
     """Actions one after the other, and when each begins and ends."""
 
@@ -172,15 +185,16 @@ class Life:
         self.now += lasts_ms
 
     def without_owner(
-        self, strategies: Sequence[str], config: Config, few: bool = False
+        self, strategies: Sequence[str], config: Config, few: bool | None = None
     ) -> dict[str, Range]:
-        """Partition-seconds without an owner, by the name of what happened.
+        """Partition-seconds without an owner, by the name of what happened; over ``few`` start
+        moments, None: where there are many members.
 
         Empty where the timeline does not play these strategies.
         """
         found: dict[str, list[float]] = {name: [] for name in self.spans}
         try:
-            for start in starts(config, few):
+            for start in starts(config, len(self.members) > MANY if few is None else few):
                 history = self.played(strategies, start)
                 for name, span in self.spans.items():
                     found[name].append(unowned_ms(history, *span) / 1000)
@@ -256,7 +270,7 @@ def of_one_member(
     where the timeline does not play the strategy."""
     costs = []
     try:
-        for start in starts(config):
+        for start in starts(config, few=len(new_life().members) > MANY):
             before = new_life()
             sizes = _held_at(before.played([strategy.name], start), before.now)
             for name in {max(sizes, key=sizes.__getitem__), min(sizes, key=sizes.__getitem__)}:
@@ -303,12 +317,12 @@ def rollouts(
 
 
 def from_full_to_empty(life: Life, sizes: np.ndarray) -> list[int]:
-    """The members that are restarted, in their order: all, or `MOST_RESTARTS` that stand evenly among
+    """The members that are restarted, in their order: all, or :func:`restarts` that stand evenly among
     them from the fullest to the emptiest. ``sizes``: what they hold where ``life`` does not say."""
     count = len(life.members)
     if life.held:
         sizes = np.array([len(life.held[member.name]) for member in life.members])
-    places = np.linspace(0, count - 1, min(count, MOST_RESTARTS)).round().astype(int)
+    places = np.linspace(0, count - 1, restarts(count)).round().astype(int)
     return sorted(np.argsort(-sizes, kind="stable")[places].tolist())
 
 

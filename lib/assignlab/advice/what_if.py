@@ -6,6 +6,8 @@ switched to first; what that moves is its row "switch".
 """
 
 import random
+import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -41,6 +43,7 @@ from assignlab.advice.subject import (
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError, UnknownName
 from assignlab.groups.show import title
+from assignlab.groups.text import printable
 from assignlab.releases import CAME_WITH, version
 from assignlab.replay import events
 from assignlab.timeline import Config
@@ -50,6 +53,8 @@ NOT_PLAYED = "not played"
 """How notes begin of what no strategy was asked."""
 OFFLINE = "all members stop first: group.consumer.migration.policy does not allow it online"
 """The note of a change of protocols for which nobody may be left."""
+TELL_AFTER = 10
+"""Seconds, after which it is told how far the strategies are."""
 MEASURES = ("fullest", "emptiest", "idle", "moved", "avoidable", "rounds")
 COLUMNS = ("row", "event", "strategy", *MEASURES, "unowned partition-seconds", "note")
 
@@ -180,12 +185,14 @@ def report(
         document = answered_by(document, chosen[0])
     asked = subject(of_release(document, release))
     rows = table(asked, chosen, happening, release, config)
+    histories = len(pauses.starts(config, few=asked.members > pauses.MANY))
     few = f" ({len(pauses.starts(config, few=True))} for rolling changes)"
+    few *= pauses.MOST_RESTARTS < asked.members <= MOST_ROLLED_OUT
     note = (
         "moved: partitions taken from their owners; avoidable: more than an answer as even needs; 'a to b':"
         f" the least and the most over {draws_for(asked, 2)} draws of ids"
         f" ({draws_for(asked, 2 * rolled_out(asked))} for rollouts), of unowned over"
-        f" {len(pauses.starts(config))} histories{few * (asked.members > pauses.MOST_RESTARTS)}"
+        f" {histories} histories{few}"
     )
     found = Table("what_if", "What if", COLUMNS, rows, note)
     return Report(title(document), document.get("inferred", []), [], [found])
@@ -200,7 +207,11 @@ def table(
     rows: list[Row] = []
     named = [of_release({"strategy": name}, release)["strategy"] for name in chosen]
     names = named or strategies_for(asked, release)
-    for name in names:
+    began = time.monotonic()
+    for number, name in enumerate(names):
+        if (gone := time.monotonic() - began) > TELL_AFTER:
+            told = f"{asked.name}: {number} of {len(names)} strategies played after {gone:.0f} s"
+            print(printable(told), file=sys.stderr, flush=True)
         strategy = assignors.get(name)
         costs = _pauses(asked, strategy, happening, config)
         for word, make in EVENTS.items():
@@ -227,7 +238,7 @@ def table(
             if word.startswith("a rollout") and rolled_out(asked) < asked.members:
                 note = note or f"counted up from {rolled_out(asked)} members that are drawn"
             elif word.startswith("a rollout") and pauses.MOST_RESTARTS < asked.members:
-                note = note or f"unowned: counted up from {pauses.MOST_RESTARTS} members"
+                note = note or f"unowned: counted up from {pauses.restarts(asked.members)} members"
             if word == "twice the partitions" and strategy.protocol in ("eager", "cooperative"):
                 note = note or "new ones wait for the members' metadata.max.age.ms"
             rows.append(Row("", word, name, **measured, unowned=cost, note=note or None))
