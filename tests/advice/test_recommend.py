@@ -84,14 +84,41 @@ def test_the_restarts_of_the_cost_are_those_of_the_recipe(range_3_5):
     assert f"It costs {len(report.lines)} restarts of every member" in cost
 
 
-def test_of_two_that_are_better_alike_the_one_that_may_move_less_is_set():
-    whole = [[f"{topic}-{i}" for i in range(4)] for topic in ("a", "b")]
-    group = document({"a": 4, "b": 4}, whole, "cooperative-sticky")
-    for member, first in zip(group["members"], "7f", strict=True):
+def test_of_those_that_are_better_alike_the_one_that_moves_less_is_set():
+    held = [[f"{topic}-{i}" for topic in "ab"] for i in range(4)]
+    group = document({"a": 4, "b": 4}, held, "roundrobin")
+    for member, first in zip(group["members"], "7f39", strict=True):
         member["id"] = f"c-{first}0000000-0000-4000-8000-000000000000"
     report = recommend.report(group, "4.4", CONFIG)
     assert report.said[0] == "Set sticky."
-    assert any("Also better than today" in said and "range" in said for said in report.said)
+    [also] = [said for said in report.said if said.startswith("Also better than today")]
+    assert "range" in also
+    moved = {(row[1], row[2]): row[6] for row in report.tables[0].rows}
+    for event in ("a member more", "a rollout"):
+        assert moved[event, "sticky"].median <= moved[event, "range"].median
+
+
+def test_shorter_rollouts_alone_are_no_reason_to_go_back_to_an_eager_strategy():
+    held = [[f"t-{4 * m + i}" for i in range(4)] for m in range(3)]
+    report = recommend.report(document({"t": 12}, held, "cooperative-sticky"), "4.4", CONFIG)
+    assert report.said[0] == "Nothing that was tried is better than today: set nothing new."
+    [trade] = [said for said in report.said if said.startswith("A trade, not recommended: sticky.")]
+    assert "A rollout leaves" in trade and "All members would stop at every rebalance" in trade
+    rows = {(row[1], row[2]): row for row in report.tables[0].rows}
+    eager, today = (rows["a rollout", name][9] for name in ("sticky", "cooperative-sticky"))
+    assert eager.high < today.low
+
+
+def test_moves_that_a_more_even_group_needs_do_not_speak_against_it():
+    held = [["a-0", "b-0", "c-0"], ["a-1", "b-1", "c-1"], [], []]
+    group = document({"a": 2, "b": 2, "c": 2}, held, "range")
+    for number, member in enumerate(group["members"]):
+        member["instance"] = f"app-{number}"
+    report = recommend.report(group, "4.4", CONFIG)
+    assert report.said[0] == "Set sticky."
+    assert report.said[1].startswith("The fullest member holds 2 instead of 3 partitions")
+    assert "1 instead of 0 partitions, as much as a group that is more even needs" in report.said[2]
+    assert any(s.startswith("A trade, not recommended: roundrobin") for s in report.said)
 
 
 def test_a_worst_rollout_that_is_twice_as_long_gives_way(monkeypatch):

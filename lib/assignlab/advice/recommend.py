@@ -2,9 +2,9 @@
 
 A change is recommended if it is worse in none of three measures, and clearly better in one: the
 fullest member, the partitions that a member more and a rollout move, and the time without an owner
-of a rollout. Ranges that overlap are no difference. Of several the one that is better in most measures
-and moves least is set, unless another's worst rollout leaves half as much without an owner. Every
-reason names the row it came from.
+of a rollout. Ranges that overlap are no difference, nor are moves that only a more even group needs.
+Of several the one that is better in most measures and moves least is set, unless another's worst
+rollout leaves half as much without an owner. Every reason names the row it came from.
 """
 
 from collections.abc import Sequence
@@ -57,6 +57,7 @@ class Option(NamedTuple):
     rows: dict[str, Row]
     fullest: Range | None
     moved: Range
+    avoidable: Range
     unowned: Range | None
 
     def cite(self, *events: str) -> str:
@@ -198,14 +199,15 @@ def _options(asked: Subject, rows: Sequence[Row]) -> list[Option]:
             events["change"] = settled
         if more := events.get("a member more", today.get("a member more")):
             events["a member more"] = more
-        moved = [events["a rollout"].moved] + ([more.moved] if more else [])
+        both = [events["a rollout"], *([more] if more else [])]
         options.append(
             Option(
                 label,
                 strategy,
                 events,
                 events["change"].fullest if "change" in events else None,
-                Range(*map(sum, zip(*moved, strict=True))),
+                Range(*map(sum, zip(*(row.moved for row in both), strict=True))),
+                Range(*map(sum, zip(*(row.avoidable for row in both), strict=True))),
                 events["a rollout"].unowned,
             )
         )
@@ -218,8 +220,18 @@ def _waits_far_less(option: Option, than: Option) -> bool:
     return mine is not None and theirs is not None and 2 * mine.high <= theirs.high
 
 
+def _moves_at_need(option: Option, now: Option) -> bool:
+    """Whether a group that is more even moves no more of what could be avoided than today's."""
+    mine, today = option.fullest, now.fullest
+    if mine is None or today is None or mine.high >= today.low:
+        return False
+    return option.avoidable.low <= now.avoidable.high
+
+
 def _verdict(option: Option, now: Option) -> tuple[bool, list[str]]:
-    """(whether it is better, the measures in which it clearly is)."""
+    """(whether it is better, the measures in which it clearly is). Moves that a more even group needs
+    make nothing worse. Shorter rollouts alone are no reason to go back to an eager strategy, under
+    which all members stop at every rebalance: what that costs an application is not played."""
     better, worse = [], []
     for name in ("fullest", "moved", "unowned"):
         mine, today = getattr(option, name), getattr(now, name)
@@ -227,9 +239,11 @@ def _verdict(option: Option, now: Option) -> tuple[bool, list[str]]:
             continue
         if mine.high < today.low:
             better.append(name)
-        elif mine.low > today.high:
+        elif mine.low > today.high and (name != "moved" or not _moves_at_need(option, now)):
             worse.append(name)
-    return bool(better) and not worse, better
+    protocols = now.strategy.protocol, option.strategy.protocol
+    stops_all = protocols == ("cooperative", "eager") and better == ["unowned"]
+    return bool(better) and not worse and not stops_all, better
 
 
 def _said(
@@ -267,7 +281,11 @@ def _said(
         )
     for option in trades:
         reasons = " ".join(_reasons(option, now))
-        said.append(f"A trade, not recommended: {option.label}. {reasons}")
+        eager = now.strategy.protocol == "cooperative" and option.strategy.protocol == "eager"
+        stop = (
+            " All members would stop at every rebalance; what that costs the application is not played."
+        ) * eager
+        said.append(f"A trade, not recommended: {option.label}. {reasons}{stop}")
     said += [f"Not {base}: it {told}." for base, told in failed.items() if base != own]
     said += _idle(asked)
     said.append(f"Why the group is as it is: {law(asked)}")
@@ -306,6 +324,8 @@ def _reasons(option: Option, now: Option) -> list[str]:
             continue
         own, against = (o.cite(*(e for e in events if e in o.rows)) for o in (option, now))
         told = words.format(mine=mine, today=counted(today, thing))
+        if name == "moved" and mine.low > today.high and _moves_at_need(option, now):
+            told += ", as much as a group that is more even needs"
         said.append(f"{told} ({own} against {against}).")
     return said
 
