@@ -41,8 +41,15 @@ ELSEWHERE = {s.kind for s in assignors.strategies().values() if s.system == LIBR
 """The strategies that librdkafka has, by the names that it takes."""
 
 
-HAS = {LIBRDKAFKA: ELSEWHERE | {"server-uniform", "server-range"}, "kafkajs": {"roundrobin"}}
-"""What clients have that lack some of the four strategies and KIP-848."""
+FOUR = {s.kind for s in assignors.strategies().values() if s.system == CLASSIC}
+HAS = {
+    LIBRDKAFKA: ELSEWHERE | {"server-uniform", "server-range"},
+    "kafkajs": {"roundrobin"},
+    "kafka-python": FOUR,
+    "sarama": FOUR,
+}
+"""What clients have that lack a strategy of Java's, or KIP-848 (of its requests Sarama 1.61.1 and
+kafka-python 3.0.12 have no more than the numbers)."""
 PLAYED_AS_JAVA = (
     "The members' ids begin as {} names its clients. What is played here is Kafka's Java client; how far"
     " strategies of one name differ is in docs/clients.md."
@@ -80,7 +87,14 @@ def report(
         names = [
             name for name in names if name == own.name or assignors.get(name).kind in HAS[client]
         ]
-    rows = what_if.table(asked, names, (*WATCHED, *what_if.MIGRATIONS), release, config)
+    roads = [
+        word
+        for word, kind in zip(
+            what_if.MIGRATIONS, ("cooperative-sticky", "server-uniform"), strict=True
+        )
+        if client not in HAS or kind in HAS[client]
+    ]
+    rows = what_if.table(asked, names, (*WATCHED, *roads), release, config)
     knows_static = own.system in (CLASSIC, SERVER) and version(release) >= STATIC_SINCE
     if knows_static and not asked.static:
         more = what_if.table(
