@@ -6,7 +6,8 @@ stands for the last one of its line.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
+from itertools import groupby
 from typing import NamedTuple
 
 from assignlab.errors import UnknownName, UnknownRelease
@@ -60,6 +61,22 @@ class Release(NamedTuple):
 def span(first: str, last: str) -> str:
     """Releases in words: ``2.4.0 to 2.8.2``, or the only one."""
     return first if first == last else f"{first} to {last}"
+
+
+def spans(
+    having: Collection,
+    axis: Iterable,
+    ends: Callable[..., tuple[str, str]] = lambda release: (release, release),
+) -> str:
+    """Those of an axis as spans, one for those that follow each other.
+
+    ``ends``: the first and the last release of each; of releases these themselves.
+
+    >>> spans(["2", "3", "5"], ["1", "2", "3", "4", "5"])
+    '2 to 3, 5'
+    """
+    runs = [list(run) for has, run in groupby(axis, lambda one: one in having) if has]
+    return ", ".join(span(ends(run[0])[0], ends(run[-1])[1]) for run in runs)
 
 
 def version(release: str) -> tuple[int, ...]:

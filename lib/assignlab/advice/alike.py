@@ -1,5 +1,7 @@
 """Which strategies and releases would have given exactly this assignment: by playing them."""
 
+from operator import attrgetter
+
 import numpy as np
 
 from assignlab import assignors
@@ -10,7 +12,7 @@ from assignlab.errors import AssignlabError
 from assignlab.group.assignment import Assignment
 from assignlab.group.model import Claims, Group
 from assignlab.groups.inference import KAFKA_UUID
-from assignlab.releases import span, version
+from assignlab.releases import spans, version
 from assignlab.replay.rebalance import settled
 
 
@@ -72,17 +74,8 @@ def alike(subject: Subject) -> tuple[str, Table]:
 
 def releases(some: list[Strategy], every: list[Strategy]) -> str:
     """The releases of some of a strategy's behaviours; those that follow each other as one span."""
-    spans: list[list[str]] = []
-    follows = False
-    for strategy in sorted(every, key=lambda strategy: version(strategy.first)):
-        if strategy not in some:
-            follows = False
-        elif follows:
-            spans[-1][1] = strategy.last
-        else:
-            spans.append([strategy.first, strategy.last])
-            follows = True
-    return ", ".join(span(first, last) for first, last in spans)
+    axis = sorted(every, key=lambda strategy: version(strategy.first))
+    return spans(some, axis, attrgetter("first", "last"))
 
 
 def _gives(strategy: Strategy, group: Group, held: Assignment) -> bool:

@@ -44,7 +44,7 @@ from assignlab.proof.verify import Answer, error_class
 from assignlab.proof.versions import releases
 from assignlab.published.diagnosis import KEEPS, correct, faults
 from assignlab.published.notation import PUBLISHED, described, group_text, lists
-from assignlab.releases import span, version
+from assignlab.releases import spans, version
 
 EXHIBITS = PUBLISHED / "exhibits.yaml"
 NOT_ON_SHOW = PUBLISHED / "not_on_show.yaml"
@@ -317,21 +317,6 @@ def not_on_show() -> pd.DataFrame:
 def text(exhibit: Exhibit, answer: Answer) -> str:
     """An answer in a line."""
     return error_class(answer) if "error" in answer else lists(exhibit.document, answer)
-
-
-def spans(having: list[str], axis: list[str]) -> str:
-    """Releases as spans of the axis.
-
-    >>> spans(["2", "3", "5"], ["1", "2", "3", "4", "5"])
-    '2 to 3, 5'
-    """
-    runs: list[list[str]] = []
-    for release in axis:
-        if release in having:
-            if not runs or axis[axis.index(release) - 1] not in having:
-                runs.append([])
-            runs[-1].append(release)
-    return ", ".join(span(run[0], run[-1]) for run in runs)
 
 
 MARKS = {
