@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
@@ -30,6 +30,12 @@ def write_lines(path: Path, documents: Iterable, open: Callable = open) -> int:
         for number, document in enumerate(documents, 1):
             file.write(json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n")
     return number
+
+
+def read_lines(path: Path, open: Callable = open) -> Iterator:
+    """The JSON documents of such a file, in order; ``open`` as above."""
+    with open(path, "rt", encoding="utf-8") as file:
+        yield from map(json.loads, file)
 
 
 def write_json(path: Path, document) -> None:

@@ -27,7 +27,7 @@ from pathlib import Path
 
 from assignlab import assignors
 from assignlab.group.document import Document
-from assignlab.local.files import write_lines
+from assignlab.local.files import read_lines, write_lines
 from assignlab.proof.histories import Answer, answered_history
 from assignlab.proof.originals import PROJECT, Originals, original_of
 from assignlab.proof.verify import error_class, settled
@@ -49,9 +49,7 @@ def recorded(folder: Path = FOLDER) -> list[str]:
 
 def read(strategy: str, folder: Path = FOLDER) -> Iterator[Document]:
     """The vectors of a strategy, in the order of their recording."""
-    with lzma.open(folder / f"{strategy}{SUFFIX}", "rt", encoding="utf-8") as lines:
-        for line in lines:
-            yield json.loads(line)
+    return read_lines(folder / f"{strategy}{SUFFIX}", lzma.open)
 
 
 def write(strategy: str, vectors: Iterable[Document], folder: Path = FOLDER) -> Path:

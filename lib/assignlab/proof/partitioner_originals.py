@@ -9,7 +9,6 @@ are in ``tests/golden/producers/<name>.jsonl.xz``, where keys are numbers into `
 """
 
 import json
-import lzma
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -157,13 +156,11 @@ def record(name: str, folder: Path = FOLDER) -> Path:
 def read(name: str, folder: Path = FOLDER) -> Iterator[tuple[History, History]]:
     """The recorded histories of a partitioner and their answers."""
     pool = [key.hex() for key in _pool(folder)]
-    with lzma.open(folder / f"{name}{golden.SUFFIX}", "rt", encoding="utf-8") as lines:
-        for line in lines:
-            vector = json.loads(line)
-            for step in vector["steps"]:
-                if step[0] == "send" and step[2] is not None:
-                    step[2] = pool[step[2]]
-            yield vector, vector.pop("expected")
+    for vector in golden.read(name, folder):
+        for step in vector["steps"]:
+            if step[0] == "send" and step[2] is not None:
+                step[2] = pool[step[2]]
+        yield vector, vector.pop("expected")
 
 
 def _pool(folder: Path) -> list[bytes]:

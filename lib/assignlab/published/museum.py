@@ -29,7 +29,7 @@ from assignlab.group import document as documents
 from assignlab.group.assignment import Assignment, code
 from assignlab.group.document import Document
 from assignlab.group.model import Group
-from assignlab.local.files import write_lines
+from assignlab.local.files import read_lines, write_lines
 from assignlab.proof import faults as known_faults
 from assignlab.proof.originals import (
     SYSTEMS,
@@ -107,8 +107,7 @@ def shape_of(known: str) -> str:
 def recorded() -> dict[str, dict[str, Answer]]:
     """Exhibit -> release -> what the original answered, oldest release first."""
     found: dict[str, dict[str, Answer]] = {}
-    for line in ANSWERS.read_text(encoding="utf-8").splitlines():
-        entry = json.loads(line)
+    for entry in read_lines(ANSWERS):
         found.setdefault(entry["exhibit"], {})[entry["release"]] = entry["answer"]
     return found
 
@@ -183,7 +182,7 @@ def client_strategy(client: str, exhibit: Exhibit) -> str | None:
 @cache
 def recorded_clients() -> tuple[dict[str, Any], ...]:
     """What other clients' assignors answered: exhibit, strategy, client with release, answers."""
-    return tuple(map(json.loads, CLIENT_ANSWERS.read_text(encoding="utf-8").splitlines()))
+    return tuple(read_lines(CLIENT_ANSWERS))
 
 
 def _by_release() -> list[tuple[System, str, list[Exhibit]]]:

@@ -11,7 +11,6 @@ Where a group lives on (a member leaves, another joins), its members claim what 
 them before, in the order in which its own clients send it.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from assignlab import assignors
 from assignlab.assignors.answer import answer
 from assignlab.errors import AssignlabError
 from assignlab.group.document import Document
-from assignlab.local.files import write_lines
+from assignlab.local.files import read_lines, write_lines
 from assignlab.producers import hashes, kafka_built_in
 from assignlab.proof import partitioner_histories as producer_histories
 from assignlab.proof import partitioner_originals as producer_originals
@@ -226,8 +225,7 @@ def printed(measure: str, document: Document, claimed: Any) -> str:
 @cache
 def recorded() -> dict[str, Document]:
     """Case -> the document that was asked, with ``release`` and ``expected``."""
-    lines = ORIGINALS.read_text(encoding="utf-8").splitlines()
-    return {record["case"]: record for record in map(json.loads, lines)}
+    return {record["case"]: record for record in read_lines(ORIGINALS)}
 
 
 def asked(record: Document) -> Document:

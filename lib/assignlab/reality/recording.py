@@ -6,14 +6,13 @@ listeners were told; of groups whose topics have a rate also refused commits and
 members processed. Times are milliseconds since the beginning. Host names and paths are not in it.
 """
 
-import json
 import lzma
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from assignlab.local.files import write_lines
+from assignlab.local.files import read_lines, write_lines
 from assignlab.timeline.scenario import Action, Member, Scenario, Topic
 
 FOLDER = Path(__file__).parent / "recordings"
@@ -55,8 +54,7 @@ def releases(folder: Path = FOLDER) -> list[str]:
 
 def read(release: str, folder: Path = FOLDER) -> list[Recording]:
     """The recordings of groups on a broker of this release, in the order of their names."""
-    with lzma.open(folder / f"{release}{SUFFIX}", "rt", encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
+    return list(read_lines(folder / f"{release}{SUFFIX}", lzma.open))
 
 
 def write(release: str, recordings: Iterable[Recording], folder: Path = FOLDER) -> Path:
