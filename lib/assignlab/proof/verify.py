@@ -97,6 +97,13 @@ def error_class(answer: Answer) -> str | None:
     return answer["error"].partition(":")[0] if "error" in answer else None
 
 
+def as_recorded(answer: Answer, fields: Iterable[str] = ("assignment", "hash_ties")) -> Answer:
+    """An answer as it is recorded: those of the fields that it has, or the exception's class."""
+    if "error" in answer:
+        return {"error": error_class(answer)}
+    return {name: answer[name] for name in fields if name in answer}
+
+
 def settled(
     ask: Callable[[Document], Answer], document: Document, times: int | None = None
 ) -> Answer | None:

@@ -40,7 +40,7 @@ from assignlab.proof.originals import (
     original_of,
 )
 from assignlab.proof.smaller import first_cut
-from assignlab.proof.verify import Answer, error_class
+from assignlab.proof.verify import Answer, as_recorded, error_class
 from assignlab.proof.versions import releases
 from assignlab.published.diagnosis import KEEPS, correct, faults
 from assignlab.published.notation import PUBLISHED, described, group_text, lists
@@ -128,7 +128,7 @@ def record() -> Iterator[dict[str, Any]]:
     for system, release, shown in _by_release():
         with Original(system, release) as original:
             for exhibit in shown:
-                answers[exhibit.name, release] = settled(original.ask(exhibit.document))
+                answers[exhibit.name, release] = as_recorded(original.ask(exhibit.document))
     for exhibit in exhibits().values():
         having = [
             (system, release)
@@ -162,7 +162,7 @@ def record_clients(originals: Originals) -> Iterator[dict[str, Any]]:
                 document = {**exhibit.document, "strategy": strategy}
                 given: list[Answer] = []
                 while len(given) < CLIENT_ASKED and {"error": "NeverEnds"} not in given:
-                    given.append(settled(originals.ask(document)))
+                    given.append(as_recorded(originals.ask(document)))
                 yield {
                     "exhibit": exhibit.name,
                     "strategy": strategy,
@@ -194,13 +194,6 @@ def _by_release() -> list[tuple[System, str, list[Exhibit]]]:
     return [(system, release, shown) for (_, release), (system, shown) in found.items()]
 
 
-def settled(answer: Answer) -> Answer:
-    """An answer as it is recorded: lists, or the class of the exception."""
-    if "error" in answer:
-        return {"error": error_class(answer)}
-    return {name: answer[name] for name in ("assignment", "hash_ties") if name in answer}
-
-
 class NotMinimal(AssignlabError):
     """A smaller group shows the fault of an exhibit."""
 
@@ -223,7 +216,7 @@ def strategy_of(base: str, release: str) -> str | None:
 def ours(exhibit: Exhibit, release: str) -> Answer | None:
     """What our strategy of that release answers; None where there is none."""
     name = strategy_of(exhibit.strategy, release)
-    return None if name is None else settled(answer(exhibit.document, name))
+    return None if name is None else as_recorded(answer(exhibit.document, name))
 
 
 def table() -> pd.DataFrame:
@@ -453,7 +446,7 @@ def recheck(strategies: Iterable[str], newest_only: bool = False) -> list[str]:
             continue
         with Original(system, release) as original:
             for exhibit in shown:
-                if settled(original.ask(exhibit.document)) != recorded()[exhibit.name][release]:
+                if as_recorded(original.ask(exhibit.document)) != recorded()[exhibit.name][release]:
                     changed.append(f"{exhibit.name} {release}")
     return changed
 

@@ -31,7 +31,7 @@ from assignlab.proof import partitioner_histories as producer_histories
 from assignlab.proof import partitioner_originals as producer_originals
 from assignlab.proof.histories import traits
 from assignlab.proof.originals import Originals, OriginalsUnavailable, original_of
-from assignlab.proof.verify import Answer, error_class
+from assignlab.proof.verify import Answer, as_recorded, error_class
 from assignlab.published import kafka_tests
 from assignlab.published.measures import MEASURES, owners_in_words
 from assignlab.published.notation import PUBLISHED, described, pair_of
@@ -262,14 +262,11 @@ def record(originals: Originals) -> Iterator[Document]:
         if traits(example.strategy).claims:
             send = {**document, "next_generation": generation[example.case]}
         answer = answers[example.case] = originals.ask(send)
-        expected = {k: answer[k] for k in ("assignment", "error", "hash_ties") if k in answer}
-        if "error" in expected:
-            expected = {"error": error_class(expected)}
         yield {
             "case": example.case,
             "release": original_of(example.strategy)[1],
             **document,
-            "expected": expected,
+            "expected": as_recorded(answer),
         }
 
 
@@ -374,10 +371,7 @@ def recheck(originals: Originals, cases: Iterable[str] | None = None) -> list[st
             answer = asked_producer(asked(record)) or record["expected"]
         else:
             answer = originals.ask(asked(record))
-        given = {k: answer[k] for k in record["expected"] if k in answer}
-        if "error" in given:
-            given = {"error": error_class(given)}
-        if given != record["expected"]:
+        if as_recorded(answer, record["expected"]) != record["expected"]:
             changed.append(case)
     return changed
 
