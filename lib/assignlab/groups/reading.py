@@ -6,6 +6,7 @@ from typing import Any
 
 from assignlab.groups import formats, metrics
 from assignlab.groups.asides import pass_over
+from assignlab.groups.format import JsonFormat, LineFormat, MetricFormat
 from assignlab.groups.lines import JSON_HEAD
 from assignlab.groups.rows import Row
 from assignlab.groups.text import Misfit, Text, shown
@@ -19,7 +20,7 @@ EXPECTED = (
 def rows_of(text: Text) -> Iterator[Row]:
     """All that a text says. TextError where it cannot be understood."""
     while text.more():
-        form = next((f for f in formats.of_lines() if f.head.match(text.line())), None)
+        form = next((f for f in formats.of(LineFormat) if f.head.match(text.line())), None)
         if form is not None:
             start = text.at
             yield from form.read(text)
@@ -40,9 +41,9 @@ def _json_rows(text: Text) -> Iterator[Row]:
     text.skip(len(text.line()) - len(text.line().lstrip()))
     value, length = text.json()
     for item in _items(value):
-        form = next((f for f in formats.of_json() if f.fits(item)), None)
+        form = next((f for f in formats.of(JsonFormat) if f.fits(item)), None)
         if form is None:
-            names = ", ".join(f.name for f in formats.of_json())
+            names = ", ".join(f.name for f in formats.of(JsonFormat))
             raise text.error(f"expected the JSON of {names}; found other JSON")
         with _refusing(text, form.name):
             yield from form.read(item)
@@ -68,9 +69,9 @@ def _refusing(text: Text, name: str) -> Iterator[None]:
 
 def _metric_rows(text: Text) -> Iterator[Row]:
     start, samples = text.at, list(_samples(text))
-    known = [f for f in formats.of_metrics() if any(s.name in f.names for s in samples)]
+    known = [f for f in formats.of(MetricFormat) if any(s.name in f.names for s in samples)]
     if not known:
-        names = ", ".join(form.name for form in formats.of_metrics())
+        names = ", ".join(form.name for form in formats.of(MetricFormat))
         raise text.error(f"expected metrics of {names}; found none of them", start - text.at)
     for form in known:
         own = [sample for sample in samples if sample.name in form.names]

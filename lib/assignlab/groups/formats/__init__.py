@@ -6,9 +6,12 @@ A module is a format if it has an attribute ``FORMAT``.
 import re
 import sys
 from functools import cache
+from typing import TypeVar
 
 from assignlab import discovery
-from assignlab.groups.format import Format, JsonFormat, LineFormat, MetricFormat
+from assignlab.groups.format import Format, LineFormat
+
+T = TypeVar("T", bound=Format)
 
 
 @cache
@@ -17,25 +20,12 @@ def all_formats() -> tuple[Format, ...]:
     return tuple(discovery.carried(sys.modules[__name__], "FORMAT"))
 
 
-@cache
-def of_lines() -> tuple[LineFormat, ...]:
-    """Those that a line begins."""
-    return tuple(form for form in all_formats() if isinstance(form, LineFormat))
-
-
-@cache
-def of_json() -> tuple[JsonFormat, ...]:
-    """Those that are one JSON value."""
-    return tuple(form for form in all_formats() if isinstance(form, JsonFormat))
-
-
-@cache
-def of_metrics() -> tuple[MetricFormat, ...]:
-    """Those that are samples in Prometheus' text."""
-    return tuple(form for form in all_formats() if isinstance(form, MetricFormat))
+def of(kind: type[T]) -> tuple[T, ...]:
+    """All formats of a kind, in the same order."""
+    return tuple(form for form in all_formats() if isinstance(form, kind))
 
 
 @cache
 def heads() -> re.Pattern:
-    """A line that begins one of those."""
-    return re.compile("|".join(f"(?:{form.head.pattern})" for form in of_lines()))
+    """A line that begins one of the formats of lines."""
+    return re.compile("|".join(f"(?:{form.head.pattern})" for form in of(LineFormat)))
