@@ -4,15 +4,20 @@ import numpy as np
 
 from assignlab.compiled import njit
 from assignlab.producers.draws import next_positive, random_below
-from assignlab.producers.partitioner import Records, State, Topics
+from assignlab.producers.partitioner import Records, Run, State, Topics
 
 
-def hashed_or_drawn(
-    hashed: np.ndarray, draws: np.ndarray, records: Records, of: Topics, random: np.ndarray
-) -> np.ndarray:
-    """``hashed`` int64[n], and a uniform draw over all partitions where ``draws`` bool[n]."""
-    _draw(hashed, draws, records.topics, of.partitions, random)
-    return hashed
+def hashed_or_drawn(hashed: Run, empty_too: bool = False) -> Run:
+    """What ``hashed`` gives a record with a key, and a uniform draw over all partitions without one;
+    ``empty_too``: a key of no bytes is none."""
+
+    def run(records: Records, of: Topics, state: State) -> np.ndarray:
+        chosen = hashed(records, of, state)
+        draws = np.diff(records.keys.offsets) == 0 if empty_too else records.keys.null
+        _draw(chosen, draws, records.topics, of.partitions, state.random)
+        return chosen
+
+    return run
 
 
 @njit
@@ -34,8 +39,3 @@ def drawn_below(topics, partitions, random):
     for i in range(topics.size):
         chosen[i] = random_below(random, partitions[topics[i]])
     return chosen
-
-
-def empty_keys(records: Records) -> np.ndarray:
-    """Which records have a key of no bytes, or none: bool[n]."""
-    return np.diff(records.keys.offsets) == 0

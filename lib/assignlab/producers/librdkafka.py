@@ -9,7 +9,7 @@ is left out here.
 
 import numpy as np
 
-from assignlab.producers.drawn import empty_keys, hashed_or_drawn
+from assignlab.producers.drawn import hashed_or_drawn
 from assignlab.producers.hashes import crc32, fnv1a
 from assignlab.producers.kafka_hash import by_murmur2
 from assignlab.producers.partitioner import Partitioner, Records, State, Topics
@@ -20,21 +20,9 @@ def consistent(records: Records, of: Topics, state: State) -> np.ndarray:
     return crc32(records.keys).astype(np.int64) % of.partitions[records.topics]
 
 
-def consistent_random(records: Records, of: Topics, state: State) -> np.ndarray:
-    """Partitions int64[n]."""
-    hashed = consistent(records, of, state)
-    return hashed_or_drawn(hashed, empty_keys(records), records, of, state.random)
-
-
 def murmur2(records: Records, of: Topics, state: State) -> np.ndarray:
     """Partitions int64[n]."""
     return by_murmur2(records.keys, of.partitions[records.topics])
-
-
-def murmur2_random(records: Records, of: Topics, state: State) -> np.ndarray:
-    """Partitions int64[n]."""
-    hashed = murmur2(records, of, state)
-    return hashed_or_drawn(hashed, records.keys.null, records, of, state.random)
 
 
 def fnv1a_only(records: Records, of: Topics, state: State) -> np.ndarray:
@@ -42,12 +30,6 @@ def fnv1a_only(records: Records, of: Topics, state: State) -> np.ndarray:
     modulo the partitions."""
     signed = fnv1a(records.keys).view(np.int32).astype(np.int64)
     return abs(signed) % of.partitions[records.topics]
-
-
-def fnv1a_random(records: Records, of: Topics, state: State) -> np.ndarray:
-    """Partitions int64[n]."""
-    hashed = fnv1a_only(records, of, state)
-    return hashed_or_drawn(hashed, records.keys.null, records, of, state.random)
 
 
 def _partitioner(setting: str, rule: str, run, keyed: str = "all") -> Partitioner:
@@ -68,10 +50,15 @@ PARTITIONERS = (
     _partitioner("consistent", "CRC-32 of the key", consistent),
     _partitioner(
         "consistent_random", "CRC-32 of the key; drawn for null and empty keys",
-        consistent_random, "non-empty",
+        hashed_or_drawn(consistent, empty_too=True), "non-empty",
     ),
     _partitioner("murmur2", "murmur2 of the key", murmur2),
-    _partitioner("murmur2_random", "murmur2 of the key; drawn for null keys", murmur2_random),
+    _partitioner(
+        "murmur2_random", "murmur2 of the key; drawn for null keys", hashed_or_drawn(murmur2),
+    ),
     _partitioner("fnv1a", "absolute FNV-1a of the key", fnv1a_only),
-    _partitioner("fnv1a_random", "absolute FNV-1a of the key; drawn for null keys", fnv1a_random),
+    _partitioner(
+        "fnv1a_random", "absolute FNV-1a of the key; drawn for null keys",
+        hashed_or_drawn(fnv1a_only),
+    ),
 )  # fmt: skip

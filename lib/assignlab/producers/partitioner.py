@@ -103,6 +103,9 @@ def fresh(of: Topics, random: np.ndarray) -> State:
     )
 
 
+Run = Callable[[Records, Topics, State], np.ndarray]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Partitioner:
     """A rule by which a producer chooses partitions.
@@ -125,7 +128,7 @@ class Partitioner:
     last: str
     source: str
     rule: str
-    run: Callable[[Records, Topics, State], np.ndarray]
+    run: Run
     seeded: Callable[[int], np.ndarray] = generator
     keyed: str = "all"
     exact_draws: bool = True

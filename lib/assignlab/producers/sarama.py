@@ -12,20 +12,13 @@ from assignlab.compiled import njit
 from assignlab.producers.drawn import hashed_or_drawn
 from assignlab.producers.hashes import fnv1a
 from assignlab.producers.kafka_hash import to_positive
-from assignlab.producers.librdkafka import consistent, fnv1a_random, murmur2_random
+from assignlab.producers.librdkafka import consistent, fnv1a_only, murmur2
 from assignlab.producers.partitioner import Partitioner, Records, State, Topics
 
 
 def reference_hash(records: Records, of: Topics, state: State) -> np.ndarray:
-    """Partitions int64[n]."""
-    hashed = to_positive(fnv1a(records.keys).astype(np.int64)) % of.partitions[records.topics]
-    return hashed_or_drawn(hashed, records.keys.null, records, of, state.random)
-
-
-def consistent_crc(records: Records, of: Topics, state: State) -> np.ndarray:
-    """Partitions int64[n]; unlike librdkafka's, an empty key is hashed."""
-    hashed = consistent(records, of, state)
-    return hashed_or_drawn(hashed, records.keys.null, records, of, state.random)
+    """Partitions int64[n]: FNV-1a without its sign bit, modulo the partitions."""
+    return to_positive(fnv1a(records.keys).astype(np.int64)) % of.partitions[records.topics]
 
 
 def round_robin(records: Records, of: Topics, state: State) -> np.ndarray:
@@ -62,19 +55,20 @@ def _partitioner(name: str, function: str, rule: str, run, keyed: str = "all") -
 PARTITIONERS = (
     _partitioner(
         "hash", "NewHashPartitioner", "absolute FNV-1a of the key; drawn for null keys",
-        fnv1a_random,
+        hashed_or_drawn(fnv1a_only),
     ),
     _partitioner(
         "reference-hash", "NewReferenceHashPartitioner",
-        "FNV-1a of the key without its sign bit; drawn for null keys", reference_hash,
+        "FNV-1a of the key without its sign bit; drawn for null keys",
+        hashed_or_drawn(reference_hash),
     ),
     _partitioner(
         "crc", "NewConsistentCRCHashPartitioner", "CRC-32 of the key; drawn for null keys",
-        consistent_crc,
+        hashed_or_drawn(consistent),  # unlike librdkafka's, an empty key is hashed
     ),
     _partitioner(
         "murmur2", "NewMurmur2Partitioner", "murmur2 of the key; drawn for null keys",
-        murmur2_random,
+        hashed_or_drawn(murmur2),
     ),
     _partitioner(
         "round-robin", "NewRoundRobinPartitioner", "a counter of the topic from 0", round_robin,
