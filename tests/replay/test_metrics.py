@@ -22,9 +22,7 @@ SIZES = st.lists(st.integers(0, 40), min_size=1, max_size=12).map(np.array)
 
 def assignment(lists):
     """An Assignment from one list of (topic, partition) per member."""
-    offsets = np.cumsum([0] + [len(pairs) for pairs in lists], dtype=np.int64)
-    codes = [code(t, p) for pairs in lists for t, p in pairs]
-    return Assignment(offsets, np.array(codes, dtype=np.int64))
+    return Assignment.from_lists([code(t, p) for t, p in pairs] for pairs in lists)
 
 
 def a_group(partitions, topics_of_members):

@@ -1,8 +1,6 @@
 """Replays: claims and generations as clients send them, rounds, errors, and published figures."""
 
-import functools
 import itertools
-import operator
 from dataclasses import replace
 
 import numpy as np
@@ -148,12 +146,10 @@ def cooperative_range(the_group):
     claims = the_group.claims
     owners = Assignment(claims.offsets, claims.codes).owners
     owner = dict(zip(claims.codes.tolist(), owners.tolist(), strict=True))
-    given = [
+    return Assignment.from_lists(
         [c for c in wanted.of(m).tolist() if owner.get(c, m) == m]
         for m in range(len(the_group.members))
-    ]
-    offsets = np.cumsum([0] + [len(codes) for codes in given])
-    return Assignment(offsets, np.array(functools.reduce(operator.iadd, given, []), dtype=np.int64))
+    )
 
 
 def test_cooperative_rounds_until_nobody_gives_anything_up():

@@ -1,7 +1,7 @@
 """What an assignor gives: every member's partitions, in order, as compact arrays."""
 
 import html
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import update_wrapper
 from typing import Any
@@ -80,6 +80,13 @@ class Assignment:
     threads: np.ndarray | None = None
     notes: dict = field(default_factory=dict)
     group: Any = None
+
+    @classmethod
+    def from_lists(cls, lists: Iterable) -> "Assignment":
+        """The assignment of every member's codes, in their order."""
+        lists = [list(codes) for codes in lists]
+        offsets = np.cumsum([0] + [len(codes) for codes in lists], dtype=np.int64)
+        return cls(offsets, np.array([c for codes in lists for c in codes], dtype=np.int64))
 
     def of(self, member: int) -> np.ndarray:
         """The partition codes of one member, in order (a view)."""

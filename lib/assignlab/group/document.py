@@ -5,6 +5,7 @@
 Unknown fields are ignored.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -298,7 +299,8 @@ def dump(group: Group) -> dict[str, Any]:
             continue
         entry: dict[str, Any] = {"name": name}
         if (queues := _entry(topics.queues, t)) is not None:
-            entry["brokers"] = _brokers(queues)
+            counts = Counter(broker for broker, _ in queues)
+            entry["brokers"] = [list(pair) for pair in counts.items()]
         else:
             entry["partitions"] = int(topics.partitions[t])
         if (racks := _entry(topics.racks, t)) is not None:
@@ -326,13 +328,6 @@ def dump(group: Group) -> dict[str, Any]:
                 entry[field] = int(generations[m])
         document["members"].append(entry)
     return document | dict(group.options)
-
-
-def _brokers(queues) -> list[list]:
-    counts: dict[str, int] = {}
-    for broker, _ in queues:
-        counts[broker] = counts.get(broker, 0) + 1
-    return [[broker, count] for broker, count in counts.items()]
 
 
 def lists(group: Group, assignment: Assignment) -> dict[str, list[list]]:

@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-import numpy as np
 import pandas as pd
 
 from assignlab import assignors
@@ -47,12 +46,11 @@ def assignment(group: Group, owned: Mapping[str, str]) -> Assignment:
     >>> short(g, assignment(g, {"C1": "t0p2 t0p0"}))
     {'C0': '', 'C1': 't0p2 t0p0'}
     """
-    lists = []
-    for member in group.members.names:
-        pairs = [pair_of(partition) for partition in owned.get(member, "").split()]
-        lists.append([code(group.topics.names.index[t], p) for t, p in pairs])
-    offsets = np.cumsum([0] + [len(codes) for codes in lists], dtype=np.int64)
-    return Assignment(offsets, np.array([c for codes in lists for c in codes], dtype=np.int64))
+    index = group.topics.names.index
+    printed = [owned.get(member, "").split() for member in group.members.names]
+    return Assignment.from_lists(
+        [code(index[t], p) for t, p in map(pair_of, partitions)] for partitions in printed
+    )
 
 
 class Unexpected(AssignlabError):

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import yaml
 
@@ -399,12 +398,10 @@ def drawn(document: Document, answer: Answer) -> tuple[Group, Assignment]:
         named = isinstance(partition, tuple)
         return group.topics.queues[topic[name]].index(partition) if named else partition
 
-    codes = [
+    return group, Assignment.from_lists(
         [code(topic[name], number(name, partition)) for name, partition in held.get(member, ())]
         for member in group.members.names
-    ]
-    offsets = np.cumsum([0] + [len(each) for each in codes], dtype=np.int64)
-    return group, Assignment(offsets, np.array([c for each in codes for c in each], np.int64))
+    )
 
 
 def panels(names: Iterable[str]) -> dict[str, tuple[Group, Assignment, Assignment]]:
