@@ -32,7 +32,6 @@ PARTITIONERS = (
         name="kafka-python",
         client="kafka-python",
         first="3.0.12",
-        last="3.0.12",
         source="kafka.partitioner.DefaultPartitioner (kafka-python 3.0.12)",
         rule="murmur2 of the key; without one, a draw over available partitions",
         run=run,

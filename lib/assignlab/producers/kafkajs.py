@@ -83,7 +83,6 @@ def _partitioner(name: str, function: str, rule: str, run) -> Partitioner:
         name=name,
         client="KafkaJS",
         first="2.2.4",
-        last="2.2.4",
         source=f"Partitioners.{function} (kafkajs 2.2.4)",
         rule=f"{rule}; without one, a counter of the topic over available partitions",
         run=run,

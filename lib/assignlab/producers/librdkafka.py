@@ -37,7 +37,6 @@ def _partitioner(setting: str, rule: str, run, keyed: str = "all") -> Partitione
         name=f"librdkafka-{setting.replace('_', '-')}",
         client="librdkafka",
         first="2.16.1",
-        last="2.16.1",
         source=f"rd_kafka_msg_partitioner_{setting} (confluent-kafka 2.16.1)",
         rule=rule,
         run=run,

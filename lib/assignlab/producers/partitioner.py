@@ -111,10 +111,11 @@ class Partitioner:
     """A rule by which a producer chooses partitions.
 
     ``name``: stable, used in params, tables and charts; a name without a version is the newest
-    release checked. ``client``, ``first``, ``last``: whose it is, and the versions that behave so.
-    ``source``: the class or function that is reproduced. ``rule``: in a few words. ``run``: changes
-    the state in place and returns int64[n] partitions. ``seeded``: the generator's state from a
-    seed. ``keyed``: which keys decide the partition: ``all``, ``non-empty`` or ``none``.
+    release checked. ``client``, ``first``, ``last``: whose it is, and the versions that behave so,
+    ``first`` alone unless told. ``source``: the class or function that is reproduced. ``rule``: in
+    a few words. ``run``: changes the state in place and returns int64[n] partitions. ``seeded``:
+    the generator's state from a seed. ``keyed``: which keys decide the partition: ``all``,
+    ``non-empty`` or ``none``.
     ``exact_draws``: whether the draws are the original's own for the same seed; where not, a record
     without such a key gets a uniform draw of ours. ``explicit_errors``: the exceptions for an
     explicit partition below 0 and for one that the topic lacks; empty where a record cannot name
@@ -125,15 +126,18 @@ class Partitioner:
     name: str
     client: str
     first: str
-    last: str
     source: str
     rule: str
     run: Run
+    last: str = ""
     seeded: Callable[[int], np.ndarray] = generator
     keyed: str = "all"
     exact_draws: bool = True
     explicit_errors: tuple[str, ...] = ()
     sees_explicit: bool = False
+
+    def __post_init__(self):
+        object.__setattr__(self, "last", self.last or self.first)
 
     @property
     def versions(self) -> str:

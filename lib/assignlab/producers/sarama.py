@@ -43,7 +43,6 @@ def _partitioner(name: str, function: str, rule: str, run, keyed: str = "all") -
         name=f"sarama-{name}",
         client="sarama",
         first="1.61.1",
-        last="1.61.1",
         source=f"{function} (github.com/IBM/sarama 1.61.1)",
         rule=rule,
         run=run,
