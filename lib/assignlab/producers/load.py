@@ -11,7 +11,6 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -111,83 +110,6 @@ def consumer_load(strategy: str, loads: Sequence[np.ndarray], members: int) -> n
     return np.bincount(given.owners, weights=records, minlength=members).astype(np.int64)
 
 
-def balance(
-    partitioners: Iterable[str],
-    skews: Iterable[float],
-    partitions: int,
-    *,
-    kind: str = "words",
-    key_count: int = 10_000,
-    records: int = 1_000_000,
-    seeds: Sequence[int] = (0,),
-) -> pd.DataFrame:
-    """One row per partitioner, skew and seed: the partitions' loads.
-
-    Columns: ``partitioner``, ``skew``, ``seed``, ``max_over_mean`` (fullest partition over mean),
-    ``emptiest_over_mean``, ``heaviest_key`` (records of the most frequent key over a partition's
-    mean, which no hash can go below where it is above 1).
-    """  # fmt: skip
-    rows = []
-    for seed, skew in product(seeds, skews):
-        of = key_set(kind, key_count, seed)
-        counts = record_counts(key_count, skew, records, seed)
-        for name in partitioners:
-            load = partition_load(name, of, counts, partitions)
-            mean = records / partitions
-            rows.append({
-                "partitioner": name, "skew": skew, "seed": seed,
-                "max_over_mean": load.max() / mean,
-                "emptiest_over_mean": load.min() / mean,
-                "heaviest_key": counts.max() / mean,
-            })  # fmt: skip
-    return pd.DataFrame(rows)
-
-
-def end_to_end(
-    partitioner: str,
-    strategies: Iterable[str],
-    skews: Iterable[float],
-    *,
-    topics: int,
-    partitions: int,
-    members: int,
-    kind: str = "words",
-    key_count: int = 10_000,
-    records: int = 1_000_000,
-    seeds: Sequence[int] = (0,),
-) -> pd.DataFrame:
-    """One row per strategy, skew and seed: consumers' loads, all topics together.
-
-    Every topic has its own keys, ``records`` of them. Columns: ``strategy``, ``skew``, ``seed``,
-    ``max_over_mean`` of the consumers, ``partitions_over_mean``: what counting partitions alone
-    would say, ``fullest_partition``: the fullest partition over a consumer's mean, which no
-    assignment goes below where it is above 1.
-    """  # fmt: skip
-    rows = []
-    strategies = list(strategies)
-    for seed, skew in product(seeds, skews):
-        loads = [
-            partition_load(
-                partitioner,
-                key_set(kind, key_count, seed * topics + topic),
-                record_counts(key_count, skew, records, seed * topics + topic),
-                partitions,
-            )
-            for topic in range(topics)
-        ]
-        even = [np.ones(partitions, np.int64) for _ in range(topics)]
-        mean = records * topics / members
-        for strategy in strategies:
-            owned = consumer_load(strategy, even, members)
-            rows.append({
-                "strategy": strategy, "skew": skew, "seed": seed,
-                "max_over_mean": consumer_load(strategy, loads, members).max() / mean,
-                "partitions_over_mean": owned.max() * members / (topics * partitions),
-                "fullest_partition": max(load.max() for load in loads) / mean,
-            })  # fmt: skip
-    return pd.DataFrame(rows)
-
-
 def first_partitions(names: Iterable[str], partitions: int, records: int) -> pd.DataFrame:
     """Where the first records without a key go when each needs a batch of its own.
 
@@ -229,47 +151,6 @@ def moved_law(before: int, after: int) -> float:
     return 1 - min(before, after) / math.lcm(before, after)
 
 
-def reordering(
-    partitioners: Iterable[str],
-    growths: Iterable[tuple[int, int]],
-    *,
-    kind: str = "words",
-    key_count: int = 10_000,
-    records: int = 100_000,
-    unread: int = 10_000,
-    skew: float = 1.0,
-    seeds: Sequence[int] = (0,),
-) -> pd.DataFrame:
-    """One row per partitioner, growth (partitions before and after) and seed.
-
-    ``records`` are sent, then partitions are added, then as many are sent again; ``unread`` of the
-    first lie unread at that time. Columns: ``moved_keys``: share of keys that change partition,
-    ``law``; ``moved_records``: share of the later records that go elsewhere than their key's
-    earlier ones; ``out_of_order``: share of the keys in use that have unread records in the old
-    partition and later ones in another, so that the later may be read first.
-    """  # fmt: skip
-    rows = []
-    for seed, (before, after) in product(seeds, growths):
-        of = key_set(kind, key_count, seed)
-        draws = np.random.default_rng([seed, 2])
-        chance = weights(key_count, skew)
-        waiting = draws.multinomial(unread, chance)
-        earlier = draws.multinomial(records - unread, chance) + waiting
-        later = draws.multinomial(records, chance)
-        in_use = (earlier > 0) | (later > 0)
-        for name in partitioners:
-            moved = key_partitions(name, of, before) != key_partitions(name, of, after)
-            known = earlier > 0
-            rows.append({
-                "partitioner": name, "before": before, "after": after, "seed": seed,
-                "moved_keys": moved.mean(),
-                "law": moved_law(before, after),
-                "moved_records": later[moved & known].sum() / later.sum(),
-                "out_of_order": (moved & (waiting > 0) & (later > 0)).sum() / in_use.sum(),
-            })  # fmt: skip
-    return pd.DataFrame(rows)
-
-
 # ---- as trials of a sweep ----------------------------------------------------------------------
 
 
@@ -294,34 +175,85 @@ class Trial:
     before: int = 0
     unread: int = 0
 
-    @property
-    def keys(self) -> dict:
-        """What the three questions have in common."""
-        return {
-            "kind": self.kind,
-            "key_count": self.key_count,
-            "records": self.records,
-            "seeds": [self.seed],
-        }
-
 
 def play_balance(trial: Trial) -> list[dict]:
-    """The records of :func:`balance`, one for each partitioner of ``names``."""
-    frame = balance(trial.names.split(","), [trial.skew], trial.partitions, **trial.keys)
-    return frame.to_dict("records")
+    """The partitions' loads: one record for each partitioner of ``names``.
+
+    ``max_over_mean`` (fullest partition over mean), ``emptiest_over_mean``, ``heaviest_key``
+    (records of the most frequent key over a partition's mean, which no hash can go below where it
+    is above 1).
+    """
+    of = key_set(trial.kind, trial.key_count, trial.seed)
+    counts = record_counts(trial.key_count, trial.skew, trial.records, trial.seed)
+    mean = trial.records / trial.partitions
+    found = []
+    for name in trial.names.split(","):
+        load = partition_load(name, of, counts, trial.partitions)
+        found.append({
+            "partitioner": name, "skew": trial.skew, "seed": trial.seed,
+            "max_over_mean": float(load.max() / mean),
+            "emptiest_over_mean": float(load.min() / mean),
+            "heaviest_key": float(counts.max() / mean),
+        })  # fmt: skip
+    return found
 
 
 def play_end_to_end(trial: Trial) -> list[dict]:
-    """The records of :func:`end_to_end`, one for each strategy of ``names``."""
-    size = dict(topics=trial.topics, partitions=trial.partitions, members=trial.members)
-    frame = end_to_end(
-        trial.partitioner, trial.names.split(","), [trial.skew], **size, **trial.keys
-    )
-    return frame.to_dict("records")
+    """Consumers' loads, all topics together: one record for each strategy of ``names``.
+
+    Every topic has its own keys, ``records`` of them. ``max_over_mean`` of the consumers,
+    ``partitions_over_mean``: what counting partitions alone would say, ``fullest_partition``: the
+    fullest partition over a consumer's mean, which no assignment goes below where it is above 1.
+    """
+    topics, partitions, members = trial.topics, trial.partitions, trial.members
+    loads = [
+        partition_load(
+            trial.partitioner,
+            key_set(trial.kind, trial.key_count, seed),
+            record_counts(trial.key_count, trial.skew, trial.records, seed),
+            partitions,
+        )
+        for seed in range(trial.seed * topics, (trial.seed + 1) * topics)
+    ]
+    even = [np.ones(partitions, np.int64)] * topics
+    mean = trial.records * topics / members
+    found = []
+    for strategy in trial.names.split(","):
+        owned = consumer_load(strategy, even, members)
+        found.append({
+            "strategy": strategy, "skew": trial.skew, "seed": trial.seed,
+            "max_over_mean": float(consumer_load(strategy, loads, members).max() / mean),
+            "partitions_over_mean": float(owned.max() * members / (topics * partitions)),
+            "fullest_partition": float(max(load.max() for load in loads) / mean),
+        })  # fmt: skip
+    return found
 
 
 def play_reordering(trial: Trial) -> list[dict]:
-    """The records of :func:`reordering`: ``before`` to ``partitions``, for each of ``names``."""
-    growth = (trial.before, trial.partitions)
-    facts = dict(unread=trial.unread, skew=trial.skew)
-    return reordering(trial.names.split(","), [growth], **facts, **trial.keys).to_dict("records")
+    """What ``partitions`` after ``before`` put out of order: one record for each of ``names``.
+
+    ``records`` are sent, then partitions are added, then as many are sent again; ``unread`` of the
+    first lie unread at that time. ``moved_keys``: share of keys that change partition, ``law``;
+    ``moved_records``: share of the later records that go elsewhere than their key's earlier ones;
+    ``out_of_order``: share of the keys in use that have unread records in the old partition and
+    later ones in another, so that the later may be read first.
+    """
+    before, after = trial.before, trial.partitions
+    of = key_set(trial.kind, trial.key_count, trial.seed)
+    draws = np.random.default_rng([trial.seed, 2])
+    chance = weights(trial.key_count, trial.skew)
+    waiting = draws.multinomial(trial.unread, chance)
+    earlier = draws.multinomial(trial.records - trial.unread, chance) + waiting
+    later = draws.multinomial(trial.records, chance)
+    in_use = (earlier > 0) | (later > 0)
+    found = []
+    for name in trial.names.split(","):
+        moved = key_partitions(name, of, before) != key_partitions(name, of, after)
+        found.append({
+            "partitioner": name, "before": before, "after": after, "seed": trial.seed,
+            "moved_keys": float(moved.mean()),
+            "law": moved_law(before, after),
+            "moved_records": float(later[moved & (earlier > 0)].sum() / later.sum()),
+            "out_of_order": float((moved & (waiting > 0) & (later > 0)).sum() / in_use.sum()),
+        })  # fmt: skip
+    return found
