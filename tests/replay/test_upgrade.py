@@ -10,10 +10,15 @@ from assignlab.replay.rebalance import replay
 from assignlab.replay.scenarios import Scenario
 
 SIZE = dict(members=5, topics=4, partitions=32)
-PAIRS = upgrade.switches(
-    ["range", "roundrobin", "sticky@2.0", "sticky", "cooperative-sticky", "server-uniform"],
-    range(4),
-    **SIZE,
+NAMES = ["range", "roundrobin", "sticky@2.0", "sticky", "cooperative-sticky", "server-uniform"]
+EVENTS = "JOIN_ONE,LEAVE_ONE"
+PAIRS = pd.DataFrame(
+    record
+    for seed in range(4)
+    for old in NAMES
+    for record in upgrade.play_switches(
+        upgrade.Trial(seed, old, ",".join(NAMES), EVENTS, EVENTS, **SIZE)
+    )
 )
 MOVED = PAIRS.groupby(["old", "new"])["moved"].agg(["min", "max"])
 
@@ -66,7 +71,11 @@ def test_interrupted_is_everything_under_an_eager_strategy():
     assert (cooperative["interrupted"] == 0).all()
 
 
-ROADS = upgrade.migrations(range(3), "range", **SIZE)
+ROADS = pd.DataFrame(
+    record
+    for seed in range(3)
+    for record in upgrade.play_migrations(upgrade.Trial(seed, "range", **SIZE))
+)
 
 
 def road(name: str) -> pd.DataFrame:

@@ -1,12 +1,12 @@
 """What an upgrade moves: one group, one history, and a strategy that changes on the way.
 
-- :func:`switches`: every pair of strategies, and the moment from which the new one assigns: the
-  leader has the new release, or the last member knows the new strategy. Nothing else happens at
-  that moment, so that whatever moves, moves because of the switch.
-- :func:`migrations`: the whole upgrade, member by member. Every restarted member comes back under a
-  new id, and the group assigns by what its members have in common.
-- :class:`Trial`: either of them as a trial of a sweep (:func:`assignlab.timeline.sweep`),
-  group by group.
+Both are played group by group, a :class:`Trial` each (:func:`assignlab.timeline.sweep`):
+
+- :func:`play_switches`: from one moment on another strategy assigns: the leader has the new
+  release, or the last member knows the new strategy. Nothing else happens at that moment, so that
+  whatever moves, moves because of the switch.
+- :func:`play_migrations`: the whole upgrade, member by member. Every restarted member comes back
+  under a new id, and the group assigns by what its members have in common.
 
 Source of the two bounces: KIP-429. In the first, every member gets ``cooperative-sticky`` beside
 its old strategy; only when the last one has it can the group choose it, and all of them are still
@@ -17,11 +17,9 @@ first member that speaks the new protocol turns the group over, and the coordina
 others have.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
-
-import pandas as pd
 
 from assignlab import assignors
 from assignlab.assignors.strategy import Strategy
@@ -35,45 +33,53 @@ SWITCH = "STABLE"
 """Nothing happens to the group at the switch but the switch."""
 
 
-def switches(
-    strategies: Sequence[str],
-    seeds: Iterable[int],
-    before: Sequence[str] = ("JOIN_ONE", "LEAVE_ONE"),
-    after: Sequence[str] = ("JOIN_ONE", "LEAVE_ONE"),
-    old: Sequence[str] | None = None,
-    **scenario,
-) -> pd.DataFrame:
-    """One row for each old strategy, new strategy and seed; partitions are counts.
+@dataclass(frozen=True)
+class Trial:
+    """One group and one old strategy. ``new``, ``before``, ``after``: names with commas between."""
 
-    ``old``: the old ones, all ``strategies`` unless given. ``scenario``: fields of
-    :class:`~assignlab.replay.scenarios.Scenario`. Columns: old, new, seed, error (why there is no
-    result, else None), moved (partitions that change owner at the switch), interrupted (given up
-    then, also if kept), rounds, gap_before, gap_after (fullest - emptiest member), later
-    (partitions that change owner in the rebalances ``after``).
+    seed: int
+    old: str
+    new: str = ""
+    before: str = ""
+    after: str = ""
+    members: int = 12
+    topics: int = 10
+    partitions: int = 100
+    subscription: str = "HOMOGENEOUS"
 
-    >>> frame = switches(["range", "sticky"], [0], members=3, topics=2, partitions=8)
-    >>> frame[["old", "new", "moved", "gap_before", "gap_after"]].values.tolist()
-    [['range', 'range', 0, 2, 2], ['range', 'sticky', 7, 2, 1], ['sticky', 'range', 7, 1, 2], \
-['sticky', 'sticky', 0, 1, 1]]
+    def moments(self, *events: str) -> list[Moment]:
+        """What happens to the group."""
+        size = (self.members, self.topics, self.partitions)
+        return history(
+            Scenario(*size, subscription=self.subscription, seed=self.seed, events=events)
+        )
+
+
+def play_switches(trial: Trial) -> list[dict]:
+    """What the switch does: one record for each new strategy; partitions are counts.
+
+    old, new, seed, error (why there is no result, else None), moved (partitions that change owner
+    at the switch), interrupted (given up then, also if kept), rounds, gap_before, gap_after
+    (fullest - emptiest member), later (partitions that change owner in the rebalances ``after``).
+
+    >>> [record["moved"] for record in play_switches(Trial(0, "range", "range,sticky", members=3))]
+    [0, 66]
     """
-    events = ("FULL", *before, SWITCH, *after)
+    before, after = ([*filter(None, words.split(","))] for words in (trial.before, trial.after))
+    moments = trial.moments("FULL", *before, SWITCH, *after)
     place = 1 + len(before)
-    rows = []
-    for seed in seeds:
-        moments = history(Scenario(events=events, seed=seed, **scenario))
-        for one in old or strategies:
-            for new in strategies:
-                chosen = [assignors.get(one)] * place
-                chosen += [assignors.get(new)] * (len(moments) - place)
-                steps, error = _played(moments, chosen)
-                measured = Switch(error) if error else _measured_switch(steps, place)
-                rows.append((one, new, seed, *measured))
-    frame = pd.DataFrame(rows, columns=["old", "new", "seed", *Switch._fields])
-    return frame.astype(dict.fromkeys(Switch._fields[1:], "Int64"))
+    old = [assignors.get(trial.old)] * place
+    found = []
+    for new in trial.new.split(","):
+        chosen = [*old, *[assignors.get(new)] * (len(moments) - place)]
+        steps, error = _played(moments, chosen)
+        measured = Switch(error) if error else _measured_switch(steps, place)
+        found.append({"old": trial.old, "new": new, "seed": trial.seed, **measured._asdict()})
+    return found
 
 
 class Switch(NamedTuple):
-    """The columns of :func:`switches` that are measured."""
+    """What is measured of a switch."""
 
     error: str | None
     moved: int | None = None
@@ -118,53 +124,45 @@ def _measured(step: Step) -> dict:
 # ---- member by member --------------------------------------------------------------------------
 
 
-def migrations(seeds: Iterable[int], old: str = "range", **scenario) -> pd.DataFrame:
-    """Upgrades carried out member by member, rebalance by rebalance; partitions are counts.
+def play_migrations(trial: Trial) -> list[dict]:
+    """Upgrades carried out member by member, one record for each rebalance; partitions are counts.
 
-    Three roads from ``old``: two restarts of everybody without an upgrade; two bounces to
+    Three roads from the old strategy: two restarts of everybody without an upgrade; two bounces to
     cooperative-sticky; one bounce to the coordinator's uniform, and one more restart under it.
-    Columns: road, seed, bounce (1, 2), step (from 1; two rebalances for each restart), strategy
-    (which assigned), moved (partitions that change owner), interrupted (given up, also if kept),
-    gap (fullest - emptiest member).
+    road, seed, bounce (1, 2), step (from 1; two rebalances for each restart), strategy (which
+    assigned), moved (partitions that change owner), interrupted (given up, also if kept), gap
+    (fullest - emptiest member).
 
-    >>> frame = migrations([0], members=3, topics=2, partitions=8)
-    >>> frame.groupby("road")["step"].max().tolist()
-    [12, 12, 12]
+    >>> records = play_migrations(Trial(0, "range", members=3, topics=2, partitions=8))
+    >>> [record["step"] for record in records] == [*range(1, 13)] * 3
+    True
     """
-    members = scenario.get("members", Scenario().members)
+    old, members = assignors.get(trial.old), trial.members
+    cooperative, uniform = assignors.get("cooperative-sticky"), assignors.get("server-uniform")
     plans = {
-        f"{old}, no upgrade": [assignors.get(old)] * (4 * members),
-        f"{old} → cooperative-sticky": two_bounces(
-            assignors.get(old), assignors.get("cooperative-sticky"), members
-        ),
-        f"{old} → server-uniform": [assignors.get(old)]
-        + [assignors.get("server-uniform")] * (4 * members - 1),
+        f"{trial.old}, no upgrade": [old] * (4 * members),
+        f"{trial.old} → cooperative-sticky": two_bounces(old, cooperative, members),
+        f"{trial.old} → server-uniform": [old] + [uniform] * (4 * members - 1),
     }
-    rows = []
-    for seed in seeds:
-        events = ("FULL", "ROLLING_RESTART", "ROLLING_RESTART")
-        moments = history(Scenario(events=events, seed=seed, **scenario))
-        for road, plan in plans.items():
-            chosen = [assignors.get(old), *plan]
-            sizes = [len(moment.group.members) for moment in moments]
-            steps = replay(moments, chosen, still_eager(chosen, sizes, members))
-            for number, step in enumerate(steps):
-                if number == 0:
-                    continue
-                measured = _measured(step)
-                rows.append(
-                    {
-                        "road": road,
-                        "seed": seed,
-                        "bounce": 1 + (number - 1) // (2 * members),
-                        "step": number,
-                        "strategy": step.strategy.name,
-                        "moved": measured["by_choice"] + measured["forced"],
-                        "interrupted": measured["interrupted"],
-                        "gap": measured["count_gap"],
-                    }
-                )
-    return pd.DataFrame(rows)
+    moments = trial.moments("FULL", "ROLLING_RESTART", "ROLLING_RESTART")
+    sizes = [len(moment.group.members) for moment in moments]
+    found = []
+    for road, plan in plans.items():
+        chosen = [old, *plan]
+        _, *steps = replay(moments, chosen, still_eager(chosen, sizes, members))
+        for number, step in enumerate(steps, 1):
+            measured = _measured(step)
+            found.append({
+                "road": road,
+                "seed": trial.seed,
+                "bounce": 1 + (number - 1) // (2 * members),
+                "step": number,
+                "strategy": step.strategy.name,
+                "moved": measured["by_choice"] + measured["forced"],
+                "interrupted": measured["interrupted"],
+                "gap": measured["count_gap"],
+            })  # fmt: skip
+    return found
 
 
 def two_bounces(old: Strategy, new: Strategy, members: int) -> list[Strategy]:
@@ -190,52 +188,3 @@ def still_eager(
         restarted = max(0, number - 2 * members) // 2
         silent.append(range(size - restarted) if strategy.protocol == "cooperative" else ())
     return silent
-
-
-# ---- as trials of a sweep ----------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One group and one old strategy. ``new``, ``before``, ``after``: names with commas between."""
-
-    seed: int
-    old: str
-    new: str = ""
-    before: str = ""
-    after: str = ""
-    members: int = 12
-    topics: int = 10
-    partitions: int = 100
-    subscription: str = "HOMOGENEOUS"
-
-    @property
-    def scenario(self) -> dict:
-        """The fields that :class:`~assignlab.replay.scenarios.Scenario` has too."""
-        return {
-            name: value
-            for name, value in asdict(self).items()
-            if name in ("members", "topics", "partitions", "subscription")
-        }
-
-
-def play_switches(trial: Trial) -> list[dict]:
-    """The records of :func:`switches`: one for each new strategy.
-
-    >>> [record["moved"] for record in play_switches(Trial(0, "range", "range,sticky", members=3))]
-    [0, 66]
-    """
-    frame = switches(
-        trial.new.split(","),
-        [trial.seed],
-        [*filter(None, trial.before.split(","))],
-        [*filter(None, trial.after.split(","))],
-        old=[trial.old],
-        **trial.scenario,
-    )
-    return frame.astype(object).where(frame.notna(), None).to_dict("records")
-
-
-def play_migrations(trial: Trial) -> list[dict]:
-    """The records of :func:`migrations`."""
-    return migrations([trial.seed], trial.old, **trial.scenario).to_dict("records")
