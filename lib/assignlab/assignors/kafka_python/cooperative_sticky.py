@@ -25,8 +25,10 @@ this round.
 {'C0': [], 'C1': []}
 """
 
+from dataclasses import replace
+
+from assignlab.assignors.kafka_python import sticky
 from assignlab.assignors.kafka_python.parts.general import final_assignment
-from assignlab.assignors.strategy import Strategy
 from assignlab.group.assignment import Assignment
 from assignlab.group.model import Group
 
@@ -36,20 +38,13 @@ def assign(group: Group) -> Assignment:
     return final_assignment(group, group.claims.sub_generation, cooperative=True)
 
 
-STRATEGY = Strategy(
+STRATEGY = replace(
+    sticky.STRATEGY,
     name="kafka-python-cooperative-sticky",
-    system="kafka-python",
-    client_id="kafka-python-",
     protocol="cooperative",
-    sticky=True,
     source="kafka.coordinator.assignors.cooperative_sticky.CooperativeStickyAssignor",
-    original="kafka-python:3.0.12",
     look=("purple", "*", "dash dot dot"),
     member_fields=("owned", "sub_generation", "instance"),
-    promises=("fixed_point", "floor_and_ceiling", "no_better_move", "no_exchange"),
-    exceptions={
-        "one_answer": "it walks sets in the order of a hash seed that a process draws",
-        "large_groups": "the original sorts all members at every step",
-    },
+    generations=(),  # claims come without one
     assign=assign,
 )
