@@ -1,16 +1,21 @@
 """Fresh histories against the originals; skipped where Java, Maven or the jars are missing."""
 
 import random
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from assignlab import assignors
 from assignlab.proof import verify
-from assignlab.proof.bench_groups import digest, spec_document
 from assignlab.proof.histories import answered_history
 from assignlab.proof.originals import Originals, OriginalsUnavailable, has_original
 
+BENCH = SimpleNamespace(
+    **runpy.run_path(str(Path(__file__).parents[2] / "bench" / "versus_java.py"), run_name="bench")
+)
 HISTORIES = 6
 
 
@@ -76,11 +81,11 @@ def test_a_bench_spec_is_the_same_group_on_both_sides(originals, name, shape):
     spec = {"topics": 10, "partitions": 7, "members": 12, "shape": shape, "event": "FULL"}
     measured = originals.ask({"strategy": name, "spec": spec, "warmup": 1, "repeat": 2})
     assert len(measured["nanos"]) == 2
-    document = spec_document(name, spec)
+    document = BENCH.spec_document(name, spec)
     lists = list(originals.ask(document)["assignment"].values())
     assert measured["sizes"] == [len(entries) for entries in lists]
     index = {topic["name"]: i for i, topic in enumerate(document["topics"])}
-    assert measured["digest"] == digest(
+    assert measured["digest"] == BENCH.digest(
         np.cumsum([0] + measured["sizes"]),
         np.array([index[topic] for entries in lists for topic, _ in entries]),
         np.array([partition for entries in lists for _, partition in entries]),
@@ -90,7 +95,7 @@ def test_a_bench_spec_is_the_same_group_on_both_sides(originals, name, shape):
 def test_a_joining_bench_spec_carries_the_previous_assignment(originals):
     spec = {"topics": 4, "partitions": 7, "members": 5, "shape": "EQUAL", "event": "JOIN"}
     for name in ("sticky", "cooperative-sticky", "sticky@2.0"):
-        before = spec_document(name, spec)
+        before = BENCH.spec_document(name, spec)
         joiner = before["members"].pop()
         before["next_generation"] = 1
         previous = originals.ask(before)
