@@ -41,6 +41,12 @@ TERMS = (
         "strategy",
         "who gets which partition: an assignor, by the name `assignlab strategies` lists",
     ),
+    Term(
+        "server-uniform, server-range",
+        "this lab's names for the coordinator's `uniform` and `range` of KIP-848: members with "
+        "group.protocol=consumer ask for one by group.remote.assignor, brokers list them in "
+        "group.consumer.assignors",
+    ),
     Term("@release", "the strategy as it was up to that release; without it, the newest"),
     Term(
         "gap",

@@ -16,10 +16,14 @@ def test_both_tables_tell_the_same_list_of_assignors():
         assert [source.rpartition(".")[2] for source in sources] == classes.split(", ")
     for row in lists.itertuples(index=False):
         assert set(row[2].split(", ")) <= set(row[3].split(", ")), "what rules is built in"
+    told = settings[settings["setting"] == "group.consumer.assignors"]
+    brokers = lists[lists["protocol"] == "KIP-848"]
+    assert told["default"].tolist() == brokers[rules].tolist() == ["uniform, range"]
 
 
 def test_a_strategy_is_built_in_from_its_first_release_on():
-    for _, since, _, names in guide.assignors().itertuples(index=False):
+    for _, since, _, kafkas, names in guide.assignors().itertuples(index=False):
+        assert len(kafkas.split(", ")) == len(names.split(", "))
         for name in names.split(", "):
             first = CAME_WITH.get(name) or assignors.get(name).first
             assert version(first)[:2] <= version(since) or first.startswith(since)

@@ -53,7 +53,8 @@ def as_shown(table: Table) -> pd.DataFrame:
 
 
 def assignors() -> pd.DataFrame:
-    """Which strategies come with which releases of Kafka, and which of them rule by default."""
+    """Which strategies come with which releases of Kafka, and which of them rule by default: by
+    Kafka's names, and last by those of this lab."""
     kafkas = [
         strategy
         for strategy in strategies.strategies().values()
@@ -73,10 +74,19 @@ def assignors() -> pd.DataFrame:
         for since in sorted({*lists, *changes}, key=version):
             then = [names for first, names in lists.items() if version(first) <= version(since)]
             there = [name for name in by_release if version(came[name]) <= version(since)]
-            rows.append((protocol, since, ", ".join(then[-1]), ", ".join(there)))
-    return pd.DataFrame(
-        rows, columns=["protocol", "since", "default, most wanted first", "built in"]
-    )
+            told = [", ".join(map(_kafkas, names)) for names in (then[-1], there)]
+            rows.append((protocol, since, *told, ", ".join(there)))
+    last = ["default, most wanted first", "built in", "built in, named here"]
+    return pd.DataFrame(rows, columns=["protocol", "since", *last])
+
+
+def _kafkas(name: str) -> str:
+    """What Kafka calls a strategy of its own.
+
+    >>> _kafkas("server-uniform"), _kafkas("scala-range"), _kafkas("cooperative-sticky")
+    ('uniform', 'range', 'cooperative-sticky')
+    """
+    return name.removeprefix("server-").removeprefix("scala-")
 
 
 def defaults() -> pd.DataFrame:
