@@ -95,6 +95,10 @@ def test_states_follow_one_another_without_gaps():
     assert 3 <= first["to_s"] - first["from_s"] <= 6.01  # the initial delay, and once more for b
 
 
+def test_a_member_that_was_given_up_holds_on_until_it_learns_of_it():
+    assert 9.5 < lifecycle.held_on_s(told(), "a") < 10.5  # from the end of its session to its return
+
+
 def test_a_second_owner_is_noticed():
     history = timeline.run(lifecycle.life(3_000), PLAIN, seed=1)
     assert lifecycle.owned_twice(history) == 0

@@ -53,6 +53,18 @@ def stale_commit(frozen_ms: int, crash_after_ms: int, rate: float = 50.0) -> Sce
     )
 
 
+def held_on_s(history: History, member: str) -> float:
+    """For how many seconds a member took partitions for its own that the group had given to another:
+    from the first assignment after it was given up to the moment in which it learned of that."""
+    log = history.events_frame()
+    mine = log["member"] == member
+    removed = log.loc[mine & (log["kind"] == "removed"), "time_ms"].iloc[0]
+    later = log[log["time_ms"] >= removed]
+    given = later.loc[~mine & (later["kind"] == "assigned"), "time_ms"].iloc[0]
+    learned = later.loc[mine & (later["kind"] == "lost"), "time_ms"].iloc[0]
+    return max(learned - given, 0) / SECOND
+
+
 SAID = {
     "action: freeze": "{member} stands still, heartbeats and all",
     "action: crash": "{member} crashes",
