@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pandas as pd
 import pytest
 
 from assignlab.local.project import project
+from assignlab.study import SHORT
 from conftest import java_missing
 
 ROOT = Path(__file__).parents[1]
@@ -39,6 +41,29 @@ def test_every_notebook_completes_with_an_answer(results):
         assert (results / name / f"{name}.html").stat().st_size > 10_000
     log = (results.parent / "spark" / "driver.log").read_text(encoding="utf-8")
     assert log.count("Setting Spark log level") == 1, "more than one Java machine"
+
+
+def whole_result(short: str) -> bool:
+    """Whether a card of the index holds a whole sentence that has a number in it."""
+    return (
+        len(short) <= SHORT
+        and short.endswith(".")
+        and "…" not in short
+        and bool(re.search(r"\d", short))
+    )
+
+
+@needs_java
+def test_every_card_of_the_index_holds_a_whole_sentence_with_a_result(results):
+    manifest = json.loads((results / "manifest.json").read_text(encoding="utf-8"))
+    cards = {run["notebook"]: run["short"] for run in manifest["notebooks"]}
+    assert [name for name, short in cards.items() if not whole_result(short)] == []
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_every_card_of_the_gallery_holds_a_whole_sentence_with_a_result(name):
+    captions = json.loads((ROOT / "docs/gallery/captions.json").read_text(encoding="utf-8"))
+    assert name not in captions or whole_result(captions[name]["short"])
 
 
 @needs_java

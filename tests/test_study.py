@@ -211,6 +211,15 @@ def test_the_answer_tells_what_to_do_and_which_picture_shows_it(project, shown):
     assert (record["picture"], record["short"], record["do"]) == ("first", "Up.", "")
 
 
+def test_a_short_answer_keeps_its_result_wherever_it_is_too_long(project, shown):
+    made = study.begin("01_first", {})
+    made.answer("They do.", short=f"Restarts of two: 39 in step; 563 late, of {'many, ' * 50}")
+    made.finish()
+    short = json.loads((made.folder / "record.json").read_text())["short"]
+    assert short.startswith("Restarts of two: 39 in step; 563 late, of many, many")
+    assert short.endswith("many …") and len(short) <= study.SHORT
+
+
 RESTARTS = [
     (m, d, s, m * d * (s == "range")) for m in (3, 8) for d in (0, 20) for s in ("range", "b")
 ]

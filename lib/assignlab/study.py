@@ -282,8 +282,9 @@ class Study:
         """Show the one sentence that answers the notebook's question, computed and not typed.
 
         The page begins with it. do: what a reader does with it, in a sentence or two. short: the
-        answer in at most 160 characters, for the index; its beginning unless given. picture: the
-        name of the figure that shows it; the first one unless given.
+        answer for the index, the result first: what is beyond 160 characters is cut off there, for
+        names may be long; the answer's beginning unless given. picture: the name of the figure that
+        shows it; the first one unless given.
         """
         if not sentence.strip():
             raise ValueError("the answer is empty")
@@ -292,13 +293,10 @@ class Study:
         figures = [
             result["name"] for result in self._results.values() if result["kind"] == "figure"
         ]
-        short = short.strip()
-        if not 0 < len(short) <= SHORT:
-            short = shortened(short or sentence)
         self._answer = {
             "answer": sentence.strip(),
             "do": do.strip(),
-            "short": short,
+            "short": whole_words(short.strip()) or shortened(sentence),
             "picture": picture or next(iter(figures), ""),
         }
         then = f"<p>{html.escape(self._answer['do'])}</p>" if do else ""
@@ -400,10 +398,19 @@ def shortened(text: str, most: int = SHORT) -> str:
     >>> shortened("Range leaves 2.5 more. Others do not."), shortened("one two three", most=9)
     ('Range leaves 2.5 more.', 'one two …')
     """
-    first = re.split(r"(?<=[.:;])\s", text.strip(), maxsplit=1)[0].rstrip(":;")
-    if len(first) <= most:
-        return first
-    return first[: most - 1].rsplit(" ", 1)[0] + " …"
+    return whole_words(re.split(r"(?<=[.:;])\s", text.strip(), maxsplit=1)[0].rstrip(":;"), most)
+
+
+def whole_words(text: str, most: int = SHORT) -> str:
+    """A text, or as many whole words of it as fit.
+
+    >>> whole_words("Two restart: 39 in step, 563 late", most=26), whole_words("x" * 9, most=5)
+    ('Two restart: 39 in step …', 'xxxx…')
+    """
+    if len(text) <= most:
+        return text
+    words, blank, _ = text[: most - 1].rpartition(" ")
+    return f"{words.rstrip(',;:')} …" if blank else f"{text[: most - 1]}…"
 
 
 def _laid_out(figure):
