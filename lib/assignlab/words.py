@@ -154,7 +154,10 @@ TERMS = (
     Term(
         "partition-seconds without an owner",
         "for each partition the time in which no member owned it, summed",
-        {"unowned_s": "without an owner (partition-s)"},
+        {
+            "unowned_s": "without an owner (partition-s)",
+            "unowned_percent": "without an owner (%)",
+        },
     ),
     Term(
         "delivered again, never delivered",

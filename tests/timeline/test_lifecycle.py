@@ -62,6 +62,16 @@ def test_what_is_read_after_a_pause_is_read_after_the_others(fencing):
     assert timeline.repeats(history)["records"].sum() == timeline.totals(history)["repeated"]
 
 
+def test_a_session_decides_whether_a_member_is_given_up():
+    cases = [(10, 20), (45, 20), (45, 55)]
+    table = lifecycle.stale_commits(cases, timeline.Config(**SETTINGS), rate=20.0, seed=1)
+    assert table["given_up"].tolist() == [True, False, True]
+    assert table["answer"].tolist() == ["UNKNOWN_MEMBER_ID", "accepted", "UNKNOWN_MEMBER_ID"]
+    back = table["back_unchecked"]
+    assert back[1] == 0 < back[0] < back[2]
+    assert (table["again"] <= table["again_unchecked"]).all()
+
+
 def test_stories_stand_beside_each_other_moment_by_moment():
     checked, unchecked = told(), told(fencing=False)
     moments, states = lifecycle.beside({"on": checked, "off": unchecked}, 19_000)
@@ -95,8 +105,18 @@ def test_states_follow_one_another_without_gaps():
     assert 3 <= first["to_s"] - first["from_s"] <= 6.01  # the initial delay, and once more for b
 
 
+def test_a_group_goes_through_every_state_under_any_session():
+    for session_ms in (6_000, 45_000):
+        config = timeline.Config(session_timeout_ms=session_ms)
+        states = measure.states(timeline.run(lifecycle.life(3_000, session_ms), config, seed=1))
+        assert {"Empty", "PreparingRebalance", "Stable", "Dead"} <= set(states["state"])
+        assert states["state"].iloc[-1] == "Empty"
+
+
 def test_a_member_that_was_given_up_holds_on_until_it_learns_of_it():
-    assert 9.5 < lifecycle.held_on_s(told(), "a") < 10.5  # from the end of its session to its return
+    assert (
+        9.5 < lifecycle.held_on_s(told(), "a") < 10.5
+    )  # from the end of its session to its return
 
 
 def test_a_second_owner_is_noticed():
@@ -164,6 +184,16 @@ def test_trials_of_one_seed_have_the_same_crashes():
     assert kinds.count("crash") == kinds.count("return") > 3
     calm = delivery.grid(["range"], ["auto commit"], [5], [0], [7])[0]
     assert delivery.scenario(calm).actions == ()
+
+
+def test_a_longer_session_leaves_partitions_alone_for_longer():
+    def without_owner(session_s):
+        [trial] = delivery.grid(["range"], ["auto commit"], [5], [4], [7], session_s=session_s)
+        return delivery.play(trial)["unowned_percent"]
+
+    assert 0 < without_owner(10.0) < without_owner(45.0) < 100
+    [usual] = delivery.grid(["range"], ["auto commit"], [5], [4], [7])
+    assert delivery.config(usual).session_timeout_ms == timeline.Config().session_timeout_ms
 
 
 @pytest.mark.parametrize("way", delivery.WAYS)

@@ -243,6 +243,24 @@ def defaults(release: str = NEWEST_LINE, system: str = "kafka", **settings) -> C
     return Config(**(values | settings))
 
 
+def beside_default(setting: str, value_ms: float) -> str:
+    """A time in seconds beside what its setting is by default, and since which release.
+
+    >>> beside_default("session_timeout_ms", 45_000)
+    "45 s, Kafka's default since 3.0"
+    >>> beside_default("session_timeout_ms", 10_000)
+    "10 s (Kafka's default since 3.0: 45 s)"
+    """
+    [*_, (since, default)] = [
+        (release, changed[setting])
+        for release, changed in CHANGES["kafka"].items()
+        if setting in changed
+    ]
+    if value_ms == default:
+        return f"{value_ms / 1000:g} s, Kafka's default since {since}"
+    return f"{value_ms / 1000:g} s (Kafka's default since {since}: {default / 1000:g} s)"
+
+
 def _numbers(release: str) -> tuple[int, ...]:
     try:
         return tuple(int(part) for part in release.split("."))

@@ -45,7 +45,9 @@ class Trial:
     ``way``: a key of :data:`WAYS`. ``interval_s``: between commits, where commits are not tied to
     batches. ``crashes``: members that crash per minute, on average, over the whole group.
     ``rate``: records a second and partition; ``processing_ms`` per record. ``batch``: records that
-    poll waits for, up to 500 ms. ``session_s``: session timeout, classic and KIP-848.
+    poll waits for, up to 500 ms. ``session_s``: session timeout, classic and KIP-848 (whose brokers
+    refuse one below 45 s where ``group.consumer.min.session.timeout.ms`` is not lower); that of
+    ZooKeeper is left as it is.
     """
 
     strategy: str
@@ -58,7 +60,7 @@ class Trial:
     rate: float = 40.0
     processing_ms: float = 5.0
     batch: int = 40
-    session_s: float = 10.0
+    session_s: float = Config().session_timeout_ms / SECOND
     minutes: float = 5.0
 
 
@@ -133,9 +135,13 @@ def config(trial: Trial) -> Config:
 
 
 def play(trial: Trial) -> dict:
-    """What became of a trial: the totals of its history, and the reasons as JSON."""
+    """What became of a trial: the totals of its history, ``unowned_percent`` of the time of all
+    partitions, and the reasons as JSON."""
     history = run(scenario(trial), config(trial), trial.strategy, trial.seed)
-    return totals(history) | {
+    numbers = totals(history)
+    whole_ms = trial.partitions * history.scenario.duration_ms
+    return numbers | {
+        "unowned_percent": 100 * numbers["unowned_ms"] / whole_ms,
         "why_repeated": _reasons(repeats(history)),
         "why_lost": _reasons(losses(history)),
     }
@@ -231,6 +237,15 @@ def skipped_of_grown_topic(reset: str, seed: int) -> int:
     settings = Config(commit="after", auto_offset_reset=reset)
     rows = lost_records(run(group, settings, "range", seed))
     return int(rows["records"][rows["time_ms"] >= group.actions[0].at_ms].sum())
+
+
+def with_sessions(strategies: Sequence[str]) -> list[str]:
+    """Those whose members have a session with a coordinator, which ``session_s`` sets.
+
+    >>> with_sessions(["range", "scala-range"])
+    ['range']
+    """
+    return [name for name in strategies if assignors.get(name).membership == "coordinator"]
 
 
 def range_of(values: pd.Series) -> str:

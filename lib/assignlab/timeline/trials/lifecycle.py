@@ -15,7 +15,13 @@ import pandas as pd
 from assignlab import assignors
 from assignlab.timeline.config import Config
 from assignlab.timeline.engine.history import History
-from assignlab.timeline.measure import deliveries_frame, totals, watched_frame
+from assignlab.timeline.measure import (
+    deliveries_frame,
+    repeats,
+    set_back,
+    totals,
+    watched_frame,
+)
 from assignlab.timeline.protocols.errors import NOT_COORDINATOR
 from assignlab.timeline.scenario import (
     SECOND,
@@ -35,22 +41,59 @@ from assignlab.timeline.simulation import run
 # ---- the stale commit --------------------------------------------------------------------------
 
 
-def stale_commit(frozen_ms: int, crash_after_ms: int, rate: float = 50.0) -> Scenario:
+def stale_commit(
+    frozen_ms: int, crash_after_ms: int, rate: float = 50.0, session_ms: int = 10 * SECOND
+) -> Scenario:
     """Two members; ``a`` freezes at 20 s, ``b`` gets its partition, ``a`` comes back and commits.
 
     ``crash_after_ms``: so long after ``a`` is back ``b`` crashes, and whoever takes over starts
-    where the last commit says. ``rate``: records a second and partition. The partition of ``a`` is
-    ``t``'s 0, and is watched.
+    where the last commit says. ``rate``: records a second and partition. ``session_ms``: for which
+    ``a`` is waited for, and then ``b``; the story ends 30 s later. The partition of ``a`` is ``t``'s
+    0, and is watched.
     """
     back = 20 * SECOND + frozen_ms
     return Scenario(
         topics=[Topic("t", 2, rate=rate)],
         members=[Member(name, processing_ms=5.0) for name in "ab"],
         actions=[freeze(20 * SECOND, "a", frozen_ms), crash(back + crash_after_ms, "b")],
-        duration_ms=back + crash_after_ms + 40 * SECOND,
+        duration_ms=back + crash_after_ms + session_ms + 30 * SECOND,
         watch=[("t", 0)],
         sample_ms=100,
     )
+
+
+def stale_commits(
+    cases: Iterable[tuple[float, float]], config: Config, rate: float = 50.0, seed: int = 0
+) -> pd.DataFrame:
+    """The story under range, for sessions and times away in seconds: one row for each pair.
+
+    Columns: ``session_s``, ``away_s``; ``given_up``: whether the group went on without ``a``;
+    ``answer`` to its commit, "accepted" where nothing is wrong with it; ``again``: records read
+    again; ``back_unchecked`` and ``again_unchecked``: by how many records the committed offset goes
+    back where nobody checks generations, and what is read again then.
+    """
+    rows = []
+    for session_s, away_s in cases:
+        session_ms, away_ms = round(session_s * SECOND), round(away_s * SECOND)
+        story = stale_commit(away_ms, 200, rate, session_ms)
+        checked = replace(config, session_timeout_ms=session_ms)
+        with_check, without = (
+            run(story, settings, "range", seed)
+            for settings in (checked, replace(checked, fencing=False))
+        )
+        log = with_check.events_frame()
+        log = log[(log["member"] == "a") & (log["time_ms"] <= 20 * SECOND + away_ms + SECOND)]
+        refused = log.loc[log["kind"] == "commit refused", "detail"]
+        rows.append(
+            (
+                session_s, away_s, bool((log["kind"] == "removed").any()),
+                refused.iloc[0] if len(refused) else "accepted",
+                int(repeats(with_check)["records"].sum()), set_back(without),
+                int(repeats(without)["records"].sum()),
+            )
+        )  # fmt: skip
+    columns = ["session_s", "away_s", "given_up", "answer", "again"]
+    return pd.DataFrame(rows, columns=[*columns, "back_unchecked", "again_unchecked"])
 
 
 def held_on_s(history: History, member: str) -> float:
@@ -172,19 +215,23 @@ def _owned_and_committed(
 # ---- states ------------------------------------------------------------------------------------
 
 
-def life(delay_ms: int) -> Scenario:
-    """A group's whole life: it begins, grows, loses members, moves to another broker, is left."""
+def life(delay_ms: int, session_ms: int = 10 * SECOND) -> Scenario:
+    """A group's whole life: it begins, grows, loses members, moves to another broker, is left.
+
+    ``session_ms``: after which the crashed member is given up, before the group moves.
+    """
+    given_up = 45 * SECOND + session_ms
     return Scenario(
         topics=[Topic("t", 4, rate=20.0)],
         members=[Member("a", start_ms=5 * SECOND), Member("b", start_ms=7 * SECOND)],
         actions=[
             join(25 * SECOND, Member("c")),
             crash(45 * SECOND, "b"),
-            coordinator_moves(75 * SECOND),
-            leave(90 * SECOND, "a"),
-            leave(105 * SECOND, "c"),
+            coordinator_moves(given_up + 20 * SECOND),
+            leave(given_up + 35 * SECOND, "a"),
+            leave(given_up + 50 * SECOND, "c"),
         ],
-        duration_ms=(115 * SECOND) + delay_ms,
+        duration_ms=given_up + 60 * SECOND + delay_ms,
     )
 
 
@@ -237,6 +284,10 @@ class Mishap(NamedTuple):
     config: Config
 
 
+MISHAPS_SESSION_MS = 10 * SECOND
+"""The session in them: shorter than what members are away there."""
+
+
 def mishaps() -> list[Mishap]:
     """One scenario per error that a coordinator answers, or that a client raises by itself."""
     topics = [Topic("t", 2, rate=50.0)]
@@ -253,8 +304,8 @@ def mishaps() -> list[Mishap]:
         return Scenario(topics, members, actions, duration_ms=70 * SECOND)
 
     settings = Config(
-        commit="after", auto_offset_reset="earliest", session_timeout_ms=10 * SECOND,
-        group_consumer_session_timeout_ms=10 * SECOND,
+        commit="after", auto_offset_reset="earliest", session_timeout_ms=MISHAPS_SESSION_MS,
+        group_consumer_session_timeout_ms=MISHAPS_SESSION_MS,
     )  # fmt: skip
     hurried = replace(settings, max_poll_interval_ms=15 * SECOND)
     slow_to_assign = replace(settings, assignment_ms=3 * SECOND)
