@@ -269,6 +269,10 @@ def test_a_crash_costs_its_session_and_a_moved_coordinator_nothing(results):
     # server-side, a new topic is seen at once; clients wait for their metadata
     waits = costs.loc["topic matches the pattern", "unowned_s"]
     assert waits["server-uniform"] < waits["range"] / 10
+    # but not of a pattern that the client still resolves
+    patterns = pd.read_csv(results / "07_rebalance_triggers" / "patterns.csv")
+    by_coordinator, by_client = patterns["unowned_s"]
+    assert by_coordinator == waits["server-uniform"] < by_client / 10
 
 
 @needs_java

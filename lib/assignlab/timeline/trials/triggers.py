@@ -60,7 +60,7 @@ class Trial:
     """One trigger, one strategy; ``partitions`` of each of the two topics, ``rate`` records a
     second and partition; ``drift_ms``: by how much heartbeats fall out of step, see
     ``Config.heartbeat_drift_ms``; the seed decides on ids and on the phases of heartbeats and of
-    metadata."""
+    metadata. ``client_pattern``: under KIP-848 a pattern is the client's, see ``Member``."""
 
     trigger: str
     strategy: str
@@ -69,6 +69,7 @@ class Trial:
     partitions: int = 6
     rate: float = 10.0
     drift_ms: int = 0
+    client_pattern: bool = False
 
 
 def grid(
@@ -154,6 +155,7 @@ def scenario(trial: Trial) -> Scenario:
                 f"consumer-{number}",
                 topics=None if pattern else ("orders", "payments"),
                 pattern=pattern,
+                client_pattern=trial.client_pattern,
                 instance=f"consumer-{number}" if static else None,
                 start_ms=draw.randint(0, latest),
             )
