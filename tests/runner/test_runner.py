@@ -743,7 +743,7 @@ def test_a_complete_run_is_skipped_until_something_changes(ran, nothing_starts):
     assert "01_good  complete and unchanged, skipped" in result.output
     assert "1 of 1 notebooks complete" in result.output
     failed = plan(place, ["02"])[0]
-    assert reason_to_run(place, failed) == "failed: KeyError: 'topic <t>'"
+    assert reason_to_run(place, failed) == f"failed: {FAILURES['02_raises']}"
     same = plan(place, ["01"])[0]
     other = dataclasses.replace(same, values={"seed": 10})
     assert reason_to_run(place, other) == "seed was 9, is 10"
