@@ -139,10 +139,11 @@ def summarise(
             columns.append(F.coalesce(F.sum(part), F.lit(0)).alias(f"_{m}_{place}"))
         columns.append(F.count(value).alias(f"_{m}_count"))
         columns.append(F.sum(F.when(~is_finite(value), value)).alias(f"_{m}_odd"))
-        finite = F.when(is_finite(value), value)
-        columns += [F.min(finite).alias(f"_{m}_least"), F.max(finite).alias(f"_{m}_most")]
-        if at_once and shares:
+        if shares and at_once:
             columns.append(F.percentile(value, shares).alias(f"_{m}_quantiles"))
+        elif shares:
+            finite = F.when(is_finite(value), value)
+            columns += [F.min(finite).alias(f"_{m}_least"), F.max(finite).alias(f"_{m}_most")]
     columns.append(F.count_if(F.isnull("error")).alias("runs"))
     columns.append(F.count("error").alias("failed"))
     rows_by = rows.groupBy(*by).agg(*columns)
