@@ -446,3 +446,15 @@ def test_groups_of_kafka_streams_are_refused_whatever_strategy_is_named(range_3_
         with pytest.raises(AssignlabError, match="is one of Kafka Streams"):
             ask()
     assert "Kafka Streams" in show.answer(range_3_5).said[-1]
+
+
+def test_what_the_groups_strategy_does_not_explain_is_not_known(range_3_5):
+    def unknown(group):
+        return recommend.report(group, "4.4", CONFIG).unknown[0]
+
+    assert not unknown(range_3_5).startswith("why members hold")
+    first, last = range_3_5["members"][0], range_3_5["members"][3]
+    first["owned"], last["owned"] = last["owned"], first["owned"]
+    told = unknown(range_3_5)
+    assert re.match(r"why members hold what they hold: range would move \d partitions", told)
+    assert not unknown(range_3_5 | {"state": "PreparingRebalance"}).startswith("why members hold")

@@ -124,6 +124,14 @@ def report(
     lines = _lines(better[0], now, offline, client) if better else []
     found = Table("what_if", "What the reasons come from", what_if.COLUMNS, rows)
     unknown = ["what a record costs to process, and what a pause costs the application"]
+    again = now.rows.get("a rebalance")
+    settled = document.get("state") not in MOVING and not _without_owner(asked, now)
+    if settled and again is not None and again.moved is not None and again.moved.low > 0:
+        unknown.insert(
+            0,
+            f"why members hold what they hold: {now.label} would move {counted(again.moved, 'partition')}"
+            f" (row {again.row}) with nothing changed; something that was inferred above may be wrong",
+        )
     if asked.group.members.racks is not None and asked.group.topics.racks is not None:
         unknown.append("what reading from another rack costs: group show has it by strategy")
     if not asked.equal and any(
