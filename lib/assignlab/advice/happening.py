@@ -17,8 +17,8 @@ PAUSES = {
 }
 """Event -> what simulated time calls it; "a rebalance": of the group as it stands; "switch": the
 change to the strategy itself."""
-MIGRATIONS = ("two bounces", "KIP-848")
-"""Rolling changes of protocol."""
+MIGRATIONS = {"two bounces": "cooperative-sticky", "KIP-848": "server-uniform"}
+"""Rolling changes of protocol, and the strategy that they lead to."""
 NAMES = (*PAUSES, *MIGRATIONS)
 
 

@@ -89,9 +89,7 @@ def report(
         ]
     roads = [
         word
-        for word, kind in zip(
-            what_if.MIGRATIONS, ("cooperative-sticky", "server-uniform"), strict=True
-        )
+        for word, kind in what_if.MIGRATIONS.items()
         if client not in HAS or kind in HAS[client]
     ]
     rows = what_if.table(asked, names, (*WATCHED, *roads), release, config)

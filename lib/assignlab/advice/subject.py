@@ -16,13 +16,13 @@ from assignlab.errors import AssignlabError
 from assignlab.group.assignment import Assignment
 from assignlab.group.document import parse
 from assignlab.group.model import Group
+from assignlab.groups.inference import UUID
 from assignlab.groups.states import STATES
 from assignlab.jvm.uuids import random_uuid
 from assignlab.replay.metrics import subscribers
 
 DRAWS = 200
 """So often are the ids of members to come drawn."""
-UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 STREAM_THREAD = re.compile(r"-StreamThread-\d+-consumer-")
 SERVER = "Kafka coordinator"
 CLASSIC = "Kafka consumer"

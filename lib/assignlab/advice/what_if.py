@@ -310,7 +310,7 @@ def _migrations(
     rows: list[Row] = []
     if own.system != CLASSIC:
         return rows
-    for word, base in zip(MIGRATIONS, ("cooperative-sticky", "server-uniform"), strict=True):
+    for word, base in MIGRATIONS.items():
         if happening and word not in happening or own.base == base:
             continue
         try:

@@ -25,7 +25,7 @@ GENERATION = 1
 Say = Callable[[str], None]
 Holdings = dict[str, list[Partition]]
 
-UUID = re.compile(r"-?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 KAFKA_UUID = re.compile(r"[A-Za-z0-9+/_-]{22}")
 """A member id of KIP-848's clients; those of the classic protocol end in a UUID with dashes."""
 
@@ -260,7 +260,7 @@ def _subscriptions(
 def _family(member: MemberRow) -> str:
     """What clients of one application share: the client id, or the member's, less its numbers."""
     name = member.client or UUID.sub("", member.member)
-    return re.sub(r"[-_.]?\d+$", "", name)
+    return re.sub(r"[-_.]?\d*[-_.]?$", "", name)
 
 
 def _could_be_equal(holdings: Holdings | None, strategy: str | None) -> bool:
