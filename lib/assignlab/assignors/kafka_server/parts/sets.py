@@ -27,6 +27,7 @@ from assignlab.group import model
 from assignlab.group.assignment import Assignment, code, number_of, partition_of, topic_of
 from assignlab.group.document import lists
 from assignlab.group.model import NO_METADATA, Group
+from assignlab.jvm import tree_bins
 from assignlab.jvm.hash_map import (
     collection_capacity,
     hash_map_order,
@@ -407,17 +408,27 @@ def _read_crowded(group: Group, codes: np.ndarray) -> np.ndarray:
     ids = group.prepared(topic_ids)
     topic = topic_of(codes)
     firsts = np.flatnonzero(np.diff(topic, prepend=-1))
-    claims = np.split(codes, firsts[1:])
     topics = topic[firsts]
-    walked = []
-    for i in hash_map_order(ids.hashes[topics], rank=ids.rank[topics]).tolist():
-        claim = claims[i]
-        if claim.size > 1:
-            numbers = partition_of(claim)
-            slots = int(set_slots(claim.size))
-            claim = claim[hash_map_order(numbers.astype(np.int32), slots, rank=numbers)]
-        walked.append(claim)
-    return np.concatenate(walked)
+    return _sets_in_turn(codes, firsts, hash_map_order(ids.hashes[topics], rank=ids.rank[topics]))
+
+
+@njit
+def _sets_in_turn(codes, firsts, turns):
+    """The claims that begin at ``firsts``, in these turns, each in the order of its set."""
+    walked = np.empty_like(codes)
+    n = 0
+    for i in turns:
+        claim = codes[firsts[i] : firsts[i + 1] if i + 1 < firsts.size else codes.size]
+        numbers, slots = partition_of(claim), set_slots(claim.size)
+        spreads = spread_all(numbers.astype(np.int32))
+        if was_crowded(spreads, slots, 8):
+            order = tree_bins.walk(spreads, numbers, slots, spreads.size, False, codes[:0])[0]
+        else:
+            order = walk_lists(spreads, slots, False)
+        for k in order:
+            walked[n] = claim[k]
+            n += 1
+    return walked
 
 
 def read(group: Group, offsets: np.ndarray, codes: np.ndarray, which: np.ndarray) -> np.ndarray:
