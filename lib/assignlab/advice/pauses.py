@@ -185,16 +185,16 @@ class Life:
         self.now += lasts_ms
 
     def without_owner(
-        self, strategies: Sequence[str], config: Config, few: bool | None = None
+        self, strategies: Sequence[str], config: Config, few: bool = False
     ) -> dict[str, Range]:
         """Partition-seconds without an owner, by the name of what happened; over ``few`` start
-        moments, None: where there are many members.
+        moments, as always where there are many members.
 
         Empty where the timeline does not play these strategies.
         """
         found: dict[str, list[float]] = {name: [] for name in self.spans}
         try:
-            for start in starts(config, len(self.members) > MANY if few is None else few):
+            for start in starts(config, few or len(self.members) > MANY):
                 history = self.played(strategies, start)
                 for name, span in self.spans.items():
                     found[name].append(unowned_ms(history, *span) / 1000)

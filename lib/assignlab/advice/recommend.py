@@ -39,8 +39,6 @@ STATIC_SINCE = (2, 3)
 LIBRDKAFKA = "librdkafka"
 ELSEWHERE = {s.kind for s in assignors.strategies().values() if s.system == LIBRDKAFKA}
 """The strategies that librdkafka has, by the names that it takes."""
-
-
 FOUR = {s.kind for s in assignors.strategies().values() if s.system == CLASSIC}
 HAS = {
     LIBRDKAFKA: ELSEWHERE | {"server-uniform", "server-range"},
@@ -115,15 +113,18 @@ def report(
     trades = [o for o in others if o not in better and _verdict(o, now)[1]]
     if own.base in failed:  # whatever has an answer is better
         better, trades = sorted(others, key=lambda o: (o.fullest or o.moved, o.moved)), []
-    said = _said(asked, now, better, trades, rows, failed, len(names) > 1, client)
+    unowned = _without_owner(asked, now)
+    said = [
+        *([PLAYED_AS_JAVA.format(client)] if client else []),
+        *unowned,
+        *_said(asked, now, better, trades, rows, failed, len(names) > 1, client),
+    ]
     offline = not what_if.is_online(config)
-    if client:
-        said.insert(0, PLAYED_AS_JAVA.format(client))
     lines = _lines(better[0], now, offline, client) if better else []
     found = Table("what_if", "What the reasons come from", what_if.COLUMNS, rows)
     unknown = ["what a record costs to process, and what a pause costs the application"]
     again = now.rows.get("a rebalance")
-    settled = document.get("state") not in MOVING and not _without_owner(asked, now)
+    settled = document.get("state") not in MOVING and not unowned
     if settled and again is not None and again.moved is not None and again.moved.low > 0:
         unknown.insert(
             0,
@@ -276,7 +277,7 @@ def _said(
     known: bool,
     client: str,
 ) -> list[str]:
-    said = _without_owner(asked, now)
+    said = []
     own = now.strategy.base
     if own in failed:
         said.append(f"Beware: {now.label} {failed[own]}.")
