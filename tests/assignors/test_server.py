@@ -12,6 +12,7 @@ from assignlab.assignors.kafka_server.parts import sets
 from assignlab.errors import DocumentError
 from assignlab.group import document
 from assignlab.group.plain import group
+from assignlab.jvm.hash_map import collection_capacity, hash_map_order
 from assignlab.jvm.names import Uuid, string_hash
 
 
@@ -123,15 +124,21 @@ def test_ids_that_are_malformed_or_double_are_refused():
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_crowded_and_plain_reading_agree_where_nothing_is_crowded(seed):
+def test_claims_are_read_as_a_map_of_sets(seed):
     r = random.Random(seed)
-    topics = {f"t{i}": 200 for i in range(12)}
-    owned = {"m": [(name, p) for name in topics for p in r.sample(range(200), r.randint(1, 9))]}
+    topics = {f"t{i}": 9999 for i in range(12)}
+    numbers = range(0, 9999, r.choice([1, 64]))  # the latter share few slots, which become trees
+    owned = {"m": [(name, p) for name in topics for p in r.sample(numbers, r.randint(1, 90))]}
     the_group = group(topics, {"m": list(topics)}, owned)
-    codes = the_group.claims.codes
-    plain, fine = sets._read(codes, the_group.prepared(sets.topic_ids).hashes)
-    assert fine
-    assert plain.tolist() == sets._read_crowded(the_group, codes).tolist()
+    ids, held = the_group.prepared(sets.topic_ids), sets.walked(the_group)
+    partition = the_group.claims.codes & 0xFFFFFFFF
+    read = []
+    for t in hash_map_order(ids.hashes, rank=ids.rank):
+        listed = partition[the_group.claims.codes >> 32 == t]
+        slots = collection_capacity(listed.size)
+        walk = hash_map_order(listed.astype(np.int32), slots, listed)
+        read += [int(t) << 32 | p for p in listed[walk].tolist()]
+    assert held.codes.tolist() == read
 
 
 @pytest.mark.parametrize(("members", "partitions"), [(3, 2), (7, 3), (2, 5), (10, 1), (4, 4)])
@@ -258,11 +265,9 @@ def test_the_next_claim_is_what_was_assigned_and_is_read_as_it_stands(name, seed
         after = strategy.assign(the_group)
         claim = strategy.reclaim(the_group, after)
         assert strategy.render(the_group, claim) == strategy.render(the_group, after)
-        everybody = np.arange(len(members))
-        assert sets.read(the_group, claim.offsets, claim.codes, everybody).tolist() == (
-            claim.codes.tolist()
-        )
         the_group = group(topics, members, document.lists(the_group, claim))
+        read = sets.walked(the_group)
+        assert read.codes.tolist() == the_group.claims.codes.tolist()
 
 
 @pytest.mark.parametrize("alike", [True, False])

@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 
 from assignlab.assignors.kafka import sticky_2_0
-from assignlab.assignors.kafka.parts import way_back
 from assignlab.assignors.parts import holdings, reassignment
 from assignlab.assignors.parts.potential import potential, unpack_potential
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment
 from assignlab.group.document import dump, lists
 from assignlab.group.plain import group
-from assignlab.jvm.names import Names
 
 
 def assigned(topics, members, owned=None):
@@ -179,11 +177,6 @@ def test_claims_come_back_in_the_order_of_two_hash_maps():
     held = Assignment(np.array([0, 8]), np.array([t << 32 | p for p in (1, 0) for t in range(4)]))
     came_back = lists(g, sticky_2_0.reclaim(g, held))["a"]
     assert came_back == FEW_CAME_BACK
-    names = Names(few)
-    assert (
-        way_back.regroup_crowded(names, held.codes, False).tolist()
-        == sticky_2_0.reclaim(g, held).codes.tolist()
-    )
 
     blocks = ("Aa", "BB")
     many = [a + b + c + d for a in blocks for b in blocks for c in blocks for d in blocks]

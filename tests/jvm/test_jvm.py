@@ -22,9 +22,9 @@ from assignlab.jvm.hash_map import (
     collection_capacity,
     copy_capacity,
     hash_map_walk,
-    hash_map_walk_without,
     spread_all,
     table_size_for,
+    walk_map_without,
     was_crowded,
 )
 from assignlab.jvm.hash_set import hash_sets, set_add, set_first, set_new, set_remove
@@ -212,7 +212,8 @@ def left(case):
     """Our answer to removals: (positions, certain)."""
     hashes, rank = keys_of(case)
     gone = np.array([~step for step in case["steps"]], dtype=np.int64)
-    return hash_map_walk_without(hashes, gone, rank=rank)[0].tolist(), True
+    rank = np.empty(0, dtype=np.int64) if rank is None else rank
+    return walk_map_without(hashes, gone, 16, rank)[0].tolist(), True
 
 
 def answer(case):

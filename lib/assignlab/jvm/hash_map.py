@@ -13,8 +13,6 @@ from assignlab.jvm import tree_bins
 from assignlab.jvm.names import MASK, signed
 
 NOTHING = np.empty(0, dtype=np.int64)
-CROWD = np.zeros(9, dtype=np.int32)
-"""Hash codes of nine keys in one slot: small groups have no such map, so what loads code walks it."""
 
 # HashMap and HashSet
 
@@ -96,13 +94,22 @@ def hash_map_walk(
     Returns (order int64[n]: positions in ``hashes``, slot by slot; bool: False if a crowded slot
     was ordered by identity hash codes, so that Java itself may walk otherwise).
     """
-    order, crowded = walk_uncrowded(hashes, capacity, newest_first, called_again)
-    if not crowded:
-        return order, True
     ranks = NOTHING if rank is None else rank
-    put = 0 if newest_first else hashes.size
-    order, certain, _ = tree_bins.walk(order, ranks, capacity, put, called_again, NOTHING)
-    return order, certain
+    return walk_map(hashes, capacity, ranks, newest_first, called_again)
+
+
+@njit
+def walk_map(hashes, capacity, rank, newest_first, called_again):
+    """:func:`hash_map_walk` inside of compiled steps; ``rank``: empty if keys are not Comparable."""
+    spreads = spread_all(hashes)
+    n = spreads.size
+    if was_crowded(spreads, capacity, 7 if newest_first else 8):
+        put = 0 if newest_first else n
+        removed = np.empty(0, dtype=np.int64)
+        order, certain, _ = tree_bins.walk(spreads, rank, capacity, put, called_again, removed)
+        return order, certain
+    late = 1 if newest_first and not called_again and n > 0 else 0
+    return walk_lists(spreads, table_size(n - late, capacity), newest_first), True
 
 
 def hash_map_order(
@@ -116,19 +123,18 @@ def hash_map_order(
     return hash_map_walk(hashes, capacity, rank, newest_first, called_again)[0]
 
 
-def hash_map_walk_without(
-    hashes: np.ndarray, removed: np.ndarray, capacity: int = 16, rank: np.ndarray | None = None
-) -> tuple[np.ndarray, bool]:
-    """:func:`hash_map_walk` of a map whose keys were put and then in part removed.
+@njit
+def walk_map_without(hashes, removed, capacity, rank):
+    """:func:`walk_map` of a map whose keys were put and then in part removed.
 
     ``removed``: int64[n], positions in ``hashes`` in the order in which they were removed; in a
     tree a removal turns the order of those that stay. The order has only the positions of these.
     """
-    order, crowded = walk_uncrowded(hashes, capacity, False, False)
-    if crowded:
-        ranks = NOTHING if rank is None else rank
-        order, certain, _ = tree_bins.walk(order, ranks, capacity, order.size, False, removed)
+    spreads = spread_all(hashes)
+    if was_crowded(spreads, capacity, 8):
+        order, certain, _ = tree_bins.walk(spreads, rank, capacity, spreads.size, False, removed)
         return order, certain
+    order = walk_lists(spreads, table_size(spreads.size, capacity), False)
     stays = np.ones(order.size, dtype=np.bool_)
     stays[removed] = False
     return order[stays[order]], True
@@ -195,13 +201,3 @@ def walk_lists(spreads, size, newest_first):
         order[start[slot]] = i
         start[slot] += 1
     return order
-
-
-@njit
-def walk_uncrowded(hashes, capacity, newest_first, called_again):
-    """(order, False), or (spread hashes, True) if a slot was ever crowded."""
-    spreads = spread_all(hashes)
-    if was_crowded(spreads, capacity, 7 if newest_first else 8):
-        return spreads, True
-    late = 1 if newest_first and not called_again and spreads.size > 0 else 0
-    return walk_lists(spreads, table_size(spreads.size - late, capacity), newest_first), False

@@ -19,7 +19,7 @@ from assignlab.assignors.metaq.parts.partitions import lines
 from assignlab.assignors.parts import movements, orders, reassignment
 from assignlab.assignors.parts.dealing import next_subscriber
 from assignlab.assignors.parts.holdings import balance_score
-from assignlab.assignors.parts.potential import NONE, keys_of_trees, potential, unpack_potential
+from assignlab.assignors.parts.potential import NONE, potential, unpack_potential
 from assignlab.assignors.parts.ranges import range_of, shares_of
 from assignlab.group.assignment import Assignment, partition_of, topic_of
 from assignlab.group.model import Group, subscriptions_by_topic
@@ -170,9 +170,7 @@ def sticky_walk(group: Group) -> Walk:
     The functions of :mod:`assignlab.assignors.parts.reassignment` are copied into a namespace of
     their own, where some of them write down what they do. The compiled ones are not touched.
     """
-    packed, may, crowded = group.prepared(potential)
-    if crowded:
-        packed, _ = group.prepared(keys_of_trees)
+    packed, may, _ = group.prepared(potential)
     known = unpack_potential(packed, may)
     claims, order = group.claims, sticky_2_0.current_assignment_order(group)
     current, _ = sticky_2_0.prepopulate_current_assignments(

@@ -24,7 +24,6 @@ import pandas as pd
 from assignlab import assignors
 from assignlab.assignors.strategy import Strategy
 from assignlab.group.model import Claims, Group
-from assignlab.jvm.hash_map import CROWD, hash_map_walk
 from assignlab.jvm.names import Names
 from assignlab.optimum import optimum
 from assignlab.optimum.answers import gap
@@ -134,7 +133,6 @@ def load(strategy: str) -> None:
     """Have the strategy's code in this process, so that no timed call reads it from disk."""
     for subscription, racks in (("HOMOGENEOUS", False), ("HETEROGENEOUS_NESTED", True)):
         records_of(Trial(strategy, 6, 6, 24, subscription=subscription, racks=racks))
-    hash_map_walk(CROWD)
 
 
 def load_all(strategies: Sequence[str]) -> None:

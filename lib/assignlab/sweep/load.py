@@ -2,7 +2,6 @@
 
 from functools import cache
 
-from assignlab.jvm.hash_map import CROWD, hash_map_walk
 from assignlab.replay.records import COLUMNS, records
 from assignlab.replay.scenarios import Scenario
 
@@ -27,7 +26,7 @@ SCENARIOS = (
         partitions=8,
         static=True,
         racks=2,
-        events=("FULL", "LEAVE_ONE", "JOIN_ONE"),
+        events=("FULL", "LEAVE_ONE", "JOIN_ONE", "TOPIC_DELETED"),
     ),
 )
 """Small histories that lead through every compiled function: equal and different subscriptions,
@@ -43,7 +42,6 @@ def load(strategy: str) -> str | None:
 
     Returns why it failed, None if it did not; an original's own exception is an answer.
     """
-    hash_map_walk(CROWD)
     rows = [row for scenario in SCENARIOS for row in records(scenario, [strategy])]
     return next((row[ERROR] for row in rows if row[ROUNDS] is None), None)
 

@@ -67,7 +67,7 @@ from assignlab.assignors.kafka.parts.claims import (
     with_phantoms,
 )
 from assignlab.assignors.kafka.parts.releases import GENERATION_SUBSCRIBED, LATEST, RACKS
-from assignlab.assignors.kafka.parts.way_back import group_data_by_topic, regroup_crowded, together
+from assignlab.assignors.kafka.parts.way_back import group_data_by_topic
 from assignlab.assignors.parts.never_ends import never_ends
 from assignlab.assignors.parts.racks import NO_RACKS, rack_info
 from assignlab.assignors.strategy import Strategy
@@ -138,12 +138,9 @@ def reclaim(group: Group, assignment: Assignment) -> Assignment:
     """
     names = group.topics.names
     offsets, codes = assignment.offsets, assignment.codes
-    claimed, crowded = group_data_by_topic(offsets, codes, names.hashes, True, True, 1)
-    if crowded:
-        for m in range(offsets.size - 1):
-            mine = slice(offsets[m], offsets[m + 1])
-            claimed[mine] = regroup_crowded(names, together(codes[mine]), True)
-    return Assignment(offsets, claimed)
+    return Assignment(
+        offsets, group_data_by_topic(offsets, codes, names.hashes, names.rank, True, True, 1)
+    )
 
 
 PROMISES = (

@@ -64,7 +64,7 @@ from assignlab.assignors.kafka import sticky
 from assignlab.assignors.kafka.parts.way_back import regroup
 from assignlab.assignors.parts import orders
 from assignlab.assignors.parts.holdings import Current
-from assignlab.assignors.parts.potential import NONE, keys_of_trees, potential, unpack_potential
+from assignlab.assignors.parts.potential import NONE, potential, unpack_potential
 from assignlab.assignors.parts.reassignment import (
     NO_MEMBERS,
     are_subscriptions_identical,
@@ -93,18 +93,15 @@ def assign(group: Group) -> Assignment:
     """
     if len(group.members) == 0:
         raise OriginalError("NoSuchElementException", "the group has no members")
-    packed, may, crowded = group.prepared(potential)
-    claims, certain = group.claims, True
+    packed, may, keys_certain = group.prepared(potential)
+    claims = group.claims
     read = claims.offsets, claims.codes, claims.present
     order = NO_MEMBERS
     answer = build(packed, may, *read, order)
     if answer[0] == TWICE:
         order = current_assignment_order(group)
         answer = build(packed, may, *read, order)
-    if crowded and answer[-1]:
-        packed, certain = group.prepared(keys_of_trees)
-        answer = build(packed, may, *read, order)
-    status, offsets, codes, _ = answer
+    status, offsets, codes, by_keys = answer
     refuse(status)
     if status == NO_METADATA:
         raise OriginalError("NullPointerException", missing_topic(group))
@@ -113,6 +110,7 @@ def assign(group: Group) -> Assignment:
             "NoSuchElementException",
             "a member sends a claim, even an empty one, and nobody subscribes to anything",
         )
+    certain = keys_certain or not by_keys
     return Assignment(offsets, codes, notes={} if certain else {"nondeterministic": True})
 
 

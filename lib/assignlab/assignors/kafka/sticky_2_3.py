@@ -30,11 +30,9 @@ from assignlab.assignors.kafka import sticky
 from assignlab.assignors.kafka.parts.way_back import regroup
 from assignlab.assignors.parts.hash_codes import TOPIC_PARTITION, partition_hashes
 from assignlab.assignors.parts.holdings import Current
-from assignlab.assignors.parts.orders import put_into_map
 from assignlab.assignors.parts.potential import (
     NONE,
     Potential,
-    keys_of_trees,
     potential,
     unpack_potential,
 )
@@ -57,11 +55,10 @@ from assignlab.compiled import inner, njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, partition_of, topic_of
 from assignlab.group.model import ABSENT, Claims, Group
-from assignlab.jvm.hash_map import hash_map_walk
+from assignlab.jvm.hash_map import walk_map
 
-GONE, CROWDED = 2, 3
-"""Instead of an answer: what is asked for is how to number claimed partitions that do not exist,
-and how HashMaps walk that have crowded slots."""
+GONE = 2
+"""Instead of an answer: what is asked for is how to number claimed partitions that do not exist."""
 NOT_ASKED = NO_MEMBERS, NO_MEMBERS
 
 
@@ -85,25 +82,16 @@ def assign_sticky(
     """
     if len(group.members) == 0:
         raise OriginalError("NoSuchElementException", "the group has no members")
-    packed, may, crowded = group.prepared(potential)
+    packed, may, keys_certain = group.prepared(potential)
     read = claims.offsets, claims.codes, claims.generation
     way = by_lists, cooperative, new_first
-    gone = walks = NOT_ASKED
-    answer = build(packed, may, read, gone, walks, *way)
+    answer = build(packed, may, read, NOT_ASKED, *way)
     if answer[0] == GONE:
         gone = claimed_numbers(group, unpack_potential(packed, may), claims.codes)
-        answer = build(packed, may, read, gone, walks, *way)
-    certain = True
-    if answer[0] == CROWDED:
-        hashes = np.concatenate((unpack_potential(packed, may).hashes, gone[1]))
-        walks, certain = crowded_walks(hashes, *answer[1:3])
-        answer = build(packed, may, read, gone, walks, *way)
-    if crowded and answer[-1]:
-        packed, keys_certain = group.prepared(keys_of_trees)
-        certain = certain and keys_certain
-        answer = build(packed, may, read, gone, walks, *way)
-    status, offsets, codes, _ = answer
+        answer = build(packed, may, read, gone, *way)
+    status, offsets, codes, by_keys, certain = answer
     refuse(status)
+    certain = certain and (keys_certain or not by_keys)
     return Assignment(offsets, codes, notes={} if certain else {"nondeterministic": True})
 
 
@@ -123,30 +111,13 @@ def claimed_numbers(
     return numbers, hashes.astype(np.int64)
 
 
-def crowded_walks(
-    hashes: np.ndarray, first: np.ndarray, before: np.ndarray
-) -> tuple[tuple[np.ndarray, np.ndarray], bool]:
-    """The claimed partitions in the order of their HashMap, and of these those with a previous
-    consumer in the order of theirs; and whether Java always walks so.
-
-    ``hashes``: of all partitions; ``first``: in the order in which they are put; ``before``: their
-    previous consumers.
-    """
-    hashes = hashes.astype(np.int32)
-    walk, certain = hash_map_walk(hashes[first])
-    walked = first[walk]
-    moved = walked[before[walked] != NONE]
-    keys, also_certain = hash_map_walk(hashes[moved])
-    return (walked, moved[keys]), certain and also_certain
-
-
 @njit
-def build(packed, may, claims, gone, walks, by_lists, cooperative, new_first):
+def build(packed, may, claims, gone, by_lists, cooperative, new_first):
     """Returns (status, offsets and codes of the lists, whether two partitions or more were handed
-    out in the order of the key set).
+    out in the order of the key set, whether Java always walks the maps of claims so).
 
-    ``claims``: offsets, codes and generations; ``gone``: :func:`claimed_numbers`, ``walks``:
-    :func:`crowded_walks`, both empty until they are asked for.
+    ``claims``: offsets, codes and generations; ``gone``: :func:`claimed_numbers`, empty until they
+    are asked for.
     """
     known = unpack_potential(packed, may)
     claimed_offsets, claimed, generation = claims
@@ -154,7 +125,7 @@ def build(packed, may, claims, gone, walks, by_lists, cooperative, new_first):
     if numbers.size == 0:
         numbers, all_exist = partition_numbers(known, claimed)
         if not all_exist:
-            return GONE, claimed_offsets, claimed, False
+            return GONE, claimed_offsets, claimed, False, True
     hashes = known.hashes
     if hashes_of_gone.size > 0:
         hashes = np.empty(known.hashes.size + hashes_of_gone.size, dtype=np.int64)
@@ -163,21 +134,20 @@ def build(packed, may, claims, gone, walks, by_lists, cooperative, new_first):
     first, claimant, before = settle_claims(
         known, claimed_offsets, generation, numbers, hashes.size, ABSENT
     )
-    walked, in_key_order = walks
-    if walked.size == 0:
-        walked, crowded = put_into_map(first, hashes, 16)
-        in_key_order, also_crowded = put_into_map(with_previous(walked, before), hashes, 16)
-        if crowded or also_crowded:
-            return CROWDED, first, before, False
+    no_rank = np.empty(0, dtype=np.int64)  # partitions are not Comparable
+    walk, certain = walk_map(hashes[first].astype(np.int32), 16, no_rank, False, False)
+    walked = first[walk]
+    moved = with_previous(walked, before)
+    keys, also_certain = walk_map(hashes[moved].astype(np.int32), 16, no_rank, False, False)
     current, revoked = prepopulate_current_assignments(known, walked, claimant, before)
     sorted_partitions = known.in_order
     by_keys = False
     if by_lists and claimed.size > 0 and are_subscriptions_identical(known):
-        sorted_partitions, by_keys = sort_partitions(known, current, in_key_order)
+        sorted_partitions, by_keys = sort_partitions(known, current, moved[keys])
     offsets, codes, status = balance(known, current, sorted_partitions, new_first and revoked == 0)
     if cooperative:
         offsets, codes = adjust_assignment(known, claimed_offsets, claimed, offsets, codes)
-    return status, offsets, codes, by_keys
+    return status, offsets, codes, by_keys, certain and also_certain
 
 
 @inner

@@ -28,7 +28,7 @@ import numpy as np
 
 from assignlab.assignors.kafka_server.parts import sets, targets
 from assignlab.assignors.parts import hash_codes, orders
-from assignlab.assignors.parts.slices import copy_into, first_alike
+from assignlab.assignors.parts.slices import copy_into, first_alike, taken
 from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import inner, njit
 from assignlab.errors import OriginalError
@@ -41,9 +41,8 @@ from assignlab.group.assignment import (
     topic_of,
 )
 from assignlab.group.model import Group
-from assignlab.jvm.hash_map import hash_map_walk, spread_all, table_size, walk_lists, was_crowded
+from assignlab.jvm.hash_map import NOTHING, walk_map
 
-FINE, CROWDED, EMPTY = 0, 1, 2
 NOBODY = -1
 
 
@@ -51,34 +50,39 @@ def assign(group: Group) -> Assignment:
     """Share the pools, one after the other."""
     if len(group.members) == 0 or not group.prepared(anything_named):
         return sets.nothing(group)
-    held = sets.held(group, walked=True)
+    held = sets.walked(group)
     order, walk = group.prepared(orders.members_by_hash), walk_of_numbers(len(group.members))
-    state, certain = CROWDED, True
-    if not held.beyond:
-        offsets, lists, state = _share_plain(group, (order, walk), held)
-    if state == CROWDED:
-        claims = in_order(walk, order, held.offsets, held.codes)
-        owners, given, state, certain = _share_crowded(group, *claims)
-        offsets, lists = by_member(order[owners], given, order.size)
-    if state == EMPTY:
+    beyond = NOTHING
+    if held.beyond:
+        topics = group.topics.partitions
+        beyond = np.unique(held.codes[partition_of(held.codes) >= topics[topic_of(held.codes)]])
+    if group.prepared(sets.homogeneous):
+        pool = group.prepared(common_pool)
+        beyond = beyond[pool.mine[topic_of(beyond)]]
+        pool = (
+            pool._replace(
+                codes=np.concatenate((pool.codes, beyond)),
+                hashes=np.concatenate((pool.hashes, partition_hashes(group, beyond))),
+            )
+            if beyond.size > 0
+            else pool
+        )
+        answer = share_common(tuple(pool), (order, walk), held.offsets, held.codes, beyond.size)
+    else:
+        topics = group.prepared(sets.topics_walked).by_id
+        pools = (topics, group.topics.partitions, *group.prepared(numbered_subscribers))
+        answer = share_topics(pools, (order, walk), held.offsets, held.codes, beyond)
+    offsets, lists, empty, certain = answer
+    if empty:
         raise OriginalError(
             "NoSuchElementException", "a partition lacks owners and no member has room any more"
         )
     return Assignment(offsets, lists, notes={} if certain else {"nondeterministic": True})
 
 
-def _share_plain(group: Group, walks: tuple[np.ndarray, np.ndarray], held: sets.Held):
-    """(offsets, codes, state) where all partitions that are held exist."""
-    if group.prepared(sets.homogeneous):
-        pool = tuple(group.prepared(common_pool))
-        return share_common(pool, walks, held.offsets, held.codes)
-    topics = group.prepared(sets.topics_walked).by_id
-    pools = (topics, group.topics.partitions, *group.prepared(numbered_subscribers))
-    return share_topics(pools, walks, held.offsets, held.codes)
-
-
 class CommonPool(NamedTuple):
-    """The partitions of all topics, in the order in which they are laid out.
+    """The partitions of all topics, in the order in which they are laid out, and behind them those
+    that are held and do not exist.
 
     ``codes``: int64[n]; ``hashes``: int32[n]; ``first``: int64[topics], where a topic begins;
     ``mine``: bool[topics], whether it is in the pool.
@@ -116,35 +120,40 @@ def laid_out(topics, partitions, hashes):
 
 
 @njit
-def share_common(pool, walks, offsets, codes):
-    """One pool for everybody: (offsets, codes, state)."""
+def share_common(pool, walks, offsets, codes, beyond):
+    """One pool for everybody: (offsets, codes, whether a partition met an empty set of members,
+    whether Java fixes this result); ``beyond``: how many in the pool do not exist."""
     pool_codes, hashes, first, mine = pool
+    partitions = hashes.size - beyond
     order, walk = walks
     holders, codes = in_order(walk, order, offsets, codes)
     n = 0
     keys = np.empty(codes.size, dtype=np.int64)
     for k in range(codes.size):
         if mine[topic_of(codes[k])]:
-            keys[n], holders[n] = number_of(codes[k], first), holders[k]
+            at = number_of(codes[k], first)
+            if beyond > 0 and (at >= partitions or pool_codes[at] != codes[k]):
+                at = partitions + np.searchsorted(pool_codes[partitions:], codes[k])
+            keys[n], holders[n] = at, holders[k]
             n += 1
     everybody = np.arange(walk.size)
     owners = np.empty(n + walk.size + hashes.size, dtype=np.int64)
     given = np.empty(owners.size, dtype=np.int64)
     place = np.full(walk.size, NOBODY)
-    n, state = share_plainly(
-        hashes, (keys[:n], holders[:n]), (everybody, walk), order, place, owners, given, 0
-    )
-    if state != FINE:
-        return offsets, codes, state
+    n, empty, certain = share(
+        (hashes, keys[:0], partitions), (keys[:n], holders[:n]), (everybody, walk), order, place,
+        owners, given, 0,
+    )  # fmt: skip
     new_offsets, lists = by_member(owners[:n], pool_codes[given[:n]], order.size)
-    return new_offsets, lists, FINE
+    return new_offsets, lists, empty, certain
 
 
 @njit
-def share_topics(pools, walks, offsets, codes):
-    """A pool for each topic: (offsets, codes, state). Claims of other topics stay.
+def share_topics(pools, walks, offsets, codes, beyond):
+    """:func:`share_common` with a pool for each topic. Claims of other topics stay.
 
     Topics with the same subscribers, partitions and claims are shared alike, and only once.
+    ``beyond``: the codes that are held and do not exist, ascending.
     """
     topics, partitions, kinds, starts, subscribers, walked = pools
     order, walk = walks
@@ -163,23 +172,42 @@ def share_topics(pools, walks, offsets, codes):
     given = np.empty(size, dtype=np.int64)
     place = np.full(order.size, NOBODY)
     shared = np.full((partitions.size, 2), NOBODY)  # from and to where the result stands
+    certain = True
     n = 0
     for t in topics:
         if shared[first[t], 0] != NOBODY:
             continue
         claimed = claims[begins[t] : begins[t + 1]]
         a, b = starts[kinds[t]], starts[kinds[t] + 1]
-        hashes = np.arange(partitions[t]).astype(np.int32)
-        end, state = share_plainly(
-            hashes, (partition_of(claimed), topic_of(claimed)), (subscribers[a:b], walked[a:b]),
-            order, place, owners, given, n,
+        keys, numbers = partition_of(claimed), np.arange(partitions[t])
+        if beyond.size > 0:
+            keys, numbers = with_beyond(t, partitions[t], keys, beyond)
+        end, empty, fixed = share(
+            (numbers.astype(np.int32), numbers, partitions[t]), (keys, topic_of(claimed)),
+            (subscribers[a:b], walked[a:b]), order, place, owners, given, n,
         )  # fmt: skip
-        if state != FINE:
-            return offsets, codes, state
+        if empty:
+            return offsets, codes, True, True
+        certain = certain and fixed
+        for k in range(n, end):
+            given[k] = numbers[given[k]]
         shared[first[t], 0], shared[first[t], 1] = n, end
         n = end
     new_offsets, lists = dealt(topics, first, times, shared, owners, given, offsets, codes)
-    return new_offsets, lists, FINE
+    return new_offsets, lists, False, certain
+
+
+@inner
+def with_beyond(t, partitions, claimed, beyond):
+    """(keys, numbers): the partitions of topic t numbered, those that exist and then others that are
+    held; the key of every one of the ``claimed``, and the partition of every key."""
+    from_, to = np.searchsorted(beyond, code(t, 0)), np.searchsorted(beyond, code(t + 1, 0))
+    others = partition_of(beyond[from_:to])
+    keys = claimed.copy()
+    for k in range(keys.size):
+        if keys[k] >= partitions:
+            keys[k] = partitions + np.searchsorted(others, claimed[k])
+    return keys, np.concatenate((np.arange(partitions), others))
 
 
 @inner
@@ -213,19 +241,22 @@ def dealt(topics, first, times, shared, owners, given, offsets, codes):
 
 
 @inner
-def share_plainly(hashes, claims, readers, order, place, owners, given, n):
-    """One pool without crowded slots: (end, state).
+def share(pool, claims, readers, order, place, owners, given, n):
+    """One pool: (end, whether a partition met an empty set of members, whether Java fixes this result).
 
     The result, members and keys, stands in ``owners`` and ``given`` from ``n`` to the end.
 
-    ``claims``: (keys, holders); ``readers``: subscribers, ascending and as they are gone through;
-    ``order``: the member of each number; ``place``: scratch, ``NOBODY`` for every member. Here the
-    members are those of the pool, by their places: subscribers as they are gone through, then
-    others that hold something.
+    ``pool``: (hash codes of its keys; their order, empty if they are not Comparable; how many there
+    are that exist, which come first); ``claims``: (keys, holders); ``readers``: subscribers,
+    ascending and as they are gone through; ``order``: the member of each number; ``place``: scratch,
+    ``NOBODY`` for every member. Here the members are those of the pool, by their places: subscribers
+    as they are gone through, then others that hold something.
     """
+    hashes, ranks, partitions = pool
     keys, holders = claims
     subscribers, walked = readers
-    partitions = hashes.size
+    of_claims = taken(ranks, keys) if ranks.size > 0 else ranks
+    certain = True
     sharing = (subscribers.size + partitions - 1) // partitions if partitions > 0 else 0
     members = walked.size
     for i in range(members):
@@ -240,32 +271,27 @@ def share_plainly(hashes, claims, readers, order, place, owners, given, n):
     place[subscribers] = NOBODY
     place[holders] = NOBODY
     removed = np.zeros(keys.size, dtype=np.bool_)
-    offsets, entries = grouped(keys, partitions)
+    offsets, entries = grouped(keys, hashes.size)
     if keys.size > 0:
         of_members, held = grouped(holding, members)
         overfilled = np.flatnonzero(of_members[1:] - of_members[:-1] > desired)
         if overfilled.size > 0:
-            walks, crowded = walk_sets(of_members, held, hashes[keys], overfilled)
-            if crowded.size > 0:
-                return n, CROWDED
+            walks, certain = walk_sets(of_members, held, taken(hashes, keys), of_claims, overfilled)
             revoke(of_members, walks, overfilled, desired, removed)
-        shared = np.zeros(partitions, dtype=np.int64)
+        shared = np.zeros(hashes.size, dtype=np.int64)
         for k in range(keys.size):
             shared[keys[k]] += not removed[k]
         overshared = np.flatnonzero(shared > sharing)
         if overshared.size > 0:
-            walks, crowded = walk_sets(offsets, entries, holders.astype(np.int32), overshared)
-            if crowded.size > 0:
-                return n, CROWDED
-            revoke(offsets, walks, overshared, np.full(partitions, sharing), removed)
-    inserted, _ = insertions(keys, partitions, partitions)
-    spreads = spread_all(hashes[inserted])
-    slots = new_hash_map(partitions)
-    if was_crowded(spreads, slots, 7):
-        return n, CROWDED
+            walks, _ = walk_sets(offsets, entries, holders.astype(np.int32), holders, overshared)
+            revoke(offsets, walks, overshared, np.full(hashes.size, sharing), removed)
+    inserted, called_again = insertions(keys, hashes.size, partitions)
+    in_map = taken(ranks, inserted) if ranks.size > 0 else ranks
+    hashes = taken(hashes, inserted)
+    walk, fixed = walk_map(hashes, new_hash_map(partitions), in_map, True, called_again)
     new_owners, new_keys, empty = find_owners(
-        inserted[walk_lists(spreads, slots, True)], offsets, entries, holding, removed, sharing,
-        desired, np.arange(walked.size),
+        taken(inserted, walk), offsets, entries, holding, removed, sharing, desired,
+        np.arange(walked.size),
     )  # fmt: skip
     for k in range(keys.size):
         if not removed[k]:
@@ -275,7 +301,7 @@ def share_plainly(hashes, claims, readers, order, place, owners, given, n):
     for k in range(new_keys.size):
         owners[n], given[n] = readers_by_place[new_owners[k]], new_keys[k]
         n += 1
-    return n, EMPTY if empty else FINE
+    return n, empty, certain and fixed
 
 
 @njit
@@ -286,30 +312,6 @@ def parts(subscribers, places, members):
     for i in range(subscribers.size):
         desired[subscribers[i]] = int(np.ceil(part * (i + 1))) - int(np.ceil(part * i))
     return desired
-
-
-def _share_crowded(group: Group, holders: np.ndarray, codes: np.ndarray):
-    """(owners, codes, state, certain) where slots are crowded or partitions do not exist."""
-    owners, given = [], []
-    if group.prepared(sets.homogeneous):
-        topics = group.prepared(sets.topics_walked).met
-        mine = np.isin(topic_of(codes), topics)
-        pools = [(topics, np.arange(len(group.members)), holders[mine], codes[mine])]
-    else:
-        topics = group.prepared(sets.topics_walked).by_id
-        left = ~np.isin(topic_of(codes), topics)
-        owners.append(holders[left])
-        given.append(codes[left])
-        pools = _pools(group, topics, holders, codes)
-    certain = True
-    for pool in pools:
-        some, their, empty, fixed = share(group, *pool)
-        if empty:
-            return holders, codes, EMPTY, certain
-        owners.append(some)
-        given.append(their)
-        certain &= fixed
-    return np.concatenate(owners), np.concatenate(given), FINE, certain
 
 
 def anything_named(group: Group) -> bool:
@@ -357,101 +359,6 @@ def in_order(walk, order, offsets, codes):
     return holders, claims
 
 
-def _pools(group: Group, topics: np.ndarray, holders: np.ndarray, codes: np.ndarray):
-    """A pool for each topic, with the claims of it."""
-    kinds, starts, subscribers, _ = group.prepared(numbered_subscribers)
-    by_topic = np.argsort(topic_of(codes), kind="stable")
-    holders, codes = holders[by_topic], codes[by_topic]
-    bounds = np.searchsorted(topic_of(codes), np.column_stack((topics, topics + 1)))
-    for t, (a, b) in zip(topics.tolist(), bounds.tolist(), strict=True):
-        readers = subscribers[starts[kinds[t]] : starts[kinds[t] + 1]]
-        yield np.array([t]), readers, holders[a:b], codes[a:b]
-
-
-def share(
-    group: Group, topics: np.ndarray, subscribers: np.ndarray, holders: np.ndarray,
-    codes: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, bool, bool]:  # fmt: skip
-    """One pool with trees: (owners, codes, whether it threw, whether Java fixes this result).
-
-    ``topics``: in the order in which their partitions are laid out; ``subscribers``: members in the
-    pool, ascending; ``holders``, ``codes``: who holds what, in the order of reading.
-    """
-    pool = _pool(group, topics, codes)
-    partitions, members = pool.partitions, len(group.members)
-    sharing = -(-subscribers.size // partitions) if partitions else 0
-    desired = parts(subscribers, sharing * partitions, members)
-    members_of = Sets(*grouped(holders, members))
-    owners_of = Sets(*grouped(pool.keys, pool.codes.size))
-    ranks = None if pool.ranks is None else pool.ranks[pool.keys]
-    sizes, certain = np.diff(members_of.offsets), True
-    removed = np.zeros(codes.size, dtype=np.bool_)
-    overfilled = np.flatnonzero(sizes > desired)
-    if overfilled.size > 0:
-        walked, certain = walks(members_of, pool.hashes[pool.keys], overfilled, ranks)
-        revoke(members_of.offsets, walked, overfilled, desired, removed)
-    shared = np.bincount(pool.keys[~removed], minlength=pool.codes.size)
-    overshared = np.flatnonzero(shared > sharing)
-    if overshared.size > 0:
-        walked, _ = walks(owners_of, holders.astype(np.int32), overshared, holders)
-        most = np.full(pool.codes.size, sharing, dtype=np.int64)
-        revoke(owners_of.offsets, walked, overshared, most, removed)
-    inserted, called_again = insertions(pool.keys, pool.codes.size, partitions)
-    walk, fixed = hash_map_walk(
-        pool.hashes[inserted], new_hash_map(partitions),
-        None if pool.ranks is None else pool.ranks[inserted], True, called_again,
-    )  # fmt: skip
-    new_owners, new_keys, empty = find_owners(
-        inserted[walk], owners_of.offsets, owners_of.entries, holders, removed, sharing, desired,
-        walk_of_numbers(members),
-    )  # fmt: skip
-    return (
-        np.concatenate((holders[~removed], new_owners)),
-        np.concatenate((codes[~removed], pool.codes[new_keys])),
-        empty,
-        certain and fixed,
-    )
-
-
-class Pool(NamedTuple):
-    """The partitions of a pool, numbered: first those that exist, then others that are held.
-
-    ``codes``: int64[keys]; ``hashes``: int32[keys], as keys of Java's maps; ``ranks``: int64[keys]
-    their order, None for keys that are not Comparable; ``partitions``: how many exist; ``keys``:
-    number of every claim.
-    """
-
-    codes: np.ndarray
-    hashes: np.ndarray
-    ranks: np.ndarray | None
-    partitions: int
-    keys: np.ndarray
-
-
-def _pool(group: Group, topics: np.ndarray, claims: np.ndarray) -> Pool:
-    """The pool of all partitions of some topics, and of others that are claimed."""
-    counts = group.topics.partitions[topics]
-    ends = np.cumsum(counts)
-    topic = np.repeat(topics, counts)
-    partition = np.arange(topic.size) - np.repeat(ends - counts, counts)
-    first = np.zeros(len(group.topics), dtype=np.int64)
-    first[topics] = ends - counts
-    exists = partition_of(claims) < group.topics.partitions[topic_of(claims)]
-    beyond = np.unique(claims[~exists])
-    codes = np.concatenate((code(topic, partition), beyond))
-    keys = np.where(
-        exists,
-        number_of(claims, first),
-        topic.size + np.searchsorted(beyond, claims),
-    )
-    partition = partition_of(codes)
-    if group.prepared(sets.homogeneous):
-        hashes, ranks = partition_hashes(group, codes), None
-    else:
-        hashes, ranks = partition.astype(np.int32), partition
-    return Pool(codes, hashes, ranks, topic.size, keys)
-
-
 def partition_hashes(group: Group, codes: np.ndarray) -> np.ndarray:
     """``TopicIdPartition.hashCode`` since 4.1: int32[n]."""
     ids = group.prepared(sets.topic_ids)
@@ -467,49 +374,28 @@ def new_hash_map(mappings):
     return slots
 
 
-class Sets(NamedTuple):
-    """Set s holds the claims ``entries[offsets[s]:offsets[s + 1]]``, in order of insertion."""
-
-    offsets: np.ndarray
-    entries: np.ndarray
-
-
 @njit
 def grouped(of, count):
     """(offsets, entries): the positions in ``of`` of every number below ``count``, ascending."""
     return by_member(of, np.arange(of.size), count)
 
 
-def walks(
-    some: Sets, hashes: np.ndarray, which: np.ndarray, ranks: np.ndarray | None
-) -> tuple[np.ndarray, bool]:
-    """The entries of the sets ``which`` in the order of a HashSet, and whether Java fixes it."""
-    entries, crowded = walk_sets(some.offsets, some.entries, hashes, which)
-    certain = True
-    for s in crowded.tolist():
-        of_set = some.entries[some.offsets[s] : some.offsets[s + 1]]
-        walk, fixed = hash_map_walk(hashes[of_set], rank=None if ranks is None else ranks[of_set])
-        entries[some.offsets[s] : some.offsets[s + 1]] = of_set[walk]
-        certain &= fixed
-    return entries, certain
-
-
 @njit
-def walk_sets(offsets, entries, hashes, which):
-    """(entries, crowded): those of the sets ``which`` in their order, but for crowded sets."""
+def walk_sets(offsets, entries, hashes, ranks, which):
+    """(the entries of the sets ``which`` in the order of a HashSet, whether Java fixes it).
+
+    Set s holds the claims ``entries[offsets[s]:offsets[s + 1]]``, in order of insertion; ``hashes``,
+    ``ranks``: of every claim, the second empty if keys are not Comparable.
+    """
     walked = entries.copy()
-    crowded = np.empty(which.size, dtype=np.int64)
-    n = 0
+    certain = True
     for s in which:
         of_set = entries[offsets[s] : offsets[s + 1]]
-        spreads = spread_all(hashes[of_set])
-        if was_crowded(spreads, 16, 8):
-            crowded[n] = s
-            n += 1
-        else:
-            walk = walk_lists(spreads, table_size(of_set.size, 16), False)
-            copy_into(walked, offsets[s], of_set[walk])
-    return walked, crowded[:n]
+        rank = taken(ranks, of_set) if ranks.size > 0 else ranks
+        walk, fixed = walk_map(taken(hashes, of_set), 16, rank, False, False)
+        copy_into(walked, offsets[s], taken(of_set, walk))
+        certain = certain and fixed
+    return walked, certain
 
 
 @njit

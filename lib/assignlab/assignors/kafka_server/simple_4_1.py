@@ -25,73 +25,48 @@ import numpy as np
 from assignlab.assignors.kafka_server import simple
 from assignlab.assignors.kafka_server.parts import sets, targets
 from assignlab.assignors.parts import hash_codes, orders
+from assignlab.assignors.parts.slices import taken
 from assignlab.compiled import inner, njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, by_member, code, number_of, topic_of
 from assignlab.group.model import Group
-from assignlab.jvm.hash_map import (
-    NOTHING,
-    collection_capacity,
-    hash_map_order,
-    hash_map_walk,
-    walk_uncrowded,
-)
-
-CLAIMS, TOPICS, KEYS, SETS, FAILED, FINE = range(6)
-"""What a compiled call came to. A map of the first three that has crowded slots must be walked for
-it, so that it is asked again; of crowded sets it leaves all as they were filled."""
+from assignlab.jvm.hash_map import NOTHING, collection_capacity, walk_map
 
 
 def assign(group: Group) -> Assignment:
     """One by hash code, then what is held, then the rest; lists in the order of their sets."""
     if len(group.members) == 0 or not group.prepared(simple.anything_named):
         return sets.nothing(group)
-    held = sets.held(group, walked=True)
+    held = sets.walked(group)
     starts = targets.starts_of(group, held, NOTHING)
+    ids = group.prepared(sets.topic_ids)
     known = (
-        group.prepared(orders.members_by_hash), group.members.names.hashes,
-        group.prepared(sets.topic_ids).hashes, starts,
+        group.prepared(orders.members_by_hash), group.members.names.hashes, ids.hashes, ids.rank,
+        starts,
     )  # fmt: skip
     if group.prepared(sets.homogeneous):
         pool = group.prepared(simple.common_pool)
-        share, others = share_common, (pool.codes, pool.mine)
+        answer = share_common(known, held[:2], pool.codes, pool.mine)
     else:
         subscription = group.sent.subscription, group.members.subscription
         the_shape = group.prepared(shape)
-        share, others = share_topics, (tuple(the_shape), subscription, group.topics.partitions)
-    walks, certain = [NOTHING] * 3, True
-    offsets, codes, state, again = share(known, held[:2], tuple(walks), *others)
-    while state <= KEYS:
-        walks[state], fixed = crowded_walk(group, codes, state == TOPICS, again)
-        certain &= fixed
-        offsets, codes, state, again = share(known, held[:2], tuple(walks), *others)
-    if state == FAILED:
+        answer = share_topics(
+            known, held[:2], tuple(the_shape), subscription, group.topics.partitions
+        )
+    offsets, codes, failed, certain = answer
+    if failed:
         raise OriginalError("PartitionAssignorException", "no member has room for a partition")
-    if state == SETS:
-        filled = simple.Sets(offsets, np.arange(codes.size))
-        hashes, everybody = simple.partition_hashes(group, codes), np.arange(len(group.members))
-        walk, fixed = simple.walks(filled, hashes, everybody, None)
-        codes, certain = codes[walk], certain and fixed
     return Assignment(offsets, codes, notes={} if certain else {"nondeterministic": True})
 
 
-def crowded_walk(group: Group, keys: np.ndarray, topics: bool, called_again: bool):
-    """(the walk of a map of partitions or topics, whether Java fixes it)."""
-    if topics:
-        ids = group.prepared(sets.topic_ids)
-        hashes, rank = ids.hashes[keys], ids.rank[keys]
-    else:
-        hashes, rank = simple.partition_hashes(group, keys), None
-    return hash_map_walk(hashes, 16, rank, True, called_again)
-
-
 class Known(NamedTuple):
-    """``order``: members in hash order; ``hashes``: their hash codes, ``ids``: those of topic ids;
-    ``starts``: see :class:`Claims`."""
+    """``order``: members in hash order; ``hashes``: their hash codes; ``ids``, ``rank``: hash codes
+    and rank of topic ids; ``starts``: see :class:`Claims`."""
 
     order: np.ndarray
     hashes: np.ndarray
     ids: np.ndarray
+    rank: np.ndarray
     starts: np.ndarray
 
 
@@ -110,46 +85,36 @@ class Claims(NamedTuple):
 
 
 @inner
-def in_turn(keys, of, holders, walk, starts):
-    """The :class:`Claims` from those of :func:`by_partition`, whose map is walked like this."""
+def claims_of(known, held):
+    """(the :class:`Claims`, whether Java fixes their order)."""
+    keys, of, holders, again = by_partition(known.order, held[0], held[1], known.starts)
+    walk, certain = walk_partitions(known, keys, again)
     place = np.empty_like(walk)
     codes = np.empty_like(keys)
     for k in range(walk.size):
         place[walk[k]] = k
         codes[k] = keys[walk[k]]
     offsets, entries = simple.grouped(place[of], keys.size)
-    return Claims(codes, offsets, holders[entries], starts)
+    return Claims(codes, offsets, holders[entries], known.starts), certain
 
 
 @inner
-def claims_of(known, held, walk):
-    """(the :class:`Claims`; whether their map has crowded slots and no ``walk`` yet: then they are
-    as they were met; whether claims of known ones follow the last new one)."""
-    keys, of, holders, again = by_partition(known.order, held[0], held[1], known.starts)
+def walk_partitions(known, keys, called_again):
+    """(the walk of a map of partitions, filled by ``computeIfAbsent``; whether Java fixes it)."""
     hashes = hash_codes.partition_hashes(known.ids, keys, hash_codes.TOPIC_ID_PARTITION)
-    walk, crowded = walk_of(hashes, again, walk)
-    if crowded:
-        walk = np.arange(keys.size)
-    return in_turn(keys, of, holders, walk, known.starts), crowded, again
-
-
-@inner
-def walk_of(hashes, called_again, walk):
-    """(the walk of a map, whether it has crowded slots and no ``walk`` yet)."""
-    return (walk, False) if walk.size > 0 else walk_uncrowded(hashes, 16, True, called_again)
+    return walk_map(hashes, 16, keys[:0], True, called_again)
 
 
 @inner
 def as_walked(known, owners, codes):
-    """(offsets, codes, state, False): every member's set in its order."""
+    """(offsets, codes, whether Java fixes their order): every member's set as it is walked."""
     members = known.order.size
     offsets, lists = by_member(owners, codes, members)
     hashes = hash_codes.partition_hashes(known.ids, lists, hash_codes.TOPIC_ID_PARTITION)
-    entries = np.arange(lists.size)
-    walked, crowded = simple.walk_sets(offsets, entries, hashes, np.arange(members))
-    if crowded.size > 0:
-        return offsets, lists, SETS, False
-    return offsets, lists[walked], FINE, False
+    walked, certain = simple.walk_sets(
+        offsets, np.arange(lists.size), hashes, lists[:0], np.arange(members)
+    )
+    return offsets, lists[walked], certain
 
 
 @inner
@@ -178,18 +143,15 @@ def by_partition(order, offsets, codes, starts):
 
 
 @njit
-def share_common(known, held, walks, pool, mine):
-    """(offsets, codes, state, called_again) of the result; of a map that must be walked, codes are
-    its keys. ``known``: a plain :class:`Known`; ``held``: (offsets, codes); ``walks``: of the maps,
-    empty till asked for."""
+def share_common(known, held, pool, mine):
+    """(offsets, codes, whether nobody had room, whether Java fixes the order) of the result.
+
+    ``known``: a plain :class:`Known`; ``held``: (offsets, codes)."""
     known = Known(*known)
-    claims, crowded, again = claims_of(known, held, walks[CLAIMS])
-    if crowded:
-        return held[0], claims.codes, CLAIMS, again
+    claims, certain = claims_of(known, held)
     owners, codes, failed = spread_common(known.order, known.hashes, pool, mine, claims)
-    if failed:
-        return held[0], codes, FAILED, False
-    return as_walked(known, owners, codes)
+    offsets, codes, fixed = as_walked(known, owners, codes)
+    return offsets, codes, failed, certain and fixed
 
 
 @inner
@@ -271,33 +233,21 @@ def shape(group: Group) -> Shape:
     members, names, topics = group.members, group.members.names, group.topics
     by_hash = group.prepared(orders.members_by_hash)
     walked = _walk_names(
-        by_hash, names.hashes, topics.names.hashes, topics.partitions,
+        by_hash, (names.hashes, names.rank), (topics.names.hashes, topics.names.rank),
+        topics.partitions,
         (group.sent.subscription, group.sent.offsets),
         (members.subscription, members.offsets, members.topics),
     )  # fmt: skip
-    order, lists, offsets, met = _crowded_walks(group) if walked.crowded else walked[:4]
-    subscribers = orders.subscribers(group, order)
-    return Shape(order, walked.subscribed, offsets, lists, met, *subscribers)
-
-
-class Walked(NamedTuple):
-    """As in :class:`Shape`, all but the subscribers; where a slot was ``crowded``, all but
-    ``subscribed`` is worthless."""
-
-    order: np.ndarray
-    topics: np.ndarray
-    offsets: np.ndarray
-    met: np.ndarray
-    subscribed: np.ndarray
-    crowded: bool
+    return Shape(*walked, *orders.subscribers(group, walked[0]))
 
 
 @njit
 def _walk_names(by_hash, of_member, of_topic, partitions, sent, members):
-    """The topics of each list of names, in the order of its set: :class:`Walked`.
+    """The topics of each list of names, in the order of its set: all of :class:`Shape` but who reads
+    a topic.
 
-    ``of_member``, ``of_topic``: hash codes; ``sent``: (subscription, offsets) as they were sent;
-    ``members``: (subscription, offsets, topics) with every topic once.
+    ``of_member``, ``of_topic``: (hash codes, rank) of the names; ``sent``: (subscription, offsets)
+    as they were sent; ``members``: (subscription, offsets, topics) with every topic once.
     """
     of_sent, ends = sent
     subscription, begins, topics = members
@@ -311,7 +261,7 @@ def _walk_names(by_hash, of_member, of_topic, partitions, sent, members):
         if begins[subscription[m] + 1] > begins[subscription[m]]:
             naming[n] = m
             n += 1
-    order, crowded = orders.put_into_map(naming[:n], of_member, 16)
+    order = orders.put_into_map(naming[:n], *of_member, 16)
     some = np.full(ends.size - 1, -1, dtype=np.int64)  # a member that sent it
     for m in by_hash:
         some[of_sent[m]] = m
@@ -322,17 +272,14 @@ def _walk_names(by_hash, of_member, of_topic, partitions, sent, members):
         if some[s] != -1:
             own = subscription[some[s]]
             capacity = collection_capacity(ends[s + 1] - ends[s])
-            walk, full = orders.put_into_map(
-                topics[begins[own] : begins[own + 1]], of_topic, capacity
-            )
-            crowded |= full
-            for t in walk:
+            named = topics[begins[own] : begins[own + 1]]
+            for t in orders.put_into_map(named, *of_topic, capacity):
                 if partitions[t] > 0:
                     lists[n] = t
                     n += 1
         offsets[s + 1] = n
     met = met_first(order, of_sent, offsets, lists, partitions.size)
-    return Walked(order, lists[:n], offsets, met, subscribed, crowded)
+    return order, subscribed, offsets, lists[:n], met
 
 
 @inner
@@ -354,24 +301,8 @@ def met_first(order, subscription, offsets, lists, topics):
     return met[:n]
 
 
-def _crowded_walks(group: Group):
-    """(order, topics, offsets, met) of the :class:`Shape` where names may stand in trees."""
-    members, names, sent = group.members, group.members.names, group.sent
-    by_hash = group.prepared(orders.members_by_hash)
-    naming = by_hash[np.diff(members.offsets)[members.subscription[by_hash]] > 0]
-    order = naming[hash_map_order(names.hashes[naming], rank=names.rank[naming])]
-    lists = [np.empty(0, dtype=np.int64) for _ in sent.offsets[1:]]
-    for s, m in zip(*np.unique(sent.subscription, return_index=True), strict=True):
-        walk = sets.walked_topics(group, m)
-        lists[s] = walk[group.topics.partitions[walk] > 0]
-    offsets = np.cumsum([0] + [named.size for named in lists])
-    topics = np.concatenate(lists)
-    met = met_first(order, sent.subscription, offsets, topics, len(group.topics))
-    return order, topics, offsets, met
-
-
 @njit
-def share_topics(known, held, walks, the_shape, subscription, partitions):
+def share_topics(known, held, the_shape, subscription, partitions):
     """:func:`share_common` of different subscriptions.
 
     ``the_shape``: a plain :class:`Shape`; ``subscription``: of every member, as sent and with every
@@ -379,28 +310,24 @@ def share_topics(known, held, walks, the_shape, subscription, partitions):
     """
     known, the_shape = Known(*known), Shape(*the_shape)
     starts = known.starts
-    claims, crowded, again = claims_of(known, held, walks[CLAIMS])
-    if crowded:
-        return held[0], claims.codes, CLAIMS, again
+    claims, certain = claims_of(known, held)
     keys, of, owners, again = by_hash_code(
         the_shape, subscription[0], known.hashes, partitions, starts
     )
     known_ones = present(keys, claims.codes, starts)
     lacking, met_again = topics_lacking(the_shape.met, partitions, starts, known_ones)
     if lacking.size > 0:
-        walk, crowded = walk_of(known.ids[lacking], met_again, walks[TOPICS])
-        if crowded:
-            return held[0], lacking, TOPICS, met_again
+        hashes, rank = taken(known.ids, lacking), taken(known.rank, lacking)
+        walk, _ = walk_map(hashes, 16, rank, True, met_again)
         keys, of, owners = deal(
             the_shape, lacking[walk], partitions, starts, known_ones, keys, of, owners
         )
         again = False
-    of_keys = hash_codes.partition_hashes(known.ids, keys, hash_codes.TOPIC_ID_PARTITION)
-    walk, crowded = walk_of(of_keys, again, walks[KEYS])
-    if crowded:
-        return held[0], keys, KEYS, again
+    walk, fixed = walk_partitions(known, keys, again)
+    certain = certain and fixed
     owners, codes = combined(the_shape.subscribed, subscription[1], keys, of, owners, walk, claims)
-    return as_walked(known, owners, codes)
+    offsets, codes, fixed = as_walked(known, owners, codes)
+    return offsets, codes, False, certain and fixed
 
 
 @inner
@@ -523,7 +450,9 @@ def reclaim(group: Group, after: Assignment) -> Assignment:
         return after
     slots = targets.plain_slots(len(group.topics))
     changes = targets.Changes(after.offsets, after.codes, slots, anew=True)
-    return targets.reclaimed(group, changes, np.zeros(len(group.topics), dtype=np.bool_))
+    return targets.reclaimed(
+        group, sets.walked(group), changes, np.zeros(len(group.topics), dtype=np.bool_)
+    )
 
 
 STRATEGY = replace(

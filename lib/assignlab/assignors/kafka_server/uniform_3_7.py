@@ -39,7 +39,6 @@ from assignlab.assignors.kafka_server.parts import (
 from assignlab.assignors.parts import orders
 from assignlab.group.assignment import Assignment
 from assignlab.group.model import NO_METADATA, Group, subscriptions_by_topic
-from assignlab.jvm.hash_map import hash_map_order
 
 
 def existing(group: Group) -> np.ndarray:
@@ -58,9 +57,7 @@ def homogeneous(group: Group) -> bool:
 def shape(group: Group) -> heterogeneous_3_9.Shape:
     """Partitions are copied into a set of another size; members without topics have no entry."""
     order = group.prepared(orders.members_by_hash)
-    _, topics, crowded = sets.walk_topics(group, order, False, True)
-    if crowded:
-        topics = crowded_topics(group)
+    topics = sets.walk_topics(group, order, False, True).by_id
     racks = group.prepared(racks_3_7.rack_info)
     if racks.in_use:
         number = np.empty_like(order)
@@ -69,20 +66,6 @@ def shape(group: Group) -> heterogeneous_3_9.Shape:
     the_shape = heterogeneous_3_9.shape_of(group, topics, True, racks)
     idle = ~group.prepared(existing).any(axis=1)[group.members.subscription[order]]
     return the_shape._replace(no_entry=idle)
-
-
-def crowded_topics(group: Group) -> np.ndarray:
-    """The topics that exist, as they are walked, where they may stand in trees."""
-    ids = group.prepared(sets.topic_ids)
-
-    def by_id(topics):
-        """As a set of their ids is walked."""
-        return topics[hash_map_order(ids.hashes[topics], rank=ids.rank[topics])]
-
-    met: dict[int, None] = {}
-    for m in group.prepared(orders.members_by_hash).tolist():
-        met.update(dict.fromkeys(by_id(sets.walked_topics(group, m)).tolist()))
-    return by_id(np.array(list(met), dtype=np.int64))
 
 
 def assign(group: Group) -> Assignment:
@@ -98,12 +81,13 @@ def reclaim(group: Group, after: Assignment) -> Assignment:
     """What the members hold at the next rebalance, as the assignor will walk it."""
     if len(group.members) == 0:
         return after
+    held = sets.walked(group)
     if group.prepared(homogeneous):
         slots = targets.plain_slots(len(group.topics))
         changes = targets.Changes(after.offsets, after.codes, slots, anew=True)
     else:
-        changes = heterogeneous_3_9.changes_in(group, group.prepared(shape))
-    return targets.reclaimed(group, changes, np.zeros(len(group.topics), dtype=np.bool_))
+        changes = heterogeneous_3_9.changes_in(group, group.prepared(shape), held)
+    return targets.reclaimed(group, held, changes, np.zeros(len(group.topics), dtype=np.bool_))
 
 
 STRATEGY = replace(

@@ -34,8 +34,9 @@ def reclaim(group: Group, after: Assignment) -> Assignment:
     """What the members hold at the next rebalance, as the assignor will walk it."""
     if len(group.members) == 0 or group.prepared(sets.homogeneous):
         return uniform.reclaim(group, after)
-    changes = heterogeneous_3_9.changes_in(group, group.prepared(heterogeneous_3_9.shape))
-    return targets.reclaimed(group, changes, np.zeros(len(group.topics), dtype=np.bool_))
+    held, shape = sets.walked(group), group.prepared(heterogeneous_3_9.shape)
+    changes = heterogeneous_3_9.changes_in(group, shape, held)
+    return targets.reclaimed(group, held, changes, np.zeros(len(group.topics), dtype=np.bool_))
 
 
 STRATEGY = replace(

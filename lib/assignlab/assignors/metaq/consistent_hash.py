@@ -38,9 +38,8 @@ from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import leaf, njit
 from assignlab.group.assignment import Assignment, code
 from assignlab.group.model import Group
-from assignlab.jvm.hash_map import hash_map_order, spread_all, table_size, walk_lists, was_crowded
+from assignlab.jvm.hash_map import walk_map
 from assignlab.jvm.names import string_hashes
-from assignlab.jvm.tree_bins import TREEIFY_THRESHOLD
 
 DIGESTS = 40
 POINTS = 4 * DIGESTS
@@ -64,10 +63,7 @@ def assign(group: Group) -> Assignment:
         sorted_partitions.starts,
         len(group.members),
     )
-    in_tree = walk_hash_sets(bounds, partitions.hashes, chosen)
-    for first, last in in_tree.tolist():
-        own = chosen[first:last]
-        own[:] = own[hash_map_order(partitions.hashes[own], rank=np.arange(own.size))]
+    walk_hash_sets(bounds, partitions.hashes, chosen)
     lists_of_members = hand_out(
         group.prepared(topics_by_name), kinds.of_topic, bounds, sorted_partitions.order[chosen]
     )
@@ -215,27 +211,18 @@ def find_consumer(marks, by_id, subscribed, subscription, place):
 
 @njit
 def walk_hash_sets(bounds, hashes, chosen):
-    """Bring every member's partitions of a kind into the order of a HashSet, in place.
-
-    Returns int64[n, 2]: bounds of the lists left alone because a slot of their set became a tree.
-    """
+    """Bring every member's partitions of a kind, which stand in their order, into that of a HashSet,
+    in place."""
     kinds, members = bounds.shape[0], bounds.shape[1] - 1
-    in_tree = np.empty((kinds * members, 2), dtype=np.int64)
-    trees = 0
     for k in range(kinds):
         for m in range(members):
             first, last = bounds[k, m], bounds[k, m + 1]
             if last - first < 2:
                 continue
             own = chosen[first:last].copy()
-            spreads = spread_all(hashes[own])
-            if was_crowded(spreads, HASH_SET_SIZE, TREEIFY_THRESHOLD):
-                in_tree[trees, 0], in_tree[trees, 1] = first, last
-                trees += 1
-            else:
-                walk = walk_lists(spreads, table_size(own.size, HASH_SET_SIZE), False)
-                copy_into(chosen, first, own[walk])
-    return in_tree[:trees]
+            in_order = np.arange(own.size)
+            walk, _ = walk_map(hashes[own], HASH_SET_SIZE, in_order, False, False)
+            copy_into(chosen, first, own[walk])
 
 
 @njit

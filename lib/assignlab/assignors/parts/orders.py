@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assignlab.assignors.parts.slices import copy_into
+from assignlab.assignors.parts.slices import copy_into, taken
 from assignlab.compiled import inner, njit
 from assignlab.group.model import Group, subscriptions_by_topic
-from assignlab.jvm.hash_map import hash_map_order, walk_uncrowded
+from assignlab.jvm.hash_map import hash_map_order, walk_map
 from assignlab.jvm.names import Names
 
 EMPTY = np.empty(0, dtype=np.int64)
@@ -42,57 +42,32 @@ class Walks(NamedTuple):
 def walks(group: Group) -> Walks:
     """All :class:`Walks` of a group."""
     members, topics = group.members, group.topics
-    known = (
-        group.prepared(members_by_hash), members.subscription, members.offsets, members.topics,
-        topics.partitions,
-    )  # fmt: skip
-    orders, crowded = _walks(members.names.hashes, topics.names.hashes, topics.names.rank, *known)
-    if crowded:
-        orders = _crowded_walks(members.names, topics.names, *known)
-    return Walks(*orders)
+    names = members.names, topics.names
+    return Walks(*_walks(
+        group.prepared(members_by_hash), *((of.hashes, of.rank) for of in names),
+        (members.subscription, members.offsets, members.topics), topics.partitions,
+    ))  # fmt: skip
 
 
 @njit
-def _walks(of_member, of_topic, rank, members, subscription, offsets, topics, partitions):
-    """(the :class:`Walks`, whether a slot was ever crowded, which makes them worthless).
-
-    ``of_member``, ``of_topic``: hash codes; ``rank``: of the topics by name; ``members``: by hash.
-    """
-    again, crowded_members = put_into_map(members, of_member, 16)
-    met = _first_seen(members, subscription, offsets, topics, partitions.size)
-    subscribed, crowded_topics = put_into_map(met, of_topic, 16)
-    there, crowded_there = put_into_map(_with_partitions(subscribed, partitions), of_topic, 16)
-    crowded = crowded_members or crowded_topics or crowded_there
-    return (again, subscribed, there, _sorted(there, rank)), crowded
-
-
-def _crowded_walks(member_names, topic_names, members, subscription, offsets, topics, partitions):
-    """The :class:`Walks` with whatever trees the maps may have."""
-
-    def put(keys, names):
-        return keys[hash_map_order(names.hashes[keys], rank=names.rank[keys])]
-
-    met = _first_seen(members, subscription, offsets, topics, partitions.size)
-    subscribed = put(met, topic_names)
-    there = put(_with_partitions(subscribed, partitions), topic_names)
-    return put(members, member_names), subscribed, there, _sorted(there, topic_names.rank)
+def _walks(members, of_member, of_topic, subscriptions, partitions):
+    """The :class:`Walks`; ``members``: by hash; ``of_member``, ``of_topic``: (hash codes, rank) of
+    the names; ``subscriptions``: of :class:`~assignlab.group.model.Members`."""
+    again = put_into_map(members, *of_member, 16)
+    met = _first_seen(members, *subscriptions, partitions.size)
+    subscribed = put_into_map(met, *of_topic, 16)
+    there = put_into_map(_with_partitions(subscribed, partitions), *of_topic, 16)
+    return again, subscribed, there, _sorted(there, of_topic[1])
 
 
 @inner
-def put_into_map(keys, hashes, capacity):
-    """(the keys in the order of a map into which they were put, whether a slot was ever crowded).
+def put_into_map(keys, hashes, rank, capacity):
+    """The keys in the order of a map into which they were put.
 
-    ``capacity``: slots of the map when it was made.
+    ``hashes``, ``rank``: of every key there is; ``capacity``: slots of the map when it was made.
     """
-    own = np.empty(keys.size, dtype=hashes.dtype)
-    for k in range(keys.size):
-        own[k] = hashes[keys[k]]
-    walk, crowded = walk_uncrowded(own, capacity, False, False)
-    walked = keys.copy()
-    if not crowded:
-        for k in range(keys.size):
-            walked[k] = keys[walk[k]]
-    return walked, crowded
+    walk, _ = walk_map(taken(hashes, keys), capacity, taken(rank, keys), False, False)
+    return taken(keys, walk)
 
 
 @inner

@@ -15,12 +15,12 @@ import numpy as np
 
 from assignlab.assignors.parts import orders
 from assignlab.assignors.parts.hash_codes import TOPIC_PARTITION, partition_hashes
-from assignlab.assignors.parts.packed import pack, part, room_for
+from assignlab.assignors.parts.packed import part, room_for
 from assignlab.assignors.parts.slices import copy_into
 from assignlab.compiled import inner, njit
 from assignlab.group.assignment import code
 from assignlab.group.model import Group, Members, subscriptions_by_topic
-from assignlab.jvm.hash_map import hash_map_walk, walk_uncrowded
+from assignlab.jvm.hash_map import walk_map
 
 NONE = -1
 
@@ -74,26 +74,16 @@ def unpack_potential(packed, may):
 
 
 def potential(group: Group) -> tuple[np.ndarray, np.ndarray, bool]:
-    """The :class:`Potential` of a group in Java: all but ``may`` packed, ``may``, and whether a
-    slot of the map of partitions was crowded: then ``keys`` are worthless, see
-    :func:`keys_of_trees`."""
-    return potential_in(
-        group, group.sent, group.members.names.order, group.prepared(orders.members_by_hash),
-        group.prepared(orders.topics_by_hash), group.topics.names.rank,
-    )  # fmt: skip
-
-
-def keys_of_trees(group: Group) -> tuple[np.ndarray, bool]:
-    """The packed :class:`Potential` with the ``keys`` of a crowded map, and whether Java itself
-    always walks them so.
+    """The :class:`Potential` of a group in Java: all but ``may`` packed, ``may``, and whether Java
+    always walks the ``keys`` so.
 
     It may not where a slot with nine partitions or more becomes a tree, in which partitions with
     equal hash codes are ordered by identity.
     """
-    packed, may, _ = group.prepared(potential)
-    known = unpack_potential(packed, may)
-    keys, certain = hash_map_walk(known.hashes.astype(np.int32))
-    return pack((*known[:-2], keys)), certain
+    return potential_in(
+        group, group.sent, group.members.names.order, group.prepared(orders.members_by_hash),
+        group.prepared(orders.topics_by_hash), group.topics.names.rank,
+    )  # fmt: skip
 
 
 def potential_in(
@@ -113,11 +103,11 @@ def potential_in(
     ``kinds``: instead of :func:`kinds_of_members`, as it returns them.
     """
     kind, may = kinds or kinds_of_members(group)
-    packed, crowded = tables(
+    packed, certain = tables(
         kind, may, (by_id, as_read, topics, rank), group.topics.names.hashes,
         group.topics.partitions, (sent.subscription, sent.offsets, sent.topics),
     )  # fmt: skip
-    return packed, may, crowded
+    return packed, may, certain
 
 
 def kinds_of_members(group: Group) -> tuple[np.ndarray, np.ndarray]:
@@ -147,7 +137,7 @@ def kinds_in_racks(
 
 @njit
 def tables(kind, may, known_orders, topic_hashes, partitions, sent):
-    """(the packed :class:`Potential`, whether a slot of the map of partitions was ever crowded).
+    """(the packed :class:`Potential`, whether Java always walks the map of partitions so).
 
     ``known_orders``: ``by_id``, ``as_read``, ``topics`` and ``rank`` of :func:`potential_in`;
     ``sent``: the subscriptions, as in :class:`assignlab.group.model.Members`.
@@ -188,16 +178,15 @@ def tables(kind, may, known_orders, topic_hashes, partitions, sent):
             i += 1
     hashes = partition_hashes(topic_hashes, into.codes, TOPIC_PARTITION)
     copy_into(into.hashes, 0, hashes)
-    crowded = False
+    certain = True
     if walked > 0:
-        keys, crowded = walk_uncrowded(hashes, 16, False, False)
-        for i in range(walked):
-            into.keys[i] = i if crowded else keys[i]
+        keys, certain = walk_map(hashes, 16, np.empty(0, dtype=np.int64), False, False)
+        copy_into(into.keys, 0, keys)
     times_named = orders.count_named(subscription, offsets, named, known)
     copy_into(into.subscribers, 0, times_named)
     plant_trees(into)
     by_partition_comparator(rank, into)
-    return packed, crowded
+    return packed, certain
 
 
 @inner

@@ -20,6 +20,15 @@ def copy_into(target, at, source):
 
 
 @inner
+def taken(values, at):
+    """``values[at]``, which takes longer to compile and, of short arrays, to run."""
+    out = np.empty(at.size, dtype=values.dtype)
+    for k in range(at.size):
+        out[k] = values[at[k]]
+    return out
+
+
+@inner
 def first_alike(kinds, offsets, values):
     """For every list the first of its kind with the same values: int64[lists].
 

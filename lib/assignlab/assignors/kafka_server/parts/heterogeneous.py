@@ -195,11 +195,11 @@ def assign(group: Group) -> Assignment:
     return Assignment(offsets, codes)
 
 
-def changes(group: Group) -> targets.Changes:
+def changes(group: Group, held: sets.Held) -> targets.Changes:
     """What the assignor does to every member's map, in its order."""
     subscribed, known = group.prepared(shape)
     order, topics = part(known, ORDER), part(known, TOPICS)
-    held, slots = sets.held(group), group.prepared(slots_of_new_sets)
+    slots = group.prepared(slots_of_new_sets)
     if topics.size == 0:
         return targets.Changes(held.offsets, ~held.codes, slots)
     # Every turn moves a partition once at the most.

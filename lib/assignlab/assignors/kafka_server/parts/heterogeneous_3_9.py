@@ -61,9 +61,10 @@ from assignlab.jvm.hash_map import (
     NOTHING,
     collection_capacity,
     hash_map_slots,
-    hash_map_walk_without,
     spread_all,
-    walk_uncrowded,
+    table_size,
+    walk_lists,
+    walk_map_without,
     was_crowded,
 )
 
@@ -276,8 +277,10 @@ def _walked(codes, of_id, capacity):
     """(the codes as a set of so many slots is walked into which they were put, whether a slot was
     crowded: then as they stand)."""
     hashes = hash_codes.partition_hashes(of_id, codes, hash_codes.TOPIC_ID_PARTITION_BEFORE_4_1)
-    walk, crowded = walk_uncrowded(hashes, capacity, False, False)
-    return codes if crowded else codes[walk], crowded
+    spreads = spread_all(hashes)
+    if was_crowded(spreads, capacity, 8):
+        return codes, True
+    return codes[walk_lists(spreads, table_size(spreads.size, capacity), False)], False
 
 
 def crowded_walks(group: Group, codes: np.ndarray, subscribers: np.ndarray, copied: bool):
@@ -303,7 +306,7 @@ def walked(group: Group, filled: Filling, removed: np.ndarray = NOTHING) -> tupl
     by_code = np.argsort(filled.codes)
     gone = by_code[np.searchsorted(filled.codes, removed, sorter=by_code)]
     hashes = partition_hashes(group, filled.codes)
-    walk, certain = hash_map_walk_without(hashes, gone, filled.capacity)
+    walk, certain = walk_map_without(hashes, gone, filled.capacity, NOTHING)
     return filled.codes[walk], certain
 
 
@@ -322,7 +325,8 @@ def assign_in(group: Group, the_shape: Shape) -> Assignment:
     """The assignment, once it is known how the unassigned partitions are walked."""
     if not the_shape.subscribed.any():
         return sets.nothing(group)
-    held, log, lost = moves(group, the_shape)
+    held = sets.walked(group)
+    log, lost = moves(group, the_shape, held)
     stays = log[~lost]
     offsets, codes = by_member(the_shape.order[stays["taker"]], stays["code"], the_shape.order.size)
     if held.rivals:
@@ -330,27 +334,26 @@ def assign_in(group: Group, the_shape: Shape) -> Assignment:
     return Assignment(offsets, codes, notes={} if the_shape.certain else {"nondeterministic": True})
 
 
-def changes_in(group: Group, the_shape: Shape) -> targets.Changes:
+def changes_in(group: Group, the_shape: Shape, held: sets.Held) -> targets.Changes:
     """What the assignor does to every member's map, which it makes anew."""
     slots = targets.plain_slots(len(group.topics))
     nobody = np.zeros(len(group.members) + 1, dtype=np.int64)
     nothing = np.empty(0, dtype=np.int64)
     log = NO_LOG
     if the_shape.subscribed.any():
-        _, log, _ = moves(group, the_shape)
+        log, _ = moves(group, the_shape, held)
     offsets, steps = steps_of(
         the_shape.order, group.members.subscription, the_shape.subscribed, nobody, nothing, log
     )
     return targets.Changes(offsets, steps, slots, anew=True)
 
 
-def moves(group: Group, the_shape: Shape) -> tuple[sets.Held, np.ndarray, np.ndarray]:
-    """(what members hold, log, lost).
+def moves(group: Group, the_shape: Shape, held: sets.Held) -> tuple[np.ndarray, np.ndarray]:
+    """(log, lost), when members hold this, as it is walked.
 
     ``log``: MOVE[n], everything that happened, in turn; ``lost``: bool[n], whether the taker gave
     it away later.
     """
-    held = sets.held(group, walked=True)
     codes = held.codes
     in_turn = the_shape.sorted
     if the_shape.crowded and codes.size > 0 and not the_shape.racks.in_use:
@@ -363,7 +366,7 @@ def moves(group: Group, the_shape: Shape) -> tuple[sets.Held, np.ndarray, np.nda
     log, lost, state = build(known, the_shape.racks, held.offsets, codes, held.rivals)
     if state != FINE:
         raise OriginalError(*FAILURES[state])
-    return held, log, lost
+    return log, lost
 
 
 def without_kept(

@@ -24,10 +24,7 @@ from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, code, topic_of
 from assignlab.group.model import Group, first_numbers
 
-AS_SENT, SETS, READ = range(3)
-"""How far the claims are prepared: not at all; sets, topic by topic; and those that exceed the
-quotas in the order in which their maps are walked."""
-FINE, DOUBLES, NO_SETS, CROWDED = range(4)
+FINE, DOUBLES, NO_SETS = range(3)
 
 
 def assign(group: Group, extras_in_turn: bool = False) -> Assignment:
@@ -38,16 +35,12 @@ def assign(group: Group, extras_in_turn: bool = False) -> Assignment:
     topics = group.prepared(sets.topics_walked).by_id
     if topics.size == 0:
         return sets.nothing(group)
-    order, hashes = group.prepared(orders.members_by_hash), group.prepared(sets.topic_ids).hashes
-    known = order, topics, group.topics.partitions, hashes
-    claimed, claims = group.claims.offsets, group.claims.codes
-    offsets, codes, left, state = build(known, claimed, claims, AS_SENT, extras_in_turn)
+    order, ids = group.prepared(orders.members_by_hash), group.prepared(sets.topic_ids)
+    known, claims = (order, topics, group.topics.partitions, ids.hashes, ids.rank), group.claims
+    offsets, codes, left, state = build(known, claims.offsets, claims.codes, False, extras_in_turn)
     if state == NO_SETS:
-        claimed, claims, *_ = sets.held(group)
-        offsets, codes, left, state = build(known, claimed, claims, SETS, extras_in_turn)
-    if state == CROWDED:
-        claims = sets.read(group, claimed, claims, codes)
-        offsets, codes, left, state = build(known, claimed, claims, READ, extras_in_turn)
+        held = sets.held(group)
+        offsets, codes, left, state = build(known, held.offsets, held.codes, True, extras_in_turn)
     if left > 0:
         raise OriginalError(
             "PartitionAssignorException",
@@ -60,18 +53,18 @@ def assign(group: Group, extras_in_turn: bool = False) -> Assignment:
 
 
 @njit
-def build(known, offsets, codes, prepared, extras_in_turn):
+def build(known, offsets, codes, are_sets, extras_in_turn):
     """(offsets, codes, how many partitions nobody has room for, state) of the result.
 
     ``known``: members in hash order; topics that exist, in the order of the set of their ids;
-    partitions and hash code of every topic. The state is ``DOUBLES`` where a member may have a
-    partition twice; ``NO_SETS`` where the claims are none; ``CROWDED`` where slots are, and
-    ``codes`` are the members whose claims are to be read otherwise: then nothing else is true.
+    partitions of every topic, hash code and rank of its id. The state is ``DOUBLES`` where a member
+    may have a partition twice; ``NO_SETS`` where the claims are none, and then nothing else is true.
     """
-    order, topics, partitions, hashes = known
+    order, topics, partitions, hashes, rank = known
+    ids = hashes, rank
     starts = first_numbers(partitions)
-    claimed = sets.survey(order, offsets, codes, starts, hashes, False)
-    if prepared == AS_SENT and (claimed.beyond or not claimed.sets):
+    claimed = sets.survey(order, offsets, codes, starts)
+    if not are_sets and (claimed.beyond or not claimed.sets):
         return offsets, codes, 0, NO_SETS
     subscribed = np.zeros(partitions.size, dtype=np.bool_)
     total = 0
@@ -79,10 +72,10 @@ def build(known, offsets, codes, prepared, extras_in_turn):
         subscribed[t] = True
         total += partitions[t]
     keep, room, exceeding = quotas(order, offsets, codes, subscribed, total, extras_in_turn)
-    if exceeding.size > 0 and prepared != READ:
+    if exceeding.size > 0:
         codes = codes.copy()
-        if sets.read_in_place(offsets, codes, exceeding, hashes).size > 0:
-            return offsets, exceeding, 0, CROWDED
+        for m in exceeding:
+            copy_into(codes, offsets[m], sets.read(codes[offsets[m] : offsets[m + 1]], ids))
     new_offsets, new_codes, left = fill(
         order, topics, partitions, starts, claimed.owner, subscribed, offsets, codes, keep, room
     )

@@ -29,11 +29,9 @@ from assignlab.compiled import inner, leaf, njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, code, number_of, partition_of, topic_of
 from assignlab.group.model import NO_METADATA, Group
-from assignlab.jvm.hash_map import hash_map_walk_without
+from assignlab.jvm.hash_map import walk_map_without
 
 FULL = -1
-UNKNOWN = np.full(1, -1)
-FINE, CROWDED, LEFT_OVER = range(3)
 
 
 def topics_by_id(group: Group) -> np.ndarray:
@@ -49,30 +47,24 @@ def assign(group: Group) -> Assignment:
     if topics.size == 0:
         return sets.nothing(group)
     known = (
-        group.prepared(orders.members_by_hash), group.members.names.hashes, topics,
-        group.topics.partitions, group.prepared(sets.dense_starts),
+        group.prepared(orders.members_by_hash), group.members.names.hashes,
+        group.members.names.rank, topics, group.topics.partitions, group.prepared(sets.dense_starts),
     )  # fmt: skip
-    racks, held = group.prepared(rack_info), sets.held(group, walked=True)
-    offsets, codes, state = build(known, racks, held.offsets, held.codes, UNKNOWN)
-    if state == CROWDED:
-        unfilled, filled = offsets, codes
-        queue = in_turn(group, unfilled, filled)
-        offsets, codes, state = build(known, racks, held.offsets, held.codes, queue)
-    if state == LEFT_OVER:
+    racks, held = group.prepared(rack_info), sets.walked(group)
+    offsets, codes, left = build(known, racks, held.offsets, held.codes)
+    if left:
         raise OriginalError("PartitionAssignorException", "partitions were left unassigned")
     return Assignment(offsets, codes)
 
 
 @njit
-def build(known, racks, offsets, codes, queue):
-    """(offsets, codes, state) of the result.
+def build(known, racks, offsets, codes):
+    """(offsets, codes, whether partitions were left) of the result.
 
-    ``known``: members in hash order and their hash codes; topics that exist, by id; partitions of
-    every topic and where they begin. ``queue``: the members that take turns, ``UNKNOWN`` where that
-    is to be found out. If it cannot be, since a slot is ``CROWDED``, the first two are the members
-    that were not full and, in turn, those that got full before the others take turns.
+    ``known``: members in hash order, their hash codes and rank; topics that exist, by id; partitions
+    of every topic and where they begin.
     """
-    order, hashes, topics, partitions, starts = known
+    order, hashes, rank, topics, partitions, starts = known
     subscribed = np.zeros(partitions.size, dtype=np.bool_)
     total = 0
     for t in topics:
@@ -83,27 +75,13 @@ def build(known, racks, offsets, codes, queue):
     unfilled = order[room[order] != FULL]
     taken = kept(offsets, codes, valid, keep, partitions, starts)
     owners, given, filled = deal_by_rack(racks, order, starts, taken, keep, room, extras)
-    if queue.size > 0 and queue[0] == -1:
-        queue, crowded = orders.put_into_map(unfilled, hashes, 16)
-        if crowded:
-            return unfilled, filled, CROWDED
-        queue = queue[room[queue] != FULL]
-    more_owners, more, left = deal(queue, topics, partitions, starts, taken, holder, room, extras)
-    if left:
-        return offsets, codes, LEFT_OVER
-    new_offsets, listed = lists(offsets, codes, valid, keep, (owners, given), (more_owners, more))
-    return new_offsets, listed, FINE
-
-
-def in_turn(group: Group, unfilled: np.ndarray, filled: np.ndarray) -> np.ndarray:
-    """The members of a map in its order, without those that were taken out of it in turn."""
-    names = group.members.names
-    place = np.empty(len(names), dtype=np.int64)
+    place = np.empty(order.size, dtype=np.int64)
     place[unfilled] = np.arange(unfilled.size)
-    walk, _ = hash_map_walk_without(
-        names.hashes[unfilled], place[filled], rank=names.rank[unfilled]
-    )
-    return unfilled[walk]
+    walk, _ = walk_map_without(hashes[unfilled], place[filled], 16, rank[unfilled])
+    queue = unfilled[walk]
+    more_owners, more, left = deal(queue, topics, partitions, starts, taken, holder, room, extras)
+    new_offsets, listed = lists(offsets, codes, valid, keep, (owners, given), (more_owners, more))
+    return new_offsets, listed, left
 
 
 @inner

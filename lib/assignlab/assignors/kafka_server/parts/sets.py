@@ -14,28 +14,22 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from assignlab.assignors.parts import orders
-from assignlab.assignors.parts.slices import copy_into, first_alike
+from assignlab.assignors.parts.slices import BITS, FACTOR, copy_into, first_alike, taken
 from assignlab.compiled import inner, leaf, njit
 from assignlab.errors import DocumentError
 from assignlab.group import model
 from assignlab.group.assignment import Assignment, code, number_of, partition_of, topic_of
 from assignlab.group.document import lists
 from assignlab.group.model import NO_METADATA, Group
-from assignlab.jvm import tree_bins
 from assignlab.jvm.hash_map import (
     collection_capacity,
-    hash_map_order,
     spread,
-    spread_all,
-    table_size,
-    walk_lists,
-    was_crowded,
+    walk_map,
 )
 from assignlab.jvm.names import Uuid, utf16, uuid_halves, uuid_hashes
 
@@ -150,28 +144,26 @@ def topics_walked(group: Group) -> Topics:
     """The topics of a group as the assignors walk them."""
     alike = group.prepared(homogeneous)
     asked = group.prepared(orders.members_by_hash)[: 1 if alike else None]
-    met, by_id, crowded = walk_topics(group, asked, alike, False)
-    return _crowded_topics(group, asked, topic_ids(group)) if crowded else Topics(met, by_id)
+    return walk_topics(group, asked, alike, False)
 
 
-def walk_topics(group: Group, asked: np.ndarray, alike: bool, by_ids: bool):
-    """(``met``, ``by_id``, whether a slot was crowded, so that they are no :class:`Topics`).
-
-    ``asked``: the members that are; ``alike``: they are one; ``by_ids``: each one's topics come in
-    the order of a set of their ids.
-    """
+def walk_topics(group: Group, asked: np.ndarray, alike: bool, by_ids: bool) -> Topics:
+    """``asked``: the members that are; ``alike``: they are one; ``by_ids``: each one's topics come in
+    the order of a set of their ids."""
     sent, members, topics = group.sent, group.members, group.topics
-    return _walk_topics(
+    names, ids = topics.names, group.prepared(topic_ids)
+    return Topics(*_walk_topics(
         asked, (sent.subscription, sent.offsets),
         (members.subscription, members.offsets, members.topics),
-        topics.names.hashes, topics.partitions, topic_ids(group).hashes, alike, by_ids,
-    )  # fmt: skip
+        (names.hashes, names.rank), topics.partitions, (ids.hashes, ids.rank), alike, by_ids,
+    ))  # fmt: skip
 
 
 @njit
 def _walk_topics(asked, sent, members, of_name, partitions, of_id, alike, by_ids):
     """:func:`walk_topics`; ``sent``: (subscription, offsets) as they were sent; ``members``:
-    (subscription, offsets, topics) with every topic once; ``of_name``, ``of_id``: hash codes."""
+    (subscription, offsets, topics) with every topic once; ``of_name``, ``of_id``: (hash codes,
+    rank) of the topics' names and ids."""
     of_sent, ends = sent
     subscription, offsets, topics = members
     seen = partitions == NO_METADATA
@@ -185,17 +177,10 @@ def _walk_topics(asked, sent, members, of_name, partitions, of_id, alike, by_ids
             continue
         done[s] = True
         named = topics[offsets[subscription[m]] : offsets[subscription[m] + 1]]
-        walked, crowded = orders.put_into_map(
-            named, of_name, collection_capacity(ends[s + 1] - ends[s])
-        )
-        if crowded:
-            return met[:0], met[:0], True
+        walked = orders.put_into_map(named, *of_name, collection_capacity(ends[s + 1] - ends[s]))
         if by_ids:
-            walked, crowded = orders.put_into_map(
-                walked[partitions[walked] != NO_METADATA], of_id, 16
-            )
-            if crowded:
-                return met[:0], met[:0], True
+            known = walked[partitions[walked] != NO_METADATA]
+            walked = orders.put_into_map(known, *of_id, 16)
         for t in walked:
             if not seen[t]:
                 seen[t] = True
@@ -203,31 +188,7 @@ def _walk_topics(asked, sent, members, of_name, partitions, of_id, alike, by_ids
                 n += 1
         if alike:
             capacity = collection_capacity(named.size)
-    by_id, crowded = orders.put_into_map(met[:n], of_id, capacity)
-    return met[:n], by_id, crowded
-
-
-def _crowded_topics(group: Group, asked: np.ndarray, ids: TopicIds) -> Topics:
-    """The same where topics may stand in trees."""
-    alike = group.prepared(homogeneous)
-    _, first = np.unique(group.sent.subscription[asked], return_index=True)
-    met: dict[int, None] = {}
-    for m in asked[np.sort(first)].tolist():
-        met.update(dict.fromkeys(walked_topics(group, m).tolist()))
-    known = np.array(list(met), dtype=np.int64)
-    capacity = collection_capacity(group.members.topics_of(asked[0]).size) if alike else 16
-    return Topics(known, known[hash_map_order(ids.hashes[known], capacity, ids.rank[known])])
-
-
-def walked_topics(group: Group, member: int) -> np.ndarray:
-    """The topics that exist among those that a member names, as its set of names is walked.
-
-    The set is as large as for different names, even if the member names one twice.
-    """
-    names, named = group.topics.names, group.members.topics_of(member)
-    capacity = collection_capacity(group.sent.topics_of(member).size)
-    known = named[hash_map_order(names.hashes[named], capacity, names.rank[named])]
-    return known[group.topics.partitions[known] != NO_METADATA]
+    return met[:n], orders.put_into_map(met[:n], *of_id, capacity)
 
 
 def dense_starts(group: Group) -> np.ndarray:
@@ -242,7 +203,6 @@ def _dense_starts(topics: model.Topics) -> np.ndarray:
 
 SHARING = 4
 """From so many holders of a partition on it pays to look for members that hold the same."""
-NO_HASHES = np.empty(0, dtype=np.int32)
 
 
 class Held(NamedTuple):
@@ -260,44 +220,45 @@ class Held(NamedTuple):
     beyond: bool
 
 
-def held(group: Group, walked: bool = False) -> Held:
-    """The claims, regrouped by topic and without repetitions where need be.
-
-    ``walked``: every member's in the order in which its map is walked.
-    """
+def held(group: Group) -> Held:
+    """The claims, regrouped by topic and without repetitions where need be."""
     claims, starts = group.claims, group.prepared(dense_starts)
-    order, offsets = group.prepared(orders.members_by_hash), claims.offsets
-    hashes = group.prepared(topic_ids).hashes if walked else NO_HASHES
-    found = survey(order, offsets, claims.codes, starts, hashes, walked)
+    order, offsets, codes = group.prepared(orders.members_by_hash), claims.offsets, claims.codes
+    found = survey(order, offsets, codes, starts)
     if found.beyond or not found.sets:
-        offsets, codes = _regrouped(offsets, claims.codes)
-        found = survey(order, offsets, codes, starts, hashes, walked)
-    codes = read(group, offsets, found.codes, order) if found.crowded else found.codes
+        offsets, codes = _regrouped(offsets, codes, starts.size - 1)
+        found = survey(order, offsets, codes, starts)
     return Held(offsets, codes, found.owner, found.rivals, found.beyond)
 
 
-class Survey(NamedTuple):
-    """Claims looked at: ``codes``, ``owner``, ``rivals`` and ``beyond`` as in :class:`Held`; ``sets``:
-    whether they are sets, topic by topic; ``crowded``: a slot was, and ``codes`` are not as they are
-    walked."""
+def walked(group: Group, claims: Held | None = None) -> Held:
+    """The claims, each member's in the order in which its map is walked.
 
-    codes: np.ndarray
+    ``claims``: :func:`held`, where that is known.
+    """
+    claims = claims or held(group)
+    ids, partitions = group.prepared(topic_ids), group.prepared(dense_starts)[-1]
+    codes = _walked(claims.offsets, claims.codes, ids.hashes, ids.rank, partitions)
+    return claims._replace(codes=codes)
+
+
+class Survey(NamedTuple):
+    """Claims looked at: ``owner``, ``rivals`` and ``beyond`` as in :class:`Held`; ``sets``: whether
+    they are sets, topic by topic."""
+
     owner: np.ndarray
     sets: bool
     rivals: bool
     beyond: bool
-    crowded: bool
 
 
 @njit
-def survey(order, offsets, codes, starts, hashes, walked):
-    """The :class:`Survey` of all claims; ``walked``: each member's in the order of its map."""
+def survey(order, offsets, codes, starts):
+    """The :class:`Survey` of all claims."""
     owner = np.full(starts[-1], -1, dtype=np.int64)
     seen = np.full(starts.size - 1, -1, dtype=np.int64)
     sets, rivals, beyond = True, False, False
-    alike = np.arange(order.size)
-    if codes.size > SHARING * starts[-1]:
-        alike = first_alike(np.zeros_like(alike), offsets, codes)
+    alike = _alike(offsets, codes, starts[-1])
     last = np.empty_like(alike)
     times = np.zeros_like(alike)
     for m in order:
@@ -320,37 +281,89 @@ def survey(order, offsets, codes, starts, hashes, walked):
                 sets &= owner[at] != m
                 rivals |= several or (owner[at] >= 0 and owner[at] != m)
                 owner[at] = m
-    if not walked or not sets or codes.size == 0:
-        return Survey(codes, owner, sets, rivals, beyond, False)
-    in_turn = np.empty_like(codes)
-    for m in range(order.size):
-        if alike[m] < m:
-            start = offsets[alike[m]]
-            copy_into(in_turn, offsets[m], in_turn[start : start + offsets[m + 1] - offsets[m]])
-            continue
-        own, fine = _read(codes[offsets[m] : offsets[m + 1]], hashes)
-        if not fine:
-            return Survey(codes, owner, sets, rivals, beyond, True)
-        copy_into(in_turn, offsets[m], own)
-    return Survey(in_turn, owner, sets, rivals, beyond, False)
-
-
-def _regrouped(offsets: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The claims, each code once, topic by topic."""
-    ends, listed, flat = offsets.tolist(), codes.tolist(), []
-    sizes = [0]
-    for start, end in pairwise(ends):
-        of_topic: dict[int, dict[int, None]] = {}
-        for c in listed[start:end]:
-            of_topic.setdefault(topic_of(c), {})[c] = None
-        flat += [c for claim in of_topic.values() for c in claim]
-        sizes.append(len(flat))
-    return np.array(sizes, dtype=np.int64), np.array(flat, dtype=np.int64)
+    return Survey(owner, sets, rivals, beyond)
 
 
 @inner
-def _read(codes, hashes):
-    """One member's codes in the order in which its map is walked; False if a slot was crowded."""
+def _alike(offsets, codes, partitions):
+    """For every member the first that holds the same, if many can: else itself."""
+    alike = np.arange(offsets.size - 1)
+    if codes.size > SHARING * partitions:
+        alike = first_alike(np.zeros_like(alike), offsets, codes)
+    return alike
+
+
+@njit
+def _regrouped(offsets, codes, topics):
+    """(offsets, codes) of the claims with each code once, topic by topic."""
+    most = 0
+    for m in range(offsets.size - 1):
+        most = max(most, offsets[m + 1] - offsets[m])
+    slots = 2
+    while slots < 2 * most:
+        slots *= 2
+    table = np.full(slots, -1, dtype=np.int64)  # of the codes of one member
+    slot_of = np.empty(most, dtype=np.int64)
+    after = np.empty(most, dtype=np.int64)  # the next one of the same topic
+    first = np.full(topics, -1, dtype=np.int64)
+    last = np.empty(topics, dtype=np.int64)
+    met = np.empty(min(most, topics), dtype=np.int64)
+    new_offsets = np.zeros_like(offsets)
+    grouped = np.empty_like(codes)
+    n = 0
+    for m in range(offsets.size - 1):
+        claim = codes[offsets[m] : offsets[m + 1]]
+        named = 0
+        for k in range(claim.size):
+            t = topic_of(claim[k])
+            hashed = (claim[k] & BITS) * FACTOR
+            slot = (hashed ^ hashed >> 29) & (slots - 1)
+            while table[slot] != -1 and claim[table[slot]] != claim[k]:
+                slot = (slot + 1) & (slots - 1)
+            slot_of[k] = slot
+            if table[slot] != -1:
+                continue
+            table[slot] = k
+            after[k] = -1
+            if first[t] == -1:
+                first[t] = k
+                met[named] = t
+                named += 1
+            else:
+                after[last[t]] = k
+            last[t] = k
+        for t in met[:named]:
+            k = first[t]
+            while k != -1:
+                grouped[n] = claim[k]
+                n += 1
+                k = after[k]
+            first[t] = -1
+        for slot in slot_of[: claim.size]:
+            table[slot] = -1
+        new_offsets[m + 1] = n
+    return new_offsets, grouped[:n]
+
+
+@njit
+def _walked(offsets, codes, hashes, rank, partitions):
+    """The codes of all members as their maps are walked."""
+    alike = _alike(offsets, codes, partitions)
+    in_turn = np.empty_like(codes)
+    for m in range(alike.size):
+        start, size = offsets[alike[m]], offsets[m + 1] - offsets[m]
+        if alike[m] < m:
+            copy_into(in_turn, offsets[m], in_turn[start : start + size])
+        else:
+            copy_into(in_turn, start, read(codes[start : start + size], (hashes, rank)))
+    return in_turn
+
+
+@inner
+def read(codes, ids):
+    """One member's codes in the order in which its map is walked; ``ids``: (hash codes, rank) of all
+    topics' ids."""
+    of_id, places = ids
     firsts = np.empty(codes.size + 1, dtype=np.int64)
     topics = 0
     for k in range(codes.size):
@@ -358,27 +371,23 @@ def _read(codes, hashes):
             firsts[topics] = k
             topics += 1
     firsts[topics] = codes.size
-    spreads = np.empty(topics, dtype=np.int64)
+    hashes, rank = np.empty(topics, dtype=np.int32), np.empty(topics, dtype=np.int64)
     for i in range(topics):
-        spreads[i] = spread(hashes[topic_of(codes[firsts[i]])])
-    if was_crowded(spreads, 16, 8):
-        return codes, False
+        t = topic_of(codes[firsts[i]])
+        hashes[i], rank[i] = of_id[t], places[t]
     walked = np.empty(codes.size, dtype=np.int64)
     n = 0
-    for i in walk_lists(spreads, table_size(topics, 16), False):
+    for i in walk_map(hashes, 16, rank, False, False)[0]:
         claim = codes[firsts[i] : firsts[i + 1]]
-        slots = set_slots(claim.size)
+        slots = collection_capacity(claim.size)
         if in_slots(claim, slots):
             copy_into(walked, n, claim)
-            n += claim.size
-            continue
-        partitions = spread_all(partition_of(claim).astype(np.int32))
-        if was_crowded(partitions, slots, 8):
-            return codes, False
-        for k in walk_lists(partitions, slots, False):
-            walked[n] = claim[k]
-            n += 1
-    return walked, True
+        else:
+            numbers = partition_of(claim)
+            order, _ = walk_map(numbers.astype(np.int32), slots, numbers, False, False)
+            copy_into(walked, n, taken(claim, order))
+        n += claim.size
+    return walked
 
 
 @leaf
@@ -392,67 +401,6 @@ def in_slots(codes, slots):
             return False
         before = slot
     return True
-
-
-@njit
-def set_slots(count):
-    """Slots of a ``HashSet`` made of a collection of ``count`` elements."""
-    slots = 16
-    while slots < count * 4 // 3 + 1:
-        slots *= 2
-    return slots
-
-
-def _read_crowded(group: Group, codes: np.ndarray) -> np.ndarray:
-    """:func:`_read` where slots are crowded: topics and partitions may stand in trees."""
-    ids = group.prepared(topic_ids)
-    topic = topic_of(codes)
-    firsts = np.flatnonzero(np.diff(topic, prepend=-1))
-    topics = topic[firsts]
-    return _sets_in_turn(codes, firsts, hash_map_order(ids.hashes[topics], rank=ids.rank[topics]))
-
-
-@njit
-def _sets_in_turn(codes, firsts, turns):
-    """The claims that begin at ``firsts``, in these turns, each in the order of its set."""
-    walked = np.empty_like(codes)
-    n = 0
-    for i in turns:
-        claim = codes[firsts[i] : firsts[i + 1] if i + 1 < firsts.size else codes.size]
-        numbers, slots = partition_of(claim), set_slots(claim.size)
-        spreads = spread_all(numbers.astype(np.int32))
-        if was_crowded(spreads, slots, 8):
-            order = tree_bins.walk(spreads, numbers, slots, spreads.size, False, codes[:0])[0]
-        else:
-            order = walk_lists(spreads, slots, False)
-        for k in order:
-            walked[n] = claim[k]
-            n += 1
-    return walked
-
-
-def read(group: Group, offsets: np.ndarray, codes: np.ndarray, which: np.ndarray) -> np.ndarray:
-    """The codes with those of the members ``which`` in the order in which Java walks their maps."""
-    codes = codes.copy()
-    for m in read_in_place(offsets, codes, which, group.prepared(topic_ids).hashes).tolist():
-        claim = slice(offsets[m], offsets[m + 1])
-        codes[claim] = _read_crowded(group, codes[claim])
-    return codes
-
-
-@njit
-def read_in_place(offsets, codes, which, hashes):
-    """Reads the claims of ``which`` in place; returns the members with crowded slots."""
-    crowded = np.empty(which.size, dtype=np.int64)
-    n = 0
-    for m in which:
-        walked, fine = _read(codes[offsets[m] : offsets[m + 1]].copy(), hashes)
-        if fine:
-            copy_into(codes, offsets[m], walked)
-        else:
-            crowded[n] = m
-            n += 1
-    return crowded[:n]
 
 
 @inner

@@ -20,6 +20,7 @@ from assignlab.group.model import Group
 from assignlab.jvm import tree_bins
 from assignlab.jvm.hash_map import (
     NOTHING,
+    collection_capacity,
     hash_map_order,
     spread,
     spread_all,
@@ -47,15 +48,12 @@ def plain_slots(topics: int) -> np.ndarray:
     return np.full(topics, 16, dtype=np.int64)
 
 
-def reclaimed(
-    group: Group, changes: Changes, stays: np.ndarray, held: sets.Held | None = None
-) -> Assignment:
+def reclaimed(group: Group, held: sets.Held, changes: Changes, stays: np.ndarray) -> Assignment:
     """Every member's next claim in the order in which the assignor will read it.
 
-    ``stays``: bool[topics], whether a topic stays in a map that has lost its last partition;
-    ``held``: what members hold, as it is walked, where that is known.
+    ``held``: what members hold, as it is walked; ``stays``: bool[topics], whether a topic stays in a
+    map that has lost its last partition.
     """
-    held = held or sets.held(group, walked=True)
     offsets, codes, crowded = _rewrite(
         held.offsets, held.codes, *changes, starts_of(group, held, changes.steps),
         group.prepared(sets.topic_ids).hashes, stays,
@@ -133,14 +131,14 @@ def reclaimed_after(
     Of each topic every member's list in ``after`` has first what it keeps. ``taken_again``: a
     partition may be removed and added again; what is kept then stands in the order of the walk.
     """
-    held = sets.held(group, walked=True)
+    held = sets.walked(group)
     offsets, steps = after.offsets, after.codes
     if held.codes.size > 0:
         offsets, steps = _differences(
             held.offsets, held.codes, offsets, steps, starts_of(group, held, steps), taken_again
         )
     changes = Changes(offsets, steps, plain_slots(len(group.topics)))
-    return reclaimed(group, changes, stays, held)
+    return reclaimed(group, held, changes, stays)
 
 
 @njit
@@ -283,7 +281,7 @@ def copy(map_, old, starts):
         append(map_, code, starts)
     for i in range(at["left"], at["right"]):
         t = map_.topics[i]
-        map_.capacity[t] = sets.set_slots(map_.size[t])
+        map_.capacity[t] = collection_capacity(map_.size[t])
     slots = 1
     while slots < at["count"]:
         slots *= 2
@@ -410,7 +408,7 @@ def write(map_, hashes, codes, n):
             for k in range(keys.size):
                 keys[k] = spread(partition_of(partitions[k]))
             walk(keys, partitions, map_.capacity[t])
-            walk(keys, partitions, sets.set_slots(keys.size))
+            walk(keys, partitions, collection_capacity(keys.size))
     return n, fine
 
 
