@@ -62,8 +62,7 @@ from assignlab.jvm.hash_map import (
     collection_capacity,
     hash_map_slots,
     spread_all,
-    table_size,
-    walk_lists,
+    walk_map,
     walk_map_without,
     was_crowded,
 )
@@ -152,16 +151,17 @@ def shape_of(
     )  # fmt: skip
     subscribers = kinds.subscribers
     own = subscribers[topics]
-    turns, filled, in_turn, crowded = _shape(
+    turns, new, filled, in_turn, crowded, certain = _shape(
         topics, topics[np.lexsort((own, -(partitions[topics] / own)))], partitions, subscribers,
         group.prepared(sets.topic_ids).hashes, copied,
     )  # fmt: skip
-    again, unassigned, certain = in_turn, Filling(*filled), True
+    again, unassigned = in_turn, Filling(*filled)
     if crowded:
-        first, again, unassigned, certain = crowded_walks(
-            group, partitions_of(topics, partitions), subscribers, copied
-        )
-        in_turn, again = by_turn(first, turns), by_turn(again, turns)
+        codes = partitions_of(topics, partitions)
+        fixed, _ = walked(group, Filling(codes[subscribers[topic_of(codes)] < 2]))
+        slots = hash_map_slots(partition_hashes(group, unassigned.codes), unassigned.capacity)
+        walk, fine = walked(group, Filling(new, slots), fixed)
+        again, certain = by_turn(walk, turns), certain and fine
     return Shape(
         order, group.members.names.rank[order], kinds, subscribed, turns, in_turn, again, unassigned,
         crowded, np.zeros(order.size, dtype=np.bool_), racks, certain,
@@ -201,18 +201,20 @@ def kinds_of(subscription, rack, racks, most, offsets, topics, known):
 
 @njit
 def _shape(topics, ordered, partitions, subscribers, of_id, copied):
-    """(turns, (codes, capacity) of ``unassigned``, ``sorted``) of the :class:`Shape`, and whether a
-    slot was crowded, which makes the last two worthless.
+    """(``turns`` of the :class:`Shape`; the new set of partitions as it is walked; codes and capacity
+    of ``unassigned``; ``sorted``, ``crowded`` and ``certain``).
 
     ``ordered``: the topics as :func:`turns_of` has them; ``of_id``: hash codes of topic ids.
     """
     turns = turns_of(ordered, partitions, subscribers)
     codes, capacity = partitions_of(topics, partitions), 16
-    walked, crowded = _walked(codes, of_id, capacity)
-    if copied and not crowded:
-        codes, capacity = walked, collection_capacity(walked.size)
-        walked, crowded = _walked(codes, of_id, capacity)
-    return turns, (codes, capacity), sort_partitions(walked, turns), crowded
+    new, crowded, certain = _walked(codes, of_id, capacity)
+    first = new
+    if copied:
+        codes, capacity = new, collection_capacity(new.size)
+        first, crowded, still = _walked(codes, of_id, capacity)
+        certain = certain and still
+    return turns, new, (codes, capacity), sort_partitions(first, turns), crowded, certain
 
 
 @inner
@@ -275,29 +277,10 @@ def partitions_of(topics, partitions):
 @inner
 def _walked(codes, of_id, capacity):
     """(the codes as a set of so many slots is walked into which they were put, whether a slot was
-    crowded: then as they stand)."""
+    crowded, whether Java fixes that walk)."""
     hashes = hash_codes.partition_hashes(of_id, codes, hash_codes.TOPIC_ID_PARTITION_BEFORE_4_1)
-    spreads = spread_all(hashes)
-    if was_crowded(spreads, capacity, 8):
-        return codes, True
-    return codes[walk_lists(spreads, table_size(spreads.size, capacity), False)], False
-
-
-def crowded_walks(group: Group, codes: np.ndarray, subscribers: np.ndarray, copied: bool):
-    """(``sorted`` and ``again`` before they are sorted, ``unassigned``, ``certain``) of the
-    :class:`Shape` where partitions may stand in trees."""
-    unassigned = Filling(codes)
-    new, certain = first, still = walked(group, unassigned)
-    if copied:
-        unassigned = Filling(new, collection_capacity(new.size))
-        first, still = walked(group, unassigned)
-    again, fine = first, True
-    hashes = partition_hashes(group, unassigned.codes)
-    if was_crowded(spread_all(hashes), unassigned.capacity, 8):
-        fixed, _ = walked(group, Filling(codes[subscribers[topic_of(codes)] < 2]))
-        slots = hash_map_slots(hashes, unassigned.capacity)
-        again, fine = walked(group, Filling(new, slots), fixed)
-    return first, again, unassigned, certain and still and fine
+    walk, certain = walk_map(hashes, capacity, codes[:0], False, False)
+    return codes[walk], was_crowded(spread_all(hashes), capacity, 8), certain
 
 
 def walked(group: Group, filled: Filling, removed: np.ndarray = NOTHING) -> tuple[np.ndarray, bool]:
