@@ -78,7 +78,7 @@ def build(known, racks, offsets, codes):
     place = np.empty(order.size, dtype=np.int64)
     place[unfilled] = np.arange(unfilled.size)
     walk, _ = walk_map_without(hashes[unfilled], place[filled], 16, rank[unfilled])
-    queue = unfilled[walk]
+    queue = unfilled[walk]  # the map of those that were not full, without those that got full
     more_owners, more, left = deal(queue, topics, partitions, starts, taken, holder, room, extras)
     new_offsets, listed = lists(offsets, codes, valid, keep, (owners, given), (more_owners, more))
     return new_offsets, listed, left
