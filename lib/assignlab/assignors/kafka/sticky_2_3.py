@@ -50,7 +50,7 @@ from assignlab.assignors.parts.rival_claims import (
     partition_numbers,
     settle_claims,
 )
-from assignlab.assignors.parts.slices import copy_into
+from assignlab.assignors.parts.slices import copy_into, taken
 from assignlab.compiled import inner, njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, partition_of, topic_of
@@ -135,15 +135,15 @@ def build(packed, may, claims, gone, by_lists, cooperative, new_first):
         known, claimed_offsets, generation, numbers, hashes.size, ABSENT
     )
     no_rank = np.empty(0, dtype=np.int64)  # partitions are not Comparable
-    walk, certain = walk_map(hashes[first].astype(np.int32), 16, no_rank, False, False)
-    walked = first[walk]
+    walk, certain = walk_map(taken(hashes, first).astype(np.int32), 16, no_rank, False, False)
+    walked = taken(first, walk)
     moved = with_previous(walked, before)
-    keys, also_certain = walk_map(hashes[moved].astype(np.int32), 16, no_rank, False, False)
+    keys, also_certain = walk_map(taken(hashes, moved).astype(np.int32), 16, no_rank, False, False)
     current, revoked = prepopulate_current_assignments(known, walked, claimant, before)
     sorted_partitions = known.in_order
     by_keys = False
     if by_lists and claimed.size > 0 and are_subscriptions_identical(known):
-        sorted_partitions, by_keys = sort_partitions(known, current, moved[keys])
+        sorted_partitions, by_keys = sort_partitions(known, current, taken(moved, keys))
     offsets, codes, status = balance(known, current, sorted_partitions, new_first and revoked == 0)
     if cooperative:
         offsets, codes = adjust_assignment(known, claimed_offsets, claimed, offsets, codes)

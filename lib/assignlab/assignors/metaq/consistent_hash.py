@@ -33,7 +33,7 @@ import numpy as np
 
 from assignlab.assignors.metaq.parts.partitions import BROKER, lines, lists
 from assignlab.assignors.parts.orders import kinds_of_topics, members_by_id, topics_by_name
-from assignlab.assignors.parts.slices import copy_into
+from assignlab.assignors.parts.slices import copy_into, taken
 from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import leaf, njit
 from assignlab.group.assignment import Assignment, code
@@ -221,8 +221,8 @@ def walk_hash_sets(bounds, hashes, chosen):
                 continue
             own = chosen[first:last].copy()
             in_order = np.arange(own.size)
-            walk, _ = walk_map(hashes[own], HASH_SET_SIZE, in_order, False, False)
-            copy_into(chosen, first, own[walk])
+            walk, _ = walk_map(taken(hashes, own), HASH_SET_SIZE, in_order, False, False)
+            copy_into(chosen, first, taken(own, walk))
 
 
 @njit

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from assignlab.assignors.parts.slices import taken
 from assignlab.compiled import njit
 from assignlab.group.assignment import Assignment, topic_of
 from assignlab.group.model import Group
@@ -48,9 +49,9 @@ def group_data_by_topic(offsets, codes, hashes, rank, newest_first, put_together
             if put_together and met > 0:
                 called_again = at[topics[met - 1]] > 1
             put = topics[:met]
-            walk, _ = walk_map(hashes[put], 16, rank[put], newest_first, called_again)
+            walk, _ = walk_map(taken(hashes, put), 16, taken(rank, put), newest_first, called_again)
             start = offsets[m]
-            for t in put[walk]:
+            for t in taken(put, walk):
                 start, at[t] = start + at[t], start
             for k in range(offsets[m], offsets[m + 1]):
                 t = topic_of(codes[k])

@@ -39,6 +39,7 @@ from assignlab.assignors.kafka_server.parts.racks_3_7 import (
 )
 from assignlab.assignors.parts import hash_codes, orders
 from assignlab.assignors.parts.holdings import record
+from assignlab.assignors.parts.slices import taken
 from assignlab.assignors.parts.trees import (
     NOT_SEATED,
     NUMBER_BITS,
@@ -280,7 +281,7 @@ def _walked(codes, of_id, capacity):
     crowded, whether Java fixes that walk)."""
     hashes = hash_codes.partition_hashes(of_id, codes, hash_codes.TOPIC_ID_PARTITION_BEFORE_4_1)
     walk, certain = walk_map(hashes, capacity, codes[:0], False, False)
-    return codes[walk], was_crowded(spread_all(hashes), capacity, 8), certain
+    return taken(codes, walk), was_crowded(spread_all(hashes), capacity, 8), certain
 
 
 def walked(group: Group, filled: Filling, removed: np.ndarray = NOTHING) -> tuple[np.ndarray, bool]:
