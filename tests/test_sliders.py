@@ -364,6 +364,10 @@ def test_in_jupyterlab_a_moved_slider_asks_the_strategies(tmp_path, started):
     assert page.wait(f"!{steps}.startsWith('1 of')", True)
     move(2, "ArrowLeft", 1)
     assert page.wait(f"{steps}.includes(' of 4: ')", True)
-    move(4, "ArrowRight", 3)
-    assert page.wait(f"{drawn}[1]", "c0 tp0 +tp2 c1 tp1") == "c0 tp0 +tp2 c1 tp1"
+    last = "c0 tp0 +tp2 c1 tp1"
+    for _ in range(5):  # a slider that is not enabled yet takes no key, and the last step stays
+        move(4, "ArrowRight", 3)
+        if page.wait(f"{drawn}[1]", last, 8) == last:
+            break
+    assert page.value(f"{drawn}[1]") == last
     assert page.value(count) == outputs == 2
