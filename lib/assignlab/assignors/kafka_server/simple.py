@@ -59,14 +59,9 @@ def assign(group: Group) -> Assignment:
     if group.prepared(sets.homogeneous):
         pool = group.prepared(common_pool)
         beyond = beyond[pool.mine[topic_of(beyond)]]
-        pool = (
-            pool._replace(
-                codes=np.concatenate((pool.codes, beyond)),
-                hashes=np.concatenate((pool.hashes, partition_hashes(group, beyond))),
-            )
-            if beyond.size > 0
-            else pool
-        )
+        if beyond.size > 0:
+            hashes = np.concatenate((pool.hashes, partition_hashes(group, beyond)))
+            pool = pool._replace(codes=np.concatenate((pool.codes, beyond)), hashes=hashes)
         answer = share_common(tuple(pool), (order, walk), held.offsets, held.codes, beyond.size)
     else:
         topics = group.prepared(sets.topics_walked).by_id
