@@ -54,8 +54,8 @@ def assign(group: Group) -> Assignment:
     order, walk = group.prepared(orders.members_by_hash), walk_of_numbers(len(group.members))
     beyond = NOTHING
     if held.beyond:
-        topics = group.topics.partitions
-        beyond = np.unique(held.codes[partition_of(held.codes) >= topics[topic_of(held.codes)]])
+        partitions = group.topics.partitions[topic_of(held.codes)]
+        beyond = np.unique(held.codes[partition_of(held.codes) >= partitions])
     if group.prepared(sets.homogeneous):
         pool = group.prepared(common_pool)
         beyond = beyond[pool.mine[topic_of(beyond)]]
