@@ -109,7 +109,8 @@ def load_timeline() -> None:
         [timeline.crash(5_000, "b")],
         duration_ms=20_000,
     )
-    timeline.totals(timeline.run(scenario, strategy="range"))
+    for strategy in ("range", "server-range"):  # a client of each protocol
+        timeline.totals(timeline.run(scenario, strategy=strategy))
     tell(f"timeline {time.monotonic() - began:.1f} s")
 
 

@@ -183,7 +183,7 @@ def available(t, partition, position, rate, created):
     return total
 
 
-@leaf
+@njit
 def when_available(t, until, wanted, partition, position, rate, created):
     """The first moment from ``t`` to ``until`` with ``wanted`` records, else ``until``."""
     low, high = t, until
