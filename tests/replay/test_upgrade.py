@@ -1,9 +1,12 @@
 """What an upgrade moves, against what the protocols say."""
 
+from bisect import bisect_right
+
 import pandas as pd
 import pytest
 
 from assignlab import assignors
+from assignlab.reality import recording
 from assignlab.replay import upgrade
 from assignlab.replay.history import history
 from assignlab.replay.rebalance import replay
@@ -32,7 +35,13 @@ def test_no_pair_fails_and_staying_moves_nothing():
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [("sticky@2.0", "sticky"), ("sticky", "sticky@2.0"), ("sticky", "server-uniform")],
+    [
+        ("sticky@2.0", "sticky"),
+        ("sticky", "sticky@2.0"),
+        ("sticky", "server-uniform"),
+        ("server-uniform", "sticky"),
+        ("server-uniform", "cooperative-sticky"),
+    ],
 )
 def test_who_can_read_the_old_assignment_moves_nothing(old, new):
     assert MOVED.loc[(old, new), "max"] == 0
@@ -65,10 +74,13 @@ def test_the_coordinator_evens_out_what_range_left_and_no_more():
 def test_interrupted_is_everything_under_an_eager_strategy():
     eager = PAIRS[PAIRS["new"].isin(["range", "roundrobin", "sticky", "sticky@2.0"])]
     assert (eager["interrupted"] == SIZE["partitions"]).all()
-    cooperative = PAIRS[
-        (PAIRS["old"] == "cooperative-sticky") & (PAIRS["new"] == "cooperative-sticky")
+    from_eager = PAIRS[~PAIRS["old"].isin(["cooperative-sticky", "server-uniform"])]
+    assert (from_eager["interrupted"] == SIZE["partitions"]).all()
+    neither = PAIRS[
+        PAIRS["old"].isin(["cooperative-sticky", "server-uniform"])
+        & (PAIRS["new"] == "cooperative-sticky")
     ]
-    assert (cooperative["interrupted"] == 0).all()
+    assert (neither["interrupted"] == 0).all()
 
 
 ROADS = pd.DataFrame(
@@ -102,6 +114,36 @@ def test_members_with_the_old_strategy_in_their_list_give_up_everything():
     last_leaves, last_joins = interrupted.loc[2 * restarts - 1], interrupted.loc[2 * restarts]
     assert (last_leaves <= 2 * -(-SIZE["partitions"] // SIZE["members"])).all()
     assert (last_joins <= -(-SIZE["partitions"] // SIZE["members"])).all()
+
+
+def test_eager_members_that_wait_for_their_restart_give_up_everything_as_recorded_groups_do():
+    recorded = {
+        broker: [one for one in recording.read(broker) if one["name"] == "migrate-up.range"]
+        for broker in recording.releases()
+    }
+    trial = upgrade.Trial(0, "range", members=3, topics=2, partitions=11)
+    played = [
+        record["interrupted"]
+        for record in upgrade.play_migrations(trial)
+        if record["road"] == "range → server-uniform" and record["bounce"] == 1
+    ]
+    compared = 0
+    for group in (one for some in recorded.values() for one in some):
+        moments = [action["at"] for action in group["actions"]]
+        assert len(moments) == len(played)
+        revoked = [0] * len(moments)
+        for told in group["events"]:
+            if told["kind"] == "revoked" and told["at"] >= moments[0]:
+                revoked[bisect_right(moments, told["at"]) - 1] += len(told["partitions"])
+        assert revoked == played
+        compared += 1
+    assert compared == 2
+
+
+def test_a_group_that_has_the_strategy_already_has_no_road_to_it():
+    for old, roads in {"cooperative-sticky@2.4": 2, "server-uniform": 2, "range": 3}.items():
+        trial = upgrade.Trial(0, old, members=2, topics=1, partitions=4)
+        assert len({record["road"] for record in upgrade.play_migrations(trial)}) == roads
 
 
 def test_the_first_member_with_the_new_protocol_turns_the_group_over():

@@ -107,7 +107,7 @@ def replay(
         if step.error is not None or not moment.rebalance:
             step.after = step.before
         elif silent[index] and step.strategy.protocol == "cooperative":
-            step.revoked_kept += _held_again(step.before, step.after, silent[index])
+            step.revoked_kept += held_again(step, silent[index])
         yield step
         if index + 1 < len(moments):  # nobody asks what members claim after the last
             claims = group.claims
@@ -119,12 +119,15 @@ def replay(
 def handed_over(step: Step, new: Strategy) -> Claims:
     """What ``new`` reads of the assignment that the strategy of this step made.
 
-    A coordinator that takes the group over knows what every member has. Clients tell it only to a
-    strategy that goes by the same name, another release or another client's: what a sticky client
+    A coordinator that takes the group over knows what every member has. Where the coordinator hands
+    the group to the clients, the last member of its protocol has left; the others were restarted
+    before and tell their own strategy what they got since. Among clients' strategies only one that goes
+    by the same name is told, another release or another client's: what a sticky client
     remembers, it sends with its own strategy's subscription, and an eager one has revoked
     everything before it joins.
     """
-    if new.sticky and (new.protocol == "server" or step.strategy.kind == new.kind):
+    told = "server" in (step.strategy.protocol, new.protocol) or step.strategy.kind == new.kind
+    if new.sticky and told:
         return _claims(step.group, new, step.after, step.generation)
     return Claims.none(len(step.group.members))
 
@@ -223,8 +226,9 @@ def _without(claims: Claims, silent: Collection[int]) -> Claims:
     return _carried(claims, speaking)
 
 
-def _held_again(before: Assignment, after: Assignment, members: Collection[int]) -> int:
-    """Partitions of these members that they had before and have afterwards."""
+def held_again(step: Step, members: Collection[int]) -> int:
+    """How many partitions these members had before the step and have after it."""
+    before, after = step.before, step.after
     return sum(np.intersect1d(before.of(m), after.of(m)).size for m in members)
 
 

@@ -14,7 +14,9 @@ eager, because a client is as eager as the most eager strategy in its list. In t
 strategy is taken off the list; members that have restarted keep what they own, the others still
 give up everything before they join. The coordinator's strategies need one bounce (KIP-848): the
 first member that speaks the new protocol turns the group over, and the coordinator knows what the
-others have.
+others have. Those still take part in every rebalance with their old protocol: eager ones give up
+everything and get most of it back, as recordings of real groups show (``migrate-up.range`` of
+:mod:`assignlab.reality`).
 """
 
 from collections.abc import Sequence
@@ -25,7 +27,7 @@ from assignlab import assignors
 from assignlab.assignors.strategy import Strategy
 from assignlab.replay.history import Moment, history
 from assignlab.replay.metrics import FIELDS
-from assignlab.replay.rebalance import NeverStable, Step, replay
+from assignlab.replay.rebalance import NeverStable, Step, held_again, replay
 from assignlab.replay.records import measure
 from assignlab.replay.scenarios import Scenario
 
@@ -58,9 +60,10 @@ class Trial:
 def play_switches(trial: Trial) -> list[dict]:
     """What the switch does: one record for each new strategy; partitions are counts.
 
-    old, new, seed, error (why there is no result, else None), moved (partitions that change owner
-    at the switch), interrupted (given up then, also if kept), rounds, gap_before, gap_after
-    (fullest - emptiest member), later (partitions that change owner in the rebalances ``after``).
+    old, new, seed, partitions (in the group), error (why there is no result, else None), moved
+    (partitions that change owner at the switch), interrupted (given up then, also if kept: everything where the old strategy is
+    eager, since its clients still join the first rebalance of a new one), rounds, gap_before,
+    gap_after (fullest - emptiest member), later (partitions that change owner in the rebalances ``after``).
 
     >>> [record["moved"] for record in play_switches(Trial(0, "range", "range,sticky", members=3))]
     [0, 66]
@@ -74,7 +77,8 @@ def play_switches(trial: Trial) -> list[dict]:
         chosen = [*old, *[assignors.get(new)] * (len(moments) - place)]
         steps, error = _played(moments, chosen)
         measured = Switch(error) if error else _measured_switch(steps, place)
-        found.append({"old": trial.old, "new": new, "seed": trial.seed, **measured._asdict()})
+        of_trial = {"old": trial.old, "new": new, "seed": trial.seed, "partitions": trial.partitions}
+        found.append(of_trial | measured._asdict())
     return found
 
 
@@ -105,10 +109,11 @@ def _played(moments: Sequence[Moment], chosen: Sequence[Strategy]) -> tuple[list
 
 def _measured_switch(steps: list[Step], place: int) -> Switch:
     before, switch, *later = [_measured(step) for step in steps[place - 1 :]]
+    eager = steps[place - 1].strategy.protocol == "eager"
     return Switch(
         error=None,
         moved=switch["by_choice"],
-        interrupted=switch["interrupted"],
+        interrupted=switch["held"] if eager else switch["interrupted"],
         rounds=steps[place].rounds,
         gap_before=before["count_gap"],
         gap_after=switch["count_gap"],
@@ -128,8 +133,8 @@ def play_migrations(trial: Trial) -> list[dict]:
     """Upgrades carried out member by member, one record for each rebalance; partitions are counts.
 
     Three roads from the old strategy: two restarts of everybody without an upgrade; two bounces to
-    cooperative-sticky; one bounce to the coordinator's uniform, and one more restart under it.
-    road, seed, bounce (1, 2), step (from 1; two rebalances for each restart), strategy (which
+    cooperative-sticky; one bounce to the coordinator's uniform, and one more restart under it. None
+    to the strategy that is the old one already. road, seed, bounce (1, 2), step (from 1; two rebalances for each restart), strategy (which
     assigned), moved (partitions that change owner), interrupted (given up, also if kept), gap
     (fullest - emptiest member).
 
@@ -139,11 +144,11 @@ def play_migrations(trial: Trial) -> list[dict]:
     """
     old, members = assignors.get(trial.old), trial.members
     cooperative, uniform = assignors.get("cooperative-sticky"), assignors.get("server-uniform")
-    plans = {
-        f"{trial.old}, no upgrade": [old] * (4 * members),
-        f"{trial.old} → cooperative-sticky": two_bounces(old, cooperative, members),
-        f"{trial.old} → server-uniform": [old] + [uniform] * (4 * members - 1),
-    }
+    plans = {f"{trial.old}, no upgrade": [old] * (4 * members)}
+    if old.kind != cooperative.kind:
+        plans[f"{trial.old} → cooperative-sticky"] = two_bounces(old, cooperative, members)
+    if old.kind != uniform.kind:
+        plans[f"{trial.old} → server-uniform"] = [old] + [uniform] * (4 * members - 1)
     moments = trial.moments("FULL", "ROLLING_RESTART", "ROLLING_RESTART")
     sizes = [len(moment.group.members) for moment in moments]
     found = []
@@ -152,6 +157,9 @@ def play_migrations(trial: Trial) -> list[dict]:
         _, *steps = replay(moments, chosen, still_eager(chosen, sizes, members))
         for number, step in enumerate(steps, 1):
             measured = _measured(step)
+            if step.strategy.protocol == "server" and old.protocol == "eager":
+                classic = range(max(0, sizes[number] - number // 2))  # the restarted ones come last
+                measured["interrupted"] += held_again(step, classic)
             found.append({
                 "road": road,
                 "seed": trial.seed,
