@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -82,6 +83,13 @@ def test_facts(name):
     assert set(strategy.promises) <= set(CHECKS)
     assert all(strategy.exceptions.values()), "an exception needs a reason"
     assert ">>> " in sys.modules[strategy.assign.__module__].__doc__
+
+
+def test_a_strategy_says_since_when_it_is_so():
+    own = replace(assignors.get("range"), name="mine", original="", first="2026", last="")
+    assert own.last == "2026"
+    with pytest.raises(ValueError, match="strategy mine: first= is missing"):
+        replace(own, first="")
 
 
 @each_strategy

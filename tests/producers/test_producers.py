@@ -456,7 +456,8 @@ def test_bad_input_is_refused_by_name():
 
 def test_every_name_has_its_facts():
     for name, partitioner in producers.partitioners().items():
-        assert partitioner.source.count("(") == 1 and partitioner.rule and partitioner.client
+        assert partitioner.source.count("(") == 1, f"{name}: source='CLASS (ARTIFACT RELEASE)'"
+        assert partitioner.rule and partitioner.client
         assert partitioner.keyed in ("all", "non-empty", "none"), name
 
 

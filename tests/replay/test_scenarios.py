@@ -79,8 +79,7 @@ def test_partitions_are_all_given_largest_topics_first(topics, more, distributio
     scenario = Scenario(topics=topics, partitions=topics + more, distribution=distribution)
     counts = partition_counts(scenario)
     assert len(counts) == topics and min(counts) >= 1
-    if not (distribution == "SKEWED" and topics == 2):
-        assert sum(counts) == topics + more
+    assert sum(counts) == topics + more
     if distribution == "EQUAL":
         assert counts == sorted(counts, reverse=True) and max(counts) - min(counts) <= 1
 

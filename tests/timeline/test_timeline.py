@@ -19,7 +19,7 @@ from assignlab.timeline import Config, Member, Scenario, TimelineError, Topic, m
 from assignlab.timeline.engine.requests import Groups
 from assignlab.timeline.protocols.classic_coordinator import scala_hash_map_order
 from assignlab.timeline.protocols.timeline_map import TimelineMap
-from assignlab.timeline.scenario import MEMBER_KINDS, TOPIC_KINDS
+from assignlab.timeline.scenario import GROUP_KINDS, MEMBER_KINDS
 from assignlab.timeline.simulation import ACTIONS as PLAYED
 from assignlab.timeline.simulation import Simulation
 
@@ -200,7 +200,7 @@ def test_a_target_that_changes_while_the_last_one_is_taken_up(at):
 
 
 def test_every_action_is_played_checked_and_has_its_words():
-    assert set(PLAYED) == set(MEMBER_KINDS + TOPIC_KINDS) == set(measure.DONE)
+    assert set(PLAYED) == set(MEMBER_KINDS + GROUP_KINDS) == set(measure.DONE)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,9 @@
 
 A change is recommended if it is worse in none of three measures, and clearly better in one: the
 fullest member, the partitions that a member more and a rollout move, and the time without an owner
-of a rollout. Ranges that overlap are no difference, nor are moves that only a more even group needs.
+of a rollout; nobody is sent back to an eager strategy for that time alone. Ranges that overlap are no
+difference, nor are moves that only a more even group needs. Where the group's own strategy fails,
+whatever has an answer is better.
 Of several the one that is better in most measures and moves least is set, unless another's worst
 rollout leaves half as much without an owner. Every reason names the row it came from.
 """

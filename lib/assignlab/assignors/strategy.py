@@ -28,14 +28,15 @@ class Strategy:
 
     ``assign``: the pure function Group -> Assignment. ``name``: stable, used in params, tables,
     charts and on the command line. ``first`` and ``last``: the versions of ``system`` that behave
-    so; the original's, unless told, or the year of publication. ``protocol``: ``eager`` (everything
-    is revoked before a rebalance), ``cooperative`` (only the difference, in follow-up rounds),
-    ``server`` (the coordinator assigns) or ``independent`` (every consumer computes for itself).
-    ``membership``: who knows the members: a ``coordinator`` of Kafka's, ``ZooKeeper`` or a ``broker``.
-    ``client_id``: what member ids begin with where its client was given no id of its own.
-    ``sticky``: whether claims matter. ``reads_weights``: whether the weights of partitions do.
-    ``source``: the class that is reproduced. ``original``: ``artifact:release`` that answers in its
-    place when both are compared; "" for none, which makes nothing of it proven.
+    so, or the year of publication; the original's, unless told; one without an original has to tell
+    ``first``. ``protocol``: ``eager`` (everything is revoked before a rebalance), ``cooperative``
+    (only the difference, in follow-up rounds), ``server`` (the coordinator assigns) or
+    ``independent`` (every consumer computes for itself). ``membership``: who knows the members: a
+    ``coordinator`` of Kafka's, ``ZooKeeper`` or a ``broker``. ``client_id``: what member ids begin
+    with where its client was given no id of its own. ``sticky``: whether claims matter.
+    ``reads_weights``: whether the weights of partitions do. ``source``: the class that is
+    reproduced. ``original``: ``artifact:release`` that answers in its place when both are compared;
+    "" for none, which makes nothing of it proven.
 
     ``look``: colour, marker and line style in charts, by the names that
     :mod:`assignlab.pictures.charts` has for them; no two strategies share marker and line style.
@@ -54,7 +55,8 @@ class Strategy:
     the group document prints it. ``equip``: the same group with what the strategy cannot do without
     and a scenario does not have (machine rooms, written lists).
 
-    Raises :class:`~assignlab.errors.UnknownName` for an exception to no common check.
+    Raises :class:`~assignlab.errors.UnknownName` for an exception to no common check, ``ValueError``
+    where neither ``first`` nor ``original`` is told.
     """
 
     name: str
@@ -80,8 +82,14 @@ class Strategy:
     equip: Callable[[Group], Group] | None = None
 
     def __post_init__(self):
-        for end in ("first", "last"):
-            object.__setattr__(self, end, getattr(self, end) or self.original.partition(":")[2])
+        first = self.first or self.original.partition(":")[2]
+        if not first:
+            raise ValueError(
+                f"strategy {self.name}: first= is missing, the version or year since when"
+            )
+        last = self.last or self.original.partition(":")[2] or first
+        object.__setattr__(self, "first", first)
+        object.__setattr__(self, "last", last)
         for check in self.exceptions.keys() - COMMON_CHECKS:
             raise UnknownName("common check", check, COMMON_CHECKS)
 

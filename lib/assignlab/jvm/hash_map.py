@@ -2,7 +2,7 @@
 
 Names become small integer arrays here, once per set of names; strategies see only the arrays.
 Sources: ``java.lang.String``, ``java.util.HashMap`` and ``HashSet`` as JDK 17 runs them (newer ones
-make some copies' tables smaller, see :func:`copy_capacity`), ``TopicPartition`` and ``Uuid`` of
+make the tables of copied maps smaller), ``TopicPartition`` and ``Uuid`` of
 kafka-clients 4.4.0.
 """
 
@@ -42,23 +42,9 @@ def table_size_for(n: int) -> int:
     return 1 << max(n - 1, 0).bit_length()
 
 
-def copy_capacity(n: int) -> int:
-    """Initial slots of ``new HashMap(map)`` with n entries, and of ``putAll`` into a new map.
-
-    JDK 17. In newer ones (seen in 25) it is the table for n / 0.75, which is half of this where n
-    is exactly three quarters of a power of two: there the walk depends on the JDK.
-
-    >>> [copy_capacity(n) for n in (0, 1, 6, 11, 12)]
-    [16, 2, 16, 16, 32]
-    """
-    if n == 0:
-        return 16
-    return table_size_for(int(np.float32(n) / np.float32(0.75) + np.float32(1)))
-
-
 @leaf
 def collection_capacity(n):
-    """Initial slots of ``new HashSet(collection)`` with n elements (JDK 17, as above).
+    """Initial slots of ``new HashSet(collection)`` with n elements (JDK 17).
 
     ``new HashSet()`` and ``addAll`` instead start with 16 and grow as they are filled.
 
@@ -81,9 +67,8 @@ def hash_map_walk(
     """The order in which a ``HashMap`` or ``HashSet`` walks its keys, and whether that is certain.
 
     ``hashes``: int32[n], hash codes of n distinct keys in order of insertion; ``capacity``: slots
-    of the table when it was made (:func:`table_size_for`, :func:`copy_capacity`,
-    :func:`collection_capacity`); ``rank``: int64[n] position of every key in ``compareTo`` order,
-    None for keys that are not Comparable.
+    of the table when it was made (:func:`table_size_for`, :func:`collection_capacity`); ``rank``:
+    int64[n] position of every key in ``compareTo`` order, None for keys that are not Comparable.
 
     The keys came by ``put``, ``putIfAbsent``, ``add``, ``Collectors.toSet`` or ``toMap`` of two
     functions, which append to a slot; or, ``newest_first``, by ``computeIfAbsent``, ``compute``,

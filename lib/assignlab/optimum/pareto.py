@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.compiled import njit
+from assignlab.optimum.network import Network
 from assignlab.optimum.paths import Flow, Weights, cheapest_ways, gains, improve, survey
 
 PATIENCE = 2_000
@@ -96,7 +97,7 @@ def front(network, flow: Flow, until: int = 0) -> tuple[np.ndarray, int]:
 class _Search:
     """Walks in one network, and how many branches may still be looked into."""
 
-    def __init__(self, network):
+    def __init__(self, network: Network):
         self.network = network
         self.left = min(PATIENCE, 20_000_000 // max(network.head.size, 1))
         self.waiting: list[tuple[Flow, Rate, Window]] = []

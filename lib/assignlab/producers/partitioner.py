@@ -112,7 +112,8 @@ class Partitioner:
 
     ``name``: stable, used in params, tables and charts; a name without a version is the newest
     release checked. ``client``, ``first``, ``last``: whose it is, and the versions that behave so,
-    ``first`` alone unless told. ``source``: the class or function that is reproduced. ``rule``: in
+    ``first`` alone unless told. ``source``: the class or function that is reproduced, and in brackets
+    the artifact with its release. ``rule``: in
     a few words. ``run``: changes the state in place and returns int64[n] partitions. ``seeded``:
     the generator's state from a seed. ``keyed``: which keys decide the partition: ``all``,
     ``non-empty`` or ``none``.

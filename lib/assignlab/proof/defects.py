@@ -356,9 +356,8 @@ def stale_owner_kept(document, lists):
 @_in_question
 def revoked_and_added(document):
     """A cooperative assignor gives a partition away before its owner has given it up."""
-    if _cooperative(document):
-        return {**document, "strategy": document["strategy"].replace("cooperative-", "")}
-    return document
+    eager = document["strategy"].replace("cooperative-", "")
+    return {**document, "strategy": eager} if eager in assignors.names() else document
 
 
 @_in_answer

@@ -36,8 +36,8 @@ class Fault:
 
     ``excuses``: promises that do not hold in such a group; ``there``: promises that hold but for
     the partitions that make it one; ``throws``: exceptions; each as words in a text. ``number``:
-    where it was reported. ``name``: that of the predicate, unless told. ``holds``: the predicate,
-    whether a group is one of those, or the partitions that make it one.
+    where it was reported, as exhibits have it. ``name``: that of the predicate, unless told.
+    ``holds``: the predicate, whether a group is one of those, or the partitions that make it one.
     """
 
     strategies: Who

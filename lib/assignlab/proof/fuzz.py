@@ -278,7 +278,8 @@ def show(names: list[str], assignments: int, seed: int, say: Callable[[str], Non
         ("event", sum((report.events for report in reports), Counter())),
         ("known fault of the originals", sum((report.known for report in reports), Counter())),
     ):
-        say(f"\n| {title} | times |\n| --- | ---: |")
+        if counts:
+            say(f"\n| {title} | times |\n| --- | ---: |")
         for name, times in counts.most_common():
             say(f"| {name} | {times} |")
     failures = [failure for report in reports for failure in report.failures]

@@ -191,6 +191,8 @@ def thread_blocks(state: State) -> str | None:
         dealt: dict[str, list[int]] = {thread: [] for thread in sorted(threads, key=utf16)}
         for given in state.lists.values():
             for name, partition, thread in given:
+                if name == topic and thread not in dealt:
+                    return f"{topic} {partition} goes to {thread}, no thread of a subscriber"
                 if name == topic:
                     dealt[thread].append(partition)
         if threads and [len(d) for d in dealt.values()] != _sizes(len(names), len(threads)):

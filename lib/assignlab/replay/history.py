@@ -40,8 +40,8 @@ class Moment:
 
     ``origin``: int64[members], which member of the moment before each one was (by member id, or by
     instance id), -1 for a newcomer; None if all are the same, in the same order.
-    ``resubscribed``: whether a member's subscription lost a topic, so that clients give up
-    partitions before they rejoin. ``returning``: members that were expelled and come back with
+    ``resubscribed``: whether a member's subscription may have lost a topic, so that clients give up
+    its partitions before they rejoin. ``returning``: members that were expelled and come back with
     what they held: (member, moment, member then). ``rebalance``: False where the coordinator hands
     out the old assignment without asking the assignor (a static member came back in time).
     """
@@ -59,7 +59,7 @@ def moments(groups: Iterable[tuple[str, Group]]) -> list[Moment]:
     history: list[Moment] = []
     before = None
     for word, group in groups:
-        history.append(Moment(word, group, origins(before, group), _lost_topics(before, group)))
+        history.append(Moment(word, group, origins(before, group), _may_lose_topics(before, group)))
         before = group
     return history
 
@@ -83,8 +83,8 @@ def origins(before: Group | None, group: Group) -> np.ndarray | None:
     return np.array(origin, dtype=np.int64)
 
 
-def _lost_topics(before: Group | None, group: Group) -> bool:
-    """Whether subscriptions changed at all: members that only came or went share their arrays."""
+def _may_lose_topics(before: Group | None, group: Group) -> bool:
+    """Whether subscriptions may have changed: where they did not, groups mostly share their arrays."""
     return before is not None and before.members.topics is not group.members.topics
 
 

@@ -156,7 +156,7 @@ def partition_counts(scenario: Scenario) -> list[int]:
     if scenario.distribution == "EQUAL" or topics == 1:
         return _split(partitions, topics)
     tiers = _tiers(topics)
-    rest = max(partitions - tiers[0], sum(tiers[1:]))
+    rest = partitions - tiers[0]
     weights = [size << tier for tier, size in enumerate(tiers[1:])]
     singles = [1] * tiers[0]
     if sum(weights) > rest:  # too few partitions to double from tier to tier

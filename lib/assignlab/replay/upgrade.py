@@ -61,9 +61,10 @@ def play_switches(trial: Trial) -> list[dict]:
     """What the switch does: one record for each new strategy; partitions are counts.
 
     old, new, seed, partitions (in the group), error (why there is no result, else None), moved
-    (partitions that change owner at the switch), interrupted (given up then, also if kept: everything where the old strategy is
-    eager, since its clients still join the first rebalance of a new one), rounds, gap_before,
-    gap_after (fullest - emptiest member), later (partitions that change owner in the rebalances ``after``).
+    (partitions that change owner at the switch), interrupted (given up then, also if kept:
+    everything where the old strategy is eager, since its clients still join the first rebalance of
+    a new one), rounds, gap_before, gap_after (fullest - emptiest member), later (partitions that
+    change owner in the rebalances ``after``).
 
     >>> [record["moved"] for record in play_switches(Trial(0, "range", "range,sticky", members=3))]
     [0, 66]
@@ -77,7 +78,12 @@ def play_switches(trial: Trial) -> list[dict]:
         chosen = [*old, *[assignors.get(new)] * (len(moments) - place)]
         steps, error = _played(moments, chosen)
         measured = Switch(error) if error else _measured_switch(steps, place)
-        of_trial = {"old": trial.old, "new": new, "seed": trial.seed, "partitions": trial.partitions}
+        of_trial = {
+            "old": trial.old,
+            "new": new,
+            "seed": trial.seed,
+            "partitions": trial.partitions,
+        }
         found.append(of_trial | measured._asdict())
     return found
 
@@ -134,9 +140,9 @@ def play_migrations(trial: Trial) -> list[dict]:
 
     Three roads from the old strategy: two restarts of everybody without an upgrade; two bounces to
     cooperative-sticky; one bounce to the coordinator's uniform, and one more restart under it. None
-    to the strategy that is the old one already. road, seed, bounce (1, 2), step (from 1; two rebalances for each restart), strategy (which
-    assigned), moved (partitions that change owner), interrupted (given up, also if kept), gap
-    (fullest - emptiest member).
+    to the strategy that is the old one already. road, seed, bounce (1, 2), step (from 1; two
+    rebalances for each restart), strategy (which assigned), moved (partitions that change owner),
+    interrupted (given up, also if kept), gap (fullest - emptiest member).
 
     >>> records = play_migrations(Trial(0, "range", members=3, topics=2, partitions=8))
     >>> [record["step"] for record in records] == [*range(1, 13)] * 3

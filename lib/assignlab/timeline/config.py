@@ -87,7 +87,8 @@ class Config(Given):
     Not Kafka's: ``latency_ms`` one way between any two machines; ``replication_ms`` until a record
     is below the high watermark; ``coordinator_load_ms`` until a new coordinator has loaded the
     group; ``assignment_ms`` that the leader's assignor takes; ``start_spread_ms``: how much later
-    than planned processes start and restart, at most, drawn from the seed; ``heartbeat_drift_ms``:
+    than planned the members of the scenario start, and those that restart, at most, drawn from the seed;
+    those that join or return come when the action says; ``heartbeat_drift_ms``:
     likewise how much later than due every heartbeat is sent, as threads and clocks are not exact.
     """
 

@@ -226,7 +226,7 @@ MEMBER_KINDS = (
 )  # fmt: skip
 CHANGEABLE = ("topics", "pattern", "client_pattern", "instance", "processing_ms", "strategies")
 """What may be another in a process that comes back."""
-TOPIC_KINDS = ("create_topic", "delete_topic", "add_partitions", "coordinator_moves")
+GROUP_KINDS = ("create_topic", "delete_topic", "add_partitions", "coordinator_moves")
 MOST_PARTITIONS = 1_000_000
 DELETED = 0
 """Partitions of a topic that is no more."""
@@ -304,8 +304,8 @@ def _check_member(member: Member, names: set[str]) -> None:
 
 
 def _check_action(action: Action, topics: dict[str, int], names: set[str]) -> None:
-    if action.kind not in MEMBER_KINDS + TOPIC_KINDS:
-        raise UnknownName("action", action.kind, MEMBER_KINDS + TOPIC_KINDS)
+    if action.kind not in MEMBER_KINDS + GROUP_KINDS:
+        raise UnknownName("action", action.kind, MEMBER_KINDS + GROUP_KINDS)
     if action.kind == "join":
         _check_member(action["member"], names)
     elif action.kind in MEMBER_KINDS and action.member not in names:

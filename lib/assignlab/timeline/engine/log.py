@@ -137,9 +137,11 @@ class Cluster:
 class Log:
     """The logs of all partitions, what is committed of them, and who delivered what.
 
-    ``rate`` float64 records per ms, ``created`` int64 ms (far in the future until then),
-    ``committed`` int64. ``reach`` int64: how far a partition was ever delivered; ``ended`` int64:
-    why its last delivery ended, an index of ``reasons``.
+    ``since`` and ``until`` int64 ms: when a partition was created and deleted (far in the future until
+    then). ``rate`` float64 records per ms from ``created`` int64 ms on: the line that the poll loops
+    read, which lies flat once the partition is deleted. ``committed`` int64. ``reach`` int64: how far a
+    partition was ever delivered; ``ended`` int64: why its last delivery ended, an index of ``reasons``;
+    ``back_to``, ``back_by`` int64: where a commit set the offset back, and why.
     """
 
     def __init__(self, partitions: int):

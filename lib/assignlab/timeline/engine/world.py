@@ -111,7 +111,7 @@ class World:
         return f"lab_{name}-{self._random.getrandbits(40)}-{self.uuid()[:8]}"
 
     def start_delay(self) -> int:
-        """How much later than planned a process starts."""
+        """How much later than planned a process starts at the beginning, or restarts."""
         return self._random.randint(0, self.config.start_spread_ms)
 
     def heartbeat_delay(self) -> int:
