@@ -45,6 +45,26 @@ def test_a_standalone_master_that_does_not_listen(monkeypatch, tmp_path):
         sparks.start(f"spark://127.0.0.1:{port}")
 
 
+@pytest.mark.parametrize("url", ["spark://127.0.0.1", "spark://127.0.0.1:22x", "spark://:7077"])
+def test_a_standalone_master_without_a_port(monkeypatch, tmp_path, url):
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    with pytest.raises(SparkDidNotStart, match=f"^'{url}' [^\n]*spark://HOST:PORT, yarn[^\n]*$"):
+        sparks.start(url)
+
+
+@pytest.mark.slow
+@needs_java
+@pytest.mark.parametrize(
+    "wrong",
+    [{"SPARK_MASTER": "127.0.0.1:7077"}, {"SPARK_MASTER": "sparkk://x:1"}, {"SPARK_REMOTE": "x:1"}],
+)
+def test_what_is_no_address_is_told_in_a_line(tmp_path, wrong):
+    process = asked(tmp_path, **wrong)
+    said = process.communicate(timeout=120)[1].splitlines()[-1]
+    [(variable, url)] = wrong.items()
+    assert f"SparkDidNotStart: '{url}' ({variable}) is no " in said
+
+
 @pytest.mark.slow
 @needs_java
 def test_a_cluster_without_free_cores_is_told_while_a_sweep_waits(tmp_path):

@@ -191,8 +191,8 @@ def test_what_other_sweeps_left_is_told_and_removed_after_a_week(tmp_path, capsy
         ("hdfs://no-such-host.invalid/t", "no host is called no-such-host.invalid"),
         ("hdfs://127.0.0.1:1/t", "nothing answers there"),
         ("s3a://bucket/t", "its connector (org.apache.hadoop.fs.s3a.S3AFileSystem) is not among"),
-        ("nosuch://bucket/t", "Spark knows no file system nosuch:"),
-        ("hdfs:/t", "Incomplete HDFS URI, no host"),
+        ("nosuch://bucket/t", "Spark knows no file system called nosuch"),
+        ("hdfs:/t", "it names no host: hdfs:"),
         (f"file:{__file__}", "Parent path is not a directory"),
     ],
 )
@@ -214,18 +214,18 @@ def test_a_store_that_cannot_be_used_is_told_in_a_line_before_the_sweep(store, t
             "have Python 3.12",
         ),
         ("ModuleNotFoundError: No module named 'pyarrow'", "has no pyarrow"),
-        ('java.io.IOException: Cannot run program "/no/python": error=2', "no Python '/no/python'"),
+        ('java.io.IOException: Cannot run program "/no/python": error=2', "Python '/no/python'"),
     ],
 )
 def test_what_is_wrong_with_python_there_is_one_line(said, told):
     line = probe.python_problem(f"Job aborted\n at org.apache\n{said}\n at scala")
-    assert told in line and "\n" not in line and "spark.archives" in line
+    assert told in line and "\n" not in line
 
 
 @pytest.mark.slow
 def test_a_package_that_executors_lack_is_told_before_the_sweep(monkeypatch):
     monkeypatch.setattr(probe, "NEEDED", ("numpy", "no_such_package"))
-    with pytest.raises(sweep.SweepError, match="has no no_such_package"):
+    with pytest.raises(sweep.SweepError, match="has no no_such_package: .*spark.archives"):
         probe.ask_executors(session(), None)
 
 

@@ -117,6 +117,11 @@ def no_spark(monkeypatch):
         (lambda: sweep.run([Scenario()], STRATEGIES, to=5), sweep.SweepError, "to: expected"),
         (lambda: sweep.run([Scenario()], STRATEGIES, to=" "), sweep.SweepError, "names no folder"),
         (
+            lambda: sweep.run([Scenario()], STRATEGIES, to="hdfs//h/x"),
+            sweep.SweepError,
+            "no URI such as",
+        ),
+        (
             lambda: sweep.run([Scenario()], STRATEGIES, to="s3a:bucket"),
             sweep.SweepError,
             "neither a folder nor a URI, which begins with s3a:/",

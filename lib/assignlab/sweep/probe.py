@@ -7,13 +7,16 @@ from pathlib import Path
 from uuid import uuid4
 
 from assignlab.sweep.question import SweepError
-from assignlab.sweep.spark import told_waiting
+from assignlab.sweep.spark import is_connect, told_waiting
 
 TASKS = 16
 PAUSE = 0.1
 """Seconds that each task waits, so that all executors get some."""
 NEEDED = ("numba", "numpy", "pyarrow")
 REMEDY = "PYSPARK_PYTHON names a Python there, spark.archives ships one (docs/clusters.md)"
+REMEDY_OF_SERVER = (
+    "PYSPARK_PYTHON of the server names one there, addArtifacts ships one (docs/clusters.md)"
+)
 
 
 def ask_executors(spark, folder: Path | None) -> bool:
@@ -21,24 +24,27 @@ def ask_executors(spark, folder: Path | None) -> bool:
 
     Raises :class:`SweepError` where their Python is of another minor version or lacks a package.
     """
+    remedy = REMEDY_OF_SERVER if is_connect(spark) else REMEDY
     token = folder / f".probe-{uuid4().hex}" if folder else None
     if token:
         token.touch()
     try:
         rows = spark.range(TASKS, numPartitions=TASKS)
-        with told_waiting("for Spark's executors: the cluster may have no free cores or memory"):
+        with told_waiting(
+            "for Spark's executors: the cluster may have no free cores or memory, or unpacks an archive"
+        ):
             found = rows.mapInArrow(
                 asked(str(token) if token else None), "lacks string, sees boolean"
             ).collect()
     except Exception as error:
         if why := python_problem(str(error)):
-            raise SweepError(why) from None
+            raise SweepError(f"{why}: {remedy}") from None
         raise
     finally:
         if token:
             token.unlink(missing_ok=True)
     for lacks in sorted({row.lacks for row in found if row.lacks}):
-        raise SweepError(f"Python on Spark's executors has no {lacks}: {REMEDY}")
+        raise SweepError(f"Python on Spark's executors has no {lacks}: {remedy}")
     return all(row.sees for row in found)
 
 
@@ -71,9 +77,11 @@ def python_problem(said: str) -> str | None:
             iter(re.findall(r"(\d\.\d+)", said.partition("PYTHON_VERSION_MISMATCH")[2])), ""
         )
         other = other or "of another minor version"
-        return f"Spark's executors have Python {other}, this is {here}: {REMEDY}"
+        return f"Spark's executors have Python {other}, this is {here}"
     if found := re.search(r"No module named '([\w.]+)'|PACKAGE_NOT_INSTALLED\]?\s*(\w+)", said):
-        return f"Python on Spark's executors has no {found[1] or found[2]}: {REMEDY}"
+        needed = f"{', '.join(NEEDED[:-1])} and {NEEDED[-1]} are needed"
+        return f"Python on Spark's executors has no {found[1] or found[2]} ({needed})"
     if found := re.search(r'Cannot run program "([^"]+)"', said):
-        return f"Spark's executors have no Python {found[1]!r}: {REMEDY}"
+        why = "not there, or a link to one that their user may not run"
+        return f"Spark's executors cannot start Python {found[1]!r}, which is {why}"
     return None

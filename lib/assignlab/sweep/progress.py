@@ -9,6 +9,8 @@ from contextlib import contextmanager, suppress
 from assignlab.sweep.spark import is_connect
 
 PROGRESS_EVERY = 2.0
+NOTHING_YET = 10.0
+"""Seconds, after which it is told what a sweep may wait for of which nothing is done."""
 
 
 class Progress:
@@ -38,6 +40,7 @@ class Progress:
 
     def _watch(self):
         seen = share = 0.0
+        told = False
         while not self._over.wait(PROGRESS_EVERY):
             done, cost = self._reported()
             taken = time.monotonic() - self._began
@@ -47,6 +50,12 @@ class Progress:
                 # What is reported may stand still for as long as a task takes.
                 left = max(seen / share - taken, 0.0)
                 self._say(f"{left:.0f} s left", done, min(share, 1.0))
+            elif taken >= NOTHING_YET and not told:
+                told = True
+                compiled = (
+                    "a strategy is compiled when it is first played ('make warm' does it ahead)"
+                )
+                self._say(f"{taken:.0f} s so far; {compiled}", 0, 0.0)
 
     def _say(self, text: str, done: int, share: float):
         line = f"sweep: {done}/{self._scenarios} scenarios, {share:.0%}, {text}"

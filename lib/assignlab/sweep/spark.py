@@ -56,6 +56,8 @@ RETRIES, LONGEST_PAUSE = 5, 3000
 """Of a call to a Spark Connect server: about 8 s, the pauses in milliseconds."""
 PATIENCE, WAIT_TOLD = 20.0, 30.0
 SHIPPED = "assignlab-shipped-"
+NO_MASTER = re.compile(r"Could not parse Master URL|Master must [^\n]*|Invalid master URL[^\n]*")
+"""What Spark says of a master that can be none."""
 LOG_SHOWN = 15
 LOG_BYTES = 2**22
 
@@ -96,10 +98,17 @@ def session():
 
 def connect(remote: str):
     """The session on a Spark Connect server; raises :class:`SparkDidNotStart` if none answers."""
+    from pyspark.errors import PySparkValueError
     from pyspark.sql import SparkSession
     from pyspark.sql.connect.client.retries import DefaultPolicy
 
-    spark = SparkSession.builder.remote(remote).getOrCreate()
+    try:
+        spark = SparkSession.builder.remote(remote).getOrCreate()
+    except PySparkValueError as error:
+        raise SparkDidNotStart(
+            f"{remote!r} (SPARK_REMOTE) is no address of a Spark Connect server: sc://HOST:PORT "
+            f"({first_line(error)})"
+        ) from error
     # Spark's own would go on asking for ten minutes, without a word.
     spark.client.set_retry_policies([DefaultPolicy(max_retries=RETRIES, max_backoff=LONGEST_PAUSE)])
     answer: Future = Future()
@@ -239,6 +248,7 @@ def start(master: str | None):
     conf = SparkConf().setAll([(key, chosen[key]) for key in chosen if key not in own])
     conf.setMaster(master)
     with open_log(place / "driver.log") as log:
+        before = log.tell()
         try:
             with told_waiting(f"for Spark on {master}; its log is {log.name}"):
                 gateway = SparkContext._gateway or launch_gateway(
@@ -246,9 +256,11 @@ def start(master: str | None):
                 )
                 return SparkSession(SparkContext(conf=conf, gateway=gateway))
         except Exception as error:
+            ended = last_lines(Path(log.name), before)
+            if found := NO_MASTER.search(f"{error}\n{ended}"):
+                raise SparkDidNotStart(no_master(master, found[0])) from error
             raise SparkDidNotStart(
-                f"Spark did not start on {master}: {error}; the end of {log.name}:\n"
-                + last_lines(Path(log.name))
+                f"Spark did not start on {master}: {error}; the end of {log.name}:\n{ended}"
             ) from error
 
 
@@ -268,6 +280,14 @@ def told_waiting(what: str):
         over.set()
 
 
+def no_master(master: str, why: str) -> str:
+    """What a user is told who named a master that can be none."""
+    return (
+        f"{master!r} (SPARK_MASTER) is no Spark master: spark://HOST:PORT, yarn, "
+        f"k8s://https://HOST:PORT or local[CORES] ({why})"
+    )
+
+
 def reach(master: str) -> None:
     """Raise :class:`SparkDidNotStart` where a standalone master does not listen."""
     if not master.startswith("spark://"):
@@ -275,9 +295,11 @@ def reach(master: str) -> None:
     reasons = []
     for address in master.removeprefix("spark://").split(","):
         host, _, port = address.rpartition(":")
+        if not host or not port.isdecimal():
+            raise SparkDidNotStart(no_master(master, f"{address!r} has no port"))
         try:
             return socket.create_connection((host.strip("[]"), int(port)), timeout=PATIENCE).close()
-        except (OSError, ValueError) as error:
+        except OSError as error:
             reasons.append(str(error))
     raise SparkDidNotStart(
         f"no Spark master answers at {master} (SPARK_MASTER): start it, name another, or leave "
@@ -361,7 +383,7 @@ def settings(master: str, place: Path) -> dict[str, str]:
     }
     if CLASSES.exists():
         chosen["spark.driver.extraJavaOptions"] = f'"-XX:SharedArchiveFile={CLASSES}"'
-    if re.match(r"local(\[|$)", master):
+    if re.fullmatch(r"local(\[[\d*, ]+\])?", master):
         # The JVM's ports are open to other users of the machine; Spark makes a secret of its own.
         chosen["spark.authenticate"] = "true"
     if on_this_machine(master):
@@ -399,9 +421,9 @@ def open_log(path: Path):
     return path.open("a", encoding="utf-8")
 
 
-def last_lines(path: Path) -> str:
-    """What a log ends with."""
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+def last_lines(path: Path, since: int = 0) -> str:
+    """What a log ends with, of what was written behind its first bytes ``since``."""
+    lines = path.read_bytes()[since:].decode("utf-8", errors="replace").splitlines()
     return "\n".join(lines[-LOG_SHOWN:])
 
 

@@ -32,11 +32,12 @@ from assignlab.sweep.workplace import DESCRIPTION, KEPT_AGE, tell
 TEXT = "value string"
 ROUNDS = ".rounds"
 PROBLEMS = (
-    (r'No FileSystem for scheme "([^"]+)"', "Spark knows no file system {0}:"),
+    (r'No FileSystem for scheme "([^"]+)"', "Spark knows no file system called {0}"),
     (
         r"Class (\S+) not found",
         "its connector ({0}) is not among Spark's jars: docs/clusters.md names the package",
     ),
+    (r"Incomplete HDFS URI, no host", "it names no host: hdfs://HOST:PORT/FOLDER"),
     (r"UnknownHostException: (?:Invalid host name: )?([\w.-]+)", "no host is called {0}"),
     (r"Call From .* failed on|ConnectTimeoutException|NoRouteToHost", "nothing answers there"),
     (
