@@ -145,8 +145,7 @@ def report(
             + " (--set)",
             (
                 f"how far heartbeats are out of step: played up to {max(pauses.DRIFTS_MS)} ms; beyond it"
-                " rollouts cost many times more under eager strategies, and hardly more under others"
-                " (notebook 11)"
+                " rollouts cost more, most so under eager strategies (notebook 11)"
             ),
         ]
         if not client:

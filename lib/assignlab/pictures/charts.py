@@ -464,19 +464,19 @@ def grouped(
 
 
 def spans(
-    frame: pd.DataFrame, x: str, low: str, high: str, ax: Axes, least: float, names: Sequence[str]
+    frame: pd.DataFrame, x: str, low: str, high: str, kind: str, ax: Axes, least: float
 ) -> Axes:
-    """A range for every row, from ``low`` to ``high`` at ``x``, one look per strategy of ``names``;
-    on the dotted line ``x`` is what the range is about.
+    """A range for every row, from ``low`` to ``high`` at ``x``, one look per value of the column
+    ``kind``, which is no strategy; on the dotted line ``x`` is what the range is about.
     Both axes are logarithmic above ``least``."""
     most = 1.5 * frame[[x, high]].to_numpy().max(initial=least)
     reference([0, most], [0, most], ax, "as measured")
-    for name in names:
-        rows, style = frame[frame["strategy"] == name], look(name)
-        ax.vlines(rows[x], rows[low], rows[high], color=style["color"], lw=1, alpha=0.6)
+    for place, (name, rows) in enumerate(frame.groupby(kind, sort=True)):
+        color = COLORS[place % len(COLORS)]
+        ax.vlines(rows[x], rows[low], rows[high], color=color, lw=0.7, alpha=0.4)
         ax.plot(
-            rows[x], (rows[low] + rows[high]) / 2, linestyle="none", label=name, markersize=5,
-            color=style["color"], marker=style["marker"], fillstyle=style["fill"], alpha=0.7,
+            rows[x], (rows[low] + rows[high]) / 2, linestyle="none", label=name, markersize=3.5,
+            color=color, marker=MARKERS[place % len(MARKERS)], markeredgewidth=0, alpha=0.5,
         )  # fmt: skip
     for set_scale, set_limits in ((ax.set_xscale, ax.set_xlim), (ax.set_yscale, ax.set_ylim)):
         set_scale("symlog", linthresh=least)

@@ -268,7 +268,8 @@ SEEN = {
     "older claim wins": "describe --members --verbose, twice: a partition is back at an earlier owner",
     "given too early": "records come twice around a rebalance: two members read a partition at once",
     "withheld": "assignlab group show, in a rebalance: 'without owner'; another rebalance follows",
-    "NeverEnds": "the leader answers no more, the group stays in CompletingRebalance",
+    "NeverEnds": "the leader neither answers nor sends heartbeats: it is expelled after a session, the "
+    "next one follows, the group is never Stable",
 }
 """Fault -> how it shows in a running group; exceptions stand in the log of whoever assigns."""
 SEEN_ELSEWHERE = {
@@ -326,6 +327,20 @@ def mark(fault: str) -> str:
     ('NPE', 'twice')
     """
     return MARKS.get(fault) or "".join(letter for letter in fault if letter.isupper())
+
+
+def explained(words: pd.DataFrame) -> str:
+    """What the marks of a :func:`matrix` stand for, exceptions left out.
+
+    >>> explained(pd.DataFrame({"3.9": ["guest", "(lost)"], "4.0": ["-", "NPE"]}))
+    'guest: not subscribed; lost: no owner'
+    """
+    drawn = {word.strip("()") for word in words.to_numpy().ravel()}
+    meant: dict[str, str] = {}
+    for fault, word in MARKS.items():
+        if word in drawn:
+            meant.setdefault(word, fault)
+    return "; ".join(f"{word}: {fault}" for word, fault in meant.items())
 
 
 def matrix(strategies: Iterable[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
