@@ -27,8 +27,9 @@ def frozen(subject: Subject) -> Strategy:
         return held
 
     own = subject.strategy or Strategy(
-        name="unknown", system="", protocol="eager", source="", look=("", "", ""), assign=assign
-    )
+        name="unknown", system="", protocol="eager", source="", look=("", "", ""), assign=assign,
+        first="0",
+    )  # fmt: skip
     protocol = "server" if is_server(own) else "eager"
     return replace(own, protocol=protocol, assign=assign, reclaim=None, equip=None, sticky=False)
 

@@ -286,7 +286,7 @@ def _said(
         said.append("The only member has everything, whatever the strategy: set nothing new.")
     elif better:
         best = better[0]
-        said.append(f"Set {best.label}.")
+        said.append(f"Set {best.strategy.base}{STATIC if best.label.endswith(STATIC) else ''}.")
         said += _reasons(best, now)
         said += _costs(best, now, rows, client)
         if others_too := [option.label for option in better[1:]]:
