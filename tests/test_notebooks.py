@@ -151,6 +151,9 @@ def test_sticky_is_optimal_for_equal_subscriptions_and_range_is_not(results):
     shares = table.set_index(["strategy", "subscription"])["optimal_percent"]
     assert shares["sticky", "HOMOGENEOUS"] == 100 > shares["range", "HOMOGENEOUS"]
     assert (table["gap_regret"] >= 0).all() and (table["moves_regret"] >= 0).all()
+    rows = pd.read_csv(results / "12_regret" / "alike.csv")["strategies"]
+    named = [name for row in rows for name in row.split(", ")]
+    assert sorted(named) == sorted(set(table["strategy"])), "every strategy stands in one row"
     uneven = pd.read_csv(results / "03_moves_across_rebalances" / "partitions_uneven.csv")
     assert (abs(uneven["needed"] + uneven["avoidable"] - uneven["by_choice"]) < 0.02).all()
 

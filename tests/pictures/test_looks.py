@@ -54,6 +54,15 @@ def test_points_are_means_side_by_side(ax):
     assert drawn == pytest.approx([-outermost, 1 + outermost])
 
 
+def test_the_frames_of_a_map_are_inside_their_cells_and_above_its_edge(ax):
+    cells = pd.DataFrame([[1, 2], [3, 4]])
+    maps.heat(cells, ax, 0, 4, cells > 0)
+    assert len(ax.patches) == 4
+    for patch in ax.patches:
+        assert patch.get_zorder() > max(spine.get_zorder() for spine in ax.spines.values())
+        assert patch.get_height() < 0.9
+
+
 def luminance(color):
     red, green, blue = (int(color[i : i + 2], 16) / 255 for i in (1, 3, 5))
     linear = [

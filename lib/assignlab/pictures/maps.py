@@ -75,9 +75,11 @@ def heat(
         ax.text(column, row, _short(value), ha="center", va="center", fontsize="x-small",
                 color="white" if dark else "black")  # fmt: skip
         if law is not None and law.iat[row, column]:
+            # Inside the cell, and above the axes' own frame: else neighbours and edges hide a side.
             ax.add_patch(
-                Rectangle((column - 0.46, row - 0.46), 0.92, 0.92, fill=False, ec=HARMLESS, lw=1.5)
-            )
+                Rectangle((column - 0.46, row - 0.42), 0.92, 0.84, fill=False, ec=HARMLESS, lw=1.5,
+                          zorder=3)
+            )  # fmt: skip
     ax.set_xticks(range(len(cells.columns)), list(cells.columns))
     ax.set_yticks(range(len(cells.index)), list(cells.index))
     ax.grid(visible=False)

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import count
-from math import sqrt
 from typing import NamedTuple
 
 from assignlab import assignors
@@ -272,21 +271,6 @@ def smallest(found: Found) -> Document | None:
 
 
 # ---- in numbers --------------------------------------------------------------------------------
-
-
-def wilson(times: int, of: int, z: float = 1.96) -> tuple[float, float]:
-    """The interval of the share ``times / of`` by Wilson (1927), 95 % unless ``z`` says otherwise.
-
-    >>> [round(end, 4) for end in wilson(0, 100)], [round(end, 4) for end in wilson(50, 100)]
-    ([0.0, 0.037], [0.4038, 0.5962])
-    """
-    if of == 0:
-        return 0.0, 1.0
-    share = times / of
-    middle = share + z * z / (2 * of)
-    reach = z * sqrt(share * (1 - share) / of + z * z / (4 * of * of))
-    scale = 1 + z * z / of
-    return max(0.0, (middle - reach) / scale), min(1.0, (middle + reach) / scale)
 
 
 def table(hunts: Iterable[Hunt], mishaps: Sequence[str] = tuple(MISHAPS)) -> str:

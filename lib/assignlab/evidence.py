@@ -1,0 +1,100 @@
+"""What draws can tell: shares with intervals over independent groups, and an order of names only
+where the draws tell them apart."""
+
+from collections.abc import Sequence
+from math import sqrt
+
+import numpy as np
+import pandas as pd
+
+ERRORS_APART = 3
+"""Standard errors that two means are apart at least; three, for names are compared in pairs."""
+LEAST_GROUPS = 5
+"""Fewer groups with an event, or with something else, do not say how alike the events of one are."""
+LEAST_DRAWS = 6
+"""Fewer draws tell nothing apart."""
+
+
+def wilson(times: float, of: float, z: float = 1.96) -> tuple[float, float]:
+    """The interval of the share ``times / of`` by Wilson (1927), 95 % unless ``z`` says otherwise;
+    of independent observations.
+
+    >>> [round(end, 4) for end in wilson(0, 100)], [round(end, 4) for end in wilson(50, 100)]
+    ([0.0, 0.037], [0.4038, 0.5962])
+    """
+    if of == 0:
+        return 0.0, 1.0
+    share = times / of
+    middle = share + z * z / (2 * of)
+    reach = z * sqrt(share * (1 - share) / of + z * z / (4 * of * of))
+    scale = 1 + z * z / of
+    return max(0.0, (middle - reach) / scale), min(1.0, (middle + reach) / scale)
+
+
+def over_groups(
+    times: Sequence, of: Sequence, points: Sequence | None = None
+) -> tuple[float, float, float]:
+    """A share of events, all groups together, and its 95 % interval: (share, low, high).
+
+    ``times``, ``of``: of each group. Only groups are independent, the events of one are not, so the
+    interval is Wilson's with as many observations as would vary as much as the groups do. Where fewer
+    than :data:`LEAST_GROUPS` groups differ from the others it is one a group. ``points``: of each
+    group, what it was drawn for; the groups of a point vary among themselves.
+
+    >>> steps = [14] * 60  # alike within each group: as wide as 60 observations make it
+    >>> [round(end, 3) for end in over_groups([14] * 30 + [0] * 30, steps)]
+    [0.5, 0.376, 0.624]
+    >>> [round(end, 3) for end in over_groups([0] * 60, steps)], round(wilson(0, 60)[1], 3)
+    ([0.0, 0.0, 0.06], 0.06)
+    """
+    times, of = np.asarray(times, dtype=float), np.asarray(of, dtype=float)
+    events = float(of.sum())
+    if events == 0:
+        return float("nan"), 0.0, 1.0
+    share = float(times.sum()) / events
+    error = _error(times - share * of, points) * of.size / events
+    differ = min((times > 0).sum(), (times < of).sum())
+    known = differ >= LEAST_GROUPS and error > 1e-9
+    observations = min(share * (1 - share) / error**2, events) if known else of.size
+    low, high = wilson(share * observations, float(observations))
+    return share, min(low, share), max(high, share)
+
+
+def tiers(values: pd.DataFrame, points: Sequence | None = None) -> list[list[str]]:
+    """The columns from the lowest mean upwards, in tiers: a name stands in the lowest from whose
+    first it cannot be told apart.
+
+    ``values``: a row for every draw, which all columns share. Two columns are told apart where the
+    mean of their differences, draw by draw, is more than :data:`ERRORS_APART` standard errors from
+    0, of at least :data:`LEAST_DRAWS` draws. ``points``: as in :func:`over_groups`.
+
+    >>> draws = pd.DataFrame({"a": [1, 2, 3, 4, 5, 6.0]})
+    >>> draws["b"], draws["c"] = draws["a"] + [1, -1, 1, -1, 1, 0], draws["a"] + 1
+    >>> tiers(draws), tiers(draws.head(5))
+    ([['a', 'b'], ['c']], [['a', 'b', 'c']])
+    """
+    found: list[list[str]] = []
+    for name in values.mean().sort_values(kind="stable").index:
+        like = (tier for tier in found if not apart(values[name] - values[tier[0]], points))
+        if (tier := next(like, None)) is None:
+            found.append([name])
+        else:
+            tier.append(name)
+    return found
+
+
+def apart(differences: pd.Series, points: Sequence | None = None) -> bool:
+    """Whether the mean of these differences, one a draw, is told apart from 0; see :func:`tiers`."""
+    if len(differences) < LEAST_DRAWS:
+        return False
+    error = _error(differences.to_numpy(dtype=float), points)
+    return bool(abs(differences.mean()) > max(ERRORS_APART * error, 1e-12))
+
+
+def _error(values: np.ndarray, points: Sequence | None) -> float:
+    """The standard error of the mean of independent values, each of which belongs to a point."""
+    of = pd.Series(values)
+    kinds = pd.Series(0, of.index) if points is None else pd.Series(list(points), of.index)
+    rest = of - of.groupby(kinds).transform("mean")
+    free = max(len(of) - kinds.nunique(), 1)
+    return sqrt(float((rest**2).sum()) / (free * len(of)))
