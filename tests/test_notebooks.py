@@ -142,7 +142,9 @@ def test_load_stays_above_its_bound_and_strategies_that_count_move_nothing(resul
     assert stop.loc["sticky", "load_percent"] > stop.loc["weighted-sticky", "load_percent"]
     drift = pd.read_csv(results / "13_load" / "r_scores.csv").set_index("strategy")
     assert (drift.loc[["range", "sticky"], "r_score"] == 0).all()
-    assert (drift.loc[["modified-worst-fit", "modified-best-fit"], "overloaded"] == 0).all()
+    assert (drift.loc[["modified-worst-fit", "modified-best-fit"], "overloaded_most"] == 0).all()
+    assert (drift["r_score_least"] <= drift["r_score"]).all()
+    assert drift.loc["modified-worst-fit", "used_least"].max() > 0
 
 
 @needs_java

@@ -54,6 +54,15 @@ def test_points_are_means_side_by_side(ax):
     assert drawn == pytest.approx([-outermost, 1 + outermost])
 
 
+def test_what_was_published_stands_at_the_points_of_its_strategy(ax):
+    told = FRAME.assign(published=(FRAME["y"] + 1).where(FRAME["strategy"] == "sticky"))
+    charts.grouped(told, "x", "y", ax, published="published")
+    lines = {line.get_label(): line for line in ax.lines}
+    dashes, points = lines["published"], lines["sticky"]
+    assert dashes.get_xdata().tolist() == points.get_xdata().tolist()
+    assert (dashes.get_ydata() - points.get_ydata()).tolist() == [1, 1]
+
+
 def test_the_frames_of_a_map_are_inside_their_cells_and_above_its_edge(ax):
     cells = pd.DataFrame([[1, 2], [3, 4]])
     maps.heat(cells, ax, 0, 4, cells > 0)

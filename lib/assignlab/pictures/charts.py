@@ -434,12 +434,19 @@ def tiles(
 
 
 def grouped(
-    frame: pd.DataFrame, x: str, y: str, ax: Axes, bars: bool = False, joined: bool = False
+    frame: pd.DataFrame,
+    x: str,
+    y: str,
+    ax: Axes,
+    bars: bool = False,
+    joined: bool = False,
+    published: str = "",
 ) -> Axes:
     """Points side by side: one group per value of ``x``, in it the mean of every strategy, both in
     the frame's order.
 
-    ``bars``: with bars that hold nine tenths of the rows; ``joined``: with lines between groups.
+    ``bars``: with bars that hold nine tenths of the rows; ``joined``: with lines between groups;
+    ``published``: a column whose values are dashes at the points of their strategy.
     """
     groups, names = (list(dict.fromkeys(frame[column])) for column in (x, "strategy"))
     rows = frame.groupby([x, "strategy"])[y]
@@ -456,6 +463,9 @@ def grouped(
         )  # fmt: skip
         if bars:
             ax.vlines(places + shift, low[name], high[name], color=style["color"], lw=1)
+        if published and frame.loc[frame["strategy"] == name, published].notna().any():
+            said = frame[frame["strategy"] == name].groupby(x)[published].first().loc[groups]
+            ax.plot(places + shift, said, "k_", markersize=16, label="published")
     told = [str(group).replace("_", " ") for group in groups]
     ax.set_xticks(places, [textwrap.fill(text, 11, break_long_words=False) for text in told])
     ax.set_ylabel(y)
