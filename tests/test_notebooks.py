@@ -212,6 +212,9 @@ def test_keys_move_by_the_law_and_a_slow_broker_draws_the_old_partitioner(result
     turns = pd.read_csv(folder / "turns_numbers.csv").set_index("partitioner")
     assert turns.loc["round-robin@2.4"].nunique() == 4  # asked twice for every record, KAFKA-9965
     assert turns.loc["round-robin"].nunique() == 8
+    members = pd.read_csv(folder / "consumer_load_numbers.csv")
+    assert (members["low"] <= members["high"]).all()
+    assert (members["fullest_together"] >= 1).all()
 
 
 @needs_java

@@ -354,6 +354,26 @@ def test_load_is_kept_from_keys_to_consumers():
         load.partition_load("round-robin", words(), counts, 3)
 
 
+def test_words_are_those_that_a_draw_for_each_would_give():
+    one_by_one = np.random.default_rng([1, 50])
+    syllables = load.SYLLABLES.split()
+    lengths = one_by_one.integers(2, 5, size=50).tolist()
+    drawn = [one_by_one.integers(0, len(syllables), size=length) for length in lengths]
+    told = ["".join(syllables[i] for i in word) for word in drawn]
+    found = hashes.texts(load.key_set("words", 50, 1))
+    assert found[: len(set(told))] == list(dict.fromkeys(told))
+
+
+def test_the_topics_fullest_partitions_are_shared_out_whatever_the_strategy():
+    trial = load.Trial(
+        0, "range,sticky,server-uniform", 1.5, 12, key_count=500, records=10_000,
+        partitioner="built-in", topics=10, members=8,
+    )  # fmt: skip
+    together = {row["strategy"]: row["fullest_together"] for row in load.play_end_to_end(trial)}
+    assert all(2 <= most <= 10 for most in together.values())  # ten of them for eight members
+    assert together["server-uniform"] == 2
+
+
 @pytest.mark.parametrize(("before", "after"), [(4, 8), (4, 5), (12, 18), (12, 13), (6, 3)])
 def test_as_many_keys_move_as_the_law_says(before, after):
     names = "built-in,librdkafka-consistent"

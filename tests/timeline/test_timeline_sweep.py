@@ -1,6 +1,7 @@
 """Histories in simulated time on Spark: the same table as without, errors as rows."""
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -66,6 +67,13 @@ def test_trials_that_differ_in_the_strategy_alone_are_played_in_one_slice():
         seed: int
 
     assert sweep.alike([Plain(1), Plain(2)]) is None
+
+    @dataclass(frozen=True)
+    class Sharing(Plain):
+        SHARING: ClassVar = ("skew",)
+        skew: float
+
+    assert sweep.alike([Sharing(1, 0.5), Sharing(2, 0.5), Sharing(1, 1.0)]) == [0, 1, 0]
     work = driver.Work(asked, (), [1.0] * len(asked), 1.0, REBALANCES, None, numbers)
     dealt = driver.dealt_together(work, 2)
     assert len(set(zip(numbers, dealt, strict=True))) == 4 and sorted(dealt) == [0] * 6 + [1] * 6

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -52,9 +53,12 @@ def _words(count: int, draws: np.random.Generator) -> list[str]:
     found: dict[str, None] = {}
     longest = 4
     while len(found) < count:
-        for length in draws.integers(2, longest + 1, size=count).tolist():
-            picked = draws.integers(0, len(syllables), size=length).tolist()
-            found.setdefault("".join(syllables[i] for i in picked))
+        # One call for all words of a round: it draws what a call for each word would.
+        lengths = draws.integers(2, longest + 1, size=count)
+        ends = np.cumsum(lengths).tolist()
+        drawn = [syllables[i] for i in draws.integers(0, len(syllables), size=ends[-1]).tolist()]
+        for begin, end in zip([0, *ends], ends, strict=False):
+            found.setdefault("".join(drawn[begin:end]))
         longest += 1
     return list(found)[:count]
 
@@ -162,6 +166,9 @@ class Trial:
     stays as it is.
     """
 
+    SHARING: ClassVar = ("skew",)
+    """Trials that differ in it alone have the same keys."""
+
     seed: int
     names: str
     skew: float
@@ -203,7 +210,9 @@ def play_end_to_end(trial: Trial) -> list[dict]:
 
     Every topic has its own keys, ``records`` of them. ``max_over_mean`` of the consumers,
     ``partitions_over_mean``: what counting partitions alone would say, ``fullest_partition``: the
-    fullest partition over a consumer's mean, which no assignment goes below where it is above 1.
+    fullest partition over a consumer's mean, which no assignment goes below where it is above 1,
+    ``fullest_together``: of the topics' fullest partitions, one a topic, the most that one consumer
+    has; ``topics / members`` of them are the mean, whatever the strategy.
     """
     topics, partitions, members = trial.topics, trial.partitions, trial.members
     loads = [
@@ -216,6 +225,7 @@ def play_end_to_end(trial: Trial) -> list[dict]:
         for seed in range(trial.seed * topics, (trial.seed + 1) * topics)
     ]
     even = [np.ones(partitions, np.int64)] * topics
+    fullest = [(np.arange(partitions) == load.argmax()).astype(np.int64) for load in loads]
     mean = trial.records * topics / members
     found = []
     for strategy in trial.names.split(","):
@@ -225,6 +235,7 @@ def play_end_to_end(trial: Trial) -> list[dict]:
             "max_over_mean": float(consumer_load(strategy, loads, members).max() / mean),
             "partitions_over_mean": float(owned.max() * members / (topics * partitions)),
             "fullest_partition": float(max(load.max() for load in loads) / mean),
+            "fullest_together": int(consumer_load(strategy, fullest, members).max()),
         })  # fmt: skip
     return found
 

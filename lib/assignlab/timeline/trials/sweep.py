@@ -45,8 +45,8 @@ def sweep(
     than ``limit`` seconds of processor time, becomes an error row. ``name``, ``slices``: as of
     :func:`assignlab.sweep.driver.run`. ``load``: has the code that trials need in the process that
     plays them, importable like ``play``; the first trial is played for that unless it is given.
-    Trials that differ in their ``strategy`` alone are played in one slice, where they share what
-    ``play`` keeps of them.
+    Trials that differ in their ``strategy`` alone, or in the fields that their class names in
+    ``SHARING``, are played in one slice, where they share what ``play`` keeps of them.
     """
     trials = list(trials)
     check(trials)
@@ -83,11 +83,13 @@ def check(trials: Sequence[Any]) -> None:
 
 
 def alike(trials: Sequence[Any]) -> list[int] | None:
-    """A number for each trial, one for those that differ in strategy alone; None without any."""
-    if not hasattr(trials[0], "strategy"):
+    """A number for each trial, one for those that differ in strategy alone, or in what their class
+    names in ``SHARING``; None without any."""
+    sharing = getattr(trials[0], "SHARING", ("strategy",) if hasattr(trials[0], "strategy") else ())
+    if not sharing:
         return None
     numbers: dict[tuple, int] = {}
-    others = (tuple((asdict(trial) | {"strategy": ""}).values()) for trial in trials)
+    others = (tuple((asdict(trial) | dict.fromkeys(sharing, "")).values()) for trial in trials)
     return [numbers.setdefault(values, len(numbers)) for values in others]
 
 
