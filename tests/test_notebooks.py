@@ -250,6 +250,9 @@ def test_delivery_promises_are_kept_and_crashes_show_what_they_do_not_promise(re
     assert of.loc["at most once", "lost"] > 0 == of.loc["at most once", "repeated"]
     exactly = of.loc["exactly once"]
     assert exactly["aborted"] > 0 == exactly["repeated"] == exactly["lost"]
+    notebook = (ROOT / "notebooks" / "10_delivery_semantics.ipynb").read_text()
+    reasons = pd.read_csv(results / "10_delivery_semantics" / "reasons.csv")["reason"]
+    assert all(f"*{reason}*: " in notebook for reason in reasons)
 
 
 @needs_java

@@ -2,8 +2,10 @@
 
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from assignlab import timeline
+from assignlab.pictures import offsets
 from assignlab.timeline import measure
 from assignlab.timeline.trials import delivery, lifecycle
 
@@ -188,12 +190,54 @@ def test_trials_of_one_seed_have_the_same_crashes():
 
 def test_a_longer_session_leaves_partitions_alone_for_longer():
     def without_owner(session_s):
-        [trial] = delivery.grid(["range"], ["auto commit"], [5], [4], [7], session_s=session_s)
+        [trial] = delivery.grid(["range"], ["auto commit"], [5], [4], [7], {"range": session_s})
         return delivery.play(trial)["unowned_percent"]
 
     assert 0 < without_owner(10.0) < without_owner(45.0) < 100
     [usual] = delivery.grid(["range"], ["auto commit"], [5], [4], [7])
     assert delivery.config(usual).session_timeout_ms == timeline.Config().session_timeout_ms
+
+
+def test_a_session_is_the_coordinators_or_zookeepers():
+    sessions = {"range": 20.0, "scala-range": 8.0}
+    for trial in delivery.grid(list(sessions), ["auto commit"], [5], [4], [7], sessions):
+        config = delivery.config(trial)
+        classic, server = config.session_timeout_ms, config.group_consumer_session_timeout_ms
+        asked = 1000 * sessions[trial.strategy]
+        assert classic == server == config.zookeeper_session_timeout_ms == asked
+    short, long = (
+        delivery.play(delivery.grid(["scala-range"], ["auto commit"], [5], [4], [7], at)[0])
+        for at in ({}, {"scala-range": 45.0})
+    )
+    assert 0 < short["unowned_percent"] < long["unowned_percent"]
+
+
+def test_after_one_crash_the_other_takes_over_at_one_moment_whatever_is_committed():
+    batches = {"fetch_min_records": 100, "fetch_max_wait_ms": 3_000, "session_timeout_ms": 7_000}
+    config = {"auto_offset_reset": "earliest", **batches}
+    settings = [timeline.Config(**config, **settings) for settings, _ in delivery.WAYS.values()]
+    histories = [timeline.run(delivery.one_crash(), given, "range", 0) for given in settings]
+    assert len({delivery.takeover_s(history) for history in histories}) == 1
+    [given_up] = [history for history in histories if history.config.commit == "transaction"]
+    axes = Figure().subplots(2)
+    for ax, history in zip(axes, (given_up, histories[0]), strict=True):
+        offsets.offsets(history, ax, 20, 40)
+        offsets.given_up(history, ax)
+    marks = [[text.get_text() for text in ax.texts if "given up" in text.get_text()] for ax in axes]
+    assert marks == [[f"{given_up.aborted} given up with the transaction"], []]
+    assert given_up.aborted > 0
+
+
+def test_new_partitions_are_noticed_by_who_watches_and_skipped_until_then():
+    def skipped(strategy, reset="latest", **others):
+        return [delivery.skipped_of_grown_topic(reset, s, strategy, **others) for s in range(3)]
+
+    leader, coordinator, watch = map(skipped, ("range", "server-uniform", "scala-range"))
+    assert min(leader) > 5 * max(coordinator) and min(coordinator) > 0 == max(watch)
+    assert max(coordinator) <= 2 * 40 * 2 * 5  # two partitions, two heartbeats
+    slower = skipped("range", rate=20.0)
+    assert slower == pytest.approx([records / 2 for records in leader], rel=0.01)
+    assert skipped("range", "earliest") == skipped("server-uniform", "earliest") == [0, 0, 0]
 
 
 @pytest.mark.parametrize("way", delivery.WAYS)

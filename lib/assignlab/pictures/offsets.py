@@ -115,6 +115,22 @@ def never_read(history: History, ax: Axes) -> Axes:
     return ax
 
 
+def given_up(history: History, ax: Axes) -> Axes:
+    """Mark what a member that crashed had written in its open transaction; it has the first watched
+    partition, and no other transaction was given up."""
+    read = readings(history)
+    crashes = (
+        [event for event in history.events if event.kind == "crashed"] if history.aborted else []
+    )
+    for event in crashes[:1]:
+        of = read[read["member"] == history.members[event.member]]
+        begun = int(of["to_offset"].max())
+        text = f"{history.aborted:,} given up with the transaction"
+        offsets = begun, begun + history.aborted
+        _hatch(ax, event.time_ms / SECOND, offsets, text, "#8a6d00", "////")
+    return ax
+
+
 def _hatch(ax: Axes, start: float, offsets: tuple, text: str, color: str, hatch: str) -> None:
     """Hatch offsets for a tenth of the picture's width, and write a text into them."""
     left, right = ax.get_xlim()

@@ -8,14 +8,16 @@ of it what :func:`assignlab.timeline.run` takes.
 
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from types import MappingProxyType
 
 import pandas as pd
 
 from assignlab import assignors
-from assignlab.timeline.config import Config
+from assignlab.timeline.config import Config, beside_default
+from assignlab.timeline.engine.history import History
 from assignlab.timeline.measure import losses, lost_records, repeats, totals
 from assignlab.timeline.scenario import (
     SECOND,
@@ -37,6 +39,8 @@ WAYS = {
 }
 """When an application commits: title -> (settings, what it promises)."""
 
+COORDINATOR, ZOOKEEPER = "a coordinator", "ZooKeeper"
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -45,9 +49,9 @@ class Trial:
     ``way``: a key of :data:`WAYS`. ``interval_s``: between commits, where commits are not tied to
     batches. ``crashes``: members that crash per minute, on average, over the whole group.
     ``rate``: records a second and partition; ``processing_ms`` per record. ``batch``: records that
-    poll waits for, up to 500 ms. ``session_s``: session timeout, classic and KIP-848 (whose brokers
-    refuse one below 45 s where ``group.consumer.min.session.timeout.ms`` is not lower); that of
-    ZooKeeper is left as it is.
+    poll waits for, up to 500 ms. ``session_s``: session timeout of whoever keeps the sessions: the
+    coordinator, classic and KIP-848 (whose brokers refuse one below 45 s where
+    ``group.consumer.min.session.timeout.ms`` is not lower), or ZooKeeper.
     """
 
     strategy: str
@@ -70,23 +74,47 @@ def grid(
     intervals_s: Sequence[float],
     crashes: Sequence[float],
     seeds: Sequence[int],
+    sessions: Mapping[str, float] = MappingProxyType({}),
     **size,
 ) -> list[Trial]:
     """Every combination, but for transactions of clients over ZooKeeper, which have none.
 
+    ``sessions``: ``session_s`` of each strategy; those that are not named have the default.
     ``size``: the other fields of :class:`Trial`.
 
     >>> trials = grid(["range", "scala-range"], ["auto commit", "transaction"], [5.0], [1.0], [0])
-    >>> [(trial.strategy, trial.way) for trial in trials]
-    [('range', 'auto commit'), ('range', 'transaction'), ('scala-range', 'auto commit')]
+    >>> [(trial.strategy, trial.way, trial.session_s) for trial in trials]
+    [('range', 'auto commit', 45.0), ('range', 'transaction', 45.0), ('scala-range', 'auto commit', 6.0)]
     """
     return [
-        Trial(strategy, way, float(interval), float(rate), seed, **size)
+        Trial(
+            strategy, way, float(interval), float(rate), seed,
+            session_s=float(sessions.get(strategy, session_of(strategy))), **size,
+        )
         for strategy, way, interval, rate, seed in product(
             strategies, ways, intervals_s, crashes, seeds
         )
-        if way != "transaction" or assignors.get(strategy).membership == "coordinator"
-    ]
+        if way != "transaction" or keeper(strategy) != ZOOKEEPER
+    ]  # fmt: skip
+
+
+def keeper(strategy: str) -> str:
+    """Who keeps the sessions of a group's members, and the offsets that they commit.
+
+    >>> keeper("range"), keeper("server-uniform"), keeper("scala-range")
+    ('a coordinator', 'a coordinator', 'ZooKeeper')
+    """
+    return COORDINATOR if assignors.get(strategy).membership == "coordinator" else ZOOKEEPER
+
+
+def session_of(strategy: str, session_s: float = Config().session_timeout_ms / SECOND) -> float:
+    """The session in s that members have: ``session_s`` with a coordinator, ZooKeeper's default else.
+
+    >>> session_of("range"), session_of("range", 10.0), session_of("scala-range", 10.0)
+    (45.0, 10.0, 6.0)
+    """
+    usual = Config().zookeeper_session_timeout_ms / SECOND
+    return session_s if keeper(strategy) == COORDINATOR else usual
 
 
 def scenario(trial: Trial) -> Scenario:
@@ -129,7 +157,8 @@ def config(trial: Trial) -> Config:
     session = round(trial.session_s * SECOND)
     return Config(
         auto_offset_reset="earliest", fetch_min_records=trial.batch, session_timeout_ms=session,
-        group_consumer_session_timeout_ms=session, auto_commit_interval_ms=interval,
+        group_consumer_session_timeout_ms=session, zookeeper_session_timeout_ms=session,
+        auto_commit_interval_ms=interval,
         commit_interval_ms=interval if trial.way.endswith("at intervals") else 0, **settings,
     )  # fmt: skip
 
@@ -207,7 +236,12 @@ def plain(reason: str) -> str:
 
 
 def one_crash() -> Scenario:
-    """Member ``a`` has the only partition and crashes in mid-batch; ``b`` takes over."""
+    """Member ``a`` has the only partition and crashes in mid-batch; ``b`` takes over.
+
+    For pictures, with a session that is no multiple of the heartbeat interval: members beat in step,
+    and a session that ends with a heartbeat of ``b`` leaves it to chance whether ``b`` hears of it at
+    once or one interval later.
+    """
     return Scenario(
         topics=[Topic("t", 1, rate=50.0)],
         members=[Member("a", processing_ms=8.0), Member("b", processing_ms=1.0)],
@@ -218,41 +252,171 @@ def one_crash() -> Scenario:
     )
 
 
-def grown_topic(seed: int) -> Scenario:
-    """A topic grows while its readers know nothing of it: they look at their metadata in turns of
-    ``metadata.max.age.ms``, each from its own start on, which is drawn from the seed."""
+def takeover_s(history: History) -> float:
+    """How long after the crash of :func:`one_crash` the partition has an owner again."""
+    at = history.scenario.actions[0].at_ms
+    since = history.ownership()["from_ms"]
+    return (since[since > at].min() - at) / SECOND
+
+
+def grown_topic(seed: int, rate: float = 40.0) -> Scenario:
+    """A topic grows by two partitions while its clients know nothing of it: they look at their
+    metadata in turns of ``metadata.max.age.ms``, each from its own start on, which is drawn from the
+    seed. ``rate``: records a second and partition."""
     draw = random.Random(seed)
     age_ms = Config().metadata_max_age_ms
     return Scenario(
-        topics=[Topic("t", 4, rate=40.0)],
+        topics=[Topic("t", 4, rate=rate)],
         members=[Member(name, start_ms=draw.randrange(age_ms)) for name in "ab"],
         actions=[add_partitions(age_ms + 30 * SECOND, "t", 6)],
         duration_ms=2 * age_ms + 45 * SECOND,
     )
 
 
-def skipped_of_grown_topic(reset: str, seed: int) -> int:
+def skipped_of_grown_topic(
+    reset: str, seed: int, strategy: str = "range", rate: float = 40.0
+) -> int:
     """How many records of new partitions are never read; ``reset``: ``auto.offset.reset``."""
-    group = grown_topic(seed)
+    group = grown_topic(seed, rate)
     settings = Config(commit="after", auto_offset_reset=reset)
-    rows = lost_records(run(group, settings, "range", seed))
+    rows = lost_records(run(group, settings, strategy, seed))
     return int(rows["records"][rows["time_ms"] >= group.actions[0].at_ms].sum())
 
 
-def with_sessions(strategies: Sequence[str]) -> list[str]:
-    """Those whose members have a session with a coordinator, which ``session_s`` sets.
+# ---- words ---------------------------------------------------------------------------------------
 
-    >>> with_sessions(["range", "scala-range"])
-    ['range']
+
+def amount(value: float) -> str:
+    """A number with the digits that few histories support: two, and one below 10.
+
+    >>> [amount(value) for value in (0, 0.034, 3.9, 9.6, 13.2, 357, 23_972)]
+    ['0', '0.03', '4', '10', '13', '360', '24,000']
     """
-    return [name for name in strategies if assignors.get(name).membership == "coordinator"]
+    rounded = float(f"{value:.{1 if value < 10 else 2}g}")
+    return f"{rounded:,.0f}" if rounded >= 1 else f"{rounded:g}"
 
 
 def range_of(values: pd.Series) -> str:
-    """Least and most, as words.
+    """Least and most, as words; one number where they are alike.
 
-    >>> range_of(pd.Series([0.25, 3.0])), range_of(pd.Series([2.0, 2.0]))
-    ('0.2 to 3.0', '2.0')
+    >>> range_of(pd.Series([0.25, 3.0, 31.4])), range_of(pd.Series([2.0, 2.0]))
+    ('0.2 to 31', '2')
     """
-    ends = [f"{values.min():.1f}", f"{values.max():.1f}"]
-    return " to ".join(dict.fromkeys(ends))
+    return " to ".join(dict.fromkeys([amount(values.min()), amount(values.max())]))
+
+
+def by_keeper(records: pd.DataFrame, measure: str) -> dict[str, str]:
+    """Least and most of a measure over all histories, by who keeps the sessions.
+
+    ``records``: rows of a sweep's table.
+
+    >>> rows = pd.DataFrame({"strategy": ["range", "sticky", "scala-range"], "n": [1, 40, 7]})
+    >>> by_keeper(rows, "n")
+    {'a coordinator': '1 to 40', 'ZooKeeper': '7'}
+    """
+    return (
+        records.groupby(records["strategy"].map(keeper), sort=False)[measure]
+        .agg(range_of)
+        .to_dict()
+    )
+
+
+def sessions_in_words(sessions: Mapping[str, float]) -> str:
+    """The sessions of strategies, beside what they are by default.
+
+    >>> sessions_in_words({"range": 45.0, "sticky": 45.0, "scala-range": 6.0})
+    "45 s, Kafka's default since 3.0, under a coordinator and 6 s, Kafka 0.8's default, under ZooKeeper"
+    """
+    told = {
+        keeper(name): beside_default("session_timeout_ms", session_s * SECOND)
+        if keeper(name) == COORDINATOR
+        else f"{session_s:g} s, Kafka 0.8's default"
+        for name, session_s in sessions.items()
+    }
+    comma = {who: "," * (not said.endswith(")")) for who, said in told.items()}
+    return " and ".join(f"{said}{comma[who]} under {who}" for who, said in told.items())
+
+
+def crashes_in_words(crashes: float) -> str:
+    """How many members crash.
+
+    >>> crashes_in_words(0.0), crashes_in_words(1.0), crashes_in_words(4.0)
+    ('without crashes', 'at 1 crash a minute', 'at 4 crashes a minute')
+    """
+    return (
+        f"at {crashes:g} {'crash' if crashes == 1 else 'crashes'} a minute"
+        if crashes
+        else "without crashes"
+    )
+
+
+def histories_in_words(number: int) -> str:
+    """How many histories of each kind a range is over.
+
+    >>> histories_in_words(1), histories_in_words(8)
+    ('1 history of each kind', '8 histories of each kind')
+    """
+    return f"{number} {'history' if number == 1 else 'histories'} of each kind"
+
+
+def ends_in_words(number: int) -> str:
+    """What a range is, over so many histories of each kind.
+
+    >>> ends_in_words(1), ends_in_words(8)
+    ('in 1 history of each kind', 'from the least to the most of 8 histories of each kind')
+    """
+    return (
+        f"{'in' if number == 1 else 'from the least to the most of'} {histories_in_words(number)}"
+    )
+
+
+def more_in_pairs(records: pd.DataFrame, measure: str, one: float, other: float) -> str:
+    """In how many pairs of histories a measure is larger with sessions of ``one`` s than of ``other``.
+
+    A pair has one strategy and one seed, so the same crashes.
+
+    >>> rows = {"strategy": "range", "seed": [0, 0, 1, 1], "session_s": [10.0, 45.0] * 2, "n": [3, 2, 1, 1]}
+    >>> more_in_pairs(pd.DataFrame(rows), "n", 10.0, 45.0)
+    '1 of 2 pairs'
+    """
+    table = records.pivot(index=["strategy", "seed"], columns="session_s", values=measure)
+    pairs = table[[one, other]].dropna()
+    more = (pairs[one] > pairs[other]).sum()
+    return f"{more} of {len(pairs)} {'pair' if len(pairs) == 1 else 'pairs'}"
+
+
+def worded(
+    table: pd.DataFrame,
+    measures: Mapping[str, str],
+    rows: Sequence[str],
+    across: str,
+    called: str = "{}",
+) -> pd.DataFrame:
+    """Means with least and most in brackets, for reading; what never came up has no row.
+
+    ``table``: as :func:`spread` makes it, with a band of 1. ``measures``: column -> what it is
+    called, which is ``counted`` in the result. ``rows``: columns that tell the rows apart; one
+    column for each value of ``across``, with a title as ``called`` says.
+
+    >>> table = spread(pd.DataFrame({"at": [1, 1], "of": ["a", "a"], "n": [2, 31]}), ["at", "of"], ["n"], 1)
+    >>> worded(table, {"n": "records"}, ["of", "counted"], "at", "{} s").to_dict("records")
+    [{'of': 'a', 'counted': 'records', '1 s': '16 (2 to 31)'}]
+    """
+    parts = []
+    for measure, name in measures.items():
+        ends = zip(table[f"{measure}_low"], table[f"{measure}_high"], strict=True)
+        spans = [range_of(pd.Series(pair)) for pair in ends]
+        said = [
+            f"{amount(mean)} ({span})" if " to " in span else span
+            for mean, span in zip(table[measure], spans, strict=True)
+        ]
+        parts.append(table.assign(counted=name, said=said, most=table[f"{measure}_high"]))
+    told = pd.concat(parts)
+    told = told[told.groupby(list(rows))["most"].transform("max") > 0]
+    order = told[list(rows)].drop_duplicates()
+    values = table[across].drop_duplicates()
+    values = values.sort_values() if pd.api.types.is_numeric_dtype(values) else values
+    wide = told.pivot(index=list(rows), columns=across, values="said")
+    wide = wide.reindex(columns=values).fillna("")
+    wide.columns = [called.format(value) for value in wide.columns]
+    return order.merge(wide.reset_index(), on=list(rows))
