@@ -1,6 +1,9 @@
 """A group from plain names: the short way for examples and notebooks."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
 
 from assignlab.errors import DocumentError
 from assignlab.group.model import Group
@@ -19,8 +22,9 @@ def group(
     """A group from plain names: the short way for examples and notebooks.
 
     ``topics``: partition count by topic; ``members``: subscribed topics by member, in the
-    coordinator's order; ``owned``: claims by member; ``generation`` of all claims; ``streams``:
-    threads of every consumer (Kafka 0.8); ``weights``: by topic, one number for each partition.
+    coordinator's order; ``owned``, ``instances``, ``racks``: claims, instance id, rack by member;
+    ``generation`` of all claims; ``streams``: threads of every consumer (Kafka 0.8); ``weights``:
+    by topic, one number for each partition.
 
     >>> g = group({"t0": 3}, {"C0": ["t0"], "C1": ["t0"]})
     >>> len(g.members), len(g.topics)
@@ -28,20 +32,29 @@ def group(
     """
     from assignlab.group.document import parse
 
-    lists = {name: list(each) for name, each in (weights or {}).items()}
-    if unknown := lists.keys() - topics.keys():
-        raise DocumentError("weights", f"there is no topic {min(unknown)!r}")
+    given: dict[str, Any] = {"topics": topics, "members": members, "weights": weights}
+    given |= {"owned": owned, "instances": instances, "racks": racks}
+    for name, mapping in given.items():
+        if not isinstance(mapping or {}, Mapping):
+            raise DocumentError(name, f"expected a mapping by name, got {mapping!r}")
+        kind, known = ("topic", topics) if name == "weights" else ("member", members)
+        if name not in ("topics", "members") and (unknown := set(mapping or {}) - set(known)):
+            raise DocumentError(name, f"there is no {kind} {min(unknown, key=str)!r}")
+    for member, names in members.items():
+        if isinstance(names, str):
+            raise DocumentError(f"topics of {member!r}", f"expected a list, got {names!r}")
+    lists = {name: _listed(each) for name, each in (weights or {}).items()}
     return parse(
         {
             "topics": [
-                {"name": name, "partitions": count, "weights": lists.get(name)}
+                {"name": name, "partitions": _plain(count), "weights": lists.get(name)}
                 for name, count in topics.items()
             ],
             "members": [
                 {
                     "id": member,
                     "topics": list(names),
-                    "owned": (owned or {}).get(member),
+                    "owned": _pairs((owned or {}).get(member)),
                     "generation": generation,
                     "sub_generation": generation,
                     "instance": (instances or {}).get(member),
@@ -52,3 +65,20 @@ def group(
             ],
         }
     )
+
+
+def _plain(number):
+    """NumPy's number as Python's; anything else as it is."""
+    return number.item() if isinstance(number, np.generic) else number
+
+
+def _listed(given):
+    """A list of plain numbers; what is none is left to the check of documents."""
+    return [_plain(one) for one in given] if isinstance(given, Sequence | np.ndarray) else given
+
+
+def _pairs(claims):
+    """Claims with plain partition numbers; what is none is left to the check of documents."""
+    if not isinstance(claims, Sequence) or isinstance(claims, str):
+        return claims
+    return [[_plain(part) for part in pair] if isinstance(pair, tuple) else pair for pair in claims]

@@ -36,7 +36,7 @@ def _partitioner(setting: str, rule: str, run, keyed: str = "all") -> Partitione
     return Partitioner(
         name=f"librdkafka-{setting.replace('_', '-')}",
         client="librdkafka",
-        first="2.16.1",
+        first="2.16.0",
         source=f"rd_kafka_msg_partitioner_{setting} (confluent-kafka 2.16.1)",
         rule=rule,
         run=run,

@@ -96,22 +96,28 @@ def key_partitions(name: str, of: Keys, partitions: int) -> np.ndarray:
 
 
 def consumer_load(strategy: str, loads: Sequence[np.ndarray], members: int) -> np.ndarray:
-    """Records that each of ``members`` consumers reads: int64[members].
+    """Records that each of ``members`` consumers reads: int64[members], or float64 of such loads.
 
-    ``loads``: per topic, records of each partition; all members read all topics and own nothing
-    before. Member ids sort in their order.
+    ``loads``: per topic, records of each partition, which strategies that read weights know; all
+    members read all topics and own nothing before. Member ids sort in their order.
     """
+    chosen = assignors.get(strategy)
     width = len(str(max(members - 1, len(loads) - 1)))
     names = [f"t{i:0{width}}" for i in range(len(loads))]
     asked = group(
         {name: load.size for name, load in zip(names, loads, strict=True)},
         {f"c{i:0{width}}": names for i in range(members)},
+        weights=dict(zip(names, map(np.ndarray.tolist, loads), strict=True))
+        if chosen.reads_weights
+        else None,
     )
-    given = assignors.get(strategy).assign(asked)
+    if chosen.equip is not None:
+        asked = asked.prepared(chosen.equip)
+    given = chosen.assign(asked)
     starts = np.concatenate(([0], np.cumsum([load.size for load in loads])))
     flat = np.concatenate(loads)
     records = flat[starts[topic_of(given.codes)] + partition_of(given.codes)]
-    return np.bincount(given.owners, weights=records, minlength=members).astype(np.int64)
+    return np.bincount(given.owners, weights=records, minlength=members).astype(flat.dtype)
 
 
 def first_partitions(names: Iterable[str], partitions: int, records: int) -> pd.DataFrame:

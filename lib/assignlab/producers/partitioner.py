@@ -20,6 +20,10 @@ NONE = 1 << 40
 """No number yet: a counter that has not started, a topic without a sticky partition."""
 
 
+MOST_PARTITIONS = 10_000_000
+"""Of a topic, as in group documents."""
+
+
 class Topics(NamedTuple):
     """t topics: how many partitions each has, and which of them have a leader.
 
@@ -35,11 +39,17 @@ class Topics(NamedTuple):
 def topics(partitions: Sequence[int], available: Sequence[Sequence[int]] | None = None) -> Topics:
     """Topics from their numbers of partitions; all partitions are available unless told otherwise.
 
-    Raises ValueError for a topic without partitions and for an available partition that it lacks.
+    Raises ValueError for a topic without partitions, or with more than ``MOST_PARTITIONS``, and for an
+    available partition that it lacks.
     """
-    counts = np.asarray(partitions, dtype=np.int64)
+    counts = np.asarray(partitions)
+    if counts.dtype.kind not in "iu":
+        raise ValueError(f"partitions: expected whole numbers, got {partitions!r}")
     if counts.ndim != 1 or counts.size == 0 or counts.min() < 1:
         raise ValueError("every topic needs at least one partition")
+    if counts.max() > MOST_PARTITIONS:
+        raise ValueError(f"partitions: {counts.max()} of a topic are more than {MOST_PARTITIONS:,}")
+    counts = counts.astype(np.int64)
     lists = [range(count) for count in counts] if available is None else list(available)
     if len(lists) != counts.size:
         raise ValueError(f"{counts.size} topics, but available partitions of {len(lists)}")

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from assignlab.errors import DocumentError
 from assignlab.group.model import NO_METADATA, Group
 from assignlab.replay import events
 from assignlab.replay.scenarios import (
@@ -55,10 +56,21 @@ class Moment:
 
 
 def moments(groups: Iterable[tuple[str, Group]]) -> list[Moment]:
-    """A history from groups that you made yourself: pairs of event and the group after it."""
+    """A history from groups that you made yourself: pairs of event and the group after it.
+
+    Raises :class:`~assignlab.errors.DocumentError` where a group numbers topics otherwise than the one
+    before: those that it had come first, in the same order; a topic that is gone stays without
+    partitions (``None`` in :func:`assignlab.group.plain.group`), as
+    :func:`assignlab.replay.events.delete_topic` leaves it.
+    """
     history: list[Moment] = []
     before = None
     for word, group in groups:
+        known: list[str] = list(before.topics.names) if before else []
+        if (names := list(group.topics.names))[: len(known)] != known:
+            raise DocumentError(
+                "topics", f"expected those before {word!r} first, {known}, got {names}"
+            )
         history.append(Moment(word, group, origins(before, group), _may_lose_topics(before, group)))
         before = group
     return history
@@ -247,7 +259,8 @@ def crash(so_far: History):
 
 @event("RETURN")
 def return_(so_far: History):
-    """All that crashed and are not back yet come back under their ids and claim what they held."""
+    """All that crashed and are not back yet come back under their ids and claim what they held. A
+    coordinator that assigns forgets members that it expels: to it they come with nothing."""
     crashed, so_far.crashed = so_far.crashed, []
     first = len(so_far.group.members)
     so_far.enter(

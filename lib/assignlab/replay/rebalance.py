@@ -88,10 +88,11 @@ def replay(
 ) -> Iterator[Step]:
     """Play a history through a strategy, step by step.
 
-    ``strategy``: one for all moments, or one for each, as in an upgrade; where it changes, the new
-    one reads of the old assignment what :func:`handed_over` says. ``silent``: for each moment the
-    members that gave up everything before they joined and claim nothing, though the strategy is
-    cooperative: those whose client still has an eager assignor in its list.
+    ``strategy``: a :class:`~assignlab.assignors.strategy.Strategy`, your own too, for all moments,
+    or one for each, as in an upgrade; where it changes, the new one reads of the old assignment
+    what :func:`handed_over` says. ``silent``: for each moment the members that gave up everything
+    before they joined and claim nothing, though the strategy is cooperative: those whose client
+    still has an eager assignor in its list.
     """
     chosen = [strategy] * len(moments) if isinstance(strategy, Strategy) else strategy
     silent = silent or [()] * len(moments)
@@ -144,7 +145,7 @@ def _asking(
     if strategy.equip is not None:
         group = group.prepared(strategy.equip)
     if strategy.sticky:
-        claims = _claims_after(moment, claims, remembered, strategy.protocol == "cooperative")
+        claims = _claims_after(moment, claims, remembered, strategy.protocol)
         group = group.with_claims(_without(claims, silent) if silent else claims)
     return group
 
@@ -196,13 +197,14 @@ def _of_generation(members: int, generation: int) -> np.ndarray:
 
 
 def _claims_after(
-    moment: Moment, claims: Claims, remembered: Sequence[Claims], cooperative: bool
+    moment: Moment, claims: Claims, remembered: Sequence[Claims], protocol: str
 ) -> Claims:
-    """What the members of the group claim after an event."""
+    """What the members of the group claim after an event. A coordinator that assigns has forgotten
+    what it gave to members that it expelled."""
     claims = _carried(claims, moment.origin)
-    if moment.returning:
+    if moment.returning and protocol != "server":
         claims = _with_returning(claims, moment.returning, remembered)
-    if cooperative and moment.resubscribed:
+    if protocol == "cooperative" and moment.resubscribed:
         claims = _without_unsubscribed(moment.group, claims)
     return claims
 

@@ -83,7 +83,8 @@ class Scenario:
         object.__setattr__(self, "events", tuple(self.events))
         for name, least in (("members", 1), ("topics", 1), ("partitions", self.topics)):
             if getattr(self, name) < least:
-                raise ValueError(f"{name}: {getattr(self, name)} is less than {least}")
+                of = " (a partition for each topic)" if name == "partitions" and least > 1 else ""
+                raise ValueError(f"{name}: {getattr(self, name)} is less than {least}{of}")
         if self.racks < 0:
             raise ValueError(f"racks: {self.racks} is less than 0")
         for name, allowed in (

@@ -225,7 +225,14 @@ def words(about: str, given) -> list:
         given = [given]
     if isinstance(given, Mapping) or not isinstance(given, Iterable):
         raise SweepError(f"{about}: expected a word or a list of them, got {_SHORT.repr(given)}")
-    return [str(one) if isinstance(one, str) else getattr(one, "name", one) for one in given]
+    given = list(given)
+    for one in given:
+        if isinstance(one, Strategy) and assignors.strategies().get(one.name) is not one:
+            raise SweepError(
+                f"{about}: {one.name!r} is a strategy of your own, which a sweep does not know: "
+                "assignlab.replay.rebalance.replay plays it (docs/sweeps.md)"
+            )
+    return [one.name if isinstance(one, Strategy) else one for one in given]
 
 
 def listed(scenarios) -> Sequence[Scenario]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from assignlab.errors import AssignlabError, UnknownName
-from assignlab.releases import NEWEST_LINE
+from assignlab.releases import NEWEST_LINE, of_kafka
 
 COMMITS = ("auto", "after", "before", "transaction", "none")
 """When a consumer commits; see :attr:`Config.commit`."""
@@ -225,6 +225,8 @@ CHANGES: Mapping[str, Mapping[str, Mapping[str, object]]] = MappingProxyType(
 def defaults(release: str = NEWEST_LINE, system: str = "kafka", **settings) -> Config:
     """The settings that a release of a system has by default, changed by ``settings``.
 
+    Raises :class:`~assignlab.errors.UnknownRelease` for a release of Kafka that is not known.
+
     >>> defaults("2.8").session_timeout_ms, defaults("4.4").session_timeout_ms
     (10000, 45000)
     >>> defaults("1.4", system="metaq").rebalance_max_retries
@@ -237,6 +239,8 @@ def defaults(release: str = NEWEST_LINE, system: str = "kafka", **settings) -> C
         if name not in known:
             raise UnknownName("setting", name, sorted(known))
     wanted = _numbers(release)
+    if system == "kafka":
+        of_kafka(release)
     values: dict[str, object] = {}
     for first, changed in CHANGES[system].items():
         if _numbers(first) <= wanted:

@@ -293,6 +293,8 @@ def _check_member(member: Member, names: set[str]) -> None:
     _number(f"processing_ms of {member.name!r}", member.processing_ms, below=1e7)
     for name in ("topics", "strategies"):
         _each(f"{name} of {member.name!r}", getattr(member, name) or (), str)
+    if member.strategies is not None and not member.strategies:
+        raise TimelineError(f"strategies of {member.name!r}: expected at least one")
     one_of(f"instance of {member.name!r}", member.instance or "", str)
     if member.topics is not None and member.pattern is not None:
         raise TimelineError(f"member {member.name!r} has both topics and a pattern")

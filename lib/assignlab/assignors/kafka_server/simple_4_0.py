@@ -33,7 +33,8 @@ huge pages, which are filled faster."""
 
 def assign(group: Group) -> Assignment:
     """Everything that it subscribes to, for everybody."""
-    return Assignment(*group.prepared(everything))
+    offsets, codes = group.prepared(everything)
+    return Assignment(offsets.copy(), codes.copy())
 
 
 def everything(group: Group) -> tuple[np.ndarray, np.ndarray]:

@@ -38,7 +38,9 @@ def sweep(
 ) -> Table:
     """Play every trial on Spark; returns the table of records.
 
-    ``play``: importable, not made in a notebook. The columns are ``scenario`` (number of the
+    ``play``: a function of a module that Spark's Python finds (beside this library, in the folder that
+    the program was started from, on ``PYTHONPATH``), not made in a notebook or in the program itself.
+    The columns are ``scenario`` (number of the
     trial), ``record`` (number of its record, 0 where there is one), the fields of the trial,
     ``error``, and whatever else the records have; the first trial is played here to learn that. A
     record may say in its own ``error`` why it has no numbers. A trial that raises, or takes more
@@ -50,6 +52,7 @@ def sweep(
     """
     trials = list(trials)
     check(trials)
+    importable("play", play)
     check_table(name, limit)
     columns, seconds = learn(trials[0], play)
     subject = Subject(
@@ -66,6 +69,16 @@ def sweep(
     ours = play.__module__.startswith("assignlab.")
     work = Work(trials, [called], costs, limit, subject, question if ours else None, alike(trials))
     return play_on_spark(work, name or f"timeline-{question}", slices)
+
+
+def importable(name: str, function: Any) -> None:
+    """Raises :class:`TimelineError` for what another process cannot import by its name."""
+    module, own = (getattr(function, key, "") for key in ("__module__", "__qualname__"))
+    if not callable(function) or "." in own or "<" in own or not own or module == "__main__":
+        raise TimelineError(
+            f"{name}: expected a function at the top of a module that can be imported, not of the program or "
+            f"notebook itself, got {function!r}"
+        )
 
 
 def check(trials: Sequence[Any]) -> None:
@@ -108,6 +121,10 @@ def learn(trial: Any, play: Callable) -> tuple[tuple[Column, ...], float]:
     if not first:
         raise TimelineError("play: the first trial gives no record")
     fields = asdict(trial)
+    if both := fields.keys() & {"scenario", "record", "error"} | first[0].keys() & fields.keys():
+        raise TimelineError(
+            f"{min(both)}: the table has, or the trial, a column of this name already"
+        )
     columns = [
         Column("scenario", "int64", "", "number of the trial in the sweep, from 0"),
         Column("record", "int64", "", "number of the record of its trial, from 0"),
