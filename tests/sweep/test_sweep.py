@@ -10,6 +10,7 @@ import pickle
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import count
 
 import numpy as np
@@ -17,7 +18,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from assignlab import sweep
+from assignlab import assignors, sweep
 from assignlab.errors import UnknownName
 from assignlab.local.project import project
 from assignlab.replay.records import records, scenario_values
@@ -115,6 +116,11 @@ def no_spark(monkeypatch):
         (lambda: sweep.run([Scenario()], STRATEGIES, limit=0), sweep.SweepError, "limit"),
         (lambda: sweep.run([Scenario()], STRATEGIES, limit=1e-9), sweep.SweepError, "limit"),
         (lambda: sweep.run([Scenario()], STRATEGIES, to=5), sweep.SweepError, "to: expected"),
+        (
+            lambda: sweep.run([Scenario()], [replace(assignors.get("range"), name="mine")]),
+            sweep.SweepError,
+            "'mine' is a strategy of your own",
+        ),
         (lambda: sweep.run([Scenario()], STRATEGIES, to=" "), sweep.SweepError, "names no folder"),
         (
             lambda: sweep.run([Scenario()], STRATEGIES, to="hdfs//h/x"),

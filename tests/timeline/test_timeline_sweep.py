@@ -1,6 +1,7 @@
 """Histories in simulated time on Spark: the same table as without, errors as rows."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -54,6 +55,12 @@ def test_a_trial_that_raises_or_takes_too_long_becomes_an_error_row(spark, table
     assert table.failures["error"][0].startswith("UnknownName: unknown strategy 'stiky'")
     assert table.failures["error"][1].startswith("TimeLimit")
     assert table.frame(where="scenario = 0")["repeated"].notna().all()
+
+
+@pytest.mark.parametrize("play", [lambda trial: {}, "play", partial(print), None])
+def test_what_no_other_process_can_import_is_refused(play):
+    with pytest.raises(timeline.TimelineError, match="play: expected a function at the top"):
+        timeline.sweep(trials()[:1], play)
 
 
 def test_trials_that_differ_in_the_strategy_alone_are_played_in_one_slice():

@@ -1,0 +1,81 @@
+"""Groups of one's own: what is refused, and what comes back to whom."""
+
+import numpy as np
+import pytest
+
+from assignlab import assignors
+from assignlab.errors import DocumentError
+from assignlab.group.plain import group
+from assignlab.replay.history import history, moments
+from assignlab.replay.metrics import FIELDS
+from assignlab.replay.rebalance import replay
+from assignlab.replay.records import measure
+from assignlab.replay.scenarios import Scenario
+
+
+@pytest.mark.parametrize(
+    ("topics", "members", "others", "told"),
+    [
+        ({"t": 3}, {"a": "t"}, {}, "topics of 'a': expected a list, got 't'"),
+        (["t"], {"a": ["t"]}, {}, "topics: expected a mapping by name"),
+        ({"t": 3}, ["a"], {}, "members: expected a mapping by name"),
+        ({"t": 3}, {"a": ["t"]}, {"owned": {"b": [("t", 0)]}}, "owned: there is no member 'b'"),
+        ({"t": 3}, {"a": ["t"]}, {"racks": {"b": "r"}}, "racks: there is no member 'b'"),
+        ({"t": 3}, {"a": ["t"]}, {"instances": {"b": "i"}}, "instances: there is no member 'b'"),
+        ({"t": 3}, {"a": ["t"]}, {"weights": {"u": [1]}}, "weights: there is no topic 'u'"),
+        ({"t": 3}, {"a": ["t"]}, {"weights": [1]}, "weights: expected a mapping by name"),
+    ],
+)
+def test_what_names_nobody_is_refused(topics, members, others, told):
+    with pytest.raises(DocumentError, match=told):
+        group(topics, members, **others)
+
+
+def test_numpys_numbers_are_numbers():
+    counted = group(
+        {"t": np.int64(3)}, {"a": ["t"]}, {"a": [("t", np.int64(1))]}, weights={"t": np.ones(3)}
+    )
+    assert counted.topics.partitions.tolist() == [3]
+    assert counted.claims.codes.size == 1
+
+
+def test_groups_that_number_topics_otherwise_are_refused():
+    first = group({"orders": 6, "pay": 4}, {"x": ["pay"]})
+    turned = group({"pay": 4, "orders": 6}, {"x": ["pay"]})
+    shorter = group({"pay": 4}, {"x": ["pay"]})
+    longer = group({"orders": 6, "pay": 4, "more": 1}, {"x": ["pay", "more"]})
+    for other in (turned, shorter):
+        with pytest.raises(DocumentError, match="topics: expected those before 'later' first"):
+            moments([("FULL", first), ("later", other)])
+    assert len(moments([("FULL", first), ("later", longer)])) == 2
+
+
+@pytest.mark.parametrize("subscription", ["HOMOGENEOUS", "RANDOM"])
+@pytest.mark.parametrize(
+    "name", [s.name for s in assignors.strategies().values() if s.protocol == "server"]
+)
+def test_a_coordinator_has_forgotten_whom_it_expelled(name, subscription):
+    strategy = assignors.get(name)
+    for seed in range(5):
+        scenario = Scenario(
+            members=6, topics=3, partitions=30, seed=seed, subscription=subscription,
+            events=("FULL", "CRASH", "RETURN"),
+        )  # fmt: skip
+        *_, back = replay(history(scenario), strategy)
+        assert back.error is None
+        offsets = back.group.claims.offsets
+        assert offsets[-1] == offsets[-2]  # who comes back joins last
+        if not strategy.shares:
+            measured = dict(zip(FIELDS, measure(back), strict=True))
+            assert measured["doubled"] == 0
+
+
+def test_a_client_that_comes_back_claims_what_it_held():
+    scenario = Scenario(members=6, topics=3, partitions=30, events=("FULL", "CRASH", "RETURN"))
+    full, _, back = replay(history(scenario), assignors.get("sticky"))
+    names = back.group.members.names
+    crashed = len(names) - 1  # who comes back joins last
+    claims = back.group.claims
+    held = claims.codes[claims.offsets[crashed] : claims.offsets[crashed + 1]]
+    before = full.group.members.names.index[names[crashed]]
+    assert sorted(held.tolist()) == sorted(full.after.of(before).tolist())
