@@ -1,6 +1,6 @@
 """Histories in simulated time on Spark: the same table as without, errors as rows."""
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import ClassVar
 
@@ -145,3 +145,13 @@ def test_eager_restarts_cost_more_the_further_heartbeats_drift():
         for drift in (0, 500, 3000)
     ]
     assert costs == sorted(set(costs))
+
+
+@dataclass(frozen=True)
+class Numbered:
+    record: int
+
+
+def test_names_of_the_tables_own_columns_are_refused():
+    with pytest.raises(timeline.TimelineError, match="record: every table has a column of its own"):
+        timeline.sweep([Numbered(1)], asdict)

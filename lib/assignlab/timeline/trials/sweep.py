@@ -38,13 +38,13 @@ def sweep(
 ) -> Table:
     """Play every trial on Spark; returns the table of records.
 
-    ``play``: a function of a module that Spark's Python finds (beside this library, in the folder that
-    the program was started from, on ``PYTHONPATH``), not made in a notebook or in the program itself.
-    The columns are ``scenario`` (number of the
-    trial), ``record`` (number of its record, 0 where there is one), the fields of the trial,
-    ``error``, and whatever else the records have; the first trial is played here to learn that. A
-    record may say in its own ``error`` why it has no numbers. A trial that raises, or takes more
-    than ``limit`` seconds of processor time, becomes an error row. ``name``, ``slices``: as of
+    ``play``: a function of a module that Spark's Python finds (beside this library, in the folder
+    that the program was started from, on ``PYTHONPATH``), not made in a notebook or in the program
+    itself. The columns are ``scenario`` (number of the trial), ``record`` (number of its record, 0
+    where there is one), the fields of the trial, ``error``, and whatever else the records have (of
+    a name that the trial has, the record's); the first trial is played here to learn that. A record
+    may say in its own ``error`` why it has no numbers. A trial that raises, or takes more than
+    ``limit`` seconds of processor time, becomes an error row. ``name``, ``slices``: as of
     :func:`assignlab.sweep.driver.run`. ``load``: has the code that trials need in the process that
     plays them, importable like ``play``; the first trial is played for that unless it is given.
     Trials that differ in their ``strategy`` alone, or in the fields that their class names in
@@ -121,10 +121,12 @@ def learn(trial: Any, play: Callable) -> tuple[tuple[Column, ...], float]:
     if not first:
         raise TimelineError("play: the first trial gives no record")
     fields = asdict(trial)
-    if both := fields.keys() & {"scenario", "record", "error"} | first[0].keys() & fields.keys():
-        raise TimelineError(
-            f"{min(both)}: the table has, or the trial, a column of this name already"
-        )
+    ours = fields.keys() & {"scenario", "record", "error"} | first[0].keys() & {
+        "scenario",
+        "record",
+    }
+    if ours:
+        raise TimelineError(f"{min(ours)}: every table has a column of its own of this name")
     columns = [
         Column("scenario", "int64", "", "number of the trial in the sweep, from 0"),
         Column("record", "int64", "", "number of the record of its trial, from 0"),
