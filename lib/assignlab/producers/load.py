@@ -18,7 +18,7 @@ import pandas as pd
 
 from assignlab import assignors, producers
 from assignlab.errors import UnknownName
-from assignlab.group.assignment import partition_of, topic_of
+from assignlab.group.assignment import Assignment, partition_of, topic_of
 from assignlab.group.plain import group
 from assignlab.producers.hashes import Keys, keys, numbered
 
@@ -101,6 +101,11 @@ def consumer_load(strategy: str, loads: Sequence[np.ndarray], members: int) -> n
     ``loads``: per topic, records of each partition, which strategies that read weights know; all
     members read all topics and own nothing before. Member ids sort in their order.
     """
+    return read_by(owned_by(strategy, loads, members), loads, members)
+
+
+def owned_by(strategy: str, loads: Sequence[np.ndarray], members: int) -> Assignment:
+    """Who reads which partition of topics with these loads; see :func:`consumer_load`."""
     chosen = assignors.get(strategy)
     width = len(str(max(members - 1, len(loads) - 1)))
     names = [f"t{i:0{width}}" for i in range(len(loads))]
@@ -113,7 +118,11 @@ def consumer_load(strategy: str, loads: Sequence[np.ndarray], members: int) -> n
     )
     if chosen.equip is not None:
         asked = asked.prepared(chosen.equip)
-    given = chosen.assign(asked)
+    return chosen.assign(asked)
+
+
+def read_by(given: Assignment, loads: Sequence[np.ndarray], members: int) -> np.ndarray:
+    """What each member reads of what every partition has: [members], of the type of ``loads``."""
     starts = np.concatenate(([0], np.cumsum([load.size for load in loads])))
     flat = np.concatenate(loads)
     records = flat[starts[topic_of(given.codes)] + partition_of(given.codes)]
@@ -230,18 +239,17 @@ def play_end_to_end(trial: Trial) -> list[dict]:
         )
         for seed in range(trial.seed * topics, (trial.seed + 1) * topics)
     ]
-    even = [np.ones(partitions, np.int64)] * topics
     fullest = [(np.arange(partitions) == load.argmax()).astype(np.int64) for load in loads]
     mean = trial.records * topics / members
     found = []
     for strategy in trial.names.split(","):
-        owned = consumer_load(strategy, even, members)
+        given = owned_by(strategy, loads, members)
         found.append({
             "strategy": strategy, "skew": trial.skew, "seed": trial.seed,
-            "max_over_mean": float(consumer_load(strategy, loads, members).max() / mean),
-            "partitions_over_mean": float(owned.max() * members / (topics * partitions)),
+            "max_over_mean": float(read_by(given, loads, members).max() / mean),
+            "partitions_over_mean": float(given.sizes.max() * members / (topics * partitions)),
             "fullest_partition": float(max(load.max() for load in loads) / mean),
-            "fullest_together": int(consumer_load(strategy, fullest, members).max()),
+            "fullest_together": int(read_by(given, fullest, members).max()),
         })  # fmt: skip
     return found
 
