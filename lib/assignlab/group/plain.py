@@ -38,9 +38,9 @@ def group(
         if not isinstance(mapping or {}, Mapping):
             raise DocumentError(name, f"expected a mapping by name, got {mapping!r}")
         kind, known = ("topic", topics) if name == "weights" else ("member", members)
-        for each, told in (mapping or {}).items() if name not in ("topics", "members") else ():
-            if each not in known and told not in ([], ()):  # who left may be told with nothing
-                raise DocumentError(name, f"there is no {kind} {each!r}")
+        free = name in ("topics", "members", "owned")  # an earlier answer names members that left
+        if not free and (unknown := set(mapping or {}) - set(known)):
+            raise DocumentError(name, f"there is no {kind} {min(unknown, key=str)!r}")
     for member, names in members.items():
         if isinstance(names, str):
             raise DocumentError(f"topics of {member!r}", f"expected a list, got {names!r}")
