@@ -82,14 +82,14 @@ class Strategy:
     equip: Callable[[Group], Group] | None = None
 
     def __post_init__(self):
-        first = self.first or self.original.partition(":")[2]
+        release = self.original.partition(":")[2]
+        first = self.first or release
         if not first:
             raise ValueError(
                 f"strategy {self.name}: first= is missing, the version or year since when"
             )
-        last = self.last or self.original.partition(":")[2] or first
         object.__setattr__(self, "first", first)
-        object.__setattr__(self, "last", last)
+        object.__setattr__(self, "last", self.last or release or first)
         for check in self.exceptions.keys() - COMMON_CHECKS:
             raise UnknownName("common check", check, COMMON_CHECKS)
 

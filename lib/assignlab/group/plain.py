@@ -1,6 +1,6 @@
 """A group from plain names: the short way for examples and notebooks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,10 @@ def group(
     for member, names in members.items():
         if isinstance(names, str):
             raise DocumentError(f"topics of {member!r}", f"expected a list, got {names!r}")
-    lists = {name: _listed(each) for name, each in (weights or {}).items()}
+    lists = {
+        name: _plain(list(each) if isinstance(each, Iterable) else each)
+        for name, each in (weights or {}).items()
+    }
     return parse(
         {
             "topics": [
@@ -55,7 +58,7 @@ def group(
                 {
                     "id": member,
                     "topics": list(names),
-                    "owned": _pairs((owned or {}).get(member)),
+                    "owned": _plain((owned or {}).get(member)),
                     "generation": generation,
                     "sub_generation": generation,
                     "instance": (instances or {}).get(member),
@@ -68,18 +71,8 @@ def group(
     )
 
 
-def _plain(number):
-    """NumPy's number as Python's; anything else as it is."""
-    return number.item() if isinstance(number, np.generic) else number
-
-
-def _listed(given):
-    """A list of plain numbers; what is none is left to the check of documents."""
-    return [_plain(one) for one in given] if isinstance(given, Sequence | np.ndarray) else given
-
-
-def _pairs(claims):
-    """Claims with plain partition numbers; what is none is left to the check of documents."""
-    if not isinstance(claims, Sequence) or isinstance(claims, str):
-        return claims
-    return [[_plain(part) for part in pair] if isinstance(pair, tuple) else pair for pair in claims]
+def _plain(given: Any) -> Any:
+    """NumPy's numbers as Python's, in lists too; what is neither is left to the check of documents."""
+    if isinstance(given, np.generic | np.ndarray):
+        return given.tolist()
+    return [_plain(one) for one in given] if isinstance(given, list | tuple) else given

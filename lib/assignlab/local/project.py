@@ -76,6 +76,8 @@ def folder_named(text: str) -> Path:
         raise ValueError(f"{text!r} names no folder")
     if found := re.match(r"(abfss?|dbfs|file|gs|hdfs|s3[an]?|viewfs|wasbs?):(?!/)", text):
         raise ValueError(f"{text!r} is neither a folder nor a URI, which begins with {found[0]}/")
+    if re.match(r"\w+//", text):
+        raise ValueError(f"{text!r} is no folder, and no URI such as hdfs://HOST:PORT/FOLDER")
     if is_uri(text):
         raise ValueError(
             f"{text!r} is a URI: name a folder of this machine; --tables sends tables there"

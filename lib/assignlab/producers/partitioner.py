@@ -12,16 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.errors import OriginalError
+from assignlab.group.document import MAX_PARTITIONS
 from assignlab.producers.draws import generator
 from assignlab.producers.hashes import Keys
 from assignlab.releases import span
 
 NONE = 1 << 40
 """No number yet: a counter that has not started, a topic without a sticky partition."""
-
-
-MOST_PARTITIONS = 10_000_000
-"""Of a topic, as in group documents."""
 
 
 class Topics(NamedTuple):
@@ -39,7 +36,7 @@ class Topics(NamedTuple):
 def topics(partitions: Sequence[int], available: Sequence[Sequence[int]] | None = None) -> Topics:
     """Topics from their numbers of partitions; all partitions are available unless told otherwise.
 
-    Raises ValueError for a topic without partitions, or with more than ``MOST_PARTITIONS``, and for an
+    Raises ValueError for a topic without partitions, or with more than ``MAX_PARTITIONS``, and for an
     available partition that it lacks.
     """
     counts = np.asarray(partitions)
@@ -47,8 +44,8 @@ def topics(partitions: Sequence[int], available: Sequence[Sequence[int]] | None 
         raise ValueError(f"partitions: expected whole numbers, got {partitions!r}")
     if counts.ndim != 1 or counts.size == 0 or counts.min() < 1:
         raise ValueError("every topic needs at least one partition")
-    if counts.max() > MOST_PARTITIONS:
-        raise ValueError(f"partitions: {counts.max()} of a topic are more than {MOST_PARTITIONS:,}")
+    if counts.max() > MAX_PARTITIONS:
+        raise ValueError(f"partitions: {counts.max()} of a topic are more than {MAX_PARTITIONS:,}")
     counts = counts.astype(np.int64)
     lists = [range(count) for count in counts] if available is None else list(available)
     if len(lists) != counts.size:

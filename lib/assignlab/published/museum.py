@@ -206,10 +206,9 @@ class NotMinimal(AssignlabError):
 def strategy_of(base: str, release: str) -> str | None:
     """Our strategy for a release of an original; None where there is none."""
     for strategy in assignors.strategies().values():
-        if strategy.base == base:
-            first, last = version(strategy.first), version(strategy.last)
-            if first <= version(release) <= last:
-                return strategy.name
+        first, last = version(strategy.first), version(strategy.last)
+        if strategy.base == base and first <= version(release) <= last:
+            return strategy.name
     return None
 
 

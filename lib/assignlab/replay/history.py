@@ -66,11 +66,12 @@ def moments(groups: Iterable[tuple[str, Group]]) -> list[Moment]:
     history: list[Moment] = []
     before = None
     for word, group in groups:
-        known: list[str] = list(before.topics.names) if before else []
-        if (names := list(group.topics.names))[: len(known)] != known:
-            raise DocumentError(
-                "topics", f"expected those before {word!r} first, {known}, got {names}"
-            )
+        if before is not None and before.topics.names is not group.topics.names:
+            known, names = list(before.topics.names), list(group.topics.names)
+            if names[: len(known)] != known:
+                raise DocumentError(
+                    "topics", f"expected those before {word!r} first, {known}, got {names}"
+                )
         history.append(Moment(word, group, origins(before, group), _may_lose_topics(before, group)))
         before = group
     return history

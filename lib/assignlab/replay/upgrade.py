@@ -78,13 +78,10 @@ def play_switches(trial: Trial) -> list[dict]:
         chosen = [*old, *[assignors.get(new)] * (len(moments) - place)]
         steps, error = _played(moments, chosen)
         measured = Switch(error) if error else _measured_switch(steps, place)
-        of_trial = {
-            "old": trial.old,
-            "new": new,
-            "seed": trial.seed,
-            "partitions": trial.partitions,
-        }
-        found.append(of_trial | measured._asdict())
+        found.append({
+            "old": trial.old, "new": new, "seed": trial.seed, "partitions": trial.partitions,
+            **measured._asdict(),
+        })  # fmt: skip
     return found
 
 

@@ -4,7 +4,6 @@ import heapq
 import math
 import os
 import pickle
-import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -230,8 +229,6 @@ def unfinished_beside(tables: Path) -> Path:
 
 def folder_to_write(target: str | None) -> Path:
     """The folder that tables are sent to, or the usual one; :class:`SweepError` if it cannot be."""
-    if target and re.match(r"\w+//", target):
-        raise SweepError(f"{target!r} is no folder, and no URI such as hdfs://HOST:PORT/FOLDER")
     try:
         place = folder_named(target) if target else folder()
     except ValueError as error:

@@ -232,7 +232,7 @@ def words(about: str, given) -> list:
                 f"{about}: {one.name!r} is a strategy of your own, which a sweep does not know: "
                 "assignlab.replay.rebalance.replay plays it (docs/sweeps.md)"
             )
-    return [one.name if isinstance(one, Strategy) else one for one in given]
+    return [str(one) if isinstance(one, str) else getattr(one, "name", one) for one in given]
 
 
 def listed(scenarios) -> Sequence[Scenario]:

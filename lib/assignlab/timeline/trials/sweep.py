@@ -121,10 +121,8 @@ def learn(trial: Any, play: Callable) -> tuple[tuple[Column, ...], float]:
     if not first:
         raise TimelineError("play: the first trial gives no record")
     fields = asdict(trial)
-    ours = fields.keys() & {"scenario", "record", "error"} | first[0].keys() & {
-        "scenario",
-        "record",
-    }
+    key = {"scenario", "record"}
+    ours = fields.keys() & {*key, "error"} | first[0].keys() & key
     if ours:
         raise TimelineError(f"{min(ours)}: every table has a column of its own of this name")
     columns = [
