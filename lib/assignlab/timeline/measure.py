@@ -108,7 +108,7 @@ def lost_records(history: History) -> pd.DataFrame:
 
 def owners(history: History) -> tuple[np.ndarray, np.ndarray]:
     """How many partitions have an owner, as steps: (moments ms, count from then on)."""
-    owned = history.owned_arrays()
+    owned = history.once(History.owned_arrays)
     since, until = owned.since, owned.until
     moments, place = np.unique(np.concatenate((since, until, [0])), return_inverse=True)
     change = np.zeros(moments.size, dtype=np.int64)
@@ -130,7 +130,7 @@ def unowned(history: History) -> pd.DataFrame:
 
 def _gone(history: History) -> np.ndarray:
     """When the partitions were deleted and nobody had them any more; far in the future if never."""
-    gone, owned = history.log.until.copy(), history.owned_arrays()
+    gone, owned = history.log.until.copy(), history.once(History.owned_arrays)
     np.maximum.at(gone, owned.partitions, owned.until)
     return np.where(history.log.until < NEVER, gone, NEVER)
 
@@ -341,6 +341,10 @@ class Laid(NamedTuple):
 
 def _deliveries(history: History) -> Delivery:
     """All deliveries in one: by partition, and then in the order in which they began."""
+    return history.once(_in_order)
+
+
+def _in_order(history: History) -> Delivery:
     rows = joined(history.log.deliveries, Delivery)
     order = np.lexsort((rows.since, rows.partitions))
     return Delivery(*(column[order] for column in rows))
