@@ -164,8 +164,6 @@ def known() -> list[str]:
 
 def classpath(system: System, release: str) -> str:
     """Class path of one release; builds the module and fetches the release where need be."""
-    if not PROJECT.is_dir():
-        raise OriginalsUnavailable("the folder oracle/ is only in a checkout of the project")
     target = PROJECT / system.module / "target"
     jar = target / f"oracle-{system.module}-1.jar"
     entries = [str(jar)]
@@ -191,7 +189,12 @@ def classpath(system: System, release: str) -> str:
 
 @contextmanager
 def one_build_at_a_time() -> Iterator[None]:
-    """Test runs side by side must not build into the same folder at once."""
+    """Test runs side by side must not build into the same folder at once.
+
+    Raises :class:`OriginalsUnavailable` where there is no such folder.
+    """
+    if not PROJECT.is_dir():
+        raise OriginalsUnavailable("the folder oracle/ is only in a checkout of the project")
     lock = PROJECT / "target" / "lock"
     lock.parent.mkdir(exist_ok=True)
     with lock.open("w") as held:
@@ -243,8 +246,6 @@ def java() -> str:
 
 def bridge(system: System, release: str) -> list[str]:
     """The command line of a client's bridge; builds it where need be."""
-    if not PROJECT.is_dir():
-        raise OriginalsUnavailable("the folder oracle/ is only in a checkout of the project")
     with one_build_at_a_time():
         try:
             return bridges.command(system.module, release, PROJECT)

@@ -56,8 +56,6 @@ class Client(NamedTuple):
         """The program with its members; fetched and built where need be."""
         if self.name == JAVA:
             return [java(), *HEAP, "-cp", classpath(IN_JAVA, self.release), IN_JAVA.main]
-        if not PROJECT.is_dir():
-            raise OriginalsUnavailable("the folder oracle/ is only in a checkout of the project")
         folder = PROJECT / "reality"
         target = folder / "target" / self.name
         with one_build_at_a_time():
