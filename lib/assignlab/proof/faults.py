@@ -92,7 +92,7 @@ beaten_claims_count = java_sticky("3.4.1", "3.5.1")
 def claims_beyond_the_end(state: State) -> set[Partition]:
     """A member claims a partition that its topic does not have (any more), and keeps it; it counts
     as one of its partitions."""
-    return {(t, p) for _, (t, p) in _named(state) if t in state.topics and p not in state.topics[t]}
+    return {(t, p) for _, (t, p) in state.claimed if t in state.topics and p not in state.topics[t]}
 
 
 @Fault(
@@ -139,7 +139,7 @@ def dealt_once_more(state: State) -> set[Partition]:
 )
 def claimed_twice(state: State) -> bool:
     """A member claims a partition twice."""
-    return any(count > 1 for count in Counter(_named(state)).values())
+    return any(count > 1 for count in Counter(state.claimed).values())
 
 
 @Fault(
@@ -178,7 +178,7 @@ def two_claims_of_the_newest_generation(state: State) -> set[Partition]:
         return set()
     if state.strategy.protocol == "cooperative":
         return rival_claims(state)
-    newest = max(_generation_read(state, member) for member in state.members.values())
+    newest = max(_generation_read(state, member) for member in state.members)
     return _claimed_by(state, 2, lambda member: _generation_read(state, member) == newest)
 
 
@@ -211,7 +211,7 @@ def generation_in_one_place_only(state: State) -> set[Partition]:
     subscription another one, or none: the rival's is looked for in the subscription only."""
     apart = {
         pair
-        for member, pair in _named(state)
+        for member, pair in state.claimed
         if state.members[member].get("generation") != state.members[member].get("sub_generation")
     }
     return rival_claims(state) & apart
@@ -222,8 +222,8 @@ def back_to_an_older_claim(state: State) -> set[Partition]:
     """Different subscriptions: a partition that is moved to even out goes back to the member with
     an older claim, if that one has less."""
     generations: dict[Partition, set[int]] = {}
-    for member, pair in _named(state):
-        generations.setdefault(pair, set()).add(_generation(state.members[member]))
+    for member, pair in state.claimed:
+        generations.setdefault(pair, set()).add(state.generation(member))
     if alike_as_read(state):
         return set()
     return {pair for pair, found in generations.items() if len(found) > 1}
@@ -243,11 +243,11 @@ def back_to_an_older_claim(state: State) -> set[Partition]:
 )
 def stale_claim_of_a_topic_given_up(state: State) -> set[Partition]:
     """An older generation's member claims a partition of a topic that it no longer names."""
-    read = {id: _generation_read(state, member) for id, member in state.members.items()}
+    read = {member: _generation_read(state, member) for member in state.members}
     newest = max(read.values(), default=-1)
     return {
         (topic, partition)
-        for member, (topic, partition) in _named(state)
+        for member, (topic, partition) in state.claimed
         if topic in state.topics
         and topic not in state.members[member]["topics"]
         and read[member] < newest
@@ -267,7 +267,7 @@ def empty_subscription_first(state: State) -> bool:
 )
 def older_claims_count_for_nothing(state: State) -> bool:
     """Members claim in different generations, or some in none."""
-    return len({_generation(member) for member in state.members.values()}) > 1
+    return len(set(map(state.generation, state.members))) > 1
 
 
 @Fault(of("system", "librdkafka"), excuses="settles gives_up_first", name="racks in librdkafka")
@@ -309,7 +309,7 @@ def recreated_smaller(state: State) -> set[Partition]:
 @Fault(named("server-simple"), excuses="existing subscribed")
 def topic_that_nobody_reads(state: State) -> bool:
     """A member holds a partition of a topic that is gone, or that no member subscribes to."""
-    return any(not state.subscribers.get(topic) for _, (topic, _) in _named(state))
+    return any(not state.subscribers.get(topic) for _, (topic, _) in state.claimed)
 
 
 @Fault(
@@ -325,7 +325,7 @@ def claims_not_to_keep(state: State) -> set[Partition]:
     """A member claims what it does not subscribe to, or what the cluster does not have."""
     return {
         (topic, p)
-        for member, (topic, p) in _named(state)
+        for member, (topic, p) in state.claimed
         if topic not in state.members[member]["topics"] or p not in state.topics.get(topic, ())
     }
 
@@ -523,10 +523,9 @@ def counts_mislead(state: State) -> bool:
 
 
 def _claimed_by(
-    state: State, members: int, counts: Callable[[dict], bool] = lambda member: True
+    state: State, members: int, counts: Callable[[str], bool] = lambda member: True
 ) -> set[Partition]:
-    named = {(m, pair) for m, pair in _named(state) if counts(state.members[m])}
-    claims = Counter(pair for _, pair in named)
+    claims = Counter(pair for member, pair in set(state.claimed) if counts(member))
     return {pair for pair, count in claims.items() if count >= members}
 
 
@@ -542,23 +541,13 @@ def alike_as_read(state: State) -> bool:
     )
 
 
-def _named(state: State) -> Iterable[tuple[str, tuple]]:
-    by_id = {t["id"]: t["name"] for t in state.document["topics"] if t.get("id") is not None}
-    for id, member in state.members.items():
-        for topic, partition in member.get("owned") or []:
-            yield id, (by_id.get(topic, topic), partition)
-
-
-def _generation(member: dict) -> int:
-    return max(-1, member.get("sub_generation", member.get("generation", -1)))
-
-
-def _generation_read(state: State, member: dict) -> int:
+def _generation_read(state: State, member: str) -> int:
     """The generation of a claim as the assignor reads it: the eager ones from the user data, which
     a member without claims does not send."""
     if state.strategy.protocol == "cooperative":
-        return _generation(member)
-    return max(-1, member.get("generation", -1)) if member.get("owned") is not None else -1
+        return state.generation(member)
+    fields = state.members[member]
+    return max(-1, fields.get("generation", -1)) if fields.get("owned") is not None else -1
 
 
 def _streams(member: dict) -> list[int]:

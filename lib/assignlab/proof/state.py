@@ -137,19 +137,24 @@ class State:
         )
 
     @cached_property
+    def claimed(self) -> list[tuple[str, Partition]]:
+        """Every claim as it was sent, topics by their names: (member, partition)."""
+        by_id = {t["id"]: t["name"] for t in self.document["topics"] if t.get("id") is not None}
+        return [
+            (id, (by_id.get(topic, topic), partition))
+            for id, member in self.members.items()
+            for topic, partition in member.get("owned") or []
+        ]
+
+    @cached_property
     def claims(self) -> dict[str, list[Partition]]:
         """What each member claims and could keep: subscribed, and in the cluster."""
-        by_id = {t["id"]: t["name"] for t in self.document["topics"] if t.get("id") is not None}
-        claims = {}
-        for id, member in self.members.items():
-            named = [(by_id.get(t, t), p) for t, p in member.get("owned") or []]
-            claims[id] = [
-                (t, p)
-                for t, p in named
-                if t in member["topics"]
-                and p in self.topics.get(t, ())
-                and (t, p) not in self.aside
-            ]
+        claims: dict[str, list[Partition]] = {id: [] for id in self.members}
+        for id, (topic, partition) in self.claimed:
+            pair = topic, partition
+            exists = partition in self.topics.get(topic, ()) and pair not in self.aside
+            if exists and topic in self.members[id]["topics"]:
+                claims[id].append(pair)
         return claims
 
     @cached_property
