@@ -12,6 +12,7 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 
 from assignlab import assignors
 from assignlab.assignors.answer import answer
@@ -430,17 +431,13 @@ def growth_unnoticed(document):
     return {**document, "topics": [shorter(topic) for topic in document["topics"]]}
 
 
-class _Wavering:
-    """Every second answer has the lists of two members that subscribe alike exchanged."""
-
-    calls = 0
+_ASKED = count(1)
 
 
 @_in_answer
 def wavering(document, lists):
     """The same question gets another answer every second time."""
-    _Wavering.calls += 1
-    if _Wavering.calls % 2:
+    if next(_ASKED) % 2:
         return lists
     subscribed = _topics(document)
     for member in lists:
