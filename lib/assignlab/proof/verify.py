@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from itertools import count
 from multiprocessing import get_context
 
 from assignlab import assignors
@@ -251,7 +252,7 @@ def _report_of(strategy: str, histories: int, seed: int) -> Report:
 
 def _compare_history(report, originals, seed, number, ours, max_differences) -> None:
     steps = answered_history(report.strategy, seed, number, originals.ask)
-    for step in range(10**9):
+    for step in count():
         try:
             event, document, _ = next(steps)
         except StopIteration:
