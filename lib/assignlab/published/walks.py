@@ -185,7 +185,7 @@ def sticky_walk(group: Group) -> Walk:
     given = short(group, assignment)
     if watch.held is not None and watch.lists() != given:
         watch.note("taken back", NONE, NONE, "", "", watch.sorted_set(), given)
-    frame = pd.DataFrame(watch.rows, columns=_Watch.COLUMNS)
+    frame = pd.DataFrame(watch.rows, columns=[*STEPS, "lists"])
     order = [watch.name(i) for i in sorted_partitions.tolist()]
     return Walk(frame, order, assignment)
 
@@ -236,9 +236,6 @@ def _namespace(module: Any, watch: "_Watch") -> dict[str, Any]:
 
 class _Watch:
     """Writes down what the watched steps do."""
-
-    COLUMNS = ("step", "what", "looked at", "moved", "from", "to", "sorted set", "score before",
-               "score after", "lists")  # fmt: skip
 
     def __init__(self, group: Group, known: Any):
         self.group, self.known = group, known
