@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from assignlab.local.project import outputs
-from assignlab.runner.page import numbered
+from assignlab.runner.page import number_of
 
 FOLDER = Path(__file__).parent / "gallery"
 CAPTIONS = FOLDER / "captions.json"
@@ -43,7 +43,7 @@ def complete(runs: Path) -> dict[str, tuple[Path, str, dict]]:
             continue
         told = {result["name"]: result["text"] for result in record["results"]}
         caption = {
-            "title": " ".join(numbered(record["notebook"], record["title"])).strip(),
+            "title": f"{number_of(record['notebook'])} {record['title']}".strip(),
             "short": record["short"],
             "alt": told[picture],
             "scale": record["scale"],

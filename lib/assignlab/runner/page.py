@@ -40,14 +40,14 @@ def style() -> str:
     return (TEMPLATES / "style.css").read_text(encoding="utf-8")
 
 
-def numbered(name: str, title: str) -> tuple[str, str]:
-    """(number, title) of a notebook: the number is what its name begins with, or empty.
+def number_of(name: str) -> str:
+    """The number that a notebook's name begins with, or nothing.
 
-    >>> numbered("02_imbalance", "How does imbalance grow?"), numbered("mine", "Mine")
-    (('02', 'How does imbalance grow?'), ('', 'Mine'))
+    >>> number_of("02_imbalance"), number_of("mine")
+    ('02', '')
     """
     found = re.match(r"(\d+)_", name)
-    return found[1] if found else "", title
+    return found[1] if found else ""
 
 
 def values_line(values: dict) -> list[tuple[str, str]]:
@@ -88,12 +88,12 @@ def write_page(folder: Path, plan: Plan, scale: str, left: dict) -> None:
     body, sections = with_anchors(exporter.from_notebook_node(document)[0])
     up = "../" * len(plan.path.parts)
     body = as_lists(between_pages(body, up))
-    number, title = numbered(plan.name, plan.notebook.title)
+    number = number_of(plan.name)
     text = html.unescape(re.sub(r"<(pre|style)\b.*?</\1>|<[^>]+>", " ", body, flags=re.DOTALL))
     page = environment().get_template("page.html.j2").render(
         style=sheet(),
         number=number,
-        title=title,
+        title=plan.notebook.title,
         index=f"{up}index.html",
         answer=left.get("answer"),
         do=left.get("do"),

@@ -13,7 +13,7 @@ from assignlab.runner.page import (
     PAGE_SUFFIX,
     environment,
     navigate,
-    numbered,
+    number_of,
     style,
     values_line,
 )
@@ -59,7 +59,7 @@ def write_report(place: Place) -> Path:
 def _link_neighbours(place: Place, records: dict[str, dict]) -> None:
     names = [name for name in records if (place.folder / name / f"{name}{PAGE_SUFFIX}").is_file()]
     links = [
-        (f"../{name}/{name}{PAGE_SUFFIX}", " ".join(numbered(name, records[name]["title"])))
+        (f"../{name}/{name}{PAGE_SUFFIX}", f"{number_of(name)} {records[name]['title']}")
         for name in names
     ]
     for name, before, after in zip(names, [None, *links], [*links[1:], None], strict=False):
@@ -113,7 +113,7 @@ def provenances(records: dict[str, dict]) -> list[str]:
         parts = [" ".join(item) for item in record["versions"].items()]
         if record["git"]:
             parts[0] += f" ({record['git']})"
-        number = numbered(name, "")[0] or name
+        number = number_of(name) or name
         lines.setdefault(", ".join(parts), []).append((number, record["seconds"]))
     return [
         f"{line}: {', '.join(number for number, _ in runs)}, "
@@ -125,13 +125,11 @@ def provenances(records: dict[str, dict]) -> list[str]:
 def card(folder: Path, name: str, title: str, record: dict | None, prefix: str) -> dict:
     """What the index shows of one notebook; links begin with `prefix`."""
     if record is None:
-        number, title = numbered(name, title)
-        return {"number": number, "title": title, "status": "not run"}
+        return {"number": number_of(name), "title": title, "status": "not run"}
     files = {file: prefix + file for file in record["files"]}
-    number, title = numbered(name, record["title"])
     return {
-        "number": number,
-        "title": title,
+        "number": number_of(name),
+        "title": record["title"],
         "link": files.get(f"{name}{PAGE_SUFFIX}") or files.get("run.log"),
         "status": record["status"],
         "reason": record["reason"],
@@ -164,7 +162,6 @@ def grids_of(name: str, title: str, records: dict, prefix: str) -> list[dict]:
 
     Of two parameters one turns along the rows and one along the columns; else every run is a row.
     """
-    number, title = numbered(name, title)
     alike: dict[tuple, dict] = {}
     for path, record in records.items():
         link = f"{prefix}{path.as_posix()}/{name}{PAGE_SUFFIX}"
@@ -172,7 +169,7 @@ def grids_of(name: str, title: str, records: dict, prefix: str) -> list[dict]:
         names, values = zip(*values_line(record["passed"]), strict=True)
         alike.setdefault(names, {})[values] = (link, told)
     return [
-        {"number": number, "title": title, "head": head, "body": body}
+        {"number": number_of(name), "title": title, "head": head, "body": body}
         for names, cells in alike.items()
         for head, body in [_grid(names, cells)]
     ]
