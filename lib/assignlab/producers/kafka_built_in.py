@@ -13,7 +13,7 @@ import numpy as np
 from assignlab.compiled import inner, leaf, njit
 from assignlab.producers.draws import next_positive
 from assignlab.producers.hashes import no_keys
-from assignlab.producers.kafka_hash import JAVA_EXPLICIT, by_murmur2
+from assignlab.producers.kafka_hash import JAVA_EXPLICIT, by_murmur2, in_turn
 from assignlab.producers.partitioner import NONE, Partitioner, Records, State, Topics, topics
 
 BATCH_SIZE = 16384
@@ -75,10 +75,7 @@ def next_partition(topic, of, state):
     number = next_positive(state.random)
     length = state.load_lengths[topic]
     if length == 0:
-        start, count = of.starts[topic], of.starts[topic + 1] - of.starts[topic]
-        if count > 0:
-            return of.available[start + number % count]
-        return number % of.partitions[topic]
+        return in_turn(number, of.partitions[topic], of.starts, of.available, topic)
     table = state.loads[topic, :length]
     return state.load_ids[topic, np.searchsorted(table, number % table[-1], side="right")]
 
