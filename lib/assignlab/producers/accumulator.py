@@ -12,7 +12,7 @@ import numpy as np
 
 from assignlab.compiled import inner, leaf, njit
 from assignlab.producers.kafka_built_in import switch, switch_due, weigh
-from assignlab.producers.partitioner import NONE, State, Topics
+from assignlab.producers.partitioner import NONE, State, topics
 
 BATCH_HEADER = 61
 RECORD_OVERHEAD = 21
@@ -128,11 +128,9 @@ def append(buffer, key, value, batch_size, waits, of, state):
 
 @leaf
 def drain(buffer, partition):
-    """Takes the first batch of a partition away; whether there was one."""
-    if buffer.waiting[partition] == 0:
-        return False
-    buffer.waiting[partition] -= 1
-    return True
+    """Takes the first batch of a partition away, if there is one."""
+    if buffer.waiting[partition] > 0:
+        buffer.waiting[partition] -= 1
 
 
 @leaf
@@ -197,7 +195,6 @@ def take_steps(steps, batch_size, availability_timeout, buffer, of, state):
 
 def partitions_of(steps, partitions: int, batch_size: int, availability_timeout: int, state: State):
     """:func:`take_steps` on a fresh buffer: partitions int64[appends] and the state afterwards."""
-    of = Topics(np.array([partitions]), np.arange(partitions), np.array([0, partitions]))
-    after = state.copy()
+    of, after = topics([partitions]), state.copy()
     rows = np.asarray(steps, dtype=np.int64).reshape(-1, 4)
     return take_steps(rows, batch_size, availability_timeout, empty(partitions), of, after), after
