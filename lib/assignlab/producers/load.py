@@ -18,7 +18,7 @@ import pandas as pd
 
 from assignlab import assignors, producers
 from assignlab.errors import UnknownName
-from assignlab.group.assignment import Assignment, partition_of, topic_of
+from assignlab.group.assignment import Assignment, number_of
 from assignlab.group.plain import group
 from assignlab.producers.hashes import Keys, keys, numbered
 
@@ -125,7 +125,7 @@ def read_by(given: Assignment, loads: Sequence[np.ndarray], members: int) -> np.
     """What each member reads of what every partition has: [members], of the type of ``loads``."""
     starts = np.concatenate(([0], np.cumsum([load.size for load in loads])))
     flat = np.concatenate(loads)
-    records = flat[starts[topic_of(given.codes)] + partition_of(given.codes)]
+    records = flat[number_of(given.codes, starts)]
     return np.bincount(given.owners, weights=records, minlength=members).astype(flat.dtype)
 
 
