@@ -6,7 +6,7 @@ from assignlab.advice.alike import alike
 from assignlab.advice.law import law
 from assignlab.advice.load import load
 from assignlab.advice.racks import racks
-from assignlab.advice.report import Report, Table, body
+from assignlab.advice.report import Report, Table, as_data, body
 from assignlab.advice.subject import MOVING, READ_AGAIN, NotAnswerable, subject
 from assignlab.groups.show import as_text, sentence, summary, title
 from assignlab.groups.text import printable
@@ -43,8 +43,6 @@ def text(document: dict[str, Any]) -> str:
 
 def data(document: dict[str, Any]) -> dict[str, Any]:
     """The summary for programs, with ``said`` and the tables beside it."""
-    from assignlab.advice.report import as_data
-
     told = as_data(answer(document))
     return summary(document) | {
         name: told[name] for name in told if name not in ("title", "inferred")
