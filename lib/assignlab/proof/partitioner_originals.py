@@ -19,6 +19,7 @@ from assignlab import producers
 from assignlab.proof import bridges, golden
 from assignlab.proof.originals import PROJECT, Original, OriginalsUnavailable, System
 from assignlab.proof.partitioner_histories import History, history, key_pool, our_answer, same
+from assignlab.proof.verify import error_class
 
 FOLDER = golden.FOLDER / "producers"
 POOL = 500
@@ -70,10 +71,10 @@ def client_command(name: str) -> list[str]:
     The client comes from its registry in the release that the partitioner's facts name. Raises
     OriginalsUnavailable where it cannot be had.
     """
-    client = producers.get(name).client
+    partitioner = producers.get(name)
+    client, release = partitioner.client, partitioner.last
     folder = CLIENTS / client.lower()
     target = folder / "target"
-    release = producers.get(name).last
     try:
         target.mkdir(exist_ok=True)
         if client == "librdkafka":
@@ -109,7 +110,7 @@ def original(name: str, release: str = "") -> Iterator[Ask]:
 
 def class_only(answer: History) -> History:
     """An answer whose exception is its class alone."""
-    return {"error": answer["error"].partition(":")[0]} if "error" in answer else answer
+    return {"error": error_class(answer)} if "error" in answer else answer
 
 
 def _ask_program(command: list[str], histories: list[History]) -> list[History]:
@@ -176,11 +177,10 @@ def check(name: str, release: str, seed: int, sends: int) -> tuple[int, list[His
     asked = fresh(name, seed, sends, key_pool(POOL, seed))
     with original(name, release) as ask:
         answers = ask(asked)
-    pairs = list(zip(asked, answers, strict=True))
     different = [
-        {**each, "original": answer, "ours": our_answer(each)}
-        for each, answer in pairs
-        if not same(answer, our_answer(each), each)
+        {**each, "original": answer, "ours": ours}
+        for each, answer, ours in zip(asked, answers, map(our_answer, asked), strict=True)
+        if not same(answer, ours, each)
     ]
     return sum(len(answer.get("partitions", ())) for answer in answers), different
 
