@@ -14,7 +14,7 @@ Read = TypeVar("Read")
 
 
 def own_lines(
-    text: Text, read: Callable[[str], Read | None], refusal: Callable[[str], TextError]
+    text: Text, read: Callable[[str], Read | None], refusal: Callable[[], TextError]
 ) -> Iterator[Read]:
     """What ``read`` makes of the lines, up to where another format begins.
 
@@ -32,4 +32,4 @@ def own_lines(
         elif any(head.match(line) for head in (formats.heads(), metrics.HEAD, JSON_HEAD)):
             return
         else:
-            raise refusal(line)
+            raise refusal()

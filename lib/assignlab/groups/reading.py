@@ -9,7 +9,7 @@ from assignlab.groups.asides import pass_over
 from assignlab.groups.format import JsonFormat, LineFormat, MetricFormat
 from assignlab.groups.lines import JSON_HEAD
 from assignlab.groups.rows import Row
-from assignlab.groups.text import Misfit, Text, shown
+from assignlab.groups.text import Misfit, Text
 
 EXPECTED = (
     "what kafka-consumer-groups --describe or another tool prints (docs/your-group.md lists them;"
@@ -25,7 +25,7 @@ def rows_of(text: Text) -> Iterator[Row]:
             start = text.at
             yield from form.read(text)
             if text.at == start:
-                raise text.error(f"expected {form.name}; found {shown(text.line().strip())}")
+                raise text.unexpected(form.name)
         elif pass_over(text):
             continue
         elif metrics.HEAD.match(text.line()):
@@ -33,7 +33,7 @@ def rows_of(text: Text) -> Iterator[Row]:
         elif JSON_HEAD.match(text.line()):
             yield from _json_rows(text)
         else:
-            raise text.error(f"expected {EXPECTED}; found {shown(text.line().strip())}")
+            raise text.unexpected(EXPECTED)
     yield from text.asides
 
 
@@ -86,7 +86,7 @@ def _samples(text: Text) -> Iterator[metrics.Sample]:
             sample = metrics.sample(line, text.at)
             if sample is None:
                 if not pass_over(text):
-                    raise text.error(f"expected name{{labels}} value; found {shown(line)}")
+                    raise text.unexpected("name{labels} value")
                 continue
             yield sample
         text.skip_line()

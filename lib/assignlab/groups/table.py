@@ -63,7 +63,7 @@ def rows(text: Text, columns: Sequence[Column]) -> Iterator[Cells]:
     return own_lines(
         text,
         lambda line: _aligned(line, present) or _split(line, present),
-        lambda line: _refusal(text, line, present),
+        lambda: _refusal(text, present),
     )
 
 
@@ -102,8 +102,9 @@ def _fits(column: Column, value: str) -> bool:
     return bool(column.value.fullmatch(value)) or (column.blank and not value)
 
 
-def _refusal(text: Text, line: str, present: list[tuple[Column, int]]) -> TextError:
+def _refusal(text: Text, present: list[tuple[Column, int]]) -> TextError:
     """The first column that does not fit, and what was expected there."""
+    line = text.line()
     found = _words(line, present)
     if set(line.split()) & OF_HEADERS:
         return text.error("the header goes on here: expected lines that are not folded")

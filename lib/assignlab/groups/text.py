@@ -80,6 +80,10 @@ class Text:
         line_start = before.rfind("\n") + 1
         return TextError(self.name, before.count("\n") + 1, at - line_start + 1, reason)
 
+    def unexpected(self, expected: str) -> TextError:
+        """What the current line should have been, and what it is."""
+        return self.error(f"expected {expected}; found {shown(self.line().strip())}")
+
     def json(self) -> tuple[Any, int]:
         """The JSON value that begins here and its length; an error where it is not whole."""
         try:

@@ -16,7 +16,7 @@ from assignlab.groups.format import LineFormat
 from assignlab.groups.lines import own_lines
 from assignlab.groups.rows import GroupRow, Row
 from assignlab.groups.table import Column
-from assignlab.groups.text import Text, shown
+from assignlab.groups.text import Text
 
 COLUMNS = (
     Column("GROUP", optional=True),
@@ -40,7 +40,7 @@ def read(text: Text) -> Iterator[Row]:
     for row in own_lines(
         text,
         lambda line: ROW.fullmatch(" ".join(line.split())),
-        lambda line: text.error(f"expected {expected}; found {shown(line.strip())}"),
+        lambda: text.unexpected(expected),
     ):
         yield GroupRow(
             row["group"] or text.group,

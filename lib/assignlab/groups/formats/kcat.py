@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from assignlab.groups.format import LineFormat
 from assignlab.groups.lines import own_lines
 from assignlab.groups.rows import Row, TopicRow
-from assignlab.groups.text import Text, shown
+from assignlab.groups.text import Text
 
 LINE = re.compile(
     r"\s*((?P<count>\d+) (?P<of>brokers|topics):|broker -?\d+ at .*|partition \d+, leader .*"
@@ -27,9 +27,7 @@ def read(text: Text) -> Iterator[Row]:
     text.skip_line()
     left = 0
     for line in own_lines(
-        text,
-        LINE.fullmatch,
-        lambda line: text.error(f"expected a topic or its partition; found {shown(line.strip())}"),
+        text, LINE.fullmatch, lambda: text.unexpected("a topic or its partition")
     ):
         if line["of"] == "topics":
             left = int(line["count"])

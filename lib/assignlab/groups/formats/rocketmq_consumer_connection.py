@@ -22,7 +22,7 @@ from assignlab.groups.format import LineFormat
 from assignlab.groups.formats.rocketmq_consumer_progress import RETRY
 from assignlab.groups.lines import own_lines
 from assignlab.groups.rows import GroupRow, MemberRow, Row
-from assignlab.groups.text import Text, shown
+from assignlab.groups.text import Text
 
 CLIENT = re.compile(r"\s*(?P<client>\S+)\s+\S+:\d+\s+[A-Z_]+\s+\S+\s*|Below is subscription:\s*")
 SUBSCRIPTION = re.compile(
@@ -46,11 +46,7 @@ def read(text: Text) -> Iterator[Row]:
 def _found(text: Text, line: re.Pattern, name: str, expected: str) -> list[str]:
     """The names in the lines up to the one that ends this part."""
     found = []
-    for match in own_lines(
-        text,
-        line.fullmatch,
-        lambda line: text.error(f"expected {expected}; found {shown(line.strip())}"),
-    ):
+    for match in own_lines(text, line.fullmatch, lambda: text.unexpected(expected)):
         groups = match.groupdict()
         if groups.get("model") == "BROADCASTING":
             raise text.error("a broadcasting group shares nothing: every client reads all queues")
