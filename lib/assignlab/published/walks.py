@@ -21,7 +21,7 @@ from assignlab.assignors.parts.dealing import next_subscriber
 from assignlab.assignors.parts.holdings import balance_score
 from assignlab.assignors.parts.potential import NONE, potential, unpack_potential
 from assignlab.assignors.parts.ranges import range_of, shares_of
-from assignlab.group.assignment import Assignment, partition_of, topic_of
+from assignlab.group.assignment import Assignment, partition_names
 from assignlab.group.model import Group, subscriptions_by_topic
 from assignlab.group.plain import group as plain
 from assignlab.jvm.names import string_hash, string_hashes
@@ -299,8 +299,8 @@ class _Watch:
     def name(self, i: int) -> str:
         if i == NONE:
             return ""
-        topic, partition = topic_of(self.known.codes[i]), partition_of(self.known.codes[i])
-        return f"{self.group.topics.names[int(topic)]}p{partition}"
+        [(topic, partition)] = partition_names(self.group, self.known.codes[[i]])
+        return f"{topic}p{partition}"
 
     def sorted_set(self) -> str:
         counts = [int(consumer.count) for consumer in self.held.consumers]
@@ -325,18 +325,15 @@ def user_data(strategy: str, group: Group, assignment: Assignment) -> pd.DataFra
     '00000001 0002 7430 00000002 00000000 00000001'
     """
     sent = assignors.get(strategy).reclaim(group, assignment)
-    rows = []
-    for m, member in enumerate(group.members.names):
-        given, claimed = (
-            [(group.topics.names[int(topic_of(c))], int(partition_of(c))) for c in a.of(m).tolist()]
-            for a in (assignment, sent)
-        )
-        words = [" ".join(f"{t}p{p}" for t, p in pairs) for pairs in (given, claimed)]
-        rows.append((member, *words, " ".join(_fields(claimed))))
+    given, sends = short(group, assignment), short(group, sent)
+    rows = [
+        (name, given[name], sends[name], " ".join(_fields(partition_names(group, sent.of(m)))))
+        for m, name in enumerate(group.members.names)
+    ]
     return pd.DataFrame(rows, columns=["member", "was given", "sends", "user data"])
 
 
-def _fields(pairs: list[tuple[str, int]]) -> list[str]:
+def _fields(pairs: list[list]) -> list[str]:
     """The fields of ``previous_assignment``, each in hexadecimal."""
     by_topic: dict[str, list[int]] = {}
     for topic, partition in pairs:
@@ -371,12 +368,10 @@ def hash_order(topics: dict[str, int]) -> pd.DataFrame:
     >>> hash_order({"t0": 11})["partition"].head(3).tolist()
     ['t0p10', 't0p0', 't0p1']
     """
-    texts = [(f"[{t},{p}]", f"{t}p{p}") for t, n in topics.items() for p in range(n)]
-    hashes = string_hashes([text for text, _ in texts])
-    rows = [(name, text, int(h)) for (text, name), h in zip(texts, hashes, strict=True)]
-    frame = pd.DataFrame(
-        sorted(rows, key=lambda row: row[2]), columns=["partition", "text", "hashCode"]
-    )
+    rows = [(f"{t}p{p}", f"[{t},{p}]") for t, n in topics.items() for p in range(n)]
+    frame = pd.DataFrame(rows, columns=["partition", "text"])
+    frame["hashCode"] = string_hashes(frame["text"].tolist()).astype(np.int64)
+    frame = frame.sort_values("hashCode", kind="stable", ignore_index=True)
     return frame.rename_axis("place").reset_index()
 
 
