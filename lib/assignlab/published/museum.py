@@ -292,13 +292,9 @@ def risks() -> pd.DataFrame:
         seen = SEEN_ELSEWHERE.get(name, seen)
         releases = spans(having, axis)
         rows.append((name, exhibit.strategy, releases, still, exhibit.shape, seen, having[-1]))
+    rows.sort(key=lambda row: (not row[3], [-n for n in version(row[-1])]))
     columns = ["exhibit", "strategy", "releases", "still", "happens to", "seen by", "last"]
-    frame = pd.DataFrame(rows, columns=columns)
-    order = sorted(
-        frame.index,
-        key=lambda i: (not frame["still"][i], [-n for n in version(frame["last"][i])]),
-    )
-    return frame.loc[order].drop(columns="last").reset_index(drop=True)
+    return pd.DataFrame(rows, columns=columns).drop(columns="last")
 
 
 def not_on_show() -> pd.DataFrame:
