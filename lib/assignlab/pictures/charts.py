@@ -179,9 +179,8 @@ def by_system(names: Iterable[str]) -> dict[str, list[str]]:
             system = "your own"
         systems.setdefault(system, []).append(name)
     for system, found in systems.items():
-        earlier = [name for name in found if "@" in name]
-        for title, part in ((system, found), (f"{system}, earlier", earlier)):
-            kept = [name for name in part if (name in earlier) == (part is earlier)]
+        for title, earlier in ((system, False), (f"{system}, earlier", True)):
+            kept = [name for name in found if ("@" in name) == earlier]
             if kept:
                 panels[title] = kept
     return panels
