@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from assignlab.groups import formats, metrics
 from assignlab.groups.asides import pass_over
@@ -40,7 +39,7 @@ def rows_of(text: Text) -> Iterator[Row]:
 def _json_rows(text: Text) -> Iterator[Row]:
     text.skip(len(text.line()) - len(text.line().lstrip()))
     value, length = text.json()
-    for item in _items(value):
+    for item in value if isinstance(value, list) else [value]:
         form = next((f for f in formats.of(JsonFormat) if f.fits(item)), None)
         if form is None:
             names = ", ".join(f.name for f in formats.of(JsonFormat))
@@ -48,11 +47,6 @@ def _json_rows(text: Text) -> Iterator[Row]:
         with _refusing(text, form.name):
             yield from form.read(item)
     text.skip(length)
-
-
-def _items(value: Any) -> list[Any]:
-    """An array stands for what is in it."""
-    return value if isinstance(value, list) else [value]
 
 
 @contextmanager
