@@ -8,13 +8,8 @@ from assignlab.advice.load import load
 from assignlab.advice.racks import racks
 from assignlab.advice.report import Report, Table, as_data, body
 from assignlab.advice.subject import MOVING, READ_AGAIN, NotAnswerable, subject
-from assignlab.groups.show import as_text, sentence, summary, title
+from assignlab.groups.show import MEMBER, TOPIC, as_text, by_size, sentence, summary, title
 from assignlab.groups.text import printable
-
-MEMBER = ("partitions", "id", "instance", "client", "host")
-TOPIC = (
-    "topic", "partitions", "subscribers", "fullest", "emptiest", "gap", "without_owner", "weight",
-)  # fmt: skip
 
 
 def answer(document: dict[str, Any]) -> Report:
@@ -52,7 +47,7 @@ def data(document: dict[str, Any]) -> dict[str, Any]:
 def page(document: dict[str, Any]) -> Report:
     """The whole as a report for a page: sizes first."""
     found, told = summary(document), answer(document)
-    members = sorted(found["members"], key=lambda member: -(member["partitions"] or 0))
+    members = by_size(found["members"])
     tables = [
         Table("members", "Members", MEMBER, [tuple(m[name] for name in MEMBER) for m in members]),
         Table(

@@ -77,6 +77,18 @@ def title(group: dict[str, Any]) -> str:
     return ", ".join([group.get("group") or "a group without a name", *filter(None, facts)])
 
 
+MEMBER = ("partitions", "id", "instance", "client", "host")
+TOPIC = (
+    "topic", "partitions", "subscribers", "fullest", "emptiest", "gap", "without_owner", "weight",
+)  # fmt: skip
+"""What tables of members and of topics show, by the names of :func:`summary`."""
+
+
+def by_size(members: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The members of a summary, those that hold most first."""
+    return sorted(members, key=lambda member: -(member["partitions"] or 0))
+
+
 def as_text(found: dict[str, Any]) -> str:
     """A summary for people; what was inferred stands above every result."""
     lines = [
@@ -86,14 +98,11 @@ def as_text(found: dict[str, Any]) -> str:
         sentence(found),
     ]
     if found["members"]:
-        members = sorted(found["members"], key=lambda m: -(m["partitions"] or 0))
-        rows = [[m["partitions"], m["id"], m["instance"], m["client"], m["host"]] for m in members]
+        rows = [[member[name] for name in MEMBER] for member in by_size(found["members"])]
         lines += ["", *aligned(["partitions", "member", "instance", "client", "host"], rows)]
     if found["topics"]:
-        head = ["topic", "partitions", "subscribers", "fullest", "emptiest", "gap"]
-        head += ["without_owner", "weight"]
-        rows = [[topic[name] for name in head] for topic in found["topics"]]
-        lines += ["", *aligned([name.replace("_", " ") for name in head], rows)]
+        rows = [[topic[name] for name in TOPIC] for topic in found["topics"]]
+        lines += ["", *aligned([name.replace("_", " ") for name in TOPIC], rows)]
     return "\n".join(printable(line) for line in lines)
 
 
