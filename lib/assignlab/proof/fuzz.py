@@ -173,10 +173,7 @@ class Noticed:
 
 
 def plant(
-    names: Iterable[str] = defects.DEFECTS,
-    strategies: Iterable[str] = PLANTED_IN,
-    groups: int = 150,
-    seed: int = 1,
+    strategies: Iterable[str] = PLANTED_IN, groups: int = 150, seed: int = 1
 ) -> dict[str, Noticed]:
     """By name of the defect, who noticed it. Only in answers that break nothing by themselves."""
     sound = [
@@ -185,7 +182,7 @@ def plant(
         for document, lists in _sound(strategy, groups, seed)
     ]
     table = {}
-    for name in names:
+    for name in defects.DEFECTS:
         noticed = table[name] = Noticed()
         for document, lists in sound:
             flawed = _flawed(name, document, lists)
