@@ -59,10 +59,16 @@ JAVA = {
 }
 """Which module answers, and for which releases; the first is the one that is recorded."""
 
+
 OTHERS = ("built-in-racks", "accumulator")
 """What is recorded beside the partitioners: a setting of one, and the producer's buffer."""
 
 CLIENTS = PROJECT / "producer-clients"
+
+
+def recorded_release(name: str) -> str:
+    """The release whose answers are recorded; "" for clients whose program says it."""
+    return JAVA[name][1] if name in JAVA else ""
 
 
 def client_command(name: str) -> list[str]:
@@ -143,7 +149,7 @@ def record(name: str, folder: Path = FOLDER) -> Path:
     asked = fresh(name, SEED, SENDS, pool)
     with original(name) as ask:
         answers = ask(asked)
-    release = JAVA[name][1] if name in JAVA else ""
+    release = recorded_release(name)
     vectors = []
     for each, expected in zip(asked, answers, strict=True):
         steps = [

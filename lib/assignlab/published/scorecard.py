@@ -249,7 +249,7 @@ def record(originals: Originals) -> Iterator[Document]:
             if answer is not None:
                 yield {
                     "case": example.case,
-                    "release": producer_release(example.strategy),
+                    "release": producer_originals.recorded_release(example.strategy),
                     **example.group,
                     "expected": answer,
                 }
@@ -278,11 +278,6 @@ def asked_producer(document: Document) -> Answer | None:
     except OriginalsUnavailable:
         return None
     return {"partitions": answer["partitions"]}
-
-
-def producer_release(partitioner: str) -> str:
-    """The release of a producer that is asked; "" for clients whose program says it."""
-    return producer_originals.JAVA.get(partitioner, ("", ""))[1]
 
 
 def claiming(document: Document, before: Answer, generation: int) -> Document:
