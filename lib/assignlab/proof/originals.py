@@ -269,7 +269,17 @@ def may_never_end(document: dict[str, Any]) -> bool:
     return 0 < sum(topic.get("partitions", 0) for topic in document.get("topics", ())) <= SMALL
 
 
-class Original:
+class Closing:
+    """A context manager that closes itself at the end."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised) -> None:
+        self.close()
+
+
+class Original(Closing):
     """One JVM, or bridge, that runs one release; ask it one document at a time."""
 
     def __init__(self, system: System, release: str, java_options: tuple[str, ...] = ()):
@@ -351,15 +361,9 @@ class Original:
         for stream in (self._process.stdin, self._process.stdout, self._errors):
             stream.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *raised) -> None:
-        self.close()
-
 
 @dataclass
-class Originals:
+class Originals(Closing):
     """The JVMs of all releases asked so far, each started when first needed."""
 
     running: dict[tuple[str, str], Original] = field(default_factory=dict)
@@ -381,9 +385,3 @@ class Originals:
         for original in self.running.values():
             original.close()
         self.running.clear()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *raised) -> None:
-        self.close()

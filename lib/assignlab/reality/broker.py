@@ -8,11 +8,11 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Self
 
 from assignlab.local.java import BRIEF
 from assignlab.proof.originals import (
     PROJECT,
+    Closing,
     OriginalsUnavailable,
     java,
     maven,
@@ -81,7 +81,7 @@ def free_port() -> int:
         return listener.getsockname()[1]
 
 
-class Broker:
+class Broker(Closing):
     """A running broker, or several; a context manager that ends them and removes their data.
 
     ``own``: settings of its own, beside :data:`SETTINGS`. ``listener``: one more, such as
@@ -186,9 +186,3 @@ class Broker:
         for process in self._processes.values():
             process.wait()
         self._folder.cleanup()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *raised) -> None:
-        self.close()

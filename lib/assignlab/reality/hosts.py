@@ -13,13 +13,14 @@ import signal
 import subprocess
 import threading
 from collections import defaultdict
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from assignlab.local.java import BRIEF
 from assignlab.proof import bridges
 from assignlab.proof.originals import (
     PROJECT,
     SYSTEMS,
+    Closing,
     OriginalsUnavailable,
     System,
     classpath,
@@ -101,7 +102,7 @@ class Inbox:
         return found
 
 
-class Host:
+class Host(Closing):
     """One process with consumers of one release of a client; Java's are administrators, too."""
 
     def __init__(self, client: Client, bootstrap: str, inbox: Inbox):
@@ -144,9 +145,3 @@ class Host:
         self._reader.join()
         self._process.stdin.close()
         self._process.stdout.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *raised) -> None:
-        self.close()
