@@ -90,10 +90,6 @@ def _fullest(lists: Lists) -> str:
     return max(lists, key=lambda member: len(lists[member]))
 
 
-def _cooperative(document: Document) -> bool:
-    return assignors.get(document["strategy"]).protocol == "cooperative"
-
-
 # ---- invalid answers ---------------------------------------------------------------------------
 
 
@@ -364,9 +360,11 @@ def revoked_and_added(document):
 @_in_answer
 def held_back(document, lists):
     """A cooperative assignor holds back a partition that nobody has."""
+    if assignors.get(document["strategy"]).protocol != "cooperative":
+        return None
     claimed = [pair for owned in _claims(document).values() for pair in owned]
     for member, pair in _given(lists):
-        if _cooperative(document) and pair not in claimed:
+        if pair not in claimed:
             lists[member].remove(pair)
             return lists
     return None
