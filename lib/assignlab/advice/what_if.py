@@ -76,10 +76,6 @@ class Row(NamedTuple):
     note: str | None = None
 
 
-def _as_it_stands(subject: Subject, strategy: Strategy, draw: random.Random) -> list[Event]:
-    return [("a rebalance", subject.group)]
-
-
 def _more(subject: Subject, strategy: Strategy, draw: random.Random) -> list[Event]:
     return [("more", joined(subject, subject.group, strategy, draw))]
 
@@ -111,7 +107,7 @@ def _largest(subject: Subject) -> tuple[str, int]:
 
 
 EVENTS: dict[str, Make] = {
-    "a rebalance": _as_it_stands,
+    "a rebalance": lambda subject, strategy, draw: [("a rebalance", subject.group)],
     "switch": lambda subject, strategy, draw: [],
     "a member more": _more,
     "a member less": _less,
