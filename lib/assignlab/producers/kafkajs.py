@@ -11,7 +11,7 @@ import numpy as np
 from assignlab.compiled import inner, njit
 from assignlab.jvm.names import signed
 from assignlab.producers.draws import thread_local_int
-from assignlab.producers.hashes import MASK, MURMUR2_SEED, Keys, M, murmur2
+from assignlab.producers.hashes import MASK, MURMUR2_SEED, M, murmur2
 from assignlab.producers.kafka_hash import in_turn, to_positive
 from assignlab.producers.partitioner import NONE, Partitioner, Records, State, Topics
 
@@ -23,12 +23,8 @@ def run(records: Records, of: Topics, state: State) -> np.ndarray:
 
 def run_legacy(records: Records, of: Topics, state: State) -> np.ndarray:
     """Partitions int64[n]."""
-    return _run(legacy_murmur2(records.keys), records, of, state)
-
-
-def legacy_murmur2(of: Keys) -> np.ndarray:
-    """The legacy partitioner's hash of every key: int32[n]."""
-    return _legacy_murmur2(of.data, of.offsets)
+    hashes = legacy_murmur2(records.keys.data, records.keys.offsets)
+    return _run(hashes, records, of, state)
 
 
 def _run(hashes, records, of, state) -> np.ndarray:
@@ -55,7 +51,8 @@ def times(number):
 
 
 @njit
-def _legacy_murmur2(data, offsets):
+def legacy_murmur2(data, offsets):
+    """The legacy partitioner's hash of every key: int32[n]."""
     out = np.empty(offsets.size - 1, dtype=np.int32)
     for i in range(out.size):
         at, end = offsets[i], offsets[i + 1]
