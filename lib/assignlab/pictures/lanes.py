@@ -10,7 +10,6 @@ from assignlab.timeline.scenario import SECOND
 GAP = 0.14
 """Of a lane's height, what separates it from the next."""
 
-MARKED = ("crashed", "closed", "removed", "fatal", "lost")
 SIGNS = {"crashed": "✕", "closed": "▽", "removed": "⊘", "fatal": "✕", "lost": "⊘"}
 
 
@@ -68,7 +67,7 @@ def _marks(history: History, ax: Axes, start_s: float, stop_s: float) -> None:
             )  # fmt: skip
         elif event.kind.startswith("action"):
             ax.axvline(at, color="black", lw=1.2, zorder=0)
-        elif event.kind in MARKED and event.member >= 0:
+        elif event.kind in SIGNS and event.member >= 0:
             ax.text(
                 at, event.member + (1 - GAP) / 2, SIGNS[event.kind], ha="center", va="center",
                 fontsize="medium", fontweight="bold",
