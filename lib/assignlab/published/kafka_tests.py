@@ -13,12 +13,13 @@ change nothing (:func:`in_racks`).
 
 from collections.abc import Iterator
 from functools import cache
-from importlib.resources import files
 
 import pandas as pd
 import yaml
 
-FILE = files("assignlab.published") / "data" / "kafka_tests.yaml"
+from assignlab.published.notation import PUBLISHED
+
+FILE = PUBLISHED / "kafka_tests.yaml"
 FIXTURE = "F-18"
 RELEASE = "4.3.0"
 
