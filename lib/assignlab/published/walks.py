@@ -136,20 +136,14 @@ def sticky_told(steps: pd.DataFrame) -> list[str]:
     return [
         {
             "kept": "every member keeps what it claims and still reads",
-            "assigned": f"{row.moved} has no owner and goes to the reader that has least, {row.to}",
-            "moved": f"{row.moved} goes from {row.source} to {row.to}"
-            + (f", in place of {row.looked_at}" if row.looked_at != row.moved else "")
-            + f"; the score was {row.before:g} and is {row.after:g}",
+            "assigned": f"{row['moved']} has no owner and goes to the reader that has least,"
+            f" {row['to']}",
+            "moved": f"{row['moved']} goes from {row['from']} to {row['to']}"
+            + (f", in place of {row['looked at']}" if row["looked at"] != row["moved"] else "")
+            + f"; the score was {row['score before']:g} and is {row['score after']:g}",
             "taken back": "the score did not get less: all moves are taken back",
-        }[row.what]
-        for row in steps.rename(
-            columns={
-                "from": "source",
-                "looked at": "looked_at",
-                "score before": "before",
-                "score after": "after",
-            }
-        ).itertuples()
+        }[row["what"]]
+        for row in steps.to_dict("records")
     ]
 
 
