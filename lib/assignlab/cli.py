@@ -14,7 +14,7 @@ import click
 
 import assignlab
 from assignlab.advice import happening
-from assignlab.errors import AssignlabError
+from assignlab.errors import AssignlabError, refuse_unknown
 from assignlab.releases import NEWEST_LINE, of_kafka
 
 
@@ -692,7 +692,7 @@ def group_what_if(sources, chosen, events, release, given, told):
     """
     from assignlab.advice import commands, what_if
 
-    happening.refuse_unknown(events)
+    refuse_unknown("event", events, happening.NAMES)
     config = _settings(release, given)
     for name in chosen:
         _refuse_unknown(name)

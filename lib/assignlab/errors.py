@@ -1,6 +1,7 @@
 """The errors that users meet, by name."""
 
 import difflib
+from collections.abc import Collection, Iterable
 
 
 def shown(value: object) -> str:
@@ -68,6 +69,13 @@ class UnknownName(AssignlabError):
         )
         self.name = name
         self.nearest = near[0] if near else None
+
+
+def refuse_unknown(kind: str, names: Iterable[str], allowed: Collection[str]) -> None:
+    """Raises :class:`UnknownName` for the first of the names that is not among those allowed."""
+    for name in names:
+        if name not in allowed:
+            raise UnknownName(kind, name, allowed)
 
 
 def _some(kind: str, name: str, allowed: list) -> str:

@@ -1,9 +1,5 @@
 """What may happen to a group, by name. Imports little: help lists it."""
 
-from collections.abc import Iterable
-
-from assignlab.errors import UnknownName
-
 PAUSES = {
     "a rebalance": "",
     "switch": "",
@@ -20,10 +16,3 @@ change to the strategy itself."""
 MIGRATIONS = {"two bounces": "cooperative-sticky", "KIP-848": "server-uniform"}
 """Rolling changes of protocol, and the strategy that they lead to."""
 NAMES = (*PAUSES, *MIGRATIONS)
-
-
-def refuse_unknown(names: Iterable[str]) -> None:
-    """Raises :class:`~assignlab.errors.UnknownName` for what is no event."""
-    for name in names:
-        if name not in NAMES:
-            raise UnknownName("event", name, NAMES)

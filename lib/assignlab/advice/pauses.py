@@ -20,7 +20,7 @@ from assignlab.advice.play import steps
 from assignlab.advice.scaling import switched
 from assignlab.advice.subject import MOVING, Range, Subject, usual_topics
 from assignlab.assignors.strategy import Strategy
-from assignlab.errors import AssignlabError, UnknownName
+from assignlab.errors import AssignlabError, refuse_unknown
 from assignlab.group.assignment import partition_of, topic_of
 from assignlab.group.model import Group
 from assignlab.releases import NEWEST_LINE
@@ -65,9 +65,8 @@ def settings(release: str = NEWEST_LINE, given: Mapping[str, str] | None = None)
     """
     known = {field.name.replace("_", "."): field.name for field in fields(Config)}
     values: dict[str, Any] = {}
+    refuse_unknown("setting", given or (), sorted(known))
     for name, text in (given or {}).items():
-        if name not in known:
-            raise UnknownName("setting", name, sorted(known))
         values[known[name]] = (
             text == "true" if text in ("true", "false") else int(text) if text.isdecimal() else text
         )

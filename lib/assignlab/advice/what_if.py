@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from assignlab import assignors
 from assignlab.advice import pauses
-from assignlab.advice.happening import MIGRATIONS, PAUSES, refuse_unknown
+from assignlab.advice.happening import MIGRATIONS, NAMES, PAUSES
 from assignlab.advice.play import Event, numbers, steps, stops, together
 from assignlab.advice.report import Report, Table
 from assignlab.advice.scaling import (
@@ -41,7 +41,7 @@ from assignlab.advice.subject import (
     subject,
 )
 from assignlab.assignors.strategy import Strategy
-from assignlab.errors import AssignlabError, UnknownName
+from assignlab.errors import AssignlabError, UnknownName, refuse_unknown
 from assignlab.groups.show import title
 from assignlab.groups.text import printable
 from assignlab.releases import CAME_WITH, version
@@ -199,7 +199,7 @@ def table(
 ) -> list[Row]:
     """A row for each event and strategy, then the rolling changes."""
     own = asked.chosen()
-    refuse_unknown(happening)
+    refuse_unknown("event", happening, NAMES)
     rows: list[Row] = []
     named = [of_release({"strategy": name}, release)["strategy"] for name in chosen]
     names = named or strategies_for(asked, release)

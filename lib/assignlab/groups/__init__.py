@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
-from assignlab.errors import AssignlabError, UnknownName
+from assignlab.errors import AssignlabError, refuse_unknown
 from assignlab.groups.inference import document
 from assignlab.groups.live import Live
 from assignlab.groups.reading import rows_of
@@ -63,7 +63,5 @@ def read(*sources: Any, only: Sequence[str] = ()) -> list[dict[str, Any]]:
             " (add kafka-consumer-groups --describe --group NAME)"
         )
     names = [group.get("group") or NO_GROUP for group in groups]
-    for name in only:
-        if name not in names:
-            raise UnknownName("group", name, sorted(names))
+    refuse_unknown("group", only, sorted(names))
     return [group for group, name in zip(groups, names, strict=True) if not only or name in only]

@@ -17,7 +17,7 @@ from itertools import count
 from assignlab import assignors
 from assignlab.assignors.answer import answer
 from assignlab.assignors.answer import solve as our_solve
-from assignlab.errors import OriginalError, UnknownName
+from assignlab.errors import OriginalError, refuse_unknown
 from assignlab.group.document import Document
 from assignlab.proof.state import Lists, Solve
 
@@ -472,8 +472,7 @@ def flawed(name: str, document: Document, lists: Lists) -> Lists | None:
 
 def main(name: str) -> None:
     """Answers group documents line by line, with the defect ``name``; UnknownName for no defect."""
-    if name not in DEFECTS:
-        raise UnknownName("defect", name, DEFECTS)
+    refuse_unknown("defect", [name], DEFECTS)
     for line in iter(sys.stdin.buffer.readline, b""):
         document = json.loads(line)
         reply = answer(document)

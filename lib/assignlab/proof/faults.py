@@ -18,7 +18,7 @@ from assignlab import assignors
 from assignlab.assignors.answer import answer
 from assignlab.assignors.parts.orders import members_by_hash
 from assignlab.assignors.strategy import Strategy
-from assignlab.errors import UnknownName
+from assignlab.errors import refuse_unknown
 from assignlab.group import document as documents
 from assignlab.proof.promises import broken, promises
 from assignlab.proof.state import Partition, State, java_sticky, newest_claims_only, utf16
@@ -55,18 +55,15 @@ class Fault:
 
 
 def named(*names: str) -> Who:
-    """The strategies of these names; raises :class:`UnknownName` for one that is not there."""
-    for name in names:
-        if name not in assignors.strategies():
-            raise UnknownName("strategy", name, assignors.names())
+    """The strategies of these names; raises :class:`~assignlab.errors.UnknownName` for others."""
+    refuse_unknown("strategy", names, assignors.names())
     return lambda strategy: strategy.name in names
 
 
 def of(fact: str, value: str) -> Who:
-    """The strategies with this fact; raises :class:`UnknownName` where none has it."""
+    """The strategies with this fact; :class:`~assignlab.errors.UnknownName` where none has it."""
     values = sorted({getattr(strategy, fact) for strategy in assignors.strategies().values()})
-    if value not in values:
-        raise UnknownName(fact, value, values)
+    refuse_unknown(fact, [value], values)
     return lambda strategy: getattr(strategy, fact) == value
 
 
@@ -584,10 +581,9 @@ def _kept_elsewhere(state: State, promise: str, places: set[Partition]) -> bool:
 
 
 def of_name(name: str) -> Fault:
-    """The fault of that name; raises :class:`UnknownName`."""
+    """The fault of that name; raises :class:`~assignlab.errors.UnknownName`."""
     table = {fault.name: fault for fault in FAULTS}
-    if name not in table:
-        raise UnknownName("fault", name, table)
+    refuse_unknown("fault", [name], table)
     return table[name]
 
 

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from assignlab.errors import UnknownName
+from assignlab.errors import refuse_unknown
 from assignlab.proof import originals
 from assignlab.proof.defects import DEFECTS
 
@@ -121,9 +121,7 @@ def faults(names: Iterable[str]):
 def main(quick: bool, planted: Iterable[str]) -> int:
     """Print the tables, with a run for each planted defect; 1 if a case without one fails,
     else 0."""
-    for name in planted:
-        if name not in DEFECTS:
-            raise UnknownName("defect", name, DEFECTS)
+    refuse_unknown("defect", planted, DEFECTS)
     cases = run_tests(answering(), without=ASSERT_NOTHING if quick else ())
     print(table(cases), flush=True)
     for case in red(cases):

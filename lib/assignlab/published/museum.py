@@ -23,7 +23,7 @@ import yaml
 
 from assignlab import assignors
 from assignlab.assignors.answer import answer
-from assignlab.errors import AssignlabError, UnknownName
+from assignlab.errors import AssignlabError, refuse_unknown
 from assignlab.group import document as documents
 from assignlab.group.assignment import Assignment, code
 from assignlab.group.document import Document
@@ -420,8 +420,7 @@ def panels(names: Iterable[str]) -> dict[str, tuple[Group, Assignment, Assignmen
     :func:`assignlab.pictures.panels.picture`. Raises UnknownName for a name that is no exhibit."""
     found = {}
     for name in names:
-        if name not in exhibits():
-            raise UnknownName("exhibit", name, exhibits())
+        refuse_unknown("exhibit", [name], exhibits())
         exhibit = exhibits()[name]
         document = exhibit.document
         claims = {"assignment": {m["id"]: m.get("owned", []) for m in document["members"]}}

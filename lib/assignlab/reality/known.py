@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pandas as pd
 import yaml
 
-from assignlab.errors import AssignlabError, UnknownName
+from assignlab.errors import AssignlabError, refuse_unknown
 
 FILE = Path(__file__).parent / "known.yaml"
 
@@ -71,9 +71,7 @@ def main(
     played = brokers or recording.releases()
     plan = {release: scripts.for_release(release) for release in played}
     allowed = sorted({one.name for of_release in plan.values() for one in of_release})
-    for wanted in names:
-        if wanted not in allowed:
-            raise UnknownName("scenario", wanted, allowed)
+    refuse_unknown("scenario", names, allowed)
     if record_anew:
         from assignlab.reality.record import record
 
@@ -83,9 +81,7 @@ def main(
             for one in record(release, chosen):
                 recording.write(release, [one])
                 say(f"  {one['name']}")
-    for release in brokers:
-        if release not in recording.releases():
-            raise UnknownName("release", release, recording.releases())
+    refuse_unknown("release", brokers, recording.releases())
     there = [
         one
         for one in recording.all_of()
