@@ -429,6 +429,7 @@ def test_a_wrong_condition_is_one_line_and_a_table_shows_itself(
         (lambda: table.summary("strategy", "gini", band=(0.95, 0.05)), "band: expected two shares"),
         (lambda: table.summary("strategy", "gini", band=0.9), "band: expected two shares"),
         (lambda: table.summary("strategy", "event"), "measures: event holds words"),
+        (lambda: table.summary("step", "step"), "measures: step is in by, too"),
         (lambda: table.summary(None, "gini"), "by: expected a word or a list"),
         (lambda: sweep.Table("no-such-table.parquet").frame(), "no table at no-such-table"),
         (lambda: len(sweep.Table("no-such-table.parquet")), "no table at no-such-table"),

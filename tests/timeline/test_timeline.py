@@ -1088,6 +1088,7 @@ GOOD = {"topics": [Topic("t", 2)], "members": [Member("a")]}
         ({"members": [Member("a", instance=1)]}, "instance of 'a': expected a name"),
         ({"members": [Member("a", pattern=1)]}, "pattern of 'a'"),
         ({"actions": timeline.crash(1, "a")}, "actions: expected a list of Actions"),
+        ({"actions": [timeline.crash(60_001, "a")]}, "at_ms of crash: 60001 is after the end"),
         ({"actions": [timeline.rolling_restart(1, ["a"], 9)]}, "one of actions: expected a"),
         ({"watch": ["t"]}, "one of watch: expected a tuple"),
         ({"watch": [("t",)]}, "watch: there is no partition"),

@@ -149,6 +149,8 @@ class Table:
         )
         self._check(*by, *measures)
         for name in measures:
+            if name in by:
+                raise SweepError(f"measures: {name} is in by, too: its mean is itself")
             if next(c.type for c in self.subject.columns if c.name == name) == "string":
                 raise SweepError(f"measures: {name} holds words, which have no mean")
         check_band(band)

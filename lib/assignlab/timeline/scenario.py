@@ -248,6 +248,11 @@ def check(scenario: Scenario) -> None:
         _check_member(member, names)
     for action in scenario.actions:
         _whole(f"at_ms of {action.kind}", action.at_ms)
+        if action.at_ms > scenario.duration_ms:
+            raise TimelineError(
+                f"at_ms of {action.kind}: {action.at_ms} is after the end, "
+                f"duration_ms={scenario.duration_ms}"
+            )
     for action in sorted(scenario.actions, key=lambda action: action.at_ms):
         _check_action(action, topics, names)
     for what, named in _named(scenario):
