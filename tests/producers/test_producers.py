@@ -462,8 +462,12 @@ def test_bad_input_is_refused_by_name():
         producers.get("default@2")
     with pytest.raises(ValueError, match="at least one partition"):
         chosen("built-in", [None], 0)
-    with pytest.raises(ValueError, match="available partitions"):
-        chosen("built-in", [None], 3, available=[3])
+    for no_partition in (3, -1, 0.5, "1"):
+        with pytest.raises(ValueError, match="available partitions"):
+            chosen("built-in", [None], 3, available=[no_partition])
+    for no_partition in (0.5, "1"):
+        with pytest.raises(ValueError, match="explicit: expected whole numbers or None"):
+            chosen("built-in", ["a"], 3, explicit=[no_partition])
     with pytest.raises(ValueError, match="beside them"):
         chosen("built-in", [None], 3, new_batch=[True, False])
     with pytest.raises(ValueError, match="takes no explicit partition"):

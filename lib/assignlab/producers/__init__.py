@@ -65,7 +65,9 @@ def records(
             raise ValueError(f"{count} keys, but a column of shape {found.shape} beside them")
         return found
 
-    named = None if explicit is None else [NONE if p is None else p for p in explicit]
+    named = None if explicit is None else np.array([NONE if p is None else p for p in explicit])
+    if named is not None and named.size and named.dtype.kind not in "iu":
+        raise ValueError(f"explicit: expected whole numbers or None, got {explicit!r}")
     return Records(
         column(topics, np.int64),
         of,

@@ -51,7 +51,7 @@ def topics(partitions: Sequence[int], available: Sequence[Sequence[int]] | None 
     if len(lists) != counts.size:
         raise ValueError(f"{counts.size} topics, but available partitions of {len(lists)}")
     for count, ids in zip(counts.tolist(), lists, strict=True):
-        if any(not 0 <= partition < count for partition in ids) or len(set(ids)) < len(ids):
+        if any(partition not in range(count) for partition in ids) or len(set(ids)) < len(ids):
             raise ValueError(f"available partitions {list(ids)} of a topic with {count}")
     flat = np.array([partition for ids in lists for partition in ids], dtype=np.int64)
     return Topics(counts, flat, np.concatenate(([0], np.cumsum([len(ids) for ids in lists]))))
