@@ -142,12 +142,15 @@ def _arrow(ax: Axes, start: tuple[int, int], end: tuple[int, int], label: str) -
 def ring(
     points: pd.DataFrame, partitions: pd.DataFrame, consumers: Sequence[str], ax: Axes
 ) -> Axes:
-    """The ring of consistent hashing on polar axes: the consumers' points, and each partition.
+    """The ring of consistent hashing on polar axes: the consumers' points, and each partition; from
+    the top, clockwise.
 
     ``points``: columns ``point`` (0 to 2**32 - 1) and ``consumer``; ``partitions``: ``point``,
     ``partition`` and ``owner``, in whose colour the partition stands. ``consumers``: all that are
     told of beside each other, so that each keeps its colour where another is gone.
     """
+    ax.set_theta_zero_location("N")
+    ax.set_theta_direction("clockwise")
     turn = 2 * np.pi / 2**32
     look = {
         name: (COLORS[i % len(COLORS)], MARKERS[i % len(MARKERS)])
