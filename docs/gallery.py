@@ -29,7 +29,8 @@ def renew(runs: Path) -> None:
         if name == FIRST[0]:
             shrink(folder / f"{FIRST[1]}.png", FOLDER.parent / "imbalance.png")
         captions[name] = caption
-    CAPTIONS.write_text(json.dumps(captions, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+    text = json.dumps(captions, indent=1, sort_keys=True, ensure_ascii=False)
+    CAPTIONS.write_text(text + "\n", encoding="utf-8")
 
 
 def complete(runs: Path) -> dict[str, tuple[Path, str, dict]]:

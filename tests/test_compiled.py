@@ -52,7 +52,7 @@ def test_compiling_is_told_once_and_not_where_it_is_done(tmp_path):
             text=True,
             check=True,
         )
-        assert told.stdout.count("make warm") == told.stdout.count("\n") == lines
+        assert told.stdout.count("assignlab warm") == told.stdout.count("\n") == lines
 
 
 def test_the_pinned_numba_is_one_that_steps_are_linked_with():

@@ -22,10 +22,10 @@ class Commands(click.Group):
     """Commands of which a refusal is told in one line, with exit code 2."""
 
     def invoke(self, context):
-        """Run a command; what it refuses is told on stderr, exit code 2."""
+        """Run a command; what it refuses, or misses here, is told on stderr, exit code 2."""
         try:
             return super().invoke(context)
-        except AssignlabError as refusal:
+        except (AssignlabError, ImportError) as refusal:
             complain(refusal)
             sys.exit(2)
 

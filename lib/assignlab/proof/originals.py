@@ -8,7 +8,6 @@ Java have a program in their own language instead (:mod:`assignlab.proof.bridges
         originals.ask({"strategy": "sticky@2.0", "members": [...], "topics": [...]})
 """
 
-import fcntl
 import json
 import os
 import selectors
@@ -26,6 +25,7 @@ from assignlab import assignors
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError
 from assignlab.local.java import BRIEF
+from assignlab.local.locks import fcntl
 from assignlab.proof import bridges
 
 PROJECT = Path(__file__).resolve().parents[3] / "oracle"

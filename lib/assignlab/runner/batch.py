@@ -6,7 +6,6 @@ it has ended and none of its processes is left. So results of two runs never mix
 one leaves the earlier in place.
 """
 
-import fcntl
 import shutil
 import signal
 import threading
@@ -20,6 +19,7 @@ from uuid import uuid4
 import click
 
 from assignlab.local.files import write_json
+from assignlab.local.locks import fcntl
 from assignlab.local.project import versions
 from assignlab.runner import guard
 from assignlab.runner.compiling import Compiler

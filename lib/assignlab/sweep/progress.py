@@ -53,7 +53,8 @@ class Progress:
             elif taken >= NOTHING_YET and not told:
                 told = True
                 compiled = (
-                    "a strategy is compiled when it is first played ('make warm' does it ahead)"
+                    "a strategy is compiled when it is first played "
+                    "('assignlab warm' does it ahead)"
                 )
                 self._say(f"{taken:.0f} s so far; {compiled}", 0, 0.0)
 

@@ -142,13 +142,13 @@ def report(folder: Path, slice: int, done: int, cost: float) -> None:
     # Nothing depends on it: a folder that the executor cannot write only costs the progress.
     with suppress(OSError):
         part = folder / f".{slice}.{os.getpid()}"
-        part.write_text(f"{done} {cost}")
+        part.write_text(f"{done} {cost}", encoding="ascii")
         part.replace(folder / str(slice))
 
 
 def reported(folder: Path) -> tuple[int, float]:
     """How many scenarios are done in all slices, and what they were to cost."""
-    reports = [path.read_text().split() for path in folder.glob("[0-9]*")]
+    reports = [path.read_text(encoding="ascii").split() for path in folder.glob("[0-9]*")]
     return sum(int(done) for done, _ in reports), sum(float(cost) for _, cost in reports)
 
 

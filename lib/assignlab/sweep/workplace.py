@@ -12,7 +12,6 @@ those of another version of the library, those older than a week.
 """
 
 import errno
-import fcntl
 import os
 import shutil
 import sys
@@ -29,6 +28,7 @@ import pyarrow.parquet as pq
 
 from assignlab.local.files import whole
 from assignlab.local.library import library
+from assignlab.local.locks import fcntl
 from assignlab.sweep.question import digest_of
 
 UNFINISHED = ".unfinished"
