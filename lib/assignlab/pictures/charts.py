@@ -468,7 +468,8 @@ def grouped(
     told = [str(group).replace("_", " ") for group in groups]
     ax.set_xticks(places, [textwrap.fill(text, 11, break_long_words=False) for text in told])
     ax.set_ylabel(y)
-    ax.set_ylim(bottom=0)
+    if ax.get_yscale() == "linear":  # it may share another's scale
+        ax.set_ylim(bottom=0)
     return ax
 
 

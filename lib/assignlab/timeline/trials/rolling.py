@@ -6,12 +6,14 @@ Ten histories of each of two strategies::
     table = timeline.sweep(trials, rolling.play)
 """
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise, product
 
 import pandas as pd
 
+from assignlab.evidence import apart
 from assignlab.timeline.config import Config
 from assignlab.timeline.engine.history import History
 from assignlab.timeline.measure import (
@@ -21,7 +23,7 @@ from assignlab.timeline.measure import (
     totals,
     unowned_ms,
 )
-from assignlab.timeline.scenario import Member, Scenario, Topic, rolling_restart
+from assignlab.timeline.scenario import Member, Scenario, Topic, restart
 from assignlab.timeline.simulation import run
 
 LEAD_MS = 30_000
@@ -30,15 +32,19 @@ LEAD_MS = 30_000
 SPREAD_MS = 5_000
 """How much later than planned a process starts or restarts, at most."""
 
+BEAT_MS = Config().heartbeat_interval_ms
+"""Over so long the moment is drawn at which a restart begins: heartbeats in step have one phase, and
+restarts so many intervals apart would all meet the same one."""
+
 
 @dataclass(frozen=True)
 class Trial:
     """One rolling restart: who assigns, how large the group is, how fast it goes.
 
-    ``rate``: records a second and partition; ``every_ms``: from one restart to the next;
-    ``down_ms``: how long a member is away; ``static``: whether members have instance ids;
+    ``rate``: records a second and partition; ``every_ms``: from one restart to the next, give or take
+    :data:`BEAT_MS`; ``down_ms``: how long a member is away; ``static``: whether members have instance ids;
     ``drift_ms``: by how much heartbeats fall out of step, see ``Config.heartbeat_drift_ms``; the
-    seed decides on ids and on when exactly processes start.
+    seed decides on ids and on when exactly processes stop and start.
     """
 
     strategy: str
@@ -68,14 +74,16 @@ def grid(strategies: Sequence[str], seeds: Sequence[int] = (0,), **axes) -> list
 def scenario(trial: Trial) -> Scenario:
     """The scenario of a trial."""
     names = [f"consumer-{number:03}" for number in range(trial.members)]
+    draw = random.Random(trial.seed)
+    moments = [LEAD_MS + i * trial.every_ms + draw.randrange(BEAT_MS) for i in range(trial.members)]
     return Scenario(
         topics=[Topic("t", trial.partitions, rate=trial.rate)],
         members=[
             Member(name, instance=name if trial.static else None, processing_ms=trial.processing_ms)
             for name in names
         ],
-        actions=rolling_restart(LEAD_MS, names, trial.every_ms, trial.down_ms),
-        duration_ms=2 * LEAD_MS + trial.members * trial.every_ms,
+        actions=[restart(at, name, trial.down_ms) for at, name in zip(moments, names, strict=True)],
+        duration_ms=2 * LEAD_MS + trial.members * trial.every_ms + BEAT_MS,
     )
 
 
@@ -121,23 +129,26 @@ def since_the_lead(history: History, members: int) -> dict:
     }
 
 
-def crossings(means: pd.DataFrame, x: str, y: str) -> pd.DataFrame:
-    """Where the order of two strategies turns, between neighbours on ``x``.
+def crossings(draws: pd.DataFrame, x: str, y: str) -> pd.DataFrame:
+    """Where the order of two strategies turns, between neighbours on ``x`` at which the draws tell
+    the two apart (:func:`assignlab.evidence.apart`).
 
-    ``means``: columns ``strategy``, ``x`` and ``y``, one row per strategy and ``x``. Columns:
-    ``cheaper``, ``dearer`` (which is which at ``above``), ``below`` and ``above``: the last ``x``
-    with the other order, and the first with this one. Strategies that are even do not turn.
+    ``draws``: columns ``strategy``, ``seed``, ``x`` and ``y``. Columns: ``cheaper``, ``dearer`` (which
+    is which at ``above``), ``below`` and ``above``: the last ``x`` with the other order, and the first
+    with this one.
 
-    >>> means = pd.DataFrame({"strategy": ["a", "a", "b", "b"], "ms": [0, 9] * 2, "s": [1, 5, 2, 2]})
-    >>> crossings(means, "ms", "s").values.tolist()
+    >>> costs = {("a", 0): 1, ("a", 9): 5, ("b", 0): 2, ("b", 9): 2}
+    >>> rows = [(name, seed, ms, s) for (name, ms), s in costs.items() for seed in range(6)]
+    >>> crossings(pd.DataFrame(rows, columns=["strategy", "seed", "ms", "s"]), "ms", "s").values.tolist()
     [['b', 'a', 0, 9]]
     """
-    wide = means.pivot(index=x, columns="strategy", values=y)[
-        list(dict.fromkeys(means["strategy"]))
+    wide = draws.pivot(index=[x, "seed"], columns="strategy", values=y)[
+        list(dict.fromkeys(draws["strategy"]))
     ]
     rows = []
     for one, other in combinations(wide, 2):
-        ahead = (wide[one] - wide[other]).replace(0, float("nan")).dropna()
+        differences = (wide[one] - wide[other]).groupby(level=x)
+        ahead = differences.mean()[differences.agg(apart)]
         for below, above in pairwise(ahead.index):
             if ahead[below] * ahead[above] < 0:
                 cheaper, dearer = (one, other) if ahead[above] < 0 else (other, one)
