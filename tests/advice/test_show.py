@@ -75,6 +75,13 @@ def test_laws_of_small_and_of_mixed_groups(range_3_5):
     range_3_5["members"][0]["topics"] = ["a"]
     range_3_5["members"][0]["owned"] = [["a", 0]]
     assert "2 of 8 partitions have no owner" in law(subject(range_3_5))
+    for claims in ([["a", 0], ["a", 0]], [["a", 0], ["a", 99]]):  # neither gives an owner more
+        range_3_5["members"][0]["owned"] = claims
+        assert "2 of 8 partitions have no owner" in law(subject(range_3_5))
+    strays = document({"t": 2, "u": 1}, [["t-0", "t-1"], ["u-0"]], "range")
+    strays["members"][0]["topics"] = ["u"]
+    strays["members"][1]["topics"] = ["t", "u"]
+    assert law(subject(strays)).startswith("2 partitions held that are not there, held by another")
     mixed = document({"a": 4, "b": 1}, [["a-0", "a-1", "a-2", "a-3"], ["b-0"]], "sticky")
     mixed["members"][0]["topics"], mixed["members"][1]["topics"] = ["a"], ["b"]
     assert "smaller gap than 3, this one has 3" in law(subject(mixed))

@@ -361,6 +361,12 @@ def test_what_cannot_be_answered_says_why(range_3_5):
         what_if.table(subject(range_3_5), [], ["crash"], "4.4", CONFIG)
     with pytest.raises(AssignlabError, match="--up-to"):
         replicas.report(range_3_5, 0, None, "4.4", CONFIG)
+    with pytest.raises(AssignlabError, match="--up-to: expected 80 at most"):
+        replicas.report(range_3_5, 81, None, "4.4", CONFIG)
+    with pytest.raises(AssignlabError, match=r"session.timeout.ms: expected a day at most"):
+        pauses.settings("4.4", {"session.timeout.ms": "99999999999"})
+    with pytest.raises(AssignlabError, match=r"session.timeout.ms: -1 is below 0"):
+        pauses.settings("4.4", {"session.timeout.ms": "-1"})
     nameless = range_3_5 | {"strategy": None}
     with pytest.raises(NotAnswerable, match="--strategy NAME"):
         replicas.report(nameless, 3, None, "4.4", CONFIG)

@@ -808,6 +808,17 @@ def test_texts_of_two_moments_are_told_and_an_empty_one_is_refused(tmp_path):
         assert told in group["inferred"]
     [group] = groups.read(rows, state.format("Stable 2"))
     assert not any("two moments" in line for line in group["inferred"])
+    another = state.format("Empty 0").replace("range", "sticky")
+    [group] = groups.read(rows, state.format("Stable 2"), another)
+    assert (group["state"], group["assignor"]) == ("Stable", "range")
+    for told in ("state: Stable and Empty are told", "strategy: range and sticky are told"):
+        assert any(line.startswith(told) for line in group["inferred"])
+    topics = "Topic: t\tTopicId: AAAAAAAAAAAAAAAAAAAAAQ\tPartitionCount: 1\tReplicationFactor: 1\n"
+    [group] = groups.read(rows, state.format("Stable 2"), topics)
+    assert group["topics"][0]["partitions"] == 2
+    assert any(
+        "t has 1 by one text and a number 1 by another" in line for line in group["inferred"]
+    )
     empty = tmp_path / "nothing.txt"
     empty.write_text("\n")
     with pytest.raises(TextError, match=r"nothing\.txt.*the text is empty"):
@@ -844,3 +855,8 @@ def test_who_has_yet_to_give_up_what_is_said_and_who_waits():
     told = "owned: Ey9CsHGQTU+6WQn27XlsFw has yet to give up t-1, t-2, for which s37drZHjRyGGkCvulgXHCw waits"
     assert told in group["inferred"]
     assert [member["owned"] for member in group["members"]] == [[["t", 0]], [["t", 1], ["t", 2]]]
+
+
+def test_a_field_that_stands_twice_is_refused():
+    with pytest.raises(TextError, match="1:1: the field 'members' stands twice"):
+        groups.read('{"group": "g", "topics": [], "members": [], "members": []}')

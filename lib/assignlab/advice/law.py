@@ -21,11 +21,16 @@ def law(subject: Subject) -> str:
     sizes = subject.held.sizes
     gap, total = int(sizes.max() - sizes.min()), subject.partitions
     idle = int((sizes == 0).sum())
-    if int(sizes.sum()) < total:
-        free = total - int(sizes.sum())
+    if free := subject.unowned:
         return (
             f"{free} of {counted(total, 'partition')} {'has' if free == 1 else 'have'} no owner, so the"
             " sizes are not those of a settled group."
+        )
+    if subject.astray:
+        return (
+            f"{counted(subject.astray, 'partition')} held that {'is' if subject.astray == 1 else 'are'} not"
+            " there, held by another, too, or of a topic to which the holder does not subscribe: the sizes are"
+            " not those of a settled group."
         )
     if total < subject.members:
         return (

@@ -68,7 +68,11 @@ def settings(release: str = NEWEST_LINE, given: Mapping[str, str] | None = None)
     refuse_unknown("setting", given or (), sorted(known))
     for name, text in (given or {}).items():
         values[known[name]] = (
-            text == "true" if text in ("true", "false") else int(text) if text.isdecimal() else text
+            text == "true"
+            if text in ("true", "false")
+            else int(text)
+            if re.fullmatch(r"-?\d{1,18}", text, re.ASCII)
+            else text
         )
     try:
         return defaults(release, **values)

@@ -487,9 +487,9 @@ def _missing_elsewhere(options: list[Option], now: Option) -> str:
 
 
 def _without_owner(asked: Subject, now: Option) -> list[str]:
-    free = asked.partitions - int(asked.held.sizes.sum())
+    free = asked.unowned
     row = now.rows.get("a rebalance")
-    if free <= 0 or row is None or asked.document.get("state") in MOVING:
+    if not free or row is None or asked.document.get("state") in MOVING:
         return []
     have = "has" if free == 1 else "have"
     return [

@@ -34,6 +34,11 @@ def report(
     now = asked.members
     if up_to < 1:
         raise AssignlabError(f"--up-to: expected 1 or more, got {up_to}")
+    if up_to > (most := 10 * max(now, asked.partitions)):
+        raise AssignlabError(
+            f"--up-to: expected {most} at most, ten times what the group has, got {up_to}: members beyond"
+            " the number of partitions have nothing to read"
+        )
     count = draws_for(asked, max(up_to, now), up_to)
     sizes = drawn(count, lambda draw: _stairs(asked, chosen, draw, up_to))
     costs = {} if max(up_to, now) > MOST_PAUSES else pauses.staircase(asked, chosen, up_to, config)

@@ -13,9 +13,9 @@ import numpy as np
 from assignlab import assignors
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError
-from assignlab.group.assignment import Assignment
+from assignlab.group.assignment import Assignment, partition_of, topic_of
 from assignlab.group.document import parse
-from assignlab.group.model import Group
+from assignlab.group.model import Group, subscriptions_by_topic
 from assignlab.groups.inference import UUID
 from assignlab.groups.states import STATES
 from assignlab.jvm.uuids import random_uuid
@@ -73,6 +73,25 @@ class Subject:
     def partitions(self) -> int:
         """Partitions of all topics that somebody subscribes to."""
         return sum(self.topics.values())
+
+    @cached_property
+    def unowned(self) -> int:
+        """How many of :attr:`partitions` nobody holds."""
+        codes = self.held.codes
+        read = subscriptions_by_topic(self.group).any(axis=0)[topic_of(codes)]
+        return self.partitions - np.unique(codes[self._exist(codes) & read]).size
+
+    @cached_property
+    def astray(self) -> int:
+        """How much is held that nobody should hold: what is not there, what its holder does not
+        subscribe to, and what is held before."""
+        codes, members = self.held.codes, self.group.members
+        subscribed = subscriptions_by_topic(self.group)[members.subscription[self.held.owners]]
+        own = subscribed[np.arange(codes.size), topic_of(codes)]
+        return codes.size - np.unique(codes[self._exist(codes) & own]).size
+
+    def _exist(self, codes: np.ndarray) -> np.ndarray:
+        return partition_of(codes) < self.group.topics.partitions[topic_of(codes)]
 
     @property
     def members(self) -> int:

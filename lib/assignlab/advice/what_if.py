@@ -47,6 +47,7 @@ from assignlab.groups.text import printable
 from assignlab.releases import CAME_WITH, version
 from assignlab.replay import events
 from assignlab.timeline import Config
+from assignlab.words import counted
 
 Make = Callable[[Subject, Strategy, random.Random], list[Event]]
 NOT_PLAYED = "not played"
@@ -190,6 +191,12 @@ def report(
         f" ({draws_for(asked, 2 * rolled_out(asked))} for rollouts), of unowned over"
         f" {histories} histories{few}"
     )
+    sized = {"a topic more": "as large as {}, {}", "twice the partitions": "of {}, {} now"}
+    if asked.topics:
+        name, count = _largest(asked)
+        name = printable(name)
+        for event in [event for event in sized if event in {row.event for row in rows}]:
+            note += f"; {event}: {sized[event].format(name, counted(count, 'partition'))}"
     found = Table("what_if", "What if", COLUMNS, rows, note)
     return Report(title(document), document.get("inferred", []), [], [found])
 

@@ -11,7 +11,7 @@ from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Generator, Iterable, Iterator
 from typing import Any
 
-from assignlab.errors import DocumentError
+from assignlab.errors import DocumentError, shown
 
 TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"?|[{}\[\]]')
 """Strings, which end with their line if they are not closed, and brackets."""
@@ -59,7 +59,7 @@ def documents(lines: Iterable[bytes]) -> Iterator[Read]:
 
 def _values(text: str, first: int, may_go_on: bool = False) -> Generator[Read, None, str | None]:
     """The documents of a text, up to the first error; returns what goes on in the next line."""
-    decoder = json.JSONDecoder()
+    decoder = json.JSONDecoder(object_pairs_hook=each_once)
     at = _behind_blanks(text, 0)
     while at < len(text):
         try:
@@ -70,6 +70,9 @@ def _values(text: str, first: int, may_go_on: bool = False) -> Generator[Read, N
             reason = f"not JSON: {error.msg} at column {error.colno}"
             yield first + error.lineno - 1, DocumentError("document", reason)
             return None
+        except DocumentError as error:
+            yield first, error
+            return None
         except ValueError:  # Python reads no number of more than some thousand digits
             yield first, DocumentError("document", "holds a number of too many digits")
             return None
@@ -79,6 +82,16 @@ def _values(text: str, first: int, may_go_on: bool = False) -> Generator[Read, N
         yield first + text.count("\n", 0, at), value
         at = _behind_blanks(text, end)
     return None
+
+
+def each_once(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object from its fields; DocumentError where one stands twice, of which Python keeps the
+    last."""
+    found = dict(fields)
+    if len(found) < len(fields):
+        twice = next(name for at, (name, _) in enumerate(fields) if name in dict(fields[:at]))
+        raise DocumentError("document", f"the field {shown(twice)} stands twice in one object")
+    return found
 
 
 def _behind_blanks(text: str, at: int) -> int:

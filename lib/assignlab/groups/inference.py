@@ -43,6 +43,11 @@ def document(seen: Seen, cluster: dict[str, TopicRow]) -> dict[str, Any]:
     if not seen.name:
         say("group: the text does not name it")
     state = _state(seen)
+    for what, told in (("state", seen.states), ("strategy", seen.assignors)):
+        different = [word for word in dict.fromkeys(told) if word != "Rebalancing"]
+        if len(different) > 1:
+            named = " and ".join(map(printable, different))
+            say(f"{what}: {named} are told, the first counts; the texts are of two moments")
     members = _members(seen, say)
     if state in ("Empty", "Dead") and members:
         say(f"state: {state}, and members are named: the texts are of two moments")
@@ -298,7 +303,14 @@ def _topics(
             f"topics: without {_some(unknown)}; the text does not say how many partitions they have"
         )
     entries = [entry for entry in entries if len(entry) > 1]
-    counted = {row.topic for row in rows if row.partitions is not None}
+    counted = {row.topic: row.partitions for row in rows if row.partitions is not None}
+    for entry in entries:
+        told = counted.get(entry["name"])
+        if told is not None and told < entry.get("partitions", 0):
+            say(
+                f"partitions: {entry['name']} has {told} by one text and a number {entry['partitions'] - 1} by"
+                " another: the texts are of two moments, or of two clusters"
+            )
     if guessed := [entry["name"] for entry in entries if entry["name"] not in counted]:
         say(f"partitions: as many of {_some(guessed)} as the highest number tells")
     if protocol == "consumer" and any("id" not in entry for entry in entries):
@@ -321,7 +333,7 @@ def _topic(row: TopicRow, partitions: list[Partition]) -> dict[str, Any]:
     if brokers:
         entry["brokers"] = [[broker, count] for broker, count in brokers.items()]
     elif row.partitions is not None or max(seen) >= 0:
-        entry["partitions"] = max(seen) + 1 if row.partitions is None else row.partitions
+        entry["partitions"] = max(max(seen) + 1, row.partitions or 0)
     if row.id is not None:
         entry["id"] = row.id
     if row.racks is not None:

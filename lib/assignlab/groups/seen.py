@@ -32,7 +32,7 @@ class Seen:
 
     name: str
     states: list[str] = field(default_factory=list)
-    assignor: str | None = None
+    assignors: list[str] = field(default_factory=list)
     protocol: str | None = None
     count: int | None = None
     idle: int | None = None
@@ -44,6 +44,11 @@ class Seen:
     hosts: dict[Partition, str] = field(default_factory=dict)
     lags: dict[Partition, int | None] = field(default_factory=dict)
     ends: dict[Partition, int] = field(default_factory=dict)
+
+    @property
+    def assignor(self) -> str | None:
+        """The strategy as the first text names it."""
+        return self.assignors[0] if self.assignors else None
 
 
 @dataclass
@@ -107,7 +112,8 @@ def _first(known, row):
 def _add_group(seen: Seen, row: GroupRow) -> None:
     if row.state is not None:
         seen.states.append(row.state)
-    seen.assignor = seen.assignor or row.assignor
+    if row.assignor:
+        seen.assignors.append(row.assignor)
     seen.protocol = seen.protocol or row.protocol
     seen.count = row.members if seen.count is None else seen.count
     seen.idle = row.idle if seen.idle is None else seen.idle

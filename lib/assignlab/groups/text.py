@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from assignlab.errors import AssignlabError, TextError
+from assignlab.errors import AssignlabError, DocumentError, TextError
+from assignlab.group.reading import each_once
 from assignlab.groups.rows import GroupRow
 
 BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
@@ -87,7 +88,9 @@ class Text:
     def json(self) -> tuple[Any, int]:
         """The JSON value that begins here and its length; an error where it is not whole."""
         try:
-            value, end = json.JSONDecoder().raw_decode(self.content, self.at)
+            value, end = json.JSONDecoder(object_pairs_hook=each_once).raw_decode(
+                self.content, self.at
+            )
         except json.JSONDecodeError as error:
             end = len(self.content.rstrip())
             cut = " (is the paste cut off?)" if error.pos >= end else ""
@@ -97,6 +100,8 @@ class Text:
                 else f"not JSON: {error.msg}{cut}"
             )
             raise self.error(why, min(error.pos, end) - self.at) from None
+        except DocumentError as error:
+            raise self.error(error.reason) from None
         except (ValueError, RecursionError) as error:
             raise self.error(f"JSON beyond reason: {error}") from None
         return value, end - self.at

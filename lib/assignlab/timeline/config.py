@@ -21,6 +21,9 @@ WAKES = ("timeout", "at once", "backoff")
 """What ends a wait in poll for records; see :attr:`Config.poll_wakes`."""
 
 
+MOST_SESSION_MS = 86_400_000
+"""A day, of which every heartbeat is played."""
+
 POLICIES = ("bidirectional", "upgrade", "downgrade", "disabled")
 """Which migrations a coordinator allows."""
 
@@ -159,6 +162,12 @@ class Config(Given):
                      "group_consumer_regex_refresh_interval_ms"):  # fmt: skip
             if getattr(self, name) < 1:
                 raise TimelineError(f"{name}: expected 1 or more, got {getattr(self, name)}")
+        for name in ("session_timeout_ms", "group_consumer_session_timeout_ms",
+                     "zookeeper_session_timeout_ms"):  # fmt: skip
+            if getattr(self, name) > MOST_SESSION_MS:
+                raise TimelineError(
+                    f"{name}: expected a day at most, {MOST_SESSION_MS}, got {getattr(self, name)}"
+                )
         if self.heartbeat_interval_ms >= self.session_timeout_ms:
             raise TimelineError(
                 f"heartbeat_interval_ms: {self.heartbeat_interval_ms} is not below "
