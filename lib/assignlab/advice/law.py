@@ -29,8 +29,8 @@ def law(subject: Subject) -> str:
     if subject.astray:
         return (
             f"{counted(subject.astray, 'partition')} held that {'is' if subject.astray == 1 else 'are'} not"
-            " there, held by another, too, or of a topic to which the holder does not subscribe: the sizes are"
-            " not those of a settled group."
+            " there, held by another, too, or of a topic to which the holder does not subscribe: the sizes"
+            " are not those of a settled group."
         )
     if total < subject.members:
         return (

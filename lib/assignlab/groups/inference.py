@@ -308,8 +308,8 @@ def _topics(
         told = counted.get(entry["name"])
         if told is not None and told < entry.get("partitions", 0):
             say(
-                f"partitions: {entry['name']} has {told} by one text and a number {entry['partitions'] - 1} by"
-                " another: the texts are of two moments, or of two clusters"
+                f"partitions: {entry['name']} has {told} by one text and a number"
+                f" {entry['partitions'] - 1} by another: the texts are of two moments, or of two clusters"
             )
     if guessed := [entry["name"] for entry in entries if entry["name"] not in counted]:
         say(f"partitions: as many of {_some(guessed)} as the highest number tells")
