@@ -110,7 +110,7 @@ def run(
     build: Callable, faults: Mapping[int, tuple[str, str]], group: Group, known: tuple,
     cooperative: bool, release: int,
 ) -> tuple:  # fmt: skip
-    """One of the two algorithms, told of claims beyond the end of a topic if there are any.
+    """One of the algorithms, told of claims beyond the end of a topic if there are any.
 
     ``build``: its compiled function; ``known``: what that takes of names and subscriptions;
     ``faults``: what the original throws, by the status that ``build`` returns first.

@@ -36,20 +36,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from assignlab.assignors.kafka import sticky_2_3, sticky_2_4
+from assignlab.assignors.kafka import sticky, sticky_2_3, sticky_2_4
 from assignlab.assignors.kafka.parts import constrained_2_5 as constrained
 from assignlab.assignors.kafka.parts.claims import (
-    NO_PHANTOMS,
-    PHANTOMS,
     all_subscriptions_equal,
     members_alike,
     packed_shape,
-    phantoms_of,
-    shape_of,
 )
 from assignlab.assignors.parts import orders
 from assignlab.assignors.parts.rival_claims import DEFAULT_GENERATION
-from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment
 from assignlab.group.model import ABSENT, Claims, Group
 
@@ -73,26 +68,14 @@ def assign_sticky(group: Group, cooperative: bool, release: int) -> Assignment:
     if len(group.members) == 0:
         return Assignment(group.claims.offsets, group.claims.codes)
     if group.prepared(all_subscriptions_equal):
-        return constrained_assign(group, cooperative, release)
+        build, faults = constrained.build, constrained.FAULTS
+        known = (group.prepared(packed_shape),)
+        _, offsets, codes = sticky.run(build, faults, group, known, cooperative, release)
+        return Assignment(offsets, codes)
     left = claims_left_to_read(group, cooperative)
     return sticky_2_3.assign_sticky(
         group, left, by_lists=False, cooperative=cooperative, new_first=True
     )
-
-
-def constrained_assign(group: Group, cooperative: bool, release: int) -> Assignment:
-    """For equal subscriptions, told of claims beyond the end of a topic if there are any."""
-    claims, shape = group.claims, group.prepared(packed_shape)
-    nothing = np.full(claims.generation.size, ABSENT)
-    read = claims.offsets, claims.codes, claims.present, claims.generation, nothing
-    answer = constrained.build(shape, NO_PHANTOMS, read, cooperative, release)
-    if answer[0] == PHANTOMS:
-        phantoms = phantoms_of(group, group.prepared(shape_of))
-        answer = constrained.build(shape, phantoms, read, cooperative, release)
-    status, offsets, codes = answer
-    if status != constrained.DONE:
-        raise OriginalError(*constrained.FAULTS[status])
-    return Assignment(offsets, codes)
 
 
 def claims_left_to_read(group: Group, cooperative: bool) -> Claims:
