@@ -44,10 +44,11 @@ import numpy as np
 
 from assignlab.assignors.kafka_0_8.parts import scala_maps, threads
 from assignlab.assignors.parts.orders import topics_by_name
+from assignlab.assignors.parts.partitions import of_topics
 from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import leaf, njit
 from assignlab.errors import OriginalError
-from assignlab.group.assignment import Assignment, code
+from assignlab.group.assignment import Assignment, partition_of, topic_of
 from assignlab.group.model import Group
 from assignlab.jvm.names import string_hashes
 
@@ -106,18 +107,13 @@ class Layout(NamedTuple):
 
 def laid_out(group: Group) -> Layout:
     """Sort the partitions by hash code, as each consumer does."""
-    topics = group.prepared(topics_by_name)
-    counts = group.topics.partitions[topics]
-    topic = np.repeat(np.arange(topics.size), counts)
-    partition = np.arange(topic.size) - np.repeat(np.cumsum(counts) - counts, counts)
-    prefixes = string_hashes([f"[{group.topics.names[t]}," for t in topics.tolist()])
-    hashes = partition_hashes(prefixes.astype(np.int64), counts)
+    codes, hashes = hashed_partitions(group)
     order = np.argsort(hashes, kind="stable")
     ties = bool((np.diff(hashes[order]) == 0).any())
     subscriptions = group.members.offsets.size - 1
     if ties:
         orders = [
-            np.lexsort((partition, ranks_in_map(group, s)[topics][topic], hashes))
+            np.lexsort((partition_of(codes), ranks_in_map(group, s)[topic_of(codes)], hashes))
             for s in range(subscriptions)
         ]
         view = np.arange(subscriptions)
@@ -127,7 +123,15 @@ def laid_out(group: Group) -> Layout:
     places = np.empty((len(orders), order.size), dtype=np.int64)
     for row, walk in zip(places, orders, strict=True):
         row[walk] = np.arange(order.size)
-    return Layout(code(topics[topic], partition), places, view, ties)
+    return Layout(codes, places, view, ties)
+
+
+def hashed_partitions(group: Group) -> tuple[np.ndarray, np.ndarray]:
+    """(codes int64[n] of all partitions by topic name and number, their hash codes int32[n])."""
+    topics = group.prepared(topics_by_name)
+    prefixes = string_hashes([f"[{group.topics.names[t]}," for t in topics.tolist()])
+    counts = group.topics.partitions[topics]
+    return of_topics(group, topics), partition_hashes(prefixes.astype(np.int64), counts)
 
 
 @njit

@@ -29,11 +29,9 @@ import numpy as np
 
 from assignlab.assignors.kafka_0_8 import roundrobin
 from assignlab.assignors.kafka_0_8.parts import scala_maps, threads
-from assignlab.assignors.parts.orders import topics_by_name
 from assignlab.compiled import njit
-from assignlab.group.assignment import Assignment, by_member, code
+from assignlab.group.assignment import Assignment, by_member, partition_of, topic_of
 from assignlab.group.model import Group
-from assignlab.jvm.names import string_hashes
 
 
 def assign(group: Group) -> Assignment:
@@ -56,17 +54,13 @@ def laid_out(group: Group) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
     Returns (codes int64[n], walk int64[n], kinds int64[n]: of the topics that the walk meets, by
     readers; whether hash codes tie).
     """
-    topics = group.prepared(topics_by_name)
-    counts = group.topics.partitions[topics]
-    topic = np.repeat(np.arange(topics.size), counts)
-    partition = np.arange(topic.size) - np.repeat(np.cumsum(counts) - counts, counts)
-    prefixes = string_hashes([f"[{group.topics.names[t]}," for t in topics.tolist()])
-    hashes = roundrobin.partition_hashes(prefixes.astype(np.int64), counts)
+    codes, hashes = roundrobin.hashed_partitions(group)
+    topics = topic_of(codes)
     ties = np.unique(hashes).size < hashes.size
-    ranks = ranks_in_map(group)[topics][topic] if ties else topic
-    walk = np.lexsort((partition, ranks, hashes))
-    kinds = group.prepared(threads.by_topic).kind[topics[topic]]
-    return code(topics[topic], partition), walk, kinds[walk], ties
+    ranks = ranks_in_map(group)[topics] if ties else topics
+    walk = np.lexsort((partition_of(codes), ranks, hashes))
+    kinds = group.prepared(threads.by_topic).kind[topics]
+    return codes, walk, kinds[walk], ties
 
 
 def ranks_in_map(group: Group) -> np.ndarray:
