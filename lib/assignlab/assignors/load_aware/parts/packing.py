@@ -24,7 +24,7 @@ from assignlab.assignors.load_aware.parts.readers import (
 from assignlab.assignors.parts.orders import kinds_of_topics
 from assignlab.compiled import inner, leaf, njit
 from assignlab.errors import DocumentError
-from assignlab.group.assignment import Assignment
+from assignlab.group.assignment import Assignment, by_member
 from assignlab.group.model import Group
 
 
@@ -92,20 +92,11 @@ def modified_fit(
     who = Readers(*readers_of_topics)
     owners = np.full(weights.size, -1, dtype=np.int64)
     members = nobody_open(who)
+    held = order[claimed[order] >= 0]
+    first, of_members = by_member(claimed[held], held, by_id.size)
     had = np.zeros(by_id.size)
-    first = np.zeros(by_id.size + 1, dtype=np.int64)
-    for p in order:
-        if claimed[p] >= 0:
-            had[claimed[p]] += weights[p]
-            first[claimed[p] + 1] += 1
-    for m in range(by_id.size):
-        first[m + 1] += first[m]
-    of_members = np.empty(first[-1], dtype=np.int64)
-    fill = first.copy()
-    for p in order:
-        if claimed[p] >= 0:
-            of_members[fill[claimed[p]]] = p
-            fill[claimed[p]] += 1
+    for p in held:
+        had[claimed[p]] += weights[p]
     for m in by_id[np.argsort(-had[by_id], kind="mergesort")]:
         mine = of_members[first[m] : first[m + 1]]
         rest = mine.size
