@@ -63,7 +63,7 @@ def configured(group: Group) -> Assignment:
 
 def places_by_topic(topics: Topics) -> dict[str, tuple[int, Places]]:
     """By topic name the code of its first partition, and the places of its queues."""
-    by_topic = topics.prepared(queues.queues_of_topics)
+    by_topic = topics.prepared(queues.queues_by_topic)
     return {
         name: (code(t, 0), places_of(own))
         for t, (name, own) in enumerate(zip(topics.names, by_topic, strict=True))

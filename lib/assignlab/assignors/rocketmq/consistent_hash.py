@@ -91,7 +91,7 @@ def points_of(client: str, vnodes: int) -> np.ndarray:
 
 def queue_hashes(group: Group) -> np.ndarray:
     """The hash of every queue of the cluster by its slot: int64[n]."""
-    of_topics = map(hashes_of, group.topics.names, group.prepared(queues.queues_by_topic))
+    of_topics = map(hashes_of, group.topics.names, group.topics.prepared(queues.queues_by_topic))
     return np.concatenate([queues.NO_QUEUE, *of_topics])
 
 

@@ -75,7 +75,7 @@ def in_named_room(group: Group) -> np.ndarray:
     if not all(isinstance(room, str) for room in idcs):
         raise DocumentError("idcs", "expected names of machine rooms")
     named = frozenset(idcs)
-    of_topics = [in_rooms(of_topic, named) for of_topic in group.prepared(queues.queues_by_topic)]
+    of_topics = [in_rooms(one, named) for one in group.topics.prepared(queues.queues_by_topic)]
     return np.concatenate([np.empty(0, dtype=np.bool_), *of_topics])
 
 

@@ -62,7 +62,7 @@ def calls_by_room(group: Group) -> queues.Calls:
     check(group)
     calls = group.prepared(queues.calls_by_topic)
     clients = clients_by_room(group)
-    rooms = [rooms_of(of_topic) for of_topic in group.prepared(queues.queues_by_topic)]
+    rooms = [rooms_of(of_topic) for of_topic in group.topics.prepared(queues.queues_by_topic)]
     in_turn = sorted(set().union(*rooms), key=lambda room: (room not in clients, utf16(room)))
     turn_of = {room: turn for turn, room in enumerate(in_turn)}
     crowd_of = {room: crowd for crowd, room in enumerate(clients, start=1)}
@@ -139,7 +139,7 @@ def check(group: Group) -> None:
     """What every call refuses; raises :class:`OriginalError`."""
     members = group.members
     housed = all(members.racks or (None,)) and not any(
-        "" in rooms_of(of_topic) for of_topic in group.prepared(queues.queues_by_topic)
+        "" in rooms_of(of_topic) for of_topic in group.topics.prepared(queues.queues_by_topic)
     )
     if housed and "" not in members.names.names and 0 not in group.topics.partitions.tolist():
         return

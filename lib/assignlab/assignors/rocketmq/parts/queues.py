@@ -19,7 +19,7 @@ from assignlab.compiled import njit
 from assignlab.errors import DocumentError, OriginalError, shown
 from assignlab.group.assignment import Assignment, code, partition_of, topic_of
 from assignlab.group.document import named_lists
-from assignlab.group.model import Group, Topics, subscriptions_by_topic
+from assignlab.group.model import Group, Topics, first_numbers, subscriptions_by_topic
 from assignlab.jvm.names import utf16
 
 BROKER = "broker-a"
@@ -72,9 +72,7 @@ def by_topic(by_name, partitions, subscription, subscribed, counts, in_order):
         if not asking[s]:
             asking[s] = True
             wanted |= subscribed[s]
-    first = np.zeros(partitions.size + 1, dtype=np.int64)
-    for t in range(partitions.size):
-        first[t + 1] = first[t] + max(counts[t], 0)
+    first = first_numbers(counts)
     topic = np.empty(partitions.size, dtype=np.int64)
     starts = np.zeros(partitions.size + 1, dtype=np.int64)
     codes = np.empty(first[-1], dtype=np.int64)
@@ -95,16 +93,11 @@ def by_topic(by_name, partitions, subscription, subscribed, counts, in_order):
 
 def queues_of(group: Group, topic: int) -> tuple[Queue, ...]:
     """(broker name, number) of every partition index of a topic."""
-    return group.prepared(queues_by_topic)[topic]
+    return group.topics.prepared(queues_by_topic)[topic]
 
 
-def queues_by_topic(group: Group) -> list[tuple[Queue, ...]]:
-    """:func:`queues_of` every topic."""
-    return group.topics.prepared(queues_of_topics)
-
-
-def queues_of_topics(topics: Topics) -> list[tuple[Queue, ...]]:
-    """:func:`queues_by_topic`."""
+def queues_by_topic(topics: Topics) -> list[tuple[Queue, ...]]:
+    """:func:`queues_of` every topic (for ``topics.prepared``)."""
     counts = topics.partitions.tolist()
     named = topics.queues or (None,) * len(counts)
     return [on_one_broker(n) if own is None else own for own, n in zip(named, counts, strict=True)]
@@ -124,7 +117,7 @@ def sorted_queues(group: Group) -> tuple[np.ndarray, np.ndarray]:
     """
     if group.topics.queues is None:
         return group.topics.partitions, NO_QUEUE
-    orders = [order_of(queues) for queues in group.prepared(queues_by_topic)]
+    orders = [order_of(queues) for queues in group.topics.prepared(queues_by_topic)]
     return np.array([order.size for order in orders]), np.concatenate([NO_QUEUE, *orders])
 
 

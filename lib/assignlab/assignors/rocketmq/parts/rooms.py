@@ -68,7 +68,7 @@ def with_lists(group: Group) -> Group:
 
 def entries_by_topic(topics: Topics) -> list[list[list]]:
     """Every topic's queues as they stand on a list: topic, broker name, queue id."""
-    by_topic = topics.prepared(queues.queues_of_topics)
+    by_topic = topics.prepared(queues.queues_by_topic)
     return [
         [[name, broker, number] for broker, number in own]
         for name, own in zip(topics.names, by_topic, strict=True)
