@@ -130,7 +130,7 @@ def test_claims_are_read_as_a_map_of_sets(seed):
     numbers = range(0, 9999, r.choice([1, 64]))  # the latter share few slots, which become trees
     owned = {"m": [(name, p) for name in topics for p in r.sample(numbers, r.randint(1, 90))]}
     the_group = group(topics, {"m": list(topics)}, owned)
-    ids, held = the_group.prepared(sets.topic_ids), sets.walked(the_group)
+    ids, held = the_group.topics.prepared(sets.topic_ids), sets.walked(the_group)
     partition = the_group.claims.codes & 0xFFFFFFFF
     read = []
     for t in hash_map_order(ids.hashes, rank=ids.rank):

@@ -91,7 +91,7 @@ class CommonPool(NamedTuple):
 
 def common_pool(group: Group) -> CommonPool:
     """The pool where all members name the same topics."""
-    topics, ids = group.prepared(sets.topics_walked).met, group.prepared(sets.topic_ids)
+    topics, ids = group.prepared(sets.topics_walked).met, group.topics.prepared(sets.topic_ids)
     return CommonPool(*laid_out(topics, group.topics.partitions, ids.hashes))
 
 
@@ -356,7 +356,7 @@ def in_order(walk, order, offsets, codes):
 
 def partition_hashes(group: Group, codes: np.ndarray) -> np.ndarray:
     """``TopicIdPartition.hashCode`` since 4.1: int32[n]."""
-    ids = group.prepared(sets.topic_ids)
+    ids = group.topics.prepared(sets.topic_ids)
     return hash_codes.partition_hashes(ids.hashes, codes, hash_codes.TOPIC_ID_PARTITION)
 
 

@@ -39,7 +39,7 @@ def assign(group: Group) -> Assignment:
         return sets.nothing(group)
     held = sets.walked(group)
     starts = targets.starts_of(group, held, NOTHING)
-    ids = group.prepared(sets.topic_ids)
+    ids = group.topics.prepared(sets.topic_ids)
     known = (
         group.prepared(orders.members_by_hash), group.members.names.hashes, ids.hashes, ids.rank,
         starts,

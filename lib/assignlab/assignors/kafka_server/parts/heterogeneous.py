@@ -86,7 +86,7 @@ def shape(group: Group) -> Shape:
         members.topics, partitions,
     )  # fmt: skip
     topics = part(known, TOPICS)
-    by_id = group.prepared(sets.topic_ids).rank[topics]
+    by_id = group.topics.prepared(sets.topic_ids).rank[topics]
     topics[:] = topics[np.lexsort((by_id, subscribers, -(partitions[topics] / subscribers)))]
     return Shape(subscribed, known)
 

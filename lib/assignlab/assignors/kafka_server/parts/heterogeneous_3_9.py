@@ -154,7 +154,7 @@ def shape_of(
     own = subscribers[topics]
     turns, new, filled, in_turn, crowded, certain = _shape(
         topics, topics[np.lexsort((own, -(partitions[topics] / own)))], partitions, subscribers,
-        group.prepared(sets.topic_ids).hashes, copied,
+        group.topics.prepared(sets.topic_ids).hashes, copied,
     )  # fmt: skip
     again, unassigned = in_turn, Filling(*filled)
     if crowded:
@@ -296,7 +296,7 @@ def walked(group: Group, filled: Filling, removed: np.ndarray = NOTHING) -> tupl
 
 def partition_hashes(group: Group, codes: np.ndarray) -> np.ndarray:
     """``TopicIdPartition.hashCode`` before 4.1: int32[n]."""
-    ids = group.prepared(sets.topic_ids)
+    ids = group.topics.prepared(sets.topic_ids)
     return hash_codes.partition_hashes(ids.hashes, codes, hash_codes.TOPIC_ID_PARTITION_BEFORE_4_1)
 
 
@@ -344,7 +344,7 @@ def moves(group: Group, the_shape: Shape, held: sets.Held) -> tuple[np.ndarray, 
         in_turn = without_kept(group, the_shape, held.offsets, codes)
     known = Known(
         the_shape.order, the_shape.rank, the_shape.kinds, the_shape.subscribed, in_turn,
-        the_shape.again, the_shape.no_entry, group.prepared(sets.dense_starts),
+        the_shape.again, the_shape.no_entry, group.topics.prepared(sets.dense_starts),
         group.members.subscription,
     )  # fmt: skip
     log, lost, state = build(known, the_shape.racks, held.offsets, codes, held.rivals)

@@ -35,7 +35,7 @@ def assign(group: Group, extras_in_turn: bool = False) -> Assignment:
     topics = group.prepared(sets.topics_walked).by_id
     if topics.size == 0:
         return sets.nothing(group)
-    order, ids = group.prepared(orders.members_by_hash), group.prepared(sets.topic_ids)
+    order, ids = group.prepared(orders.members_by_hash), group.topics.prepared(sets.topic_ids)
     known, claims = (order, topics, group.topics.partitions, ids.hashes, ids.rank), group.claims
     offsets, codes, left, state = build(known, claims.offsets, claims.codes, False, extras_in_turn)
     if state == NO_SETS:
@@ -162,6 +162,5 @@ def fill(order, topics, partitions, starts, owner, subscribed, offsets, codes, k
 def without_doubles(offsets: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """A set takes a partition once: who is given one that it has already, has it once."""
     bounds = offsets.tolist()
-    distinct = [list(dict.fromkeys(codes[a:b].tolist())) for a, b in pairwise(bounds)]
-    sizes = np.cumsum([0] + [len(held) for held in distinct], dtype=np.int64)
-    return sizes, np.array([code for held in distinct for code in held], dtype=np.int64)
+    found = Assignment.from_lists(dict.fromkeys(codes[a:b].tolist()) for a, b in pairwise(bounds))
+    return found.offsets, found.codes

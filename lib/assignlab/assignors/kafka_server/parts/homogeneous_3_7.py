@@ -38,7 +38,7 @@ def topics_by_id(group: Group) -> np.ndarray:
     """The topics that exist and that the members name, by Uuid."""
     topics = group.members.topics_of(0)
     topics = topics[group.topics.partitions[topics] != NO_METADATA]
-    return topics[np.argsort(group.prepared(sets.topic_ids).rank[topics])]
+    return topics[np.argsort(group.topics.prepared(sets.topic_ids).rank[topics])]
 
 
 def assign(group: Group) -> Assignment:
@@ -48,7 +48,8 @@ def assign(group: Group) -> Assignment:
         return sets.nothing(group)
     known = (
         group.prepared(orders.members_by_hash), group.members.names.hashes,
-        group.members.names.rank, topics, group.topics.partitions, group.prepared(sets.dense_starts),
+        group.members.names.rank, topics, group.topics.partitions,
+        group.topics.prepared(sets.dense_starts),
     )  # fmt: skip
     racks, held = group.prepared(rack_info), sets.walked(group)
     offsets, codes, left = build(known, racks, held.offsets, held.codes)

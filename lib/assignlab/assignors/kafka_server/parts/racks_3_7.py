@@ -56,9 +56,9 @@ def rack_info(group: Group) -> Racks:
     there = len(index)
     of_member = np.array([index[rack] if rack else NO_RACK for rack in named])
     of_all, kinds = group.topics.prepared(placements)
-    first = group.prepared(sets.dense_starts)
+    first = group.topics.prepared(sets.dense_starts)
     topics = subscribed_topics(group)
-    codes = of_topics(group, topics[np.argsort(group.prepared(sets.topic_ids).rank[topics])])
+    codes = of_topics(group, topics[np.argsort(group.topics.prepared(sets.topic_ids).rank[topics])])
     kind = of_all[number_of(codes, first)]
     of_kind = [
         tuple([index.setdefault(rack, len(index)) for rack in walked(racks)]) for racks in kinds

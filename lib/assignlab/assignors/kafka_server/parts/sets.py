@@ -43,16 +43,12 @@ class TopicIds(NamedTuple):
     halves: np.ndarray
 
 
-def topic_ids(group: Group) -> TopicIds:
-    """The ids of all topics that the group speaks of.
+def topic_ids(topics: model.Topics) -> TopicIds:
+    """The ids of all topics that a group speaks of (for ``topics.prepared``).
 
-    DocumentError where one is malformed or two topics of the cluster share one.
+    As the document has them, or as their names make them. DocumentError where one is malformed or
+    two topics of the cluster share one.
     """
-    return group.topics.prepared(_ids_of_topics)
-
-
-def _ids_of_topics(topics: model.Topics) -> TopicIds:
-    """:func:`topic_ids`: as the document has them, or as their names make them."""
     exists = topics.partitions != NO_METADATA
     ids = uuid_halves(topics.ids) if topics.ids and None not in topics.ids else None
     if ids is None:
@@ -151,7 +147,7 @@ def walk_topics(group: Group, asked: np.ndarray, alike: bool, by_ids: bool) -> T
     """``asked``: the members that are; ``alike``: they are one; ``by_ids``: each one's topics come in
     the order of a set of their ids."""
     sent, members, topics = group.sent, group.members, group.topics
-    names, ids = topics.names, group.prepared(topic_ids)
+    names, ids = topics.names, group.topics.prepared(topic_ids)
     return Topics(*_walk_topics(
         asked, (sent.subscription, sent.offsets),
         (members.subscription, members.offsets, members.topics),
@@ -191,13 +187,11 @@ def _walk_topics(asked, sent, members, of_name, partitions, of_id, alike, by_ids
     return met[:n], orders.put_into_map(met[:n], *of_id, capacity)
 
 
-def dense_starts(group: Group) -> np.ndarray:
-    """Where each topic's partitions begin if all are numbered through: int64[topics + 1]."""
-    return group.topics.prepared(_dense_starts)
+def dense_starts(topics: model.Topics) -> np.ndarray:
+    """Where each topic's partitions begin if all are numbered through: int64[topics + 1].
 
-
-def _dense_starts(topics: model.Topics) -> np.ndarray:
-    """:func:`dense_starts`."""
+    For ``topics.prepared``.
+    """
     return model.first_numbers(topics.partitions)
 
 
@@ -222,7 +216,7 @@ class Held(NamedTuple):
 
 def held(group: Group) -> Held:
     """The claims, regrouped by topic and without repetitions where need be."""
-    claims, starts = group.claims, group.prepared(dense_starts)
+    claims, starts = group.claims, group.topics.prepared(dense_starts)
     order, offsets, codes = group.prepared(orders.members_by_hash), claims.offsets, claims.codes
     found = survey(order, offsets, codes, starts)
     if found.beyond or not found.sets:
@@ -237,7 +231,7 @@ def walked(group: Group, claims: Held | None = None) -> Held:
     ``claims``: :func:`held`, where that is known.
     """
     claims = claims or held(group)
-    ids, partitions = group.prepared(topic_ids), group.prepared(dense_starts)[-1]
+    ids, partitions = group.topics.prepared(topic_ids), group.topics.prepared(dense_starts)[-1]
     codes = _walked(claims.offsets, claims.codes, ids.hashes, ids.rank, partitions)
     return claims._replace(codes=codes)
 

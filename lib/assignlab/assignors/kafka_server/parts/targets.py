@@ -16,7 +16,7 @@ from assignlab.assignors.kafka_server.parts import sets
 from assignlab.assignors.parts.slices import copy_into, first_alike
 from assignlab.compiled import inner, leaf, njit
 from assignlab.group.assignment import Assignment, number_of, partition_of, topic_of
-from assignlab.group.model import Group
+from assignlab.group.model import Group, first_numbers
 from assignlab.jvm import tree_bins
 from assignlab.jvm.hash_map import (
     NOTHING,
@@ -56,7 +56,7 @@ def reclaimed(group: Group, held: sets.Held, changes: Changes, stays: np.ndarray
     """
     offsets, codes, crowded = _rewrite(
         held.offsets, held.codes, *changes, starts_of(group, held, changes.steps),
-        group.prepared(sets.topic_ids).hashes, stays,
+        group.topics.prepared(sets.topic_ids).hashes, stays,
     )  # fmt: skip
     latest: dict[int, tuple] = {}  # of a subscription: many members have had the same topics
     for m in crowded.tolist():
@@ -100,7 +100,7 @@ def places_in_trees(group: Group, old: np.ndarray, new: np.ndarray, again: bool)
     ``old``: topics in the order in which they were copied; ``new``: those that came then;
     ``again``: whether partitions of known topics were added after the last new one.
     """
-    ids = group.prepared(sets.topic_ids)
+    ids = group.topics.prepared(sets.topic_ids)
     inside = np.concatenate((old, new))
     walk, _, _ = tree_bins.walk(
         spread_all(ids.hashes[inside]), ids.rank[inside], table_size_for(old.size), old.size, again,
@@ -116,11 +116,11 @@ def places_in_trees(group: Group, old: np.ndarray, new: np.ndarray, again: bool)
 def starts_of(group: Group, held: sets.Held, steps: np.ndarray) -> np.ndarray:
     """Where a topic's partitions begin if all are numbered through, also those only claimed."""
     if not held.beyond:
-        return group.prepared(sets.dense_starts)
+        return group.topics.prepared(sets.dense_starts)
     counts = np.maximum(group.topics.partitions, 0)
     for codes in (held.codes, steps[steps >= 0]):
         np.maximum.at(counts, topic_of(codes), partition_of(codes) + 1)
-    return np.concatenate(([0], np.cumsum(counts)))
+    return first_numbers(counts)
 
 
 def reclaimed_after(
