@@ -294,7 +294,7 @@ class Client(Consumer):
         """The answer to SyncGroup."""
         if not self.alive or self.phase != SYNCING:
             return
-        if error in (FENCED_INSTANCE_ID,):
+        if error == FENCED_INSTANCE_ID:
             self._die(error)
         elif error in UNREACHED:
             self._find_and_rejoin(error)

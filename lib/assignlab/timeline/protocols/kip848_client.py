@@ -130,9 +130,7 @@ class Client(Consumer):
 
     def _send_heartbeat(self) -> None:
         """Send what has changed since the last heartbeat, one request at a time."""
-        if self._beat is not None:
-            self._beat.cancel()
-            self._beat = None
+        self._stop_heartbeats()
         if not self.alive or self.phase in (UNSUBSCRIBED, STALE):
             return
         if self.clock.now < self.frozen_until:
