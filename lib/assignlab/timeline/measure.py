@@ -28,7 +28,7 @@ def totals(history: History) -> dict:
     ``unowned_ms``: time without an owner, added up over partitions, from their creation on;
     ``refused``: refused commits; ``lag_most``, ``lag_end``: records, at the samples.
     """
-    deliveries = deliveries_frame(history)
+    deliveries, rows = deliveries_frame(history), history.once(_deliveries)
     lost = int(lost_records(history)["records"].sum())
     produced = int(history.produced.sum())
     delivered = int((deliveries["to_offset"] - deliveries["from_offset"]).sum())
@@ -41,7 +41,7 @@ def totals(history: History) -> dict:
         "produced": produced,
         "delivered": delivered + seen_aborted,
         "distinct": distinct,
-        "once": _once(history),
+        "once": int(exactly_once(rows.partitions, rows.starts, rows.stops)),
         "repeated": repeated + seen_aborted,
         "lost": lost,
         "waiting": produced - distinct - lost,
@@ -77,7 +77,7 @@ def deliveries_frame(history: History) -> pd.DataFrame:
     because. ``again``: how many of its records had been delivered before; one row per owner and
     partition, and one more for every pause of the owner: what it reads on may have been read by
     another meanwhile."""
-    rows = _deliveries(history)
+    rows = history.once(_deliveries)
     return pd.DataFrame(
         {
             "member": np.array(history.members, dtype=object)[rows.member],
@@ -86,7 +86,7 @@ def deliveries_frame(history: History) -> pd.DataFrame:
             "to_offset": rows.stops,
             "from_ms": rows.since,
             "to_ms": rows.until,
-            "again": _laid(history).again,
+            "again": history.once(_laid).again,
             "because": np.array(history.log.reasons, dtype=object)[rows.because],
         }
     )
@@ -94,7 +94,7 @@ def deliveries_frame(history: History) -> pd.DataFrame:
 
 def lost_records(history: History) -> pd.DataFrame:
     """What was skipped for good: time_ms, topic, partition, records, reason."""
-    laid = _laid(history)
+    laid = history.once(_laid)
     rows = joined(history.log.skips, Skip)
     return pd.DataFrame(
         {
@@ -341,27 +341,14 @@ class Laid(NamedTuple):
 
 def _deliveries(history: History) -> Delivery:
     """All deliveries in one: by partition, and then in the order in which they began."""
-    return history.once(_in_order)
-
-
-def _in_order(history: History) -> Delivery:
     rows = joined(history.log.deliveries, Delivery)
     order = np.lexsort((rows.since, rows.partitions))
     return Delivery(*(column[order] for column in rows))
 
 
 def _laid(history: History) -> Laid:
-    return history.once(_lay_out)
-
-
-def _lay_out(history: History) -> Laid:
-    rows = _deliveries(history)
+    rows = history.once(_deliveries)
     return lay(rows.partitions, rows.starts, rows.stops, history.log.rate.size)
-
-
-def _once(history: History) -> int:
-    rows = _deliveries(history)
-    return int(exactly_once(rows.partitions, rows.starts, rows.stops))
 
 
 @njit
