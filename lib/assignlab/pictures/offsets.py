@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from assignlab.pictures.charts import COLORS, DASHES, MARKERS
 from assignlab.timeline.engine.history import History
-from assignlab.timeline.measure import readings, skipped, watched_frame
+from assignlab.timeline.measure import first_watched, readings, skipped, watched_frame
 from assignlab.timeline.scenario import SECOND
 
 OFFSETS = {
@@ -30,8 +30,7 @@ def offsets(
 
     ``high_watermark``: whether to draw it, too, where it can be told from the log's end.
     """
-    rows = watched_frame(history)
-    rows = rows[rows["partition"] == rows["partition"].iloc[0]]
+    rows = first_watched(history)
     rows = rows[rows["time_ms"].between(start_s * SECOND, stop_s * SECOND)]
     for column, (label, color, dashes, width) in OFFSETS.items():
         if column != "high_watermark" or high_watermark:

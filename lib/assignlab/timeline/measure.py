@@ -247,6 +247,12 @@ def watched_frame(history: History) -> pd.DataFrame:
     return frame
 
 
+def first_watched(history: History) -> pd.DataFrame:
+    """The rows of :func:`watched_frame` about the first watched partition."""
+    frame = watched_frame(history)
+    return frame[frame["partition"] == frame["partition"].iloc[0]]
+
+
 # ---- stories, in seconds -------------------------------------------------------------------------
 
 
@@ -275,8 +281,7 @@ def skipped(history: History, topic: str, partition: int) -> pd.DataFrame:
 
 def set_back(history: History) -> int:
     """By how much the commits of the first watched partition went back, most, in records."""
-    rows = watched_frame(history)
-    committed = rows[rows["partition"] == rows["partition"].iloc[0]]["committed"].to_numpy()
+    committed = first_watched(history)["committed"].to_numpy()
     return int(max((np.maximum.accumulate(committed) - committed).max(), 0))
 
 

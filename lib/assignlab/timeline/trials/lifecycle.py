@@ -17,10 +17,10 @@ from assignlab.timeline.config import Config
 from assignlab.timeline.engine.history import History
 from assignlab.timeline.measure import (
     deliveries_frame,
+    first_watched,
     repeats,
     set_back,
     totals,
-    watched_frame,
 )
 from assignlab.timeline.protocols.errors import NOT_COORDINATOR
 from assignlab.timeline.scenario import (
@@ -133,9 +133,7 @@ def steps(history: History, start_ms: int = 0) -> pd.DataFrame:
     coordinator), ``committed_before`` and ``committed_after``: the committed offset at the samples
     around.
     """
-    watched = watched_frame(history)
-    label = watched["partition"].iloc[0]
-    watched = watched[watched["partition"] == label]
+    watched = first_watched(history)
     times, committed = watched["time_ms"].to_numpy(), watched["committed"].to_numpy()
     events = history.events_frame()
     # Over ZooKeeper every consumer begins a generation of its own.
@@ -203,10 +201,8 @@ def _owned_and_committed(
         held = dict.fromkeys(sorted(owned["member"].unique()), "")
         for row in owned[(owned["from_ms"] < end_ms) & (owned["to_ms"] >= end_ms)].itertuples():
             held[row.member] = f"{held[row.member]} {row.topic}-{row.partition}".strip()
-        watched = watched_frame(history)
-        known = watched[
-            (watched["partition"] == watched["partition"].iloc[0]) & (watched["time_ms"] <= end_ms)
-        ]
+        watched = first_watched(history)
+        known = watched[watched["time_ms"] <= end_ms]
         held["committed"] = f"{known['committed'].iloc[-1]:,}"
         state[title] = held
     return state
