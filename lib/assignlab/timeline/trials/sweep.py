@@ -15,15 +15,13 @@ from dataclasses import asdict, is_dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from assignlab.replay.columns import Column
 from assignlab.replay.records import reason
 from assignlab.sweep.driver import TIME_LIMIT, Work, play_on_spark
 from assignlab.sweep.question import check_table, digest_of
 from assignlab.sweep.subject import Subject
 from assignlab.sweep.table import Table
-from assignlab.timeline.config import TimelineError
+from assignlab.timeline.config import TimelineError, plain
 
 TYPES = {str: "string", int: "int64", float: "float64", bool: "bool"}
 
@@ -116,7 +114,7 @@ def weight(trial: Any) -> float:
 def learn(trial: Any, play: Callable) -> tuple[tuple[Column, ...], float]:
     """The columns of a table, and how many seconds the trial took."""
     began = time.process_time()
-    first = plain(play(trial))
+    first = plain_records(play(trial))
     seconds = max(time.process_time() - began, 1e-3)
     if not first:
         raise TimelineError("play: the first trial gives no record")
@@ -140,13 +138,10 @@ def learn(trial: Any, play: Callable) -> tuple[tuple[Column, ...], float]:
     return tuple(columns), seconds
 
 
-def plain(made: dict | list[dict]) -> list[dict]:
+def plain_records(made: dict | list[dict]) -> list[dict]:
     """Records with Python's own numbers."""
     made = [made] if isinstance(made, dict) else made
-    return [
-        {k: value.item() if isinstance(value, np.generic) else value for k, value in record.items()}
-        for record in made
-    ]
+    return [{name: plain(value) for name, value in record.items()} for record in made]
 
 
 def records(
@@ -155,7 +150,8 @@ def records(
     """The records of a trial, without the number of the trial; an error row if it raises."""
     try:
         rows = [
-            row(columns, number, trial, record) for number, record in enumerate(plain(play(trial)))
+            row(columns, number, trial, record)
+            for number, record in enumerate(plain_records(play(trial)))
         ]
     except Exception as raised:
         rows = [lost(columns, trial, "", reason(raised))]
@@ -182,8 +178,7 @@ def fitting(column: Column, value: Any) -> Any:
 
 def lost(columns: Sequence[Column], trial: Any, strategy: str, why: str) -> tuple:
     """The error row of a trial."""
-    values = asdict(trial) | {"record": 0, "error": why}
-    return tuple(fitting(column, values.get(column.name)) for column in columns[1:])
+    return row(columns, 0, trial, {"error": why})
 
 
 def prepare(load: Callable[[], Any], strategy: str) -> None:
