@@ -195,8 +195,7 @@ class _Rows:
         """(offsets, topics) of ``Members``."""
         if self.same is not None:
             return self.same
-        offsets = np.zeros(len(self.rows) + 1, dtype=np.int64)
-        np.cumsum([row.size for row in self.rows], out=offsets[1:])
+        offsets = np.cumsum([0] + [row.size for row in self.rows], dtype=np.int64)
         return offsets, np.concatenate(self.rows)
 
 

@@ -372,8 +372,7 @@ def _with_returning(
         present[m] = old.present[then]
         generation[m] = old.generation[then]
         sub_generation[m] = old.sub_generation[then]
-    offsets = np.zeros(members + 1, dtype=np.int64)
-    np.cumsum([codes.size for codes in lists], out=offsets[1:])
+    offsets = np.cumsum([0] + [codes.size for codes in lists], dtype=np.int64)
     return Claims(offsets, np.concatenate(lists), present, generation, sub_generation)
 
 

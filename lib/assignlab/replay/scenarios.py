@@ -221,8 +221,7 @@ def _subscriptions(scenario: Scenario) -> tuple[np.ndarray, np.ndarray, np.ndarr
         rows = scenario.buckets
         subscription = np.arange(members) % rows
     lists = [topics_of_bucket(scenario, row) for row in range(rows)]
-    offsets = np.zeros(rows + 1, dtype=np.int64)
-    np.cumsum([topics.size for topics in lists], out=offsets[1:])
+    offsets = np.cumsum([0] + [topics.size for topics in lists], dtype=np.int64)
     return subscription, offsets, np.concatenate(lists)
 
 
