@@ -73,10 +73,8 @@ def python_problem(said: str) -> str | None:
     """In a line what is wrong with Python on the executors; None if the error is not about it."""
     here = f"{sys.version_info[0]}.{sys.version_info[1]}"
     if "PYTHON_VERSION_MISMATCH" in said:
-        other = next(
-            iter(re.findall(r"(\d\.\d+)", said.partition("PYTHON_VERSION_MISMATCH")[2])), ""
-        )
-        other = other or "of another minor version"
+        found = re.search(r"\d\.\d+", said.partition("PYTHON_VERSION_MISMATCH")[2])
+        other = found[0] if found else "of another minor version"
         return f"Spark's executors have Python {other}, this is {here}"
     if found := re.search(r"No module named '([\w.]+)'|PACKAGE_NOT_INSTALLED\]?\s*(\w+)", said):
         needed = f"{', '.join(NEEDED[:-1])} and {NEEDED[-1]} are needed"
