@@ -58,7 +58,7 @@ def refusing(condition: str | None, subject: Subject) -> Iterator[None]:
         if not condition:
             raise
         why = next(filter(None, str(error).strip().splitlines()), "").split(" SQLSTATE")[0]
-        known = ", ".join(column.name for column in subject.columns)
+        known = ", ".join(subject.schema.names)
         raise SweepError(f"where: {condition!r}: {why} Columns: {known}") from None
 
 
@@ -116,7 +116,7 @@ class Table:
         self._ensure_there(self.path)
         # Spark takes a path without a scheme to its default file system.
         rows = source.parquet(literal(spark, f"file:{self.path.absolute()}"))
-        return rows.select(*[column.name for column in self.subject.columns])
+        return rows.select(*self.subject.schema.names)
 
     def _ensure_there(self, folder: Path):
         """Raise where a local table is not there, or not whole."""
@@ -187,7 +187,8 @@ class Table:
     def failures(self) -> "pd.DataFrame":
         """The simulations that gave no records, the first thousand: scenario, strategy, reason."""
         key = self.subject.key
-        facts = [name for name in ("event", "error", *SCENARIO_NAMES) if self._known(name)]
+        known = self.subject.schema.names
+        facts = [name for name in ("event", "error", *SCENARIO_NAMES) if name in known]
         facts = [*key, *(name for name in facts if name not in key)]
         if isinstance(self.path, Path):
             self._ensure_there(self.path)
@@ -219,11 +220,8 @@ class Table:
         with refusing(condition, self.subject):
             return rows.where(condition)
 
-    def _known(self, name: str) -> bool:
-        return any(column.name == name for column in self.subject.columns)
-
     def _check(self, *columns: str):
-        known = [column.name for column in self.subject.columns]
+        known = self.subject.schema.names
         for column in columns:
-            if not self._known(column):
+            if column not in known:
                 raise UnknownName("column", column, known)
