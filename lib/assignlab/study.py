@@ -499,7 +499,7 @@ def _width(frame) -> int:
     )
 
 
-def _display(data: dict, details: dict | None = None):
+def _display(data: dict, details: dict):
     from IPython.display import display
 
-    display(data, raw=True, metadata=details or {})
+    display(data, raw=True, metadata=details)

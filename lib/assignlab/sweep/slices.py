@@ -84,7 +84,7 @@ def write_slice(
     strategies: Sequence[str],
     limit: float,
     folders: Folders,
-    subject: Subject = REBALANCES,
+    subject: Subject,
 ) -> Iterator[pa.RecordBatch]:
     """Play one slice and leave its records as one Parquet file:
     what a sweep hands to ``mapInArrow``.

@@ -132,9 +132,7 @@ class Store:
                     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(last))
                     tell(f"another sweep works in {folder}, or was killed there after {when}")
 
-    def write_round(
-        self, number: int, rows, scenarios: int, cost: float, always: bool = True
-    ) -> None:
+    def write_round(self, number: int, rows, scenarios: int, cost: float, always: bool) -> None:
         """Have Spark write one round, and then the note that it is done.
 
         ``always``: whether every scenario leaves a record.
