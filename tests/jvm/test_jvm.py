@@ -19,10 +19,11 @@ from hypothesis import strategies as st
 
 from assignlab.assignors.parts.hash_codes import TOPIC_PARTITION, partition_hashes
 from assignlab.jvm.hash_map import (
+    NOTHING,
     collection_capacity,
-    hash_map_walk,
     spread_all,
     table_size_for,
+    walk_map,
     walk_map_without,
     was_crowded,
 )
@@ -73,12 +74,12 @@ def walk(case):
         capacity = COPIED[how](hashes.size)
     else:
         capacity = table_size_for(argument) if argument >= 0 else 16
-    order, certain = hash_map_walk(
+    order, certain = walk_map(
         hashes,
         capacity,
-        rank,
-        newest_first=how in IN_FRONT or how in ("groupingBy", "groupingByAgain", "toMapMerging"),
-        called_again=how.endswith("Again"),
+        NOTHING if rank is None else rank,
+        how in IN_FRONT or how in ("groupingBy", "groupingByAgain", "toMapMerging"),
+        how.endswith("Again"),
     )
     return order.tolist(), certain
 

@@ -57,14 +57,14 @@ def collection_capacity(n):
     return slots
 
 
-def hash_map_walk(
+def hash_map_order(
     hashes: np.ndarray,
     capacity: int = 16,
     rank: np.ndarray | None = None,
     newest_first: bool = False,
     called_again: bool = False,
-) -> tuple[np.ndarray, bool]:
-    """The order in which a ``HashMap`` or ``HashSet`` walks its keys, and whether that is certain.
+) -> np.ndarray:
+    """The order in which a ``HashMap`` or ``HashSet`` walks its keys: int64[n], positions in ``hashes``.
 
     ``hashes``: int32[n], hash codes of n distinct keys in order of insertion; ``capacity``: slots
     of the table when it was made (:func:`table_size_for`, :func:`collection_capacity`); ``rank``:
@@ -75,17 +75,18 @@ def hash_map_walk(
     ``merge``, ``Collectors.groupingBy`` or ``toMap`` with a merge function, which put a new key
     in front. These also grow the table only at their next call: ``called_again`` tells whether
     they were called once more, for a known key, after the last new one.
-
-    Returns (order int64[n]: positions in ``hashes``, slot by slot; bool: False if a crowded slot
-    was ordered by identity hash codes, so that Java itself may walk otherwise).
     """
     ranks = NOTHING if rank is None else rank
-    return walk_map(hashes, capacity, ranks, newest_first, called_again)
+    return walk_map(hashes, capacity, ranks, newest_first, called_again)[0]
 
 
 @njit
 def walk_map(hashes, capacity, rank, newest_first, called_again):
-    """:func:`hash_map_walk` inside of compiled steps; ``rank``: empty if keys are not Comparable."""
+    """:func:`hash_map_order` inside of compiled steps, and whether Java fixes that order.
+
+    ``rank``: empty if keys are not Comparable. Returns (order int64[n]: slot by slot; bool: False
+    if a crowded slot was ordered by identity hash codes, so that Java itself may walk otherwise).
+    """
     spreads = spread_all(hashes)
     n = spreads.size
     if was_crowded(spreads, capacity, 7 if newest_first else 8):
@@ -95,17 +96,6 @@ def walk_map(hashes, capacity, rank, newest_first, called_again):
         return order, certain
     late = 1 if newest_first and not called_again and n > 0 else 0
     return walk_lists(spreads, table_size(n - late, capacity), newest_first), True
-
-
-def hash_map_order(
-    hashes: np.ndarray,
-    capacity: int = 16,
-    rank: np.ndarray | None = None,
-    newest_first: bool = False,
-    called_again: bool = False,
-) -> np.ndarray:
-    """The order of :func:`hash_map_walk` alone: int64[n]."""
-    return hash_map_walk(hashes, capacity, rank, newest_first, called_again)[0]
 
 
 @njit

@@ -53,7 +53,7 @@ def walk(spreads, rank, capacity, put, called_again, removed):
 
     ``spreads``: int64[n], spread hashes of the keys; ``put``: how many of them, the first ones,
     come by ``put``, the others by ``computeIfAbsent``; ``removed``: int64[], keys that are removed
-    then. The others as of :func:`assignlab.jvm.hash_map.hash_map_walk`.
+    then. The others as of :func:`assignlab.jvm.hash_map.hash_map_order`.
     """
     n = spreads.size
     most = max(capacity, MIN_TREEIFY_CAPACITY)
