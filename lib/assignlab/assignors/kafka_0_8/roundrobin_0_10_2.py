@@ -56,9 +56,10 @@ def laid_out(group: Group) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
     """
     codes, hashes = roundrobin.hashed_partitions(group)
     topics = topic_of(codes)
-    ties = np.unique(hashes).size < hashes.size
-    ranks = ranks_in_map(group)[topics] if ties else topics
-    walk = np.lexsort((partition_of(codes), ranks, hashes))
+    walk = np.argsort(hashes, kind="stable")
+    ties = bool((np.diff(hashes[walk]) == 0).any())
+    if ties:
+        walk = np.lexsort((partition_of(codes), ranks_in_map(group)[topics], hashes))
     kinds = group.prepared(threads.by_topic).kind[topics]
     return codes, walk, kinds[walk], ties
 
