@@ -78,7 +78,7 @@ class Subject:
     def unowned(self) -> int:
         """How many of :attr:`partitions` nobody holds."""
         codes = self.held.codes
-        read = subscriptions_by_topic(self.group).any(axis=0)[topic_of(codes)]
+        read = subscriptions_by_topic(self.group)[:, topic_of(codes)].any(axis=0)
         return self.partitions - np.unique(codes[self._exist(codes) & read]).size
 
     @cached_property
