@@ -1,5 +1,6 @@
 """The collection itself, run small: it completes, and its headline numbers are right."""
 
+import ast
 import json
 import os
 import re
@@ -91,6 +92,22 @@ def test_a_cell_does_one_thing_in_25_lines(name):
     for cell in notebook.cells:
         if cell.cell_type == "code" and "parameters" not in cell.metadata.get("tags", ()):
             assert len(cell.source.splitlines()) <= 25, cell.source[:200]
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_no_cell_changes_a_parameter(name):
+    cells = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4).cells
+    names: dict[bool, set[str]] = {True: set(), False: set()}
+    for cell in cells:
+        if cell.cell_type == "code":
+            here = ast.walk(ast.parse(cell.source))
+            bound = {
+                node.id
+                for node in here
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+            }
+            names["parameters" in cell.metadata.get("tags", [])] |= bound
+    assert not names[True] & names[False]
 
 
 @needs_java
