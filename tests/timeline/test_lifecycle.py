@@ -153,6 +153,18 @@ def test_every_mishap_ends_in_an_error_and_no_two_errors_are_mixed_up():
     assert (table[table["lost"] > 0]["generation"] == "reset").all()
 
 
+def test_what_the_poll_interval_costs_is_not_put_down_to_the_refusal():
+    table = lifecycle.reactions(lifecycle.mishaps())
+    late = table["situation"].str.contains("max.poll.interval.ms")
+    assert set(table[late]["error"]) == {"STALE_MEMBER_EPOCH", "CommitFailedException"}
+    assert (table[late]["lost"] == 0).all() and (table[late]["lost_otherwise"] == 1).all()
+    assert (table[late]["generation"] == "reset before").all()
+    assert table[late]["reaction"].str.contains("max.poll.interval.ms exceeded").all()
+    assert (table[~late]["lost_otherwise"] == 0).all()
+    frozen = table[table["situation"].str.startswith("frozen")]
+    assert (frozen["lost"] == 1).all() and (frozen["generation"] == "reset").all()
+
+
 # ---- offsets and polls -------------------------------------------------------------------------
 
 

@@ -348,9 +348,10 @@ def reactions(cases: Iterable[Mishap]) -> pd.DataFrame:
     """Which error each situation ends in, and what the client does then, read off its history.
 
     Columns: ``error``, ``protocol``, ``situation``, ``member``, ``at_s`` (the first time),
-    ``answers`` (commit, or join or sync), ``generation`` (kept, reset, or over), ``reaction``,
-    ``lost`` (partitions that went without onPartitionsRevoked), ``back_s`` (until the next
-    assignment, null if there is none).
+    ``answers`` (commit, or join or sync), ``generation`` (kept, reset, or over; "reset before" where
+    the client had found out by itself), ``reaction``, ``lost`` (partitions that went without
+    onPartitionsRevoked for this error), ``lost_otherwise`` (for another reason, which ``reaction``
+    names), ``back_s`` (until the next assignment, null if there is none).
     """
     rows = []
     for case in cases:
@@ -367,13 +368,19 @@ def reactions(cases: Iterable[Mishap]) -> pd.DataFrame:
 def _reaction(case: Mishap, error: str, member: str, first, mine, log) -> dict:
     after = log[(log["member"] == member) & (log["time_ms"] >= first["time_ms"])]
     kinds = set(after["kind"])
-    lost = int(after[after["kind"] == "lost"]["count"].sum())
+    gone = after[after["kind"] == "lost"]
+    lost = int(gone.loc[gone["detail"] == error, "count"].sum())
+    otherwise = gone[gone["detail"] != error]
     again = after[(after["kind"] == "assigned") & (after["time_ms"] > first["time_ms"])]
     reset = lost or ((mine["kind"] == "error") & (error != NOT_COORDINATOR)).any()
     if "fatal" in kinds:
         generation, reaction = "over", "fatal: the application gets an exception and is out"
     elif lost:
         generation, reaction = "reset", "loses its partitions (onPartitionsLost), joins again"
+    elif len(otherwise):
+        reason = otherwise["detail"].iloc[0]
+        generation = "reset before"
+        reaction = f"the commit fails, no more; {reason}, and for that its partitions are lost"
     elif reset:
         generation, reaction = "reset", "joins again; it had given everything up before"
     elif case.config.commit == "transaction":
@@ -392,6 +399,7 @@ def _reaction(case: Mishap, error: str, member: str, first, mine, log) -> dict:
         "generation": generation,
         "reaction": reaction,
         "lost": lost,
+        "lost_otherwise": int(otherwise["count"].sum()),
         "back_s": (again["time_ms"].iloc[0] - first["time_ms"]) / SECOND if len(again) else None,
     }
 
