@@ -74,6 +74,28 @@ def test_a_session_decides_whether_a_member_is_given_up():
     assert (table["again"] <= table["again_unchecked"]).all()
 
 
+@pytest.mark.parametrize(
+    "session_s, away_s, said",
+    [
+        (10, 20, "sets the offset back by 827 records"),
+        (15, 20, "sets nothing back, for nothing beyond it was committed yet"),
+        (100, 110, "sets the offset back only until the owner's own commit, which follows at once"),
+    ],
+)
+def test_a_late_commit_is_a_step_whatever_it_sets_back(session_s, away_s, said):
+    story = lifecycle.stale_commit(1000 * away_s, 200, session_ms=1000 * session_s)
+    settings = SETTINGS | {"session_timeout_ms": 1000 * session_s}
+    checked, unchecked = (
+        timeline.run(story, timeline.Config(**settings, fencing=fencing), seed=1)
+        for fencing in (True, False)
+    )
+    for history, word in ((checked, "UNKNOWN_MEMBER_ID"), (unchecked, "accepted")):
+        steps = lifecycle.steps(history, 19_000)
+        [late] = steps.loc[steps["what"].str.startswith("a commits"), "what"]
+        assert word in late
+    assert lifecycle.late_commit(unchecked, "a") == said
+
+
 def test_stories_stand_beside_each_other_moment_by_moment():
     checked, unchecked = told(), told(fencing=False)
     moments, states = lifecycle.beside({"on": checked, "off": unchecked}, 19_000)

@@ -70,7 +70,7 @@ def stale_commits(
     Columns: ``session_s``, ``away_s``; ``given_up``: whether the group went on without ``a``;
     ``answer`` to its commit, "accepted" where nothing is wrong with it; ``again``: records read
     again; ``back_unchecked`` and ``again_unchecked``: by how many records the committed offset goes
-    back where nobody checks generations, and what is read again then.
+    back where nobody checks generations, at the samples, and what is read again then.
     """
     rows = []
     for session_s, away_s in cases:
@@ -117,6 +117,7 @@ SAID = {
     "lost": "{member} learns that it lost {partitions}",
     "commit refused": "{member} commits; the answer: {detail}",
     "committed": "{member} commits; accepted, the offset goes back",
+    "committed late": "{member} commits; accepted, no offset goes back",
 }
 """How :func:`steps` puts the kinds of events."""
 OVER_ZOOKEEPER = SAID | {
@@ -131,7 +132,8 @@ def steps(history: History, start_ms: int = 0) -> pd.DataFrame:
 
     Columns: ``time_s``, ``what``, ``generation`` (of whom it happens to, null without a
     coordinator), ``committed_before`` and ``committed_after``: the committed offset at the samples
-    around.
+    around. Of accepted commits those are told by which an offset goes back, and those of a member
+    that has been given up.
     """
     watched = first_watched(history)
     times, committed = watched["time_ms"].to_numpy(), watched["committed"].to_numpy()
@@ -140,24 +142,46 @@ def steps(history: History, start_ms: int = 0) -> pd.DataFrame:
     alone = (events.loc[events["kind"] == "generation", "member"] != "").any()
     said = OVER_ZOOKEEPER if alone else SAID
     rows = []
+    out: set[str] = set()
     for event in events.itertuples():
-        if event.time_ms < start_ms or event.kind not in said:
+        kind = event.kind
+        if kind == "removed":
+            out.add(event.member)
+        elif kind == "assigned":
+            out.discard(event.member)
+        elif kind == "committed" and not event.detail:
+            kind = "committed late" if event.member in out else kind
+        if event.time_ms < start_ms or kind not in said:
             continue
-        if event.kind == "committed" and not event.detail:
+        if kind == "committed" and not event.detail:
             continue
-        if event.kind == "assigned" and not event.partitions:
+        if kind == "assigned" and not event.partitions:
             continue
         before = np.searchsorted(times, event.time_ms, side="left") - 1
         after = min(np.searchsorted(times, event.time_ms, side="right"), times.size - 1)
         rows.append(
             (
-                event.time_ms / SECOND, said[event.kind].format(**event._asdict()),
+                event.time_ms / SECOND, said[kind].format(**event._asdict()),
                 None if alone else max(event.generation, 0) or None,
                 committed[before], committed[after],
             )
         )  # fmt: skip
     columns = ["time_s", "what", "generation", "committed_before", "committed_after"]
     return pd.DataFrame(rows, columns=columns).astype({"generation": "Int64"})
+
+
+def late_commit(history: History, member: str) -> str:
+    """What becomes of the offset by the accepted commit of a member that was given up, in words.
+
+    An offset that goes back may go forward again before the next sample, with the owner's own commit.
+    """
+    told, back = steps(history), set_back(history)
+    [late, *_] = told.loc[told["what"].str.startswith(f"{member} commits; accepted"), "what"]
+    if not late.endswith(", the offset goes back"):
+        return "sets nothing back, for nothing beyond it was committed yet"
+    if not back:
+        return "sets the offset back only until the owner's own commit, which follows at once"
+    return f"sets the offset back by {back:,} records"
 
 
 def beside(histories: Mapping[str, History], start_ms: int = 0) -> tuple[pd.DataFrame, list[dict]]:
