@@ -207,6 +207,26 @@ def test_what_an_eager_member_gets_back_is_read_again_too():
     assert (mean.xs("own commits, listener commits", level="way") == 0).all()
 
 
+def test_without_a_commit_half_an_interval_is_read_again_of_what_is_given_up():
+    alone, rate, of = "own commits, no listener", 20.0, {}
+    for interval_ms in (1_000, 3_000, 5_000):  # heartbeats are 3 s and 5 s apart
+        names = ["range", "server-uniform", "scala-range"]
+        table = lifecycle.commits_before_rebalance(names, interval_ms, range(30), rate)
+        half = rate * interval_ms / 2000
+        of[interval_ms] = table[table["way"] == alone].groupby("strategy")["repeated"].mean()
+        given_up = pd.Series({"range": 12, "server-uniform": 3, "scala-range": 12})
+        assert of[interval_ms].to_dict() == pytest.approx((given_up * half).to_dict(), rel=0.25)
+    assert (of[1_000] < of[3_000]).all() and (of[3_000] < of[5_000]).all()
+
+
+def test_a_newcomer_finds_commits_of_every_age():
+    table = lifecycle.commits_before_rebalance(["server-uniform"], 5_000, range(30), rate=20.0)
+    again = table[table["way"] == "own commits, no listener"]["repeated"]
+    assert again.min() < 0.5 * again.mean() and again.max() > 1.5 * again.mean()
+    moments = {lifecycle.newcomer(20.0, 3, 12, s, 5_000).actions[-1].at_ms for s in range(30)}
+    assert 10_000 < max(moments) - min(moments) < 15_000  # of 3 s and 5 s
+
+
 # ---- delivery ----------------------------------------------------------------------------------
 
 

@@ -4,6 +4,7 @@ The scenarios are plain data, to be run with :func:`assignlab.timeline.run`; the
 history into small tables, in seconds.
 """
 
+import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -12,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from assignlab import assignors
+from assignlab import assignors, evidence
 from assignlab.timeline.config import Config
 from assignlab.timeline.engine.history import History
 from assignlab.timeline.measure import (
@@ -37,6 +38,7 @@ from assignlab.timeline.scenario import (
     stall,
 )
 from assignlab.timeline.simulation import run
+from assignlab.timeline.trials.delivery import range_of
 
 # ---- the stale commit --------------------------------------------------------------------------
 
@@ -480,20 +482,38 @@ WAYS = {
 """How what is processed is committed before a rebalance: title -> settings."""
 
 
-COMES_MS = 40 * SECOND
+SLOW_MS = 20 * SECOND
+"""When a newcomer's group is at work, and the first of its members gets a slow batch."""
+DRAWN_MS = 60 * SECOND
+"""The longest time over which a newcomer's moment is drawn."""
 
 
-def newcomer(rate: float, members: int, partitions: int, seed: int) -> Scenario:
-    """A member joins a group that is at work; the others started at seeded moments."""
+def newcomer(rate: float, members: int, partitions: int, seed: int, interval_ms: int) -> Scenario:
+    """A member joins a group that is at work and commits every ``interval_ms``; all moments are drawn.
+
+    Commits and heartbeats that begin with the same assignment keep their distance for good, and where
+    one interval is a multiple of the other a rebalance finds every commit equally old. So each member
+    has one slow batch, an interval long, that begins within an interval of :data:`SLOW_MS`: it commits
+    when that is over, and from then on. The newcomer comes an interval after the last of them at the
+    earliest, within the common span of commits and heartbeats, or :data:`DRAWN_MS`.
+    """
     draw = random.Random(seed)
     starts = [draw.randrange(5 * SECOND) for _ in range(members)]
+    slow = [SLOW_MS + draw.randrange(interval_ms) for _ in range(members)]
+    usual = Config()
+    heartbeats = usual.heartbeat_interval_ms, usual.group_consumer_heartbeat_interval_ms
+    span = min(math.lcm(interval_ms, *heartbeats), max(DRAWN_MS, interval_ms))
+    comes = SLOW_MS + 3 * interval_ms + draw.randrange(span)
     return Scenario(
         topics=[Topic("t", partitions, rate=rate)],
         members=[
             Member(f"c{i}", processing_ms=1.0, start_ms=start) for i, start in enumerate(starts)
         ],
-        actions=[join(COMES_MS, Member("newcomer", processing_ms=1.0))],
-        duration_ms=70 * SECOND,
+        actions=[
+            *(stall(at, f"c{i}", interval_ms) for i, at in enumerate(slow)),
+            join(comes, Member("newcomer", processing_ms=1.0)),
+        ],
+        duration_ms=comes + 30 * SECOND,
     )
 
 
@@ -502,10 +522,12 @@ def commits_before_rebalance(
 ) -> pd.DataFrame:
     """Records read again after a member joined three others, on twelve partitions.
 
-    ``interval_ms`` between commits; ``rate``: records a second and partition. Columns:
-    ``strategy``, ``way`` (see :data:`WAYS`; consumers over ZooKeeper know no listener that could
-    commit), ``seed``, ``repeated``.
+    ``interval_ms`` between commits; ``rate``: records a second and partition; each seed draws its own
+    :func:`newcomer`, the same for every strategy and way. Columns: ``strategy``, ``way`` (see
+    :data:`WAYS`; consumers over ZooKeeper know no listener that could commit), ``seed``,
+    ``repeated``.
     """
+    stories = {seed: newcomer(rate, 3, 12, seed, interval_ms) for seed in seeds}
     rows = []
     for strategy in strategies:
         listens = assignors.get(strategy).membership == "coordinator"
@@ -517,9 +539,32 @@ def commits_before_rebalance(
                 auto_offset_reset="earliest", auto_commit_interval_ms=interval_ms,
                 **settings, **interval,
             )  # fmt: skip
-            for seed in seeds:
-                history = run(newcomer(rate, 3, 12, seed), config, strategy, seed)
-                read = deliveries_frame(history)
-                again = read[read["from_ms"] >= COMES_MS]["again"].sum()  # not those of the start
-                rows.append((strategy, way, seed, int(again)))
+            for seed, story in stories.items():
+                read = deliveries_frame(run(story, config, strategy, seed))
+                since = read["from_ms"] >= story.actions[-1].at_ms  # not those of the start
+                rows.append((strategy, way, seed, int(read["again"][since].sum())))
     return pd.DataFrame(rows, columns=["strategy", "way", "seed", "repeated"])
+
+
+def repeated_in_words(saved: pd.DataFrame, way: str) -> str:
+    """How many records are read again with one way of committing: mean (least to most), strategies
+    apart only where the draws tell them apart.
+
+    >>> rows = [(name, "none", s, 9 * s * k) for name, k in (("x", 1), ("y", 4)) for s in range(9)]
+    >>> saved = pd.DataFrame(rows, columns=["strategy", "way", "seed", "repeated"])
+    >>> repeated_in_words(saved, "none")
+    '36 (0 to 72) under x, 140 (0 to 290) under y'
+    >>> repeated_in_words(saved[saved["seed"] > 6], "none")
+    '68 to 270 (63 to 290) under x and y (2 draws do not tell apart what stands together)'
+    """
+    draws = saved[saved["way"] == way].pivot(index="seed", columns="strategy", values="repeated")
+    draws = draws[list(dict.fromkeys(saved["strategy"]))]
+    told, tiers = [], evidence.tiers(draws)
+    for tier in tiers:
+        names = sorted(tier, key=list(draws).index)
+        among = draws[names]
+        under = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+        told.append(f"{range_of(among.mean())} ({range_of(among.stack())}) under {under}")
+    do_not = f"{len(draws)} draw{' does' if len(draws) == 1 else 's do'} not"
+    alike = f" ({do_not} tell apart what stands together)" if len(tiers) < draws.shape[1] else ""
+    return ", ".join(told) + alike
