@@ -2,7 +2,7 @@
 where the draws tell them apart."""
 
 from collections.abc import Sequence
-from math import sqrt
+from math import ceil, floor, log10, sqrt
 
 import numpy as np
 import pandas as pd
@@ -89,6 +89,24 @@ def apart(differences: pd.Series, points: Sequence | None = None) -> bool:
         return False
     error = _error(differences.to_numpy(dtype=float), points)
     return bool(abs(differences.mean()) > max(ERRORS_APART * error, 1e-12))
+
+
+def mean_of(draws: Sequence) -> str:
+    """The mean of independent draws and how far its 95 % interval reaches, with the digits that it
+    supports; of fewer than :data:`LEAST_DRAWS` draws the mean and their number.
+
+    >>> mean_of([900, 1500, 700, 1300, 1100, 1000, 1200]), mean_of([5] * 6), mean_of([1100, 700])
+    ('1,100 ± 200', '5', '900 (2 draws)')
+    """
+    values = np.asarray(draws, dtype=float)
+    if len(values) < LEAST_DRAWS:
+        return f"{values.mean():,.0f} ({len(values)} draw{'s' * (len(values) != 1)})"
+    reach = 1.96 * _error(values, None)
+    if reach < 1e-9:
+        return f"{values.mean():,.0f}"
+    place = floor(log10(reach))
+    reach, shown = ceil(reach / 10**place) * 10.0**place, max(-place, 0)
+    return f"{round(values.mean(), -place):,.{shown}f} ± {reach:,.{shown}f}"
 
 
 def _error(values: np.ndarray, points: Sequence | None) -> float:
