@@ -14,7 +14,7 @@ from assignlab.sweep.question import SweepError
 from assignlab.sweep.slices import REBALANCES
 from assignlab.timeline import TimelineError
 from assignlab.timeline.measure import totals
-from assignlab.timeline.trials import rolling, sweep
+from assignlab.timeline.trials import rolling, sweep, triggers
 
 STRATEGIES = ["sticky", "cooperative-sticky", "server-uniform"]
 
@@ -155,3 +155,19 @@ class Numbered:
 def test_names_of_the_tables_own_columns_are_refused():
     with pytest.raises(timeline.TimelineError, match="record: every table has a column of its own"):
         timeline.sweep([Numbered(1)], asdict)
+
+
+def test_every_drift_of_the_triggers_has_groups_of_its_own():
+    asked = triggers.grid(["join", "stall"], ["range", "sticky"], range(5, 9), [0, 100, 500])
+    drawn = {(trial.drift_ms, trial.seed) for trial in asked}
+    assert len(drawn) == len({seed for _, seed in drawn}) == 12
+    assert len(asked) == 2 * 2 * 12  # the same for every trigger and strategy
+
+
+def test_a_moved_coordinator_keeps_the_group_at_every_drift_that_the_notebook_allows():
+    for strategy in ("range", "cooperative-sticky", "server-uniform"):
+        for seed in range(3):
+            cost = triggers.play(
+                triggers.Trial("coordinator moves", strategy, seed, drift_ms=15_000)
+            )
+            assert cost["rounds"] == cost["unowned_s"] == 0

@@ -49,10 +49,29 @@ those that wait for metadata.max.age.ms or group.consumer.regex.refresh.interval
 LAST = "consumer-1"
 """The member to whom it happens."""
 
-TRIGGERS = (
-    "join", "leave", "crash", "stall", "static back in time", "static too late",
-    "topic matches the pattern", "partitions added", "subscription changed", "coordinator moves",
-)  # fmt: skip
+STALL_MS = 350_000
+AWAY_MS = 10_000
+TOO_LATE_MS = 60_000
+START_MS = 5_000
+"""How long a stalled member does not poll; a static member is away, in time and too late; and how
+much longer a start takes, at most."""
+
+HAPPENS = {
+    "join": "one more member starts",
+    "leave": "a member closes and stays away",
+    "crash": "the process of a member is gone",
+    "stall": f"a member does not poll for {STALL_MS / 1000:g} s, then goes on",
+    "static back in time": f"a static member closes and starts again {AWAY_MS / 1000:g} s later, "
+    f"which takes up to {START_MS / 1000:g} s more",
+    "static too late": f"the same, {TOO_LATE_MS / 1000:g} s later: after its session",
+    "topic matches the pattern": "a topic is created that the pattern of all members matches",
+    "partitions added": "one of the two topics gains two partitions",
+    "subscription changed": "a member gives up one of the two topics",
+    "coordinator moves": "another broker becomes the group's coordinator",
+}
+"""Every trigger, and what happens then."""
+
+TRIGGERS = tuple(HAPPENS)
 
 
 @dataclass(frozen=True)
@@ -81,16 +100,22 @@ def grid(
 ) -> list[Trial]:
     """Every combination there is; ``fields``: of :class:`Trial`, the same for all.
 
-    Static members exist where Kafka's coordinator knows the group's members.
+    Every drift has groups of its own: the first one those of ``seeds``, each further one as many
+    that follow. Static members exist where Kafka's coordinator knows the group's members.
 
     >>> found = grid(["join", "static too late"], ["range", "scala-range"], [0])
     >>> [(trial.trigger, trial.strategy) for trial in found]
     [('join', 'range'), ('join', 'scala-range'), ('static too late', 'range')]
+    >>> [(trial.drift_ms, trial.seed) for trial in grid(["join"], ["range"], [7, 8], [0, 100])]
+    [(0, 7), (0, 8), (100, 9), (100, 10)]
     """
-    points = product(triggers, strategies, seeds, drifts_ms)
+    further = max(seeds) - min(seeds) + 1
+    drawn = [
+        (drift, seed + number * further) for number, drift in enumerate(drifts_ms) for seed in seeds
+    ]
     return [
         Trial(trigger, strategy, seed, drift_ms=drift, **fields)
-        for trigger, strategy, seed, drift in points
+        for trigger, strategy, (drift, seed) in product(triggers, strategies, drawn)
         if not trigger.startswith("static") or assignors.get(strategy).membership == "coordinator"
     ]
 
@@ -106,11 +131,11 @@ def action(trial: Trial) -> Action:
         case "crash":
             return crash(at, LAST)
         case "stall":
-            return stall(at, LAST, for_ms=STALLED_MS - 50_000)
+            return stall(at, LAST, for_ms=STALL_MS)
         case "static back in time":
-            return restart(at, LAST, down_ms=10_000)
+            return restart(at, LAST, down_ms=AWAY_MS)
         case "static too late":
-            return restart(at, LAST, down_ms=60_000)
+            return restart(at, LAST, down_ms=TOO_LATE_MS)
         case "topic matches the pattern":
             return create_topic(at, Topic("payments-eu", trial.partitions, trial.rate))
         case "partitions added":
@@ -188,9 +213,9 @@ def settings(trial: Trial) -> Config:
     strategy = assignors.get(trial.strategy)
     if strategy.membership == "ZooKeeper":
         release, system = ("1.4", "metaq") if strategy.system == "MetaQ" else ("0.8", "kafka")
-        return defaults(release, system, start_spread_ms=5_000)
+        return defaults(release, system, start_spread_ms=START_MS)
     return Config(
-        auto_offset_reset="earliest", start_spread_ms=5_000, heartbeat_drift_ms=trial.drift_ms
+        auto_offset_reset="earliest", start_spread_ms=START_MS, heartbeat_drift_ms=trial.drift_ms
     )
 
 
@@ -202,6 +227,20 @@ def session_s(strategy: str) -> float:
     if facts.protocol == "server":
         return chosen.group_consumer_session_timeout_ms / 1000
     return chosen.session_timeout_ms / 1000
+
+
+def session_setting(strategy: str) -> str:
+    """The setting of :func:`session_s`, and whose it is.
+
+    >>> session_setting("range"), session_setting("server-uniform")
+    ('session.timeout.ms of the client', 'group.consumer.session.timeout.ms of the broker')
+    """
+    facts = assignors.get(strategy)
+    if facts.membership == "ZooKeeper":
+        return "the client's session in ZooKeeper"
+    if facts.protocol == "server":
+        return "group.consumer.session.timeout.ms of the broker"
+    return "session.timeout.ms of the client"
 
 
 def history(trial: Trial) -> History:
