@@ -11,6 +11,7 @@ GAP = 0.14
 """Of a lane's height, what separates it from the next."""
 
 SIGNS = {"crashed": "✕", "closed": "▽", "removed": "⊘", "fatal": "✕", "lost": "⊘"}
+"""✕ a process is gone, ▽ it closed, ⊘ it is out of the group (it left or was expelled), or notices."""
 
 
 def lanes(history: History, ax: Axes, start_s: float, stop_s: float) -> Axes:
