@@ -304,13 +304,16 @@ def _topics(
         )
     entries = [entry for entry in entries if len(entry) > 1]
     counted = {row.topic: row.partitions for row in rows if row.partitions is not None}
+    held = [p for p in seen.owners if seen.owners[p] or p in seen.hosts] + targets
     for entry in entries:
-        told = counted.get(entry["name"])
-        if told is not None and told < entry.get("partitions", 0):
+        most = max((number for topic, _, number in held if topic == entry["name"]), default=-1)
+        if entry.get("partitions", most + 1) <= most:
             say(
-                f"partitions: {entry['name']} has {told} by one text and a number"
-                f" {entry['partitions'] - 1} by another: the texts are of two moments, or of two clusters"
+                f"partitions: {entry['name']} has {entry['partitions']} by one text, in another its number"
+                f" {most} is held: the texts are of two moments, or of two clusters"
             )
+            entry["partitions"] = most + 1
+            entry.pop("racks", None)
     if guessed := [entry["name"] for entry in entries if entry["name"] not in counted]:
         say(f"partitions: as many of {_some(guessed)} as the highest number tells")
     if protocol == "consumer" and any("id" not in entry for entry in entries):
@@ -333,7 +336,7 @@ def _topic(row: TopicRow, partitions: list[Partition]) -> dict[str, Any]:
     if brokers:
         entry["brokers"] = [[broker, count] for broker, count in brokers.items()]
     elif row.partitions is not None or max(seen) >= 0:
-        entry["partitions"] = max(max(seen) + 1, row.partitions or 0)
+        entry["partitions"] = max(seen) + 1 if row.partitions is None else row.partitions
     if row.id is not None:
         entry["id"] = row.id
     if row.racks is not None:
