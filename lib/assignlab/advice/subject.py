@@ -78,7 +78,7 @@ class Subject:
     def unowned(self) -> int:
         """How many of :attr:`partitions` nobody holds."""
         codes = self.held.codes
-        read = subscriptions_by_topic(self.group)[:, topic_of(codes)].any(axis=0)
+        read = self.group.prepared(subscribers).subscribers[topic_of(codes)] > 0
         return self.partitions - np.unique(codes[self._exist(codes) & read]).size
 
     @cached_property
@@ -86,8 +86,8 @@ class Subject:
         """How much is held that nobody should hold: what is not there, what its holder does not
         subscribe to, and what is held before."""
         codes, members = self.held.codes, self.group.members
-        subscribed = subscriptions_by_topic(self.group)[members.subscription[self.held.owners]]
-        own = subscribed[np.arange(codes.size), topic_of(codes)]
+        subscription = members.subscription[self.held.owners]
+        own = self.group.prepared(subscriptions_by_topic)[subscription, topic_of(codes)]
         return codes.size - np.unique(codes[self._exist(codes) & own]).size
 
     def _exist(self, codes: np.ndarray) -> np.ndarray:

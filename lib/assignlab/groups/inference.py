@@ -305,8 +305,11 @@ def _topics(
     entries = [entry for entry in entries if len(entry) > 1]
     counted = {row.topic: row.partitions for row in rows if row.partitions is not None}
     held = [p for p in seen.owners if seen.owners[p] or p in seen.hosts] + targets
+    highest: dict[str, int] = {}
+    for topic, _, number in held:
+        highest[topic] = max(highest.get(topic, -1), number)
     for entry in entries:
-        most = max((number for topic, _, number in held if topic == entry["name"]), default=-1)
+        most = highest.get(entry["name"], -1)
         if entry.get("partitions", most + 1) <= most:
             say(
                 f"partitions: {entry['name']} has {entry['partitions']} by one text, in another its number"
