@@ -120,10 +120,11 @@ def findings(root, before_setup):
     root: the project's folder; set-up writes into it, runs write into its folder ``outputs``.
     """
     notes = ["Python %s (%s)" % (platform.python_version(), sys.executable)]
-    problems = [system_problem(os.name), python_problem(sys.version_info)]
+    python = python_problem(sys.version_info)
+    problems = [system_problem(os.name), python]
     if before_setup:
         # An old Python is the problem to tell, not the modules that it lacks.
-        problems += [] if problems[1] else [venv_problem()]
+        problems += [] if python else [venv_problem()]
         problems += [path_problem(root), folder_problem(root)]
     outputs = os.environ.get("ASSIGNLAB_OUTPUTS") or os.path.join(root, "outputs")
     problems.append(folder_problem(outputs))
