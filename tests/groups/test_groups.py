@@ -677,6 +677,16 @@ PIECES = st.sampled_from(
 )
 
 
+@pytest.mark.parametrize("path", sorted(DATA.rglob("*.txt")), ids=lambda path: path.stem)
+def test_every_recording_is_shown_or_refused_in_a_line(path):
+    try:
+        found = groups.read(path)
+    except AssignlabError as refusal:
+        assert str(refusal).isprintable()
+    else:
+        assert all("members" in as_text(summary(group)) for group in found)
+
+
 @settings(max_examples=150, deadline=None)
 @given(data=st.data(), text=st.sampled_from(MIXED))
 def test_a_changed_text_is_read_or_refused(data, text):

@@ -55,7 +55,7 @@ def _topic(topic: dict[str, Any], documents: list[dict], members: list[dict]) ->
     known = bool(subscribers) and None not in subscribers
     sizes = [held.get(name, 0) for held in subscribers] if known else []
     claims = {tuple(p) for d in documents for p in d.get("owned") or () if p[0] == name}
-    owned = {p for p in claims if len(p) > 2 or p[1] < count}
+    owned = {p for p in claims if "brokers" in topic or p[1] < count}
     return {
         "topic": name,
         "partitions": count,
