@@ -538,7 +538,8 @@ class BrokerHistory(History):
         if by_room and r.random() < 0.85:
             self.options["idcs"] = r.choice(([], ["r0"], ["r0", "r1"], [*ROOMS, "r9", ""]))
         if strategy.startswith("rocketmq") and r.random() < 0.6:
-            self.options["vnodes"] = r.choice((0, 1, 3, 10, 50))
+            # The original builds the ring anew for every member and topic.
+            self.options["vnodes"] = r.choice((0, 1, 3) if self.big else (0, 1, 3, 10, 50))
         if strategy.endswith("nearby") and r.random() < 0.8:
             self.options["inner"] = r.choice(
                 ("rocketmq-avg", "rocketmq-avg-by-circle", "rocketmq-consistent-hash",
