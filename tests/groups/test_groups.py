@@ -217,9 +217,21 @@ def test_counts_alone_leave_the_owners_open():
     assert len(member(group, "m1")["owned"]) == 6 and said(group, "owned") == []
 
 
+KAFKA_GROUPS = """$ bin/kafka-groups.sh --bootstrap-server b:9092 --list
+GROUP                TYPE                 PROTOCOL
+billing-classic      Classic              consumer
+files                Classic              connect
+old-offsets          Classic
+idle-consumer        Consumer             consumer
+jobs                 Share                share
+"""
+
+
 def test_lists_add_the_protocol_to_groups_that_are_described():
     assert one(*kafka("idle-consumer-describe", "list-type", "list-state"))["state"] == "Stable"
     assert said(one(*kafka("idle-consumer-describe", "list-type")), "protocol") == []
+    assert said(one(*kafka("idle-consumer-describe"), KAFKA_GROUPS), "protocol") == []
+    assert said(one(*kafka("classic-describe"), KAFKA_GROUPS), "protocol") == []
     with pytest.raises(AssignlabError, match="no text describes a group"):
         groups.read(*kafka("list-type"))
 
@@ -542,6 +554,12 @@ def test_names_with_spaces_dots_and_dashes_and_missing_values():
     assert summary(group)["topics"][0]["without_owner"] == 1
 
 
+def barred(text, bar, rule):
+    header, *rows = (line.split() for line in text.splitlines() if line.strip())
+    lines = [f"{bar} " + f" {bar} ".join(cells) + f" {bar}" for cells in (header, *rows)]
+    return "\n".join([lines[0], rule(len(header)), *lines[1:]])
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -559,12 +577,16 @@ def test_names_with_spaces_dots_and_dashes_and_missing_values():
         lambda text: "\n".join("> " + line for line in text.splitlines()),
         lambda text: "$ kafka-consumer-groups.sh --bootstrap-server b:9092 \n  --describe --all-groups\n" + text
         + "```\n\n#### members\n",
+        lambda text: "{noformat}\n" + text + "{noformat}\n",
+        lambda text: text.replace("GROUP", "\x1b[1;32mGROUP\x1b[0m").replace("orders", "\x1b[01;31m\x1b[Korders\x1b[m\x1b[K"),
+        lambda text: barred(text, "|", lambda cells: "|---" * cells + "|"),
+        lambda text: barred(text, "│", lambda cells: "├─" + "┼─" * (cells - 1) + "┤"),
         lambda text: "If you don't see a command prompt, try pressing enter.\n" + text
         + 'pod "kafka-consumer-groups" deleted\n',
         lambda text: "Defaulted container \"kafka\" out of: kafka, init\n"
         "2026-11-20T10:00:00.123456Z main ERROR Reconfiguration failed\n" + text,
     ],
-    ids=["crlf", "blank lines", "mark", "indented", "folded", "fenced", "prompt", "stderr", "log", "quoted", "issue", "pod", "kubectl"],
+    ids=["crlf", "blank lines", "mark", "indented", "folded", "fenced", "prompt", "stderr", "log", "quoted", "issue", "jira", "colours", "markdown", "box", "pod", "kubectl"],
 )  # fmt: skip
 def test_a_paste_need_not_be_clean(change):
     group, clean = one(change(DESCRIBE)), one(DESCRIBE)
@@ -685,6 +707,15 @@ def test_every_recording_is_shown_or_refused_in_a_line(path):
         assert str(refusal).isprintable()
     else:
         assert all("members" in as_text(summary(group)) for group in found)
+
+
+def test_a_lag_below_zero_is_told_of():
+    [header, *rows] = DESCRIBE.strip().splitlines()
+    rows[0] = rows[0].replace("5               m1", "-5              m1")
+    text = "\n".join([header, *(row for row in rows if "orders" in row)])
+    group = one(text)
+    assert group["topics"][0]["weights"] == [0, 5, 5, 5, 5, 5, 5]
+    assert said(group, "weights") == ["weights: the lag, in records; 1 below 0, taken for 0"]
 
 
 @settings(max_examples=150, deadline=None)

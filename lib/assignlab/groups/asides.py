@@ -6,7 +6,7 @@ from assignlab.groups.rows import GroupRow
 from assignlab.groups.text import Text, printable
 
 _TOOL = re.compile(
-    r"(kafka-(?:consumer|streams|share)-groups|kafka-topics|mqadmin|kcat|kafkacat|curl|kafka-python|rpk)"
+    r"(kafka-(?:(?:consumer|streams|share)-)?groups|kafka-topics|mqadmin|kcat|kafkacat|curl|kafka-python|rpk)"
     r"(?:\.sh|\.bat)?\s+(?:-|http|consumer|admin|group|cluster)"
 )
 _LAUNCHERS = ("sudo", "sh", "bash", "docker", "podman", "kubectl", "oc")
@@ -34,7 +34,7 @@ _CHATTER = re.compile(
     r"|Defaulted container |Unable to use a TTY|If you don't see a command prompt, |pod \S+ deleted"
     r"|(WARN|ERROR) StatusLogger "
     r"|\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.,]\d+\S* (\S+ )?(TRACE|DEBUG|INFO|WARN|ERROR)\b"
-    r"|Consume (TPS|Diff Total|Inflight Total): |Diff Total: |```\w*\s*$|#{2,6} )"
+    r"|Consume (TPS|Diff Total|Inflight Total): |Diff Total: |```\w*\s*$|\{(noformat|code)[^}]*\}\s*$|#{2,6} )"
 )
 
 

@@ -31,7 +31,8 @@ def partition(entry: dict[str, Any], field: str) -> int:
     """A field that is the number of a partition; raises :class:`Misfit` for anything else."""
     value = number(entry, field)
     if value is None or not 0 <= value < MAX_PARTITIONS:
-        raise Misfit(f"{field}: expected a partition's number, found {shown(repr(value))}")
+        expected = f"a partition's number, below {MAX_PARTITIONS:,}"
+        raise Misfit(f"{field}: expected {expected}; found {shown(repr(value))}")
     return value
 
 

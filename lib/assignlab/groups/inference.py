@@ -354,7 +354,8 @@ def _add_weights(entries: list[dict[str, Any]], seen: Seen, say: Say) -> None:
     if seen.lags and not missing:
         for entry in entries:
             entry["weights"] = lags[entry["name"]]
-        say("weights: the lag, in records")
+        below = sum(lag is not None and lag < 0 for lag in seen.lags.values())
+        say("weights: the lag, in records" + f"; {below} below 0, taken for 0" * bool(below))
     elif seen.lags:
         say(f"weights: none; the text lacks lags of {_some(missing)}")
 

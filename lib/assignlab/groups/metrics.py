@@ -57,7 +57,8 @@ def partition(sample: Sample, name: str) -> int:
     """The number in a label: a partition, or how many there are."""
     value = label(sample, name)
     if not re.fullmatch(r"\d{1,9}", value) or int(value) >= MAX_PARTITIONS:
-        raise Misfit(f"{sample.name}: expected a number in {name}, found {shown(value)}", sample.at)
+        expected = f"a number below {MAX_PARTITIONS:,} in {name}"
+        raise Misfit(f"{sample.name}: expected {expected}; found {shown(value)}", sample.at)
     return int(value)
 
 

@@ -136,5 +136,6 @@ def partition(text: Text, cells: Cells) -> int:
     """The partition in PARTITION; an error where no topic can have so many."""
     value = int(cells["PARTITION"])
     if not 0 <= value < MAX_PARTITIONS:
-        raise text.error(f"expected a partition's number; found {value}", cells.at["PARTITION"])
+        expected = f"a partition's number, below {MAX_PARTITIONS:,}"
+        raise text.error(f"expected {expected}; found {value}", cells.at["PARTITION"])
     return value

@@ -31,6 +31,17 @@ def shown(text: str) -> str:
 _UNQUOTED = re.compile(r"(?m)^(?!>)\s*\S")
 """A line that is not quoted as mails and issues quote, with ``>`` before it."""
 
+_COLOURS = re.compile(r"\x1b\[[\d;]*[mK]")
+"""How terminals colour, and how grep marks what it found."""
+
+_BARRED = re.compile(r"(?m)^[ \t]*(?:[|│].*[|│]|[+┌├└╭╰][-+─┬┼┴═]*[+┐┤┘╮╯])[ \t]*$")
+"""A row of a table with bars between its cells, or a rule between rows."""
+
+
+def _unbarred(row: re.Match) -> str:
+    """The row with spaces for its bars; nothing of a rule."""
+    return re.sub("[|│]", " ", row[0]) if re.search(r"\w", row[0]) else ""
+
 
 class Misfit(Exception):
     """A field of a JSON value or of a sample is not what its format has there.
@@ -49,6 +60,7 @@ class Text:
     def __init__(self, name: str, content: str):
         self.name = name
         self.content = re.sub(r"\r\n?", "\n", content.removeprefix("\ufeff"))
+        self.content = _BARRED.sub(_unbarred, _COLOURS.sub("", self.content))
         if not _UNQUOTED.search(self.content):
             self.content = re.sub("(?m)^>", " ", self.content)
         self.at = 0

@@ -1,4 +1,4 @@
-"""``kafka-consumer-groups --list --type`` and ``--state``: every group's protocol and state.
+"""``kafka-consumer-groups --list --type`` and ``--state``, ``kafka-groups --list``: what groups there are.
 
 GROUP    TYPE      STATE
 billing  Consumer  Stable
@@ -18,13 +18,16 @@ COLUMNS = (
     Column("GROUP"),
     Column("TYPE", NAME, "a type such as Classic", optional=True),
     Column("STATE", NAME, "a state such as Stable", optional=True),
+    Column("PROTOCOL", optional=True, blank=True),
 )
 PROTOCOLS = {"Classic": "classic", "Consumer": "consumer"}
 
 
 def read(text: Text) -> Iterator[Row]:
-    """One row for every listed group."""
+    """One row for every listed group of consumers; others, such as Connect's, only kafka-groups lists."""
     for cells in table.rows(text, COLUMNS):
+        if cells.get("PROTOCOL") not in (None, "consumer"):
+            continue
         protocol = PROTOCOLS.get(cells.get("TYPE") or "")
         yield GroupRow(cells["GROUP"], cells.get("STATE"), protocol=protocol, listed=True)
 
@@ -32,7 +35,7 @@ def read(text: Text) -> Iterator[Row]:
 FORMAT = LineFormat(
     name="kafka-consumer-groups --list --type --state",
     lacks="members, partitions and the strategy",
-    source="ConsumerGroupCommand of Kafka 2.8 to 4.3",
-    head=re.compile(r"\s*GROUP\s+(TYPE|STATE|TYPE\s+STATE)\s*$"),
+    source="ConsumerGroupCommand of Kafka 2.8 to 4.3, GroupsCommand of 4.0 to 4.3",
+    head=re.compile(r"\s*GROUP\s+(TYPE|STATE|TYPE\s+STATE|TYPE\s+PROTOCOL)\s*$"),
     read=read,
 )
