@@ -709,13 +709,24 @@ def test_every_recording_is_shown_or_refused_in_a_line(path):
         assert all("members" in as_text(summary(group)) for group in found)
 
 
-def test_a_lag_below_zero_is_told_of():
+def test_a_lag_below_zero_or_told_twice_is_told_of():
     [header, *rows] = DESCRIBE.strip().splitlines()
     rows[0] = rows[0].replace("5               m1", "-5              m1")
     text = "\n".join([header, *(row for row in rows if "orders" in row)])
     group = one(text)
     assert group["topics"][0]["weights"] == [0, 5, 5, 5, 5, 5, 5]
     assert said(group, "weights") == ["weights: the lag, in records; 1 below 0, taken for 0"]
+    earlier = text.replace("-5 ", "7  ")
+    assert said(one(earlier, text), "weights") == [
+        "weights: the lag, in records; 1 told twice, the first counts"
+    ]
+
+
+def test_other_json_is_named_by_its_fields():
+    with pytest.raises(TextError, match="found an object with 'strategy, member'"):
+        groups.read('{"strategy": "range", "member": []}')
+    with pytest.raises(TextError, match="group document: topics: is missing"):
+        groups.read('{"members": [{"id": "a", "topics": []}]}')
 
 
 @settings(max_examples=150, deadline=None)

@@ -34,7 +34,8 @@ _CHATTER = re.compile(
     r"|Defaulted container |Unable to use a TTY|If you don't see a command prompt, |pod \S+ deleted"
     r"|(WARN|ERROR) StatusLogger "
     r"|\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.,]\d+\S* (\S+ )?(TRACE|DEBUG|INFO|WARN|ERROR)\b"
-    r"|Consume (TPS|Diff Total|Inflight Total): |Diff Total: |```\w*\s*$|\{(noformat|code)[^}]*\}\s*$|#{2,6} )"
+    r"|Consume (TPS|Diff Total|Inflight Total): |Diff Total: "
+    r"|```\w*\s*$|\{(noformat|code)[^}]*\}\s*$|#{2,6} )"
 )
 
 

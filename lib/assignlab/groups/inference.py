@@ -355,7 +355,11 @@ def _add_weights(entries: list[dict[str, Any]], seen: Seen, say: Say) -> None:
         for entry in entries:
             entry["weights"] = lags[entry["name"]]
         below = sum(lag is not None and lag < 0 for lag in seen.lags.values())
-        say("weights: the lag, in records" + f"; {below} below 0, taken for 0" * bool(below))
+        say(
+            "weights: the lag, in records"
+            + f"; {below} below 0, taken for 0" * bool(below)
+            + f"; {seen.two_lags} told twice, the first counts" * bool(seen.two_lags)
+        )
     elif seen.lags:
         say(f"weights: none; the text lacks lags of {_some(missing)}")
 

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from assignlab.groups import formats, metrics
 from assignlab.groups.asides import pass_over
 from assignlab.groups.format import JsonFormat, LineFormat, MetricFormat
 from assignlab.groups.lines import JSON_HEAD
 from assignlab.groups.rows import Row
-from assignlab.groups.text import Misfit, Text
+from assignlab.groups.text import Misfit, Text, shown
 
 EXPECTED = (
     "what kafka-consumer-groups --describe or another tool prints (docs/your-group.md lists them;"
@@ -43,10 +44,16 @@ def _json_rows(text: Text) -> Iterator[Row]:
         form = next((f for f in formats.of(JsonFormat) if f.fits(item)), None)
         if form is None:
             names = ", ".join(f.name for f in formats.of(JsonFormat))
-            raise text.error(f"expected the JSON of {names}; found other JSON")
+            raise text.error(f"expected the JSON of {names}; found {_kind(item)}")
         with _refusing(text, form.name):
             yield from form.read(item)
     text.skip(length)
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, dict) and value:
+        return f"an object with {shown(', '.join(value))}"
+    return "other JSON"
 
 
 @contextmanager

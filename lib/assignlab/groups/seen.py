@@ -27,7 +27,8 @@ class Seen:
 
     ``owners``: per partition the members that texts name, each with the number of the first text
     that does; none where a text says that nobody holds it. ``hosts``: per partition the host of the
-    owner, where no member is named. ``whole``: whether a text lists every member.
+    owner, where no member is named. ``whole``: whether a text lists every member. ``two_lags``: how
+    many lags differ from what was said before of the same partition.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Seen:
     hosts: dict[Partition, str] = field(default_factory=dict)
     lags: dict[Partition, int | None] = field(default_factory=dict)
     ends: dict[Partition, int] = field(default_factory=dict)
+    two_lags: int = 0
 
     @property
     def assignor(self) -> str | None:
@@ -134,7 +136,10 @@ def _add_owner(seen: Seen, row: OwnerRow, text: int) -> None:
 
 def _add_offset(seen: Seen, row: OffsetRow) -> None:
     partition = row.topic, row.broker, row.partition
-    if seen.lags.get(partition) is None:
+    known = seen.lags.get(partition)
+    if known is None:
         seen.lags[partition] = row.lag
+    elif row.lag not in (None, known):
+        seen.two_lags += 1
     if row.end is not None:
         seen.ends.setdefault(partition, row.end)

@@ -11,11 +11,10 @@ from assignlab.groups.text import Misfit
 
 
 def fits(value: Any) -> bool:
-    """Whether there are topics, and members with ids."""
+    """Whether there are members with ids."""
     if not isinstance(value, dict) or not isinstance(value.get("members"), list):
         return False
-    named = all(isinstance(member, dict) and "id" in member for member in value["members"])
-    return named and "topics" in value
+    return all(isinstance(member, dict) and "id" in member for member in value["members"])
 
 
 def read(value: Any) -> Iterator[Row]:
