@@ -28,35 +28,36 @@ def group_data_by_topic(offsets, codes, hashes, rank, newest_first, put_together
     """Every list grouped by topic so many ``times``, topics in the order of a HashMap.
 
     ``hashes``, ``rank``: of the topics' names; ``put_together``: the partitions of a topic are put
-    together first, topics in the order of their first. Then the last partition is a new key of the
-    map only if its topic, which is the last one met, has no other.
+    together first, topics in the order of their first. Where they are together, as they are from the
+    second time on, the last partition is a new key of the map only if its topic has no other.
     """
-    grouped = codes
+    grouped = np.empty(codes.size, dtype=np.int64)
     at = np.zeros(hashes.size, dtype=np.int64)
-    topics = np.empty(hashes.size, dtype=np.int64)
-    for _ in range(times):
-        codes, grouped = grouped, np.empty(codes.size, dtype=np.int64)
-        for m in range(offsets.size - 1):
-            met = 0
-            called_again = False
-            for k in range(offsets[m], offsets[m + 1]):
-                t = topic_of(codes[k])
-                called_again = at[t] > 0
-                if not called_again:
-                    topics[met] = t
-                    met += 1
-                at[t] += 1
-            if put_together and met > 0:
-                called_again = at[topics[met - 1]] > 1
-            put = topics[:met]
-            walk, _ = walk_map(taken(hashes, put), 16, taken(rank, put), newest_first, called_again)
-            start = offsets[m]
-            for t in taken(put, walk):
-                start, at[t] = start + at[t], start
-            for k in range(offsets[m], offsets[m + 1]):
-                t = topic_of(codes[k])
-                grouped[at[t]] = codes[k]
-                at[t] += 1
-            for t in put:
-                at[t] = 0
+    met = np.empty(hashes.size, dtype=np.int64)
+    for m in range(offsets.size - 1):
+        n = 0
+        called_again = False
+        for k in range(offsets[m], offsets[m + 1]):
+            t = topic_of(codes[k])
+            called_again = at[t] > 0
+            if not called_again:
+                met[n] = t
+                n += 1
+            at[t] += 1
+        topics = met[:n].copy()
+        for crossing in range(times):
+            if n > 0 and (put_together or crossing > 0):
+                called_again = at[topics[n - 1]] > 1
+            put = taken(hashes, topics), 16, taken(rank, topics)
+            walk, _ = walk_map(*put, newest_first, called_again)
+            topics = taken(topics, walk)
+        start = offsets[m]
+        for t in topics:
+            start, at[t] = start + at[t], start
+        for k in range(offsets[m], offsets[m + 1]):
+            t = topic_of(codes[k])
+            grouped[at[t]] = codes[k]
+            at[t] += 1
+        for t in topics:
+            at[t] = 0
     return grouped
