@@ -11,6 +11,7 @@ from assignlab.assignors.answer import solve
 from assignlab.assignors.kafka_server.parts import sets
 from assignlab.errors import DocumentError
 from assignlab.group import document
+from assignlab.group.assignment import Assignment, code
 from assignlab.group.plain import group
 from assignlab.jvm.hash_map import collection_capacity, hash_map_order
 from assignlab.jvm.names import Uuid, string_hash
@@ -268,6 +269,15 @@ def test_the_next_claim_is_what_was_assigned_and_is_read_as_it_stands(name, seed
         the_group = group(topics, members, document.lists(the_group, claim))
         read = sets.walked(the_group)
         assert read.codes.tolist() == the_group.claims.codes.tolist()
+
+
+@pytest.mark.parametrize("name", ["server-uniform", "server-simple"])
+def test_who_claimed_nothing_keeps_what_it_was_given_beyond_the_end_of_a_topic(name):
+    the_group = group({"t": 2}, {"a": ["t"], "b": ["t"]})
+    given = Assignment.from_lists([[*map(int, code(0, np.arange(1, 200)))], [code(0, 0)]])
+    claims = assignors.get(name).reclaim(the_group, given)
+    assert claims.sizes.tolist() == [199, 1]
+    assert set(claims.codes.tolist()) == set(given.codes.tolist())
 
 
 @pytest.mark.parametrize("alike", [True, False])

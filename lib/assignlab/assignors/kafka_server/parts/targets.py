@@ -114,8 +114,11 @@ def places_in_trees(group: Group, old: np.ndarray, new: np.ndarray, again: bool)
 
 
 def starts_of(group: Group, held: sets.Held, steps: np.ndarray) -> np.ndarray:
-    """Where a topic's partitions begin if all are numbered through, also those only claimed."""
-    if not held.beyond:
+    """Where a topic's partitions begin if all are numbered through, also those only claimed.
+
+    Who held nothing may have been given by others what does not exist.
+    """
+    if not held.beyond and held.codes.size > 0:
         return group.topics.prepared(sets.dense_starts)
     counts = np.maximum(group.topics.partitions, 0)
     for codes in (held.codes, steps[steps >= 0]):
