@@ -356,6 +356,13 @@ def test_the_answer_is_the_same_every_time(range_3_5):
     assert cells(range_3_5, "a rollout", "range") == cells(range_3_5, "a rollout", "range")
 
 
+def test_a_group_of_one_partition_is_told_of_without_up_to(tmp_path):
+    source = tmp_path / "one.json"
+    source.write_text(json.dumps(document({"t": 1}, [["t-0"]], "range")))
+    asked = CliRunner().invoke(main, ["group", "replicas", str(source)])
+    assert asked.exit_code == 0 and "From 2 members on somebody has nothing" in asked.stdout
+
+
 def test_what_cannot_be_answered_says_why(range_3_5):
     with pytest.raises(UnknownName, match="did you mean 'a crash'"):
         what_if.table(subject(range_3_5), [], ["crash"], "4.4", CONFIG)

@@ -16,6 +16,8 @@ from assignlab.replay import events
 from assignlab.timeline import Config
 from assignlab.words import counted
 
+UP_TO = 12
+"""So many members any group may be asked about: what ``--up-to`` is where nobody says it."""
 MOST_PAUSES = 60
 """Up to so many members are steps played in simulated time."""
 COLUMNS = (
@@ -34,10 +36,10 @@ def report(
     now = asked.members
     if up_to < 1:
         raise AssignlabError(f"--up-to: expected 1 or more, got {up_to}")
-    if up_to > (most := 10 * max(now, asked.partitions)):
+    if up_to > (most := max(UP_TO, 10 * now, 10 * asked.partitions)):
         raise AssignlabError(
-            f"--up-to: expected {most} at most, ten times what the group has, got {up_to}: members beyond"
-            " the number of partitions have nothing to read"
+            f"--up-to: expected {most} at most, ten times what the group has or {UP_TO}, got {up_to}: members"
+            " beyond the number of partitions have nothing to read"
         )
     count = draws_for(asked, max(up_to, now), up_to)
     sizes = drawn(count, lambda draw: _stairs(asked, chosen, draw, up_to))
