@@ -336,3 +336,9 @@ def test_what_windows_editors_put_before_a_document_is_read_or_named():
     assert list(documents([marked])) == [(1, {"a": 1})]
     [(line, refused)] = documents(['{"a": 1}'.encode("utf-16")])
     assert line == 1 and "UTF-16, it seems" in str(refused)
+
+
+def test_of_many_fields_the_one_that_stands_twice_is_found_in_one_walk():
+    fields = "".join(f'"{number}": 0, ' for number in range(100_000))
+    [(_, refused)] = documents([f'{{{fields}"99999": 1}}'.encode()])
+    assert "the field '99999' stands twice" in str(refused)

@@ -8,6 +8,7 @@ whole group document by itself ends what was left open before it.
 import json
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator
 from typing import Any
 
@@ -89,7 +90,7 @@ def each_once(fields: list[tuple[str, Any]]) -> dict[str, Any]:
     last."""
     found = dict(fields)
     if len(found) < len(fields):
-        twice = next(name for at, (name, _) in enumerate(fields) if name in dict(fields[:at]))
+        [(twice, _)] = Counter(name for name, _ in fields).most_common(1)
         raise DocumentError("document", f"the field {shown(twice)} stands twice in one object")
     return found
 
