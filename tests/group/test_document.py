@@ -338,6 +338,15 @@ def test_what_windows_editors_put_before_a_document_is_read_or_named():
     assert line == 1 and "UTF-16, it seems" in str(refused)
 
 
+def test_a_document_with_a_field_twice_is_refused_as_a_whole():
+    lines = [b'{"members": [{"id": "a", "id": "b"}],', b'"topics": []}', b'{"a": 1}']
+    (line, refused), *rest = documents(lines)
+    assert (line, rest) == (1, [(3, {"a": 1})])
+    assert "the field 'id' stands twice" in str(refused)
+    [(line, refused)] = documents(lines[:1])
+    assert line == 1 and "the field 'id' stands twice" in str(refused)
+
+
 def test_of_many_fields_the_one_that_stands_twice_is_found_in_one_walk():
     fields = "".join(f'"{number}": 0, ' for number in range(100_000))
     [(_, refused)] = documents([f'{{{fields}"99999": 1}}'.encode()])

@@ -72,6 +72,8 @@ def _values(text: str, first: int, may_go_on: bool = False) -> Generator[Read, N
             yield first + error.lineno - 1, DocumentError("document", reason)
             return None
         except DocumentError as error:
+            if may_go_on and _depth(text[at:]) > 0:
+                return " " * at + text[at:]
             yield first, error
             return None
         except ValueError:  # Python reads no number of more than some thousand digits
