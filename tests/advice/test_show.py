@@ -247,3 +247,12 @@ def test_texts_that_name_no_subscriptions_are_read_by_what_strategies_promise():
     told = (*CAME_WITH, inference.ROCKETMQ)
     promising = {name for name in told if PER_TOPIC & {*assignors.get(name).promises}}
     assert promising == {*inference.BY_TOPIC}
+
+
+def test_fields_of_a_topic_that_are_null_are_as_if_left_out(range_3_5):
+    plain = show.text(range_3_5)
+    for topic in range_3_5["topics"]:
+        topic |= {"brokers": None, "weights": None, "racks": None, "id": None}
+    assert show.text(range_3_5) == plain
+    range_3_5["topics"][0]["weights"] = [1, 2, 3]
+    assert load(range_3_5)[0]

@@ -82,6 +82,6 @@ def load(document: dict[str, Any]) -> tuple[list[str], list[Table]]:
 
 
 def _queues(topic: dict[str, Any]) -> list:
-    if "brokers" in topic:
+    if topic.get("brokers") is not None:
         return [f"{broker}-{n}" for broker, count in topic["brokers"] for n in range(count)]
     return list(range(topic["partitions"]))

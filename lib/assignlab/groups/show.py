@@ -46,7 +46,8 @@ def _member(member: dict[str, Any], claiming: bool) -> dict[str, Any]:
 
 def _topic(topic: dict[str, Any], documents: list[dict], members: list[dict]) -> dict[str, Any]:
     name = topic["name"]
-    count = sum(n for _, n in topic["brokers"]) if "brokers" in topic else topic["partitions"]
+    brokers, weights = topic.get("brokers"), topic.get("weights")
+    count = topic["partitions"] if brokers is None else sum(n for _, n in brokers)
     subscribers = [
         member["topics"]
         for document, member in zip(documents, members, strict=True)
@@ -55,14 +56,14 @@ def _topic(topic: dict[str, Any], documents: list[dict], members: list[dict]) ->
     known = bool(subscribers) and None not in subscribers
     sizes = [held.get(name, 0) for held in subscribers] if known else []
     claims = {tuple(p) for d in documents for p in d.get("owned") or () if p[0] == name}
-    owned = {p for p in claims if "brokers" in topic or p[1] < count}
+    owned = {p for p in claims if brokers is not None or p[1] < count}
     return {
         "topic": name,
         "partitions": count,
         "subscribers": len(subscribers),
         **_spread(sizes),
         "without_owner": max(0, count - len(owned)) if known or not documents else None,
-        "weight": sum(topic["weights"]) if "weights" in topic else None,
+        "weight": None if weights is None else sum(weights),
     }
 
 
