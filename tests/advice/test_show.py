@@ -256,3 +256,12 @@ def test_fields_of_a_topic_that_are_null_are_as_if_left_out(range_3_5):
     assert show.text(range_3_5) == plain
     range_3_5["topics"][0]["weights"] = [1, 2, 3]
     assert load(range_3_5)[0]
+
+
+def test_weights_of_topics_that_nobody_subscribes_to_are_no_load(range_3_5):
+    for topic in range_3_5["topics"]:
+        topic["weights"] = [1] * topic["partitions"]
+    for member in range_3_5["members"]:
+        member["topics"] = []
+    assert load(range_3_5) == ([], [])
+    assert "held that are not there" in show.text(range_3_5)

@@ -64,6 +64,8 @@ def load(document: dict[str, Any]) -> tuple[list[str], list[Table]]:
         return [], []
     read = {topic for member in document["members"] for topic in member.get("topics", weights)}
     shared = [weight for topic, each in weights.items() if topic in read for weight in each]
+    if not shared:
+        return [], []
     total, largest = sum(shared), max(shared)
     if not total:
         return [f"No load to compare: {unit} are 0 everywhere."], []
