@@ -162,6 +162,7 @@ def test_every_drift_of_the_triggers_has_groups_of_its_own():
     drawn = {(trial.drift_ms, trial.seed) for trial in asked}
     assert len(drawn) == len({seed for _, seed in drawn}) == 12
     assert len(asked) == 2 * 2 * 12  # the same for every trigger and strategy
+    assert triggers.grid(["join"], ["range"], []) == []
 
 
 def test_a_moved_coordinator_keeps_the_group_at_every_drift_that_the_notebook_allows():

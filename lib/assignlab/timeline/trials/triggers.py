@@ -109,7 +109,7 @@ def grid(
     >>> [(trial.drift_ms, trial.seed) for trial in grid(["join"], ["range"], [7, 8], [0, 100])]
     [(0, 7), (0, 8), (100, 9), (100, 10)]
     """
-    further = max(seeds) - min(seeds) + 1
+    further = max(seeds, default=0) - min(seeds, default=0) + 1
     drawn = [
         (drift, seed + number * further) for number, drift in enumerate(drifts_ms) for seed in seeds
     ]
