@@ -573,6 +573,12 @@ def stale_commit(fencing, strategy="range"):
     return timeline.run(scenario, config, strategy, seed=1)
 
 
+def test_where_nothing_is_watched_no_offsets_are_told():
+    scenario = Scenario([Topic("t", 1)], [Member("a")], duration_ms=5_000)
+    frame = timeline.watched_frame(timeline.run(scenario, Config(), "range"))
+    assert len(frame) == 0 and {"partition", "owner", "committed"} <= set(frame)
+
+
 def committed_only_grows(history):
     """What fencing protects: no owner's commit is undone."""
     frame = timeline.watched_frame(history)

@@ -243,7 +243,7 @@ def watched_frame(history: History) -> pd.DataFrame:
     """The four offsets of the watched partitions at every sample, and who owns them."""
     frame = pd.DataFrame(history.watched, columns=Watched._fields)
     frame["owner"] = [history.members[n] if n >= 0 else "" for n in frame["owner"]]
-    frame["partition"] = history.cluster.labels(frame["partition"].to_numpy())
+    frame["partition"] = history.cluster.labels(frame["partition"].to_numpy(dtype=np.int64))
     return frame
 
 
