@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from assignlab import assignors
 from assignlab.advice import pauses, replicas, scaling, what_if
 from assignlab.advice.subject import NotAnswerable, Range, subject
+from assignlab.assignors.answer import solve
 from assignlab.cli import main
 from assignlab.errors import AssignlabError, UnknownName, UnknownRelease
 from assignlab.optimum.closed_form import fewest_moves
@@ -354,6 +355,19 @@ def test_kip_848_for_static_members_and_where_the_policy_is_against_it(range_3_5
 
 def test_the_answer_is_the_same_every_time(range_3_5):
     assert cells(range_3_5, "a rollout", "range") == cells(range_3_5, "a rollout", "range")
+
+
+def test_what_members_that_read_different_topics_hold_is_what_the_coordinator_keeps():
+    found = document({"t": 6, "u": 3}, [[], [], []], "server-uniform")
+    found["members"][2]["topics"] = ["t"]
+    first, second, third = solve(found)["assignment"].values()
+    for member, owned in zip(found["members"], (second, first, third), strict=True):
+        member["owned"] = owned
+    assert cells(found, "a rebalance", "server-uniform")["moved"].high == 0
+    one_more = cells(found, "a member more", "server-uniform")
+    assert one_more["moved"].high == 2 and one_more["avoidable"].high == 0
+    # nor does anything else wait in simulated time
+    assert one_more["unowned partition-seconds"].high < 7.5
 
 
 def test_a_group_of_one_partition_is_told_of_without_up_to(tmp_path):

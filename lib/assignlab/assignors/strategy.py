@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from assignlab.errors import UnknownName
 from assignlab.group.assignment import Assignment
 from assignlab.group.document import lists
@@ -120,6 +122,19 @@ class Strategy:
         classic = self.membership == "coordinator" and self.protocol in ("eager", "cooperative")
         return classic and self.original != ""
 
+    def taken_over(self, group: Group, after: Assignment) -> Assignment:
+        """How members send back an assignment that something else than ``assign(group)`` made:
+        ``reclaim`` may repeat what the original did instead of reading it off the assignment."""
+        order = after if self.reclaim is None else self.reclaim(group, after)
+        return order if all(map(np.array_equal, _sorted(order), _sorted(after))) else after
+
     def between(self, since: str, until: str) -> bool:
         """Whether all releases that it describes lie between these two, ends included."""
         return version(since) <= version(self.first) and version(self.last) <= version(until)
+
+
+def _sorted(assignment: Assignment) -> tuple[np.ndarray, np.ndarray]:
+    """(owners, codes), in an order that does not depend on that of the members' lists."""
+    owners, codes = assignment.owners, assignment.codes
+    order = np.lexsort((codes, owners))
+    return owners[order], codes[order]

@@ -129,7 +129,7 @@ def handed_over(step: Step, new: Strategy) -> Claims:
     """
     told = "server" in (step.strategy.protocol, new.protocol) or step.strategy.kind == new.kind
     if new.sticky and told:
-        return _claims(step.group, new, step.after, step.generation)
+        return _sent(new.taken_over(step.group, step.after), new, step.generation)
     return Claims.none(len(step.group.members))
 
 
@@ -253,6 +253,11 @@ def _carried(claims: Claims, origin: np.ndarray | None) -> Claims:
 def _claims(group: Group, strategy: Strategy, after: Assignment, generation: int) -> Claims:
     """What the members will claim after this assignment."""
     order = after if strategy.reclaim is None else strategy.reclaim(group, after)
+    return _sent(order, strategy, generation)
+
+
+def _sent(order: Assignment, strategy: Strategy, generation: int) -> Claims:
+    """What members claim who send these partitions in this order."""
     members = order.offsets.size - 1
     absent = _of_generation(members, ABSENT)
     now = _of_generation(members, generation)

@@ -109,9 +109,12 @@ class Groups:
             claims = [member.request.claim_for(strategy.kind) for member in members]
             group = group.with_claims(_claims(claims, strategy.generations))
         found = self._as_found(strategy, members)
-        after = strategy.assign(group) if found is None else found
         # In the order in which members will send it back.
-        claimed = after if strategy.reclaim is None else strategy.reclaim(group, after)
+        if found is None:
+            after = strategy.assign(group)
+            claimed = after if strategy.reclaim is None else strategy.reclaim(group, after)
+        else:
+            after, claimed = found, strategy.taken_over(group, found)
         dense = self._cluster.dense(after.codes)
         bounds = after.offsets.tolist()
         return {
