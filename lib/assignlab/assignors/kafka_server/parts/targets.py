@@ -120,9 +120,17 @@ def starts_of(group: Group, held: sets.Held, steps: np.ndarray) -> np.ndarray:
     """
     if not held.beyond and held.codes.size > 0:
         return group.topics.prepared(sets.dense_starts)
-    counts = np.maximum(group.topics.partitions, 0)
-    for codes in (held.codes, steps[steps >= 0]):
-        np.maximum.at(counts, topic_of(codes), partition_of(codes) + 1)
+    return _starts_with(group.topics.partitions, held.codes, steps)
+
+
+@njit
+def _starts_with(partitions, held, steps):
+    counts = partitions.copy()
+    for codes in (held, steps):
+        for k in range(codes.size):
+            if codes[k] >= 0:
+                t = topic_of(codes[k])
+                counts[t] = max(counts[t], partition_of(codes[k]) + 1)
     return first_numbers(counts)
 
 
