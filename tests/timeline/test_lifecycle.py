@@ -242,6 +242,21 @@ def test_trials_of_one_seed_have_the_same_crashes():
     assert delivery.scenario(calm).actions == ()
 
 
+@pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
+def test_a_transaction_that_is_open_at_the_end_is_not_given_up(strategy):
+    calm = delivery.grid([strategy], ["transaction"], [5], [0], range(3), minutes=2.0)
+    assert [delivery.play(trial)["aborted"] for trial in calm] == [0, 0, 0]
+
+
+def test_metaq_is_played_with_its_own_settings():
+    [trial] = delivery.grid(["metaq-default"], ["auto commit"], [5], [1], [0])
+    config = delivery.config(trial)
+    assert config.zookeeper_session_timeout_ms == 30_000 and config.rebalance_max_retries == 7
+    assert delivery.sessions_in_words({"metaq-default": 30.0, "scala-range": 6.0}) == (
+        "30 s, MetaQ's default, under ZooKeeper and 6 s, Kafka 0.8's default, under ZooKeeper"
+    )
+
+
 def test_a_longer_session_leaves_partitions_alone_for_longer():
     def without_owner(session_s):
         [trial] = delivery.grid(["range"], ["auto commit"], [5], [4], [7], {"range": session_s})

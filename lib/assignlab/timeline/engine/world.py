@@ -253,6 +253,8 @@ class World:
         for process in self.processes:
             if process.alive:
                 process.advance()
+            history.aborted += process.loop.aborted  # not what is still open
+            if process.alive:
                 if process.valid:
                     history.frontier[process.own.partition] = process.processed()
                 process.passed_by("end of the run")
@@ -260,6 +262,5 @@ class World:
             history.polls += process.loop.polls
             history.commits += process.loop.commits
             history.refused += process.loop.failed
-            history.aborted += process.loop.aborted
         history.calls = self.clock.events
         return history

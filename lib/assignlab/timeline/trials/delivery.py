@@ -9,14 +9,14 @@ of it what :func:`assignlab.timeline.run` takes.
 import json
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from types import MappingProxyType
 
 import pandas as pd
 
 from assignlab import assignors
-from assignlab.timeline.config import Config, beside_default
+from assignlab.timeline.config import Config, beside_default, defaults
 from assignlab.timeline.engine.history import History
 from assignlab.timeline.measure import losses, lost_records, repeats, totals
 from assignlab.timeline.scenario import (
@@ -47,7 +47,8 @@ class Trial:
     """One history: who assigns, when the application commits, how often members crash.
 
     ``way``: a key of :data:`WAYS`. ``interval_s``: between commits, where commits are not tied to
-    batches. ``crashes``: members that crash per minute, on average, over the whole group.
+    batches. ``crashes``: members that crash per minute, over the whole group, as :func:`scenario`
+    draws them.
     ``rate``: records a second and partition; ``processing_ms`` per record. ``batch``: records that
     poll waits for, up to 500 ms. ``session_s``: session timeout of whoever keeps the sessions: the
     coordinator, classic and KIP-848 (whose brokers refuse one below 45 s where
@@ -107,13 +108,19 @@ def keeper(strategy: str) -> str:
     return COORDINATOR if assignors.get(strategy).membership == "coordinator" else ZOOKEEPER
 
 
-def session_of(strategy: str, session_s: float = Config().session_timeout_ms / SECOND) -> float:
-    """The session in s that members have: ``session_s`` with a coordinator, ZooKeeper's default else.
+def system_defaults(strategy: str) -> Config:
+    """The settings that a strategy's group has by default, where a :class:`Trial` does not say them."""
+    of_metaq = assignors.get(strategy).system == "MetaQ"
+    return defaults("1.4", system="metaq") if of_metaq else Config()
 
-    >>> session_of("range"), session_of("range", 10.0), session_of("scala-range", 10.0)
-    (45.0, 10.0, 6.0)
+
+def session_of(strategy: str, session_s: float = Config().session_timeout_ms / SECOND) -> float:
+    """The session in s that members have: ``session_s`` with a coordinator, else the system's default.
+
+    >>> session_of("range", 10.0), session_of("scala-range", 10.0), session_of("metaq-default")
+    (10.0, 6.0, 30.0)
     """
-    usual = Config().zookeeper_session_timeout_ms / SECOND
+    usual = system_defaults(strategy).zookeeper_session_timeout_ms / SECOND
     return session_s if keeper(strategy) == COORDINATOR else usual
 
 
@@ -121,7 +128,8 @@ def scenario(trial: Trial) -> Scenario:
     """Members that start within five seconds, crash at random moments, and are back after a while.
 
     The moments depend on the seed and on ``crashes`` alone, so that trials of one seed can be
-    compared. Nobody crashes in the first half minute and in the last one.
+    compared. Nobody crashes in the first half minute and in the last one, within 5 s of its return, or
+    while one member runs alone: so fewer crash than ``crashes`` a minute.
     """
     draw = random.Random(trial.seed)
     members = [
@@ -155,7 +163,8 @@ def config(trial: Trial) -> Config:
     settings, _ = WAYS[trial.way]
     interval = round(trial.interval_s * SECOND)
     session = round(trial.session_s * SECOND)
-    return Config(
+    return replace(
+        system_defaults(trial.strategy),
         auto_offset_reset="earliest", fetch_min_records=trial.batch, session_timeout_ms=session,
         group_consumer_session_timeout_ms=session, zookeeper_session_timeout_ms=session,
         auto_commit_interval_ms=interval,
@@ -164,12 +173,13 @@ def config(trial: Trial) -> Config:
 
 
 def play(trial: Trial) -> dict:
-    """What became of a trial: the totals of its history, ``unowned_percent`` of the time of all
-    partitions, and the reasons as JSON."""
+    """What became of a trial: the totals of its history, ``crashed`` (how many did),
+    ``unowned_percent`` of the time of all partitions, and the reasons as JSON."""
     history = run(scenario(trial), config(trial), trial.strategy, trial.seed)
     numbers = totals(history)
     whole_ms = trial.partitions * history.scenario.duration_ms
     return numbers | {
+        "crashed": sum(action.kind == "crash" for action in history.scenario.actions),
         "unowned_percent": 100 * numbers["unowned_ms"] / whole_ms,
         "why_repeated": _reasons(repeats(history)),
         "why_lost": _reasons(losses(history)),
@@ -327,14 +337,13 @@ def sessions_in_words(sessions: Mapping[str, float]) -> str:
     >>> sessions_in_words({"range": 45.0, "sticky": 45.0, "scala-range": 6.0})
     "45 s, Kafka's default since 3.0, under a coordinator and 6 s, Kafka 0.8's default, under ZooKeeper"
     """
-    told = {
-        keeper(name): beside_default("session_timeout_ms", session_s * SECOND)
-        if keeper(name) == COORDINATOR
-        else f"{session_s:g} s, Kafka 0.8's default"
-        for name, session_s in sessions.items()
-    }
-    comma = {who: "," * (not said.endswith(")")) for who, said in told.items()}
-    return " and ".join(f"{said}{comma[who]} under {who}" for who, said in told.items())
+    told = []
+    for name, session_s in sessions.items():
+        said = f"{session_s:g} s, {'MetaQ' if name.startswith('metaq') else 'Kafka 0.8'}'s default"
+        if keeper(name) == COORDINATOR:
+            said = beside_default("session_timeout_ms", session_s * SECOND)
+        told.append(f"{said}{',' * (not said.endswith(')'))} under {keeper(name)}")
+    return " and ".join(dict.fromkeys(told))
 
 
 def crashes_in_words(crashes: float) -> str:
