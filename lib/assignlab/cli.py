@@ -103,7 +103,7 @@ def warm(strategies):
     nargs=2,
     multiple=True,
     metavar="NAME VALUE",
-    help="Set a parameter of the named notebooks; lists as YAML: -p members '[2, 4]'. Such runs have "
+    help="Set a parameter of the named notebooks; lists as YAML: -p strategies '[range, sticky]'. Such runs have "
     "folders of their own.",
 )
 @click.option(
@@ -111,7 +111,7 @@ def warm(strategies):
     multiple=True,
     metavar="NAME=VALUE,VALUE",
     help="Run with each of these values, every combination of several: --grid seed=1,2 "
-    "--grid members='[4],[8]'.",
+    "--grid strategies='[range],[sticky]'.",
 )
 @click.option(
     "--matrix",

@@ -1,6 +1,6 @@
 """Any release of Kafka as part of a strategy's name: which strategy of the lab behaves as it did.
 
-The strategies' own names say the last release of a behaviour (``sticky@3.5``); users know the one
+The strategies' own names say one release that has the behaviour (``sticky@3.5``); users know the one
 that they run (``sticky@3.6.1``, ``cooperative-sticky@4.1``). A release without its last number
 stands for the last one of its line.
 """

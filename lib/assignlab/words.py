@@ -47,7 +47,7 @@ TERMS = (
         "group.protocol=consumer ask for one by group.remote.assignor, brokers list them in "
         "group.consumer.assignors",
     ),
-    Term("@release", "the strategy as it was up to that release; without it, the newest"),
+    Term("@release", "the strategy as that release of its system has it; without it, the newest"),
     Term(
         "gap",
         "partitions of the fullest member minus those of the emptiest",

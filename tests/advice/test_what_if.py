@@ -51,6 +51,17 @@ def test_topics_that_nobody_reads_are_named_and_not_counted(range_3_5):
     assert "Nobody" not in " ".join(replicas.report(range_3_5, 5, None, "4.4", CONFIG).said)
 
 
+def test_a_rolling_change_is_to_the_releases_strategy_and_offline_it_is_a_switch(range_3_5):
+    asked = subject(range_3_5)
+    rows = what_if.table(asked, ["range"], ["two bounces"], "2.4", CONFIG)
+    assert [row.strategy for row in rows] == ["range to cooperative-sticky@2.4"]
+    offline = pauses.settings("3.9")
+    switch, gone_over = what_if.table(
+        asked, ["server-uniform"], ["switch", "KIP-848"], "3.9", offline
+    )
+    assert gone_over.note == what_if.OFFLINE and gone_over.moved == switch.moved
+
+
 def test_a_topic_that_nobody_reads_changes_no_row(range_3_5):
     events = ["a member more", "a crash", "a rollout", "a topic more", "twice the partitions"]
     rows = what_if.table(subject(range_3_5), ["range"], events, "4.4", CONFIG)

@@ -317,10 +317,10 @@ def _migrations(
         if happening and word not in happening or own.base == base:
             continue
         try:
-            assignors.get(f"{base}@{release}")
+            new = assignors.get(of_release({"strategy": base}, release)["strategy"])
         except UnknownName:
             continue
-        new, change = assignors.get(base), f"{own.name} to {base}"
+        change = f"{own.name} to {new.name}"
         if not 1 < asked.members <= MOST_ROLLED_OUT:
             most = (
                 "the only member" if asked.members == 1 else f"more than {MOST_ROLLED_OUT} members"
@@ -328,16 +328,20 @@ def _migrations(
             rows.append(Row("", word, change, note=f"{NOT_PLAYED}: {most}"))
             continue
         bounces = 2 if word == "two bounces" else 1
+        offline = bounces == 1 and not is_online(config)
         count = draws_for(asked, 2 * bounces * asked.members)
         try:
-            cells = drawn(count, partial(_migrated, asked, own, new, bounces))
+            if offline:
+                cells = _measured(asked, new, "switch", EVENTS["switch"])
+            else:
+                cells = drawn(count, partial(_migrated, asked, own, new, bounces))
         except AssignlabError as error:
             rows.append(Row("", word, change, note=str(error)))
             continue
-        lists = [[new.name, own.name], [new.name]][-bounces:]
-        if bounces == 1 and not is_online(config):
+        if offline:
             rows.append(Row("", word, change, **cells, note=OFFLINE))
             continue
+        lists = [[new.name, own.name], [new.name]][-bounces:]
         cost = pauses.migration(asked, own, lists, config)
         note = f"{bounces} restart{'s' * (bounces > 1)} of every member"
         if asked.static:
