@@ -103,8 +103,8 @@ def warm(strategies):
     nargs=2,
     multiple=True,
     metavar="NAME VALUE",
-    help="Set a parameter of the named notebooks; lists as YAML: -p strategies '[range, sticky]'. Such runs have "
-    "folders of their own.",
+    help="Set a parameter of the named notebooks; lists as YAML: -p strategies '[range, sticky]'. Such "
+    "runs have folders of their own.",
 )
 @click.option(
     "--grid",
