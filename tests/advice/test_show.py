@@ -265,3 +265,14 @@ def test_weights_of_topics_that_nobody_subscribes_to_are_no_load(range_3_5):
         member["topics"] = []
     assert load(range_3_5) == ([], [])
     assert "held that are not there" in show.text(range_3_5)
+
+
+def test_claims_by_a_topics_id_are_those_of_the_topic(range_3_5):
+    by_name = summary(range_3_5)
+    ids = {}
+    for number, topic in enumerate(range_3_5["topics"]):
+        topic["id"] = ids[topic["name"]] = "AAAAAAAAAAAAAAAAAAAAA" + "AQ"[number]
+    for member in range_3_5["members"]:
+        member["owned"] = [[ids[name], partition] for name, partition in member["owned"]]
+    assert summary(range_3_5) == by_name
+    assert [topic["without_owner"] for topic in by_name["topics"]] == [0, 0]

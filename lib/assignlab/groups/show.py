@@ -18,8 +18,9 @@ def summary(group: dict[str, Any]) -> dict[str, Any]:
     partitions, and the sum of its ``weights``. Counts are None where the text does not say who
     holds what.
     """
-    claiming = any(member.get("owned") is not None for member in group["members"])
-    members = [_member(member, claiming) for member in group["members"]]
+    documents = _claims_by_name(group)
+    claiming = any(member.get("owned") is not None for member in documents)
+    members = [_member(member, claiming) for member in documents]
     sizes = [member["partitions"] for member in members]
     known = bool(sizes) and None not in sizes
     return {
@@ -28,9 +29,20 @@ def summary(group: dict[str, Any]) -> dict[str, Any]:
         "idle": [m["id"] for m in members if m["partitions"] == 0] if known else None,
         "counted_idle": group.get("idle"),
         "members": members,
-        "topics": [_topic(topic, group["members"], members) for topic in group["topics"]],
+        "topics": [_topic(topic, documents, members) for topic in group["topics"]],
         "inferred": group.get("inferred", []),
     }
+
+
+def _claims_by_name(group: dict[str, Any]) -> list[dict[str, Any]]:
+    """The members of a document; claims that name a topic by its id name it by its name."""
+    names = {topic["id"]: topic["name"] for topic in group["topics"] if topic.get("id")}
+    return [
+        member | {"owned": [(names.get(t, t), p) for t, p in member["owned"]]}
+        if member.get("owned")
+        else member
+        for member in group["members"]
+    ]
 
 
 def _member(member: dict[str, Any], claiming: bool) -> dict[str, Any]:
