@@ -295,7 +295,7 @@ def ownership(
             )  # fmt: skip
     for m, c in sorted((then or set()) - now):
         ax.add_patch(
-            plt.Rectangle((c, m), 1, 1, facecolor="white", edgecolor=palette[m], ls=":", lw=1.5)
+            plt.Rectangle((c, m), 1, 1, facecolor="none", edgecolor=palette[m], ls=":", lw=1.5)
         )
         ax.text(c + 0.5, m + 0.5, "−", ha="center", va="center", color=palette[m])
     for c in sorted(set(range(len(columns))) - {c for _, c in now}):
