@@ -255,8 +255,10 @@ def catalogue() -> pd.DataFrame:
 
 
 SEEN = {
-    "no such partition": "describe --members --verbose: a member holds a number that the topic has not",
-    "not subscribed": "describe --members --verbose: a member holds a topic that it does not read",
+    "no such partition": "describe --members --verbose beside kafka-topics --describe: a member holds a "
+    "number that the topic has not",
+    "not subscribed": "describe --members --verbose beside your application's code: a member holds a topic "
+    "that it does not subscribe to",
     "owned twice": "describe --members --verbose: a partition stands under two members",
     "no owner": "assignlab group show: 'without owner' is above 0",
     "uneven": "assignlab group show: the gap is above 1",
@@ -334,7 +336,7 @@ def explained(words: pd.DataFrame) -> str:
     meant: dict[str, str] = {}
     for fault, word in MARKS.items():
         if word in drawn:
-            meant.setdefault(word, fault)
+            meant.setdefault(word, "does not return" if fault == "NeverEnds" else fault)
     return "; ".join(f"{word}: {fault}" for word, fault in meant.items())
 
 
