@@ -12,16 +12,18 @@ Source of the two bounces: KIP-429. In the first, every member gets ``cooperativ
 its old strategy; only when the last one has it can the group choose it, and all of them are still
 eager, because a client is as eager as the most eager strategy in its list. In the second the old
 strategy is taken off the list; members that have restarted keep what they own, the others still
-give up everything before they join. The coordinator's strategies need one bounce (KIP-848): the
-first member that speaks the new protocol turns the group over, and the coordinator knows what the
-others have. Those still take part in every rebalance with their old protocol: eager ones give up
-everything and get most of it back, as recordings of real groups show (``migrate-up.range`` of
-:mod:`assignlab.reality`).
+give up everything before they join. Between the clients and the coordinator it takes one bounce
+(KIP-848): the first member that speaks the new protocol turns the group over, and the coordinator
+knows what the others have; on the way back the last one that spoke it does. Classic members still
+take part in every rebalance with their own protocol: eager ones give up everything and get most of
+it back, as recordings of real groups show (``migrate-up.range`` of :mod:`assignlab.reality`).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
+
+import pandas as pd
 
 from assignlab import assignors
 from assignlab.assignors.strategy import Strategy
@@ -135,11 +137,12 @@ def _measured(step: Step) -> dict:
 def play_migrations(trial: Trial) -> list[dict]:
     """Upgrades carried out member by member, one record for each rebalance; partitions are counts.
 
-    Three roads from the old strategy: two restarts of everybody without an upgrade; two bounces to
-    cooperative-sticky; one bounce to the coordinator's uniform, and one more restart under it. None
-    to the strategy that is the old one already. road, seed, bounce (1, 2), step (from 1; two
-    rebalances for each restart), strategy (which assigned), moved (partitions that change owner),
-    interrupted (given up, also if kept), gap (fullest - emptiest member).
+    Three roads from the old strategy: two restarts of everybody without an upgrade; to
+    cooperative-sticky; to the coordinator's uniform. None to the strategy that is the old one
+    already. A road of one bounce is followed by one more restart of everybody. road, seed, bounce
+    (1, 2), upgrade (whether the bounce is part of the upgrade), step (from 1; two rebalances for
+    each restart), strategy (which assigned), moved (partitions that change owner), interrupted
+    (given up, also if kept), gap (fullest - emptiest member).
 
     >>> records = play_migrations(Trial(0, "range", members=3, topics=2, partitions=8))
     >>> [record["step"] for record in records] == [*range(1, 13)] * 3
@@ -147,7 +150,8 @@ def play_migrations(trial: Trial) -> list[dict]:
     """
     old, members = assignors.get(trial.old), trial.members
     cooperative, uniform = assignors.get("cooperative-sticky"), assignors.get("server-uniform")
-    plans = {f"{trial.old}, no upgrade": [old] * (4 * members)}
+    plain = f"{trial.old}, no upgrade"
+    plans = {plain: [old] * (4 * members)}
     if old.kind != cooperative.kind:
         plans[f"{trial.old} → cooperative-sticky"] = two_bounces(old, cooperative, members)
     if old.kind != uniform.kind:
@@ -156,17 +160,21 @@ def play_migrations(trial: Trial) -> list[dict]:
     sizes = [len(moment.group.members) for moment in moments]
     found = []
     for road, plan in plans.items():
+        bounces = (
+            0 if road == plain else 2 if old.protocol == "eager" and plan[-1] is cooperative else 1
+        )
         chosen = [old, *plan]
         _, *steps = replay(moments, chosen, still_eager(chosen, sizes, members))
         for number, step in enumerate(steps, 1):
-            measured = _measured(step)
+            measured, bounce = _measured(step), 1 + (number - 1) // (2 * members)
             if step.strategy.protocol == "server" and old.protocol == "eager":
                 classic = range(max(0, sizes[number] - number // 2))  # the restarted ones come last
                 measured["interrupted"] += held_again(step, classic)
             found.append({
                 "road": road,
                 "seed": trial.seed,
-                "bounce": 1 + (number - 1) // (2 * members),
+                "bounce": bounce,
+                "upgrade": bounce <= bounces,
                 "step": number,
                 "strategy": step.strategy.name,
                 "moved": measured["by_choice"] + measured["forced"],
@@ -174,6 +182,37 @@ def play_migrations(trial: Trial) -> list[dict]:
                 "gap": measured["count_gap"],
             })  # fmt: skip
     return found
+
+
+def costs(records: pd.DataFrame) -> pd.DataFrame:
+    """What upgrades cost by themselves, of the records of :func:`play_migrations`.
+
+    One row for each road and seed: bounces, moved and interrupted in them, and plain_moved and
+    plain_interrupted in as many restarts of everybody without an upgrade.
+
+    >>> costs(pd.DataFrame(play_migrations(Trial(0, "range", members=3))))["bounces"].tolist()
+    [2, 1]
+    """
+    keys = ["road", "bounce", "seed"]
+    sums = records.groupby([*keys, "upgrade"], sort=False)[["moved", "interrupted"]].sum()
+    sums = sums.reset_index()
+    plain = sums[~sums.groupby("road")["upgrade"].transform("any")].set_index(keys[1:])
+    plain = plain[["moved", "interrupted"]].add_prefix("plain_")
+    own = sums[sums["upgrade"]].join(plain, on=keys[1:]).rename(columns={"bounce": "bounces"})
+    rest = dict.fromkeys(["moved", "interrupted", *plain], "sum")
+    return own.groupby(["road", "seed"], sort=False).agg({"bounces": "max", **rest})
+
+
+def gentlest(costs: pd.DataFrame) -> str:
+    """The road of several that interrupts least in every group; "" where none does.
+
+    >>> gentlest(costs(pd.DataFrame(play_migrations(Trial(0, "range", members=3)))))
+    'range → server-uniform'
+    """
+    of_each = costs["interrupted"].unstack("road")
+    least = of_each.eq(of_each.min(axis=1), axis=0)
+    alone = least.all() & (least.sum(axis=1) == 1).all()
+    return next(iter(alone.index[alone]), "") if len(alone) > 1 else ""
 
 
 def two_bounces(old: Strategy, new: Strategy, members: int) -> list[Strategy]:
@@ -191,11 +230,13 @@ def still_eager(
     """Members that give up everything though the strategy is cooperative, at each moment.
 
     ``sizes``: members of the group at each moment. A member that has not been restarted in the
-    second bounce has the old strategy in its list. The restarted ones join at the end of the
-    group's order.
+    second bounce has the old strategy in its list; the first of ``chosen`` says whether that is an
+    eager one. The restarted ones join at the end of the group's order.
     """
+    eager = chosen[0].protocol == "eager"
     silent: list[Sequence[int]] = []
     for number, (strategy, size) in enumerate(zip(chosen, sizes, strict=True)):
         restarted = max(0, number - 2 * members) // 2
-        silent.append(range(size - restarted) if strategy.protocol == "cooperative" else ())
+        gives_up = eager and strategy.protocol == "cooperative"
+        silent.append(range(size - restarted) if gives_up else ())
     return silent
