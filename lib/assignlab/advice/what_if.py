@@ -402,7 +402,8 @@ def bounced(
         happened.append((word, group))
         plan.append(chosen)
         eager = [m for m, done in enumerate(there) if done < bounces]
-        silent.append(eager if chosen.protocol == "cooperative" else ())
+        gives_up = own.protocol == "eager" and chosen.protocol == "cooperative"
+        silent.append(eager if gives_up else ())
 
     for bounce in range(bounces):
         for name in group.members.names:
