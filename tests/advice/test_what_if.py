@@ -3,13 +3,14 @@
 import json
 import random
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from assignlab import assignors
-from assignlab.advice import pauses, replicas, scaling, what_if
+from assignlab.advice import pauses, play, replicas, scaling, what_if
 from assignlab.advice.subject import NotAnswerable, Range, subject
 from assignlab.assignors.answer import solve
 from assignlab.cli import main
@@ -40,6 +41,44 @@ def test_kedas_divisors_are_wrong_for_topics_of_3_and_5_partitions(range_3_5):
     told = " ".join(report.said)
     assert "(3 + 5 = 8); it is wrong here. Under range it is uneven with 2 and 4" in told
     assert rows[5]["unowned partition-seconds"].high > 0
+
+
+def test_keda_is_told_of_for_kafkas_groups_alone():
+    for strategy, told in ("rocketmq-avg", False), ("roundrobin", True):
+        group = document({"a": 3, "b": 5}, [["a-0", "b-0"], ["a-1", "b-1"]], strategy)
+        said = " ".join(replicas.report(group, 4, None, "4.4", CONFIG).said)
+        assert ("KEDA" in said) == told
+
+
+def test_where_the_strategy_fails_now_that_is_said_and_nothing_is_shown():
+    never_ends = Path(__file__).parents[1] / "data" / "groups" / "never-ends.json"
+    group = json.loads(never_ends.read_text()) | {"draws": 2}
+    report = replicas.report(group, 8, None, "4.4", CONFIG)
+    [said] = report.said
+    assert said.startswith("Beware: sticky fails at a rebalance: NeverEnds: the same 2 moves come")
+    assert said.endswith("No number of members is shown.")
+    assert not report.tables[0].rows and not report.unknown
+    fine = replicas.report(group, 6, "server-uniform", "4.4", CONFIG)
+    assert len(fine.tables[0].rows) == 6 and not fine.said[0].startswith("Beware")
+
+
+def test_where_the_strategy_fails_with_more_members_the_numbers_before_are_shown(
+    monkeypatch, range_3_5
+):
+    def fails(asked, ahead, strategy):
+        played = play.begun(asked, ahead, strategy)
+        for n, step in enumerate(played):
+            if len(step.group.members) == 6:
+                step.error = "NeverEnds: round and round"
+                return played[: n + 1]
+        return played
+
+    monkeypatch.setattr(replicas, "begun", fails)
+    report = replicas.report(range_3_5, 8, None, "4.4", CONFIG)
+    assert [row[0] for row in report.tables[0].rows] == [1, 2, 3, 4, 5]
+    assert report.said[0] == (
+        "Beware: range can fail with 6 members: NeverEnds: round and round. Nothing is shown beyond."
+    )
 
 
 def test_topics_that_nobody_reads_are_named_and_not_counted(range_3_5):

@@ -52,6 +52,20 @@ def steps(
     "switch" before which all members stop. Raises
     :class:`~assignlab.errors.AssignlabError` where a strategy fails.
     """
+    played = begun(subject, events, strategy, silent)
+    if (error := played[-1].error) is not None:
+        raise AssignlabError(f"{played[-1].strategy.name}: {error}")
+    return played
+
+
+def begun(
+    subject: Subject,
+    events: Sequence[Event],
+    strategy: Strategy | Sequence[Strategy],
+    silent: Sequence[Sequence[int]] | None = None,
+) -> list[Step]:
+    """The same up to the first rebalance at which a strategy fails, which is then the last one and
+    has the error."""
     now = subject.group.with_claims(Claims.none(subject.members))
     history = moments([("now", now), *events])
     following = [strategy] * (len(history) - 1) if isinstance(strategy, Strategy) else strategy
@@ -61,10 +75,11 @@ def steps(
             for (word, _), new in zip(events, following, strict=True)
         ]
     quiet = [(), *silent]
-    played = list(replay(history, [frozen(subject), *following], quiet))
-    for step in played:
+    played: list[Step] = []
+    for step in replay(history, [frozen(subject), *following], quiet):
+        played.append(step)
         if step.error is not None:
-            raise AssignlabError(f"{step.strategy.name}: {step.error}")
+            break
     return played
 
 

@@ -4,7 +4,7 @@ import random
 from typing import Any
 
 from assignlab.advice import pauses
-from assignlab.advice.play import Event, numbers, steps
+from assignlab.advice.play import Event, begun, numbers
 from assignlab.advice.report import Report, Table
 from assignlab.advice.scaling import draws_for, joined, switched
 from assignlab.advice.subject import Subject, answered_by, drawn, subject
@@ -29,7 +29,10 @@ COLUMNS = (
 def report(
     document: dict[str, Any], up_to: int, strategy: str | None, release: str, config: Config
 ) -> Report:
-    """The table for 1 to ``up_to`` members, and where a divisors rule is wrong about it."""
+    """The table for 1 to ``up_to`` members, and where a divisors rule is wrong about it.
+
+    Where the strategy fails, that comes first, and the table has the numbers of members before it.
+    """
     asked = subject(of_release(document, release))
     told = of_release(document if strategy is None else answered_by(document, strategy), release)
     chosen = asked.chosen(strategy and told["strategy"])
@@ -42,8 +45,10 @@ def report(
             " beyond the number of partitions have nothing to read"
         )
     count = draws_for(asked, max(up_to, now), up_to)
-    sizes = drawn(count, lambda draw: _stairs(asked, chosen, draw, up_to))
-    costs = {} if max(up_to, now) > MOST_PAUSES else pauses.staircase(asked, chosen, up_to, config)
+    failed: dict[str, str] = {}
+    sizes = drawn(count, lambda draw: _stairs(asked, chosen, draw, up_to, failed))
+    played = bool(sizes) and max(up_to, now) <= MOST_PAUSES
+    costs = pauses.staircase(asked, chosen, up_to, config) if played else {}
     rows = [
         (
             n,
@@ -57,15 +62,16 @@ def report(
             asked.partitions % n == 0,
         )
         for n in range(1, max(up_to, now) + 1)
-        if n <= up_to or n == now
+        if (n <= up_to or n == now) and f"{n} fullest" in sizes
     ]
-    said = _advice(asked, chosen, rows)
+    said = [_failure(chosen, failed)] if failed else []
+    said += _advice(asked, chosen, rows) if rows else []
     if asked.unread:
         said.append(
             f"Nobody subscribes to {', '.join(asked.unread)}:"
             f" {counted(sum(asked.unread.values()), 'partition')} that no number here counts."
         )
-    if asked.topics and not asked.equal:
+    if rows and asked.topics and not asked.equal:
         said.append(
             "Members subscribe differently: one more is taken to read what most read, and those that"
             " leave take what they alone read with them."
@@ -74,15 +80,20 @@ def report(
         f"ids of members to come drawn {count} times; unowned: timeline, {len(pauses.SEEDS)} starts"
     )
     table = Table("replicas", f"Members under {chosen.name}", COLUMNS, rows, note)
-    unknown = [] if costs else ["pauses: not played in simulated time for this group and strategy"]
+    unknown = (
+        []
+        if costs or not rows
+        else ["pauses: not played in simulated time for this group and strategy"]
+    )
     inferred = told.get("inferred", [])
     return Report(title(told), inferred, said, [table], unknown=unknown)
 
 
 def _stairs(
-    asked: Subject, strategy: Strategy, draw: random.Random, up_to: int
+    asked: Subject, strategy: Strategy, draw: random.Random, up_to: int, failed: dict[str, str]
 ) -> dict[str, float]:
-    """By number of members and name: the numbers of the step that leads there."""
+    """By number of members and name: the numbers of the step that leads there. At what the strategy
+    fails, and how, is noted in ``failed``; beyond it nothing is played."""
     first = switched(asked, strategy) or [("a rebalance", asked.group)]
     found: dict[str, float] = {}
     up: list[Event] = []
@@ -96,12 +107,33 @@ def _stairs(
         group = events.leave(group, [n])
         down.append((str(n), group))
     for way in (up, down):
-        _, begun, *played = steps(asked, [*first, *way], strategy)
-        settled = numbers(begun)
-        found |= {f"{asked.members} {k}": settled[k] for k in ("fullest", "emptiest", "idle")}
-        for (word, _), step in zip(way, played, strict=True):
-            found |= {f"{word} {name}": value for name, value in numbers(step).items()}
+        ahead = [*first, *way]
+        for (word, _), step in zip(ahead, begun(asked, ahead, strategy)[1:], strict=False):
+            try:
+                if step.error is not None:
+                    raise AssignlabError(f"{strategy.name}: {step.error}")
+                told = numbers(step)
+            except AssignlabError as error:
+                failed.setdefault(word, str(error).removeprefix(f"{strategy.name}: "))
+                break
+            if word == first[0][0]:
+                word, told = (
+                    str(asked.members),
+                    {k: told[k] for k in ("fullest", "emptiest", "idle")},
+                )
+            found |= {f"{word} {name}": value for name, value in told.items()}
     return found
+
+
+def _failure(strategy: Strategy, failed: dict[str, str]) -> str:
+    """Where a strategy fails: at the next rebalance, or with more or fewer members."""
+    word, why = next(iter(failed.items()))
+    if not word.isdecimal():
+        return f"Beware: {strategy.name} fails at {word}: {why}. No number of members is shown."
+    return (
+        f"Beware: {strategy.name} can fail with"
+        f" {counted(_listed(sorted(map(int, failed))), 'member')}: {why}. Nothing is shown beyond."
+    )
 
 
 def _advice(asked: Subject, strategy: Strategy, rows: list[tuple]) -> list[str]:
@@ -116,7 +148,7 @@ def _advice(asked: Subject, strategy: Strategy, rows: list[tuple]) -> list[str]:
     ]
     if idle:
         said.append(f"From {counted(min(idle), 'member')} on somebody has nothing.")
-    if not asked.topics:
+    if not asked.topics or strategy.membership != "coordinator":  # KEDA's is a setting for Kafka
         return said
     wrong = [row for row in rows if row[8] and row[1].high > row[2].low]
     if wrong:

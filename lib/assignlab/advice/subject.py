@@ -251,6 +251,7 @@ def three_digits(value: float) -> str:
 
 
 def drawn(count: int, play: Callable[[random.Random], dict[str, float]]) -> dict[str, Range]:
-    """``play`` so often, each time with other draws; the Range of every number it gives."""
+    """``play`` so often, each time with other draws; the Range of every number it always gives."""
     rows = [play(random.Random(number)) for number in range(count)]
-    return {name: Range.of(row[name] for row in rows) for name in rows[0]}
+    given = [name for name in rows[0] if all(name in row for row in rows)]
+    return {name: Range.of(row[name] for row in rows) for name in given}
