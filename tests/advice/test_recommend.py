@@ -80,8 +80,38 @@ def test_a_trade_has_its_lines_apart_from_what_is_set(range_3_5):
 
 def test_the_restarts_of_the_cost_are_those_of_the_recipe(range_3_5):
     report = recommend.report(range_3_5, "4.4", CONFIG)
-    [cost] = [said for said in report.said if said.startswith("It costs")]
-    assert f"It costs {len(report.lines)} restarts of every member" in cost
+    rows = {row.row: row for row in report.tables[0].rows}
+    at = next(n for n, said in enumerate(report.said) if said.startswith("It costs"))
+    cost, later = report.said[at : at + 2]
+    assert len(report.lines) == 2 and "the next rollout will do" in report.lines[1].title
+    first, switch = (rows[name] for name in re.findall(r"row (W\d+)", cost))
+    assert cost.startswith("It costs one restart of every member")
+    assert (first.event, first.strategy) == ("a rollout", "range"), "voted for until the last knows"
+    assert (switch.event, switch.strategy) == ("switch", "sticky")
+    second = rows[re.search(r"A second one \(row (W\d+)\)", later)[1]]
+    assert (second.event, second.strategy) == ("a rollout", "sticky"), "every list begins with it"
+
+
+def test_what_is_short_begins_with_the_alarm_and_ends_with_a_reason(range_3_5):
+    for client, group in ("", range_3_5), ("rdkafka", of_client(librdkafkas(), "rdkafka")):
+        said = recommend.report(group, "4.4", CONFIG).said
+        beware, told = recommend.in_short(said)
+        assert not beware and told[0].startswith("Set ") and len(told) == 2, client
+        assert told[1].startswith("The fullest member holds ")
+    failing = recommend.report(json.loads(NEVER_ENDS.read_text()), "4.4", CONFIG)
+    beware, told = recommend.in_short(failing.said)
+    assert beware == failing.said[0] and told[0] == "Set server-uniform."
+    assert recommend.in_short(["First: look.", "Nothing.", "Why"]) == (
+        "",
+        ["First: look.", "Nothing."],
+    )
+
+
+def test_a_time_without_an_owner_is_told_with_the_drift_it_holds_for(range_3_5):
+    said = " ".join(recommend.report(range_3_5, "4.4", CONFIG).said)
+    told = re.findall(r"A rollout leaves [^(]*", said)
+    bound = f", where heartbeats drift no more than {max(pauses.DRIFTS_MS)} ms a beat "
+    assert told and all(reason.endswith(bound) for reason in told)
 
 
 def test_of_those_that_are_better_alike_the_one_that_moves_less_is_set():
@@ -377,6 +407,12 @@ def test_the_commands_write_pages_and_json(tmp_path, range_3_5):
     assert found["survey"][0]["group"] == range_3_5["group"]
 
 
+def librdkafkas():
+    """Members under range, one of which has nothing."""
+    held = [["a-0", "b-0", "b-3"], ["a-1", "b-1", "b-4"], ["a-2", "b-2"], []]
+    return document({"a": 3, "b": 5}, held, "range")
+
+
 def of_client(group, client):
     """The same group, its members named as a client names those without an id."""
     for member in group["members"]:
@@ -393,8 +429,7 @@ def of_client(group, client):
     ],
 )
 def test_where_ids_name_the_client_only_what_it_has_is_set(range_3_5, client, name, headline):
-    held = [["a-0", "b-0", "b-3"], ["a-1", "b-1", "b-4"], ["a-2", "b-2"], []]
-    group = of_client(document({"a": 3, "b": 5}, held, "range"), client)
+    group = of_client(librdkafkas(), client)
     report = recommend.report(group, "4.4", CONFIG)
     assert report.said[0].startswith(f"The members' ids begin as {name} names its clients.")
     assert report.said[1] == headline
@@ -405,6 +440,28 @@ def test_where_ids_name_the_client_only_what_it_has_is_set(range_3_5, client, na
     if client == "rdkafka":
         assert "It costs a stop of all members" in told and "StickyAssignor" not in told
         assert "sticky" not in played
+
+
+def test_what_if_and_survey_try_what_the_client_has():
+    group = of_client(librdkafkas(), "rdkafka")
+    rows = (
+        what_if.report(group, [], ["switch", "two bounces", "KIP-848"], "4.4", CONFIG)
+        .tables[0]
+        .rows
+    )
+    tried = {row.strategy.rpartition(" to ")[2] for row in rows}
+    assert tried == {"roundrobin", "cooperative-sticky", "server-uniform"}
+    [bounces] = [row for row in rows if row.event == "two bounces"]
+    assert bounces.moved is None and bounces.note.startswith(
+        "not played: librdkafka refuses a list"
+    )
+    named = what_if.report(group, ["sticky"], ["switch"], "4.4", CONFIG).tables[0].rows
+    assert [row.strategy for row in named] == ["sticky"], "who names one is answered"
+    found = survey.report([group], "4.4").tables[0].rows[0]
+    assert dict(zip(survey.COLUMNS, found, strict=True))["better"] != "sticky"
+    kafkajs = of_client(librdkafkas(), "kafkajs")
+    rows = what_if.report(kafkajs, [], [], "4.4", CONFIG).tables[0].rows
+    assert {row.strategy for row in rows} == {"range", "roundrobin"}
 
 
 def test_partitions_without_an_owner_come_first(range_3_5):

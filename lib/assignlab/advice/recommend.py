@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from assignlab import assignors
 from assignlab.advice import pauses, what_if
+from assignlab.advice.clients import ELSEWHERE, LIBRDKAFKA, client_of
 from assignlab.advice.law import law
 from assignlab.advice.report import Lines, Report, Table
 from assignlab.advice.subject import (
@@ -38,18 +39,6 @@ WATCHED = ("a rebalance", "switch", "a member more", "a crash", "a rollout")
 STATIC = " + group.instance.id"
 STATIC_SINCE = (2, 3)
 """The release that brought it (KIP-345)."""
-LIBRDKAFKA = "librdkafka"
-ELSEWHERE = {s.kind for s in assignors.strategies().values() if s.system == LIBRDKAFKA}
-"""The strategies that librdkafka has, by the names that it takes."""
-FOUR = {s.kind for s in assignors.strategies().values() if s.system == CLASSIC}
-HAS = {
-    LIBRDKAFKA: ELSEWHERE | {"server-uniform", "server-range"},
-    "kafkajs": {"roundrobin"},
-    "kafka-python": FOUR,
-    "sarama": FOUR,
-}
-"""What clients have that lack a strategy of Java's, or KIP-848 (of its requests Sarama 1.61.1 and
-kafka-python 3.0.12 have no more than the numbers)."""
 PLAYED_AS_JAVA = (
     "The members' ids begin as {} names its clients. What is played here is Kafka's Java client; how far"
     " strategies of one name differ is in docs/clients.md."
@@ -81,18 +70,9 @@ def report(
     document = what_if.of_release(document, release)
     asked = subject(document)
     own = asked.chosen()
-    client = _client(asked)
+    client = client_of(asked)
     names = what_if.strategies_for(asked, release)
-    if client in HAS:
-        names = [
-            name for name in names if name == own.name or assignors.get(name).kind in HAS[client]
-        ]
-    roads = [
-        word
-        for word, kind in what_if.MIGRATIONS.items()
-        if client not in HAS or kind in HAS[client]
-    ]
-    rows = what_if.table(asked, names, (*WATCHED, *roads), release, config)
+    rows = what_if.table(asked, names, (*WATCHED, *what_if.MIGRATIONS), release, config)
     knows_static = own.system in (CLASSIC, SERVER) and version(release) >= STATIC_SINCE
     if knows_static and not asked.static:
         more = what_if.table(
@@ -167,17 +147,18 @@ def report(
     )
 
 
-def _client(asked: Subject) -> str:
-    """The system whose client ids all members have where they were given none; empty for Java's."""
-    names = asked.group.members.names
-    return next(
-        (
-            s.system
-            for s in assignors.strategies().values()
-            if s.client_id and all(name.startswith(s.client_id) for name in names)
-        ),
-        "",
-    )
+def in_short(said: Sequence[str]) -> tuple[str, list[str]]:
+    """Of what a report says: at what the group's strategy fails, if it does; and what to do first,
+    what to set and the first sentence why.
+
+    >>> in_short(["First: look.", "Beware: it fails.", "Set range.", "It is even.", "It costs a lot."])
+    ('Beware: it fails.', ['First: look.', 'Set range.', 'It is even.'])
+    """
+    beware = next((one for one in said if one.startswith("Beware: ")), "")
+    of_clients = PLAYED_AS_JAVA.partition("{}")[0]
+    rest = [one for one in said if one != beware and not one.startswith(of_clients)]
+    verdict = int(rest[0].startswith("First: "))
+    return beware, rest[: verdict + 1 + rest[verdict].startswith("Set ")]
 
 
 def _static(document: dict[str, Any]) -> Subject:
@@ -322,6 +303,7 @@ def _said(
     return said
 
 
+DRIFT = f"where heartbeats drift no more than {max(pauses.DRIFTS_MS)} ms a beat"
 TOLD = {
     "fullest": ("The fullest member holds {mine} instead of {today}", "partition", ("change",)),
     "moved": (
@@ -330,7 +312,7 @@ TOLD = {
         ("a member more", "a rollout"),
     ),
     "unowned": (
-        "A rollout leaves {mine} instead of {today} without an owner",
+        f"A rollout leaves {{mine}} instead of {{today}} without an owner, {DRIFT}",
         "partition-second",
         ("a rollout",),
     ),
@@ -382,14 +364,17 @@ def _costs(best: Option, now: Option, rows: Sequence[Row], client: str = "") -> 
         return [f"It costs {row.note}: {counted(row.moved, 'move')}{pause} (row {row.row})."]
     if switch is None:
         return []
-    restarts = len(_java(best.strategy, now.strategy))
     when = "most of them name" if is_server(best.strategy) else "the last one knows"
+    said = (
+        f"It costs one restart of every member (row {now.rows['a rollout'].row}) and"
+        f" {counted(switch.moved, 'move')} when {when} the new strategy (row {switch.row})."
+    )
+    if is_server(best.strategy):
+        return [said]
+    later = best.rows["a rollout"].row
     return [
-        (
-            f"It costs {counted(restarts, 'restart')} of every member"
-            f" (row {now.rows['a rollout'].row}{', each' * (restarts > 1)}) and"
-            f" {counted(switch.moved, 'move')} when {when} the new strategy (row {switch.row})."
-        )
+        said,
+        f"A second one (row {later}) takes the old strategy off the lists; it may wait for the next rollout.",
     ]
 
 
@@ -448,11 +433,14 @@ def _java(new: Strategy, old: Strategy, offline: bool = False) -> list[Lines]:
         return []
     both = f"partition.assignment.strategy={new.source},{old.source}"
     alone = f"partition.assignment.strategy={new.source}"
+    waits = "; the next rollout will do" * (new.protocol == "eager")
     default = (old.base, new.base) == ("range", "cooperative-sticky")  # KIP-726
     skipped = "; since 3.0 not needed where members set no strategy: they have both" * default
     return [
         Lines(f"Java: first restart of every member: both, the new one first{skipped}", (both,)),
-        Lines("Java: second restart, when the first is through: the new one alone", (alone,)),
+        Lines(
+            f"Java: second restart, when the first is through{waits}: the new one alone", (alone,)
+        ),
     ]
 
 
@@ -472,7 +460,10 @@ def _librdkafka(new: Strategy, old: Strategy) -> list[Lines]:
         ]
     return [
         Lines("librdkafka: first restart of every member", (f"{alone},{old.kind}",)),
-        Lines("librdkafka: second restart, when the first is through", (alone,)),
+        Lines(
+            "librdkafka: second restart, when the first is through; the next rollout will do",
+            (alone,),
+        ),
     ]
 
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from assignlab import assignors
 from assignlab.advice import pauses
+from assignlab.advice.clients import LIBRDKAFKA, client_of, lacks
 from assignlab.advice.happening import MIGRATIONS, NAMES, PAUSES
 from assignlab.advice.play import Event, numbers, steps, stops, together
 from assignlab.advice.report import Report, Table
@@ -54,6 +55,7 @@ NOT_PLAYED = "not played"
 """How notes begin of what no strategy was asked."""
 OFFLINE = "all members stop first: group.consumer.migration.policy does not allow it online"
 """The note of a change of protocols for which nobody may be left."""
+BOTH = "librdkafka refuses a list of eager and cooperative strategies"
 TELL_AFTER = 10
 """Seconds, after which it is told how far the strategies are."""
 MEASURES = ("fullest", "emptiest", "idle", "moved", "avoidable", "rounds")
@@ -134,8 +136,9 @@ there for a strategy."""
 
 
 def strategies_for(asked: Subject, release: str) -> list[str]:
-    """The group's own strategy, and those it could change to in its release of Kafka."""
-    own = asked.chosen()
+    """The group's own strategy, and those it could change to: what its release of Kafka has, and its
+    clients where the ids of its members tell which they are."""
+    own, client = asked.chosen(), client_of(asked)
     if own.system not in (CLASSIC, SERVER):
         return [own.name]
     found = [own.name]
@@ -145,7 +148,7 @@ def strategies_for(asked: Subject, release: str) -> list[str]:
             strategy = assignors.get(f"{name}@{release}")
         except UnknownName:
             continue
-        if preview and is_server(strategy):
+        if preview and is_server(strategy) or lacks(client, strategy):
             continue
         if strategy.base != own.base:
             newest = assignors.get(name)
@@ -311,6 +314,7 @@ def _migrations(
 ) -> list[Row]:
     """Rows for the rolling changes of protocol: two bounces to cooperative-sticky, KIP-848."""
     rows: list[Row] = []
+    client = client_of(asked)
     if own.system != CLASSIC:
         return rows
     for word, base in MIGRATIONS.items():
@@ -321,6 +325,11 @@ def _migrations(
         except UnknownName:
             continue
         change = f"{own.name} to {new.name}"
+        if lacks(client, new):
+            continue
+        if client == LIBRDKAFKA and {own.protocol, new.protocol} == {"eager", "cooperative"}:
+            rows.append(Row("", word, change, note=f"{NOT_PLAYED}: {BOTH}"))
+            continue
         if not 1 < asked.members <= MOST_ROLLED_OUT:
             most = (
                 "the only member" if asked.members == 1 else f"more than {MOST_ROLLED_OUT} members"

@@ -1,0 +1,40 @@
+"""Which client the members of a group run, where their ids say it, and which strategies it has."""
+
+from assignlab import assignors
+from assignlab.advice.subject import CLASSIC, Subject
+from assignlab.assignors.strategy import Strategy
+
+LIBRDKAFKA = "librdkafka"
+ELSEWHERE = {s.kind for s in assignors.strategies().values() if s.system == LIBRDKAFKA}
+"""The strategies that librdkafka has, by the names that it takes."""
+FOUR = {s.kind for s in assignors.strategies().values() if s.system == CLASSIC}
+HAS = {
+    LIBRDKAFKA: ELSEWHERE | {"server-uniform", "server-range"},
+    "kafkajs": {"roundrobin"},
+    "kafka-python": FOUR,
+    "sarama": FOUR,
+}
+"""What clients have that lack a strategy of Java's, or KIP-848 (of its requests Sarama 1.61.1 and
+kafka-python 3.0.12 have no more than the numbers)."""
+
+
+def client_of(asked: Subject) -> str:
+    """The system whose client ids all members have where they were given none; empty for Java's."""
+    names = asked.group.members.names
+    return next(
+        (
+            s.system
+            for s in assignors.strategies().values()
+            if s.client_id and all(name.startswith(s.client_id) for name in names)
+        ),
+        "",
+    )
+
+
+def lacks(client: str, strategy: Strategy) -> bool:
+    """Whether it is known that a client does not have a strategy.
+
+    >>> [lacks(client, assignors.get("sticky")) for client in ("librdkafka", "sarama", "")]
+    [True, False, False]
+    """
+    return client in HAS and strategy.kind not in HAS[client]
