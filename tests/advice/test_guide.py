@@ -17,6 +17,9 @@ def test_both_tables_tell_the_same_list_of_assignors():
     for row in lists.itertuples(index=False):
         assert set(row[2].split(", ")) <= set(row[3].split(", ")), "what rules is built in"
     told = settings[settings["setting"] == "group.consumer.assignors"]
+    assert settings.set_index("setting").loc["group.protocol", "since"] == "3.7", (
+        "as in ConsumerConfig"
+    )
     brokers = lists[lists["protocol"] == "KIP-848"]
     assert told["default"].tolist() == brokers[rules].tolist() == ["uniform, range"]
 

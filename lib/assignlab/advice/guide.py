@@ -91,7 +91,7 @@ def _kafkas(name: str) -> str:
 
 def defaults() -> pd.DataFrame:
     """What releases of Kafka set by default, where it concerns rebalances; one row per change."""
-    rows = [("group.protocol", KIP_848_SINCE, "classic")]
+    rows = [("group.protocol", CAME_WITH["server-uniform"].removesuffix(".0"), "classic")]
     for protocol, since, names in LISTS:
         if protocol == "classic":
             classes = [strategies.get(name).source.rpartition(".")[2] for name in names]

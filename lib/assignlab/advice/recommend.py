@@ -9,7 +9,9 @@ Of several the one that is better in most measures and moves least is set, unles
 rollout leaves half as much without an owner. Every reason names the row it came from.
 """
 
+import re
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from assignlab import assignors
@@ -39,6 +41,7 @@ WATCHED = ("a rebalance", "switch", "a member more", "a crash", "a rollout")
 STATIC = " + group.instance.id"
 STATIC_SINCE = (2, 3)
 """The release that brought it (KIP-345)."""
+TRADE = "A trade, not recommended: "
 PLAYED_AS_JAVA = (
     "The members' ids begin as {} names its clients. What is played here is Kafka's Java client; how far"
     " strategies of one name differ is in docs/clients.md."
@@ -145,6 +148,20 @@ def report(
             for config in _lines(option, now, offline, client)
         ],
     )
+
+
+def in_brief(found: Report) -> list[str]:
+    """The advice and its reasons without the rows that they name, then what it calls trades.
+
+    >>> in_brief(Report("", [], ["Set sticky.", "It costs 9 moves (row W9).", f"{TRADE}range. Why."]))
+    ['Set sticky.', 'It costs 9 moves.', 'Trades, not recommended: range.']
+    """
+    firmly = takewhile(lambda said: not said.startswith((TRADE, "Not ", "Why ")), found.said)
+    trades = [
+        said.removeprefix(TRADE).partition(". ")[0] for said in found.said if said.startswith(TRADE)
+    ]
+    told = [f"Trades, not recommended: {', '.join(trades)}."] if trades else []
+    return [re.sub(r" \(row W[^)]*\)", "", said) for said in firmly] + told
 
 
 def in_short(said: Sequence[str]) -> tuple[str, list[str]]:
@@ -288,7 +305,7 @@ def _said(
         stop = (
             " All members would stop at every rebalance; what that costs the application is not played."
         ) * eager
-        said.append(f"A trade, not recommended: {option.label}. {reasons}{stop}")
+        said.append(f"{TRADE}{option.label}. {reasons}{stop}")
     said += [f"Not {base}: it {told}." for base, told in failed.items() if base != own]
     said += _idle(asked)
     said.append(f"Why the group is as it is: {law(asked)}")
