@@ -371,6 +371,21 @@ def recheck(originals: Originals, cases: Iterable[str] | None = None) -> list[st
     return changed
 
 
+def true_of(rows: pd.DataFrame, among: pd.DataFrame) -> list[str]:
+    """For each row: who of those that were asked about the same text gives what it prints.
+
+    >>> everything = table()
+    >>> true_of(everything[everything["case"] == "F-05/2.1"], everything)
+    ['sticky 2.0.1']
+    """
+    held = among[among["verdict"] == MATCH].assign(
+        who=lambda of: of["strategy"].str.partition("@")[0] + " " + of["release"]
+    )
+    text = [name for name in ("source", "about", "claimed", "printed") if name in among]
+    givers = held.groupby(text)["who"].agg(lambda who: ", ".join(dict.fromkeys(who)))
+    return [givers.get(of, "") for of in rows[text].itertuples(index=False, name=None)]
+
+
 def counts(frame: pd.DataFrame) -> pd.DataFrame:
     """Rows by kind of source and verdict: int[kinds, verdicts]."""
     return pd.crosstab(frame["kind"], frame["verdict"]).reindex(
