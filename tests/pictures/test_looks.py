@@ -63,6 +63,22 @@ def test_what_was_published_stands_at_the_points_of_its_strategy(ax):
     assert (dashes.get_ydata() - points.get_ydata()).tolist() == [1, 1]
 
 
+def test_a_bound_is_dotted_at_its_mean_on_grey_that_holds_nine_tenths_of_it(ax):
+    rows = pd.DataFrame({"x": "all", "y": 3.0, "strategy": ["range"] * 21 + ["sticky"] * 21})
+    charts.grouped(rows.assign(least=[*range(21), *[2] * 21]), "x", "y", ax, bound="least")
+    dotted, *grey = ax.collections
+    assert dotted.get_label() == "bound"
+    assert [segment[0][1] for segment in dotted.get_segments()] == [10, 2]
+    spans = [part.get_paths()[0].get_extents() for part in grey]
+    assert [(span.y0, span.y1) for span in spans] == [(1, 19), (2, 2)]
+
+
+def test_a_line_looks_as_its_strategy_does_elsewhere(ax):
+    maps.labelled({"sticky, roundrobin": ([1, 2], [1, 1])}, ax, strategies=True)
+    look = charts.look("sticky")
+    assert (ax.lines[0].get_color(), ax.lines[0].get_marker()) == (look["color"], look["marker"])
+
+
 def test_the_frames_of_a_map_are_inside_their_cells_and_above_its_edge(ax):
     cells = pd.DataFrame([[1, 2], [3, 4]])
     maps.heat(cells, ax, 0, 4, cells > 0)

@@ -440,19 +440,17 @@ def grouped(
     bars: bool = False,
     joined: bool = False,
     published: str = "",
+    bound: str = "",
 ) -> Axes:
     """Points side by side: one group per value of ``x``, in it the mean of every strategy, both in
     the frame's order.
 
     ``bars``: with bars that hold nine tenths of the rows; ``joined``: with lines between groups;
-    ``published``: a column whose values are dashes at the points of their strategy.
+    ``published``: a column whose values are dashes at the points of their strategy; ``bound``: a
+    column whose mean is a dotted line behind them, on grey that holds nine tenths of the rows.
     """
     groups, names = (list(dict.fromkeys(frame[column])) for column in (x, "strategy"))
-    rows = frame.groupby([x, "strategy"])[y]
-    means, low, high = (
-        part.unstack().loc[groups, names]
-        for part in (rows.mean(), rows.quantile(0.05), rows.quantile(0.95))
-    )
+    means, low, high = _spread(frame, x, y, groups, names)
     places = np.arange(len(groups))
     for number, name in enumerate(names):
         style, shift = look(name), 0.6 * ((number + 0.5) / len(names) - 0.5)
@@ -465,12 +463,28 @@ def grouped(
         if published and frame.loc[frame["strategy"] == name, published].notna().any():
             said = frame[frame["strategy"] == name].groupby(x)[published].first().loc[groups]
             ax.plot(places + shift, said, "k_", markersize=16, label="published")
+    if bound:
+        mean, under, over = _spread(frame, x, bound, groups, names)
+        left = places[:, None] + 0.6 * (np.arange(len(names)) / len(names) - 0.5)
+        right = left + 0.6 / len(names)
+        ax.hlines(mean, left, right, "black", ":", label="bound", lw=1.6, zorder=1)
+        for ends in zip(*map(np.ravel, (left, right, under, over)), strict=True):
+            ax.fill_between(ends[:2], *ends[2:], color="#d5d5d5", lw=0, zorder=0.9)
     told = [str(group).replace("_", " ") for group in groups]
     ax.set_xticks(places, [textwrap.fill(text, 11, break_long_words=False) for text in told])
     ax.set_ylabel(y)
     if ax.get_yscale() == "linear":  # it may share another's scale
         ax.set_ylim(bottom=0)
     return ax
+
+
+def _spread(
+    frame: pd.DataFrame, x: str, y: str, groups: Sequence, names: Sequence[str]
+) -> list[pd.DataFrame]:
+    """Mean, 5 % and 95 % of ``y``, a row for each of the groups and a column for each strategy."""
+    rows = frame.groupby([x, "strategy"])[y]
+    parts = rows.mean(), rows.quantile(0.05), rows.quantile(0.95)
+    return [part.unstack().loc[groups, names] for part in parts]
 
 
 def spans(

@@ -125,19 +125,26 @@ def _short(value: float) -> str:
     return f"{value:.0f}" if value >= 10 or round(value, 1) == round(value) else f"{value:.1f}"
 
 
-def labelled(lines: Mapping[str, tuple[Sequence, Sequence]], ax: Axes) -> Axes:
-    """Lines, label -> (x, y), each with its label behind its end;
-    labels make room for each other."""
+def labelled(
+    lines: Mapping[str, tuple[Sequence, Sequence]], ax: Axes, strategies: bool = False
+) -> Axes:
+    """Lines, label -> (x, y), each with its label behind its end; labels make room for each other.
+
+    ``strategies``: labels are names of :func:`courses`, and a line looks as the first of them does
+    in other charts.
+    """
     ends, across = [], np.concatenate([np.asarray(x, dtype=float) for x, _ in lines.values()])
     charts.plain_ticks(ax.xaxis, whole=bool((across == across.round()).all()))
     for place, (label, (x, y)) in enumerate(lines.items()):
         x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
         color = charts.COLORS[place % len(charts.COLORS)]
+        dashes = charts.DASHES[place % len(charts.DASHES)]
+        marker, fill = charts.MARKERS[place % len(charts.MARKERS)], "full"
+        if strategies:
+            color, marker, dashes, fill = charts.look(label.split(", ")[0]).values()
         ax.plot(
-            x, y, color=color, clip_on=False,
-            dashes=charts.DASHES[place % len(charts.DASHES)] or (None, None),
-            marker=charts.MARKERS[place % len(charts.MARKERS)], markersize=4,
-            markevery=max(len(x) // 12, 1),
+            x, y, color=color, clip_on=False, dashes=dashes or (None, None), marker=marker,
+            fillstyle=fill, markersize=6 if strategies else 4, markevery=max(len(x) // 12, 1),
         )  # fmt: skip
         ends.append((float(y[-1]), float(x[-1]), label, color))
     ends.sort(key=lambda end: end[0])
