@@ -7,7 +7,7 @@ it cost to stay balanced? The second is the experiment of D. Landau, X. Andrade,
 Kafka consumer group autoscaler (arXiv 2402.06085), with its R-score.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -43,6 +43,13 @@ PUBLISHED = {
 PUBLISHED_PARTITIONS = 200
 """Not told there; it follows from the load in it, about 100 consumers' worth,
 half of one a partition."""
+
+FROM_SOURCE = {
+    "lag-based": "grantneale/kafka-lag-based-assignor",
+    "weighted-sticky": "guyozeri/kafka-weighted-assignor",
+}
+"""Strategies that read weights and that somebody wrote for the Java client: where the source is. No
+package index has them."""
 
 
 @dataclass(frozen=True)
@@ -162,6 +169,22 @@ SHAPES: dict[str, Callable[[Trial, Group, Assignment, np.random.Generator], Grou
     "lag after a stop": lag_after_a_stop,
 }
 """Shapes of weights; each makes a group with weights of one without."""
+
+
+def to_install(names: Sequence[str]) -> str:
+    """What one has to do to use strategies that no client comes with.
+
+    >>> to_install(["weighted-sticky", "heaviest-first", "modified-best-fit"])
+    'weighted-sticky is built from source (guyozeri/kafka-weighted-assignor), heaviest-first and \
+modified-best-fit would have to be written as an assignor'
+    """
+    built = [
+        f"{name} is built from source ({FROM_SOURCE[name]})"
+        for name in names
+        if name in FROM_SOURCE
+    ]
+    rules = " and ".join(name for name in names if name not in FROM_SOURCE)
+    return ", ".join([*built, *[f"{rules} would have to be written as an assignor"] * bool(rules)])
 
 
 # ---- weights that drift ------------------------------------------------------------------------
