@@ -28,6 +28,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from assignlab.reality.recording import Got, Recording, scenario_of, strategies_of
@@ -328,8 +329,8 @@ def compare(
 ) -> pd.DataFrame:
     """Every check of every step: ``broker``, ``client``, ``scenario``, ``strategy`` (without its
     release), ``step``, ``what``, ``check``, ``real``, ``predicted`` (of a time its range),
-    ``equal``; of times also ``real_ms``, ``least_ms``, ``most_ms`` and ``off_ms``, by how much it
-    is out of the range.
+    ``equal``; of times also ``real_ms``, ``least_ms``, ``most_ms``, ``off_ms``, by how much it is
+    out of the range, and ``slack_ms``, by how much it may be.
     """
     rows = []
     for recording in recordings:
@@ -360,6 +361,20 @@ def compare(
     return pd.DataFrame(rows)
 
 
+def best_window(real_ms: Sequence[float], width_ms: float, slack_ms: Sequence[float]) -> float:
+    """The share of times that one window holds, give or take the slack of each, where it is placed
+    best: what who knows no group can guess.
+
+    >>> best_window([0, 90, 100, 300], 20, [0, 0, 0, 0]), best_window([0, 90, 100, 300], 20, [100] * 4)
+    (0.5, 0.75)
+    """
+    times, slack = np.asarray(real_ms, dtype=float), np.asarray(slack_ms, dtype=float)
+    first, last = np.sort(times - width_ms - slack), np.sort(times + slack)
+    # A window that begins at one of these holds those whose first place is past and last is not.
+    held = np.searchsorted(first, last, "right") - np.searchsorted(last, last, "left")
+    return float(held.max() / times.size)
+
+
 def _paces(recording: Recording) -> tuple[float, float]:
     """Records a ms: a partition gets so many, and a member is through with so many of a batch that
     it commits itself."""
@@ -381,6 +396,7 @@ def _beside(
     if check in TIMES:
         least, most, off = _range(found, said)
         values = {"real_ms": found, "least_ms": least, "most_ms": most, "off_ms": off}
+        values["slack_ms"] = slack
         return {
             "real": str(found), "predicted": _span(least, most), "equal": off <= slack, **values
         }  # fmt: skip
