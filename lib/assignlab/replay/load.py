@@ -48,8 +48,7 @@ FROM_SOURCE = {
     "lag-based": "grantneale/kafka-lag-based-assignor",
     "weighted-sticky": "guyozeri/kafka-weighted-assignor",
 }
-"""Strategies that read weights and that somebody wrote for the Java client: where the source is. No
-package index has them."""
+"""Strategies that read weights and that somebody wrote for the Java client: where the source is."""
 
 
 @dataclass(frozen=True)
