@@ -88,6 +88,12 @@ def test_the_frames_of_a_map_are_inside_their_cells_and_above_its_edge(ax):
         assert patch.get_height() < 0.9
 
 
+def test_a_word_stands_in_a_cell_in_place_of_its_number(ax):
+    cells, words = pd.DataFrame([[0, 2]]), pd.DataFrame([["throws", ""]])
+    maps.heat(cells, ax, 0, 4, words=words)
+    assert [text.get_text() for text in ax.texts] == ["throws", "2"]
+
+
 def luminance(color):
     red, green, blue = (int(color[i : i + 2], 16) / 255 for i in (1, 3, 5))
     linear = [

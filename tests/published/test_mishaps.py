@@ -31,6 +31,16 @@ def test_a_life_without_stale_claims_leads_to_a_rebalance_that_never_ends(strate
     assert not mishaps.has(mishaps.NEVER_ENDS)({**document, "strategy": "server-uniform"})
 
 
+@pytest.mark.parametrize("strategy", ["sticky@2.0", "cooperative-sticky", "weighted-sticky"])
+def test_walks_of_the_sticky_assignors_can_never_end(strategy):
+    assert mishaps.can_never_end(strategy)
+
+
+@pytest.mark.parametrize("strategy", ["kafka-python-sticky", "modified-best-fit", "range"])
+def test_walks_that_end_and_strategies_without_one_are_told_apart(strategy):
+    assert not mishaps.can_never_end(strategy)
+
+
 def test_a_member_starves_only_where_the_optimum_feeds_it():
     starves = mishaps.has(mishaps.STARVES)
     assert starves({"strategy": "sticky", **STARVING})

@@ -60,11 +60,13 @@ def heat(
     most: float,
     law: pd.DataFrame | None = None,
     log: bool = False,
+    words: pd.DataFrame | None = None,
 ) -> Axes:
     """A number for every cell of a frame, written and shaded, the first row at the bottom.
 
     ``least``, ``most``: the ends of the shading, which is logarithmic from 1 on with ``log``.
-    ``law``: bool, of the same shape; cells where it holds are framed.
+    ``law``: bool, of the same shape; cells where it holds are framed. ``words``: of the same shape;
+    what is written in place of the number, "" for the number.
     """
     norm: Normalize = Normalize(least, max(most, least + 1))
     if log:
@@ -72,7 +74,8 @@ def heat(
     ax.imshow(cells, origin="lower", aspect="auto", cmap="Blues", norm=norm, interpolation="none")
     for (row, column), value in np.ndenumerate(cells.to_numpy(dtype=float)):
         dark = norm(value) > 0.6
-        ax.text(column, row, _short(value), ha="center", va="center", fontsize="x-small",
+        word = "" if words is None else words.iat[row, column]
+        ax.text(column, row, word or _short(value), ha="center", va="center", fontsize="x-small",
                 color="white" if dark else "black")  # fmt: skip
         if law is not None and law.iat[row, column]:
             # Inside the cell, and above the axes' own frame: else neighbours and edges hide a side.
