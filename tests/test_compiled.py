@@ -55,6 +55,39 @@ def test_compiling_is_told_once_and_not_where_it_is_done(tmp_path):
         assert told.stdout.count("assignlab warm") == told.stdout.count("\n") == lines
 
 
+SORTED = """
+import numpy as np
+
+from assignlab.compiled import njit
+
+@njit
+def before(number):
+    return number
+
+for kind in {kinds}:  # each is compiled apart, and counts
+    before(kind)
+
+@njit
+def ordered(values):
+    return np.{sort}(values)
+"""
+
+
+@pytest.mark.slow
+def test_code_of_two_processes_is_not_taken_for_each_other(tmp_path):
+    """In both numba's quicksort has one name, and would be the seventh function."""
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    values = "np.array([3, 1, 2])"
+    for name, kinds in ("sort", "()"), ("argsort", "(0, 0.5, True)"):
+        (tmp_path / f"by_{name}.py").write_text(SORTED.format(sort=name, kinds=kinds))
+        compiled = f"import numpy as np, by_{name}; by_{name}.ordered({values})"
+        subprocess.run([sys.executable, "-c", compiled], env=env, check=True)
+    both = f"import numpy as np, by_sort, by_argsort; v = {values}; "
+    both += "print(by_sort.ordered(v), by_argsort.ordered(v))"
+    told = subprocess.run([sys.executable, "-c", both], env=env, check=True, capture_output=True)
+    assert told.stdout.decode().strip() == "[1 2 3] [1 2 0]"
+
+
 def test_the_pinned_numba_is_one_that_steps_are_linked_with():
     assert StepCompiler is linked.StepCompiler
 

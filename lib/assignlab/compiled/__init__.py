@@ -6,6 +6,10 @@ The cache lies beside the source. Where that folder cannot be written (a read-on
 zip on a Spark executor) it lies in the user's cache folder instead, closed to others: numba
 unpickles what it finds there.
 
+Machine code of many processes comes together from the disk. Numba tells functions of one name apart by
+a number that every process counts from 1: so ``np.sort`` of one could be taken for ``np.argsort`` of
+another, whose inner functions have the same name. Here every process counts from a number of its own.
+
 Machine code holds what a function calls, too. Numba looks only at the function's own file to tell
 whether the code on disk is still right; here a change in any file of the library that this one
 imports makes it compile anew.
@@ -14,8 +18,10 @@ imports makes it compile anew.
 import hashlib
 import os
 import re
+import secrets
 from functools import cache
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 
 from assignlab.local.private import cache_folder
@@ -30,6 +36,7 @@ if "NUMBA_CACHE_DIR" not in os.environ and not _writable(Path(__file__).parents[
 
 import numba
 from numba.core import event, types
+from numba.core.bytecode import FunctionIdentity
 from numba.extending import register_jitable
 
 if (0, 64) <= numba.version_info.short <= (0, 68):  # the oldest and newest it was tried with
@@ -37,6 +44,15 @@ if (0, 64) <= numba.version_info.short <= (0, 68):  # the oldest and newest it w
 else:
     from numba.core.compiler import Compiler as EntryCompiler
     from numba.core.compiler import Compiler as StepCompiler
+
+
+def _count_apart():
+    FunctionIdentity._unique_ids = count(secrets.randbits(48))
+
+
+_count_apart()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_count_apart)
 
 IMPORT = re.compile(
     r"^ *from (assignlab[\w.]*) import (\([^)]*\)|[^\n]*)|^ *import (assignlab[\w.]*)", re.MULTILINE
