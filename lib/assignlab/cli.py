@@ -656,7 +656,7 @@ one_strategy = click.option("--strategy", metavar="NAME", help="Instead of the g
 
 @group.command("replicas")
 @sources
-@count("--up-to", 12, "The most members to look at.")
+@count("--up-to", happening.UP_TO, "The most members to look at.")
 @one_strategy
 @release
 @given

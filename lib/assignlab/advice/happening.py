@@ -16,3 +16,5 @@ change to the strategy itself."""
 MIGRATIONS = {"two bounces": "cooperative-sticky", "KIP-848": "server-uniform"}
 """Rolling changes of protocol, and the strategy that they lead to."""
 NAMES = (*PAUSES, *MIGRATIONS)
+UP_TO = 12
+"""So many members any group may be asked about: what ``--up-to`` is where nobody says it."""

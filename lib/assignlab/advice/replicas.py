@@ -4,6 +4,7 @@ import random
 from typing import Any
 
 from assignlab.advice import pauses
+from assignlab.advice.happening import UP_TO
 from assignlab.advice.play import Event, begun, numbers
 from assignlab.advice.report import Report, Table
 from assignlab.advice.scaling import draws_for, joined, switched
@@ -16,8 +17,6 @@ from assignlab.replay import events
 from assignlab.timeline import Config
 from assignlab.words import counted
 
-UP_TO = 12
-"""So many members any group may be asked about: what ``--up-to`` is where nobody says it."""
 MOST_PAUSES = 60
 """Up to so many members are steps played in simulated time."""
 COLUMNS = (

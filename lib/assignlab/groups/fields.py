@@ -3,7 +3,7 @@
 from typing import Any
 
 from assignlab.group.document import MAX_PARTITIONS
-from assignlab.groups.text import Misfit, shown
+from assignlab.groups.text import PARTITION, Misfit, shown
 
 
 def text(entry: dict[str, Any], *names: str) -> str | None:
@@ -31,8 +31,7 @@ def partition(entry: dict[str, Any], field: str) -> int:
     """A field that is the number of a partition; raises :class:`Misfit` for anything else."""
     value = number(entry, field)
     if value is None or not 0 <= value < MAX_PARTITIONS:
-        expected = f"a partition's number, below {MAX_PARTITIONS:,}"
-        raise Misfit(f"{field}: expected {expected}; found {shown(repr(value))}")
+        raise Misfit(f"{field}: expected {PARTITION}; found {shown(repr(value))}")
     return value
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from assignlab.errors import TextError
 from assignlab.group.document import MAX_PARTITIONS
 from assignlab.groups.lines import own_lines
-from assignlab.groups.text import Text, shown
+from assignlab.groups.text import PARTITION, Text, shown
 
 ABSENT = "-"
 NUMBER = re.compile(r"-|-?\d{1,18}")
@@ -136,6 +136,5 @@ def partition(text: Text, cells: Cells) -> int:
     """The partition in PARTITION; an error where no topic can have so many."""
     value = int(cells["PARTITION"])
     if not 0 <= value < MAX_PARTITIONS:
-        expected = f"a partition's number, below {MAX_PARTITIONS:,}"
-        raise text.error(f"expected {expected}; found {value}", cells.at["PARTITION"])
+        raise text.error(f"expected {PARTITION}; found {value}", cells.at["PARTITION"])
     return value

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from assignlab.errors import AssignlabError, DocumentError, TextError
+from assignlab.group.document import MAX_PARTITIONS
 from assignlab.group.reading import each_once
 from assignlab.groups.rows import GroupRow
 
@@ -41,6 +42,10 @@ _BARRED = re.compile(r"(?m)^[ \t]*(?:[|│].*[|│]|[+┌├└╭╰][-+─┬�
 def _unbarred(row: re.Match) -> str:
     """The row with spaces for its bars; nothing of a rule."""
     return re.sub("[|│]", " ", row[0]) if re.search(r"\w", row[0]) else ""
+
+
+PARTITION = f"a partition's number, below {MAX_PARTITIONS:,}"
+"""What is expected where a partition stands."""
 
 
 class Misfit(Exception):

@@ -110,8 +110,11 @@ def keeper(strategy: str) -> str:
 
 def system_defaults(strategy: str) -> Config:
     """The settings that a strategy's group has by default, where a :class:`Trial` does not say them."""
-    of_metaq = assignors.get(strategy).system == "MetaQ"
-    return defaults("1.4", system="metaq") if of_metaq else Config()
+    return defaults("1.4", system="metaq") if _is_metaqs(strategy) else Config()
+
+
+def _is_metaqs(strategy: str) -> bool:
+    return assignors.get(strategy).system == "MetaQ"
 
 
 def session_of(strategy: str, session_s: float = Config().session_timeout_ms / SECOND) -> float:
@@ -339,7 +342,7 @@ def sessions_in_words(sessions: Mapping[str, float]) -> str:
     """
     told = []
     for name, session_s in sessions.items():
-        said = f"{session_s:g} s, {'MetaQ' if name.startswith('metaq') else 'Kafka 0.8'}'s default"
+        said = f"{session_s:g} s, {'MetaQ' if _is_metaqs(name) else 'Kafka 0.8'}'s default"
         if keeper(name) == COORDINATOR:
             said = beside_default("session_timeout_ms", session_s * SECOND)
         told.append(f"{said}{',' * (not said.endswith(')'))} under {keeper(name)}")
