@@ -22,6 +22,11 @@ from conftest import java_missing
 pytestmark = pytest.mark.skipif(java_missing(), reason="needs Java 17 or later")
 
 TESTS = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+# Long enough to be killed in its midst.
+LARGE = """
+from assignlab import sweep
+sweep.run(sweep.grid(members=50, partitions=5000, seed=range(2000)), ["range@2.0"])
+"""
 STRATEGIES = ["range@2.0", "roundrobin@2.0"]
 GRID = dict(members=[2, 5], topics=[1, 4], partitions=[12], seed=range(4))
 
@@ -140,29 +145,44 @@ def test_a_standalone_cluster_gives_the_same_table(cluster, tmp_path):
     assert len({Path(home).parts[-3] for home in homes}) == 2, "one of the workers had no task"
 
 
+@contextmanager
+def connect_server(folder: Path, prefix=()):
+    """(a Spark Connect server on this machine that works in ``folder``, its address)."""
+    settings = {
+        "spark.connect.grpc.binding.port": (port := free_port()),
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.local.dir": folder / "local",
+    }
+    command = ["org.apache.spark.deploy.SparkSubmit", "--master", "local[2]", "--class"]
+    command += ["org.apache.spark.sql.connect.service.SparkConnectServer"]
+    command += [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
+    command += ["spark-internal"]
+    log, ready = folder / "connect.log", "Spark Connect server started"
+    with running(log, ready, *command, prefix=prefix, cwd=folder) as server:
+        yield server, f"sc://127.0.0.1:{port}"
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not find_spec("grpc_status"), reason="needs the extra 'connect'")
-def test_spark_connect_gives_the_same_table(tmp_path):
+def test_spark_connect_gives_the_same_table_until_its_server_is_killed(tmp_path):
     expected = digest(plain(sweep.grid(**GRID), STRATEGIES))
-    port = free_port()
-    with running(
-        tmp_path / "connect.log",
-        "Spark Connect server started",
-        "org.apache.spark.deploy.SparkSubmit",
-        "--master",
-        "local[2]",
-        "--class",
-        "org.apache.spark.sql.connect.service.SparkConnectServer",
-        "--conf",
-        f"spark.connect.grpc.binding.port={port}",
-        "--conf",
-        "spark.connect.grpc.binding.address=127.0.0.1",
-        "--conf",
-        "spark.driver.bindAddress=127.0.0.1",
-        "--conf",
-        "spark.ui.enabled=false",
-        "spark-internal",
-    ):
-        answer = play(tmp_path, SPARK_REMOTE=f"sc://127.0.0.1:{port}")
+    with connect_server(tmp_path) as (server, address):
+        answer = play(tmp_path / "small", SPARK_REMOTE=address)
+        large = subprocess.Popen(
+            [sys.executable, "-c", LARGE],
+            env=os.environ | {"ASSIGNLAB_RUN_FOLDER": str(tmp_path), "SPARK_REMOTE": address},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for line in large.stderr:
+            if "s left" in line:
+                server.kill()
+                break
+        said = large.communicate(timeout=120)[1]
     assert answer["digest"] == expected
     assert all(".zip" in file for file, _ in answer["places"])
+    assert large.returncode == 1
+    assert f"server at {address} no longer answers" in said
+    assert not list(tmp_path.glob("*.parquet"))

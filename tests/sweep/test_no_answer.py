@@ -1,7 +1,6 @@
 """A Spark that does not answer is an error with its address, soon; the user's own settings win."""
 
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import pyspark
 import pytest
-from test_cluster import free_port, running
+from test_cluster import LARGE, free_port, running
 
 from assignlab.local.java import java_home
 from assignlab.local.project import LENDER_VARIABLE, RUN_ID_VARIABLE
@@ -22,16 +21,10 @@ from conftest import java_missing
 needs_java = pytest.mark.skipif(java_missing(), reason="needs Java 17 or later")
 needs_connect = pytest.mark.skipif(not find_spec("grpc_status"), reason="needs the extra 'connect'")
 
-# Long enough to be killed in its midst.
-SWEEP = """
-from assignlab import sweep
-sweep.run(sweep.grid(members=50, partitions=5000, seed=range(2000)), ["range@2.0"])
-"""
-
 
 def asked(folder, **environment) -> subprocess.Popen:
     return subprocess.Popen(
-        [sys.executable, "-c", SWEEP],
+        [sys.executable, "-c", LARGE],
         env=os.environ | {"ASSIGNLAB_RUN_FOLDER": str(folder)} | environment,
         stderr=subprocess.PIPE,
         text=True,
@@ -76,7 +69,7 @@ def test_a_cluster_without_free_cores_is_told_while_a_sweep_waits(tmp_path):
     with running(tmp_path / "master.log", "New state: ALIVE", *master):
         quick = "from assignlab.sweep import spark; spark.WAIT_TOLD = 0.5\n"
         process = subprocess.Popen(
-            [sys.executable, "-c", quick + SWEEP],
+            [sys.executable, "-c", quick + LARGE],
             env=os.environ | {"ASSIGNLAB_RUN_FOLDER": str(tmp_path), "SPARK_MASTER": url},
             stderr=subprocess.PIPE,
             text=True,
@@ -119,34 +112,6 @@ def test_a_connect_server_that_accepts_and_says_nothing():
 
 
 @needs_java
-@needs_connect
-@pytest.mark.slow
-def test_a_connect_server_that_is_killed_in_mid_sweep(tmp_path):
-    port = free_port()
-    with running(
-        tmp_path / "connect.log",
-        "Spark Connect server started",
-        "org.apache.spark.deploy.SparkSubmit",
-        *("--master", "local[1]"),
-        *("--class", "org.apache.spark.sql.connect.service.SparkConnectServer"),
-        *("--conf", f"spark.connect.grpc.binding.port={port}"),
-        *("--conf", "spark.connect.grpc.binding.address=127.0.0.1"),
-        *("--conf", "spark.driver.bindAddress=127.0.0.1"),
-        *("--conf", "spark.ui.enabled=false"),
-        "spark-internal",
-    ) as server:
-        process = asked(tmp_path, SPARK_REMOTE=f"sc://127.0.0.1:{port}")
-        for line in process.stderr:
-            if "s left" in line:
-                os.kill(server.pid, signal.SIGKILL)
-                break
-        said = process.communicate(timeout=120)[1]
-    assert process.returncode == 1
-    assert f"server at sc://127.0.0.1:{port} no longer answers" in said
-    assert not list(tmp_path.glob("*.parquet"))
-
-
-@needs_java
 @pytest.mark.slow
 @pytest.mark.parametrize("whose", ["its own", "lent"])
 def test_a_java_machine_that_is_killed_in_mid_sweep(tmp_path, whose):
@@ -176,7 +141,7 @@ class Killing(Progress):
 
 sweep.driver.Progress = Killing
 try:
-    exec({SWEEP!r})
+    exec({LARGE!r})
 except SparkEnded as error:
     print(str(error).splitlines()[0])
 sweep.driver.Progress = Progress

@@ -18,7 +18,7 @@ from pathlib import Path
 import psutil
 import pyspark
 import pytest
-from test_cluster import TESTS, free_port, running
+from test_cluster import TESTS, connect_server, free_port, running
 from test_sweep import STRATEGIES, digest, plain, read
 
 from assignlab import sweep
@@ -41,16 +41,16 @@ from assignlab.sweep.spark import session
 from test_sweep import STRATEGIES, digest, read
 
 driver.SHORTEST_ROUND, driver.WAVES, progress.PROGRESS_EVERY = 1, 1, 0.05
-grid, to, slices = json.loads(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-table = sweep.run(sweep.grid(**grid), STRATEGIES, name="table", slices=slices, to=to)
-frame = table.summary(by=["strategy"], measures=["count_gap"], band=(0.05, 0.95))
-print(json.dumps({"digest": digest(read(table)), "means": frame["count_gap"].tolist()}))
+for grid, to, slices in json.loads(sys.argv[1]):
+    print("sends to", to, file=sys.stderr, flush=True)
+    try:
+        table = sweep.run(sweep.grid(**grid), STRATEGIES, name="table", slices=slices, to=to)
+        table.summary(by=["strategy"], measures=["count_gap"], band=(0.05, 0.95))
+        print(digest(read(table)))
+    except sweep.SweepError as error:
+        print(error)
 session().stop()
 """
-
-
-def asked(grid: dict) -> str:
-    return json.dumps({name: list(values) for name, values in grid.items()})
 
 
 def test_a_notebooks_tables_have_one_place_in_a_store_whatever_run_writes_them(
@@ -389,12 +389,17 @@ def apart(tmp_path_factory):
         yield url, hidden, [one, two]
 
 
-def start(hidden: Path, grid: dict, to: str, **environment: str) -> subprocess.Popen:
+def start(hidden: Path, grids: dict[str, dict], **environment: str) -> subprocess.Popen:
+    """A driver that plays a grid for each place, and prints the digest of its table or the error."""
     environment = os.environ | {"PYTHONPATH": TESTS, "ASSIGNLAB_OUTPUTS": str(hidden)} | environment
     environment.pop("ASSIGNLAB_RUN_FOLDER", None)
+    # Tasks enough that a large sweep is seen before its last one, however fast the machine is.
+    asked = [
+        ({name: list(values) for name, values in grid.items()}, to, 4 if grid is GRID else 16)
+        for to, grid in grids.items()
+    ]
     return subprocess.Popen(
-        # Tasks enough that a large sweep is seen before its last one, however fast the machine is.
-        [sys.executable, "-c", SWEEP, asked(grid), to, "4" if grid is GRID else "16"],
+        [sys.executable, "-c", SWEEP, json.dumps(asked)],
         env=environment,
         cwd=Path(__file__).parent,
         stdout=subprocess.PIPE,
@@ -403,77 +408,53 @@ def start(hidden: Path, grid: dict, to: str, **environment: str) -> subprocess.P
     )
 
 
-def answer(process: subprocess.Popen) -> dict:
+def answers(process: subprocess.Popen) -> tuple[list[str], str]:
+    """What a driver prints, a line for each place, and what it says on stderr."""
     out, said = process.communicate(timeout=600)
     assert process.returncode == 0, said
-    return json.loads(out.splitlines()[-1]) | {"said": said}
+    return out.splitlines(), said
 
 
-def wait_for_progress(process: subprocess.Popen) -> None:
+def wait_for_progress(process: subprocess.Popen, to: str) -> None:
+    """Until a sweep that sends to ``to`` has done something, and not all."""
     line = ""
+    while f"sends to {to}" not in line:
+        line = process.stderr.readline()
+        assert line, "the driver ended before"
     while "scenarios, " not in line:
         line = process.stderr.readline()
         assert line and "100%" not in line, "the sweep ended before it was disturbed"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("scheme", "told"), [("", "--tables"), ("file:", "0 of 40 scenarios arrived")]
-)
-def test_a_folder_that_executors_do_not_see_is_one_line(apart, scheme, told):
-    url, hidden, _ = apart
-    process = start(hidden, GRID, f"{scheme}{hidden / 'tables'}", SPARK_MASTER=url)
-    _, said = process.communicate(timeout=600)
-    assert process.returncode and told in said.splitlines()[-1], said
-
-
-@pytest.mark.slow
-def test_executors_that_share_nothing_give_the_same_table(apart, hdfs):
-    url, hidden, _ = apart
-    assert answer(start(hidden, GRID, hdfs, SPARK_MASTER=url))["digest"] == digest(
-        plain(sweep.grid(**GRID))
-    )
+def test_executors_that_share_nothing_give_the_same_table_whatever_is_killed(apart, hdfs):
+    """The second driver plays four sweeps: what it refuses does not disturb what it does next."""
+    url, hidden, workers = apart
+    killed, folder = f"{hdfs}/killed", hidden / "tables"
+    first = start(hidden, {killed: LARGE}, SPARK_MASTER=url)
+    wait_for_progress(first, killed)
+    first.send_signal(signal.SIGKILL)
+    first.communicate()
+    with pytest.raises(sweep.SweepError, match="no table of a sweep at"):
+        sweep.Table(f"{killed}/table.parquet").records()
+    grids = {str(folder): GRID, f"file:{folder}": GRID, hdfs: GRID, killed: LARGE}
+    second = start(hidden, grids, SPARK_MASTER=url)
+    wait_for_progress(second, killed)
+    kill_all(workers[0])
+    (unseen, nowhere, small, large), _ = answers(second)
+    assert "--tables" in unseen and "0 of 40 scenarios arrived" in nowhere
+    assert small == digest(plain(sweep.grid(**GRID)))
+    assert large == digest(plain(sweep.grid(**LARGE)))
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not find_spec("grpc_status"), reason="needs the extra 'connect'")
 def test_a_connect_server_on_the_other_side_gives_the_same_table(apart, hdfs, tmp_path):
     _, hidden, _ = apart
-    settings = {
-        "spark.connect.grpc.binding.port": (port := free_port()),
-        "spark.connect.grpc.binding.address": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.ui.enabled": "false",
-        "spark.local.dir": tmp_path / "local",
-    }
-    command = ["org.apache.spark.deploy.SparkSubmit", "--master", "local[2]", "--class"]
-    command += ["org.apache.spark.sql.connect.service.SparkConnectServer"]
-    command += [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
-    log, ready = tmp_path / "connect.log", "Spark Connect server started"
-    with (
-        private(hidden) as script,
-        running(log, ready, *command, "spark-internal", prefix=[script], cwd=tmp_path),
-    ):
-        remote = f"sc://127.0.0.1:{port}"
-        found = answer(start(hidden, GRID, f"{hdfs}/connect[1]", SPARK_REMOTE=remote))
-    assert found["digest"] == digest(plain(sweep.grid(**GRID)))
-    assert "100%" in found["said"]
-
-
-@pytest.mark.slow
-def test_a_killed_driver_and_a_killed_worker_leave_a_whole_table(apart, hdfs):
-    url, hidden, workers = apart
-    expected = digest(plain(sweep.grid(**LARGE)))
-    process = start(hidden, LARGE, f"{hdfs}/killed", SPARK_MASTER=url)
-    wait_for_progress(process)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    with pytest.raises(sweep.SweepError, match="no table of a sweep at"):
-        sweep.Table(f"{hdfs}/killed/table.parquet").records()
-    process = start(hidden, LARGE, f"{hdfs}/killed", SPARK_MASTER=url)
-    wait_for_progress(process)
-    kill_all(workers[0])
-    assert answer(process)["digest"] == expected
+    with private(hidden) as script, connect_server(tmp_path, [script]) as (_, address):
+        found, said = answers(start(hidden, {f"{hdfs}/connect[1]": GRID}, SPARK_REMOTE=address))
+    assert found == [digest(plain(sweep.grid(**GRID)))]
+    assert "100%" in said
 
 
 # ---- YARN ----------------------------------------------------------------------------------------
@@ -496,21 +477,20 @@ def test_yarn_gives_the_same_table_with_a_shipped_python_and_a_killed_container(
     options += ["--conf", f"spark.yarn.jars=local:{Path(pyspark.__file__).parent}/jars/*"]
     process = start(
         tmp_path,
-        grid,
-        "hdfs:///yarn",
+        {"hdfs:///yarn": grid},
         SPARK_MASTER="yarn",
         SPARK_LOCAL_IP="127.0.0.1",
         HADOOP_CONF_DIR=str(folder),
         PYSPARK_SUBMIT_ARGS=shlex.join([*options, "pyspark-shell"]),
         PYSPARK_PYTHON="./environment/bin/python",
     )
-    wait_for_progress(process)
+    wait_for_progress(process, "hdfs:///yarn")
     started = psutil.Process(node_manager.pid).children(recursive=True)
     executor = "org.apache.spark.executor.YarnCoarseGrainedExecutorBackend"
     executors = [one for one in started if executor in one.cmdline()]
     assert len(executors) == 2
     executors[0].kill()
-    assert answer(process)["digest"] == digest(plain(sweep.grid(**grid)))
+    assert answers(process)[0] == [digest(plain(sweep.grid(**grid)))]
 
 
 def packed_python(folder: Path) -> Path:
