@@ -12,7 +12,7 @@ import pytest
 from llvmlite import ir
 
 from assignlab import assignors, warm
-from assignlab.compiled import StepCompiler, below, inner, leaf, linked, njit
+from assignlab.compiled import StepCompiler, as_python, below, inner, leaf, linked, njit
 from assignlab.compiled.lowered import Builder, leave_out_unread
 
 COMPILED_ANEW = """
@@ -329,3 +329,15 @@ def test_arrays_come_back_as_they_were(tmp_path):
             [sys.executable, str(script)], capture_output=True, text=True, check=False
         )
         assert told.stdout.strip() == "as they were", told.stderr
+
+
+def test_as_python_nothing_is_compiled_and_afterwards_it_is():
+    @njit
+    def twice(n):
+        return 2 * n
+
+    with as_python():
+        assert twice(2) == 4 and not twice.signatures
+    assert twice(2) == 4 and len(twice.signatures) == 1
+    with as_python():
+        assert twice(np.arange(2)).tolist() == [0, 2] and len(twice.signatures) == 1

@@ -1,12 +1,15 @@
 """The commands under ``assignlab group``: several groups, one of them, what is refused and how."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from assignlab.advice import happening, what_if
+from assignlab.advice import commands, happening, what_if
 from assignlab.cli import main
 from conftest import document
 
@@ -132,3 +135,15 @@ def test_a_header_without_rows_says_so():
     for name in ("members", "members-verbose"):
         said = asked("show", RECORDED / f"empty-{name}.txt")
         assert said.exit_code == 1 and "a header and no row" in said.stderr
+
+
+@pytest.mark.slow
+def test_a_small_group_is_shown_without_compiling_as_compiled_code_shows_it(tmp_path, monkeypatch):
+    texts = [RECORDED / f"{name}.txt" for name in ("classic-describe", "classic-members-verbose")]
+    command = [sys.executable, "-m", "assignlab", "group", "show", *map(str, texts)]
+    nothing_compiled = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    shown = subprocess.run(command, env=nothing_compiled, capture_output=True, text=True)
+    assert "would have given exactly this" in shown.stdout and shown.stderr == ""
+    assert not any(tmp_path.rglob("*.nb?"))
+    monkeypatch.setattr(commands, "AS_PYTHON", 0)
+    assert asked("show", *texts).stdout == shown.stdout

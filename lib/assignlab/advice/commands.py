@@ -1,11 +1,13 @@
 """What ``assignlab group`` does with its sources."""
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from assignlab.advice import load, report, show
 from assignlab.advice.subject import NotAnswerable
+from assignlab.compiled import as_python
 from assignlab.errors import AssignlabError, UnknownName, UnknownRelease
 from assignlab.group.document import Document
 from assignlab.groups import read
@@ -13,6 +15,8 @@ from assignlab.groups.text import printable
 from assignlab.local.files import whole
 
 Say = Callable[[str], None]
+AS_PYTHON = 1000
+"""So many members and partitions are shown sooner without compiled code, even where it is there."""
 
 
 class Told(NamedTuple):
@@ -62,9 +66,23 @@ def show_groups(sources: Sources, told: Told, later: Later | None = None) -> int
     def tell(groups: list[Document]) -> None:
         if later is not None:
             groups = _rated(groups, later)
-        _tell(groups, Voice(show.text, show.data, show.page), told)
+        with as_python() if _extent(groups) <= AS_PYTHON else nullcontext():
+            _tell(groups, Voice(show.text, show.data, show.page), told)
 
     return _of_groups(sources, told, tell)
+
+
+def _extent(groups: list[Document]) -> int:
+    """Members and partitions of all groups."""
+    return sum(
+        len(group["members"])
+        + sum(t["partitions"] if "partitions" in t else _queues(t) for t in group["topics"])
+        for group in groups
+    )
+
+
+def _queues(topic: Document) -> int:
+    return sum(count for _, count in topic["brokers"])
 
 
 def _rated(groups: list[Document], later: Later) -> list[Document]:

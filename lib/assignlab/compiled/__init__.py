@@ -13,12 +13,17 @@ another, whose inner functions have the same name. Here every process counts fro
 Machine code holds what a function calls, too. Numba looks only at the function's own file to tell
 whether the code on disk is still right; here a change in any file of the library that this one
 imports makes it compile anew.
+
+For a few small groups the source as plain Python is faster than to compile it, and even than to load the
+machine code: :func:`as_python`.
 """
 
 import hashlib
 import os
 import re
 import secrets
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from importlib.util import find_spec
 from itertools import count
@@ -74,7 +79,31 @@ def njit(function):
         # The version is compared before anything is unpickled, which an older source may prevent.
         file._version = f"{file._version} {_digest(function.__module__)}"
         _forget_constants(compiled)
+        _run_as_python_where_asked(compiled)
     return compiled
+
+
+_as_python = ContextVar("as_python", default=False)
+
+
+@contextmanager
+def as_python():
+    """While the block runs, what this process has neither compiled nor loaded runs as plain Python."""
+    token = _as_python.set(True)
+    try:
+        yield
+    finally:
+        _as_python.reset(token)
+
+
+def _run_as_python_where_asked(compiled):
+    """Numba calls what its compiler returns; here that may be the source itself."""
+    compile_for = compiled._compile_for_args
+
+    def choose(*args, **kws):
+        return compiled.py_func if _as_python.get() else compile_for(*args, **kws)
+
+    compiled._compile_for_args = choose
 
 
 def _forget_constants(compiled):

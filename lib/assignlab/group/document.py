@@ -200,6 +200,7 @@ def _streams(value: Any, topics: int, where: str) -> int | tuple[int, ...] | Non
         if len(value) != topics:
             raise DocumentError(where, f"has {len(value)} entries for {topics} topics")
         return tuple(_count(number, where, MAX_STREAMS) for number in value)
+    expect(value, int, where, "a whole number of 0 or more, or a list of one for each topic")
     return _count(value, where, MAX_STREAMS)
 
 

@@ -280,5 +280,5 @@ def _numbers(release: str) -> tuple[int, ...]:
         return tuple(int(part) for part in release.split("."))
     except (ValueError, AttributeError):
         raise TimelineError(
-            f"release: expected numbers and dots as text, got {release!r}"
+            f"release: expected numbers and dots as text, such as '3.9', got {release!r}"
         ) from None
