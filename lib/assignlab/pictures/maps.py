@@ -108,7 +108,9 @@ def by_topics(
                 part.pivot(index="each", columns="members", values=column)
                 for column in (measure, "uneven_topics")
             )
-            heat(table, ax, *ends, uneven == 0, log=True)
+            # Of a ratio two decimals: 1.04 is not 1.
+            words = table.map(lambda n: f"{n:.2f}" if n < 10 and round(n, 2) % 1 else "")
+            heat(table, ax, *ends, uneven == 0, log=True, words=words)
             ax.set_title(f"{label}\n{count} topic{'s' * (count > 1)}")
         row[0].set_ylabel("partitions a topic")
     for ax in axes[-1]:
