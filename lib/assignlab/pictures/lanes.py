@@ -10,6 +10,12 @@ from assignlab.timeline.scenario import SECOND
 GAP = 0.14
 """Of a lane's height, what separates it from the next."""
 
+NEAR = 0.03
+"""Of the picture's width, how near generations are to share a label."""
+
+ABOVE_GRID = 0.7
+"""Lines lie between the grid (0.5) and the bars (1)."""
+
 SIGNS = {"crashed": "✕", "closed": "▽", "removed": "⊘", "fatal": "✕", "lost": "⊘"}
 """✕ a process is gone, ▽ it closed, ⊘ it is out of the group (it left or was expelled), or notices."""
 
@@ -56,20 +62,43 @@ def _bar(ax: Axes, lane: int, place: int, height: float, since: float, until: fl
 
 
 def _marks(history: History, ax: Axes, start_s: float, stop_s: float) -> None:
+    begun = []
     for event in history.events:
         at = event.time_ms / SECOND
         if not start_s <= at <= stop_s:
             continue
         if event.kind == "generation":
-            ax.axvline(at, color="#444444", lw=0.9, ls=":", zorder=0)
-            ax.text(
-                at, -0.06, f"{event.generation}", ha="center", va="bottom", fontsize="x-small",
-                color="#444444",
-            )  # fmt: skip
+            ax.axvline(at, color="#444444", lw=0.9, ls=":", zorder=ABOVE_GRID)
+            begun.append((at, event.generation))
         elif event.kind.startswith("action"):
-            ax.axvline(at, color="black", lw=1.2, zorder=0)
+            ax.axvline(at, color="black", lw=1.2, zorder=ABOVE_GRID)
         elif event.kind in SIGNS and event.member >= 0:
             ax.text(
                 at, event.member + (1 - GAP) / 2, SIGNS[event.kind], ha="center", va="center",
                 fontsize="medium", fontweight="bold",
             )  # fmt: skip
+    for at, label in _labels(begun, NEAR * (stop_s - start_s)):
+        ax.text(
+            at, -0.06, label, ha="center", va="bottom", fontsize="x-small", color="#444444",
+        )  # fmt: skip
+
+
+def _labels(begun: list[tuple[float, int]], near: float) -> list[tuple[float, str]]:
+    """Where a label stands, and what it says: generations that are near each other share one.
+
+    >>> _labels([(1.0, 2), (5.0, 3), (5.1, 4), (5.2, 5)], near=0.3)
+    [(1.0, '2'), (5.1, '3–5')]
+    """
+    runs: list[list[tuple[float, int]]] = []
+    for at, number in begun:
+        if runs and at - runs[-1][-1][0] < near:
+            runs[-1].append((at, number))
+        else:
+            runs.append([(at, number)])
+    return [
+        (
+            (run[0][0] + run[-1][0]) / 2,
+            "–".join(dict.fromkeys(f"{n}" for _, n in (run[0], run[-1]))),
+        )
+        for run in runs
+    ]
