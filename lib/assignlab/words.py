@@ -238,6 +238,16 @@ def counted(number: object, thing: str) -> str:
     return f"{number} {thing}{'s' * (str(number) != '1')}"
 
 
+def span(low: float, high: float) -> str:
+    """From the one to the other, in whole numbers; told once where they are written alike.
+
+    >>> span(3.94, 9.01), span(47.3, 47.4), span(0, 0.28), span(27, 1111.4)
+    ('4 to 9', '47', '0 to under 1', '27 to 1,111')
+    """
+    ends = ["under 1" if 0 < end < 1 else f"{end:,.0f}" for end in (low, high)]
+    return " to ".join(dict.fromkeys(ends))
+
+
 def terms_in(text: str) -> list[Term]:
     """The terms that a text uses, in the glossary's order.
 
