@@ -23,7 +23,7 @@ import yaml
 
 from assignlab import assignors
 from assignlab.assignors.answer import answer
-from assignlab.errors import AssignlabError, refuse_unknown
+from assignlab.errors import AssignlabError, OriginalError, refuse_unknown
 from assignlab.group import document as documents
 from assignlab.group.assignment import Assignment, code
 from assignlab.group.document import Document
@@ -44,12 +44,14 @@ from assignlab.proof.versions import releases
 from assignlab.published.diagnosis import KEEPS, correct, faults
 from assignlab.published.notation import PUBLISHED, described, group_text, lists
 from assignlab.releases import spans, version
+from assignlab.replay.rebalance import settled
 
 EXHIBITS = PUBLISHED / "exhibits.yaml"
 NOT_ON_SHOW = PUBLISHED / "not_on_show.yaml"
 ANSWERS = PUBLISHED / "exhibits.jsonl"
 CLIENT_ANSWERS = PUBLISHED / "exhibits_clients.jsonl"
 CLIENT_ASKED = 40
+COOPERATIVE = "cooperative-sticky"
 
 
 # ---- exhibits ------------------------------------------------------------------------------------
@@ -299,6 +301,53 @@ def risks() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).drop(columns="last")
 
 
+def with_cooperative(table: pd.DataFrame) -> pd.DataFrame:
+    """:func:`risks` with a column ``cooperative-sticky``: the releases in which it has the fault,
+    in a group of its own or in one of sticky."""
+
+    def asked(row) -> str:
+        if row.strategy == "sticky":
+            return spans(cooperative_too(exhibits()[row.exhibit]), cooperative_releases())
+        return row.releases if row.strategy == COOPERATIVE else ""
+
+    found = table.copy()
+    column = [asked(row) for row in table.itertuples()]
+    found.insert(table.columns.get_loc("still") + 1, COOPERATIVE, column)
+    return found
+
+
+def cooperative_releases() -> list[str]:
+    """The releases of cooperative-sticky that are asked."""
+    return [release for _, release in releases(COOPERATIVE)]
+
+
+def cooperative_too(exhibit: Exhibit) -> list[str]:
+    """The releases of cooperative-sticky that do the same to a group of sticky: at once, or in what
+    the group settles at. Ours answers in place of the original.
+
+    >>> cooperative_too(exhibits()["two claims"])
+    ['2.5.1']
+    """
+    asked = {release: strategy_of(COOPERATIVE, release) for release in cooperative_releases()}
+    return [release for release, ours in asked.items() if ours and _does(ours, exhibit.name)]
+
+
+@cache
+def _does(name: str, exhibit_name: str) -> bool:
+    """Whether our cooperative strategy of that name shows the fault of an exhibit of sticky."""
+    exhibit = exhibits()[exhibit_name]
+    document = {**exhibit.document, "strategy": COOPERATIVE}
+    first = as_recorded(answer(document, name))
+    if exhibit.fault in faults(document, first):
+        return True
+    strategy, group = assignors.get(name), documents.parse(document)
+    try:
+        last = {"assignment": strategy.render(group, settled(group, strategy))}
+    except OriginalError:
+        return False
+    return exhibit.fault in faults(exhibit.document, last)
+
+
 def not_on_show() -> pd.DataFrame:
     """Reported faults that are no exhibit: number, fault, why."""
     return pd.DataFrame(yaml.safe_load(NOT_ON_SHOW.read_text(encoding="utf-8")))
@@ -317,6 +366,18 @@ MARKS = {
 }  # fmt: skip
 
 
+MEANT = {
+    "gone": "a partition that does not exist", "guest": "given to a member that did not subscribe",
+    "twice": "two owners", "lost": "nobody owns it", "older": "the older claim wins",
+    "early": "given before it is given up", "held": "withheld from its owner",
+    "moved": "moved without need", "uneven": "a member has two more", "topic": "a topic to one member",
+    "idle": "a member gets nothing though it could", "never": "assign does not return",
+    "NPE": "NullPointerException", "ISE": "IllegalStateException", "NSEE": "NoSuchElementException",
+    "KE": "KeyError", "SIGSEGV": "the process ends",
+}  # fmt: skip
+"""What the marks stand for."""
+
+
 def mark(fault: str) -> str:
     """A fault in a word that fits a tile; exceptions by the capitals of their class.
 
@@ -327,17 +388,13 @@ def mark(fault: str) -> str:
 
 
 def explained(words: pd.DataFrame) -> str:
-    """What the marks of a :func:`matrix` stand for, exceptions left out.
+    """What the marks of a :func:`matrix` stand for.
 
-    >>> explained(pd.DataFrame({"3.9": ["guest", "(lost)"], "4.0": ["-", "NPE"]}))
-    'guest: not subscribed; lost: no owner'
+    >>> explained(pd.DataFrame({"3.9": ["twice", "(lost)"], "4.0": ["-", "NPE"]}))
+    'twice: two owners; lost: nobody owns it; NPE: NullPointerException'
     """
     drawn = {word.strip("()") for word in words.to_numpy().ravel()}
-    meant: dict[str, str] = {}
-    for fault, word in MARKS.items():
-        if word in drawn:
-            meant.setdefault(word, "does not return" if fault == "NeverEnds" else fault)
-    return "; ".join(f"{word}: {fault}" for word, fault in meant.items())
+    return "; ".join(f"{word}: {meant}" for word, meant in MEANT.items() if word in drawn)
 
 
 def matrix(strategies: Iterable[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
