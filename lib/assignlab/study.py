@@ -42,7 +42,7 @@ from assignlab.sliders import (
     stepper,
     steps_widget,
 )
-from assignlab.words import cell, heading
+from assignlab.words import cell, heading, listed
 
 RECORD = "record.json"
 FAILURES = "failures"
@@ -269,14 +269,7 @@ class Study:
         names: dict[str, list[str]] = {}
         for name, what in of_each.items():
             names.setdefault(str(what), []).append(name)
-        for what, some in names.items():
-            if most and len(some) > most + 1:
-                names[what] = [*some[:most], f"{len(some) - most} more"]
-        lists = {
-            what: " and ".join(filter(None, (", ".join(some[:-1]), some[-1])))
-            for what, some in names.items()
-        }
-        return ", ".join(f"{what} {word} {some}" for what, some in lists.items())
+        return ", ".join(f"{what} {word} {listed(some, most)}" for what, some in names.items())
 
     def answer(self, sentence: str, do: str = "", short: str = "", picture: str = ""):
         """Show the one sentence that answers the notebook's question, computed and not typed.

@@ -248,6 +248,18 @@ def span(low: float, high: float) -> str:
     return " to ".join(dict.fromkeys(ends))
 
 
+def listed(names: Iterable[str], most: int | None = None) -> str:
+    """Names in a sentence; ``most``: how many of them, where they are more by two at least.
+
+    >>> listed(["range", "sticky", "uniform"]), listed("abcd", 2), listed([])
+    ('range, sticky and uniform', 'a, b and 2 more', 'none')
+    """
+    some = list(names)
+    if most and len(some) > most + 1:
+        some = [*some[:most], f"{len(some) - most} more"]
+    return " and ".join(filter(None, (", ".join(some[:-1]), *some[-1:]))) or "none"
+
+
 def terms_in(text: str) -> list[Term]:
     """The terms that a text uses, in the glossary's order.
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from assignlab import assignors
+from assignlab.assignors.parts import orders
 from assignlab.replay import events, kafkas_grid
 from assignlab.replay.history import moments
 from assignlab.replay.kafkas_grid import EVENTS, Trial, before_and_after, play, point_of, trials
@@ -26,6 +27,10 @@ def test_a_group_has_its_members_after_the_event_and_the_last_ones_come_and_go(e
     assert list(first.members.names) == [f"member{m}" for m in range(before)]
     assert list(then.members.names) == [f"member{m}" for m in range(25)]
     assert list(then.topics.names) == [f"topic-{t}" for t in range(12)]
+
+
+def test_what_is_loaded_before_the_clock_runs_has_the_code_of_large_groups_among_it():
+    assert kafkas_grid.LARGE**2 >= orders.MANY
 
 
 def test_a_tenth_of_the_topics_gains_a_partition_at_regular_intervals():

@@ -54,6 +54,8 @@ GRID = {
     "subscription": ("HOMOGENEOUS", "HETEROGENEOUS_DISJOINT", "HETEROGENEOUS_NESTED"),
     "racks": (False, True),
 }  # fmt: skip
+LARGE = 128
+"""Members and topics of a group that takes the ways of large ones."""
 AXES = ("members", "topics", "partitions")
 KINDS = ("event", "distribution", "racks")
 
@@ -130,9 +132,13 @@ def records_of(trial: Trial) -> list[dict]:
 
 @cache
 def load(strategy: str) -> None:
-    """Have the strategy's code in this process, so that no timed call reads it from disk."""
+    """Have the strategy's code in this process, so that no timed call reads it from disk.
+
+    A large group is among those played, for some code serves these alone (``orders.MANY``).
+    """
     for subscription, racks in (("HOMOGENEOUS", False), ("HETEROGENEOUS_NESTED", True)):
         records_of(Trial(strategy, 6, 6, 24, subscription=subscription, racks=racks))
+    records_of(Trial(strategy, LARGE, LARGE, LARGE))
 
 
 def load_all(strategies: Sequence[str]) -> None:
