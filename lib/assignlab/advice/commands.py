@@ -5,11 +5,13 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from assignlab.advice import load, report, show
 from assignlab.advice.subject import NotAnswerable
 from assignlab.compiled import as_python
 from assignlab.errors import AssignlabError, UnknownName, UnknownRelease
-from assignlab.group.document import Document
+from assignlab.group.document import Document, parse
 from assignlab.groups import read
 from assignlab.groups.text import printable
 from assignlab.local.files import whole
@@ -66,23 +68,23 @@ def show_groups(sources: Sources, told: Told, later: Later | None = None) -> int
     def tell(groups: list[Document]) -> None:
         if later is not None:
             groups = _rated(groups, later)
-        with as_python() if _extent(groups) <= AS_PYTHON else nullcontext():
+        with as_python() if _are_small(groups) else nullcontext():
             _tell(groups, Voice(show.text, show.data, show.page), told)
 
     return _of_groups(sources, told, tell)
 
 
-def _extent(groups: list[Document]) -> int:
-    """Members and partitions of all groups."""
-    return sum(
-        len(group["members"])
-        + sum(t["partitions"] if "partitions" in t else _queues(t) for t in group["topics"])
-        for group in groups
-    )
-
-
-def _queues(topic: Document) -> int:
-    return sum(count for _, count in topic["brokers"])
+def _are_small(groups: list[Document]) -> bool:
+    """Whether nothing of all groups is large; of a strategy's own options, such as the points of a
+    ring, it is not known."""
+    extent = 0
+    for group in map(parse, groups):
+        streams = sum(int(np.sum(each)) for each in group.sent.streams or () if each is not None)
+        extent += len(group.sent) + streams * len(group.topics)
+        extent += int(np.maximum(group.topics.partitions, 0).sum())
+        if group.options or extent > AS_PYTHON:
+            return False
+    return True
 
 
 def _rated(groups: list[Document], later: Later) -> list[Document]:
