@@ -19,6 +19,9 @@ from assignlab.group import group
 from assignlab.local.project import cores
 from assignlab.optimum import front, least, measures, optimum, regret
 from assignlab.replay.history import history
+from assignlab.replay.kafkas_grid import LARGE
+from assignlab.replay.records import records
+from assignlab.replay.scenarios import Scenario
 from assignlab.sweep.load import SCENARIOS, load
 
 LONGEST = "cooperative-sticky"
@@ -52,7 +55,8 @@ def main(names: Collection[str] = ()) -> list[str]:
         jobs += [pool.submit(load_optimum)] if everything else []
         jobs += [pool.submit(timed, system) for system in systems if LONGEST not in system]
         # Spark at last: its tasks would compile what is not there yet.
-        jobs += [pool.submit(job) for job in (load_timeline, load_spark)] if everything else []
+        last = (load_large, load_timeline, load_spark) if everything else ()
+        jobs += [pool.submit(job) for job in last]
         for job in jobs:
             failed += job.result() or []
     tell(f"done in {time.monotonic() - began:.1f} s")
@@ -79,6 +83,15 @@ def load_optimum() -> None:
     least(both)
     measures(both, optimum(both).assignment)
     tell(f"optimum {time.monotonic() - began:.1f} s")
+
+
+def load_large() -> None:
+    """Have the code compiled that serves large groups alone, with a line for it."""
+    began = time.monotonic()
+    large = Scenario(members=LARGE, topics=LARGE, partitions=LARGE)
+    for _ in records(large, ["range"]):
+        pass
+    tell(f"large groups {time.monotonic() - began:.1f} s")
 
 
 def load_spark() -> None:
