@@ -17,6 +17,9 @@ from assignlab.advice import happening
 from assignlab.errors import AssignlabError, refuse_unknown
 from assignlab.releases import NEWEST_LINE, of_kafka
 
+AT_ONCE = 50
+"""So many documents, if they are small, do not wait for the compiler; whoever has more gains by it."""
+
 
 class Commands(click.Group):
     """Commands of which a refusal is told in one line, with exit code 2."""
@@ -273,7 +276,12 @@ def assign(strategy, source):
     from assignlab.assignors.answer import solve
 
     _refuse_unknown(strategy)
-    sys.exit(_converse(source, lambda document: solve(document, strategy)))
+    first = iter(range(AT_ONCE))
+
+    def reply(document):
+        return solve(document, strategy, at_once=next(first, None) is not None)
+
+    sys.exit(_converse(source, reply))
 
 
 @main.command()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from assignlab.advice import commands, happening, what_if
+from assignlab.advice import happening, what_if
 from assignlab.cli import main
 from conftest import document
 
@@ -145,5 +145,5 @@ def test_a_small_group_is_shown_without_compiling_as_compiled_code_shows_it(tmp_
     shown = subprocess.run(command, env=nothing_compiled, capture_output=True, text=True)
     assert "would have given exactly this" in shown.stdout and shown.stderr == ""
     assert not any(tmp_path.rglob("*.nb?"))
-    monkeypatch.setattr(commands, "AS_PYTHON", 0)
+    monkeypatch.setattr("assignlab.assignors.answer.SMALL", 0)
     assert asked("show", *texts).stdout == shown.stdout

@@ -1,13 +1,16 @@
 """The group document: what is understood, what is refused, and in which words."""
 
 import json
+import os
 import pickle
+import subprocess
+import sys
 from codecs import BOM_UTF8
 
 import numpy as np
 import pytest
 
-from assignlab.assignors.answer import answer, converse
+from assignlab.assignors.answer import answer, converse, solve
 from assignlab.errors import DocumentError
 from assignlab.group import plain
 from assignlab.group.document import dump, parse
@@ -351,3 +354,18 @@ def test_of_many_fields_the_one_that_stands_twice_is_found_in_one_walk():
     fields = "".join(f'"{number}": 0, ' for number in range(100_000))
     [(_, refused)] = documents([f'{{{fields}"99999": 1}}'.encode()])
     assert "the field '99999' stands twice" in str(refused)
+
+
+@pytest.mark.slow
+def test_one_small_document_is_answered_without_compiling(tmp_path):
+    asked = {"strategy": "sticky", "topics": [{"name": "t", "partitions": 3}]}
+    asked["members"] = [{"id": "a", "topics": ["t"]}, {"id": "b", "topics": ["t"]}]
+    answered = subprocess.run(
+        [sys.executable, "-m", "assignlab", "assign"],
+        input=json.dumps(asked),
+        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert json.loads(answered.stdout) == solve(asked) and answered.stderr == ""
+    assert not any(tmp_path.rglob("*.nb?"))

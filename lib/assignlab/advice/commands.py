@@ -5,10 +5,9 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from assignlab.advice import load, report, show
 from assignlab.advice.subject import NotAnswerable
+from assignlab.assignors.answer import are_small
 from assignlab.compiled import as_python
 from assignlab.errors import AssignlabError, UnknownName, UnknownRelease
 from assignlab.group.document import Document, parse
@@ -17,8 +16,6 @@ from assignlab.groups.text import printable
 from assignlab.local.files import whole
 
 Say = Callable[[str], None]
-AS_PYTHON = 1000
-"""So many members and partitions are shown sooner without compiled code, even where it is there."""
 
 
 class Told(NamedTuple):
@@ -68,23 +65,10 @@ def show_groups(sources: Sources, told: Told, later: Later | None = None) -> int
     def tell(groups: list[Document]) -> None:
         if later is not None:
             groups = _rated(groups, later)
-        with as_python() if _are_small(groups) else nullcontext():
+        with as_python() if are_small(map(parse, groups)) else nullcontext():
             _tell(groups, Voice(show.text, show.data, show.page), told)
 
     return _of_groups(sources, told, tell)
-
-
-def _are_small(groups: list[Document]) -> bool:
-    """Whether nothing of all groups is large; of a strategy's own options, such as the points of a
-    ring, it is not known."""
-    extent = 0
-    for group in map(parse, groups):
-        streams = sum(int(np.sum(each)) for each in group.sent.streams or () if each is not None)
-        extent += len(group.sent) + streams * len(group.topics)
-        extent += int(np.maximum(group.topics.partitions, 0).sum())
-        if group.options or extent > AS_PYTHON:
-            return False
-    return True
 
 
 def _rated(groups: list[Document], later: Later) -> list[Document]:

@@ -2,26 +2,49 @@
 
 import json
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from typing import Any
 
+import numpy as np
+
 from assignlab import assignors
+from assignlab.compiled import as_python
 from assignlab.errors import AssignlabError, DocumentError, OriginalError
 from assignlab.group.document import expect, parse, required
+from assignlab.group.model import Group
 from assignlab.group.reading import documents
 
+SMALL = 1000
+"""Groups of so many members and partitions are answered sooner by plain Python than by code that has
+to be compiled, or only to be loaded."""
 
-def solve(document: Any, strategy: str | None = None) -> dict[str, Any]:
+
+def are_small(groups: Iterable[Group]) -> bool:
+    """Whether nothing of all groups is large; of a strategy's own options, such as the points of a
+    ring, it is not known."""
+    extent = 0
+    for group in groups:
+        streams = sum(int(np.sum(each)) for each in group.sent.streams or () if each is not None)
+        extent += len(group.sent) + streams * len(group.topics)
+        extent += int(np.maximum(group.topics.partitions, 0).sum())
+        if group.options or extent > SMALL:
+            return False
+    return True
+
+
+def solve(document: Any, strategy: str | None = None, at_once: bool = False) -> dict[str, Any]:
     """One document in, its assignment out; raises what is wrong with either.
 
-    ``strategy`` overrides the document's own. The answer has ``assignment`` and the notes of the
-    result, such as ``hash_ties``.
+    ``strategy`` overrides the document's own. ``at_once``: a small group does not wait for the
+    compiler. The answer has ``assignment`` and the notes of the result, such as ``hash_ties``.
     """
     expect(document, dict, "document", "a JSON object")
     name = strategy or required(document, "strategy", str, "strategy", "the name of a strategy")
     chosen = assignors.get(name)
     group = parse(document)
-    assignment = chosen.assign(group)
-    return {"assignment": chosen.render(group, assignment), **assignment.notes}
+    with as_python() if at_once and are_small([group]) else nullcontext():
+        assignment = chosen.assign(group)
+        return {"assignment": chosen.render(group, assignment), **assignment.notes}
 
 
 def answer(document: Any, strategy: str | None = None) -> dict[str, Any]:
