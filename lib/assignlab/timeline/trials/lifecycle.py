@@ -448,8 +448,9 @@ POLLED_S = 60
 
 
 def polled(rate: float, fewest: int) -> History:
-    """:func:`quiet`, whose broker holds a fetch until ``fewest`` records are there."""
-    config = Config(auto_offset_reset="earliest", fetch_min_records=fewest)
+    """:func:`quiet`, whose broker holds a fetch until ``fewest`` records are there; what came before
+    the member did is not read, so that what it reads is what comes."""
+    config = Config(auto_offset_reset="latest", fetch_min_records=fewest)
     return run(quiet(rate, POLLED_S), config, "range")
 
 
@@ -547,24 +548,24 @@ def commits_before_rebalance(
 
 
 def repeated_in_words(saved: pd.DataFrame, way: str) -> str:
-    """How many records are read again with one way of committing: mean (least to most), strategies
-    apart only where the draws tell them apart.
+    """How many records are read again on average with one way of committing, strategies apart only
+    where the draws tell them apart.
 
     >>> rows = [(name, "none", s, 9 * s * k) for name, k in (("x", 1), ("y", 4)) for s in range(9)]
     >>> saved = pd.DataFrame(rows, columns=["strategy", "way", "seed", "repeated"])
     >>> repeated_in_words(saved, "none")
-    '36 (0 to 72) under x, 140 (0 to 290) under y'
+    '36 under x, 140 under y'
     >>> repeated_in_words(saved[saved["seed"] > 6], "none")
-    '68 to 270 (63 to 290) under x and y (2 draws do not tell apart what stands together)'
+    '68 to 270 under x and y (2 draws do not tell them apart)'
     """
     draws = saved[saved["way"] == way].pivot(index="seed", columns="strategy", values="repeated")
     draws = draws[list(dict.fromkeys(saved["strategy"]))]
     told, tiers = [], evidence.tiers(draws)
     for tier in tiers:
         names = sorted(tier, key=list(draws).index)
-        among = draws[names]
         under = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-        told.append(f"{range_of(among.mean())} ({range_of(among.stack())}) under {under}")
+        told.append(f"{range_of(draws[names].mean())} under {under}")
+    few = len(draws) < evidence.LEAST_DRAWS and draws.shape[1] > 1
     do_not = f"{len(draws)} draw{' does' if len(draws) == 1 else 's do'} not"
-    alike = f" ({do_not} tell apart what stands together)" if len(tiers) < draws.shape[1] else ""
+    alike = f" ({do_not} tell them apart)" if few else ""
     return ", ".join(told) + alike
