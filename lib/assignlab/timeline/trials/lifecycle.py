@@ -447,15 +447,16 @@ def quiet(rate: float, seconds: int) -> Scenario:
 POLLED_S = 60
 
 
-def polled(rate: float, fewest: int) -> History:
-    """:func:`quiet`, whose broker holds a fetch until ``fewest`` records are there; what came before
-    the member did is not read, so that what it reads is what comes."""
-    config = Config(auto_offset_reset="latest", fetch_min_records=fewest)
-    return run(quiet(rate, POLLED_S), config, "range")
+def polled(rate: float, fewest: int, seconds: int = POLLED_S) -> History:
+    """:func:`quiet`, whose broker holds a fetch until ``fewest`` records are there."""
+    config = Config(auto_offset_reset="earliest", fetch_min_records=fewest)
+    return run(quiet(rate, seconds), config, "range")
 
 
 def polling(rates: Sequence[float], least: Sequence[int]) -> pd.DataFrame:
     """How often poll returns, and with how much: one row per rate and ``fetch_min_records``.
+
+    Told from the second half of :data:`POLLED_S`: what lay there when the member came is read by then.
 
     Columns: ``rate`` (records a second), ``fetch_min_records``, ``polls_per_s``,
     ``records_per_poll``.
@@ -463,11 +464,10 @@ def polling(rates: Sequence[float], least: Sequence[int]) -> pd.DataFrame:
     rows = []
     for rate in rates:
         for fewest in least:
-            history = polled(rate, fewest)
-            read = totals(history)["delivered"]
-            began = next(e.time_ms for e in history.events if e.kind == "assigned")
-            spent = (POLLED_S * SECOND - began) / SECOND
-            rows.append((rate, fewest, history.polls / spent, read / max(history.polls, 1)))
+            half, all_of_it = (polled(rate, fewest, s) for s in (POLLED_S // 2, POLLED_S))
+            polls = all_of_it.polls - half.polls
+            read = totals(all_of_it)["delivered"] - totals(half)["delivered"]
+            rows.append((rate, fewest, polls / (POLLED_S - POLLED_S // 2), read / max(polls, 1)))
     return pd.DataFrame(
         rows, columns=["rate", "fetch_min_records", "polls_per_s", "records_per_poll"]
     )
