@@ -110,28 +110,27 @@ def play(folder: Path, **environment: str) -> dict:
     return json.loads(answer.stdout.splitlines()[-1])
 
 
+@contextmanager
+def standalone(place: Path, prefix=()):
+    """(the URL of a master, its two workers of one core each, which ``prefix`` starts)."""
+    url = f"spark://127.0.0.1:{free_port()}"
+    master = ["org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port"]
+    master += [url.rpartition(":")[2], "--webui-port", "0"]
+    worker = ["org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", "--webui-port", "0"]
+    worker += ["--cores", "1", "--memory", "1g", "--work-dir"]
+    joined = "Successfully registered with master"
+    with (
+        running(place / "master.log", "New state: ALIVE", *master),
+        running(place / "1.log", joined, *worker, str(place / "1"), url, prefix=prefix) as one,
+        running(place / "2.log", joined, *worker, str(place / "2"), url, prefix=prefix) as two,
+    ):
+        yield url, [one, two]
+
+
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
     """The URL of a master with two workers of one core each."""
-    place = tmp_path_factory.mktemp("cluster")
-    url = f"spark://127.0.0.1:{free_port()}"
-    master = ("org.apache.spark.deploy.master.Master", "--host", "127.0.0.1")
-    worker = ("org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", "--webui-port", "0")
-    size = ("--cores", "1", "--memory", "1g")
-    joined = "Successfully registered with master"
-    with (
-        running(
-            place / "master.log",
-            "New state: ALIVE",
-            *master,
-            "--port",
-            url.rpartition(":")[2],
-            "--webui-port",
-            "0",
-        ),
-        running(place / "1.log", joined, *worker, *size, "--work-dir", str(place / "1"), url),
-        running(place / "2.log", joined, *worker, *size, "--work-dir", str(place / "2"), url),
-    ):
+    with standalone(tmp_path_factory.mktemp("cluster")) as (url, _):
         yield url
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import psutil
 import pyspark
 import pytest
-from test_cluster import TESTS, connect_server, free_port, running
+from test_cluster import TESTS, connect_server, free_port, standalone
 from test_sweep import STRATEGIES, digest, plain, read
 
 from assignlab import sweep
@@ -374,19 +374,8 @@ def apart(tmp_path_factory):
     place = tmp_path_factory.mktemp("apart")
     hidden = place / "driver"
     hidden.mkdir()
-    url = f"spark://127.0.0.1:{free_port()}"
-    master = ["org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port"]
-    master += [url.rpartition(":")[2], "--webui-port", "0"]
-    worker = ["org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", "--webui-port", "0"]
-    worker += ["--cores", "1", "--memory", "1g", "--work-dir"]
-    joined = "Successfully registered with master"
-    with (
-        private(hidden) as script,
-        running(place / "master.log", "New state: ALIVE", *master),
-        running(place / "1.log", joined, *worker, str(place / "1"), url, prefix=[script]) as one,
-        running(place / "2.log", joined, *worker, str(place / "2"), url, prefix=[script]) as two,
-    ):
-        yield url, hidden, [one, two]
+    with private(hidden) as script, standalone(place, [script]) as (url, workers):
+        yield url, hidden, workers
 
 
 def start(hidden: Path, grids: dict[str, dict], **environment: str) -> subprocess.Popen:

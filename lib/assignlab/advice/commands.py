@@ -1,7 +1,6 @@
 """What ``assignlab group`` does with its sources."""
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -65,7 +64,7 @@ def show_groups(sources: Sources, told: Told, later: Later | None = None) -> int
     def tell(groups: list[Document]) -> None:
         if later is not None:
             groups = _rated(groups, later)
-        with as_python() if are_small(map(parse, groups)) else nullcontext():
+        with as_python(are_small(map(parse, groups))):
             _tell(groups, Voice(show.text, show.data, show.page), told)
 
     return _of_groups(sources, told, tell)

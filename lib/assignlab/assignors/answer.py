@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterable
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -42,7 +41,7 @@ def solve(document: Any, strategy: str | None = None, at_once: bool = False) -> 
     name = strategy or required(document, "strategy", str, "strategy", "the name of a strategy")
     chosen = assignors.get(name)
     group = parse(document)
-    with as_python() if at_once and are_small([group]) else nullcontext():
+    with as_python(at_once and are_small([group])):
         assignment = chosen.assign(group)
         return {"assignment": chosen.render(group, assignment), **assignment.notes}
 

@@ -87,9 +87,10 @@ _as_python = ContextVar("as_python", default=False)
 
 
 @contextmanager
-def as_python():
-    """While the block runs, what this process has neither compiled nor loaded runs as plain Python."""
-    token = _as_python.set(True)
+def as_python(asked: bool = True):
+    """While the block runs, what this process has neither compiled nor loaded runs as plain Python,
+    if that is ``asked``."""
+    token = _as_python.set(asked)
     try:
         yield
     finally:
