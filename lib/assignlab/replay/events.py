@@ -75,7 +75,7 @@ def subscribe(group: Group, member: int, topics: np.ndarray) -> Group:
     rows = _Rows(group.sent)
     subscription = group.sent.subscription.copy()
     subscription[member] = rows.of(topics)
-    return _with_members(group, _resubscribed(group.sent, subscription, rows))
+    return _with_members(group, _subscribing(group.sent, subscription, rows))
 
 
 # ---- topics ------------------------------------------------------------------------------------
@@ -209,24 +209,20 @@ def _resubscribe(group: Group, subscribers: Iterable[int], change) -> Group:
         if row not in changed:
             changed[row] = rows.of(change(rows.rows[row]))
         subscription[m] = changed[row]
-    return _with_members(group, _resubscribed(group.sent, subscription, rows))
+    return _with_members(group, _subscribing(group.sent, subscription, rows))
 
 
-def _resubscribed(members: Members, subscription: np.ndarray, rows: _Rows) -> Members:
-    return _compact(replace(members, subscription=subscription), rows)
-
-
-def _compact(members: Members, rows: _Rows) -> Members:
-    """Drop subscriptions that nobody has any more."""
+def _subscribing(members: Members, subscription: np.ndarray, rows: _Rows) -> Members:
+    """The members with these subscriptions; rows that nobody has any more are dropped."""
     used = np.zeros(len(rows.rows), dtype=np.bool_)
-    used[members.subscription] = True
+    used[subscription] = True
     if not used.all():
         place = np.cumsum(used) - 1
         rows.rows = [row for row, kept in zip(rows.rows, used.tolist(), strict=True) if kept]
         rows.same = None
-        members = replace(members, subscription=place[members.subscription])
+        subscription = place[subscription]
     offsets, topics = rows.arrays()
-    return replace(members, offsets=offsets, topics=topics)
+    return replace(members, subscription=subscription, offsets=offsets, topics=topics)
 
 
 def _take(group: Group, order: list[int]) -> Group:
@@ -246,7 +242,7 @@ def _take(group: Group, order: list[int]) -> Group:
         taken(members.streams),
     )
     if members.offsets.size > 2:
-        kept = _compact(kept, _Rows(members))
+        kept = _subscribing(kept, kept.subscription, _Rows(members))
     return _with_members(group, kept)
 
 

@@ -137,10 +137,11 @@ class History:
         self.moments: list[Moment] = []
         self.event = "FULL"
 
-    def add(self, group: Group, **facts) -> None:
-        """The next moment: the group after the event; ``facts``: fields of :class:`Moment`."""
-        before = self.group if self.moments else None
-        origin = facts.pop("origin") if "origin" in facts else origins(before, group)
+    def add(self, group: Group, origin: np.ndarray | None = None, **facts) -> None:
+        """The next moment: the group after the event; ``origin``, where it is known, and ``facts``:
+        fields of :class:`Moment`."""
+        if origin is None or not self.moments:
+            origin = origins(self.group if self.moments else None, group)
         self.group = group
         self.moments.append(Moment(self.event, group, origin, **facts))
 
@@ -176,6 +177,8 @@ class History:
         """Members of these numbers enter the group, with what is left of these topics."""
         scenario = self.scenario
         there = self.group.topics.partitions != NO_METADATA
+        origin = np.arange(len(self.numbers) + len(numbers))
+        origin[len(self.numbers) :] = -1
         self.numbers = self.numbers + numbers
         self.add(
             events.join(
@@ -185,6 +188,7 @@ class History:
                 [instance_id(number) for number in numbers] if scenario.static else None,
                 [rack(scenario, number) for number in numbers] if scenario.racks else None,
             ),
+            origin,
             **facts,
         )
 
@@ -192,8 +196,9 @@ class History:
         """Add the group without the members of these indices."""
         gone = set(indices)
         group = events.leave(self.group, gone)
-        self.numbers = [n for m, n in enumerate(self.numbers) if m not in gone]
-        self.add(group)
+        kept = [m for m in range(len(self.numbers)) if m not in gone]
+        self.numbers = [self.numbers[m] for m in kept]
+        self.add(group, origin=np.array(kept))
 
     def restart(self, member: int) -> None:
         """A member comes back with a new id; a static one comes back in time."""
