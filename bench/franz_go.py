@@ -15,7 +15,7 @@ are left out without the Go toolchain. Strategies of the lab may be named instea
     python bench/franz_go.py sticky server-uniform
 """
 
-import sys
+import argparse
 from collections.abc import Callable
 from itertools import islice
 from typing import Any, NamedTuple
@@ -163,4 +163,6 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("strategies", nargs="*", help="of the lab; else the usual ones")
+    main(parser.parse_args().strategies)

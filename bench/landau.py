@@ -8,7 +8,7 @@ is the speed of the partitions that change their consumer, in capacities. Publis
 had is not told; 200 is what follows from the load. The packings are approximation_algorithms.py's.
 """
 
-import sys
+import argparse
 from collections.abc import Sequence
 
 import numpy as np
@@ -149,4 +149,6 @@ def main(seeds: Sequence[int]) -> None:
 
 
 if __name__ == "__main__":
-    main(range(int(sys.argv[1]) if sys.argv[1:] else 1))
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("seeds", nargs="?", type=int, default=1, help="how many are played")
+    main(range(parser.parse_args().seeds))

@@ -8,6 +8,7 @@ Each has ``SECONDS``; then its innermost functions are told. librdkafka takes ab
     python bench/never_ends.py kafka-python
 """
 
+import argparse
 import base64
 import json
 import struct
@@ -229,4 +230,6 @@ def main(clients: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("clients", nargs="*", help="kafka-python, sarama, librdkafka; else all")
+    main(parser.parse_args().clients)

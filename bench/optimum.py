@@ -9,7 +9,7 @@ nodes, one arc for every partition that a member may have), and whether it finds
 ``--no-ortools`` leaves that out.
 """
 
-import sys
+import argparse
 import time
 from dataclasses import replace
 
@@ -89,7 +89,7 @@ def timed(function, group: Group):
     return result, min(times)
 
 
-def main() -> None:
+def main(beside: bool) -> None:
     for shape in SHAPES:
         for event in EVENTS:
             events = ("FULL", event)
@@ -104,7 +104,7 @@ def main() -> None:
                 f"{walked:6.3f} s, {len(points.points):5,} points  moves {best.moves:6,}"
             )
             assert numbers == (best.sum_of_squares, best.moves)
-            if "--no-ortools" not in sys.argv:
+            if beside:
                 squares, moves, theirs = by_ortools(group, int(best.assignment.sizes.max()))
                 same = (squares, moves) == numbers
                 line += f"  OR-Tools {theirs:7.3f} s, {'the same' if same else 'DIFFERENT'}"
@@ -112,4 +112,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--no-ortools", action="store_true", help="leave OR-Tools out")
+    main(beside=not parser.parse_args().no_ortools)

@@ -39,6 +39,7 @@ from assignlab.timeline.scenario import (
 )
 from assignlab.timeline.simulation import run
 from assignlab.timeline.trials.delivery import range_of
+from assignlab.words import listed
 
 # ---- the stale commit --------------------------------------------------------------------------
 
@@ -563,8 +564,7 @@ def repeated_in_words(saved: pd.DataFrame, way: str) -> str:
     told, tiers = [], evidence.tiers(draws)
     for tier in tiers:
         names = sorted(tier, key=list(draws).index)
-        under = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-        told.append(f"{range_of(draws[names].mean())} under {under}")
+        told.append(f"{range_of(draws[names].mean())} under {listed(names)}")
     few = len(draws) < evidence.LEAST_DRAWS and draws.shape[1] > 1
     do_not = f"{len(draws)} draw{' does' if len(draws) == 1 else 's do'} not"
     alike = f" ({do_not} tell them apart)" if few else ""
