@@ -197,30 +197,22 @@ def assign(group: Group) -> Assignment:
     if not anybody:
         return Assignment(*by_member(NO_MEMBERS, NO_MEMBERS, len(group.members)))
     claims = group.claims
-    found = build(*prepared, (claims.offsets, claims.codes, claims.sub_generation))
-    if found.status < 0:
-        raise never_ends(-found.status)
-    if found.status != DONE:
-        raise OriginalError(*FAULTS[found.status])
-    if found.gone:
-        return Assignment(*with_gone(group, found.assigned, found.offsets, found.codes))
-    return Assignment(found.offsets, found.codes)
-
-
-class Answer(NamedTuple):
-    """How it ended; ``assigned``: the codes of the assignor's own lists; ``offsets``, ``codes``: what
-    the leader sends; ``gone``: whether something is claimed that was not assigned."""
-
-    status: int
-    assigned: np.ndarray
-    offsets: np.ndarray
-    codes: np.ndarray
-    gone: bool
+    claimed = claims.offsets, claims.codes, claims.sub_generation
+    status, assigned, offsets, codes, gone = build(*prepared, claimed)
+    if status < 0:
+        raise never_ends(-status)
+    if status != DONE:
+        raise OriginalError(*FAULTS[status])
+    if gone:
+        return Assignment(*with_gone(group, assigned, offsets, codes))
+    return Assignment(offsets, codes)
 
 
 @njit
 def build(packed, may, reads, identical, rack, suits, same, claims):
-    """The :class:`Answer`; ``claims``: their offsets, codes and generations."""
+    """(how it ended, the codes of the assignor's own lists, offsets and codes of what the leader
+    sends, whether something is claimed that was not assigned); ``claims``: their offsets, codes and
+    generations."""
     claimed_offsets, claimed, generation = claims
     known = unpack_potential(packed, may)
     claimed_by = settle_claims(known, reads, claimed_offsets, claimed, generation)
@@ -229,7 +221,7 @@ def build(packed, may, reads, identical, rack, suits, same, claims):
     revoked = current.listed.size < kept.size
     offsets, codes, status = balance(known, current, rack, suits, walk, revoked)
     sent_offsets, sent, gone = adjusted(known, same, claimed_by, offsets, codes)
-    return Answer(status, codes, sent_offsets, sent, gone)
+    return status, codes, sent_offsets, sent, gone
 
 
 class Claimants(NamedTuple):

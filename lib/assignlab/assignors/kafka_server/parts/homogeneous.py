@@ -63,8 +63,8 @@ def build(known, offsets, codes, are_sets, extras_in_turn):
     order, topics, partitions, hashes, rank = known
     ids = hashes, rank
     starts = first_numbers(partitions)
-    claimed = sets.survey(order, offsets, codes, starts)
-    if not are_sets and (claimed.beyond or not claimed.sets):
+    owner, found_sets, rivals, beyond = sets.survey(order, offsets, codes, starts)
+    if not are_sets and (beyond or not found_sets):
         return offsets, codes, 0, NO_SETS
     subscribed = np.zeros(partitions.size, dtype=np.bool_)
     total = 0
@@ -77,10 +77,9 @@ def build(known, offsets, codes, are_sets, extras_in_turn):
         for m in exceeding:
             copy_into(codes, offsets[m], sets.read(codes[offsets[m] : offsets[m + 1]], ids))
     new_offsets, new_codes, left = fill(
-        order, topics, partitions, starts, claimed.owner, subscribed, offsets, codes, keep, room
+        order, topics, partitions, starts, owner, subscribed, offsets, codes, keep, room
     )
-    doubles = claimed.rivals or claimed.beyond
-    return new_offsets, new_codes, left, DOUBLES if doubles else FINE
+    return new_offsets, new_codes, left, DOUBLES if rivals or beyond else FINE
 
 
 @inner

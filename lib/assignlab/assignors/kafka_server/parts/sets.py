@@ -218,11 +218,11 @@ def held(group: Group) -> Held:
     """The claims, regrouped by topic and without repetitions where need be."""
     claims, starts = group.claims, group.topics.prepared(dense_starts)
     order, offsets, codes = group.prepared(orders.members_by_hash), claims.offsets, claims.codes
-    found = survey(order, offsets, codes, starts)
-    if found.beyond or not found.sets:
+    owner, are_sets, rivals, beyond = survey(order, offsets, codes, starts)
+    if beyond or not are_sets:
         offsets, codes = _regrouped(offsets, codes, starts.size - 1)
-        found = survey(order, offsets, codes, starts)
-    return Held(offsets, codes, found.owner, found.rivals, found.beyond)
+        owner, _, rivals, beyond = survey(order, offsets, codes, starts)
+    return Held(offsets, codes, owner, rivals, beyond)
 
 
 def walked(group: Group, claims: Held | None = None) -> Held:
@@ -233,25 +233,16 @@ def walked(group: Group, claims: Held | None = None) -> Held:
     claims = claims or held(group)
     ids, partitions = group.topics.prepared(topic_ids), group.topics.prepared(dense_starts)[-1]
     codes = _walked(claims.offsets, claims.codes, ids.hashes, ids.rank, partitions)
-    return claims._replace(codes=codes)
-
-
-class Survey(NamedTuple):
-    """Claims looked at: ``owner``, ``rivals`` and ``beyond`` as in :class:`Held`; ``sets``: whether
-    they are sets, topic by topic."""
-
-    owner: np.ndarray
-    sets: bool
-    rivals: bool
-    beyond: bool
+    return Held(claims.offsets, codes, *claims[2:])
 
 
 @njit
 def survey(order, offsets, codes, starts):
-    """The :class:`Survey` of all claims."""
+    """(owner, whether the claims are sets, topic by topic, rivals, beyond), the others as in
+    :class:`Held`."""
     owner = np.full(starts[-1], -1, dtype=np.int64)
     seen = np.full(starts.size - 1, -1, dtype=np.int64)
-    sets, rivals, beyond = True, False, False
+    are_sets, rivals, beyond = True, False, False
     alike = _alike(offsets, codes, starts[-1])
     last = np.empty_like(alike)
     times = np.zeros_like(alike)
@@ -266,16 +257,16 @@ def survey(order, offsets, codes, starts):
         for k in range(offsets[m], offsets[m + 1]):
             if topic_of(codes[k]) != topic:
                 topic = topic_of(codes[k])
-                sets &= seen[topic] != m
+                are_sets &= seen[topic] != m
                 seen[topic] = m
             at = number_of(codes[k], starts)
             if at >= starts[topic + 1]:
                 beyond = True
             else:
-                sets &= owner[at] != m
+                are_sets &= owner[at] != m
                 rivals |= several or (owner[at] >= 0 and owner[at] != m)
                 owner[at] = m
-    return Survey(owner, sets, rivals, beyond)
+    return owner, are_sets, rivals, beyond
 
 
 @inner
@@ -348,7 +339,7 @@ def _walked(offsets, codes, hashes, rank, partitions):
         start, size = offsets[alike[m]], offsets[m + 1] - offsets[m]
         if alike[m] < m:
             copy_into(in_turn, offsets[m], in_turn[start : start + size])
-        else:
+        elif size > 0:
             copy_into(in_turn, start, read(codes[start : start + size], (hashes, rank)))
     return in_turn
 
