@@ -124,8 +124,10 @@ def report(
         unknown.append("what the members subscribe to: taken as said above, since no text has it")
     if own.membership == "coordinator":
         unknown += [
-            f"the release of clients and brokers: taken as {release} (--release), settings as its defaults"
-            + " (--set)",
+            (
+                f"the release of clients and brokers: taken as {release}, settings as its defaults;"
+                " assignlab group recommend takes others (--release, --set)"
+            ),
             (
                 f"how far heartbeats are out of step: played up to {max(pauses.DRIFTS_MS)} ms; beyond it"
                 " rollouts cost more, most so under eager strategies (notebook 11)"

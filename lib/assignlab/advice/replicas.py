@@ -37,11 +37,11 @@ def report(
     chosen = asked.chosen(strategy and told["strategy"])
     now = asked.members
     if up_to < 1:
-        raise AssignlabError(f"--up-to: expected 1 or more, got {up_to}")
+        raise AssignlabError(f"up to {up_to} members: expected 1 or more")
     if up_to > (most := max(UP_TO, 10 * now, 10 * asked.partitions)):
         raise AssignlabError(
-            f"--up-to: expected {most} at most, ten times what the group has or {UP_TO}, got {up_to}: members"
-            " beyond the number of partitions have nothing to read"
+            f"up to {up_to} members: expected {most} at most, ten times what the group has or {UP_TO};"
+            " members beyond the number of partitions have nothing to read"
         )
     count = draws_for(asked, max(up_to, now), up_to)
     failed: dict[str, str] = {}
