@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from assignlab.pictures.charts import COLORS, legend_below, small_multiples
+from assignlab.pictures.charts import COLORS, legend_below, plain_ticks, small_multiples
 
 MOST, LEAST = "#c3ccd4", "#5b6b7a"
 """The light and the dark part of a bar that stands for a range."""
@@ -40,6 +40,8 @@ def costs(rows: pd.DataFrame) -> tuple[Figure, dict[tuple[str, str], pd.Series]]
             )
             ax.set_ylim(rows["strategy"].nunique() - 0.5, -0.5)
             ax.set_xlabel(title)
+            ax.set_xlim(0, None if part[f"{cost}_high"].gt(0).any() else 1)
+            plain_ticks(ax.xaxis, whole=cost == "moved")
             most[event, title] = part.set_index("strategy")[f"{cost}_high"]
     for ax, event in zip(axes[0], events, strict=True):
         ax.set_title(event)
