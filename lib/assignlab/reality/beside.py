@@ -375,6 +375,36 @@ def best_window(real_ms: Sequence[float], width_ms: float, slack_ms: Sequence[fl
     return float(held.max() / times.size)
 
 
+def ranges(times: pd.DataFrame) -> pd.DataFrame:
+    """How good the predicted ranges of times are; a row for each check of :func:`compare`'s rows.
+
+    ``width_ms`` is the median; ``inside`` and ``near`` are the shares of steps in their range, and
+    off it by the slack at most; ``guess_inside`` and ``guess_near`` the same of :func:`best_window`
+    of that width; ``off_*_ms`` by how much times are out of their range.
+
+    >>> one = {"check": "gap", "least_ms": 0, "most_ms": 20, "slack_ms": 100}
+    >>> rows = [one | {"real_ms": real, "off_ms": max(0, real - 20)} for real in (0, 90, 100, 300)]
+    >>> ranges(pd.DataFrame(rows)).loc["gap", ["width_ms", "inside", "near", "guess_near"]].to_list()
+    [20.0, 0.25, 0.75, 0.75]
+    """
+    rows = {}
+    for check, part in times.groupby("check", sort=False):
+        real_ms, slack, off = part["real_ms"], part["slack_ms"], part["off_ms"]
+        width = (part["most_ms"] - part["least_ms"]).median()
+        rows[check] = {
+            "steps": len(part),
+            "width_ms": width,
+            "inside": off.eq(0).mean(),
+            "near": off.le(slack).mean(),
+            "guess_inside": best_window(real_ms, width, 0 * slack),
+            "guess_near": best_window(real_ms, width, slack),
+            "off_median_ms": off.median(),
+            "off_worst_twentieth_ms": off.quantile(0.95),
+            "off_most_ms": off.max(),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("check")
+
+
 def _paces(recording: Recording) -> tuple[float, float]:
     """Records a ms: a partition gets so many, and a member is through with so many of a batch that
     it commits itself."""

@@ -71,19 +71,6 @@ def all_of() -> list[Recording]:
     return [one for release in releases() for one in read(release)]
 
 
-def clients_of(recordings: Iterable[Recording]) -> str:
-    """The clients of these groups and their releases, in words.
-
-    >>> clients_of([{"client": "kafka-clients 2.8.2, librdkafka 2.15.1"}, {"client": "kafka-clients 4.4.0"}])
-    'kafka-clients 2.8.2, 4.4.0; librdkafka 2.15.1'
-    """
-    found: dict[str, set[str]] = {}
-    for client in ", ".join(one["client"] for one in recordings).split(", "):
-        name, _, release = client.partition(" ")
-        found.setdefault(name, set()).add(release)
-    return "; ".join(f"{name} {', '.join(sorted(found[name]))}" for name in sorted(found))
-
-
 def scenario_of(recording: Recording) -> Scenario:
     """The scenario with the moments at which things really happened."""
     return Scenario(
