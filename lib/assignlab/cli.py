@@ -530,7 +530,7 @@ def reality(scenarios, brokers, record):
 
 @main.group()
 def group():
-    """Your own group: read what tools print about it, see it.
+    """Read, explain and play your own group.
 
     SOURCE is a file or - for standard input; several add to each other. docs/your-group.md says
     which commands give which text. --bootstrap-server asks the cluster itself.
@@ -650,7 +650,8 @@ release = click.option(
     "--release",
     default=NEWEST_LINE,
     show_default=True,
-    help="Kafka's release: its default settings.",
+    metavar="RELEASE",
+    help="Kafka's release: its strategies and default settings.",
 )
 given = click.option(
     "--set",

@@ -146,7 +146,8 @@ def test_a_source_or_a_cluster_is_needed():
 
 @pytest.mark.skipif(CLIENT, reason="the extra 'live' is installed")
 def test_without_the_client_the_remedy_is_said():
-    assert "pip install -e '.[live]'" in refusal("--bootstrap-server", "localhost:1")
+    told = refusal("--bootstrap-server", "localhost:1")
+    assert "needs confluent_kafka" in told and "pip install -e '.[live]'" in told
 
 
 @needs_client

@@ -25,7 +25,7 @@ ASKED_WITHIN_S = 20
 """Every call ends by itself after so long."""
 ENDED = ("DEAD", "UNKNOWN")
 DENIED = "AUTHORIZATION_FAILED"
-REMEDY = ".venv/bin/pip install -e '.[live]', in the clone"
+REMEDY = ".venv/bin/pip install -e '.[live]' in the clone"
 
 Place = tuple[str | None, str, int]
 """Group, topic, partition."""
@@ -66,7 +66,7 @@ class Live:
             )
         except ImportError as missing:
             raise AssignlabError(
-                f"{missing.name} is not installed, which asks a cluster: {REMEDY}"
+                f"asking a cluster needs {missing.name}, which is not installed: {REMEDY}"
             ) from None
         said: list[str] = []
         settings: dict[str, Any] = {"bootstrap.servers": self.bootstrap, "log_level": 0, **given}
