@@ -44,6 +44,14 @@ def test_a_range_group_gets_lines_to_paste_and_reasons_with_rows(range_3_5):
     assert any("cooperative-sticky" in said and "Also better" in said for said in report.said)
 
 
+def test_what_to_set_stands_below_its_reasons_and_trades_at_the_end(range_3_5):
+    told = as_text(recommend.report(range_3_5, "4.4", CONFIG))
+    places = [told.index(word) for word in (
+        "Set sticky.", "It costs ", "# Java: ", "A trade, ", "Why the group", "\nrow ", "# for the trade ",
+    )]  # fmt: skip
+    assert places == sorted(places)
+
+
 def test_every_line_is_one_that_its_client_takes():
     classic = [
         assignors.get(name) for name in ("range", "roundrobin", "sticky", "cooperative-sticky")

@@ -11,7 +11,6 @@ rollout leaves half as much without an owner. Every reason names the row it came
 
 import re
 from collections.abc import Sequence
-from itertools import takewhile
 from typing import Any, NamedTuple
 
 from assignlab import assignors
@@ -99,11 +98,8 @@ def report(
     if own.base in failed:  # whatever has an answer is better
         better, trades = sorted(others, key=lambda o: (o.fullest or o.moved, o.moved)), []
     unowned = _without_owner(asked, now)
-    said = [
-        *([PLAYED_AS_JAVA.format(client)] if client else []),
-        *unowned,
-        *_said(asked, now, better, trades, rows, failed, len(names) > 1, client),
-    ]
+    before = [*([PLAYED_AS_JAVA.format(client)] if client else []), *unowned]
+    said, first = _said(asked, now, better, trades, rows, failed, len(names) > 1, client)
     offline = not what_if.is_online(config)
     lines = _lines(better[0], now, offline, client) if better else []
     found = Table("what_if", "What the reasons come from", what_if.COLUMNS, rows)
@@ -139,7 +135,7 @@ def report(
     return Report(
         title(document),
         document.get("inferred", []),
-        said,
+        before + said,
         [found],
         lines,
         unknown,
@@ -149,21 +145,22 @@ def report(
             for option in options
             for config in _lines(option, now, offline, client)
         ],
+        first=len(before) + first,
     )
 
 
 def in_brief(found: Report) -> list[str]:
     """The advice and its reasons without the rows that they name, then what it calls trades.
 
-    >>> in_brief(Report("", [], ["Set sticky.", "It costs 9 moves (row W9).", f"{TRADE}range. Why."]))
+    >>> said = ["Set sticky.", "It costs 9 moves (row W9).", f"{TRADE}range. Why."]
+    >>> in_brief(Report("", [], said, first=2))
     ['Set sticky.', 'It costs 9 moves.', 'Trades, not recommended: range.']
     """
-    firmly = takewhile(lambda said: not said.startswith((TRADE, "Not ", "Why ")), found.said)
     trades = [
         said.removeprefix(TRADE).partition(". ")[0] for said in found.said if said.startswith(TRADE)
     ]
     told = [f"Trades, not recommended: {', '.join(trades)}."] if trades else []
-    return [re.sub(r" \(row W[^)]*\)", "", said) for said in firmly] + told
+    return [re.sub(r" \(row W[^)]*\)", "", said) for said in found.above] + told
 
 
 def in_short(said: Sequence[str]) -> tuple[str, list[str]]:
@@ -277,7 +274,8 @@ def _said(
     failed: dict[str, str],
     known: bool,
     client: str,
-) -> list[str]:
+) -> tuple[list[str], int]:
+    """The sentences, and how many of them stand above the lines to set."""
     said = []
     own = now.strategy.base
     if own in failed:
@@ -301,6 +299,8 @@ def _said(
         said.append(
             f"Nothing else was tried: the lab knows no change for a group of {now.strategy.system}."
         )
+    said += _idle(asked)
+    first = len(said)
     for option in trades:
         reasons = " ".join(_reasons(option, now))
         eager = now.strategy.protocol == "cooperative" and option.strategy.protocol == "eager"
@@ -309,7 +309,6 @@ def _said(
         ) * eager
         said.append(f"{TRADE}{option.label}. {reasons}{stop}")
     said += [f"Not {base}: it {told}." for base, told in failed.items() if base != own]
-    said += _idle(asked)
     said.append(f"Why the group is as it is: {law(asked)}")
     crash = now.rows.get("a crash")
     if crash and crash.unowned is not None:
@@ -319,7 +318,7 @@ def _said(
             f"A crash leaves {unowned} without an owner (row {crash.row}), by how much the"
             f" member held; {session} decides for how long."
         )
-    return said
+    return said, first
 
 
 DRIFT = f"where heartbeats drift no more than {max(pauses.DRIFTS_MS)} ms a beat"

@@ -32,8 +32,8 @@ class Lines(NamedTuple):
 
 class Report(NamedTuple):
     """An answer. ``inferred``: what was not in the texts; ``said``: sentences above the tables;
-    ``lines``: what to set; ``trades``: what else could be set; ``unknown``: what the answer does not
-    know; ``data``: more for JSON alone."""
+    ``lines``: what to set, behind the ``first`` of them, or all; ``trades``: what else could be set;
+    ``unknown``: what the answer does not know; ``data``: more for JSON alone."""
 
     title: str
     inferred: Sequence[str]
@@ -43,6 +43,12 @@ class Report(NamedTuple):
     unknown: Sequence[str] = ()
     data: Mapping[str, Any] = MappingProxyType({})
     trades: Sequence[Lines] = ()
+    first: int | None = None
+
+    @property
+    def above(self) -> Sequence[str]:
+        """The sentences above the lines to set."""
+        return self.said[: self.first]
 
 
 def as_text(report: Report) -> str:
@@ -54,15 +60,18 @@ def as_text(report: Report) -> str:
 
 def body(report: Report) -> list[list[str]]:
     """The blocks below the title, each a list of lines."""
-    blocks = [list(report.said)]
+    blocks = [list(report.above), *map(_pasted, report.lines), report.said[len(report.above) :]]
     for table in report.tables:
         lines = aligned(table.columns, table.rows, shown) if table.rows else ["(none)"]
         blocks.append([*filter(None, [table.title, table.note]), *lines])
-    for config in (*report.lines, *report.trades):
-        blocks.append([f"# {config.title}", *config.lines])
+    blocks += map(_pasted, report.trades)
     if report.unknown:
         blocks.append(["Not known:", *(f"- {sentence}" for sentence in report.unknown)])
     return blocks
+
+
+def _pasted(config: Lines) -> list[str]:
+    return [f"# {config.title}", *config.lines]
 
 
 def shown(cell: Any) -> str:
