@@ -238,6 +238,17 @@ def counted(number: object, thing: str) -> str:
     return f"{number} {thing}{'s' * (str(number) != '1')}"
 
 
+def beyond(gap: float, moves: float) -> str:
+    """How far an answer is from the optimum, by its gap regret and its moves regret.
+
+    >>> beyond(2, 1), beyond(0, 20), beyond(0, 0)
+    ('a gap 2 too wide and 1 move too many', '20 moves too many', 'sizes less even')
+    """
+    told = [f"a gap {gap:.0f} too wide"] * (gap > 0)
+    told += [f"{counted(f'{moves:.0f}', 'move')} too many"] * (moves > 0)
+    return " and ".join(told) or "sizes less even"
+
+
 def span(low: float, high: float) -> str:
     """From the one to the other, in whole numbers; told once where they are written alike.
 
