@@ -62,11 +62,11 @@ class Trial:
 def play_switches(trial: Trial) -> list[dict]:
     """What the switch does: one record for each new strategy; partitions are counts.
 
-    old, new, seed, partitions (in the group), error (why there is no result, else None), moved
-    (partitions that change owner at the switch), interrupted (given up then, also if kept:
-    everything where the old strategy is eager, since its clients still join the first rebalance of
-    a new one), rounds, gap_before, gap_after (fullest - emptiest member), later (partitions that
-    change owner in the rebalances ``after``).
+    old, new, seed, partitions (at first), in_group (partitions at the switch), error (why there is
+    no result, else None), moved (partitions that change owner at the switch), interrupted (given up
+    then, also if kept: everything where the old strategy is eager, since its clients still join the
+    first rebalance of a new one), rounds, gap_before, gap_after (fullest - emptiest member), later
+    (partitions that change owner in the rebalances ``after``).
 
     >>> [record["moved"] for record in play_switches(Trial(0, "range", "range,sticky", members=3))]
     [0, 66]
@@ -75,6 +75,7 @@ def play_switches(trial: Trial) -> list[dict]:
     moments = trial.moments("FULL", *before, SWITCH, *after)
     place = 1 + len(before)
     old = [assignors.get(trial.old)] * place
+    in_group = int(moments[place].group.topics.partitions.clip(0).sum())
     found = []
     for new in trial.new.split(","):
         chosen = [*old, *[assignors.get(new)] * (len(moments) - place)]
@@ -82,7 +83,7 @@ def play_switches(trial: Trial) -> list[dict]:
         measured = Switch(error) if error else _measured_switch(steps, place)
         found.append({
             "old": trial.old, "new": new, "seed": trial.seed, "partitions": trial.partitions,
-            **measured._asdict(),
+            "in_group": in_group, **measured._asdict(),
         })  # fmt: skip
     return found
 
