@@ -318,22 +318,6 @@ def range_of(values: pd.Series) -> str:
     return " to ".join(dict.fromkeys([amount(values.min()), amount(values.max())]))
 
 
-def by_keeper(records: pd.DataFrame, measure: str) -> dict[str, str]:
-    """Least and most of a measure over all histories, by who keeps the sessions.
-
-    ``records``: rows of a sweep's table.
-
-    >>> rows = pd.DataFrame({"strategy": ["range", "sticky", "scala-range"], "n": [1, 40, 7]})
-    >>> by_keeper(rows, "n")
-    {'a coordinator': '1 to 40', 'ZooKeeper': '7'}
-    """
-    return (
-        records.groupby(records["strategy"].map(keeper), sort=False)[measure]
-        .agg(range_of)
-        .to_dict()
-    )
-
-
 def sessions_in_words(sessions: Mapping[str, float]) -> str:
     """The sessions of strategies, beside what they are by default.
 
@@ -369,17 +353,6 @@ def histories_in_words(number: int) -> str:
     ('1 history of each kind', '8 histories of each kind')
     """
     return f"{number} {'history' if number == 1 else 'histories'} of each kind"
-
-
-def ends_in_words(number: int) -> str:
-    """What a range is, over so many histories of each kind.
-
-    >>> ends_in_words(1), ends_in_words(8)
-    ('in 1 history of each kind', 'from the least to the most of 8 histories of each kind')
-    """
-    return (
-        f"{'in' if number == 1 else 'from the least to the most of'} {histories_in_words(number)}"
-    )
 
 
 def more_in_pairs(records: pd.DataFrame, measure: str, one: float, other: float) -> str:
