@@ -249,6 +249,8 @@ def start(master: str | None):
     conf.setMaster(master)
     with open_log(place / "driver.log") as log:
         before = log.tell()
+        if not master.startswith("local"):
+            tell(f"starts Spark on {master}; its log is {log.name}")
         try:
             with told_waiting(f"for Spark on {master}; its log is {log.name}"):
                 gateway = SparkContext._gateway or launch_gateway(
