@@ -99,7 +99,7 @@ def report(
         better, trades = sorted(others, key=lambda o: (o.fullest or o.moved, o.moved)), []
     unowned = _without_owner(asked, now)
     before = [*([PLAYED_AS_JAVA.format(client)] if client else []), *unowned]
-    said, first = _said(asked, now, better, trades, rows, failed, len(names) > 1, client)
+    said, above = _said(asked, now, better, trades, rows, failed, len(names) > 1, client)
     offline = not what_if.is_online(config)
     lines = _lines(better[0], now, offline, client) if better else []
     found = Table("what_if", "What the reasons come from", what_if.COLUMNS, rows)
@@ -145,7 +145,7 @@ def report(
             for option in options
             for config in _lines(option, now, offline, client)
         ],
-        first=len(before) + first,
+        first=len(before) + above,
     )
 
 

@@ -60,7 +60,8 @@ def as_text(report: Report) -> str:
 
 def body(report: Report) -> list[list[str]]:
     """The blocks below the title, each a list of lines."""
-    blocks = [list(report.above), *map(_pasted, report.lines), report.said[len(report.above) :]]
+    below = list(report.said[len(report.above) :])
+    blocks = [list(report.above), *map(_pasted, report.lines), below]
     for table in report.tables:
         lines = aligned(table.columns, table.rows, shown) if table.rows else ["(none)"]
         blocks.append([*filter(None, [table.title, table.note]), *lines])
