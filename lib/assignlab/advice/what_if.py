@@ -40,6 +40,7 @@ from assignlab.advice.subject import (
     is_server,
     new_id,
     subject,
+    three_digits,
 )
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError, UnknownName, refuse_unknown
@@ -48,7 +49,7 @@ from assignlab.groups.text import printable
 from assignlab.releases import CAME_WITH, version
 from assignlab.replay import events
 from assignlab.timeline import Config
-from assignlab.words import counted
+from assignlab.words import counted, listed
 
 Make = Callable[[Subject, Strategy, random.Random], list[Event]]
 NOT_PLAYED = "not played"
@@ -201,7 +202,28 @@ def report(
         for event in [event for event in sized if event in {row.event for row in rows}]:
             note += f"; {event}: {sized[event].format(name, counted(count, 'partition'))}"
     found = Table("what_if", "What if", COLUMNS, rows, note)
-    return Report(title(document), document.get("inferred", []), [], [found])
+    return Report(title(document), document.get("inferred", []), in_words(rows), [found])
+
+
+def in_words(rows: Sequence[Row]) -> list[str]:
+    """A sentence for each event after which strategies move more or less: who moves fewest at most, and
+    what the first strategy moves.
+
+    >>> rows = [Row("", "a crash", n, moved=Range(2, 2, most)) for n, most in (("x", 6), ("y", 2))]
+    >>> in_words([*rows, Row("", "a crash", "z", note="fails")])
+    ['A crash: at most 2 moves under y; 2 to 6 under x.']
+    """
+    said = []
+    for event in EVENTS:
+        moved = {row.strategy: row.moved for row in rows if row.event == event and row.moved}
+        fewest = min((of.high for of in moved.values()), default=0)
+        best = [name for name, of in moved.items() if of.high == fewest]
+        if len(best) < len(moved):
+            own = rows[0].strategy
+            beside = f"; {moved[own]} under {own}" if own in moved and own not in best else ""
+            told = f"at most {counted(three_digits(fewest), 'move')}" if fewest else "no move"
+            said.append(f"{event[0].upper()}{event[1:]}: {told} under {listed(best, 3)}{beside}.")
+    return said
 
 
 def table(
