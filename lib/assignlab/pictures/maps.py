@@ -157,7 +157,8 @@ def labelled(
     for (y, x, label, color), height in zip(ends, heights, strict=True):
         ax.annotate(
             label, (x, y), (1.03, height), textcoords="axes fraction", color=color, va="center",
-            fontsize="x-small", arrowprops={"arrowstyle": "-", "color": color, "lw": 0.5},
+            fontsize="x-small",
+            arrowprops={"arrowstyle": "-", "color": color, "lw": 0.5, "relpos": (0, 0.5)},
         )  # fmt: skip
     return ax
 
@@ -169,17 +170,18 @@ def _share(ax: Axes, y: float) -> float:
 
 
 def apart(heights: Sequence[float], least: float) -> list[float]:
-    """Ascending heights moved up until each is at least that far above the one before, then down
-    where they left the axes.
+    """Ascending heights so far apart at least, in the axes, and else as near as can be to where they were.
 
-    >>> apart([0.0, 0.0, 0.5], 0.1), apart([0.9, 1.0, 1.0], 0.1)
-    ([0.0, 0.1, 0.5], [0.8, 0.9, 1.0])
+    The closest in least squares: the max-min formula of isotonic regression.
+
+    >>> apart([0.0, 0.0, 0.5], 0.1), apart([0.9, 1.0, 1.0], 0.1), apart([0.4, 0.4], 0.1)
+    ([0.0, 0.1, 0.5], [0.8, 0.9, 1.0], [0.35, 0.45])
     """
-    placed: list[float] = []
-    for height in heights:
-        placed.append(max(height, placed[-1] + least) if placed else height)
-    top = 1.0
-    for i in range(len(placed) - 1, -1, -1):
-        placed[i] = min(placed[i], top)
-        top = placed[i] - least
-    return [round(height, 6) for height in placed]
+    many = len(heights)
+    below = least * np.arange(many)
+    asked = np.asarray(heights) - below
+    placed = [
+        max(min(asked[i : k + 1].mean() for k in range(at, many)) for i in range(at + 1))
+        for at in range(many)
+    ]
+    return (np.clip(placed, 0, 1 - below[-1]) + below).round(6).tolist()
