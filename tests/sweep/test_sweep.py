@@ -100,6 +100,7 @@ def no_spark(monkeypatch):
         ),
         (lambda: sweep.grid(events=["full"]), UnknownName, "did you mean 'FULL'"),
         (lambda: sweep.grid(events=7), sweep.SweepError, "a list of words"),
+        (lambda: sweep.grid(events=[["FULL", ["LEAVE_ONE"]]]), sweep.SweepError, "a list of words"),
         (lambda: sweep.run([], STRATEGIES), sweep.SweepError, "at least one scenario"),
         (lambda: sweep.run([Scenario()], []), sweep.SweepError, "at least one strategy"),
         (lambda: sweep.run([Scenario()], "rangee"), UnknownName, "did you mean 'range"),
@@ -109,6 +110,7 @@ def no_spark(monkeypatch):
         (lambda: sweep.run([{"members": 3}], STRATEGIES), sweep.SweepError, "not a Scenario"),
         (lambda: sweep.run(None, STRATEGIES), sweep.SweepError, "scenarios: expected sweep.grid"),
         (lambda: sweep.run([Scenario()], None), sweep.SweepError, "strategies: expected a word"),
+        (lambda: sweep.run([Scenario()], [["range"]]), sweep.SweepError, "strategies: expected"),
         (lambda: sweep.run([Scenario()], "range", limit="5"), sweep.SweepError, "limit"),
         (lambda: sweep.run([Scenario()], "range", slices=2.5), sweep.SweepError, "slices"),
         (lambda: sweep.run([Scenario()], "range", slices=0), sweep.SweepError, "slices"),
@@ -166,6 +168,7 @@ def test_a_grid_is_described_and_reads_like_the_list_of_its_scenarios():
     grid = sweep.grid(members=[2, 3, 4], seed=range(5), events=[["FULL"], ["FULL", "CRASH"]])
     listed = list(grid)
     assert len(grid) == len(listed) == 30 and grid == listed and grid != listed[:-1]
+    assert grid != list(range(30))
     assert (
         [grid[i] for i in range(30)] == listed
         and grid[-1] == listed[-1]
@@ -431,6 +434,7 @@ def test_a_wrong_condition_is_one_line_and_a_table_shows_itself(
         (lambda: table.summary("strategy", "event"), "measures: event holds words"),
         (lambda: table.summary("step", "step"), "measures: step is in by, too"),
         (lambda: table.summary(None, "gini"), "by: expected a word or a list"),
+        (lambda: table.summary([["step"]], "gini"), "by: expected a word or a list"),
         (lambda: sweep.Table("no-such-table.parquet").frame(), "no table at no-such-table"),
         (lambda: len(sweep.Table("no-such-table.parquet")), "no table at no-such-table"),
     ]

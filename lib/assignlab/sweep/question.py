@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from itertools import islice, product
 from math import prod
 from numbers import Integral, Real
-from operator import attrgetter
+from operator import attrgetter, eq
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -78,7 +78,7 @@ class Grid(Sequence[Scenario]):
         if isinstance(other, Grid) and self.axes == other.axes:
             return True
         same = isinstance(other, Grid | list) and len(self) == len(other)
-        return same and all(map(Scenario.__eq__, self, other))
+        return same and all(map(eq, self, other))
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -188,7 +188,7 @@ def axis(name: str, value) -> Sequence:
     )
     if len(values) > MOST_VALUES:
         raise SweepError(f"{name}: more than {MOST_VALUES:,} values")
-    if name == "events" and all(isinstance(word, str) for word in values):
+    if name == "events" and all_words(values):
         return [values]
     return values
 
@@ -205,34 +205,39 @@ def all_checked(name: str, values: Sequence) -> Sequence:
 def checked(name: str, value):
     """One value of a field, refused if it is not of the field's kind."""
     kind = type(FIELDS[name])
-    if kind is tuple and isinstance(value, list | tuple):
+    if kind is tuple and isinstance(value, list | tuple) and all_words(value):
         return tuple(value)
     if isinstance(value, np.generic):
         value = value.item()
     if kind is int and isinstance(value, float) and value.is_integer():
         return int(value)  # a column of pandas with gaps has floats, and so has linspace
-    if type(value) is not kind:
-        words = {int: "a whole number", str: "a word", bool: "True or False"}
+    if kind is tuple or type(value) is not kind:
+        kinds = {int: "a whole number", str: "a word", bool: "True or False"}
         raise SweepError(
-            f"{name}: expected {words.get(kind, 'a list of words')}, got {_SHORT.repr(value)}"
+            f"{name}: expected {kinds.get(kind, 'a list of words')}, got {_SHORT.repr(value)}"
         )
     return value
 
 
+def all_words(values: Iterable) -> bool:
+    """Whether all values are texts."""
+    return all(isinstance(value, str) for value in values)
+
+
 def words(about: str, given) -> list:
     """Several words as a list, or one alone; a strategy stands for its name."""
-    if isinstance(given, str | Strategy):
-        given = [given]
-    if isinstance(given, Mapping) or not isinstance(given, Iterable):
-        raise SweepError(f"{about}: expected a word or a list of them, got {_SHORT.repr(given)}")
-    given = list(given)
-    for one in given:
+    alone = isinstance(given, str | Mapping) or not isinstance(given, Iterable)
+    each = [given] if alone else list(given)
+    for one in each:
         if isinstance(one, Strategy) and assignors.strategies().get(one.name) is not one:
             raise SweepError(
                 f"{about}: {one.name!r} is a strategy of your own, which a sweep does not know: "
                 "assignlab.replay.rebalance.replay plays it (docs/sweeps.md)"
             )
-    return [str(one) if isinstance(one, str) else getattr(one, "name", one) for one in given]
+    names = [str(one) if isinstance(one, str) else getattr(one, "name", None) for one in each]
+    if not all_words(names):
+        raise SweepError(f"{about}: expected a word or a list of them, got {_SHORT.repr(given)}")
+    return names
 
 
 def listed(scenarios) -> Sequence[Scenario]:

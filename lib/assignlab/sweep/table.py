@@ -144,10 +144,7 @@ class Table:
 
         Means and quantiles are exact, at any size: :mod:`assignlab.sweep.aggregate` says how.
         """
-        by, measures = (
-            list(dict.fromkeys(words(*p))) for p in (("by", by), ("measures", measures))
-        )
-        self._check(*by, *measures)
+        by, measures = self._columns("by", by), self._columns("measures", measures)
         for name in measures:
             if name in by:
                 raise SweepError(f"measures: {name} is in by, too: its mean is itself")
@@ -161,7 +158,7 @@ class Table:
             refusing(where, self.subject),
         ):
             size = self._extent(everything, measures)
-            rows = self._where(where)
+            rows = self._where(everything, where)
             if whole_histories:
                 key = dict.fromkeys([*by, "scenario", "strategy"])
                 rows, size = sums_over(rows, [*key], measures, size), size.summed()
@@ -173,9 +170,8 @@ class Table:
         ``columns``: which, all where None; ``where``: which rows, as an SQL condition. Raises
         :class:`SweepError` above a million rows: aggregate those with :meth:`summary`.
         """
-        columns = list(dict.fromkeys(words("columns", columns or ())))
-        self._check(*columns)
-        rows = self._where(where)
+        columns = self._columns("columns", () if columns is None else columns)
+        rows = self._where(self.records(), where)
         rows = rows.orderBy(*self.subject.key).limit(FRAME_ROWS + 1).select(*(columns or "*"))
         with answering(rows.sparkSession), reaching(str(self.path)), refusing(where, self.subject):
             rows = rows.toPandas()
@@ -210,18 +206,20 @@ class Table:
             return extent_of(rows, measures)
         return extent(self.path.glob("*.parquet"), rows, measures)
 
-    def _where(self, condition: str | None):
+    def _where(self, rows, condition: str | None):
         """The rows that an SQL condition chooses, refused in one line where it is none."""
         if condition is None or condition == "":
-            return self.records()
+            return rows
         if not isinstance(condition, str):
             raise SweepError(f"where: expected a condition such as 'step > 0', got {condition!r}")
-        rows = self.records()
         with refusing(condition, self.subject):
             return rows.where(condition)
 
-    def _check(self, *columns: str):
+    def _columns(self, about: str, given: Sequence[str] | str) -> list[str]:
+        """The names of columns, each once; refused where the table has no such column."""
         known = self.subject.schema.names
+        columns = list(dict.fromkeys(words(about, given)))
         for column in columns:
             if column not in known:
                 raise UnknownName("column", column, known)
+        return columns
