@@ -70,6 +70,15 @@ def test_everything_is_compiled_once_in_the_order_of_the_notebooks(plans):
     assert [named[:2] for named in processes.asked] == [["range", "sticky"], OTHERS[:2], []]
 
 
+def test_what_cannot_be_compiled_ahead_keeps_no_notebook_from_running(plans, monkeypatch):
+    def fails(*_):
+        raise OSError("no more processes")
+
+    processes = FakeProcesses()
+    monkeypatch.setattr(processes, "start", fails)
+    Compiler(plans, processes).wait_for(plans[1])
+
+
 class Kept(Processes):
     """Real processes, which can be asked how they ended."""
 

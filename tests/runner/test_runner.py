@@ -354,6 +354,8 @@ def test_an_unknown_notebook_is_refused_with_the_nearest(collection, nothing_sta
     assert result.exit_code == 2
     told = "unknown notebook '01_frist' (did you mean '01_first'?); allowed: 01_first, 02_second"
     assert told in result.stderr
+    notebook(collection, "00_start", BEGIN)
+    assert "unknown notebook '.'" in invoke(collection, ".").stderr
 
 
 def test_outputs_that_cannot_be_written_are_told(collection, nothing_starts):
@@ -375,6 +377,7 @@ WRONG_NOTEBOOKS = [
     ({"parameters": "seed = -1  # int 0..: seed"}, "seed, as declared in the notebook: -1 is out"),
     ({"parameters": "seed = 2 * 3  # int 0..: seed"}, "'name = literal' lines only"),
     ({"parameters": "import os"}, "'name = literal' lines only, not 'import os'"),
+    ({"parameters": "s = {[1]: 2}  # str: s"}, "'name = literal' lines only, not 's = {[1]"),
     ({"parameters": "%matplotlib inline"}, "the parameters cell is not Python"),
     ({"parameters": "s = 'a'  # str 1..2: s"}, "combines what does not go together"),
 ]

@@ -23,6 +23,7 @@ import math
 import re
 import tokenize
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -402,9 +403,7 @@ def _literal(statement: ast.stmt, source: str) -> tuple[str, object]:
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
         target = statement.targets[0]
         if isinstance(target, ast.Name):
-            try:
+            with suppress(ValueError, TypeError):  # {[1]: 2} is a TypeError
                 return target.id, ast.literal_eval(statement.value)
-            except ValueError:
-                pass
     line = (ast.get_source_segment(source, statement) or "").splitlines()[0]
     raise Mistake(f"the parameters cell holds 'name = literal' lines only, not {line!r}")

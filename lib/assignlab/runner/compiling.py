@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from uuid import uuid4
 
 from assignlab.local.project import RUN_ID_VARIABLE
@@ -47,9 +47,12 @@ class Compiler:
             self._pool.submit(self._compile, [])
 
     def wait_for(self, plan: Plan) -> None:
-        """Return when the code that a notebook needs is there; where it needs none, at once."""
+        """Return when the code that a notebook needs is there; where it needs none, at once.
+
+        What goes wrong here costs time only: the notebook compiles for itself.
+        """
         if plan.label in self._compiled:
-            self._compiled[plan.label].result()
+            wait([self._compiled[plan.label]])
 
     def _compile(self, names: list[str]) -> None:
         command = [sys.executable, "-P", "-m", "assignlab", "warm", *names]
@@ -57,5 +60,4 @@ class Compiler:
         if process is not None and process.stdout is not None:
             for _ in process.stdout:
                 pass
-            # What goes wrong here costs time only: the notebook compiles for itself.
             process.wait()

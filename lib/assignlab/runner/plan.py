@@ -252,7 +252,7 @@ def _selected(place: Place, wanted) -> list[Path]:
         found = (
             [stem]
             if stem in notebooks
-            else [name for name in notebooks if name.startswith(f"{stem.zfill(2)}_")]
+            else [name for name in notebooks if stem and name.startswith(f"{stem.zfill(2)}_")]
         )
         if len(found) == 1:
             chosen.add(found[0])
