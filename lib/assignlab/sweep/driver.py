@@ -130,11 +130,12 @@ def play_on_spark(
             number = slices or slice_count(spark, cores_of(spark), sum(costs), len(costs))
         dealt = place.dealt(lambda: dealt_together(work, number))
         done = place.done()
-        rest = [cost for cost, slice in zip(costs, dealt, strict=True) if slice not in done]
+        waiting = slices_to_play(work, dealt, done.__contains__)
+        rest = costs_of(work, waiting)
         if done:
             tell(f"{len(costs) - len(rest)} scenarios are there, from a sweep that did not end")
         with Progress(partial(reported, place.progress), rest):
-            failed = write(spark, work, dealt, place)
+            failed = write(spark, work, waiting, place)
         write_json(place.slices / DESCRIPTION, describe(work, round(time.monotonic() - began, 3)))
         place.take_place(path)
     table = Table(path, work.subject)
@@ -321,13 +322,12 @@ def costs_of(work: Work, slices: Mapping[int, Sequence[int]]) -> list[float]:
     return [work.costs[i] for slice in slices.values() for i in slice]
 
 
-def write(spark, work: Work, dealt: Sequence[int], place: Workplace) -> int:
-    """Let Spark play the slices that are not done yet; every task writes its own, as a file.
+def write(spark, work: Work, slices: Mapping[int, Sequence[int]], place: Workplace) -> int:
+    """Let Spark play slices; every task writes its own, as a file.
 
-    Returns how many simulations failed in all slices.
+    Returns how many simulations failed, also in the slices that were there before.
     """
-    done = place.done()
-    if slices := slices_to_play(work, dealt, done.__contains__):
+    if slices:
         with answering(spark):
             try:
                 jobs(spark, work, slices).mapInArrow(player(work, place), "slice int").collect()
@@ -335,9 +335,9 @@ def write(spark, work: Work, dealt: Sequence[int], place: Workplace) -> int:
                 if NOT_SHARED in str(error):
                     raise SweepError(not_shared(place.path)) from None
                 raise
-        done = place.done()
-    if missing := set(dealt) - set(done):
-        raise SweepError(f"{len(missing)} of {max(dealt) + 1} slices are not in {place.slices}")
+    done = place.done()
+    if missing := slices.keys() - done.keys():
+        raise SweepError(f"{len(missing)} of {len(slices)} slices are not in {place.slices}")
     return sum(done.values())
 
 

@@ -26,14 +26,13 @@ from assignlab.replay.scenarios import Scenario
 from assignlab.sweep import load
 from assignlab.sweep.child import Child
 from assignlab.sweep.question import Picked
-from assignlab.sweep.subject import TYPES, Subject
+from assignlab.sweep.subject import Subject
 
 COLUMNS = (
     Column("scenario", "int64", "", "number of the scenario in the sweep, from 0"),
     *rebalances.COLUMNS,
 )
 """The columns of a sweep's table; ``scenario``, ``strategy`` and ``step`` are its key."""
-SCHEMA = pa.schema([(column.name, TYPES[column.type]) for column in COLUMNS])
 WRITTEN = pa.schema([("slice", pa.int32())])
 NOT_SHARED = "an executor does not see the folder of the sweep"
 MEMORY_SHARE = 0.8
@@ -44,7 +43,7 @@ SCENARIO_NAMES = [column.name for column in rebalances.SCENARIO_COLUMNS]
 
 def lost(scenario: Scenario, strategy: str, why: str) -> tuple:
     """The error record of a simulation that left no records: step 0, no numbers."""
-    values = dict.fromkeys(SCHEMA.names[1:])
+    values = dict.fromkeys(column.name for column in rebalances.COLUMNS)
     values |= dict(zip(SCENARIO_NAMES, rebalances.scenario_values(scenario), strict=True))
     values |= {"strategy": strategy, "step": 0, "event": scenario.events[0], "error": why}
     return tuple(values.values())
@@ -57,6 +56,7 @@ def lost_with_optimum(scenario: Scenario, strategy: str, why: str) -> tuple:
 
 REBALANCES = Subject(COLUMNS, ("scenario", "strategy", "step"), rebalances.records, lost, load.load)
 """Rebalances, one after the other: what :func:`assignlab.sweep.driver.run` plays."""
+SCHEMA = REBALANCES.schema
 WITH_OPTIMUM = Subject(
     COLUMNS + BESIDE_OPTIMUM,
     REBALANCES.key,
