@@ -4,6 +4,7 @@ import os
 import platform
 import re
 import subprocess
+from collections.abc import Iterable
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
@@ -85,10 +86,13 @@ def folder_named(text: str) -> Path:
     return Path(text).resolve()
 
 
-def versions() -> dict[str, str]:
-    """Name -> version of what the numbers depend on: assignlab, Python and the packages used."""
+def versions(packages: Iterable[str] = PACKAGES) -> dict[str, str]:
+    """Name -> version of what the numbers depend on: assignlab, Python and the packages used.
+
+    A package that is not installed is left out.
+    """
     found = {"assignlab": assignlab.__version__, "python": platform.python_version()}
-    for package in PACKAGES:
+    for package in packages:
         try:
             found[package] = metadata.version(package)
         except metadata.PackageNotFoundError:

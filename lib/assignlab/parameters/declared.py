@@ -201,27 +201,23 @@ def as_list(value: str | list[str]) -> list[str]:
     return value if isinstance(value, list) else [value]
 
 
-def from_text(kind: Kind, text: str):
+def from_text(kind: Kind, given):
     """The value that a command line's text means for this kind: the declared type decides.
 
-    So "007" stays a text where a text is declared, and 1e3 is a number where a number is. Raises
-    `Mistake` if it is not allowed.
+    So "007" stays a text where a text is declared, and 1e3 is a number where a number is. What was
+    taken apart already may be given too: a list of texts, or plain values, which stay as they are.
+    Raises `Mistake` if it is not allowed.
     """
-    if not kind.listed:
-        return check(kind, _typed(kind, text))
-    document = words(text)
-    if isinstance(document, list):
-        return from_words(kind, document)
-    if kind.optional and text in ("None", "null"):
-        return None
-    raise _not_allowed(kind, f"{shown(text)} is not a YAML list such as [2, 4]")
-
-
-def from_words(kind: Kind, value):
-    """As `from_text`, of a text that was taken apart already: a list has texts or plain values."""
-    if isinstance(value, list):
-        return check(kind, [_typed(kind, item) for item in value])
-    return check(kind, _typed(kind, value))
+    if kind.listed and isinstance(given, str):
+        if kind.optional and given in ("None", "null"):
+            return None
+        items = words(given)
+        if not isinstance(items, list):
+            raise _not_allowed(kind, f"{shown(given)} is not a YAML list such as [2, 4]")
+        given = items
+    if isinstance(given, list):
+        return check(kind, [_typed(kind, item) for item in given])
+    return check(kind, _typed(kind, given))
 
 
 def words(text: str):

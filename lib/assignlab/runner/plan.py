@@ -20,7 +20,7 @@ import yaml
 
 from assignlab.errors import UnknownName
 from assignlab.local.library import digest, library
-from assignlab.local.project import RUNNING, TABLES_VARIABLE, versions
+from assignlab.local.project import PACKAGES, RUNNING, TABLES_VARIABLE, versions
 from assignlab.parameters import declared as parameters
 from assignlab.parameters.declared import Mistake, Parameter, known
 from assignlab.parameters.strict_yaml import Misread, StrictLoader, shown
@@ -181,8 +181,7 @@ def _points(notebook: Notebook, passed, axes: Mapping[str, list]) -> tuple[list[
         kind, checked = notebook.parameters[name].kind, []
         for value in values:
             try:
-                read = parameters.from_text if isinstance(value, str) else parameters.from_words
-                checked.append(read(kind, value))
+                checked.append(parameters.from_text(kind, value))
             except Mistake as mistake:
                 mistakes.append(f"{option} {name}: {mistake}")
         turning[name] = [value for i, value in enumerate(checked) if value not in checked[:i]]
@@ -367,12 +366,4 @@ def _packages() -> dict[str, str]:
     except metadata.PackageNotFoundError:
         lines = []
     names = {re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in lines if "extra ==" not in line}
-    found = {name: _version(name) for name in sorted(names)}
-    return {**versions(), **{name: version for name, version in found.items() if version}}
-
-
-def _version(package: str) -> str | None:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
+    return versions([*PACKAGES, *sorted(names)])

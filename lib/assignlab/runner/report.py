@@ -32,6 +32,7 @@ def write_report(place: Place) -> Path:
     runner made it. Pages get the links to their neighbours.
     """
     records = run_records(place)
+    points = {name: point_records(place, name) for name in place.notebooks()}
     write_json(
         place.folder / MANIFEST,
         {
@@ -43,16 +44,14 @@ def write_report(place: Place) -> Path:
                 for name in place.notebooks()
             ],
             "points": {
-                str(path): record
-                for name in place.notebooks()
-                for path, record in point_records(place, name).items()
+                str(path): record for found in points.values() for path, record in found.items()
             },
         },
     )
     _link_neighbours(place, records)
-    _write_index(place, records, place.folder / "index.html", "")
+    _write_index(place, records, points, place.folder / "index.html", "")
     index = place.outputs / "index.html"
-    _write_index(place, records, index, f"{place.scale}/")
+    _write_index(place, records, points, index, f"{place.scale}/")
     return index
 
 
@@ -66,20 +65,21 @@ def _link_neighbours(place: Place, records: dict[str, dict]) -> None:
         navigate(place.folder / name / f"{name}{PAGE_SUFFIX}", before, after)
 
 
-def _write_index(place: Place, records: dict[str, dict], path: Path, prefix: str) -> None:
+def _write_index(place: Place, records: dict, points: dict, path: Path, prefix: str) -> None:
     up = "" if prefix else "../"
+    titles = {name: title_of(file) for name, file in place.notebooks().items()}
     html = environment().get_template("index.html.j2").render(
         style=style(),
         scale=place.scale,
         manifest=prefix + MANIFEST,
         cards=[
-            card(place.folder, name, title_of(path), records.get(name), f"{prefix}{name}/")
-            for name, path in place.notebooks().items()
+            card(place.folder, name, title, records.get(name), f"{prefix}{name}/")
+            for name, title in titles.items()
         ],
         grids=[
             grid
-            for name, path in place.notebooks().items()
-            for grid in grids_of(name, title_of(path), point_records(place, name), prefix)
+            for name, title in titles.items()
+            for grid in grids_of(name, title, points[name], prefix)
         ],
         others=[
             (scale, f"{up}{scale}/index.html")

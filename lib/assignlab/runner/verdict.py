@@ -8,7 +8,7 @@ the record that the notebook writes last, with this run's id, and every declared
 
 from pathlib import Path
 
-from assignlab.runner.plan import Notebook
+from assignlab.runner.plan import NOTEBOOK_SHAPE, Notebook
 from assignlab.runner.records import RESULT
 from assignlab.runner.shapes import read_shaped, shaped
 from assignlab.study import FAILURES, RECORD
@@ -26,7 +26,6 @@ RECORD_SHAPE = {
     "git": str | None,
     "results": [RESULT],
 }
-EXECUTED_SHAPE = {"cells": [{"cell_type": str, "source": str | list, "metadata": dict}]}
 CELL_SHAPE = {"outputs": [{"output_type": str}], "execution_count": int | None}
 # What Papermill ends with when the kernel died under it.
 KERNEL_DIED = 138
@@ -83,7 +82,7 @@ def missing_results(notebook: Notebook, folder: Path, record: dict) -> list[str]
 
 def _code_cells(executed: Path) -> list[dict]:
     """The cells with code of an executed notebook; none where it cannot be read."""
-    document = read_shaped(executed, EXECUTED_SHAPE) or {"cells": []}
+    document = read_shaped(executed, NOTEBOOK_SHAPE) or {"cells": []}
     cells = [
         cell
         for cell in document["cells"]
