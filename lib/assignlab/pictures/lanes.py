@@ -1,5 +1,7 @@
 """Who owns what over time: a history and an axes to the axes."""
 
+from collections.abc import Iterable
+
 from matplotlib.axes import Axes
 
 from assignlab.pictures.charts import COLORS
@@ -77,20 +79,20 @@ def _marks(history: History, ax: Axes, start_s: float, stop_s: float) -> None:
                 at, event.member + (1 - GAP) / 2, SIGNS[event.kind], ha="center", va="center",
                 fontsize="medium", fontweight="bold",
             )  # fmt: skip
-    for at, label in _labels(begun, NEAR * (stop_s - start_s)):
+    for at, label in shared_labels(begun, NEAR * (stop_s - start_s)):
         ax.text(
             at, -0.06, label, ha="center", va="bottom", fontsize="x-small", color="#444444",
         )  # fmt: skip
 
 
-def _labels(begun: list[tuple[float, int]], near: float) -> list[tuple[float, str]]:
-    """Where a label stands, and what it says: generations that are near each other share one.
+def shared_labels(numbers: Iterable[tuple[float, int]], near: float) -> list[tuple[float, str]]:
+    """Where a label stands, and what it says: numbers at places near each other share one.
 
-    >>> _labels([(1.0, 2), (5.0, 3), (5.1, 4), (5.2, 5)], near=0.3)
+    >>> shared_labels([(1.0, 2), (5.0, 3), (5.1, 4), (5.2, 5)], near=0.3)
     [(1.0, '2'), (5.1, '3–5')]
     """
     runs: list[list[tuple[float, int]]] = []
-    for at, number in begun:
+    for at, number in numbers:
         if runs and at - runs[-1][-1][0] < near:
             runs[-1].append((at, number))
         else:

@@ -7,6 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from assignlab.pictures.charts import COLORS, DASHES, MARKERS
+from assignlab.pictures.lanes import shared_labels
 from assignlab.timeline.engine.history import History
 from assignlab.timeline.measure import first_watched, readings, skipped, watched_frame
 from assignlab.timeline.scenario import SECOND
@@ -148,21 +149,13 @@ def numbered(times_s: Sequence[float], ax: Axes) -> Axes:
     """A numbered line for every step; numbers of steps close together share a place."""
     left, right = ax.get_xlim()
     place = ax.get_xaxis_transform()
-    groups: list[list[tuple[int, float]]] = []
-    for number, at in enumerate(times_s, start=1):
-        if not left <= at <= right:
-            continue
+    shown = [(at, step) for step, at in enumerate(times_s, start=1) if left <= at <= right]
+    for at, _ in shown:
         ax.axvline(at, color="grey", lw=0.8, zorder=0)
-        if groups and at - groups[-1][-1][1] < 0.035 * (right - left):
-            groups[-1].append((number, at))
-        else:
-            groups.append([(number, at)])
-    for group in groups:
-        numbers = [number for number, _ in group]
-        text = str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]}–{numbers[-1]}"
+    for at, text in shared_labels(shown, 0.035 * (right - left)):
         ax.text(
-            np.mean([at for _, at in group]), 0.02, text, transform=place, ha="center",
-            fontsize="small", bbox={"facecolor": "white", "edgecolor": "grey", "pad": 1.5},
+            at, 0.02, text, transform=place, ha="center", fontsize="small",
+            bbox={"facecolor": "white", "edgecolor": "grey", "pad": 1.5},
         )  # fmt: skip
     return ax
 
