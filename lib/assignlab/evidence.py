@@ -7,6 +7,8 @@ from math import ceil, floor, log10, sqrt
 import numpy as np
 import pandas as pd
 
+Z = 1.96
+"""Standard errors that a 95 % interval reaches to either side."""
 ERRORS_APART = 3
 """Standard errors that two means are apart at least; three, for names are compared in pairs."""
 LEAST_GROUPS = 5
@@ -15,9 +17,8 @@ LEAST_DRAWS = 6
 """Fewer draws tell nothing apart."""
 
 
-def wilson(times: float, of: float, z: float = 1.96) -> tuple[float, float]:
-    """The interval of the share ``times / of`` by Wilson (1927), 95 % unless ``z`` says otherwise;
-    of independent observations.
+def wilson(times: float, of: float) -> tuple[float, float]:
+    """The 95 % interval of the share ``times / of`` of independent observations, by Wilson (1927).
 
     >>> [round(end, 4) for end in wilson(0, 100)], [round(end, 4) for end in wilson(50, 100)]
     ([0.0, 0.037], [0.4038, 0.5962])
@@ -25,9 +26,9 @@ def wilson(times: float, of: float, z: float = 1.96) -> tuple[float, float]:
     if of == 0:
         return 0.0, 1.0
     share = times / of
-    middle = share + z * z / (2 * of)
-    reach = z * sqrt(share * (1 - share) / of + z * z / (4 * of * of))
-    scale = 1 + z * z / of
+    middle = share + Z * Z / (2 * of)
+    reach = Z * sqrt(share * (1 - share) / of + Z * Z / (4 * of * of))
+    scale = 1 + Z * Z / of
     return max(0.0, (middle - reach) / scale), min(1.0, (middle + reach) / scale)
 
 
@@ -60,13 +61,13 @@ def over_groups(
     return share, min(low, share), max(high, share)
 
 
-def tiers(values: pd.DataFrame, points: Sequence | None = None) -> list[list[str]]:
+def tiers(values: pd.DataFrame) -> list[list[str]]:
     """The columns from the lowest mean upwards, in tiers: a name stands in the lowest from whose
     first it cannot be told apart.
 
     ``values``: a row for every draw, which all columns share. Two columns are told apart where the
     mean of their differences, draw by draw, is more than :data:`ERRORS_APART` standard errors from
-    0, of at least :data:`LEAST_DRAWS` draws. ``points``: as in :func:`over_groups`.
+    0, of at least :data:`LEAST_DRAWS` draws.
 
     >>> draws = pd.DataFrame({"a": [1, 2, 3, 4, 5, 6.0]})
     >>> draws["b"], draws["c"] = draws["a"] + [1, -1, 1, -1, 1, 0], draws["a"] + 1
@@ -75,7 +76,7 @@ def tiers(values: pd.DataFrame, points: Sequence | None = None) -> list[list[str
     """
     found: list[list[str]] = []
     for name in values.mean().sort_values(kind="stable").index:
-        like = (tier for tier in found if not apart(values[name] - values[tier[0]], points))
+        like = (tier for tier in found if not apart(values[name] - values[tier[0]]))
         if (tier := next(like, None)) is None:
             found.append([name])
         else:
@@ -83,11 +84,11 @@ def tiers(values: pd.DataFrame, points: Sequence | None = None) -> list[list[str
     return found
 
 
-def apart(differences: pd.Series, points: Sequence | None = None) -> bool:
+def apart(differences: pd.Series) -> bool:
     """Whether the mean of these differences, one a draw, is told apart from 0; see :func:`tiers`."""
     if len(differences) < LEAST_DRAWS:
         return False
-    error = _error(differences.to_numpy(dtype=float), points)
+    error = _error(differences.to_numpy(dtype=float))
     return bool(abs(differences.mean()) > max(ERRORS_APART * error, 1e-12))
 
 
@@ -101,7 +102,7 @@ def mean_of(draws: Sequence) -> str:
     values = np.asarray(draws, dtype=float)
     if len(values) < LEAST_DRAWS:
         return f"{values.mean():,.0f} ({len(values)} draw{'s' * (len(values) != 1)})"
-    reach = 1.96 * _error(values, None)
+    reach = Z * _error(values)
     if reach < 1e-9:
         return f"{values.mean():,.0f}"
     place = floor(log10(reach))
@@ -109,8 +110,8 @@ def mean_of(draws: Sequence) -> str:
     return f"{round(values.mean(), -place):,.{shown}f} ± {reach:,.{shown}f}"
 
 
-def _error(values: np.ndarray, points: Sequence | None) -> float:
-    """The standard error of the mean of independent values, each of which belongs to a point."""
+def _error(values: np.ndarray, points: Sequence | None = None) -> float:
+    """The standard error of the mean of independent values; ``points``: as in `over_groups`."""
     of = pd.Series(values)
     kinds = pd.Series(0, of.index) if points is None else pd.Series(list(points), of.index)
     rest = of - of.groupby(kinds).transform("mean")
