@@ -3,6 +3,7 @@
 import base64
 import itertools
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -194,13 +195,22 @@ def _grid(names: tuple, cells: dict) -> tuple[list, list]:
     return head, [[row, *(cells.get((row, column)) for column in columns)] for row in rows]
 
 
-def _in_order(values) -> list:
-    """A key that sorts texts by the numbers in them."""
-    return [
-        (int(part), "") if part.isdigit() else (-1, part)
-        for value in values
-        for part in re.split(r"(\d+)", value)
-    ]
+def _in_order(values: Iterable[str]) -> list[tuple[float, str]]:
+    """A key that sorts what `values_line` gives: numbers, lists of them, texts by numbers in them.
+
+    >>> sorted(["20,000", "900", "0.25", "0.5", "900, 1"], key=lambda value: _in_order([value]))
+    ['0.25', '0.5', '900', '900, 1', '20,000']
+    >>> sorted(["sticky@2.11", "sticky@2.4"], key=lambda value: _in_order([value]))
+    ['sticky@2.4', 'sticky@2.11']
+    """
+    key: list[tuple[float, str]] = []
+    for value in ", ".join(values).split(", "):
+        try:
+            key.append((float(value.replace(",", "")), ""))
+        except ValueError:
+            parts = re.split(r"(\d+)", value)
+            key += [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
+    return key
 
 
 def _picture(folder: Path, record: dict) -> dict | None:
