@@ -96,9 +96,8 @@ def bars_of(frame, sliders: Sequence[str], bars: str, value: str, caption: str) 
 
 def compare_first(bars: Bars, ask: Callable) -> None:
     """Raise ValueError unless ``ask`` gives what the first rows have, to one in a hundred."""
-    for key, row in list(bars.rows.items())[:1]:
-        places = zip(bars.sliders, bars.values, map(int, key.split(",")), strict=True)
-        at = {column: of[place] for column, of, place in places}
+    for row in list(bars.rows.values())[:1]:
+        at = {column: of[0] for column, of in zip(bars.sliders, bars.values, strict=True)}
         given = dict(ask(**at))
         for i, has in row.items():
             gives = float(given.get(bars.bars[i], math.nan))

@@ -32,12 +32,9 @@ def costs(rows: pd.DataFrame) -> tuple[Figure, dict[tuple[str, str], pd.Series]]
     for panels, (cost, title) in zip(axes, titles.items(), strict=True):
         for ax, event in zip(panels, events, strict=True):
             part = rows[rows["event"] == event].dropna(subset=f"{cost}_high")
-            ax.barh(
-                part["strategy"], part[f"{cost}_high"].astype(float), color=MOST, label="at most"
-            )
-            ax.barh(
-                part["strategy"], part[f"{cost}_low"].astype(float), color=LEAST, label="at least"
-            )
+            for end, color, label in (("high", MOST, "at most"), ("low", LEAST, "at least")):
+                values = part[f"{cost}_{end}"].astype(float)
+                ax.barh(part["strategy"], values, color=color, label=label)
             ax.set_ylim(rows["strategy"].nunique() - 0.5, -0.5)
             ax.set_xlabel(title)
             ax.set_xlim(0, None if part[f"{cost}_high"].gt(0).any() else 1)

@@ -224,7 +224,7 @@ def legend_below(figure: Figure, axes: Iterable[Axes], columns: int = 4) -> None
     )
 
 
-def tell_gaps(frame, ax):
+def tell_gaps(frame: pd.DataFrame, ax: Axes) -> Axes:
     """The gap that each bar's strategy leaves, where it is above 1, beside the bar.
 
     ``frame``: one row per bar of :func:`stacked`, with ``count_gap`` in partitions.

@@ -1,5 +1,6 @@
 """One table of what many runs left, with their parameters as columns."""
 
+import json
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,8 +16,6 @@ def collect(notebook: str, table: str, folders: Iterable[Path]):
     notebook: its name or number. In front of the table's columns stand ``scale`` and, as
     ``param_<name>``, the runs' parameters; lists as JSON. Raises ValueError where no run has it.
     """
-    import json
-
     import pandas as pd
 
     frames, tables = [], set()

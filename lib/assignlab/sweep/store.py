@@ -275,10 +275,8 @@ def at(spark, path: str, schema, ask: Callable, kind="parquet", options: dict | 
 
     # Another sweep may replace the files at this moment.
     source = reader(spark, schema).option("ignoreMissingFiles", "true").options(**options or {})
-    try:
-        return ask(
-            source.format(kind).load(literal(spark, path))
-        )  # Spark Connect looks for the path when asked
+    try:  # Spark Connect looks for the path when asked
+        return ask(source.format(kind).load(literal(spark, path)))
     except AnalysisException as error:
         if "PATH_NOT_FOUND" in str(error):
             return None
