@@ -1060,7 +1060,7 @@ def test_points_replace_neither_the_study_nor_each_other_and_are_collected(tmp_p
     link = "smoke/points/seed=2,members=4/01_first/01_first.html"
     assert f'<a href="{link}">Seed 2.</a>' in page and (tmp_path / "outputs" / link).is_file()
     table = tmp_path / "all.csv"
-    words = ["collect", "01", "numbers", str(tmp_path / "outputs"), "--to", str(table)]
+    words = ["collect", "1", "numbers", str(tmp_path / "outputs"), "--to", str(table)]
     assert CliRunner().invoke(main, words).exit_code == 0
     frame = pd.read_csv(table)
     assert len(frame) == 6 and (frame["param_seed"] == frame["n"]).all()

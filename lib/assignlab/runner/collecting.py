@@ -44,7 +44,7 @@ def _runs(notebook: str, folders: Iterable[Path]):
         record = read_shaped(path, {**RUN_SHAPE, "notebook": str, "scale": str})
         if RUNNING not in path.parts and record and record["status"] == "completed":
             name = record["notebook"]
-            if name == notebook or name.startswith(f"{notebook}_"):
+            if name == notebook or name.startswith(f"{notebook.zfill(2)}_"):
                 yield path, record
 
 
