@@ -229,19 +229,15 @@ def unfinished_beside(tables: Path) -> Path:
 
 
 def folder_to_write(target: str | None) -> Path:
-    """The folder that tables are sent to, or the usual one; :class:`SweepError` if it cannot be."""
+    """The folder that tables are sent to, or that of the notebook's run, or ``outputs/sweeps``;
+    raises :class:`SweepError` if it cannot be."""
     try:
-        place = folder_named(target) if target else folder()
+        place = folder_named(target) if target else run_folder() or outputs() / "sweeps"
     except ValueError as error:
         raise SweepError(str(error)) from None
     if target and (problem := folder_problem(str(place), "--tables")):
         raise SweepError(problem)
     return place
-
-
-def folder() -> Path:
-    """Where tables go: the folder of the notebook's run, or ``outputs/sweeps`` of the project."""
-    return run_folder() or outputs() / "sweeps"
 
 
 def tables_named() -> str | None:
