@@ -46,6 +46,7 @@ from assignlab.runner import collection as copies
 from assignlab.runner.plan import read_notebook
 from assignlab.runner.progress import Progress
 from assignlab.runner.records import reason_to_run, run_record
+from assignlab.runner.report import grids_of
 from assignlab.runner.verdict import reason_of_failure
 
 # The package has a function of this name.
@@ -1067,6 +1068,16 @@ def test_points_replace_neither_the_study_nor_each_other_and_are_collected(tmp_p
     assert set(frame["param_members"]) >= {"[2]", "[4]"}
     refused = CliRunner().invoke(main, ["collect", "01", "other", str(tmp_path / "outputs")])
     assert refused.exit_code == 2 and "its tables: numbers" in refused.stderr
+
+
+def test_runs_whose_values_look_alike_stand_beside_each_other_in_the_index():
+    record = {"short": "Yes.", "status": "completed"}
+    records = {
+        Path(f"points/share={share}/01_first"): record | {"passed": {"share": share}}
+        for share in (0.25001, 0.25002)
+    }
+    [table] = grids_of("01_first", "First", records, "")
+    assert [row[0] for row in table["body"]] == ["0.25", "0.25002"]
 
 
 # --- One bad notebook ------------------------------------------------------------------------

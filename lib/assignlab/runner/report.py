@@ -168,7 +168,10 @@ def grids_of(name: str, title: str, records: dict, prefix: str) -> list[dict]:
         link = f"{prefix}{path.as_posix()}/{name}{PAGE_SUFFIX}"
         told = record["short"] if record["status"] == "completed" else record["status"]
         names, values = zip(*values_line(record["passed"]), strict=True)
-        alike.setdefault(names, {})[values] = (link, told)
+        cells = alike.setdefault(names, {})
+        if values in cells:  # rounded they are another run's
+            values = tuple(map(str, record["passed"].values()))
+        cells[values] = (link, told)
     return [
         {"number": number_of(name), "title": title, "head": head, "body": body}
         for names, cells in alike.items()
