@@ -108,6 +108,7 @@ def no_spark(monkeypatch):
         (lambda: sweep.run([Scenario()] * 2, STRATEGIES), sweep.SweepError, "given twice"),
         (lambda: sweep.run([Scenario()], ["range@2.0"] * 2), sweep.SweepError, "given twice"),
         (lambda: sweep.run([{"members": 3}], STRATEGIES), sweep.SweepError, "not a Scenario"),
+        (lambda: sweep.run([Scenario(seed=[1])], STRATEGIES), sweep.SweepError, "seed: expected"),
         (lambda: sweep.run(None, STRATEGIES), sweep.SweepError, "scenarios: expected sweep.grid"),
         (lambda: sweep.run([Scenario()], None), sweep.SweepError, "strategies: expected a word"),
         (lambda: sweep.run([Scenario()], [["range"]]), sweep.SweepError, "strategies: expected"),
@@ -162,6 +163,14 @@ def test_an_axis_is_anything_that_holds_whole_numbers(values):
     assert all(type(scenario.members) is int for scenario in grid)
     assert repr(grid).startswith("Grid(members=") and repr(grid).endswith("): 2 scenarios")
     assert len(repr(sweep.grid(seed=range(1000)))) < 80
+
+
+def test_scenarios_may_have_numbers_of_numpy():
+    numbers = np.arange(2, 4)
+    listed = question.listed(Scenario(members=members) for members in numbers)
+    assert question.digest(listed, ["range"]) == question.digest(
+        sweep.grid(members=numbers), ["range"]
+    )
 
 
 def test_a_grid_is_described_and_reads_like_the_list_of_its_scenarios():

@@ -245,12 +245,20 @@ def listed(scenarios) -> Sequence[Scenario]:
     if isinstance(scenarios, Grid):
         return scenarios
     if isinstance(scenarios, Scenario):
-        return [scenarios]
+        scenarios = [scenarios]
     if isinstance(scenarios, str | Mapping) or not isinstance(scenarios, Iterable):
         raise SweepError(
             f"scenarios: expected sweep.grid(...) or Scenarios, got {_SHORT.repr(scenarios)}"
         )
-    return list(scenarios)
+    return [settled(scenario) for scenario in scenarios]
+
+
+def settled(scenario) -> Scenario:
+    """A scenario with values of its fields' kinds, as those of a grid are; refused if it is none."""
+    if not isinstance(scenario, Scenario):
+        raise SweepError(f"not a Scenario: {_SHORT.repr(scenario)}")
+    values = {name: checked(name, getattr(scenario, name)) for name in FIELDS}
+    return dataclasses.replace(scenario, **values)
 
 
 def check(
@@ -260,9 +268,6 @@ def check(
     for kind, given in (("scenario", scenarios), ("strategy", strategies)):
         if not given:
             raise SweepError(f"a sweep needs at least one {kind}")
-    for scenario in () if isinstance(scenarios, Grid) else scenarios:
-        if not isinstance(scenario, Scenario):
-            raise SweepError(f"not a Scenario: {_SHORT.repr(scenario)}")
     for strategy in strategies:
         assignors.get(strategy)
     if isinstance(scenarios, Grid) and (value := scenarios.twice()) is not None:
