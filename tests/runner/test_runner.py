@@ -376,6 +376,7 @@ WRONG_NOTEBOOKS = [
     ({"parameters": "seed = 7"}, "seed needs a comment such as"),
     ({"parameters": "seed = 7  # a number: seed"}, "'a number' is not a declaration"),
     ({"parameters": "seed = -1  # int 0..: seed"}, "seed, as declared in the notebook: -1 is out"),
+    ({"parameters": f"x = 1{'0' * 400}  # float: x"}, "is not a number; allowed: float"),
     ({"parameters": "seed = 2 * 3  # int 0..: seed"}, "'name = literal' lines only"),
     ({"parameters": "import os"}, "'name = literal' lines only, not 'import os'"),
     ({"parameters": "s = {[1]: 2}  # str: s"}, "'name = literal' lines only, not 's = {[1]"),

@@ -21,6 +21,7 @@ import ast
 import io
 import math
 import re
+import sys
 import tokenize
 from collections.abc import Mapping
 from contextlib import suppress
@@ -132,7 +133,7 @@ def _check_item(kind: Kind, value):
     if kind.base == "int" and type(value) is not int:
         raise _not_allowed(kind, f"{shown(value)} is not a whole number")
     if kind.base == "float":
-        if type(value) not in (int, float) or not math.isfinite(value):
+        if type(value) not in (int, float) or not abs(value) <= sys.float_info.max:  # nor NaN
             raise _not_allowed(kind, f"{shown(value)} is not a number{_yaml_reads_as_text(value)}")
         value = float(value)
     if kind.base == "bool" and type(value) is not bool:
