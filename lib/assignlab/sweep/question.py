@@ -257,8 +257,11 @@ def settled(scenario) -> Scenario:
     """A scenario with values of its fields' kinds, as those of a grid are; refused if it is none."""
     if not isinstance(scenario, Scenario):
         raise SweepError(f"not a Scenario: {_SHORT.repr(scenario)}")
-    values = {name: checked(name, getattr(scenario, name)) for name in FIELDS}
-    return dataclasses.replace(scenario, **values)
+    values = {name: getattr(scenario, name) for name in FIELDS}
+    other = [name for name in FIELDS if type(values[name]) is not type(FIELDS[name])]
+    if not other:
+        return scenario
+    return dataclasses.replace(scenario, **{name: checked(name, values[name]) for name in other})
 
 
 def check(
