@@ -81,15 +81,16 @@ def owner_strip(history: History, ax: Axes) -> Axes:
         if stop <= start:
             continue
         number = history.members.index(row.member)
+        color = COLORS[number % len(COLORS)]
         ax.broken_barh(
-            [(start, stop - start)], (0.93, 0.07), transform=place, facecolor=COLORS[number],
+            [(start, stop - start)], (0.93, 0.07), transform=place, facecolor=color,
             edgecolor="white", hatch=HATCHES[number % len(HATCHES)], alpha=0.75,
         )  # fmt: skip
         if stop - start > 0.04 * (right - left):
             ax.text(
                 (start + stop) / 2, 0.965, f"owner {row.member}", transform=place, ha="center",
                 va="center", fontsize="x-small", color="white", fontweight="bold",
-                bbox={"facecolor": COLORS[number], "edgecolor": "none", "pad": 1},
+                bbox={"facecolor": color, "edgecolor": "none", "pad": 1},
             )  # fmt: skip
     return ax
 
