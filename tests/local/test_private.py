@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from assignlab.local.java import wrapped
 from assignlab.local.private import cache_folder, is_private
 
 
@@ -76,3 +77,16 @@ def test_machine_code_is_kept_in_it_where_the_library_cannot_be_written(tmp_path
     command = [sys.executable, "-c", code]
     said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert said.stdout.strip() == str(tmp_path / "c" / "assignlab" / "numba")
+
+
+def test_processes_that_begin_at_once_share_a_folder(monkeypatch, tmp_path):
+    make = os.makedirs
+
+    def make_second(folder, *arguments, **options):
+        make(folder, 0o700, exist_ok=True)  # by the other process
+        make(folder, *arguments, **options)
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(os, "makedirs", make_second)
+    assert cache_folder() == str(tmp_path / "assignlab")
+    assert wrapped("/java") == str(tmp_path / "assignlab" / "java")

@@ -141,8 +141,7 @@ def wrapped(home):
         "exec " + quote(os.path.join(home, "bin", "java")) + ' "$@"\n'
     )
     if not os.path.isfile(wrapper) or open(wrapper, encoding="utf-8").read() != text:
-        if not os.path.isdir(os.path.dirname(wrapper)):
-            os.makedirs(os.path.dirname(wrapper))
+        os.makedirs(os.path.dirname(wrapper), exist_ok=True)
         # Whole or not at all: another process may start this Java right now.
         handle, part = tempfile.mkstemp(dir=os.path.dirname(wrapper))
         with os.fdopen(handle, "w", encoding="utf-8") as file:

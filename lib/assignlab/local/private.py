@@ -22,8 +22,7 @@ def cache_folder():
         os.path.join(tempfile.gettempdir(), "assignlab-" + str(os.getuid())),
     ):
         try:
-            if not os.path.lexists(folder):
-                os.makedirs(folder, 0o700)
+            os.makedirs(folder, 0o700, exist_ok=True)
             if is_private(folder) and os.access(folder, os.W_OK):
                 return folder
         except OSError:
