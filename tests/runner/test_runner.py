@@ -977,6 +977,22 @@ def test_results_that_a_killed_run_was_about_to_replace_are_put_back(collection,
     assert not list(place.running.iterdir())
 
 
+def test_an_index_that_a_run_at_another_scale_finishes_just_now_is_no_leftover(
+    collection, monkeypatch
+):
+    place = Place(collection, collection / "outputs", "smoke")
+    place.outputs.mkdir()
+    part = place.outputs / ".index.html.0.part"
+    part.touch()
+
+    def now():
+        part.unlink()
+        return 0.0
+
+    monkeypatch.setattr(batch.time, "time", now)
+    batch.clear_leftovers(place)
+
+
 def test_two_runs_do_not_write_to_one_folder(collection, nothing_starts, monkeypatch):
     place = Place(collection, collection / "outputs", "smoke")
     place.folder.mkdir(parents=True)

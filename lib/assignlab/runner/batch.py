@@ -111,8 +111,9 @@ def clear_leftovers(place: Place) -> None:
         tell(f"assignlab: {what} what a killed run left: {left}", err=True)
     for part in (*place.folder.glob(".*.part"), *place.outputs.glob(".*.part")):
         # A younger one may be the index that a run at another scale is writing.
-        if time.time() - part.stat().st_mtime > PART_AGE:
-            part.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):  # it has written it just now
+            if time.time() - part.stat().st_mtime > PART_AGE:
+                part.unlink()
 
 
 def _run_all(

@@ -418,8 +418,9 @@ def keep_classes(use: Callable[[], None]) -> bool:
 
 def open_log(path: Path):
     """The JVM's log, opened to append: several notebooks may write to it."""
-    if path.exists() and path.stat().st_size > LOG_BYTES:
-        path.unlink()
+    with suppress(FileNotFoundError):  # not there, or another notebook removes it just now
+        if path.stat().st_size > LOG_BYTES:
+            path.unlink()
     return path.open("a", encoding="utf-8")
 
 
