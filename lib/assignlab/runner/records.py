@@ -84,9 +84,10 @@ def _changes(record: dict, plan: Plan) -> Iterator[str]:
     for name in _different(record["parameters"], plan.values):
         was = shown(record["parameters"].get(name))
         yield f"{name} was {was}, is {shown(plan.values.get(name))}"
-    for part in ("notebook", "constraints"):
-        if before[part] != now[part]:
-            yield f"the {part} changed" if part == "notebook" else f"{part}.txt changed"
+    if before["notebook"] != now["notebook"]:
+        yield "the notebook changed"
+    if before["constraints"] != now["constraints"]:
+        yield "constraints.txt changed"
     for source in _different(before["sources"], now["sources"]):
         yield f"{source} changed"
     if rooms := _different(before["library"], now["library"]):
