@@ -1326,7 +1326,7 @@ def test_an_installed_wheel_copies_what_pip_put_beside_it(tmp_path, monkeypatch)
     installed = metadata.PackagePath("../../share/assignlab/notebooks/01_first.ipynb")
     installed.dist = SimpleNamespace(locate_file=lambda path: site / path)
     notebook(tmp_path / "share" / "assignlab", "01_first")
-    monkeypatch.setattr(copies, "project", lambda: site)
+    monkeypatch.setattr(copies, "checkout", lambda: None)
     monkeypatch.setattr(metadata, "files", lambda name: [installed])
     (tmp_path / "lab").mkdir()
     monkeypatch.chdir(tmp_path / "lab")
@@ -1334,6 +1334,11 @@ def test_an_installed_wheel_copies_what_pip_put_beside_it(tmp_path, monkeypatch)
     assert result.exit_code == 2 and "'assignlab notebooks COPY_TO' copies those" in result.stderr
     assert CliRunner().invoke(main, ["notebooks", "."]).exit_code == 0
     assert (tmp_path / "lab" / "notebooks" / "01_first.ipynb").is_file()
+    # Notebooks of a project in which it is called are not those of the wheel.
+    notebook(tmp_path / "lab", "02_mine")
+    (tmp_path / "lab" / "pyproject.toml").touch()
+    assert CliRunner().invoke(main, ["notebooks", "other"]).exit_code == 0
+    assert not (tmp_path / "lab" / "other" / "notebooks" / "02_mine.ipynb").exists()
     monkeypatch.setattr(metadata, "files", lambda name: [])
     none = CliRunner().invoke(main, ["notebooks", "other"])
     assert none.exit_code == 2 and "this installation has no notebooks" in none.stderr

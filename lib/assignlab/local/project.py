@@ -38,10 +38,15 @@ RUNNING = ".running"
 PACKAGES = ("pyspark", "numba", "numpy", "pandas", "pyarrow", "seaborn", "matplotlib", "papermill")
 
 
+def checkout() -> Path | None:
+    """The folder of the editable installation; None where the library was installed as a wheel."""
+    root = Path(assignlab.__file__).resolve().parents[2]
+    return root if (root / "pyproject.toml").is_file() else None
+
+
 def project() -> Path:
     """The project's folder: that of the editable installation, or else the working directory."""
-    root = Path(assignlab.__file__).resolve().parents[2]
-    return root if (root / "pyproject.toml").is_file() else Path.cwd()
+    return checkout() or Path.cwd()
 
 
 def outputs() -> Path:

@@ -4,7 +4,7 @@ import shutil
 from importlib import metadata
 from pathlib import Path, PurePosixPath
 
-from assignlab.local.project import project
+from assignlab.local.project import checkout
 
 SHARED = PurePosixPath("share/assignlab")
 
@@ -15,15 +15,15 @@ class NotCopied(ValueError):
 
 def shipped() -> dict[PurePosixPath, Path]:
     """Path below a project's folder -> file: of the project's folder, or else of the wheel."""
-    root = project()
+    root = checkout()
+    if root is None:
+        return _of_the_wheel()
     patterns = ("notebooks/*.ipynb", "params/*/*.yaml", "constraints.txt")
-    found = {
+    return {
         PurePosixPath(path.relative_to(root).as_posix()): path
         for pattern in patterns
         for path in root.glob(pattern)
-        if (root / "pyproject.toml").is_file()
     }
-    return found or _of_the_wheel()
 
 
 def _of_the_wheel() -> dict[PurePosixPath, Path]:
