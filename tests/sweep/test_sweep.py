@@ -86,6 +86,7 @@ def no_spark(monkeypatch):
         (lambda: sweep.grid(member=3), UnknownName, "did you mean 'members'"),
         (lambda: sweep.grid(members=["3"]), sweep.SweepError, "members: expected a whole number"),
         (lambda: sweep.grid(members=[True]), sweep.SweepError, "got True"),
+        (lambda: sweep.grid(members={2, "3"}), sweep.SweepError, "members: expected"),
         (lambda: sweep.grid(members=[4, 0]), sweep.SweepError, "members: 0 is less than 1"),
         (lambda: sweep.grid(topics=9, partitions=8), sweep.SweepError, "partitions: 8 is less"),
         (lambda: sweep.grid(subscription="NESTED"), UnknownName, "'HETEROGENEOUS_NESTED'"),

@@ -183,9 +183,9 @@ def axis(name: str, value) -> Sequence:
         return [value]
     if isinstance(value, np.ndarray) and value.ndim == 0:
         return [value[()]]
-    values = list(
-        islice(sorted(value) if isinstance(value, AbstractSet) else value, MOST_VALUES + 1)
-    )
+    if isinstance(value, AbstractSet):
+        value = sorted(value if name == "events" else all_checked(name, list(value)))
+    values = list(islice(value, MOST_VALUES + 1))
     if len(values) > MOST_VALUES:
         raise SweepError(f"{name}: more than {MOST_VALUES:,} values")
     if name == "events" and all_words(values):
