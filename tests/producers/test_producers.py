@@ -293,6 +293,15 @@ def test_one_counter_for_all_topics_can_leave_partitions_out():
         assert len(set(partitions[::2])) == used
 
 
+@pytest.mark.parametrize("topic", [1, -1])
+@pytest.mark.parametrize("name", ["round-robin", "sarama-round-robin", "default@2.0"])
+def test_a_record_of_a_topic_that_is_not_there_is_refused(name, topic):
+    of, partitioner = topics([3]), producers.get(name)
+    sent = producers.records([None] * 2, topics=np.array([0, topic]))
+    with pytest.raises(ValueError, match=f"record 1 is of topic {topic}, there are 1"):
+        partitioner.choose(sent, of, partitioner.start(of))
+
+
 def test_a_full_batch_elsewhere_does_not_move_the_sticky_partition():
     of, partitioner = topics([50]), producers.get("default@2.4")
     first, state = partitioner.choose(producers.records([None]), of, partitioner.start(of))

@@ -159,8 +159,15 @@ class Partitioner:
     def choose(self, records: Records, of: Topics, state: State) -> tuple[np.ndarray, State]:
         """Partitions int64[n], one for each record, and the state afterwards.
 
-        Raises :class:`~assignlab.errors.OriginalError` where the original throws.
+        Raises :class:`~assignlab.errors.OriginalError` where the original throws, ValueError for a
+        record of a topic that ``of`` does not have.
         """
+        strange = (records.topics < 0) | (records.topics >= of.partitions.size)
+        if strange.any():  # compiled code would read, and write, beyond the arrays
+            row = int(strange.argmax())
+            raise ValueError(
+                f"record {row} is of topic {records.topics[row]}, there are {of.partitions.size}"
+            )
         after = state.copy()
         named = records.explicit != NONE
         if not named.any():
@@ -178,7 +185,7 @@ class Partitioner:
         counts = of.partitions[records.topics]
         wrong = named & ((records.explicit < 0) | (records.explicit >= counts))
         if wrong.any():
-            row = int(np.flatnonzero(wrong)[0])
+            row = int(wrong.argmax())
             partition = int(records.explicit[row])
             raise OriginalError(
                 self.explicit_errors[partition >= 0],

@@ -16,7 +16,7 @@ from assignlab.producers.partitioner import Partitioner, Records, State, Topics
 def by_hash(records: Records, of: Topics, state: State) -> np.ndarray:
     """Queues int64[n]; NullPointerException without an argument."""
     if records.keys.null.any():
-        row = int(np.flatnonzero(records.keys.null)[0])
+        row = int(records.keys.null.argmax())
         raise OriginalError("NullPointerException", f"record {row} has no argument to select by")
     hashes = java_strings(records.keys).astype(np.int64)
     return abs(hashes) % of.partitions[records.topics]
