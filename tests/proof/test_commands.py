@@ -74,6 +74,29 @@ def test_golden_records_the_strategies_that_are_named(monkeypatch, tmp_path):
     assert vectors[0]["expected"]["assignment"] == answer(vectors[0])["assignment"]
 
 
+@pytest.mark.parametrize("ending", [originals.OriginalDied, originals.OriginalTimedOut])
+def test_an_original_that_gives_up_is_told_in_a_line(monkeypatch, tmp_path, ending):
+    def ask(self, document):
+        raise ending("Range ended with code 1: out of memory")
+
+    monkeypatch.setattr(Ours, "ask", ask)
+    monkeypatch.setattr(golden, "Originals", Ours)
+    result = call("proof", "golden", "range", "--folder", tmp_path)
+    assert result.exit_code == 2 and result.output.endswith("code 1: out of memory\n")
+
+
+def test_a_java_that_is_too_old_is_told(monkeypatch, tmp_path):
+    old = tmp_path / "bin" / "java"
+    old.parent.mkdir()
+    old.write_text("#!/bin/sh\necho 'java.home = /old'\necho 'java.version = 1.8.0_412'\n")
+    old.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", str(old.parent))
+    originals.java.cache_clear()
+    with pytest.raises(originals.OriginalsUnavailable, match="1.8.0_412 .* is older than 17"):
+        originals.java()
+
+
 def test_the_museum_tells_of_answers_that_have_changed(monkeypatch):
     monkeypatch.setattr(museum, "recheck", lambda strategies: ["two claims 4.4.0"])
     result = call("proof", "museum")

@@ -63,17 +63,25 @@ def answering(defect: str | None = None) -> list[str]:
 def run_tests(
     command: Sequence[str], classes: Iterable[str] = CLASSES, without: Iterable[str] = ()
 ) -> list[Case]:
-    """Run test classes while ``command`` answers; ``without``: test methods to leave out."""
+    """Run test classes while ``command`` answers; ``without``: test methods to leave out.
+
+    Raises OriginalTimedOut or OriginalDied where they do not come to their end.
+    """
     jars = originals.classpath(TESTS, "")
     agent = jars.split(os.pathsep)[0]
     arguments = [PACKAGE + name for name in classes]
     for method in without:
         arguments += ["--without", method]
-    done = subprocess.run(
-        [originals.java(), "-ea", "-Xmx3g", f"-javaagent:{agent}", "-cp", jars, TESTS.main,
-         *arguments, "--", *command],
-        stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=SECONDS, check=True,
-    )  # fmt: skip
+    try:
+        done = subprocess.run(
+            [originals.java(), "-ea", "-Xmx3g", f"-javaagent:{agent}", "-cp", jars, TESTS.main,
+             *arguments, "--", *command],
+            stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=SECONDS, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise originals.OriginalTimedOut(f"Kafka's tests took more than {SECONDS} s") from None
+    if done.returncode != 0:
+        raise originals.OriginalDied(f"Kafka's tests ended with code {done.returncode}")
     return [_case(json.loads(line)) for line in done.stdout.splitlines()]
 
 

@@ -18,13 +18,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
 from assignlab import assignors
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError
-from assignlab.local.java import BRIEF
+from assignlab.local.java import BRIEF, machine_java, reason
 from assignlab.local.locks import fcntl
 from assignlab.proof import bridges
 
@@ -41,11 +42,11 @@ class OriginalsUnavailable(AssignlabError):
     """The originals cannot be run here: none is known, no JDK, no Maven, the jars cannot be had."""
 
 
-class OriginalTimedOut(RuntimeError):
+class OriginalTimedOut(AssignlabError):
     """The original gave no answer in the time allowed; its JVM has been ended."""
 
 
-class OriginalDied(RuntimeError):
+class OriginalDied(AssignlabError):
     """The JVM ended in the middle of the conversation."""
 
 
@@ -235,13 +236,13 @@ def maven(*arguments: str) -> None:
         raise OriginalsUnavailable(f"Maven failed: {errors[0] if errors else done.stderr.strip()}")
 
 
+@cache
 def java() -> str:
-    """The java command: of JAVA_HOME, or on the PATH."""
-    home = os.environ.get("JAVA_HOME")
-    found = str(Path(home) / "bin" / "java") if home else shutil.which("java")
-    if not found or not Path(found).exists():
-        raise OriginalsUnavailable("no Java 17 or later on the PATH")
-    return found
+    """The java command of this machine; raises :class:`OriginalsUnavailable` where none will do."""
+    found, too_old = machine_java()
+    if found is None:
+        raise OriginalsUnavailable(f"{reason(too_old)}; the originals need 17 or later")
+    return str(Path(found.home) / "bin" / "java")
 
 
 def bridge(system: System, release: str) -> list[str]:

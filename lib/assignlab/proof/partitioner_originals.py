@@ -25,6 +25,7 @@ FOLDER = golden.FOLDER / "producers"
 POOL = 500
 SEED = 20261121
 SENDS = 3000
+SECONDS = 300
 JAVA_OPTIONS = (
     "-Xmx1g", "-XX:+UseSerialGC",
     "--add-opens=java.base/java.lang=ALL-UNNAMED",  # the seed of a thread's draws
@@ -123,10 +124,12 @@ def _ask_program(command: list[str], histories: list[History]) -> list[History]:
     lines = "".join(json.dumps(each) + "\n" for each in histories)
     try:
         done = subprocess.run(
-            command, input=lines, capture_output=True, text=True, timeout=300, check=False
+            command, input=lines, capture_output=True, text=True, timeout=SECONDS, check=False
         )
     except OSError as missing:
         raise OriginalsUnavailable(f"cannot start {command[0]}: {missing}") from None
+    except subprocess.TimeoutExpired:
+        raise OriginalsUnavailable(f"{command[-1]} took more than {SECONDS} s") from None
     if done.returncode != 0:
         raise OriginalsUnavailable(f"{command[-1]} failed: {done.stderr.strip()[-300:]}")
     return [json.loads(line) for line in done.stdout.splitlines()]
