@@ -171,7 +171,7 @@ def test_every_assignor_of_another_client_is_compared_with_javas():
 
 
 def test_sets_lists_and_healthy_moves_are_counted_apart():
-    document = group("x", {"t": 3}, {"a": "t", "b": "t"}, a={"owned": [["t", 0], ["t", 1]]})
+    document = group("sticky", {"t": 3}, {"a": "t", "b": "t"}, a={"owned": [["t", 0], ["t", 1]]})
     java = {"assignment": {"a": [["t", 0], ["t", 1]], "b": [["t", 2]]}}
     turned = {"assignment": {"a": [["t", 1], ["t", 0]], "b": [["t", 2]]}}
     moved = {"assignment": {"a": [["t", 1]], "b": [["t", 2], ["t", 0]]}}

@@ -15,12 +15,15 @@ Some clients do not give one answer to one question. Each is asked several times
 states with several answers is told.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from assignlab.group.document import Document
 from assignlab.proof.histories import Answer, answered_history
 from assignlab.proof.originals import SYSTEMS, Originals, OriginalsUnavailable, original_of
+from assignlab.proof.state import State
 from assignlab.proof.versions import as_lists, as_sets
 
 KINDS = ("range", "roundrobin", "sticky", "cooperative-sticky")
@@ -149,8 +152,10 @@ def answers(name: str, document: Document, originals: Originals) -> list[Answer]
 
 
 def row(name: str, equal: bool, asked, own) -> Row:
-    """Count."""
-    healthy = [(document, answer) for document, answer in own if "error" not in answer]
+    """Count: ``asked`` has (document, Java's answer, answers), ``own`` (document, answer)."""
+    healthy = [
+        State(document, answer["assignment"]) for document, answer in own if "error" not in answer
+    ]
     return Row(
         name,
         equal,
@@ -160,10 +165,10 @@ def row(name: str, equal: bool, asked, own) -> Row:
         sum("error" in said[0] for _, _, said in asked),
         sum(any(as_lists(one) != as_lists(said[0]) for one in said) for _, _, said in asked),
         len(healthy),
-        sum(map(moves, *zip(*healthy, strict=True))) if healthy else 0,
-        sum(gap(answer) for _, answer in healthy),
-        sum(unread(document, answer) for document, answer in healthy),
-        sum(astray(document, answer) for document, answer in healthy),
+        sum(map(moves, healthy)),
+        sum(map(gap, healthy)),
+        sum(map(unread, healthy)),
+        sum(map(astray, healthy)),
     )
 
 
@@ -172,65 +177,50 @@ def subscriptions_equal(document: Document) -> bool:
     return len({frozenset(member["topics"]) for member in document["members"]}) == 1
 
 
-def moves(document: Document, answer: Answer) -> int:
+def moves(state: State) -> int:
     """Partitions that a member claims alone, could keep, and does not get.
 
-    >>> moves({"topics": [{"name": "t", "partitions": 2}],
-    ...        "members": [{"id": "a", "topics": ["t"], "owned": [["t", 0], ["t", 1], ["t", 7]]},
-    ...                    {"id": "b", "topics": ["t"]}]},
-    ...       {"assignment": {"a": [["t", 0]], "b": [["t", 1]]}})
+    >>> moves(State({"strategy": "sticky", "topics": [{"name": "t", "partitions": 2}], "members": [
+    ...     {"id": "a", "topics": ["t"], "owned": [["t", 0], ["t", 1], ["t", 7]]},
+    ...     {"id": "b", "topics": ["t"]}]}, {"a": [["t", 0]], "b": [["t", 1]]}))
     1
     """
-    partitions = {topic["name"]: topic["partitions"] for topic in document["topics"]}
-    claimants: dict[tuple[str, int], list[str]] = {}
-    for member in document["members"]:
-        for topic, partition in member.get("owned") or []:
-            if topic in member["topics"] and partition < partitions.get(topic, 0):
-                claimants.setdefault((topic, partition), []).append(member["id"])
-    lost = 0
-    for (topic, partition), members in claimants.items():
-        if len(members) == 1:
-            lost += [topic, partition] not in answer["assignment"][members[0]]
-    return lost
+    times = Counter(chain.from_iterable(state.claims.values()))
+    return sum(
+        times[partition] == 1 and partition not in state.given[member]
+        for member, claimed in state.claims.items()
+        for partition in claimed
+    )
 
 
-def gap(answer: Answer) -> int:
+def gap(state: State) -> int:
     """Partitions of the member with the most less those of the member with the fewest."""
-    sizes = [len(partitions) for partitions in answer["assignment"].values()]
+    sizes = [len(given) for given in state.given.values()]
     return max(sizes) - min(sizes)
 
 
-def unread(document: Document, answer: Answer) -> int:
+def unread(state: State) -> int:
     """Partitions of subscribed topics that nobody is given.
 
-    >>> unread({"topics": [{"name": "t", "partitions": 2}, {"name": "u", "partitions": 1}],
-    ...         "members": [{"id": "a", "topics": ["t"]}]}, {"assignment": {"a": [["t", 1]]}})
+    >>> unread(State({"strategy": "sticky", "topics": [{"name": "t", "partitions": 2},
+    ...     {"name": "u", "partitions": 1}], "members": [{"id": "a", "topics": ["t"]}]},
+    ...     {"a": [["t", 1]]}))
     1
     """
-    wanted = {topic for member in document["members"] for topic in member["topics"]}
-    given = {tuple(pair) for pairs in answer["assignment"].values() for pair in pairs}
-    there = {
-        (topic["name"], partition)
-        for topic in document["topics"]
-        if topic["name"] in wanted
-        for partition in range(topic["partitions"])
-    }
-    return len(there - given)
+    return len(set(state.wanted) - state.owners.keys())
 
 
-def astray(document: Document, answer: Answer) -> int:
+def astray(state: State) -> int:
     """Partitions that do not exist, or whose topic their member does not subscribe to.
 
-    >>> astray({"topics": [{"name": "t", "partitions": 2}],
-    ...         "members": [{"id": "a", "topics": ["t"]}]},
-    ...        {"assignment": {"a": [["t", 2], ["t", 1]]}})
+    >>> astray(State({"strategy": "sticky", "topics": [{"name": "t", "partitions": 2}],
+    ...     "members": [{"id": "a", "topics": ["t"]}]}, {"a": [["t", 2], ["t", 1]]}))
     1
     """
-    partitions = {topic["name"]: topic["partitions"] for topic in document["topics"]}
     return sum(
-        topic not in member["topics"] or partition >= partitions.get(topic, 0)
-        for member in document["members"]
-        for topic, partition in answer["assignment"][member["id"]]
+        topic not in state.members[member]["topics"] or name not in state.topics.get(topic, ())
+        for member, given in state.given.items()
+        for topic, name in given
     )
 
 
