@@ -5,7 +5,6 @@ client comes from its registry through its own tool (pip, go, npm) in the pinned
 bridge's folder ``target/``, beside what is built from it.
 """
 
-import os
 import re
 import shutil
 import subprocess
@@ -101,11 +100,11 @@ def librdkafka(target: Path, release: str, package: str) -> Path:
         inside = "package/deps/librdkafka"
         _run(["tar", "xzf", str(archive), "-C", str(source), "--strip-components=3", inside])
         archive.unlink()
-        without = ("ssl", "gssapi", "curl", "zstd", "zlib", "lz4-ext")
+        without = ["ssl", "gssapi", "zstd", "zlib", "lz4-ext"]
+        if "curl" in (source / "configure.self").read_text("utf-8"):  # not in old releases
+            without.append("curl")
         # Asked for seconds: to build it faster weighs more than to have it fast.
-        without += ("optimization", "debug-symbols")
-        known = (source / "configure.self").read_text("utf-8")
-        without = tuple(part for part in without if part != "curl" or part in known)
+        without += ["optimization", "debug-symbols"]
         _run(["./configure", "--enable-static", *(f"--disable-{part}" for part in without)], source)
         _run(["make", "-j2", "-C", "src", library.name], source)
         _mark(library)
@@ -151,7 +150,7 @@ def _run(arguments: Sequence[str], folder: Path | None = None) -> None:
 
 
 def _tool(name: str, folder: Path | None = None) -> str:
-    found = shutil.which(name, path=None if os.sep not in name else "")
+    found = shutil.which(name)
     if found is None and folder is not None and (folder / name).exists():
         found = str(folder / name)
     if found is None:

@@ -30,7 +30,7 @@ from assignlab.group.document import Document
 from assignlab.local.files import read_lines, write_lines
 from assignlab.proof.histories import Answer, answered_history
 from assignlab.proof.originals import PROJECT, Originals, original_of
-from assignlab.proof.verify import error_class, settled
+from assignlab.proof.verify import as_recorded, settled
 
 FOLDER = PROJECT.parent / "tests" / "golden"
 SUFFIX = ".jsonl.xz"
@@ -117,13 +117,9 @@ def expectation(answer: Answer | None) -> Document:
     """The fields of a vector that say what was answered."""
     if answer is None:
         return {"undetermined": True}
-    if "error" in answer:
-        return {"expected": {"error": error_class(answer)}}
-    expected = {"assignment": answer["assignment"]}
-    if answer.get("next_owned", answer["assignment"]) != answer["assignment"]:
-        expected["next_owned"] = answer["next_owned"]
-    if "hash_ties" in answer:
-        expected["hash_ties"] = answer["hash_ties"]
+    expected = as_recorded(answer, ("assignment", "next_owned", "hash_ties"))
+    if "next_owned" in expected and expected["next_owned"] == expected["assignment"]:
+        del expected["next_owned"]
     return {"expected": expected}
 
 

@@ -9,7 +9,7 @@ as sets (one of two exceptions, or exceptions of different classes, differ both 
 which a HashMap of partitions may order equal hash codes by identity are left out.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -84,8 +84,8 @@ def as_lists(answer: Answer) -> Answer:
     return {"error": error_class(answer)} if "error" in answer else answer["assignment"]
 
 
-def compare(strategy: str, histories: int, seed: int):
-    """Every release of the axis against the one before: yields :class:`Step`."""
+def compare(strategy: str, histories: int, seed: int) -> Iterator[Step]:
+    """Every release of the axis against the one before."""
     documents = common_documents(strategy, histories, seed)
     axis = releases(strategy)
     before = answers(*axis[0], documents)
