@@ -147,6 +147,20 @@ def test_a_planted_fault_is_seen(fault):
     assert fault in diagnosis.faults(group, PLANTED[fault])
 
 
+def test_a_claim_of_null_is_none():
+    group = {
+        "strategy": "sticky",
+        "topics": [{"name": "t", "partitions": 2}],
+        "members": [
+            {"id": "A", "topics": ["t"], "owned": [["t", 0]]},
+            {"id": "B", "topics": ["t"], "owned": None},
+        ],
+    }
+    assert diagnosis.KEEPS["existing"](group)
+    exchanged = {"assignment": {"A": [["t", 1]], "B": [["t", 0]]}}
+    assert diagnosis.faults(group, exchanged) == ["moves too many"]
+
+
 def test_a_cooperative_assignor_may_not_give_what_is_still_held():
     group = {
         "strategy": "cooperative-sticky",

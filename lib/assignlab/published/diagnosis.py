@@ -108,7 +108,7 @@ def against_claims(state: State) -> set[str]:
         if pair not in state.owners
     ):
         found.add("withheld")
-    claims = {id: member.get("owned", []) for id, member in state.members.items()}
+    claims = {id: member.get("owned") or [] for id, member in state.members.items()}
     before = State(state.document, claims)
     if lost and not broken(before) and "uneven" not in uneven(before):
         found.add("needless move")
@@ -165,10 +165,8 @@ def existing(document: Document) -> set[Partition]:
 
 def existing_claims(document: Document) -> bool:
     """All claims name partitions that exist."""
-    partitions = existing(document)
-    return all(
-        tuple(pair) in partitions for m in document["members"] for pair in m.get("owned", [])
-    )
+    state = State(document, {})
+    return all(name in state.topics.get(topic, ()) for _, (topic, name) in state.claimed)
 
 
 def dated_claims(document: Document) -> bool:

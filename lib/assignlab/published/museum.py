@@ -176,7 +176,7 @@ def client_strategy(client: str, exhibit: Exhibit) -> str | None:
     """The client's assignor of that name; None where it has none, or where the group would be
     another one to it: its cooperative members send generations in the subscription only."""
     strategy = f"{client}-{exhibit.strategy}"
-    unread = exhibit.strategy == "cooperative-sticky" and "dated" in exhibit.keeps
+    unread = exhibit.strategy == COOPERATIVE and "dated" in exhibit.keeps
     return strategy if has_original(strategy) and not unread else None
 
 
@@ -414,14 +414,16 @@ def matrix(strategies: Iterable[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
             if answer is None:
                 words.loc[exhibit.name, release] = "-"
                 continue
-            found = faults(exhibit.document, answer)
-            if exhibit.fault in found:
-                shade.loc[exhibit.name, release] = 2
-                words.loc[exhibit.name, release] = mark(exhibit.fault)
-            elif found:
-                shade.loc[exhibit.name, release] = 1
-                words.loc[exhibit.name, release] = f"({mark(found[0])})"
+            place = exhibit.name, release
+            shade.loc[place], words.loc[place] = _tile(exhibit, faults(exhibit.document, answer))
     return shade, words
+
+
+def _tile(exhibit: Exhibit, found: list[str]) -> tuple[int, str]:
+    """(shade, text) of a :func:`matrix` for the faults found in an answer to an exhibit."""
+    if exhibit.fault in found:
+        return 2, mark(exhibit.fault)
+    return (1, f"({mark(found[0])})") if found else (0, "")
 
 
 def client_matrix() -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -433,10 +435,8 @@ def client_matrix() -> tuple[pd.DataFrame, pd.DataFrame]:
     for entry in recorded_clients():
         exhibit = exhibits()[entry["exhibit"]]
         found = [f for answer in entry["answers"] for f in faults(exhibit.document, answer)]
-        same = exhibit.fault in found
-        shade.loc[exhibit.name, entry["client"]] = 2 if same else 1 if found else 0
-        told = mark(exhibit.fault if same else found[0]) if found else ""
-        words.loc[exhibit.name, entry["client"]] = told if same or not told else f"({told})"
+        place = exhibit.name, entry["client"]
+        shade.loc[place], words.loc[place] = _tile(exhibit, found)
     return shade, words
 
 
