@@ -302,6 +302,13 @@ def test_a_record_of_a_topic_that_is_not_there_is_refused(name, topic):
         partitioner.choose(sent, of, partitioner.start(of))
 
 
+def test_a_topic_that_came_after_the_state_is_refused():
+    partitioner = producers.get("round-robin")
+    sent = producers.records([None] * 2, topics=np.array([0, 1]))
+    with pytest.raises(ValueError, match="record 1 is of topic 1, there are 1"):
+        partitioner.choose(sent, topics([3, 3]), partitioner.start(topics([3])))
+
+
 def test_a_full_batch_elsewhere_does_not_move_the_sticky_partition():
     of, partitioner = topics([50]), producers.get("default@2.4")
     first, state = partitioner.choose(producers.records([None]), of, partitioner.start(of))

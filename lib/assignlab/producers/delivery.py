@@ -67,7 +67,9 @@ class Setting:
         if self.partitioner not in KINDS:
             raise ValueError(f"{self.partitioner!r} is not one of {', '.join(KINDS)}")
         if self.records < 1 or self.rate <= 0 or self.value_bytes < 0 or self.batch_size < 1:
-            raise ValueError("records, rate and batch_size have to be positive")
+            raise ValueError(
+                "records, rate and batch_size have to be positive, value_bytes 0 or more"
+            )
         if not self.response_ms or min(self.response_ms) <= 0 or self.in_flight < 1:
             raise ValueError("every broker needs a response time above 0, and a request in flight")
 

@@ -160,14 +160,13 @@ class Partitioner:
         """Partitions int64[n], one for each record, and the state afterwards.
 
         Raises :class:`~assignlab.errors.OriginalError` where the original throws, ValueError for a
-        record of a topic that ``of`` does not have.
+        record of a topic that ``of`` or the state does not have.
         """
-        strange = (records.topics < 0) | (records.topics >= of.partitions.size)
+        known = min(of.partitions.size, state.turn.size)
+        strange = (records.topics < 0) | (records.topics >= known)
         if strange.any():  # compiled code would read, and write, beyond the arrays
             row = int(strange.argmax())
-            raise ValueError(
-                f"record {row} is of topic {records.topics[row]}, there are {of.partitions.size}"
-            )
+            raise ValueError(f"record {row} is of topic {records.topics[row]}, there are {known}")
         after = state.copy()
         named = records.explicit != NONE
         if not named.any():
