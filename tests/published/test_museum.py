@@ -161,6 +161,17 @@ def test_a_claim_of_null_is_none():
     assert diagnosis.faults(group, exchanged) == ["moves too many"]
 
 
+def test_a_claim_by_topic_id_is_one_by_name():
+    topic = {"name": "t", "id": "AAAAAAAAAAAAAAAAAAAAAQ", "partitions": 2}
+    members = [
+        {"id": "A", "topics": ["t"], "owned": [[topic["id"], 0]]},
+        {"id": "B", "topics": ["t"]},
+    ]
+    group = {"strategy": "server-uniform", "topics": [topic], "members": members}
+    given = {"assignment": {"A": [["t", 1]], "B": [["t", 0]]}}
+    assert diagnosis.KEEPS["existing"](group) and diagnosis.faults(group, given) == []
+
+
 def test_a_cooperative_assignor_may_not_give_what_is_still_held():
     group = {
         "strategy": "cooperative-sticky",

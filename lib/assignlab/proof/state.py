@@ -147,13 +147,20 @@ class State:
         ]
 
     @cached_property
+    def claimed_here(self) -> list[tuple[str, Partition]]:
+        """Those of the claims whose partition the cluster has: (member, partition)."""
+        return [
+            (id, (topic, name))
+            for id, (topic, name) in self.claimed
+            if name in self.topics.get(topic, ()) and (topic, name) not in self.aside
+        ]
+
+    @cached_property
     def claims(self) -> dict[str, list[Partition]]:
         """What each member claims and could keep: subscribed, and in the cluster."""
         claims: dict[str, list[Partition]] = {id: [] for id in self.members}
-        for id, (topic, partition) in self.claimed:
-            pair = topic, partition
-            exists = partition in self.topics.get(topic, ()) and pair not in self.aside
-            if exists and topic in self.members[id]["topics"]:
+        for id, pair in self.claimed_here:
+            if pair[0] in self.members[id]["topics"]:
                 claims[id].append(pair)
         return claims
 
@@ -170,12 +177,8 @@ class State:
     def had(self) -> dict[Partition, list[str]]:
         """Who claims each partition of the cluster, subscribed or not."""
         had: dict[Partition, list[str]] = defaultdict(list)
-        for id, member in self.members.items():
-            for topic, partition in member.get("owned") or []:
-                pair = topic, partition
-                exists = partition in self.topics.get(topic, ()) and pair not in self.aside
-                if exists and id not in had[pair]:
-                    had[pair].append(id)
+        for id, pair in dict.fromkeys(self.claimed_here):
+            had[pair].append(id)
         return dict(had)
 
     @cached_property

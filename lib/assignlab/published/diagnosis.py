@@ -207,23 +207,17 @@ def correct(document: Document) -> Answer:
     Raises ValueError where there are more than ``MOST_ANSWERS`` to try.
     """
     state = State(document, {})
-    readers = {id: set(member["topics"]) for id, member in state.members.items()}
-    partitions = [
-        pair for pair in sorted(existing(document)) if any(pair[0] in t for t in readers.values())
-    ]
-    holders = state.holders
+    partitions, holders = sorted(state.wanted), state.holders
     alike: dict[tuple, list[int]] = {}
     for i, pair in enumerate(partitions):
         alike.setdefault((pair[0], holders.get(pair)), []).append(i)
     # Which of the partitions that are alike goes to whom makes no difference, but for the order.
     choices = [
-        itertools.combinations_with_replacement(
-            [id for id, topics in readers.items() if topic in topics], len(places)
-        )
+        itertools.combinations_with_replacement(state.subscribers[topic], len(places))
         for (topic, _), places in alike.items()
     ]
     order = list(itertools.chain.from_iterable(alike.values()))
-    index = {id: m for m, id in enumerate(readers)}
+    index = {id: m for m, id in enumerate(state.members)}
 
     def answers() -> Iterator[tuple[str, ...]]:
         owners = [""] * len(partitions)
@@ -248,7 +242,7 @@ def correct(document: Document) -> Answer:
         )
 
     best = min(answers(), key=cost)
-    held: dict[str, list] = {id: [] for id in readers}
+    held: dict[str, list] = {id: [] for id in state.members}
     cooperative = state.strategy.protocol == "cooperative"
     for id, (topic, partition) in zip(best, partitions, strict=True):
         if cooperative and holders.get((topic, partition), id) != id:
