@@ -130,16 +130,14 @@ def _in_their_racks(
               for id, rack in consumers.items()}  # fmt: skip
     forms = [("members in racks", consumers, ""), ("everything in racks", nearer, brokers)]
     for about, racks, of_brokers in forms:
-        yield (
-            about,
-            [
-                in_racks(group, _letters(group, racks, strategy), of_brokers, len(brokers), True)
-                if _letters(group, racks, strategy).strip(NOWHERE)
-                and (not of_brokers or any(group["topics"].values()))
-                else None
-                for group in groups
-            ],
-        )
+        placed: list[dict | None] = []
+        for group in groups:
+            letters = _letters(group, racks, strategy)
+            some = letters.strip(NOWHERE) and (not of_brokers or any(group["topics"].values()))
+            placed.append(
+                in_racks(group, letters, of_brokers, len(brokers), True) if some else None
+            )
+        yield about, placed
 
 
 def _letters(group: dict, racks: dict[str, str], strategy: str) -> str:

@@ -177,13 +177,14 @@ def to_install(names: Sequence[str]) -> str:
     'weighted-sticky is built from source (guyozeri/kafka-weighted-assignor), heaviest-first and \
 modified-best-fit would have to be written as an assignor'
     """
-    built = [
+    told = [
         f"{name} is built from source ({FROM_SOURCE[name]})"
         for name in names
         if name in FROM_SOURCE
     ]
-    rules = " and ".join(name for name in names if name not in FROM_SOURCE)
-    return ", ".join([*built, *[f"{rules} would have to be written as an assignor"] * bool(rules)])
+    if rules := " and ".join(name for name in names if name not in FROM_SOURCE):
+        told.append(f"{rules} would have to be written as an assignor")
+    return ", ".join(told)
 
 
 # ---- weights that drift ------------------------------------------------------------------------
