@@ -19,6 +19,7 @@ from assignlab.assignors.answer import answer
 from assignlab.assignors.answer import solve as our_solve
 from assignlab.errors import OriginalError, refuse_unknown
 from assignlab.group.document import Document
+from assignlab.proof.smaller import without
 from assignlab.proof.state import Lists, Solve
 
 
@@ -305,13 +306,8 @@ def needless_move(document, lists):
 @_in_question
 def claims_ignored(document):
     """Nobody's claim is looked at."""
-
-    def without(member):
-        for field in ("owned", "generation", "sub_generation"):
-            member.pop(field, None)
-        return member
-
-    return _each_member(document, without)
+    claim = ("owned", "generation", "sub_generation")
+    return _each_member(document, lambda m: {k: v for k, v in m.items() if k not in claim})
 
 
 @_in_question
@@ -398,12 +394,7 @@ def blocks_rotated(document, lists):
 @_in_question
 def static_ids_ignored(document):
     """Static members are taken for ordinary ones."""
-
-    def without(member):
-        member.pop("instance", None)
-        return member
-
-    return _each_member(document, without)
+    return _each_member(document, lambda member: without(member, "instance"))
 
 
 @_in_question
@@ -453,8 +444,8 @@ def solve(document: Document) -> Lists:
     """The right lists; raises what the original raises. Knows the marks that questions leave."""
     if document.get("one at a time"):
         lists: Lists = {member["id"]: [] for member in document["members"]}
+        alone = without(document, "one at a time")
         for topic in document["topics"]:
-            alone = {k: v for k, v in document.items() if k != "one at a time"}
             for member, given in solve({**alone, "topics": [topic]}).items():
                 lists[member] += given
         return lists

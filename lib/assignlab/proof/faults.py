@@ -21,7 +21,7 @@ from assignlab.assignors.strategy import Strategy
 from assignlab.errors import refuse_unknown
 from assignlab.group import document as documents
 from assignlab.proof.promises import broken, promises
-from assignlab.proof.state import Partition, State, java_sticky, newest_claims_only, utf16
+from assignlab.proof.state import Partition, State, java_sticky, newest_claims_only, streams, utf16
 
 Who = Callable[[Strategy], bool]
 Predicate = Callable[[State], bool | set[Partition]]
@@ -373,8 +373,8 @@ def member_without_topics(state: State) -> bool:
 def topics_or_streams_differ(state: State) -> bool:
     """Consumers differ in topics, or streams differ."""
     topics = {frozenset(member["topics"]) for member in state.members.values()}
-    streams = {count for member in state.members.values() for count in _streams(member)}
-    return len(topics) > 1 or len(streams) > 1
+    counts = {count for member in state.members.values() for count in streams(member)}
+    return len(topics) > 1 or len(counts) > 1
 
 
 @Fault(named("scala-roundrobin"), throws="NullPointerException", number="KAFKA-1648")
@@ -410,7 +410,7 @@ def nothing_to_read(state: State) -> bool:
 @Fault(of("system", "Kafka Scala consumer"), throws="AssertionError")
 def no_stream(state: State) -> bool:
     """A consumer asks for no stream."""
-    return any(0 in _streams(member) for member in state.members.values())
+    return any(0 in streams(member) for member in state.members.values())
 
 
 @Fault(named("scala-roundrobin"), excuses="one_owner even_threads")
@@ -545,11 +545,6 @@ def _generation_read(state: State, member: str) -> int:
         return state.generation(member)
     fields = state.members[member]
     return max(-1, fields.get("generation", -1)) if fields.get("owned") is not None else -1
-
-
-def _streams(member: dict) -> list[int]:
-    streams = member.get("streams", 1)
-    return streams if isinstance(streams, list) else [streams] * len(member["topics"])
 
 
 # ---- asked by the fuzz -------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from assignlab import assignors
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import OriginalError
-from assignlab.proof.state import MAX_ROUNDS, Lists, Partition, State, solve, utf16
+from assignlab.proof.state import MAX_ROUNDS, Lists, Partition, State, solve, streams, utf16
 
 
 @dataclass(frozen=True)
@@ -184,10 +184,9 @@ def thread_blocks(state: State) -> str | None:
     for topic, names in state.topics.items():
         threads = []
         for member in state.subscribers[topic]:
-            streams = state.members[member].get("streams", 1)
-            if isinstance(streams, list):
-                streams = dict(zip(state.members[member]["topics"], streams, strict=True))[topic]
-            threads += [f"{member}-{number}" for number in range(streams)]
+            fields = state.members[member]
+            count = dict(zip(fields["topics"], streams(fields), strict=True))[topic]
+            threads += [f"{member}-{number}" for number in range(count)]
         dealt: dict[str, list[int]] = {thread: [] for thread in sorted(threads, key=utf16)}
         for given in state.lists.values():
             for name, partition, thread in given:
@@ -252,8 +251,7 @@ def even_threads(state: State) -> str | None:
 def even_threads_if_alike(state: State) -> str | None:
     """As even_threads, where all consumers read the same topics,
     each all of them with all its threads."""
-    asked = [member.get("streams", 1) for member in state.members.values()]
-    alike = state.equal and all(len(set(n)) < 2 for n in asked if isinstance(n, list))
+    alike = state.equal and all(len(set(streams(m))) < 2 for m in state.members.values())
     return even_threads(state) if alike else None
 
 

@@ -250,6 +250,12 @@ class State:
         }
 
 
+def streams(member: Document) -> list[int]:
+    """How many streams a consumer of Kafka 0.8 asks for, topic by topic of its subscription."""
+    told = member.get("streams")
+    return told if isinstance(told, list) else [1 if told is None else told] * len(member["topics"])
+
+
 def utf16(text: str) -> bytes:
     """Java compares strings by their UTF-16 units."""
     return text.encode("utf-16-be", "surrogatepass")
