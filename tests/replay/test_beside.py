@@ -1,7 +1,10 @@
 """``assignlab optimum``: a line in, the proven optimum out, and a strategy beside it."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -80,6 +83,16 @@ def test_a_strategy_without_a_complete_answer():
 
 def test_a_strategy_that_does_not_exist():
     assert answers(json.dumps(TWO_MOVES), options=("--strategy", "stikky")) == ([], 2)
+
+
+def test_the_answer_is_the_same_where_nothing_is_compiled():
+    command = [sys.executable, "-m", "assignlab", "optimum", "--strategy", "sticky"]
+    done = subprocess.run(
+        command, input=json.dumps(TWO_MOVES), capture_output=True, text=True, check=True,
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+    )  # fmt: skip
+    told = answers(json.dumps(TWO_MOVES), options=("--strategy", "sticky"))
+    assert told == ([json.loads(done.stdout)], 0)
 
 
 def test_the_groups_in_the_documentation_are_answered_as_printed():

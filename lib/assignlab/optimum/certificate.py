@@ -165,7 +165,7 @@ def _measured(group: Group, found: Found) -> Measured:
         raise NotComplete(f"{_named(group, found.faulty)} {FAULTS[found.fault]}")
     if found.missing:
         raise NotComplete(f"{found.missing} of the partitions have no owner")
-    return Measured(found.squares, found.moves, found.claimed)
+    return Measured(int(found.squares), int(found.moves), int(found.claimed))
 
 
 def _named(group: Group, of: int) -> str:
