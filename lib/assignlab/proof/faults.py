@@ -10,7 +10,7 @@ The smallest groups that show them are in ``published/data/exhibits.yaml``.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -582,7 +582,7 @@ def of_name(name: str) -> Fault:
     return table[name]
 
 
-def unused(strategies: Iterable) -> list[str]:
+def unused(strategies: Collection[Strategy]) -> list[str]:
     """Faults that excuse promises which none of these strategies gives: entries to take out."""
     return [
         fault.name

@@ -126,9 +126,9 @@ def _judge(report: Report, seed: int, step: int, event: str, document: Document)
         found = broken(state)
     else:
         report.thrown += 1
-        found = [Broken(f"throws {thrown}", "it throws")]
+        found = [Broken(f"throws {thrown}", "it throws")]  # no promise: no fault excuses it by name
     for one in found:
-        fault = faults.known(state, one.promise if thrown is None else "", thrown or "")
+        fault = faults.known(state, one.promise, thrown or "")
         if fault is not None:
             report.known[fault.name] += 1
         else:
@@ -145,11 +145,11 @@ def fails_alike(failure: Failure) -> Callable[[Document], bool]:
 
     def fails(document: Document) -> bool:
         state, thrown = answered(document)
-        if thrown is not None:
-            return f"throws {thrown}" == promise and faults.known(state, throws=thrown) is None
-        if promise not in CHECKS or not broken(state, [promise]):
-            return False
-        return faults.known(state, promise) is None
+        if thrown is None:
+            alike = promise in CHECKS and bool(broken(state, [promise]))
+        else:
+            alike = promise == f"throws {thrown}"
+        return alike and faults.known(state, promise, thrown or "") is None
 
     return fails
 

@@ -126,7 +126,7 @@ def faults(names: Iterable[str]):
         yield DEFECTS[name], len(red(cases)), sum(case.calls > 0 for case in cases)
 
 
-def main(quick: bool, planted: Iterable[str]) -> int:
+def main(quick: bool, planted: Sequence[str]) -> int:
     """Print the tables, with a run for each planted defect; 1 if a case without one fails,
     else 0."""
     refuse_unknown("defect", planted, DEFECTS)
