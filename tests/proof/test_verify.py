@@ -108,6 +108,26 @@ def test_a_rare_second_answer_is_found_before_a_difference_counts(monkeypatch):
         assert (report.states, report.undetermined, len(report.differences)) == counted
 
 
+def test_an_original_that_is_too_slow_when_asked_again_is_counted():
+    class Tired:
+        def __init__(self):
+            self.asked = count()
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *failure):
+            pass
+
+        def ask(self, document):
+            if next(self.asked) == 1:
+                raise originals.OriginalTimedOut("no answer in time")
+            return owners_of(document)
+
+    [report] = verify.compare(["range"], 1, 0, ours=owners_of, originals=Tired())
+    assert (report.states, report.timed_out, report.differences) == (0, 1, [])
+
+
 def test_crowded_hash_tables_are_told_from_their_names():
     def topics(names, partitions):
         return {"topics": [{"name": name, "partitions": partitions} for name in names]}

@@ -255,13 +255,14 @@ def _compare_history(report, originals, seed, number, ours, max_differences) -> 
     for step in count():
         try:
             event, document, _ = next(steps)
+            original = settled(originals.ask, document)
         except StopIteration:
             return
         except OriginalTimedOut:
             report.timed_out += 1
             return
         report.events[event] += 1
-        original, mine = settled(originals.ask, document), ours(document)
+        mine = ours(document)
         if original is not None and not same(original, mine):
             # Before it counts: an original that is not determined may have a rare second answer.
             original = settled(originals.ask, document, ASKED_IN_DOUBT)
