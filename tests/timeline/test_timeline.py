@@ -1103,6 +1103,16 @@ GOOD = {"topics": [Topic("t", 2)], "members": [Member("a")]}
         ({"held": {"b": []}}, "unknown member of held 'b'"),
         ({"held": {"a": [{"t": 1}]}}, "one of held: expected a tuple"),
         ({"held": [("a", "t", 1)]}, "held: expected the partitions of every member"),
+        ({"actions": [timeline.leave(1, ["a"])]}, "unknown member ..a"),
+        ({"actions": [timeline.delete_topic(1, ["t"])]}, "unknown topic ..t"),
+        ({"actions": [timeline.Action(1, "stall", "a")]}, "action stall: it has no for_ms"),
+        (
+            {
+                "members": [Member("a", pattern="t")],
+                "actions": [timeline.back(1, "a", topics=["t"])],
+            },
+            "both topics and a pattern",
+        ),
     ],
 )
 def test_bad_scenarios_are_refused(change, says):
@@ -1159,9 +1169,22 @@ def test_numpys_numbers_and_what_is_read_once_are_taken():
         duration_ms=np.int64(60_000),
     )
     assert numpys == plain
+    named = Scenario(plain.topics, [Member("a", topics=iter("t"))], [
+        timeline.restart(9_000, "a", topics=iter("t"), strategies=iter(["sticky"])),
+    ])  # fmt: skip
+    assert owners_at_end(timeline.run(named)) == {"a": [("t", p) for p in range(4)]}
     config = Config(session_timeout_ms=np.int64(10_000))
     ours, theirs = (timeline.run(s, config, seed=np.int64(1)) for s in (plain, numpys))
     assert [e[:4] for e in ours.events] == [e[:4] for e in theirs.events]
+
+
+def test_a_topic_that_is_named_twice_is_subscribed_to_once():
+    once, twice = (
+        Scenario([Topic("t", 4)], [Member("a", topics=topics), Member("b")])
+        for topics in (["t"], ["t", "t"])
+    )
+    ours, theirs = (timeline.run(s, strategy="kafka-python-range") for s in (once, twice))
+    assert owners_at_end(ours) == owners_at_end(theirs)
 
 
 def test_defaults_of_releases():

@@ -4,7 +4,7 @@ One :class:`Config` serves every protocol; each reads its own settings. What has
 Kafka says so.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any
@@ -33,7 +33,7 @@ class TimelineError(AssignlabError):
 
 
 class Given:
-    """What a user gives in fields, NumPy's numbers as Python's: elsewhere types are asked for."""
+    """What a user gives in fields, each made :func:`plain`: elsewhere types are asked for."""
 
     def __post_init__(self):
         for name, value in vars(self).items():
@@ -41,7 +41,9 @@ class Given:
 
 
 def plain(value: Any) -> Any:
-    """A number of NumPy as Python's own; anything else as it is."""
+    """A number of NumPy as Python's own, what can be read once as a tuple; else as it is."""
+    if isinstance(value, Iterator):
+        return tuple(value)
     return value.item() if isinstance(value, np.generic) else value
 
 

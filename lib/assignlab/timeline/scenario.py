@@ -70,6 +70,8 @@ class Action(Given):
         object.__setattr__(self, "values", values)
 
     def __getitem__(self, name: str) -> Any:
+        if name not in dict(self.values):
+            raise TimelineError(f"action {self.kind}: it has no {name}")
         return dict(self.values)[name]
 
     def get(self, name: str, default: Any) -> Any:
@@ -101,13 +103,16 @@ def back(at_ms: int, member: str, **changed) -> Action:
     """A member that left or crashed starts again, with the same settings but those that are
     ``changed``: fields of :class:`Member`, as an upgrade changes ``strategies``, and with them the
     group's protocol."""
-    return Action(at_ms, "return", member, (("changed", tuple(changed.items())),))
+    return Action(at_ms, "return", member, (_changes(changed),))
 
 
 def restart(at_ms: int, member: str, down_ms: int = 1_000, **changed) -> Action:
     """A member closes and is back after ``down_ms``, as :func:`back` says."""
-    values = (("down_ms", down_ms), ("changed", tuple(changed.items())))
-    return Action(at_ms, "restart", member, values)
+    return Action(at_ms, "restart", member, (("down_ms", down_ms), _changes(changed)))
+
+
+def _changes(changed: dict[str, Any]) -> tuple[str, tuple]:
+    return "changed", tuple((name, plain(value)) for name, value in changed.items())
 
 
 def stall(at_ms: int, member: str, for_ms: int) -> Action:
@@ -243,9 +248,9 @@ def check(scenario: Scenario) -> None:
     topics: dict[str, int] = {}
     for topic in scenario.topics:
         _check_topic(topic, topics)
-    names: set[str] = set()
+    members: dict[str, Member] = {}
     for member in scenario.members:
-        _check_member(member, names)
+        _check_member(member, members)
     for action in scenario.actions:
         _whole(f"at_ms of {action.kind}", action.at_ms)
         if action.at_ms > scenario.duration_ms:
@@ -254,7 +259,7 @@ def check(scenario: Scenario) -> None:
                 f"duration_ms={scenario.duration_ms}"
             )
     for action in sorted(scenario.actions, key=lambda action: action.at_ms):
-        _check_action(action, topics, names)
+        _check_action(action, topics, members)
     for what, named in _named(scenario):
         for name in named:
             if name not in topics:
@@ -290,10 +295,10 @@ def _check_topic(topic: Topic, topics: dict[str, int]) -> None:
     topics[topic.name] = topic.partitions
 
 
-def _check_member(member: Member, names: set[str]) -> None:
-    if one_of("name of a member", member.name, str) in names:
+def _check_member(member: Member, members: dict[str, Member]) -> None:
+    if one_of("name of a member", member.name, str) in members:
         raise TimelineError(f"member {member.name!r} is given twice")
-    names.add(member.name)
+    members[member.name] = member
     _whole(f"start_ms of {member.name!r}", member.start_ms)
     _number(f"processing_ms of {member.name!r}", member.processing_ms, below=1e7)
     for name in ("topics", "strategies"):
@@ -310,13 +315,13 @@ def _check_member(member: Member, names: set[str]) -> None:
             raise TimelineError(f"pattern of {member.name!r}: {error}") from None
 
 
-def _check_action(action: Action, topics: dict[str, int], names: set[str]) -> None:
+def _check_action(action: Action, topics: dict[str, int], members: dict[str, Member]) -> None:
     if action.kind not in MEMBER_KINDS + GROUP_KINDS:
         raise UnknownName("action", action.kind, MEMBER_KINDS + GROUP_KINDS)
     if action.kind == "join":
-        _check_member(action["member"], names)
-    elif action.kind in MEMBER_KINDS and action.member not in names:
-        raise UnknownName("member", action.member, sorted(names))
+        _check_member(action["member"], members)
+    elif action.kind in MEMBER_KINDS and action.member not in list(members):
+        raise UnknownName("member", action.member, sorted(members))
     elif action.kind == "create_topic":
         _check_topic(action["topic"], topics)
     elif action.kind == "delete_topic":
@@ -336,12 +341,13 @@ def _check_action(action: Action, topics: dict[str, int], names: set[str]) -> No
         for name in changed:
             if name not in CHANGEABLE:
                 raise UnknownName(f"setting of {action.kind}", name, CHANGEABLE)
-        _check_member(Member(str(action.member), **changed), set())
+        _check_member(replace(members.pop(str(action.member)), **changed), members)
 
 
 def _check_exists(name: str, topics: dict[str, int]) -> None:
-    if topics.get(name, DELETED) == DELETED:
-        raise UnknownName("topic", name, [n for n, count in topics.items() if count != DELETED])
+    there = [topic for topic, count in topics.items() if count != DELETED]
+    if name not in there:
+        raise UnknownName("topic", name, there)
 
 
 def _each(name: str, given: Any, kind: type) -> tuple:

@@ -128,7 +128,7 @@ class World:
         if member.topics is None:
             wanted = list(range(len(self.scenario.topics)))
         else:
-            wanted = [self.cluster.index[name] for name in member.topics]
+            wanted = [self.cluster.index[name] for name in dict.fromkeys(member.topics)]
         return self._in_hash_order(wanted)
 
     def topics_matching(self, pattern: str, metadata: np.ndarray) -> tuple[int, ...]:
