@@ -112,9 +112,12 @@ class Simulation:
         self.rates = {topic.name: topic.rate for topic in scenario.topics}
         lists = [self.world.strategies_of(member) for member in scenario.versions]
         for proposed in lists:
+            names = ", ".join(strategy.name for strategy in proposed)
             if protocol_of(set(proposed)) is MIGRATION:
-                names = ", ".join(strategy.name for strategy in proposed)
                 raise TimelineError(f"strategies: no group can run {names} in one member's list")
+            if len({strategy.kind for strategy in proposed}) < len(proposed):
+                # As ConsumerPartitionAssignor.getAssignorInstances does.
+                raise TimelineError(f"strategies: {names}: clients refuse a name that comes twice")
         chosen = {strategy for proposed in lists for strategy in proposed}
         coordinator, self._client = protocol_of(chosen)
         self.coordinator: Any = coordinator(self.world)
