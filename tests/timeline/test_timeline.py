@@ -1128,6 +1128,7 @@ def test_bad_scenarios_are_refused(change, says):
         ({"session_timeout_ms": 1.5}, "expected int"),
         ({"heartbeat_interval_ms": 45_000}, "not below"),
         ({"max_poll_records": 0}, "max_poll_records"),
+        ({"max_poll_records": 2**64}, "max_poll_records: .* is above"),
     ],
 )
 def test_bad_settings_are_refused(settings, says):
@@ -1143,6 +1144,9 @@ def test_bad_runs_are_refused():
                   ("scala-range", "scala-roundrobin"), ("range", "scala-range")):  # fmt: skip
         with pytest.raises(TimelineError, match="no group can run"):
             timeline.run(scenario, strategy=mixed)
+    for twice in (("range", "range"), ("sticky", "sticky@2.8.2")):
+        with pytest.raises(TimelineError, match="comes twice"):
+            timeline.run(scenario, strategy=twice)
     with pytest.raises(TimelineError, match="transactions"):
         timeline.run(scenario, Config(commit="transaction"), "scala-range")
     with pytest.raises(UnknownName, match="session_timeout_ms"):

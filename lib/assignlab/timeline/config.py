@@ -20,6 +20,8 @@ COMMITS = ("auto", "after", "before", "transaction", "none")
 WAKES = ("timeout", "at once", "backoff")
 """What ends a wait in poll for records; see :attr:`Config.poll_wakes`."""
 
+MOST = 2**53
+"""Of any number: integers up to here are exact as a float, too, and their sums fit 64 bits."""
 
 MOST_SESSION_MS = 86_400_000
 """A day, of which every heartbeat is played."""
@@ -147,8 +149,10 @@ class Config(Given):
                 raise TimelineError(
                     f"{field.name}: expected {type(field.default).__name__}, got {value!r}"
                 )
-            if isinstance(value, int) and not isinstance(value, bool) and value < 0:
+            if isinstance(value, int) and value < 0:
                 raise TimelineError(f"{field.name}: {value} is below 0")
+            if isinstance(value, int) and value > MOST:
+                raise TimelineError(f"{field.name}: {value} is above {MOST}")
         for name, allowed in (
             ("commit", COMMITS),
             ("poll_wakes", WAKES),

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from assignlab.errors import UnknownName, shown
-from assignlab.timeline.config import Given, TimelineError, plain
+from assignlab.timeline.config import MOST, Given, TimelineError, plain
 
 SECOND = 1000
 """In milliseconds."""
@@ -373,7 +373,7 @@ def _number(name: str, value: Any, below: float) -> None:
         raise TimelineError(f"{name}: expected a number from 0 to {below:g}, got {shown(value)}")
 
 
-def _whole(name: str, value, least: int = 0, most: int = 2**53) -> None:
+def _whole(name: str, value, least: int = 0, most: int = MOST) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
         raise TimelineError(
             f"{name}: expected an integer from {least} to {most}, got {shown(value)}"
