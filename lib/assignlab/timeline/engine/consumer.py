@@ -116,8 +116,9 @@ class Consumer:
 
     def set_verdict(self) -> None:
         """What becomes of commits from now on; call :meth:`advance` before anything changes it."""
-        self.verdict = self.judge()
-        self._watch()
+        if self.alive:
+            self.verdict = self.judge()
+            self._watch()
 
     def _watch(self) -> None:
         """See to it that the loop is played in time where something may have to be decided."""
@@ -596,7 +597,7 @@ class Consumer:
         if not (valid and self.valid):
             # Somebody else may own these partitions, whose commits so far came before this one.
             self.deciding = True
-            self.world.advance_all()
+            self.world.play_commits()
             self.deciding = False
         back = self.log.commit(partitions, offsets)
         if back.size:

@@ -179,23 +179,19 @@ class World:
         self.cluster.partitions[topic] = 0
         self.cluster.version += 1
 
-    def advance_all(self) -> None:
-        """Play the poll loops of all consumers up to now, but of those that are being asked."""
-        for process in self.running.values():
-            if process.alive and not process.deciding:
-                process.advance()
-
     def play_commits(self) -> None:
-        """What has arrived so far is judged by how things were so far."""
+        """What has arrived so far is judged by how things were so far.
+
+        A process with a commit that is being decided on waits for the others.
+        """
         for process in self.running.values():
-            if process.alive:
+            if not process.deciding:
                 process.advance()
 
     def judge_commits(self) -> None:
         """Things are not what they were; call :meth:`play_commits` before."""
         for process in self.running.values():
-            if process.alive:
-                process.set_verdict()
+            process.set_verdict()
 
     # ---- what is noted -------------------------------------------------------------------------
 
@@ -251,8 +247,7 @@ class World:
         history.produced = self.log.ends(np.arange(self.log.rate.size), self.clock.now)
         history.frontier = np.maximum(self.log.committed, 0)
         for process in self.processes:
-            if process.alive:
-                process.advance()
+            process.advance()
             history.aborted += process.loop.aborted  # not what is still open
             if process.alive:
                 if process.valid:

@@ -165,7 +165,7 @@ class Coordinator(Hosted):
             self.answer(old.client, old.client.joined, FENCED_INSTANCE_ID)
         if old.awaiting_sync:
             self.answer(old.client, old.client.synced, FENCED_INSTANCE_ID)
-        self._watch_commits_of(old.client)
+        old.client.advance()
         old.client.passed_by("replaced by its instance id")
         member = GroupMember(
             new_id, client, request, old.instance, awaiting_join=True, assignment=old.assignment,
@@ -177,7 +177,7 @@ class Coordinator(Hosted):
         self.static[old.instance] = new_id
         if self.leader == old_id:
             self.leader = new_id
-        self._judge_commits_of(old.client)
+        old.client.set_verdict()
         self._session_lasts(member)
         if self.state == STABLE:
             if self._select_protocol() == self.protocol:
@@ -276,7 +276,7 @@ class Coordinator(Hosted):
             return
         clients = [member.client for member in self.members.values()]
         for client in clients:
-            self._watch_commits_of(client)
+            client.advance()
         self.generation += 1
         if not self.members:
             self.protocol = None
@@ -298,7 +298,7 @@ class Coordinator(Hosted):
             self._session_lasts(member)
             self.pending_sync[member.id] = None
         for client in clients:
-            self._judge_commits_of(client)
+            client.set_verdict()
         self.world.history.tell(
             self.clock.now, "generation", -1, self.generation, EMPTY,
             f"{self.protocol}, leader {self.members[self.leader].client.name}",
@@ -456,7 +456,7 @@ class Coordinator(Hosted):
         waits = member.awaiting_join or member.awaiting_sync
         if self.config.commit != "transaction":
             # A commit is a sign of life too (OffsetMetadataManager.commitOffset).
-            self._watch_commits_of(member.client)
+            member.client.advance()
             alive_at = member.client.loop.accepted_at
             member.deadline = max(member.deadline, alive_at + self.config.session_timeout_ms)
         if member.deadline > self.clock.now or not self.available or waits:
@@ -474,7 +474,7 @@ class Coordinator(Hosted):
     def _remove(self, member_id: str, why: str) -> None:
         member = self.members[member_id]
         client = member.client
-        self._watch_commits_of(client)
+        client.advance()
         if member.awaiting_join:
             self.answer(client, client.joined, UNKNOWN_MEMBER_ID)
         del self.members[member_id]
@@ -486,7 +486,7 @@ class Coordinator(Hosted):
             walk = self.walk() if self.members else []
             self.leader = walk[0].id if walk else None
         client.passed_by(why)
-        self._judge_commits_of(client)
+        client.set_verdict()
         client.tell("removed", client.held, why)
 
     def _removed(self) -> None:
@@ -577,23 +577,12 @@ class Coordinator(Hosted):
         affects = COMPLETING in (state, self.state)
         if affects:
             for client in clients:
-                self._watch_commits_of(client)
+                client.advance()
         self.previous_state, self.state = self.state, state
         if affects:
             for client in clients:
-                self._judge_commits_of(client)
+                client.set_verdict()
         self.world.history.tell(self.clock.now, "state", -1, self.generation, EMPTY, state)
-
-    @staticmethod
-    def _watch_commits_of(client) -> None:
-        """What has arrived so far is judged by how things were so far."""
-        if client.alive:
-            client.advance()
-
-    @staticmethod
-    def _judge_commits_of(client) -> None:
-        if client.alive:
-            client.set_verdict()
 
     def _cancel(self, name: str) -> None:
         timer = getattr(self, name)

@@ -295,8 +295,7 @@ class Coordinator(Hosted):
         if state != member.state:
             client.tell("state", EMPTY, state)
         member.state = state
-        if client.alive:
-            client.set_verdict()
+        client.set_verdict()
 
     def _revocation_times_out(self, member: GroupMember) -> None:
         if member.revocation_timer is not None:
@@ -339,9 +338,8 @@ class Coordinator(Hosted):
             client.advance()
             self._set(member, STABLE, STATIC_LEAVING_EPOCH, member.assigned,
                       np.zeros_like(member.assigned_epochs), EMPTY)  # fmt: skip
-            if client.alive:
-                client.passed_by("static, left for a while")
-                client.set_verdict()
+            client.passed_by("static, left for a while")
+            client.set_verdict()
         else:
             self._fence(member, "left")
 
@@ -363,8 +361,7 @@ class Coordinator(Hosted):
         if member.revocation_timer is not None:
             member.revocation_timer.cancel()
         client.passed_by(why)
-        if client.alive:
-            client.set_verdict()
+        client.set_verdict()
         client.tell("removed", client.held, why)
 
     def validate_commit(self, client, member_id: str, epoch: int) -> str | None:

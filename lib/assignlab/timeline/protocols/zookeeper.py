@@ -65,8 +65,7 @@ class Registry:
         self.owner[self.owner == client.place] = FREE
         client.advance()
         client.passed_by(why)
-        if client.alive:
-            client.set_verdict()
+        client.set_verdict()
         client.tell("removed", client.held, why)
         self._changed()
 
