@@ -10,6 +10,7 @@ import numpy as np
 
 from assignlab.timeline.config import COMMITS, TimelineError
 from assignlab.timeline.engine import poll_loop
+from assignlab.timeline.engine.history import Ownership
 from assignlab.timeline.engine.log import EMPTY, Delivery
 from assignlab.timeline.engine.poll_loop import (
     NEVER,
@@ -41,7 +42,7 @@ class Consumer:
     def __init__(self, world: World, member: Member, number: int):
         self.world = world
         self.clock = world.clock
-        self.config = world.config
+        self.config = config = world.config
         self.log = world.log
         self.member = member
         self.name = member.name
@@ -56,7 +57,6 @@ class Consumer:
         self.loop = Loop(
             phase=Phase.HALTED, next=NEVER, flight_at=-1, wait_until=-1, called=self.clock.now
         )
-        config = world.config
         auto = config.commit == "auto"
         self.mode = Mode(COMMITS.index(config.commit))
         self.settings = Settings(
@@ -327,7 +327,8 @@ class Consumer:
     # ---- partitions ----------------------------------------------------------------------------
 
     def take(self, partitions: np.ndarray) -> None:
-        """These partitions are assigned in addition; consumed once their offsets are known."""
+        """These partitions, if any, are assigned in addition; consumed once their offsets are known."""
+        self.tell("assigned", partitions)
         if partitions.size == 0:
             return
         now = np.full(partitions.size, self.clock.now)
@@ -336,7 +337,6 @@ class Consumer:
         self.held_generation = np.concatenate(
             (self.held_generation, np.full(partitions.size, self.generation))
         )
-        self.tell("assigned", partitions)
         self._takes += 1
         self._awaited |= dict.fromkeys(partitions.tolist(), self._takes)
         self.clock.after(2 * self.config.latency_ms, self.in_time, self.at_poll, self._begin,
@@ -379,32 +379,27 @@ class Consumer:
         self.advance()
         self._watch()
 
-    def give_up(self, partitions: np.ndarray | None, why: str) -> None:
-        """Partitions (None: all) are no longer consumed; what was processed is booked."""
+    def give_up(self, partitions: np.ndarray, why: str) -> None:
+        """Partitions are no longer consumed; what was processed is booked."""
         self.advance()
         self._send_flight_off()
-        keep = np.zeros(self.own.partition.size, dtype=np.bool_)
-        if partitions is not None:
-            keep = ~self.log.among(self.own.partition, partitions)
-        go = ~keep
+        go = self.log.among(self.own.partition, partitions)
         if go.any():
             done = self.processed()
             if self.mode == Mode.TRANSACTION:
                 self._abort()
             gone = Owned(*self._rows.compress(go, axis=1))
             self.log.delivered(self._delivery(gone, gone.start, done[go]), why)
-            self._read(self._rows.compress(keep, axis=1))  # C order, as compiled code wants it
+            self._read(self._rows.compress(~go, axis=1))  # C order, as compiled code wants it
             self.loop.first = self.loop.turn = 0
-        held = np.zeros(self.held.size, dtype=np.bool_)
-        if partitions is not None:
-            held = ~self.log.among(self.held, partitions)
-        if not held.all():
-            for p in self.held[~held].tolist():
+        go = self.log.among(self.held, partitions)
+        if go.any():
+            for p in self.held[go].tolist():
                 self._awaited.pop(p, None)
             if self.valid:
-                self._book_ownership(~held)
-            self.held, self.held_since = self.held[held], self.held_since[held]
-            self.held_generation = self.held_generation[held]
+                self._book_ownership(go)
+            self.held, self.held_since = self.held[~go], self.held_since[~go]
+            self.held_generation = self.held_generation[~go]
         if self.own.partition.size == 0:
             loop = self.loop
             loop.phase, loop.next, loop.wait_until = Phase.HALTED, NEVER, -1
@@ -433,10 +428,11 @@ class Consumer:
             self.loop.aborted += int((written - self.own.batch).sum())
 
     def _book_ownership(self, which: np.ndarray) -> None:
-        self.world.history.own(
+        owned = Ownership(
             self.held[which], self.number, self.held_since[which], self.clock.now,
             self.held_generation[which],
         )  # fmt: skip
+        self.world.history.owned.append(owned)
 
     def passed_by(self, why: str) -> None:
         """The group goes on without this consumer, which may not know yet."""
@@ -455,7 +451,7 @@ class Consumer:
     def end(self, why: str) -> None:
         """The process is over: nothing of it is left but a commit that is under way."""
         if self.alive:
-            self.give_up(None, why)
+            self.give_up(self.held, why)
             self.alive = False
             self.valid = False
 

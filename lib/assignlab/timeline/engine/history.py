@@ -27,8 +27,8 @@ class Event(NamedTuple):
 
 
 class Ownership(NamedTuple):
-    """A member owned ``partitions`` until ``until`` ms, each ``since`` its own moment, with the
-    ``generation`` of its assignment; owned int64[n] each, as the partitions."""
+    """A member owned ``partitions`` until ``until`` ms, each ``since`` its own moment and with the
+    ``generation`` in which it was assigned: int64[n] each, in the order of the partitions."""
 
     partitions: np.ndarray
     member: int
@@ -65,7 +65,8 @@ class History:
 
     ``events``: in order. ``owned``: one row per member and moment at which it lost partitions.
     ``samples``: one row per sample; ``watched``: per sample and watched partition. ``calls``,
-    ``polls``, ``commits`` and ``refused`` ones: how many there were. ``produced`` int64: log end
+    ``polls``, ``commits`` and ``refused`` ones: how many there were; ``aborted``: records of
+    transactions that were given up. ``produced`` int64: log end
     offsets at the end; ``frontier`` int64: how far the group is through with each partition for
     good.
     """
@@ -99,10 +100,6 @@ class History:
     def tell(self, time_ms, kind, member, generation, partitions, detail="") -> None:
         """Note an event."""
         self.events.append(Event(time_ms, kind, member, generation, partitions, detail))
-
-    def own(self, partitions, member: int, since, until: int, generation) -> None:
-        """Note that a member owned partitions, each since its own moment, until now."""
-        self.owned.append(Ownership(partitions, member, since, until, generation))
 
     def events_frame(self) -> pd.DataFrame:
         """The log as a table: time_ms, kind, member, generation, partitions, count, detail.

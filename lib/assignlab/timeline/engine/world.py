@@ -45,8 +45,8 @@ class Process(Protocol):
     def passed_by(self, why: str) -> None:
         """The group goes on without it."""
 
-    def give_up(self, partitions: np.ndarray | None, why: str) -> None:
-        """It no longer consumes these partitions (None: all)."""
+    def give_up(self, partitions: np.ndarray, why: str) -> None:
+        """It no longer consumes these partitions."""
 
 
 class World:
@@ -253,7 +253,7 @@ class World:
                 if process.valid:
                     history.frontier[process.own.partition] = process.processed()
                 process.passed_by("end of the run")
-                process.give_up(None, "end of the run")
+                process.give_up(process.held, "end of the run")
             history.polls += process.loop.polls
             history.commits += process.loop.commits
             history.refused += process.loop.failed

@@ -49,7 +49,6 @@ class Client(Consumer):
         self.joining = False
         self.completing = False
         self.rejoin_due = ""
-        self.fatal = False
         self.unsubscribed = False
         self.subscription: tuple[int, ...] = ()
         self.joined_subscription: tuple[int, ...] | None = None
@@ -80,7 +79,7 @@ class Client(Consumer):
 
     def _refresh_metadata(self) -> None:
         """The topics as the cluster has them now; may call for a rebalance."""
-        if not self.alive or self.fatal:
+        if not self.alive:
             return
         self._fetch_metadata()
         self._check_subscription()
@@ -143,7 +142,7 @@ class Client(Consumer):
         """Join from the next poll on; after the join that this poll is to complete, if any."""
         if self.completing and self.alive:
             self.rejoin_due = reason
-        if self.joining or self.fatal or self.unsubscribed or not self.alive:
+        if self.joining or self.unsubscribed or not self.alive:
             return
         self.joining = True
         if reason:
@@ -168,7 +167,7 @@ class Client(Consumer):
         if self.generation == NO_GENERATION or self.member_id == "":
             if self.held.size:
                 self.tell("lost", self.held, self.lost_reason)
-                self.give_up(None, f"lost: {self.lost_reason}" if self.lost_reason else "lost")
+                self.give_up(self.held, f"lost: {self.lost_reason}" if self.lost_reason else "lost")
             self.claim = None
             self._send_join()
             return
@@ -197,7 +196,7 @@ class Client(Consumer):
             finish(None)
 
     def _send_join(self) -> None:
-        if not self.alive or self.fatal or self.unsubscribed:
+        if not self.alive or self.unsubscribed:
             return
         self.advance()
         self.phase = JOINING
@@ -321,7 +320,7 @@ class Client(Consumer):
 
     def _rejoin_again(self) -> None:
         """Once more, from the same poll."""
-        if self.alive and not self.fatal and not self.unsubscribed:
+        if self.alive and not self.unsubscribed:
             if self.phase != UNJOINED:
                 self.advance()
                 self.phase = UNJOINED if self.generation == NO_GENERATION else JOINED
@@ -355,20 +354,14 @@ class Client(Consumer):
         if revoked.size:
             self._revoke(revoked, lambda: self._take_and_rejoin(added))
         else:
-            self._take_added(added)
+            self.take(added)
             self._check_subscription()
             if self.rejoin_due:  # the same poll goes on to the next join (joinGroupIfNeeded)
                 self.request_rejoin(self.rejoin_due)
 
     def _take_and_rejoin(self, added: np.ndarray) -> None:
-        self._take_added(added)
+        self.take(added)
         self.request_rejoin("gave partitions up")
-
-    def _take_added(self, added: np.ndarray) -> None:
-        if added.size:
-            self.take(added)
-        else:
-            self.tell("assigned", EMPTY)
 
     # ---- heartbeats ----------------------------------------------------------------------------
 
@@ -513,7 +506,6 @@ class Client(Consumer):
 
     def _die(self, error: str) -> None:
         """A fatal error: the application gets an exception and gives up."""
-        self.fatal = True
         self.tell("fatal", self.held, error)
         self._stop_heartbeats()
         self.end(f"fatal: {error}")

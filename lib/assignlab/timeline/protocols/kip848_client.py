@@ -114,7 +114,7 @@ class Client(Consumer):
     def _unsubscribe(self) -> None:
         if self.held.size:
             self.tell("revoked", self.held)
-            self.give_up(None, self.revoked_how())
+            self.give_up(self.held, self.revoked_how())
         if self.phase not in (UNSUBSCRIBED, STALE):
             self._send_leave()
         self._stop_heartbeats()
@@ -225,7 +225,7 @@ class Client(Consumer):
     def _lose_and_join(self, error: str) -> None:
         if self.held.size:
             self.tell("lost", self.held, error)
-            self.give_up(None, f"lost: {error}")
+            self.give_up(self.held, f"lost: {error}")
         self._reconciling = None
         self._join()
 

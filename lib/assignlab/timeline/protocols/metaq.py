@@ -70,7 +70,7 @@ class Client(zookeeper.Client):
         self._seen = {}
         if self.held.size:
             self.tell("revoked", self.held, "a claim failed")
-            self.give_up(None, self.revoked_how())
+            self.give_up(self.held, self.revoked_how())
         self._failed(number)
 
     def _new_session(self) -> None:

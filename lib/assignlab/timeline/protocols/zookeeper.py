@@ -176,7 +176,7 @@ class Client(Consumer):
         going = self.held
         if going.size:
             self.tell("revoked", going)
-            self.give_up(None, self.revoked_how())
+            self.give_up(self.held, self.revoked_how())
         self.clock.after(
             self._operations(going.size), self.in_time, self._read_and_claim, number, going
         )
@@ -231,11 +231,7 @@ class Client(Consumer):
         )
         if self.config.commit == "auto":
             self.loop.next_commit = self.clock.now + self.config.auto_commit_interval_ms
-        added = partitions[~self.log.among(partitions, self.held)]
-        if added.size:
-            self.take(added)
-        else:
-            self.tell("assigned", EMPTY)
+        self.take(partitions[~self.log.among(partitions, self.held)])
         if self.own.partition.size:
             self._go_on()
         self._done()
@@ -259,7 +255,7 @@ class Client(Consumer):
         if self.alive:
             self.tell("lost", self.held, "session expired")
             self._cut_off()
-            self.give_up(None, "lost: session expired")
+            self.give_up(self.held, "lost: session expired")
             self._busy = False
             self._register()
 
