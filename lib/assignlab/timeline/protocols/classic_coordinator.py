@@ -568,10 +568,6 @@ class Coordinator(Hosted):
 
     # ---- steps ---------------------------------------------------------------------------------
 
-    def answer(self, client, call, *values) -> None:
-        """Send an answer to a client."""
-        self.clock.after(self.config.latency_ms, client.in_time, call, *values)
-
     def _transition(self, state: str) -> None:
         clients = [member.client for member in self.members.values()]
         affects = COMPLETING in (state, self.state)

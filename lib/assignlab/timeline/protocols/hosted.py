@@ -23,6 +23,10 @@ class Hosted:
             return NOT_COORDINATOR
         return None if self.available else COORDINATOR_LOAD_IN_PROGRESS
 
+    def answer(self, client, call, *values) -> None:
+        """Send an answer to a client."""
+        self.clock.after(self.config.latency_ms, client.in_time, call, *values)
+
     def move(self) -> None:
         """Another broker takes over: what was written to the offsets topic is all it knows."""
         self.world.play_commits()

@@ -87,7 +87,7 @@ class Coordinator(Hosted):
         """A heartbeat arrives. ``subscription`` and ``owned``: None where nothing changed."""
         error = self.unreached(client) or self._validate(client, member_id, epoch, owned)
         if error is not None:
-            self._answer(client, error)
+            self.answer(client, client.answered, error, 0, None)
             return
         if epoch == JOINING_EPOCH:
             member = self._subscribe(client, member_id)
@@ -103,10 +103,7 @@ class Coordinator(Hosted):
         self._session_lasts(member)
         full = epoch == JOINING_EPOCH or (subscription is not None and owned is not None)
         moved = full or not np.array_equal(before, member.assigned)
-        self.clock.after(
-            self.config.latency_ms, client.in_time, client.answered, None, member.epoch,
-            member.assigned if moved else None,
-        )  # fmt: skip
+        self.answer(client, client.answered, None, member.epoch, member.assigned if moved else None)
 
     def _validate(self, client, member_id: str, epoch: int, owned) -> str | None:
         if client.instance is not None and client.instance in self.static:
@@ -390,6 +387,3 @@ class Coordinator(Hosted):
             self._session_lasts(member)
             if member.state == UNREVOKED:
                 self._revocation_times_out(member)
-
-    def _answer(self, client, error: str) -> None:
-        self.clock.after(self.config.latency_ms, client.in_time, client.answered, error, 0, None)

@@ -65,7 +65,7 @@ class Coordinator:
     def join_group(self, client, request: JoinRequest) -> None:
         """A JoinGroup request arrives."""
         group = self.group
-        if isinstance(group, ConsumerGroup) and group.is_empty and not group.unreached(client):
+        if isinstance(group, ConsumerGroup) and not group.members and not group.unreached(client):
             self._turn_into(classic_coordinator.Coordinator(self.world))
         self.group.join_group(client, request)
 
@@ -187,11 +187,6 @@ class ConsumerGroup(kip848_coordinator.Coordinator):
         self._downgrade = downgrade
         self._timers: dict[tuple[str, str], object] = {}
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether nobody is in it."""
-        return not self.members
-
     def continue_from(self, generation: int) -> None:
         """It goes on where a classic group was."""
         self.group_epoch = self.assignment_epoch = generation
@@ -263,20 +258,17 @@ class ConsumerGroup(kip848_coordinator.Coordinator):
         if member_id == "":
             drawn = self.world.known_id(client.name) or self.world.topic_id()
             return (MEMBER_ID_REQUIRED if instance is None else None), drawn
-        if instance is not None:
-            return self._validate_instance(member_id, instance), member_id
-        return None, member_id
+        return self._validate_instance(member_id, instance), member_id
 
-    def _validate_instance(self, member_id: str, instance: str) -> str | None:
+    def _validate_instance(self, member_id: str, instance: str | None) -> str | None:
+        if instance is None:
+            return None
         if instance not in self.static:
             return UNKNOWN_MEMBER_ID
         return None if self.static[instance] == member_id else FENCED_INSTANCE_ID
 
     def _validate_classic(self, client, member_id: str, generation: int) -> str | None:
-        if error := self.unreached(client):
-            return error
-        if client.instance is not None:
-            error = self._validate_instance(member_id, client.instance)
+        error = self.unreached(client) or self._validate_instance(member_id, client.instance)
         if error is None and member_id not in self.classic:
             error = UNKNOWN_MEMBER_ID
         if error is None and self.members[member_id].epoch != generation:
@@ -329,10 +321,7 @@ class ConsumerGroup(kip848_coordinator.Coordinator):
         if (
             not self.unreached(client)
             and member_id in self.members
-            and (
-                client.instance is None
-                or self._validate_instance(member_id, client.instance) is None
-            )
+            and self._validate_instance(member_id, client.instance) is None
         ):
             self._fence(self.members[member_id], "left")
 
@@ -340,8 +329,6 @@ class ConsumerGroup(kip848_coordinator.Coordinator):
         """Whether a client is a member, in the epoch that it knows."""
         member = self.members.get(client.member_id)
         return member is not None and client.generation == member.epoch
-
-    answer = classic_coordinator.Coordinator.answer
 
     # ---- what is not the same for members of the classic protocol ------------------------------
 
