@@ -324,7 +324,7 @@ class Run:
         if name in self.own:
             self.own[name].close()
             self.own[name] = self._own_host(name)
-        self.members[name] = replace(self.members[name], **dict(action.get("changed", ())))
+        self.members[name] = replace(self.members[name], **action.changed)
         return self._prepare_and_start(self.members[name]) + self.began
 
     def _crash(self, action: Action) -> int:

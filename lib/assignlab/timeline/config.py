@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from assignlab.errors import AssignlabError, UnknownName
+from assignlab.errors import AssignlabError, refuse_unknown
 from assignlab.releases import NEWEST_LINE, of_kafka
 
 COMMITS = ("auto", "after", "before", "transaction", "none")
@@ -160,8 +160,7 @@ class Config(Given):
             ("group_consumer_migration_policy", POLICIES),
             ("isolation_level", ("read_committed", "read_uncommitted")),
         ):
-            if getattr(self, name) not in allowed:
-                raise UnknownName(name, getattr(self, name), allowed)
+            refuse_unknown(name, [getattr(self, name)], allowed)
         for name in ("heartbeat_interval_ms", "max_poll_records", "fetch_min_records",
                      "group_consumer_heartbeat_interval_ms", "metadata_max_age_ms",
                      "retry_backoff_ms", "auto_commit_interval_ms",
@@ -247,12 +246,8 @@ def defaults(release: str = NEWEST_LINE, system: str = "kafka", **settings) -> C
     >>> defaults("1.4", system="metaq").rebalance_max_retries
     7
     """
-    if system not in CHANGES:
-        raise UnknownName("system", system, CHANGES)
-    known = {field.name for field in fields(Config)}
-    for name in settings:
-        if name not in known:
-            raise UnknownName("setting", name, sorted(known))
+    refuse_unknown("system", [system], list(CHANGES))
+    refuse_unknown("setting", settings, sorted(field.name for field in fields(Config)))
     wanted = _numbers(release)
     if system == "kafka":
         of_kafka(release)

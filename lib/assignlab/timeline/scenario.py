@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from assignlab.errors import UnknownName, shown
+from assignlab.errors import UnknownName, refuse_unknown, shown
 from assignlab.timeline.config import MOST, Given, TimelineError, plain
 
 SECOND = 1000
@@ -77,6 +77,11 @@ class Action(Given):
     def get(self, name: str, default: Any) -> Any:
         """A value that need not be given."""
         return dict(self.values).get(name, default)
+
+    @property
+    def changed(self) -> dict[str, Any]:
+        """The fields of :class:`Member` that are others when the process comes back."""
+        return dict(self.get("changed", ()))
 
 
 def join(at_ms: int, member: Member) -> Action:
@@ -216,13 +221,11 @@ class Scenario(Given):
     @property
     def versions(self) -> list[Member]:
         """All members as they are at some time: as they start, and as they come back."""
-        returning = [
-            a for a in self.actions if a.kind in ("return", "restart") and a.get("changed", ())
-        ]
+        processes = self.processes
         changed = [
-            replace(self.processes[str(a.member)], **dict(a.get("changed", ()))) for a in returning
+            replace(processes[str(a.member)], **a.changed) for a in self.actions if a.changed
         ]
-        return [*self.processes.values(), *changed]
+        return [*processes.values(), *changed]
 
 
 MEMBER_KINDS = (
@@ -261,12 +264,8 @@ def check(scenario: Scenario) -> None:
     for action in sorted(scenario.actions, key=lambda action: action.at_ms):
         _check_action(action, topics, members)
     for what, named in _named(scenario):
-        for name in named:
-            if name not in topics:
-                raise UnknownName(f"topic of {what}", name, topics)
-    for name in scenario.held:
-        if name not in {member.name for member in scenario.members}:
-            raise UnknownName("member of held", name, [m.name for m in scenario.members])
+        refuse_unknown(f"topic of {what}", named, topics)
+    refuse_unknown("member of held", scenario.held, [member.name for member in scenario.members])
     held = [one for name in scenario.held for one in scenario.held[name]]
     for what, several in (("watch", scenario.watch), ("held", held)):
         for named in several:
@@ -316,8 +315,7 @@ def _check_member(member: Member, members: dict[str, Member]) -> None:
 
 
 def _check_action(action: Action, topics: dict[str, int], members: dict[str, Member]) -> None:
-    if action.kind not in MEMBER_KINDS + GROUP_KINDS:
-        raise UnknownName("action", action.kind, MEMBER_KINDS + GROUP_KINDS)
+    refuse_unknown("action", [action.kind], MEMBER_KINDS + GROUP_KINDS)
     if action.kind == "join":
         _check_member(action["member"], members)
     elif action.kind in MEMBER_KINDS and action.member not in list(members):
@@ -337,17 +335,12 @@ def _check_action(action: Action, topics: dict[str, int], members: dict[str, Mem
     elif action.kind == "restart":
         _whole("down_ms of restart", action["down_ms"])
     if action.kind in ("return", "restart"):
-        changed = dict(action.get("changed", ()))
-        for name in changed:
-            if name not in CHANGEABLE:
-                raise UnknownName(f"setting of {action.kind}", name, CHANGEABLE)
-        _check_member(replace(members.pop(str(action.member)), **changed), members)
+        refuse_unknown(f"setting of {action.kind}", action.changed, CHANGEABLE)
+        _check_member(replace(members.pop(str(action.member)), **action.changed), members)
 
 
 def _check_exists(name: str, topics: dict[str, int]) -> None:
-    there = [topic for topic, count in topics.items() if count != DELETED]
-    if name not in there:
-        raise UnknownName("topic", name, there)
+    refuse_unknown("topic", [name], [t for t, count in topics.items() if count != DELETED])
 
 
 def _each(name: str, given: Any, kind: type) -> tuple:

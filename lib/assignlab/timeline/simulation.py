@@ -160,7 +160,7 @@ class Simulation:
         """The member's process starts again, if it does not run."""
         if self.running(action) is None:
             name = str(action.member)
-            self.members[name] = replace(self.members[name], **dict(action.get("changed", ())))
+            self.members[name] = replace(self.members[name], **action.changed)
             self.start(self.members[name])
 
     def return_when_closed(self, action: Action) -> None:

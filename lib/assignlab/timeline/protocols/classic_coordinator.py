@@ -210,10 +210,8 @@ class Coordinator(Hosted):
         else:
             # It has not got its answer, or asks for what it has: the generation stays.
             others = list(self.members.values()) if member.id == self.leader else None
-            if self.state == STABLE:
-                others = None
             self.answer(client, client.joined, None, member.id, self.generation, self.protocol,
-                        others, False)  # fmt: skip
+                        others)  # fmt: skip
 
     def _rebalance_or_complete(self) -> None:
         if self.state in (STABLE, COMPLETING, EMPTY_GROUP):
@@ -291,7 +289,7 @@ class Coordinator(Hosted):
                 member.awaiting_join = False
                 others = in_order if member.id == self.leader else None
                 self.answer(member.client, member.client.joined, None, member.id,
-                            self.generation, self.protocol, others, False)  # fmt: skip
+                            self.generation, self.protocol, others)  # fmt: skip
             else:
                 # A static member that did not come: it stays, the generation goes on without it.
                 member.client.passed_by("static, did not join in time")

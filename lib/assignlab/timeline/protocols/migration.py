@@ -242,8 +242,7 @@ class ConsumerGroup(kip848_coordinator.Coordinator):
             self._reconcile(member, request.owned, changed)
             self._session_lasts(member)
             self._times_out("sync", member, "did not sync in time")
-        protocol = request.protocols[0]
-        self.answer(client, client.joined, None, member_id, member.epoch, protocol, None, False)
+        self.answer(client, client.joined, None, member_id, member.epoch, request.protocols[0])
         if last:
             self._downgrade(self, rebalance)
 
