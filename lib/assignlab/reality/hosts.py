@@ -113,6 +113,7 @@ class Host(Closing):
             stderr=subprocess.DEVNULL,
             text=True,
         )
+        self._client = client
         self._inbox = inbox
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -123,9 +124,12 @@ class Host(Closing):
                 self._inbox.put(json.loads(line))
 
     def tell(self, do: str, **values) -> None:
-        """Send a command."""
-        self._process.stdin.write(json.dumps({"do": do, **values}) + "\n")
-        self._process.stdin.flush()
+        """Send a command; OriginalsUnavailable if nobody is there to take it."""
+        try:
+            self._process.stdin.write(json.dumps({"do": do, **values}) + "\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise OriginalsUnavailable(f"{self._client}: its process is gone") from None
 
     def kill(self) -> None:
         """The process is gone, and all its members crash."""
@@ -143,5 +147,6 @@ class Host(Closing):
         self._process.kill()
         self._process.wait()
         self._reader.join()
-        self._process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):  # a command that nobody took
+            self._process.stdin.close()
         self._process.stdout.close()
