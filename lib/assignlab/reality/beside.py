@@ -141,14 +141,12 @@ def _amounts(got: Iterable[Got]) -> tuple[list[Amount], list[Amount]]:
 
 def played(recording: Recording, drifts_ms: Iterable[int] = DRIFTS_MS) -> list[Play]:
     """What the timeline says that happens, play by play; a play for each drift of heartbeats."""
-    plays = []
-    for seed, drift in enumerate(drifts_ms):
-        history = run(
-            scenario_of(recording), config_of(recording, drift), strategies_of(recording), seed,
-            ids_of(recording),
-        )  # fmt: skip
-        plays.append(predicted(history))
-    return plays
+    scenario, ids = scenario_of(recording), ids_of(recording)
+    strategies = strategies_of(recording)
+    return [
+        predicted(run(scenario, config_of(recording, drift), strategies, seed, ids))
+        for seed, drift in enumerate(drifts_ms)
+    ]
 
 
 def predicted(history: History) -> Play:

@@ -78,8 +78,8 @@ class Inbox:
         """Sort an event in by its key; one without a key goes to its topic's."""
         self._queues[event.pop("key", event.get("topic", ""))].put(event)
 
-    def wait(self, key: str, *kinds: str) -> tuple[Event, list[Event]]:
-        """The next event of these kinds, and those that came before it;
+    def wait(self, key: str, kind: str) -> tuple[Event, list[Event]]:
+        """The next event of this kind, and those that came before it;
         OriginalsUnavailable if none."""
         before = []
         while True:
@@ -87,9 +87,9 @@ class Inbox:
                 event = self._queues[key].get(timeout=WAITS_S)
             except queue.Empty:
                 raise OriginalsUnavailable(
-                    f"{key}: no {kinds[0]!r} within {WAITS_S} s, but {before}"
+                    f"{key}: no {kind!r} within {WAITS_S} s, but {before}"
                 ) from None
-            if event["kind"] in kinds:
+            if event["kind"] == kind:
                 return event, before
             before.append(event)
 

@@ -122,7 +122,7 @@ class Run:
         self.actions: list[dict[str, Any]] = []
         self.hosts: dict[str, Host] = {}
         self.restarting: list[Thread] = []
-        self.members = dict(script.scenario.processes)
+        self.members = script.scenario.processes
         signalled = {a.member for a in script.scenario.actions if a.kind in SIGNALS}
         self.own: dict[str, Host] = {name: self._own_host(name) for name in sorted(signalled)}
 
@@ -158,7 +158,7 @@ class Run:
         for at, action, member in sorted(self._plan(), key=lambda planned: planned[0]):
             self._sleep_until(at)
             if action is None:
-                starts[member.name] = self._start(member)
+                starts[member.name] = self._start(member) - self.began
             else:
                 self._act(action)
         self._sleep_until(scenario.duration_ms)
@@ -232,9 +232,9 @@ class Run:
         host.tell("prepare", key=self._key(member.name), settings=self._settings(member), **wanted)
 
     def _start(self, member: Member) -> int:
-        """Let a member join; returns when it did, in ms since the beginning."""
+        """Let a member join; returns the moment at which it did."""
         self.hosts[member.name].tell("start", key=self._key(member.name))
-        return self._wait(member.name, "started")["at"] - self.began
+        return self._wait(member.name, "started")["at"]
 
     def _prepare_and_start(self, member: Member) -> int:
         self._prepare(member)
@@ -268,8 +268,8 @@ class Run:
     def _strategies(self, member: Member) -> Sequence[str]:
         return member.strategies or self.script.strategies
 
-    def _wait(self, name: str, *kinds: str) -> Event:
-        event, before = self.place.inbox.wait(self._key(name), *kinds)
+    def _wait(self, name: str, kind: str) -> Event:
+        event, before = self.place.inbox.wait(self._key(name), kind)
         self._note(name, [*before, event])
         return event
 
@@ -317,7 +317,7 @@ class Run:
         return self._wait(name, "does")["at"]
 
     def _join(self, action: Action) -> int:
-        return self._prepare_and_start(action["member"]) + self.began
+        return self._prepare_and_start(action["member"])
 
     def _back(self, action: Action) -> int:
         name = str(action.member)
@@ -325,7 +325,7 @@ class Run:
             self.own[name].close()
             self.own[name] = self._own_host(name)
         self.members[name] = replace(self.members[name], **action.changed)
-        return self._prepare_and_start(self.members[name]) + self.began
+        return self._prepare_and_start(self.members[name])
 
     def _crash(self, action: Action) -> int:
         at = self._now()
