@@ -14,7 +14,7 @@ from assignlab.sweep.question import SweepError
 from assignlab.sweep.slices import REBALANCES
 from assignlab.timeline import TimelineError
 from assignlab.timeline.measure import totals
-from assignlab.timeline.trials import rolling, sweep, triggers
+from assignlab.timeline.trials import delivery, rolling, sweep, triggers
 
 STRATEGIES = ["sticky", "cooperative-sticky", "server-uniform"]
 
@@ -111,9 +111,18 @@ class Listed:
     values: tuple = ()
 
 
+@dataclass
+class Open:
+    """A trial that is not frozen."""
+
+    seed: int = 0
+
+
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
+        ([Open()], "expected frozen ones"),
+        ([Listed(0), Listed([1])], "expected frozen ones of numbers and words"),
         ([], "at least one trial"),
         ([{"strategy": "range"}], "dataclasses of one kind"),
         ([Listed()], "values: expected a number or a word"),
@@ -123,6 +132,19 @@ class Listed:
 def test_bad_sweeps_are_refused(asked, says):
     with pytest.raises(TimelineError, match=says):
         timeline.sweep(asked, rolling.play)
+
+
+@pytest.mark.parametrize("made", [None, [1], ["a"]])
+def test_what_is_no_record_is_refused(made):
+    with pytest.raises(TimelineError, match="play: expected a dict of numbers and words"):
+        sweep.learn(trials()[0], lambda trial: made)
+
+
+def test_trials_of_what_there_is_not_are_refused():
+    with pytest.raises(TimelineError, match="trigger: 'jion' is not one of join, leave"):
+        triggers.play(triggers.Trial("jion", "range"))
+    with pytest.raises(TimelineError, match="way: 'auto' is not one of auto commit"):
+        delivery.play(delivery.Trial("range", "auto", 5.0, 0.0, 0))
 
 
 def test_a_bad_name_of_a_table_is_refused():

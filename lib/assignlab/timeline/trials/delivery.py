@@ -16,7 +16,7 @@ from types import MappingProxyType
 import pandas as pd
 
 from assignlab import assignors
-from assignlab.timeline.config import Config, beside_default, defaults
+from assignlab.timeline.config import Config, TimelineError, beside_default, defaults
 from assignlab.timeline.engine.history import History
 from assignlab.timeline.measure import losses, lost_records, repeats, totals
 from assignlab.timeline.scenario import (
@@ -163,6 +163,8 @@ def scenario(trial: Trial) -> Scenario:
 
 def config(trial: Trial) -> Config:
     """The settings of a trial."""
+    if trial.way not in WAYS:
+        raise TimelineError(f"way: {trial.way!r} is not one of {', '.join(WAYS)}")
     settings, _ = WAYS[trial.way]
     interval = round(trial.interval_s * SECOND)
     session = round(trial.session_s * SECOND)

@@ -10,7 +10,7 @@ of time, error rows and the table are is told in :mod:`assignlab.sweep.driver`, 
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, is_dataclass
 from functools import partial
 from typing import Any
@@ -89,7 +89,11 @@ def check(trials: Sequence[Any]) -> None:
     for field, value in asdict(trials[0]).items():
         if type(value) not in TYPES:
             raise TimelineError(f"{field}: expected a number or a word, got {value!r}")
-    if len(set(trials)) < len(trials):
+    try:
+        different = len(set(trials))
+    except TypeError as error:  # not frozen, or a later one has a list
+        raise TimelineError(f"trials: expected frozen ones of numbers and words: {error}") from None
+    if different < len(trials):
         raise TimelineError(f"trial {Counter(trials).most_common(1)[0][0]!r} is given twice")
 
 
@@ -140,7 +144,9 @@ def learn(trial: Any, play: Callable) -> tuple[tuple[Column, ...], float]:
 
 def plain_records(made: dict | list[dict]) -> list[dict]:
     """Records with Python's own numbers."""
-    made = [made] if isinstance(made, dict) else made
+    made = list(made) if isinstance(made, Iterable) and not isinstance(made, dict) else [made]
+    if not all(isinstance(record, dict) for record in made):
+        raise TimelineError(f"play: expected a dict of numbers and words, or a list, got {made!r}")
     return [{name: plain(value) for name, value in record.items()} for record in made]
 
 

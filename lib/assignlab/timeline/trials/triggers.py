@@ -13,7 +13,7 @@ from itertools import product
 import pandas as pd
 
 from assignlab import assignors
-from assignlab.timeline.config import Config, defaults
+from assignlab.timeline.config import Config, TimelineError, defaults
 from assignlab.timeline.engine.history import History
 from assignlab.timeline.measure import gaps, per_event
 from assignlab.timeline.scenario import (
@@ -144,7 +144,7 @@ def action(trial: Trial) -> Action:
             return subscribe(at, LAST, ("orders",))
         case "coordinator moves":
             return coordinator_moves(at)
-    raise ValueError(f"trigger: {trial.trigger!r} is not one of {', '.join(TRIGGERS)}")
+    raise TimelineError(f"trigger: {trial.trigger!r} is not one of {', '.join(TRIGGERS)}")
 
 
 def join_measured(strategy: str, seed: int, spread_ms: int, drift_ms: int = 0) -> dict:
@@ -209,7 +209,8 @@ def after_ms(trigger: str) -> int:
 
 
 def settings(trial: Trial) -> Config:
-    """Kafka's defaults, or those of 0.8 and MetaQ; members start apart and read from the start."""
+    """Kafka's defaults, but that members read from the start, or those of 0.8 and MetaQ;
+    members start apart."""
     strategy = assignors.get(trial.strategy)
     if strategy.membership == "ZooKeeper":
         release, system = ("1.4", "metaq") if strategy.system == "MetaQ" else ("0.8", "kafka")
