@@ -97,7 +97,10 @@ class Client(Consumer):
     def subscribe(self, topics) -> None:
         """The application subscribes to something else."""
         self.member = replace(self.member, topics=tuple(topics), pattern=None)
-        self.at_poll(self._refresh_metadata)
+        self.at_poll(self._subscribed)
+
+    def _subscribed(self) -> None:
+        self._refresh_metadata()
         if self.unsubscribed:
             self.unsubscribed = False
             self.request_rejoin("")
