@@ -199,6 +199,8 @@ class Client(Consumer):
                 self._reconcile()
             elif self.phase == ACKNOWLEDGING:
                 self._send_heartbeat()
+            if self._beat is None:  # one was due while this one was under way
+                self._send_heartbeat()
 
     def _is_target(self, partitions: np.ndarray) -> bool:
         """Whether these are the partitions that were assigned last."""
