@@ -540,6 +540,33 @@ def test_unsubscribe_and_subscribe_again(strategy):
     assert {name: len(owned) for name, owned in owners_at_end(history).items()} == {"a": 3, "b": 3}
 
 
+@pytest.mark.parametrize("strategy", PROTOCOLS)
+def test_unsubscribe_and_subscribe_again_before_the_next_poll(strategy):
+    actions = [
+        timeline.stall(49_000, "b", 2_000),
+        timeline.unsubscribe(50_000, "b"),
+        timeline.subscribe(50_100, "b", ["t"]),
+    ]
+    history = play(actions, strategy)
+    assert told(history, "unsubscribed") == [""]
+    assert {member: len(has) for member, has in owners_at_end(history).items()} == {"a": 3, "b": 3}
+
+
+def test_heartbeats_go_on_where_an_answer_takes_longer_than_their_interval():
+    history = play([], SERVER, latency_ms=3_000)
+    assert told(history, "removed") == []
+    assert {member: len(has) for member, has in owners_at_end(history).items()} == {"a": 3, "b": 3}
+
+
+def test_a_second_freeze_does_not_end_the_first():
+    freezes = [timeline.freeze(50_000, "b", 15_000), timeline.freeze(51_000, "b", 1_000)]
+    members = [Member("a"), Member("b", start_ms=2_000)]
+    history = play(
+        [*freezes, timeline.leave(55_000, "b")], EAGER, members, [Topic("t", 1, rate=10)]
+    )
+    assert [e.time_ms for e in history.events if e.kind == "closed"] == [65_000]
+
+
 def test_who_unsubscribes_without_leaving():
     """A classic static member says nothing, and nobody has its partitions until its session is over."""
     members = [Member(name, instance=name) for name in "ab"]

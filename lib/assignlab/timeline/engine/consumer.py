@@ -284,7 +284,7 @@ class Consumer:
     def freeze(self, for_ms: int) -> None:
         """The whole process stands still for ``for_ms``."""
         self.stall(for_ms)
-        self.frozen_until = self.clock.now + for_ms
+        self.frozen_until = max(self.frozen_until, self.clock.now + for_ms)
 
     def unsubscribe(self) -> None:
         """Refused: only clients with a coordinator can give everything up and leave from their poll."""
