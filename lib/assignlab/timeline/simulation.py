@@ -148,8 +148,8 @@ class Simulation:
         ACTIONS[action.kind](self, action)
 
     def clients(self) -> list[Any]:
-        """The last process of every member."""
-        return list(self.world.running.values())
+        """The clients of all processes that run."""
+        return [client for client in self.world.running.values() if client.alive]
 
     def running(self, action: Action) -> Any:
         """The client of the member whom an action concerns, if its process runs."""
@@ -270,7 +270,7 @@ def create_topic(run: Simulation, creates: Action) -> None:
     run.rates[topic.name] = topic.rate
     run.grow(topic.name, topic.partitions)
     for client in run.clients():
-        if client.alive and client.member.topics and topic.name in client.member.topics:
+        if client.member.topics and topic.name in client.member.topics:
             client.metadata_is_stale()
 
 
@@ -281,7 +281,7 @@ def delete_topic(run: Simulation, deletes: Action) -> None:
     run.world.delete(topic)
     run.coordinator.topics_changed()
     for client in run.clients():
-        if client.alive and (run.world.cluster.topic[client.held] == topic).any():
+        if (run.world.cluster.topic[client.held] == topic).any():
             client.metadata_is_stale()
 
 

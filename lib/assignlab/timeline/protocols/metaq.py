@@ -24,7 +24,7 @@ class Client(zookeeper.Client):
 
     def _try(self, number: int) -> None:
         """One try: nothing at all where no topic changed."""
-        if not self.alive or self.consumer_id not in self.registry.consumers:
+        if not self.in_group:
             return
         if number == 0 and self._seen and self._seen == self._seen_now():
             self._done()
@@ -44,25 +44,25 @@ class Client(zookeeper.Client):
 
     def _released(self, number: int) -> None:
         """Give up what goes to others; what stays is not even released."""
-        if not self.alive or self.consumer_id not in self.registry.consumers:
+        if not self.in_group:
             return
-        self._now = self._seen_now()
         mine = self._mine()
         going = self.held[~self.log.among(self.held, mine)]
         if going.size:
             self.tell("revoked", going)
             self.give_up(going, self.revoked_how())
         self.clock.after(
-            self._operations(going.size), self.in_time, self._release_and_claim, number, going, mine
-        )
+            self._operations(going.size), self.in_time, self._release_and_claim, number, going, mine,
+            self._seen_now(),
+        )  # fmt: skip
 
-    def _release_and_claim(self, number: int, going: np.ndarray, mine: np.ndarray) -> None:
-        if not self.alive or self.consumer_id not in self.registry.consumers:
+    def _release_and_claim(self, number: int, going: np.ndarray, mine: np.ndarray, seen) -> None:
+        if not self.in_group:
             return
         self.registry.release(self, going)
         new = mine[~self.log.among(mine, self.held)]
         if self.registry.claim(self, new):
-            self._seen = self._now
+            self._seen = seen
             self.clock.after(self._operations(1 + new.size), self.in_time, self._own, mine)
             return
         self.tell("error", new, "partitions are still owned by others")

@@ -113,6 +113,11 @@ class Client(Consumer):
         """Register, then rebalance at once."""
         self.clock.after(self.config.latency_ms, self.in_time, self._register)
 
+    @property
+    def in_group(self) -> bool:
+        """Whether the process runs, and its node is there."""
+        return self.alive and self.consumer_id in self.registry.consumers
+
     def _subscription(self) -> tuple[int, ...]:
         return self.world.subscription_of(self.member, self.world.cluster.partitions)
 
@@ -125,7 +130,7 @@ class Client(Consumer):
     def subscribe(self, topics) -> None:
         """The application subscribes to something else: its node changes."""
         self.member = replace(self.member, topics=tuple(topics), pattern=None)
-        if self.consumer_id in self.registry.consumers:
+        if self.in_group:
             self.registry.register(self, self._subscription())
             self.watch_fires()
 
@@ -136,7 +141,7 @@ class Client(Consumer):
 
     def watch_fires(self) -> None:
         """Something changed; rebalance, or once more when the rebalance at hand is over."""
-        if self.consumer_id not in self.registry.consumers:
+        if not self.in_group:
             return
         if self.member.pattern is not None:
             self.registry.consumers[self.consumer_id] = Registered(self, self._subscription())
@@ -186,7 +191,7 @@ class Client(Consumer):
         return 2 * self.config.latency_ms * count
 
     def _read_and_claim(self, number: int, released: np.ndarray) -> None:
-        if not self.alive or self.consumer_id not in self.registry.consumers:
+        if not self.in_group:
             return
         self.registry.release(self, released)
         try:
@@ -222,7 +227,7 @@ class Client(Consumer):
 
     def _own(self, partitions: np.ndarray) -> None:
         """All claims hold: fetch the offsets and go on."""
-        if not self.alive or self.consumer_id not in self.registry.consumers:
+        if not self.in_group:
             return
         self.generation += 1
         self._first = False
