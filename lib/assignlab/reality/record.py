@@ -2,10 +2,9 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
 from dataclasses import replace
-from threading import Thread
 from typing import Any, NamedTuple
 
 from assignlab import assignors
@@ -121,7 +120,7 @@ class Run:
         self.got: list[Got] = []
         self.actions: list[dict[str, Any]] = []
         self.hosts: dict[str, Host] = {}
-        self.restarting: list[Thread] = []
+        self.restarting: list[Future[None]] = []
         self.members = script.scenario.processes
         signalled = {a.member for a in script.scenario.actions if a.kind in SIGNALS}
         self.own: dict[str, Host] = {name: self._own_host(name) for name in sorted(signalled)}
@@ -169,8 +168,8 @@ class Run:
         self._end()
         if rates:
             self.place.admin.tell("stop", key=self.script.name)
-        for thread in self.restarting:
-            thread.join()
+        for restart in self.restarting:
+            restart.result()
         return {
             "name": self.script.name,
             "broker": self.place.broker.release,
@@ -356,9 +355,8 @@ class Run:
             return self._move()["at"]
         self.place.admin.tell("leader", key=self.script.name)
         known, _ = self.place.inbox.wait(self.script.name, "leader")
-        thread = Thread(target=self.place.broker.restart, args=(known["node"],))
-        thread.start()
-        self.restarting.append(thread)
+        restarts = ThreadPoolExecutor(1).submit(self.place.broker.restart, known["node"])
+        self.restarting.append(restarts)
         self.place.admin.tell("leader", key=self.script.name, after=known["node"])
         event, _ = self.place.inbox.wait(self.script.name, "leader")
         return event["at"]
