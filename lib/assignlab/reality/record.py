@@ -154,12 +154,14 @@ class Run:
         if rates:
             self.place.admin.tell("flow", key=self.script.name, **{"from": self.began})
         starts = {}
-        for at, action, member in sorted(self._plan(), key=lambda planned: planned[0]):
+        plan = [(one.start_ms, one) for one in scenario.members]
+        plan += [(action.at_ms, action) for action in scenario.actions]
+        for at, planned in sorted(plan, key=lambda timed: timed[0]):
             self._sleep_until(at)
-            if action is None:
-                starts[member.name] = self._start(member) - self.began
+            if isinstance(planned, Member):
+                starts[planned.name] = self._start(planned) - self.began
             else:
-                self._act(action)
+                self._act(planned)
         self._sleep_until(scenario.duration_ms)
         members = [member_values(member, starts[member.name]) for member in scenario.members]
         for name in scenario.processes:
@@ -183,12 +185,6 @@ class Run:
             "duration_ms": duration,
             "events": sorted(self.events, key=lambda event: event["at"]),
         } | ({"records": merged(self.got)} if rates else {})
-
-    def _plan(self) -> list[tuple[int, Action | None, Member | None]]:
-        scenario = self.script.scenario
-        return [(member.start_ms, None, member) for member in scenario.members] + [
-            (action.at_ms, action, None) for action in scenario.actions
-        ]
 
     def _now(self) -> int:
         return time.time_ns() // 1_000_000
