@@ -1,5 +1,6 @@
 """The commands under ``assignlab group``: several groups, one of them, what is refused and how."""
 
+import errno
 import json
 import os
 import subprocess
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from assignlab.advice import happening, what_if
+from assignlab.advice import commands, happening, what_if
 from assignlab.cli import main
 from conftest import document
 
@@ -88,6 +89,21 @@ def test_what_is_refused_in_an_option_is_exit_code_2_before_a_text_is_asked(clus
         said = asked(*command)
         assert (said.exit_code, why in said.stderr) == (2, True), command
         assert len(complaints(said)) == 1 and not said.stdout
+
+
+def test_where_nothing_can_be_written_no_file_is_named_and_head_may_have_enough(cluster):
+    heard = []
+
+    def fails(error):
+        def say(text):
+            raise error
+
+        return commands.documents(commands.Sources([cluster]), commands.Told(say, heard.append))
+
+    assert fails(OSError(errno.ENOSPC, "No space left on device")) == 2
+    assert heard == ["No space left on device"]
+    with pytest.raises(BrokenPipeError):
+        fails(BrokenPipeError(errno.EPIPE, "Broken pipe"))
 
 
 def test_a_strategy_that_a_release_lacks_is_exit_code_2(cluster):

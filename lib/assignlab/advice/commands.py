@@ -140,8 +140,11 @@ def _of_groups(sources: Sources, told: Told, tell: Callable) -> int:
     try:
         groups = read(*sources.texts, only=sources.groups)
         tell(groups)
+    except BrokenPipeError:
+        raise  # a reader that has enough, such as head
     except OSError as error:
-        told.complain(printable(f"{error.filename}: {error.strerror}"))
+        where = "" if error.filename is None else f"{error.filename}: "
+        told.complain(printable(f"{where}{error.strerror}"))
         return 2
     except AssignlabError as error:
         told.complain(printable(str(error)))
