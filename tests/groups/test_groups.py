@@ -796,6 +796,31 @@ def test_a_group_document_is_read_as_it_is():
     assert groups.read(several) == [{**document, "inferred": []}] * 2
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "where"),
+    [
+        ("group", 5, "group: expected a string, got 5"),
+        ("state", ["Stable"], "state: expected a string"),
+        ("inferred", [None], "inferred: expected sentences"),
+        ("members", [{"id": "a", "client": 1}], r"members\[0\].client: expected a string"),
+        (
+            "topics",
+            [{"name": "t", "partitions": 1, "ends": True}],
+            r"topics\[0\].ends: expected an",
+        ),
+    ],
+)
+def test_what_no_assignor_sees_of_a_document_is_checked_too(field, value, where):
+    document = {
+        "topics": [{"name": "t", "partitions": 1}],
+        "members": [{"id": "a"}],
+        "inferred": None,
+    }
+    assert groups.read(json.dumps(document)) == [{**document, "inferred": []}]
+    with pytest.raises(TextError, match=where):
+        groups.read(json.dumps({**document, field: value}))
+
+
 def test_documents_come_one_a_line_and_can_be_read_again():
     path = str(KAFKA / "all-groups-describe.txt")
     result = CliRunner().invoke(main, ["group", "document", path])

@@ -28,7 +28,8 @@ def draws_for(subject: Subject, rebalances: int, members: int = 0) -> int:
 
     Never more often than the document's own field ``draws`` says, if it has one.
     """
-    most = subject.document.get("draws", DRAWS)
+    given = subject.document.get("draws")
+    most = DRAWS if given is None else max(1, given)
     each = subject.partitions + max(members, subject.members) + REBALANCE
     return int(np.clip(WORK // (rebalances * each), min(LEAST_DRAWS, most), most))
 

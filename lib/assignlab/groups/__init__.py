@@ -50,7 +50,7 @@ def read(*sources: Any, only: Sequence[str] = ()) -> list[dict[str, Any]]:
     rows = list(chain.from_iterable(texts))
     read_whole = [row.document for row in rows if isinstance(row, DocumentRow)]
     cluster = gather(texts)
-    groups = [{**whole, "inferred": whole.get("inferred", [])} for whole in read_whole]
+    groups = [{**whole, "inferred": whole.get("inferred") or []} for whole in read_whole]
     groups += [document(seen, cluster.topics) for seen in cluster.groups.values()]
     if not groups and not rows:
         raise AssignlabError(
