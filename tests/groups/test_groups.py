@@ -842,6 +842,12 @@ def test_show_tells_sizes_gap_and_idle_members():
     }  # fmt: skip
 
 
+def test_a_closed_standard_input_is_refused(monkeypatch):
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(AssignlabError, match="closed"):
+        groups.read("-")
+
+
 def test_exit_codes():
     runner = CliRunner()
     assert runner.invoke(main, ["group", "show", "-"], input="hello\n").exit_code == 1

@@ -135,6 +135,8 @@ def open_text(source: Any, stdin: Any) -> Text:
     if hasattr(source, "read"):
         return _decoded(getattr(source, "name", "<text>"), source.read())
     if source == "-":
+        if stdin is None:
+            raise AssignlabError("<stdin>: closed, so that there is no text")
         return _decoded("<stdin>", stdin.buffer.read())
     if not isinstance(source, (str, os.PathLike)):
         raise AssignlabError(
