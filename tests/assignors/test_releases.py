@@ -48,6 +48,7 @@ def test_a_release_stands_for_the_behaviour_that_it_has(name, same, release):
         ("sticky@3.6.9", "there is no Kafka 3.6.9; the last is 3.6.2"),
         ("sticky@5.0.0", f"the lab knows no Kafka 5.0.0; it knows 0.8.0 to {NEWEST_LINE}"),
         ("sticky@latest", f"expected a release such as sticky@{NEWEST}"),
+        ("sticky@3.6." + "9" * 5000, f"expected a release such as sticky@{NEWEST}"),
         (
             "librdkafka@2.3 range",
             "none of the lab's is known to do what 2.3 does: librdkafka-range is 2.15.1",

@@ -42,7 +42,7 @@ def parse(document: Mapping[str, Any]) -> Group:
     for name in index:
         by_id[name] = name  # a claim names a topic by name first
     queue_index = {
-        topic["name"]: {queue: i for i, queue in enumerate(topic["queues"])}
+        topic["name"]: {"{}-{}".format(*queue): i for i, queue in enumerate(topic["queues"])}
         for topic in topics
         if topic["queues"] is not None
     }
@@ -183,13 +183,11 @@ def _member(
     return member
 
 
-def _partition(value: Any, queues: Mapping | None, where: str) -> int:
+def _partition(value: Any, queues: Mapping[str, int] | None, where: str) -> int:
     if isinstance(value, str) and queues is not None:
-        broker, _, number = value.rpartition("-")
-        found = queues.get((broker, int(number))) if number.isdecimal() else None
-        if found is None:
-            raise DocumentError(where, f"no partition {value!r}")
-        return found
+        if value not in queues:
+            raise DocumentError(where, f"no partition {shown(value)}")
+        return queues[value]
     return _count(value, where)
 
 
