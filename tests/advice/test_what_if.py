@@ -250,6 +250,19 @@ def test_a_crash_is_that_of_the_emptiest_to_that_of_the_fullest_member_wherever_
         assert "emptiest" in row["note"] and "fullest" in row["note"]
 
 
+def test_a_static_member_that_leaves_is_missed_after_the_session_of_its_protocol():
+    group = document({"t": 4}, [["t-0", "t-1"], ["t-2", "t-3"]], "server-uniform")
+    for number, member in enumerate(group["members"]):
+        member["instance"] = f"i{number}"
+    asked, own = subject(group), assignors.get("server-uniform")
+    long = {"session.timeout.ms": "6000", "group.consumer.session.timeout.ms": "120000"}
+    config = pauses.settings("4.4", long)
+    [away] = pauses.staircase(asked, own, 2, config).values()
+    assert 2 * 110 < away.low <= away.high < 2 * 130
+    left = pauses.usual_events(asked, own, config, ["member less"])["member less"]
+    assert 2 * 110 < left.low <= left.high < 2 * 130
+
+
 def test_static_members_are_back_in_time_only_if_the_session_is_long_enough():
     short = pauses.settings("4.4", {"session.timeout.ms": "6000", "heartbeat.interval.ms": "1500"})
     assert what_if.back_in_time(CONFIG) == "static members back in time"

@@ -64,22 +64,21 @@ def settings(release: str = NEWEST_LINE, given: Mapping[str, str] | None = None)
     10000
     """
     known = {field.name.replace("_", "."): field.name for field in fields(Config)}
-    values: dict[str, Any] = {}
     refuse_unknown("setting", given or (), sorted(known))
-    for name, text in (given or {}).items():
-        values[known[name]] = (
-            text == "true"
-            if text in ("true", "false")
-            else int(text)
-            if re.fullmatch(r"-?\d{1,18}", text, re.ASCII)
-            else text
-        )
+    values = {known[name]: _value(text) for name, text in (given or {}).items()}
     try:
         return defaults(release, **values)
     except AssignlabError as refused:
         ours = {name: dotted for dotted, name in known.items()}
         told = re.sub(r"\w+", lambda word: ours.get(word[0], word[0]), str(refused))
         raise TimelineError(told) from None
+
+
+def _value(text: str) -> Any:
+    """What a setting that is given as text stands for: a truth value, a whole number or a text."""
+    if text in ("true", "false"):
+        return text == "true"
+    return int(text) if re.fullmatch(r"-?\d{1,18}", text, re.ASCII) else text
 
 
 def members_of(subject: Subject, strategies: Sequence[str] | None = None) -> list[Member]:
@@ -190,8 +189,8 @@ class Life:
     def without_owner(
         self, strategies: Sequence[str], config: Config, few: bool = False
     ) -> dict[str, Range]:
-        """Partition-seconds without an owner, by the name of what happened; over ``few`` start
-        moments, as always where there are many members.
+        """Partition-seconds without an owner, by the name of what happened. ``few``: over few start
+        moments, as with many members anyway.
 
         Empty where the timeline does not play these strategies.
         """
@@ -226,8 +225,8 @@ def lives(subject: Subject, strategy: Strategy) -> Callable[[], Life]:
 def usual_events(
     subject: Subject, strategy: Strategy, config: Config, wanted: Collection[str]
 ) -> dict[str, Range]:
-    """What these cost of: member more, member less, crash, topic more, partitions added; each happens
-    to the group of today."""
+    """What each of those that are wanted costs: member more, member less, crash, topic more,
+    partitions added; each happens to the group of today."""
     if not subject.partitions:
         return {}
     new_life = lives(subject, strategy)
@@ -246,10 +245,9 @@ def usual_events(
     found: dict[str, Range] = {}
     for name in sorted(usual.keys() & wanted):
         found |= usual[name].without_owner([strategy.name], config)
-    session = _session_ms(config) + 60_000
     goes = {
-        "member less": (leave, session if subject.static else 60_000),
-        "crash": (crash, session),
+        "member less": (leave, _leaving_ms(subject, config)),
+        "crash": (crash, _missed_ms(config)),
     }
     for name in sorted(goes.keys() & wanted):
         if (cost := of_one_member(new_life, strategy, config, *goes[name])) is not None:
@@ -257,9 +255,14 @@ def usual_events(
     return found
 
 
-def _session_ms(config: Config) -> int:
-    """After so long a crashed member is missed, whatever the protocol."""
-    return max(config.session_timeout_ms, config.group_consumer_session_timeout_ms)
+def _missed_ms(config: Config) -> int:
+    """After so long a crashed member's partitions are read again, whatever the protocol."""
+    return 60_000 + max(config.session_timeout_ms, config.group_consumer_session_timeout_ms)
+
+
+def _leaving_ms(subject: Subject, config: Config) -> int:
+    """The same of a member that leaves; a static one is missed after its session alone."""
+    return _missed_ms(config) if subject.static else 60_000
 
 
 def of_one_member(
@@ -297,8 +300,8 @@ def _held_at(history: History, moment: int) -> dict[str, int]:
 def rollouts(
     subject: Subject, strategy: Strategy, config: Config, wanted: Collection[str]
 ) -> dict[str, Range]:
-    """What these cost of: rollout, rollout with surge, one member every 20 s, each away for 5 s, or
-    replaced before it goes."""
+    """What each of those that are wanted costs: rollout, rollout with surge; one member every 20 s, each
+    away for 5 s, or replaced before it goes."""
     if not subject.partitions:
         return {}
     new_life = lives(subject, strategy)
@@ -330,7 +333,8 @@ def from_full_to_empty(life: Life, sizes: np.ndarray) -> list[int]:
 
 
 def staircase(subject: Subject, strategy: Strategy, up_to: int, config: Config) -> dict[int, Range]:
-    """What each step costs from the members of today up to ``up_to``, and down to 1."""
+    """What each step costs from the members of today up to ``up_to``, and down to 1, by the number
+    of members that it leads to."""
     found: dict[int, Range] = {}
     if not subject.partitions:
         return found
@@ -338,14 +342,12 @@ def staircase(subject: Subject, strategy: Strategy, up_to: int, config: Config) 
     up, down = new_life(), new_life()
     for n in range(subject.members + 1, up_to + 1):
         up.add(str(n), [join(up.now, newcomer(subject, f"new{n}"))], 60_000)
-    away = 60_000 + (config.session_timeout_ms if subject.static else 0)
     for n in range(subject.members - 1, 0, -1):
-        down.add(str(n), [leave(down.now, f"m{n}")], away)
+        down.add(str(n), [leave(down.now, f"m{n}")], _leaving_ms(subject, config))
     for life in (up, down):
         if life.actions:
-            found |= {
-                int(n): cost for n, cost in life.without_owner([strategy.name], config).items()
-            }
+            costs = life.without_owner([strategy.name], config)
+            found |= {int(n): cost for n, cost in costs.items()}
     return found
 
 
