@@ -27,11 +27,15 @@ class Told(NamedTuple):
 
 
 class Voice(NamedTuple):
-    """Three ways to tell of a group document, or of the report on one."""
+    """Three ways to tell of a group document, or of a report."""
 
     text: Callable[[Any], str]
     data: Callable[[Any], Any]
     page: Callable[[Any], report.Report]
+
+
+OF_GROUPS = Voice(show.text, show.data, show.page)
+OF_REPORTS = Voice(report.as_text, report.as_data, lambda answer: answer)
 
 
 class Sources(NamedTuple):
@@ -65,7 +69,7 @@ def show_groups(sources: Sources, told: Told, later: Later | None = None) -> int
         if later is not None:
             groups = _rated(groups, later)
         with as_python(are_small(map(parse, groups))):
-            _tell(groups, Voice(show.text, show.data, show.page), told)
+            _tell(groups, OF_GROUPS, told)
 
     return _of_groups(sources, told, tell)
 
@@ -100,7 +104,7 @@ def ask(sources: Sources, told: Told, question: Callable[..., report.Report], *g
                 told.complain(printable(f"{name}{error}"))
         if not answers:
             raise AssignlabError(f"none of {len(groups)} groups can be asked")
-        _tell(answers, Voice(report.as_text, report.as_data, lambda answer: answer), told)
+        _tell(answers, OF_REPORTS, told)
 
     return _of_groups(sources, told, tell)
 
@@ -111,26 +115,20 @@ def ask_all(
     """Says one report on all groups together; returns the exit code."""
 
     def tell(groups: list[Document]) -> None:
-        answer = question(groups, *given)
-        voice = Voice(
-            lambda group: report.as_text(answer),
-            lambda group: report.as_data(answer),
-            lambda group: answer,
-        )
-        _tell([{}], voice, told)
+        _tell([question(groups, *given)], OF_REPORTS, told)
 
     return _of_groups(sources, told, tell)
 
 
-def _tell(groups: Sequence[Any], voice: Voice, told: Told) -> None:
+def _tell(things: Sequence[Any], voice: Voice, told: Told) -> None:
     if told.html is not None:
         with whole(told.html) as part:
-            part.write_text(report.as_page([voice.page(group) for group in groups]), "utf-8")
+            part.write_text(report.as_page([voice.page(thing) for thing in things]), "utf-8")
         told.say(printable(f"written: {told.html}"))
     elif told.as_json:
-        told.say(report.as_json([voice.data(group) for group in groups]))
+        told.say(report.as_json([voice.data(thing) for thing in things]))
     else:
-        told.say("\n\n\n".join(voice.text(group) for group in groups))
+        told.say("\n\n\n".join(voice.text(thing) for thing in things))
 
 
 def _of_groups(sources: Sources, told: Told, tell: Callable) -> int:
