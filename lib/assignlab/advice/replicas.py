@@ -3,6 +3,7 @@
 import random
 from typing import Any
 
+from assignlab import assignors
 from assignlab.advice import pauses
 from assignlab.advice.happening import UP_TO
 from assignlab.advice.play import Event, begun, numbers
@@ -15,7 +16,7 @@ from assignlab.errors import AssignlabError
 from assignlab.groups.show import title
 from assignlab.replay import events
 from assignlab.timeline import Config
-from assignlab.words import counted
+from assignlab.words import counted, listed
 
 MOST_PAUSES = 60
 """Up to so many members are steps played in simulated time."""
@@ -34,7 +35,7 @@ def report(
     """
     asked = subject(of_release(document, release))
     told = of_release(document if strategy is None else answered_by(document, strategy), release)
-    chosen = asked.chosen(strategy and told["strategy"])
+    chosen = asked.chosen() if strategy is None else assignors.get(told["strategy"])
     now = asked.members
     if up_to < 1:
         raise AssignlabError(f"up to {up_to} members: expected 1 or more")
@@ -129,10 +130,8 @@ def _failure(strategy: Strategy, failed: dict[str, str]) -> str:
     word, why = next(iter(failed.items()))
     if not word.isdecimal():
         return f"Beware: {strategy.name} fails at {word}: {why}. No number of members is shown."
-    return (
-        f"Beware: {strategy.name} can fail with"
-        f" {counted(_listed(sorted(map(int, failed))), 'member')}: {why}. Nothing is shown beyond."
-    )
+    sizes = counted(listed(sorted(failed, key=int)), "member")
+    return f"Beware: {strategy.name} can fail with {sizes}: {why}. Nothing is shown beyond."
 
 
 def _advice(asked: Subject, strategy: Strategy, rows: list[tuple]) -> list[str]:
@@ -141,7 +140,7 @@ def _advice(asked: Subject, strategy: Strategy, rows: list[tuple]) -> list[str]:
     counts = list(asked.topics.values())
     said = [
         f"Under {strategy.name} every member holds the same number with "
-        f"{counted(_listed(even), 'member')}."
+        f"{counted(listed(map(str, even)), 'member')}."
         if even
         else f"Under {strategy.name} no number of members here gives everybody the same."
     ]
@@ -156,7 +155,7 @@ def _advice(asked: Subject, strategy: Strategy, rows: list[tuple]) -> list[str]:
         said.append(
             f"KEDA's ensureEvenDistributionOfPartitions takes the divisors of the sum over topics"
             f" ({total} = {asked.partitions}); it is wrong here. Under {strategy.name} it is uneven with"
-            f" {_listed([r[0] for r in wrong])}; with {row[0]} members the fullest has {row[1]} and the"
+            f" {listed(str(r[0]) for r in wrong)}; with {row[0]} members the fullest has {row[1]} and the"
             f" emptiest {row[2]}."
         )
     else:
@@ -165,8 +164,3 @@ def _advice(asked: Subject, strategy: Strategy, rows: list[tuple]) -> list[str]:
             " every divisor in the table is even."
         )
     return said
-
-
-def _listed(values: list[int]) -> str:
-    words = [str(value) for value in values]
-    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]

@@ -109,10 +109,8 @@ class Subject:
         instances = self.group.members.instances
         return instances is not None and None not in instances
 
-    def chosen(self, name: str | None = None) -> Strategy:
-        """The strategy of this name, or the group's own; NotAnswerable if there is none."""
-        if name is not None:
-            return assignors.get(name)
+    def chosen(self) -> Strategy:
+        """The group's own strategy; NotAnswerable if none is known."""
         if self.strategy is None:
             raise NotAnswerable(self.no_strategy("--strategy NAME"))
         return self.strategy
