@@ -57,11 +57,8 @@ def play(trial: Trial) -> dict[str, Any]:
 
 def _played(document: dict[str, Any], release: str) -> dict[str, Any]:
     asked = subject(of_release(document, release))
-    sizes = asked.held.sizes
-    fullest = int(sizes.max())
     if asked.strategy is None:
         raise NotAnswerable(asked.no_strategy())
-    share = max(1.0, asked.partitions / asked.members)
     if not asked.partitions:
         raise NotAnswerable(f"{asked.name}: no partitions")
     found = {}
@@ -77,17 +74,19 @@ def _played(document: dict[str, Any], release: str) -> dict[str, Any]:
 
         drawn_here = drawn(DRAWS, once)
         found[name] = int(drawn_here["fullest"].median), int(drawn_here["avoidable"].median)
-    own = asked.chosen().name
+    own = asked.strategy.name
     now = found[own]
+    share = max(1.0, asked.partitions / asked.members)
 
     def gain(name: str) -> float:
         return (now[0] - found[name][0] + now[1] - found[name][1]) / share
 
     best = max(found, key=lambda name: (gain(name), name == own, -found[name][1]))
+    sizes = asked.held.sizes
     return {
         "gain": round(max(0.0, gain(best)), 3),
         "partitions": asked.partitions,
-        "fullest": fullest,
+        "fullest": int(sizes.max()),
         "emptiest": int(sizes.min()),
         "idle": int((sizes == 0).sum()),
         "better": "" if best == own else best,
