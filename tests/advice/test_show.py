@@ -268,11 +268,12 @@ def test_weights_of_topics_that_nobody_subscribes_to_are_no_load(range_3_5):
 
 
 def test_claims_by_a_topics_id_are_those_of_the_topic(range_3_5):
-    by_name = summary(range_3_5)
+    range_3_5["topics"][0]["weights"] = [1, 2, 3]
+    by_name, loads = summary(range_3_5), load(range_3_5)
     ids = {}
     for number, topic in enumerate(range_3_5["topics"]):
         topic["id"] = ids[topic["name"]] = "AAAAAAAAAAAAAAAAAAAAA" + "AQ"[number]
     for member in range_3_5["members"]:
         member["owned"] = [[ids[name], partition] for name, partition in member["owned"]]
-    assert summary(range_3_5) == by_name
+    assert summary(range_3_5) == by_name and load(range_3_5) == loads != ([], [])
     assert [topic["without_owner"] for topic in by_name["topics"]] == [0, 0]

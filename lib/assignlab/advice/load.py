@@ -1,10 +1,12 @@
 """What the members have to do, where lag or two snapshots tell it: per member, and its law."""
 
+from itertools import repeat
 from typing import Any
 
 from assignlab.advice.report import Table
 from assignlab.advice.subject import untold
 from assignlab.errors import AssignlabError
+from assignlab.groups.show import claims_by_name
 from assignlab.words import counted
 
 
@@ -39,20 +41,20 @@ def with_rates(document: dict[str, Any], later: dict[str, Any], seconds: float) 
 
 def load(document: dict[str, Any]) -> tuple[list[str], list[Table]]:
     """(sentences, tables) of the load per member; nothing where the texts tell none."""
-    weights = {topic["name"]: topic.get("weights") for topic in document["topics"]}
-    told = any(each is not None for each in weights.values())
-    queues = {topic["name"]: _queues(topic) for topic in document["topics"]}
-    if not told or untold(document):
+    topics = document["topics"]
+    if untold(document) or all(topic.get("weights") is None for topic in topics):
         return [], []
-    for name, each in weights.items():
-        weights[name] = [1.0] * len(queues[name]) if each is None else each
+    weights = {
+        topic["name"]: dict(zip(_queues(topic), topic.get("weights") or repeat(1.0), strict=False))
+        for topic in topics
+    }
     unit = "records a second" if document.get("rates") else "records of lag"
     per_member = []
-    for member in document["members"]:
+    for member in claims_by_name(document):
         own = [
-            (weights[topic][queues[topic].index(partition)], topic, partition)
+            (weights[topic][partition], topic, partition)
             for topic, partition in member.get("owned") or ()
-            if topic in weights and partition in queues[topic]
+            if topic in weights and partition in weights[topic]
         ]
         heaviest = max(own, default=None)
         label = (
@@ -63,7 +65,7 @@ def load(document: dict[str, Any]) -> tuple[list[str], list[Table]]:
     if not any(row[2] for row in per_member):
         return [], []
     read = {topic for member in document["members"] for topic in member.get("topics", weights)}
-    shared = [weight for topic, each in weights.items() if topic in read for weight in each]
+    shared = [w for topic, each in weights.items() if topic in read for w in each.values()]
     if not shared:
         return [], []
     total, largest = sum(shared), max(shared)

@@ -18,7 +18,7 @@ def summary(group: dict[str, Any]) -> dict[str, Any]:
     partitions, and the sum of its ``weights``. Counts are None where the text does not say who
     holds what.
     """
-    documents = _claims_by_name(group)
+    documents = claims_by_name(group)
     claiming = any(member.get("owned") is not None for member in documents)
     members = [_member(member, claiming) for member in documents]
     sizes = [member["partitions"] for member in members]
@@ -34,7 +34,7 @@ def summary(group: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _claims_by_name(group: dict[str, Any]) -> list[dict[str, Any]]:
+def claims_by_name(group: dict[str, Any]) -> list[dict[str, Any]]:
     """The members of a document; claims that name a topic by its id name it by its name."""
     names = {topic["id"]: topic["name"] for topic in group["topics"] if topic.get("id")}
     return [
