@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,6 @@ from assignlab.errors import AssignlabError, DocumentError, TextError
 from assignlab.group.document import MAX_PARTITIONS
 from assignlab.group.reading import each_once
 from assignlab.groups.rows import GroupRow
-
-BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
-"""Windows PowerShell writes what is redirected into a file in UTF-16."""
 
 
 def printable(text: str) -> str:
@@ -145,18 +143,21 @@ def open_text(source: Any, stdin: Any) -> Text:
     return _decoded(str(source), Path(source).read_bytes())
 
 
-def _decoded(name: Any, content: str | bytes) -> Text:
+def _decoded(source: Any, content: str | bytes) -> Text:
+    name = printable(str(source))
     if isinstance(content, str):
-        return Text(str(name), content)
-    encodings = [code for mark, code in BYTE_ORDER_MARKS.items() if content.startswith(mark)]
+        return Text(name, content)
+    # Windows PowerShell writes what is redirected into a file in UTF-16.
+    wide = content.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
+    encoding = "UTF-16" if wide else "UTF-8"
     try:
-        return Text(printable(str(name)), content.decode(*encodings or ["utf-8"]))
+        return Text(name, content.decode(encoding))
     except UnicodeDecodeError as error:
         before = content[: error.start]
         line_start = before.rfind(b"\n") + 1
         raise TextError(
-            printable(str(name)),
+            name,
             before.count(b"\n") + 1,
             error.start - line_start + 1,
-            f"expected UTF-8, found the byte {content[error.start]:#04x}",
+            f"expected {encoding}, found the byte {content[error.start]:#04x}",
         ) from None
