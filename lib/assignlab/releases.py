@@ -120,8 +120,8 @@ def resolve(name: str, known: Iterable[Facts]) -> Release:
     for facts in same_base:
         if version(facts.first) <= place <= version(facts.last) or facts.last == release:
             return Release(facts.name, release)
-    spans = ", ".join(f"{facts.name} is {facts.span}" for facts in same_base)
-    raise UnknownRelease(name, f"none of the lab's is known to do what {release} does: {spans}")
+    has = ", ".join(f"{facts.name} is {facts.span}" for facts in same_base)
+    raise UnknownRelease(name, f"none of the lab's is known to do what {release} does: {has}")
 
 
 def of_kafka(release: str, asked: str | None = None) -> str:

@@ -303,7 +303,7 @@ def _topics(
             f"topics: without {_some(unknown)}; the text does not say how many partitions they have"
         )
     entries = [entry for entry in entries if len(entry) > 1]
-    counted = {row.topic: row.partitions for row in rows if row.partitions is not None}
+    told = {row.topic for row in rows if row.partitions is not None}
     held = [p for p in seen.owners if seen.owners[p] or p in seen.hosts] + targets
     highest: dict[str, int] = {}
     for topic, _, number in held:
@@ -317,7 +317,7 @@ def _topics(
             )
             entry["partitions"] = most + 1
             entry.pop("racks", None)
-    if guessed := [entry["name"] for entry in entries if entry["name"] not in counted]:
+    if guessed := [entry["name"] for entry in entries if entry["name"] not in told]:
         say(f"partitions: as many of {_some(guessed)} as the highest number tells")
     if protocol == "consumer" and any("id" not in entry for entry in entries):
         say("topic ids: made from the names (kafka-topics --describe has them)")

@@ -29,11 +29,10 @@ def sample(line: str, at: int = 0) -> Sample | None:
     Sample(name='lag', labels={'group': 'a "b"', 'partition': '0'}, value=14.0, at=0)
     """
     match = _SAMPLE.fullmatch(line.strip())
-    labels = _labels(match[2] or "{}") if match else None
+    if match is None or (labels := _labels(match[2] or "{}")) is None:
+        return None
     try:
-        return (
-            Sample(match[1], labels, float(match[3]), at) if match and labels is not None else None
-        )
+        return Sample(match[1], labels, float(match[3]), at)
     except ValueError:
         return None
 
