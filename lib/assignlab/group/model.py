@@ -167,16 +167,8 @@ class Group:
         return replace(self, topics=topics, _prepared={})
 
     def __getstate__(self):
-        return self.topics, self.sent, self.claims, dict(self.options)
-
-    def __setstate__(self, state):
-        topics, sent, claims, options = state
-        for name, value in zip(
-            ("topics", "sent", "claims", "options", "_prepared"),
-            (topics, sent, claims, options, {}),
-            strict=True,
-        ):
-            object.__setattr__(self, name, value)
+        given = {"topics": self.topics, "sent": self.sent, "claims": self.claims}
+        return given | {"options": dict(self.options), "_prepared": {}}
 
 
 def subscriptions_by_topic(group: Group) -> np.ndarray:
