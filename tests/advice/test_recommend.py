@@ -58,7 +58,7 @@ def test_every_line_is_one_that_its_client_takes():
         assignors.get(name) for name in ("range", "roundrobin", "sticky", "cooperative-sticky")
     ]
     for old, new in permutations(classic, 2):
-        java, others = recommend._java(new, old), recommend._librdkafka(new, old)
+        java, others = recommend._java(new, old, offline=False), recommend._librdkafka(new, old)
         first, second = (config.lines[0].partition("=")[2].split(",") for config in java)
         assert first == [new.source, old.source] and second == [new.source]
         lists = [config.lines[0].partition("=")[2].split(",") for config in others]
@@ -274,6 +274,7 @@ def test_where_members_do_not_come_over_one_by_one_the_lines_say_so():
     told = recommend._costs(
         *(option(name) for name in ("server-uniform", "range")),
         what_if.table(subject(group), ["range"], ["KIP-848"], "4.4", refused),
+        client="",
     )
     assert "does not allow it online" in told[0] and "moves (row W1)" in told[0]
 
@@ -287,7 +288,7 @@ def test_what_a_change_costs_that_is_not_played_is_said_so(monkeypatch):
         "4.4",
         CONFIG,
     )
-    told = recommend._costs(option("cooperative-sticky"), option("range"), rows)
+    told = recommend._costs(option("cooperative-sticky"), option("range"), rows, client="")
     assert told == ["What the change costs is not played: more than 3 members (row W1)."]
 
 

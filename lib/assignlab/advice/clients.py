@@ -5,14 +5,14 @@ from assignlab.advice.subject import CLASSIC, Subject
 from assignlab.assignors.strategy import Strategy
 
 LIBRDKAFKA = "librdkafka"
-ELSEWHERE = {s.kind for s in assignors.strategies().values() if s.system == LIBRDKAFKA}
+OF_LIBRDKAFKA = {s.kind for s in assignors.strategies().values() if s.system == LIBRDKAFKA}
 """The strategies that librdkafka has, by the names that it takes."""
-FOUR = {s.kind for s in assignors.strategies().values() if s.system == CLASSIC}
+OF_JAVA = {s.kind for s in assignors.strategies().values() if s.system == CLASSIC}
 HAS = {
-    LIBRDKAFKA: ELSEWHERE | {"server-uniform", "server-range"},
+    LIBRDKAFKA: OF_LIBRDKAFKA | {"server-uniform", "server-range"},
     "kafkajs": {"roundrobin"},
-    "kafka-python": FOUR,
-    "sarama": FOUR,
+    "kafka-python": OF_JAVA,
+    "sarama": OF_JAVA,
 }
 """What clients have that lack a strategy of Java's, or KIP-848 (of its requests Sarama 1.61.1 and
 kafka-python 3.0.12 have no more than the numbers)."""

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from assignlab import assignors
 from assignlab.advice import pauses, what_if
-from assignlab.advice.clients import ELSEWHERE, LIBRDKAFKA, client_of
+from assignlab.advice.clients import LIBRDKAFKA, OF_LIBRDKAFKA, client_of
 from assignlab.advice.law import law
 from assignlab.advice.report import Lines, Report, Table
 from assignlab.advice.subject import (
@@ -130,7 +130,7 @@ def report(
             ),
         ]
         if not client:
-            elsewhere = _missing_elsewhere([*better[:1], *trades], now)
+            elsewhere = _missing_in_librdkafka([*better[:1], *trades], now)
             unknown.append("which clients the members run" + elsewhere)
     return Report(
         title(document),
@@ -140,10 +140,10 @@ def report(
         lines,
         unknown,
         trades=[
-            config._replace(title=f"for {what} {option.label}: {config.title}")
-            for what, options in (("the other that is better,", better[1:]), ("the trade", trades))
-            for option in options
-            for config in _lines(option, now, offline, client)
+            pasted._replace(title=f"for {what} {option.label}: {pasted.title}")
+            for what, some in (("the other that is better,", better[1:]), ("the trade", trades))
+            for option in some
+            for pasted in _lines(option, now, offline, client)
         ],
         first=len(before) + above,
     )
@@ -352,7 +352,7 @@ def _reasons(option: Option, now: Option) -> list[str]:
     return said
 
 
-def _costs(best: Option, now: Option, rows: Sequence[Row], client: str = "") -> list[str]:
+def _costs(best: Option, now: Option, rows: Sequence[Row], client: str) -> list[str]:
     if best.label.endswith(STATIC):
         crash, today = best.rows.get("a crash"), now.rows.get("a crash")
         told = f" (row {crash.row} against row {today.row})" if crash and today else ""
@@ -396,7 +396,7 @@ def _costs(best: Option, now: Option, rows: Sequence[Row], client: str = "") -> 
     ]
 
 
-def _lines(best: Option, now: Option, offline: bool, client: str = "") -> list[Lines]:
+def _lines(best: Option, now: Option, offline: bool, client: str) -> list[Lines]:
     """What to set. ``offline``: members do not come from one protocol to the other while others run;
     ``client``: of the members, Java's or not known if empty."""
     if best.label.endswith(STATIC):
@@ -409,9 +409,8 @@ def _lines(best: Option, now: Option, offline: bool, client: str = "") -> list[L
         ]
     new, old = best.strategy, now.strategy
     java = [] if client and not is_server(new) else _java(new, old, offline)
-    return [
-        *_brokers(new, old), *java, *(_librdkafka(new, old) if client in ("", LIBRDKAFKA) else [])
-    ]  # fmt: skip
+    other = _librdkafka(new, old) if client in ("", LIBRDKAFKA) else []
+    return [*_brokers(new, old), *java, *other]
 
 
 def _brokers(new: Strategy, old: Strategy) -> list[Lines]:
@@ -428,7 +427,7 @@ def _brokers(new: Strategy, old: Strategy) -> list[Lines]:
     ]
 
 
-def _java(new: Strategy, old: Strategy, offline: bool = False) -> list[Lines]:
+def _java(new: Strategy, old: Strategy, offline: bool) -> list[Lines]:
     """What members of Java's client set from the old strategy to the new one, restart by restart."""
     if is_server(new):
         remote = (f"group.remote.assignor={new.remote}",)
@@ -465,7 +464,7 @@ def _java(new: Strategy, old: Strategy, offline: bool = False) -> list[Lines]:
 def _librdkafka(new: Strategy, old: Strategy) -> list[Lines]:
     """The same for librdkafka, where it has both: it refuses lists of eager and cooperative ones
     (``rd_kafka_assignor_rebalance_protocol_check``; librdkafka #3589)."""
-    if not {new.kind, old.kind} <= ELSEWHERE:
+    if not {new.kind, old.kind} <= OF_LIBRDKAFKA:
         return []
     alone = f"partition.assignment.strategy={new.kind}"
     if new.protocol != old.protocol:
@@ -485,14 +484,15 @@ def _librdkafka(new: Strategy, old: Strategy) -> list[Lines]:
     ]
 
 
-def _missing_elsewhere(options: list[Option], now: Option) -> str:
+def _missing_in_librdkafka(options: list[Option], now: Option) -> str:
     """Which of the options librdkafka lacks; nothing to say where the group's own strategy is none
     that its members could have, so that none of them is here."""
     known = {option.strategy.kind: option.strategy for option in options}
-    missing = [k for k, s in known.items() if s.system == CLASSIC and k not in ELSEWHERE]
-    if not missing or now.strategy.kind not in ELSEWHERE:
+    missing = [k for k, s in known.items() if s.system == CLASSIC and k not in OF_LIBRDKAFKA]
+    if not missing or now.strategy.kind not in OF_LIBRDKAFKA:
         return ""
-    return f"; librdkafka has no {' and no '.join(missing)}, only {', '.join(sorted(ELSEWHERE))}"
+    only = ", ".join(sorted(OF_LIBRDKAFKA))
+    return f"; librdkafka has no {' and no '.join(missing)}, only {only}"
 
 
 def _without_owner(asked: Subject, now: Option) -> list[str]:
