@@ -247,31 +247,38 @@ def table(
                 continue
             if word == ("a rebalance" if switched(asked, strategy) else "switch"):
                 continue  # a switch is a rebalance
-            note, measured = "", {}
+            cost = costs.get(PAUSES[word])
+            measured: dict[str, Range] = {}
             try:
                 measured = _measured(asked, strategy, word, make)
+                note = _note(asked, strategy, word, cost, config)
             except AssignlabError as error:
                 note = str(error)
-            if asked.static and word.startswith("a rollout") and not note:
-                note = f"{back_in_time(config)}: no rebalance"
-            cost = costs.get(PAUSES[word])
-            if word in ("a member less", "a crash") and cost is not None:
-                missed = " more" if word == "a crash" else ""
-                alone = "" if asked.equal else f"; what nobody else reads: for a minute{missed}"
-                note = note or f"unowned: of the emptiest member to that of the fullest{alone}"
-            if word == "switch":
-                note = (
-                    note or f"all members {'stop first' if stops(asked, strategy) else 'at once'}"
-                )
-            if word.startswith("a rollout") and rolled_out(asked) < asked.members:
-                note = note or f"counted up from {rolled_out(asked)} members that are drawn"
-            elif word.startswith("a rollout") and pauses.MOST_RESTARTS < asked.members:
-                note = note or f"unowned: counted up from {pauses.restarts(asked.members)} members"
-            if word == "twice the partitions" and strategy.protocol in ("eager", "cooperative"):
-                note = note or "new ones wait for the members' metadata.max.age.ms"
-            rows.append(Row("", word, name, **measured, unowned=cost, note=note or None))
+            rows.append(Row("", word, name, **measured, unowned=cost, note=note))
     rows += _migrations(asked, own, happening, config, release)
     return numbered(rows)
+
+
+def _note(
+    asked: Subject, strategy: Strategy, word: str, unowned: Range | None, config: Config
+) -> str | None:
+    """What there is to know of an event beside its numbers."""
+    if word.startswith("a rollout"):
+        if asked.static:
+            return f"{back_in_time(config)}: no rebalance"
+        if rolled_out(asked) < asked.members:
+            return f"counted up from {rolled_out(asked)} members that are drawn"
+        if pauses.MOST_RESTARTS < asked.members:
+            return f"unowned: counted up from {pauses.restarts(asked.members)} members"
+    if word in ("a member less", "a crash") and unowned is not None:
+        missed = " more" if word == "a crash" else ""
+        alone = "" if asked.equal else f"; what nobody else reads: for a minute{missed}"
+        return f"unowned: of the emptiest member to that of the fullest{alone}"
+    if word == "switch":
+        return f"all members {'stop first' if stops(asked, strategy) else 'at once'}"
+    if word == "twice the partitions" and strategy.protocol in ("eager", "cooperative"):
+        return "new ones wait for the members' metadata.max.age.ms"
+    return None
 
 
 def numbered(rows: Sequence[Row]) -> list[Row]:
@@ -346,41 +353,37 @@ def _migrations(
             new = assignors.get(of_release({"strategy": base}, release)["strategy"])
         except UnknownName:
             continue
-        change = f"{own.name} to {new.name}"
-        if lacks(client, new):
-            continue
-        if client == LIBRDKAFKA and {own.protocol, new.protocol} == {"eager", "cooperative"}:
-            rows.append(Row("", word, change, note=f"{NOT_PLAYED}: {BOTH}"))
-            continue
-        if not 1 < asked.members <= MOST_ROLLED_OUT:
-            most = (
-                "the only member" if asked.members == 1 else f"more than {MOST_ROLLED_OUT} members"
-            )
-            rows.append(Row("", word, change, note=f"{NOT_PLAYED}: {most}"))
-            continue
-        bounces = 2 if word == "two bounces" else 1
-        offline = bounces == 1 and not is_online(config)
-        count = draws_for(asked, 2 * bounces * asked.members)
-        try:
-            if offline:
-                cells = _measured(asked, new, "switch", EVENTS["switch"])
-            else:
-                cells = drawn(count, partial(_migrated, asked, own, new, bounces))
-        except AssignlabError as error:
-            rows.append(Row("", word, change, note=str(error)))
-            continue
-        if offline:
-            rows.append(Row("", word, change, **cells, note=OFFLINE))
-            continue
-        lists = [[new.name, own.name], [new.name]][-bounces:]
-        cost = pauses.migration(asked, own, lists, config)
-        note = f"{bounces} restart{'s' * (bounces > 1)} of every member"
-        if asked.static:
-            note += f"; {back_in_time(config)}: " + (
-                "no rebalance" if bounces == 1 else "one rebalance, when the last one knows both"
-            )
-        rows.append(Row("", word, change, **cells, unowned=cost, note=note))
+        if not lacks(client, new):
+            rows.append(_migration(asked, own, new, word, client, config))
     return rows
+
+
+def _migration(
+    asked: Subject, own: Strategy, new: Strategy, word: str, client: str, config: Config
+) -> Row:
+    change = f"{own.name} to {new.name}"
+    if client == LIBRDKAFKA and {own.protocol, new.protocol} == {"eager", "cooperative"}:
+        return Row("", word, change, note=f"{NOT_PLAYED}: {BOTH}")
+    if asked.members == 1:
+        return Row("", word, change, note=f"{NOT_PLAYED}: the only member")
+    if asked.members > MOST_ROLLED_OUT:
+        return Row("", word, change, note=f"{NOT_PLAYED}: more than {MOST_ROLLED_OUT} members")
+    bounces = 2 if word == "two bounces" else 1
+    try:
+        if bounces == 1 and not is_online(config):
+            cells = _measured(asked, new, "switch", EVENTS["switch"])
+            return Row("", word, change, **cells, note=OFFLINE)
+        count = draws_for(asked, 2 * bounces * asked.members)
+        cells = drawn(count, partial(_migrated, asked, own, new, bounces))
+    except AssignlabError as error:
+        return Row("", word, change, note=str(error))
+    lists = [[new.name, own.name], [new.name]][-bounces:]
+    note = f"{counted(bounces, 'restart')} of every member"
+    if asked.static:
+        happens = "no rebalance" if bounces == 1 else "one rebalance, when the last one knows both"
+        note += f"; {back_in_time(config)}: {happens}"
+    cost = pauses.migration(asked, own, lists, config)
+    return Row("", word, change, **cells, unowned=cost, note=note)
 
 
 def is_online(config: Config) -> bool:
