@@ -206,6 +206,12 @@ def test_wrong_weights_are_refused_by_name_and_place(weights, place, reason):
     assert str(refused.value) == f"topics[1].weights{place}: {reason}"
 
 
+@pytest.mark.parametrize("topics", ["t", 5, None])
+def test_a_plain_member_has_a_list_of_topics(topics):
+    with pytest.raises(DocumentError, match="topics of 'a': expected a list"):
+        plain.group({"t": 1}, {"a": topics})
+
+
 def test_weights_of_a_topic_that_is_not_there_are_refused():
     with pytest.raises(DocumentError, match="weights: there is no topic 'u'"):
         plain.group({"t": 2}, {"a": ["t"]}, weights={"u": [1, 2]})

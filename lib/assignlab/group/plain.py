@@ -42,7 +42,7 @@ def group(
         if not free and (unknown := set(mapping or {}) - set(known)):
             raise DocumentError(name, f"there is no {kind} {min(unknown, key=str)!r}")
     for member, names in members.items():
-        if isinstance(names, str):
+        if isinstance(names, str) or not isinstance(names, Iterable):
             raise DocumentError(f"topics of {member!r}", f"expected a list, got {names!r}")
     lists = {
         name: _plain(list(each) if isinstance(each, Iterable) else each)
