@@ -846,6 +846,15 @@ def test_show_tells_sizes_gap_and_idle_members():
     }  # fmt: skip
 
 
+def test_counts_beyond_reason_are_refused_at_once():
+    members = 'kafka_consumergroup_members{consumergroup="billing"} 1e12\n'
+    with pytest.raises(AssignlabError, match="billing: 1000000000000 members are counted"):
+        groups.read(members)
+    topic = "Topic: orders PartitionCount: 999999999 ReplicationFactor: 1"
+    [group] = groups.read(DESCRIBE, topic + " Configs:\n")
+    assert group["topics"][0]["partitions"] == 999_999_999 and "ends" not in group["topics"][0]
+
+
 def test_a_closed_standard_input_is_refused(monkeypatch):
     monkeypatch.setattr("sys.stdin", None)
     with pytest.raises(AssignlabError, match="closed"):

@@ -21,6 +21,8 @@ ROCKETMQ = "rocketmq-avg"
 BY_TOPIC = ("range", "server-range", ROCKETMQ)
 """Of the strategies that texts tell of, those that deal every topic by itself."""
 GENERATION = 1
+MOST_UNKNOWN = 100_000
+"""So many members that texts merely count get ids that are made up."""
 
 Say = Callable[[str], None]
 Holdings = dict[str, list[Partition]]
@@ -108,6 +110,10 @@ def _members(seen: Seen, say: Say) -> list[MemberRow]:
     if hosts:
         say("members: the text has hosts; consumers on one host appear as one member")
     missing = 0 if seen.whole else max(0, (seen.count or 0) - len(members))
+    if missing > MOST_UNKNOWN:
+        raise AssignlabError(
+            f"{seen.name or 'the group'}: {seen.count} members are counted, more than any group has"
+        )
     members += [MemberRow(seen.name, f"unknown-{i}") for i in range(1, missing + 1)]
     if missing:
         ids = "the id unknown-1 is" if missing == 1 else f"the ids unknown-1 to -{missing} are"
@@ -323,9 +329,11 @@ def _topics(
         say("topic ids: made from the names (kafka-topics --describe has them)")
     _add_weights(entries, seen, say)
     for entry in entries:
-        ends = [seen.ends.get((entry["name"], None, i)) for i in range(entry.get("partitions", 0))]
-        if ends and None not in ends:
-            entry["ends"] = ends
+        count = entry.get("partitions", 0)
+        if 0 < count <= len(seen.ends):
+            ends = [seen.ends.get((entry["name"], None, i)) for i in range(count)]
+            if None not in ends:
+                entry["ends"] = ends
     return entries
 
 
