@@ -178,6 +178,8 @@ def test_two_snapshots_tell_rates():
     assert rated["topics"][0]["weights"] == [10.0, 0.0]
     assert any("600 records in 60 s" in sentence for sentence in rated["inferred"])
     assert "most loaded member has 10," in load(rated)[0][0]
+    queues = {"topics": [{"name": "q", "brokers": [["b", 2]], "ends": [1, 2]}]}
+    assert with_rates(queues, queues, 1)["topics"][0]["weights"] == [0.0, 0.0]
     with pytest.raises(AssignlabError, match="a log of t ends earlier in the later snapshot"):
         with_rates(after, before, 60)
     del after["topics"][0]["ends"]

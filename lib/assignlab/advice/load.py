@@ -32,7 +32,7 @@ def with_rates(document: dict[str, Any], later: dict[str, Any], seconds: float) 
         grown = [new - old for old, new in zip(begun, ended, strict=False)]
         produced += sum(grown)
         rates = [records / seconds for records in grown]
-        topics.append(topic | {"weights": rates + [0.0] * (topic["partitions"] - len(rates))})
+        topics.append(topic | {"weights": rates + [0.0] * (len(_queues(topic)) - len(rates))})
     read = counted(produced, "record")
     told = f"weights: records a second, {read} in {seconds:g} s between two snapshots"
     inferred = [s for s in document.get("inferred", []) if not s.startswith("weights: ")]
