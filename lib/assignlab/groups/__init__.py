@@ -4,7 +4,6 @@
 has and says so, ``show`` tells what a document has. ``live`` asks a cluster instead.
 """
 
-import sys
 from collections.abc import Sequence
 from itertools import chain
 from typing import Any
@@ -43,7 +42,7 @@ def read(*sources: Any, only: Sequence[str] = ()) -> list[dict[str, Any]]:
         if isinstance(source, Live):
             texts.append(list(source.rows()))
             continue
-        text = open_text(source, sys.stdin)
+        text = open_text(source)
         if not text.content.strip():
             raise text.error("the text is empty: did the tool fail, and say why on stderr?")
         texts.append(list(rows_of(text)))

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import sys
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from pathlib import Path
 from typing import Any
@@ -122,8 +123,8 @@ class Text:
         return value, end - self.at
 
 
-def open_text(source: Any, stdin: Any) -> Text:
-    """The text of a source: a path, ``-`` for ``stdin``, an open file, or a text itself.
+def open_text(source: Any) -> Text:
+    """The text of a source: a path, ``-`` for standard input, an open file, or a text itself.
 
     A string is a text if it has a line break or begins like JSON, else a path. Raises OSError
     where a file cannot be read and TextError where it is not Unicode.
@@ -133,9 +134,9 @@ def open_text(source: Any, stdin: Any) -> Text:
     if hasattr(source, "read"):
         return _decoded(getattr(source, "name", "<text>"), source.read())
     if source == "-":
-        if stdin is None:
+        if sys.stdin is None:
             raise AssignlabError("<stdin>: closed, so that there is no text")
-        return _decoded("<stdin>", stdin.buffer.read())
+        return _decoded("<stdin>", sys.stdin.buffer.read())
     if not isinstance(source, (str, os.PathLike)):
         raise AssignlabError(
             f"source: expected a path, an open file, a text or Live, got {type(source).__name__}"
