@@ -50,6 +50,11 @@ class Report(NamedTuple):
         """The sentences above the lines to set."""
         return self.said[: self.first]
 
+    @property
+    def below(self) -> Sequence[str]:
+        """The sentences below them."""
+        return self.said[len(self.above) :]
+
 
 def as_text(report: Report) -> str:
     """For terminals: nothing in it that a terminal would act upon."""
@@ -60,8 +65,7 @@ def as_text(report: Report) -> str:
 
 def body(report: Report) -> list[list[str]]:
     """The blocks below the title, each a list of lines."""
-    below = list(report.said[len(report.above) :])
-    blocks = [list(report.above), *map(_pasted, report.lines), below]
+    blocks = [list(report.above), *map(_pasted, report.lines), list(report.below)]
     for table in report.tables:
         lines = aligned(table.columns, table.rows, shown) if table.rows else ["(none)"]
         blocks.append([*filter(None, [table.title, table.note]), *lines])

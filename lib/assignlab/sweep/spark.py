@@ -249,10 +249,11 @@ def start(master: str | None):
     conf.setMaster(master)
     with open_log(place / "driver.log") as log:
         before = log.tell()
+        told = f"Spark on {master}; its log is {log.name}"
         if not master.startswith("local"):
-            tell(f"starts Spark on {master}; its log is {log.name}")
+            tell(f"starts {told}")
         try:
-            with told_waiting(f"for Spark on {master}; its log is {log.name}"):
+            with told_waiting(f"for {told}"):
                 gateway = SparkContext._gateway or launch_gateway(
                     conf, {"stdout": log, "stderr": log}
                 )

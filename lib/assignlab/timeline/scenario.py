@@ -70,9 +70,10 @@ class Action(Given):
         object.__setattr__(self, "values", values)
 
     def __getitem__(self, name: str) -> Any:
-        if name not in dict(self.values):
+        values = dict(self.values)
+        if name not in values:
             raise TimelineError(f"action {self.kind}: it has no {name}")
-        return dict(self.values)[name]
+        return values[name]
 
     def get(self, name: str, default: Any) -> Any:
         """A value that need not be given."""
