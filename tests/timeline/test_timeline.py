@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from assignlab import timeline
@@ -1009,8 +1009,23 @@ def the_group_has_settled(history):
         assert set(owned) <= running
 
 
+TWO_COMMITS_AND_A_SAMPLE = (  # of m1 and m2, in the millisecond 11,000
+    Scenario(
+        [Topic("t0", 1, rate=1), Topic("t1", 3, rate=10)],
+        [Member("m0"), Member("m1", start_ms=1), Member("m2", processing_ms=5.0)],
+        [timeline.coordinator_moves(9_001)], 200_000,
+    ),
+    Config(
+        session_timeout_ms=10_000, max_poll_records=10, latency_ms=0, replication_ms=1,
+        coordinator_load_ms=50,
+    ),
+    "range",
+)  # fmt: skip
+
+
 @pytest.mark.slow
 @given(histories(), st.sampled_from([700, 5_000, 90_000]))
+@example(TWO_COMMITS_AND_A_SAMPLE, 700)
 @settings(max_examples=40, deadline=None)
 def test_looking_at_a_history_does_not_change_it(made, sample_ms):
     """The poll loop is played when somebody looks; how often must not matter."""

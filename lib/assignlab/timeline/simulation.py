@@ -128,7 +128,7 @@ class Simulation:
             self.clock.at(member.start_ms + self.world.start_delay(), self.start, member)
         for action in sorted(self.scenario.actions, key=lambda action: action.at_ms):
             self.clock.at(action.at_ms, self._act, action)
-        self.clock.at(0, self.world.sample)
+        self.clock.look(0, self.world.sample)
         self.clock.run(self.scenario.duration_ms)
         return self.world.finish()
 

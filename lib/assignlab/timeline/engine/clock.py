@@ -1,22 +1,31 @@
 """Simulated time in whole milliseconds, on SimPy's event queue.
 
 What happens is a call at a moment: a message that arrives, a timer that runs out. Calls at the
-same moment run in the order in which they were asked for, so a run depends on nothing but its
-scenario and seed.
+same moment run in the order in which they were asked for, and who only looks comes after them, so
+a run depends on nothing but its scenario and seed.
 """
 
 from collections.abc import Callable
 
 import simpy
+from simpy.events import NORMAL, EventPriority
+
+LAST = EventPriority(NORMAL + 1)
+"""For a call that comes after all others at its moment."""
 
 
-class Timer(simpy.Timeout):
+class Timer(simpy.Event):
     """A call to come, which can be taken back."""
 
     __slots__ = ("args", "call", "clock", "moment")
 
-    def __init__(self, clock: "Clock", delay: int, call: Callable, args: tuple):
-        super().__init__(clock.environment, delay)
+    def __init__(
+        self, clock: "Clock", delay: int, call: Callable, args: tuple,
+        priority: EventPriority = NORMAL,
+    ):  # fmt: skip
+        super().__init__(clock.environment)
+        self._ok, self._value = True, None
+        self.env.schedule(self, priority, delay)
         self.callbacks.append(Timer._ring)
         self.clock = clock
         self.moment = clock.now + delay
@@ -52,6 +61,10 @@ class Clock:
     def at(self, moment: int, call: Callable, *args) -> Timer:
         """Call ``call(*args)`` at ``moment``, or now if that has passed."""
         return self.after(max(moment - self.now, 0), call, *args)
+
+    def look(self, delay: int, call: Callable) -> None:
+        """Call ``call()`` in ``delay`` milliseconds, when all else of that moment has happened."""
+        Timer(self, delay, call, (), LAST)
 
     def run(self, end: int) -> None:
         """Let time pass until ``end``; what is asked for exactly then still happens."""

@@ -228,7 +228,7 @@ class World:
                     )
                 )
         if now + self.scenario.sample_ms <= self.scenario.duration_ms:
-            self.clock.after(self.scenario.sample_ms, self.sample)
+            self.clock.look(self.scenario.sample_ms, self.sample)
 
     def _reached(self) -> tuple[np.ndarray, np.ndarray]:
         """(position of the owner, else what is committed; the owner's number, else -1)."""
