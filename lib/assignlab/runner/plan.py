@@ -122,7 +122,7 @@ def point_name(passed: dict) -> str:
     >>> point_name({"members": [4, 8], "skew": 0.5}), point_name({})
     ('members=4+8,skew=0.5', '')
     >>> point_name({"label": "a/b"})
-    'label=a-b~2b9e'
+    'label=a-b~2b9e4705'
     """
     items = {name: value if isinstance(value, list) else [value] for name, value in passed.items()}
     text = ",".join(f"{name}={'+'.join(map(str, values))}" for name, values in items.items())
@@ -130,7 +130,7 @@ def point_name(passed: dict) -> str:
     told = [str(value) for values in items.values() for value in values]
     if short == text and not any(re.search("[,=+]", item) for item in told):
         return text
-    return f"{short}~{hashlib.sha256(json.dumps(passed).encode()).hexdigest()[:4]}"
+    return f"{short}~{hashlib.sha256(json.dumps(passed).encode()).hexdigest()[:8]}"
 
 
 def plan(place: Place, wanted=(), passed=(), axes: Mapping[str, list] | None = None) -> list[Plan]:
