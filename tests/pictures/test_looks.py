@@ -124,6 +124,13 @@ def test_letters_have_one_size_and_no_figure_is_shrunk_by_the_page():
     plt.close(figure)
 
 
+def test_lines_without_values_have_no_label_and_others_end_with_their_last_value(ax):
+    nan = float("nan")
+    maps.labelled({"a": ([1, 2], [nan, nan]), "b": ([1, 2, 3], [0.0, 1.0, nan])}, ax)
+    assert [(text.get_text(), text.xy) for text in ax.texts] == [("b", (2, 1))]
+    ax.figure.draw_without_rendering()
+
+
 def test_what_is_counted_has_ticks_at_whole_numbers(ax):
     maps.labelled({"a": ([1, 4], [0.5, 2]), "b": ([1, 2, 4], [1, 1, 1])}, ax)
     assert all(tick == round(tick) for tick in ax.get_xticks())

@@ -135,8 +135,8 @@ def labelled(
 ) -> Axes:
     """Lines, label -> (x, y), each with its label behind its end; labels make room for each other.
 
-    ``strategies``: labels are names of :func:`courses`, and a line looks as the first of them does
-    in other charts.
+    A line ends with its last value; one without any has no label. ``strategies``: labels are names of
+    :func:`courses`, and a line looks as the first of them does in other charts.
     """
     ends, across = [], np.concatenate([np.asarray(x, dtype=float) for x, _ in lines.values()])
     charts.plain_ticks(ax.xaxis, whole=bool((across == across.round()).all()))
@@ -151,7 +151,8 @@ def labelled(
             x, y, color=color, clip_on=False, dashes=dashes or (None, None), marker=marker,
             fillstyle=fill, markersize=6 if strategies else 4, markevery=max(len(x) // 12, 1),
         )  # fmt: skip
-        ends.append((float(y[-1]), float(x[-1]), label, color))
+        if (there := np.flatnonzero(~np.isnan(y))).size:
+            ends.append((float(y[there[-1]]), float(x[there[-1]]), label, color))
     ends.sort(key=lambda end: end[0])
     heights = apart([_share(ax, y) for y, *_ in ends], CLOSEST)
     for (y, x, label, color), height in zip(ends, heights, strict=True):
@@ -178,6 +179,8 @@ def apart(heights: Sequence[float], least: float) -> list[float]:
     ([0.0, 0.1, 0.5], [0.8, 0.9, 1.0], [0.35, 0.45])
     """
     many = len(heights)
+    if many == 0:
+        return []
     below = least * np.arange(many)
     asked = np.asarray(heights) - below
     placed = [
