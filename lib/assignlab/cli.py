@@ -25,10 +25,13 @@ class Commands(click.Group):
     """Commands of which a refusal is told in one line, with exit code 2."""
 
     def invoke(self, context):
-        """Run a command; what it refuses, or misses here, is told on stderr, exit code 2."""
+        """Run a command; what it refuses, misses here or cannot open or write is told on stderr,
+        exit code 2."""
         try:
             return super().invoke(context)
-        except (AssignlabError, ImportError) as refusal:
+        except BrokenPipeError:
+            raise  # a reader that has enough, such as head
+        except (AssignlabError, ImportError, OSError) as refusal:
             complain(refusal)
             sys.exit(2)
 
@@ -48,6 +51,18 @@ def count(name, default, text=None, least=1):
 def seed(default=0):
     """The option ``--seed``, a whole number of 0 or more."""
     return count("--seed", default, least=0)
+
+
+def seconds(name, text):
+    """An option that takes seconds, more than 0."""
+
+    def refuse(_context, _parameter, value):
+        if value is not None and not value <= 1e9:  # nor NaN
+            raise AssignlabError(f"{name}: expected at most 1e9 seconds, got {value:g}")
+        return value
+
+    above_0 = click.FloatRange(0, min_open=True)
+    return click.option(name, type=above_0, callback=refuse, metavar="SECONDS", help=text)
 
 
 def chosen(default):
@@ -123,12 +138,7 @@ def warm(strategies):
     help="The same from a YAML file of 'name: [value, value]' lines.",
 )
 @count("--jobs", 1, "Notebooks at a time; each sweep uses all cores by itself.")
-@click.option(
-    "--timeout",
-    type=click.FloatRange(0, min_open=True),
-    metavar="SECONDS",
-    help="Longest time for one notebook, at most 1e9.",
-)
+@seconds("--timeout", "Longest time for one notebook, at most 1e9.")
 @click.option(
     "--resume/--force",
     default=True,
@@ -177,10 +187,7 @@ def run(notebooks, scale, passed, grid, matrix, jobs, outputs, tables, root, lis
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     root = (root or project()).resolve()
-    timeout = how["timeout"]
     try:
-        if timeout is not None and not timeout <= 1e9:
-            raise runner.Refused([f"--timeout: expected at most 1e9 seconds, got {timeout:g}"])
         place = runner.Place(root, folder_named(outputs or str(root / "outputs")), scale)
         if tables:
             local = None if is_uri(tables) else folder_named(tables)
@@ -230,9 +237,7 @@ def collect(notebook, table, folders, target):
     try:
         frame = collecting.collect(notebook, table, folders or [outputs()])
         collecting.write(frame, target)
-    except BrokenPipeError:
-        raise  # a reader that has enough, such as head
-    except (ValueError, OSError) as error:
+    except ValueError as error:
         complain(error)
         sys.exit(2)
 
@@ -248,16 +253,26 @@ def notebooks(folder):
 
     try:
         count = copy_to(folder)
-    except (ValueError, OSError) as error:
+    except ValueError as error:
         complain(error)
         sys.exit(2)
     click.echo(f"{count} files copied; now: cd {shlex.quote(str(folder))} && assignlab run")
 
 
+class Lines(click.File):
+    """A file; - is standard input, unless that is closed."""
+
+    def convert(self, value, parameter, context):
+        """The open file."""
+        if value == "-" and sys.stdin is None:
+            self.fail("standard input is closed", parameter, context)
+        return super().convert(value, parameter, context)
+
+
 documents = click.option(
     "--input",
     "source",
-    type=click.File("rb"),
+    type=Lines("rb"),
     default="-",
     metavar="FILE",
     help="JSON lines to read [default: standard input].",
@@ -612,12 +627,7 @@ def group_document(sources):
 @group.command("show")
 @sources
 @click.option("--then", multiple=True, metavar="LATER", help="The same text, taken later: rates.")
-@click.option(
-    "--apart",
-    type=click.FloatRange(0, min_open=True),
-    metavar="SECONDS",
-    help="How much later; needed with --then.",
-)
+@seconds("--apart", "How much later; needed with --then.")
 @telling
 def group_show(sources, then, apart, told):
     """Show the groups that the sources tell of: sizes, gap, idle members, topics, load.
@@ -638,12 +648,11 @@ def _settings(release, given):
     """The group's own settings: those of the release, changed by NAME=VALUE."""
     from assignlab.advice.pauses import settings
 
+    of_kafka(release)  # or it is refused
     for text in given:
         if "=" not in text:
             raise click.UsageError(f"--set {text}: expected NAME=VALUE")
-    found = settings(release, dict(text.split("=", 1) for text in given))
-    of_kafka(release)
-    return found
+    return settings(release, dict(text.split("=", 1) for text in given))
 
 
 release = click.option(

@@ -1,5 +1,6 @@
 """Files that appear whole or not at all."""
 
+import errno
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -10,7 +11,12 @@ from uuid import uuid4
 
 @contextmanager
 def whole(path: Path):
-    """A temporary path beside `path` that takes its place at the end: whole or not at all."""
+    """A temporary path beside `path` that takes its place at the end: whole or not at all.
+
+    Raises FileExistsError where something else than a file is there: a folder, a pipe, a device.
+    """
+    if path.exists() and not path.is_file():
+        raise FileExistsError(errno.EEXIST, "is there and is no file", str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{uuid4().hex[:8]}.part")
     try:
