@@ -63,10 +63,8 @@ class UnknownName(AssignlabError):
         near = [one for one in allowed if one == meant or str(one).lower() == str(name).lower()]
         near = near or difflib.get_close_matches(str(name), allowed, n=1, cutoff=0.4)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
-        shown = repr(name) if len(str(name)) <= 60 else repr(str(name)[:57] + "...")
-        super().__init__(
-            f"unknown {kind} {shown}{hint}; allowed: {_some(kind, str(name), allowed)}"
-        )
+        names = _some(kind, str(name), allowed)
+        super().__init__(f"unknown {kind} {shown(name)}{hint}; allowed: {names}")
         self.name = name
         self.nearest = near[0] if near else None
 
@@ -103,6 +101,6 @@ class UnknownRelease(UnknownName):
 
     def __init__(self, name: str, reason: str):
         place = "release in strategy" if "@" in name else "release"
-        AssignlabError.__init__(self, f"unknown {place} {name!r}: {reason}")
+        AssignlabError.__init__(self, f"unknown {place} {shown(name)}: {reason}")
         self.name = name
         self.nearest = None
