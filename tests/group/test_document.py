@@ -152,6 +152,7 @@ def topic(**fields):
         (topic(partitions=1, racks=[[1]]), "topics[0].racks", "rack names"),
         (topic(partitions=1, racks=["a"]), "topics[0].racks", "an array"),
         (topic(brokers=[["b"]]), "topics[0].brokers", "[broker, count]"),
+        (topic(brokers=[["b", 2], ["b", 1]]), "topics[0].brokers", "broker 'b' appears twice"),
         (topic(partitions=1, id=5), "topics[0].id", "Uuid"),
         (
             {"topics": [{"name": "t", "partitions": 1}] * 2, "members": []},
@@ -159,6 +160,7 @@ def topic(**fields):
             "'t' appears twice",
         ),
         ({"topics": [], "members": [{"id": "m"}] * 2}, "members", "'m' appears twice"),
+        ({"topics": [], "members": [{"id": "m" * 100}] * 2}, "members", "m... appears twice"),
         ({"topics": [], "members": [{}]}, "members[0].id", "is missing"),
         ({"topics": [], "members": [{"id": 5}]}, "members[0].id", "a string"),
         (member(topics="t"), "members[0].topics", "an array"),
@@ -210,6 +212,18 @@ def test_wrong_weights_are_refused_by_name_and_place(weights, place, reason):
 def test_a_plain_member_has_a_list_of_topics(topics):
     with pytest.raises(DocumentError, match="topics of 'a': expected a list"):
         plain.group({"t": 1}, {"a": topics})
+
+
+@pytest.mark.parametrize("topics, members", [(None, {}), ([], {}), ({}, None), ({}, [])])
+def test_a_plain_group_has_topics_and_members_by_name(topics, members):
+    with pytest.raises(DocumentError, match="expected a mapping by name"):
+        plain.group(topics, members)
+
+
+def test_a_plain_group_may_have_numpys_numbers():
+    two = np.int64(2)
+    made = plain.group({"t": two}, {"a": ["t"]}, {"a": [("t", two)]}, two, streams=two)
+    assert dump(made) == dump(plain.group({"t": 2}, {"a": ["t"]}, {"a": [("t", 2)]}, 2, streams=2))
 
 
 def test_weights_of_a_topic_that_is_not_there_are_refused():

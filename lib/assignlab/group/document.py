@@ -98,6 +98,7 @@ def _topic(entry: Any, where: str) -> dict[str, Any]:
         brokers = _pairs(entry["brokers"], f"{where}.brokers", str, "[broker, count]")
         partitions = sum(_count(count, f"{where}.brokers") for _, count in brokers)
         _count(partitions, f"{where}.brokers", MAX_PARTITIONS)
+        _index([broker for broker, _ in brokers], f"{where}.brokers", "broker")
         queues = tuple((broker, number) for broker, count in brokers for number in range(count))
     else:
         partitions = _count(
@@ -279,7 +280,7 @@ def _index(names: list[str], field: str, kind: str) -> dict[str, int]:
     index: dict[str, int] = {}
     for name in names:
         if name in index:
-            raise DocumentError(field, f"{kind} {name!r} appears twice")
+            raise DocumentError(field, f"{kind} {shown(name)} appears twice")
         index[name] = len(index)
     return index
 

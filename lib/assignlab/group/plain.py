@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from assignlab.errors import DocumentError
+from assignlab.errors import DocumentError, shown
 from assignlab.group.model import Group
 
 
@@ -32,21 +32,23 @@ def group(
     """
     from assignlab.group.document import parse
 
+    owned, instances = owned or {}, instances or {}
+    racks, weights = racks or {}, weights or {}
     given: dict[str, Any] = {"topics": topics, "members": members, "weights": weights}
     given |= {"owned": owned, "instances": instances, "racks": racks}
     for name, mapping in given.items():
-        if not isinstance(mapping or {}, Mapping):
-            raise DocumentError(name, f"expected a mapping by name, got {mapping!r}")
+        if not isinstance(mapping, Mapping):
+            raise DocumentError(name, f"expected a mapping by name, got {shown(mapping)}")
         kind, known = ("topic", topics) if name == "weights" else ("member", members)
         free = name in ("topics", "members", "owned")  # an earlier answer names members that left
-        if not free and (unknown := set(mapping or {}) - set(known)):
-            raise DocumentError(name, f"there is no {kind} {min(unknown, key=str)!r}")
+        if not free and (unknown := set(mapping) - set(known)):
+            raise DocumentError(name, f"there is no {kind} {shown(min(unknown, key=str))}")
     for member, names in members.items():
         if isinstance(names, str) or not isinstance(names, Iterable):
-            raise DocumentError(f"topics of {member!r}", f"expected a list, got {names!r}")
+            raise DocumentError(f"topics of {member!r}", f"expected a list, got {shown(names)}")
     lists = {
         name: _plain(list(each) if isinstance(each, Iterable) else each)
-        for name, each in (weights or {}).items()
+        for name, each in weights.items()
     }
     return parse(
         {
@@ -58,12 +60,12 @@ def group(
                 {
                     "id": member,
                     "topics": list(names),
-                    "owned": _plain((owned or {}).get(member)),
-                    "generation": generation,
-                    "sub_generation": generation,
-                    "instance": (instances or {}).get(member),
-                    "rack": (racks or {}).get(member),
-                    "streams": streams,
+                    "owned": _plain(owned.get(member)),
+                    "generation": _plain(generation),
+                    "sub_generation": _plain(generation),
+                    "instance": instances.get(member),
+                    "rack": racks.get(member),
+                    "streams": _plain(streams),
                 }
                 for member, names in members.items()
             ],
