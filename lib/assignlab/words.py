@@ -366,12 +366,14 @@ confluent-kafka-go issue 622</a>'
 def cell(value) -> str:
     """A value as a table shows it.
 
-    >>> [cell(value) for value in (True, 12345, 1234.5, 0.1234567, -0.0, 1e-7, float("nan"), None, "a")]
-    ['yes', '12,345', '1,234.5', '0.123', '0', '1e-07', '–', '–', 'a']
+    >>> [cell(value) for value in (True, 12345, 1234.5, 0.1234567, -0.0, 1e-7, float("nan"), None, "nan")]
+    ['yes', '12,345', '1,234.5', '0.123', '0', '1e-07', '–', '–', 'nan']
     """
+    if isinstance(value, str):
+        return value
     if value is None or str(value) in ("<NA>", "nan", "NaT"):
         return "–"
-    if not isinstance(value, str) and str(value) in ("True", "False"):
+    if str(value) in ("True", "False"):
         return "yes" if value else "no"
     if isinstance(value, numbers.Integral):
         return f"{int(value):,}"
