@@ -49,6 +49,14 @@ class StrictLoader(yaml.SafeLoader):
             return f"{node.value} means {value!r} in YAML: write {str(value).lower()}"
         return f"{node.value} is a {kind} in YAML"
 
+    def construct_object(self, node, deep=False):
+        """What a node holds, if its tag allows that: ``!!int x`` is nothing."""
+        try:
+            return super().construct_object(node, deep)
+        except (ArithmeticError, AttributeError, LookupError, ValueError):
+            kind = node.tag.rpartition(":")[2]
+            raise _misread(node, f"{shown(node.value)} is no {kind}") from None
+
     def construct_mapping(self, node, deep=False):
         """A mapping, if no key is there twice."""
         mapping = super().construct_mapping(node, deep)
