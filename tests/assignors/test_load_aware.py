@@ -193,6 +193,10 @@ def test_packing_beyond_all_capacity_goes_to_the_emptiest():
     assert packed([9, 9, 9, 9, 1], {}, 10, members=2) == {"m0": [0, 2, 4], "m1": [1, 3]}
 
 
+def test_a_capacity_beyond_all_floats_holds_everything():
+    assert packed([60, 30], {"m0": [0], "m1": [1]}, 10**400) == {"m0": [0, 1]}
+
+
 @pytest.mark.parametrize("capacity", [0, -1, "7", True, float("nan"), float("inf")])
 def test_a_wrong_capacity_is_refused_by_name(capacity):
     document = {"capacity": capacity, "topics": [], "members": [{"id": "a"}]}

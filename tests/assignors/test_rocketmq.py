@@ -93,6 +93,7 @@ def test_ten_virtual_nodes_are_the_default_and_none_assign_nothing():
         "consistent-hash", topics, members, vnodes=10
     )
     assert given("consistent-hash", topics, members, vnodes=0) == {"a": [], "b": []}
+    assert given("consistent-hash", topics, {}, vnodes=10**30) == {}
     refused = allocate("consistent-hash", topics, members, vnodes=-1)
     assert refused["error"].startswith("IllegalArgumentException: ")
 
@@ -180,10 +181,12 @@ def test_a_client_without_a_name_is_refused(strategy):
     ("machine-room", {"idcs": [1]}, "idcs"),
     ("config", {"config": []}, "config"),
     ("config", {"config": {"a": [["t", 0]]}}, "config"),
+    ("config", {"config": {"a": 0}}, "config"),
+    ("config", {"config": {"a": [["t", "r@b", "x" * 1000]]}}, "config"),
 ])  # fmt: skip
 def test_options_of_another_kind_are_refused_by_name(strategy, options, field):
     refused = allocate(strategy, {"t": [["r@b", 1]]}, {"a": ["t"]}, **options)
-    assert refused["error"].startswith(f"DocumentError: {field}: ")
+    assert refused["error"].startswith(f"DocumentError: {field}: ") and len(refused["error"]) < 200
 
 
 def test_an_unknown_inner_strategy_is_refused_with_the_nearest_name():

@@ -29,6 +29,8 @@ legal name, reach no member: setting that key of an object makes no property.
 {'C0': [['t', 0]]}
 """
 
+import re
+
 import numpy as np
 
 from assignlab.assignors.parts import orders
@@ -38,6 +40,7 @@ from assignlab.group.assignment import Assignment, by_member, topic_of
 from assignlab.group.model import Group, subscriptions_by_topic
 
 MAX_ARRAY_INDEX = 2**32 - 2
+ARRAY_INDEX = re.compile("0|[1-9][0-9]{0,9}")
 NO_PROPERTY = "__proto__"
 
 
@@ -79,11 +82,10 @@ def object_keys(group: Group, owners: np.ndarray, codes: np.ndarray) -> np.ndarr
 def is_array_index(name: str) -> bool:
     """Whether JavaScript takes a property name for an array index.
 
-    >>> is_array_index("0"), is_array_index("10"), is_array_index("01"), is_array_index("t1")
-    (True, True, False, False)
+    >>> [is_array_index(name) for name in ("0", "10", "01", "t1", "4294967295", "1" * 5000)]
+    [True, True, False, False, False, False]
     """
-    is_number = name.isascii() and name.isdecimal() and str(int(name)) == name
-    return is_number and int(name) <= MAX_ARRAY_INDEX
+    return bool(ARRAY_INDEX.fullmatch(name)) and int(name) <= MAX_ARRAY_INDEX
 
 
 STRATEGY = Strategy(

@@ -28,7 +28,7 @@ import numpy as np
 
 from assignlab.assignors.rocketmq.parts import queues, rooms
 from assignlab.assignors.strategy import Strategy
-from assignlab.errors import DocumentError
+from assignlab.errors import DocumentError, shown
 from assignlab.group.assignment import Assignment, by_member, code, topic_of
 from assignlab.group.model import Group, Topics, subscriptions_by_topic
 
@@ -47,7 +47,8 @@ def configured(group: Group) -> Assignment:
     places = group.topics.prepared(places_by_topic)
     codes: list[int] = []
     sizes = []
-    lists = [config.get(name) or [] for name in group.members.names]
+    given = map(config.get, group.members.names)
+    lists = [[] if entries is None else entries for entries in given]
     check(lists)
     for entries in lists:
         known: dict[int, None] = {}
@@ -112,7 +113,7 @@ def check_queue(entry: object) -> None:
         topic, broker, number = entry
         if type(topic) is str and type(broker) is str and type(number) is int:
             return
-    raise DocumentError("config", f"expected [topic, broker name, queue id], got {entry!r}")
+    raise DocumentError("config", f"expected [topic, broker name, queue id], got {shown(entry)}")
 
 
 STRATEGY = Strategy(

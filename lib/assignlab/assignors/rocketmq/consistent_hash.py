@@ -75,12 +75,14 @@ def route(points: np.ndarray, clients: np.ndarray, hashes: np.ndarray) -> np.nda
 def client_points(group: Group) -> np.ndarray:
     """The points of every member: int64[members, vnodes], 0 to 2**32 - 1."""
     vnodes = queues.option(group, "vnodes", int, VNODES)
-    if vnodes < 0 and len(group.members):
+    names = group.members.names
+    if len(names) == 0:
+        return np.empty((0, 0), dtype=np.int64)
+    if vnodes < 0:
         raise OriginalError("IllegalArgumentException", f"{vnodes} virtual nodes")
-    if vnodes * len(group.members) > MAX_POINTS:
+    if vnodes * len(names) > MAX_POINTS:
         raise DocumentError("vnodes", f"more than {MAX_POINTS} points on the ring")
-    points = [points_of(name, vnodes) for name in group.members.names]
-    return np.concatenate([queues.NO_QUEUE, *points]).reshape(len(points), max(vnodes, 0))
+    return np.concatenate([points_of(name, vnodes) for name in names]).reshape(len(names), vnodes)
 
 
 @lru_cache(maxsize=1 << 14)

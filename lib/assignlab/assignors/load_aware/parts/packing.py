@@ -6,6 +6,7 @@ what stays with its member costs nothing. Their consumers come and go as the pac
 here they are the group's members, and those that are not needed get nothing.
 """
 
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from assignlab.assignors.load_aware.parts.readers import (
 )
 from assignlab.assignors.parts.orders import kinds_of_topics
 from assignlab.compiled import inner, leaf, njit
-from assignlab.errors import DocumentError
+from assignlab.errors import DocumentError, shown
 from assignlab.group.assignment import Assignment, by_member
 from assignlab.group.model import Group
 
@@ -49,8 +50,8 @@ def capacity(group: Group) -> float:
     if given is None:
         return float(group.prepared(weighed.weighed).weights.sum() / max(1, len(group.members)))
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given < np.inf:
-        raise DocumentError("capacity", f"expected a number above 0, got {given!r}")
-    return float(given)
+        raise DocumentError("capacity", f"expected a number above 0, got {shown(given)}")
+    return float(min(given, sys.float_info.max))
 
 
 class Packed(NamedTuple):
