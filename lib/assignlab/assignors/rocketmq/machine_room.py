@@ -51,10 +51,9 @@ def check(group: Group) -> None:
     """Without ``idcs`` the first call that fails decides the error."""
     if "idcs" in group.options:
         return
-    for member in queues.distinct_callers(group):
-        for topic in queues.existing_topics(group, member).tolist():
-            queues.check_call(group, member, topic)
-            refuse_rooms(queues.queues_of(group, topic))
+    for member, topic in queues.calls_in_turn(group):
+        queues.check_call(group, member, topic)
+        refuse_rooms(queues.queues_of(group, topic))
 
 
 def refuse_rooms(shared: tuple[queues.Queue, ...]) -> None:

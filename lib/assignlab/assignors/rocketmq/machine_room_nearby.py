@@ -62,15 +62,15 @@ def calls_by_room(group: Group) -> queues.Calls:
     check(group)
     calls = group.prepared(queues.calls_by_topic)
     clients = clients_by_room(group)
-    rooms = [rooms_of(of_topic) for of_topic in group.topics.prepared(queues.queues_by_topic)]
-    in_turn = sorted(set().union(*rooms), key=lambda room: (room not in clients, utf16(room)))
+    of_topics = [rooms_of(one) for one in group.topics.prepared(queues.queues_by_topic)]
+    in_turn = sorted(set().union(*of_topics), key=lambda room: (room not in clients, utf16(room)))
     turn_of = {room: turn for turn, room in enumerate(in_turn)}
     crowd_of = {room: crowd for crowd, room in enumerate(clients, start=1)}
-    turns = [turn_of[room] for of_topic in rooms for room in of_topic]
+    turns = [turn_of[room] for of_topic in of_topics for room in of_topic]
     sizes = [0, len(group.members), *map(len, clients.values())]
     return queues.Calls(
         *room_by_room(
-            *calls[:4], np.array(turns, dtype=np.int64),
+            *calls[:3], np.array(turns, dtype=np.int64),
             np.array([crowd_of.get(room, 0) for room in in_turn], dtype=np.int64),
         ),
         np.cumsum(sizes),
@@ -79,20 +79,19 @@ def calls_by_room(group: Group) -> queues.Calls:
 
 
 @njit
-def room_by_room(topic, starts, codes, slots, turns, crowd_of):
-    """(topic, starts, codes, slots, crowd) of
+def room_by_room(starts, codes, slots, turns, crowd_of):
+    """(starts, codes, slots, crowd) of
     :class:`~assignlab.assignors.rocketmq.parts.queues.Calls` from calls of whole topics.
 
     ``turns``: int64 per slot, the turn of its room; ``crowd_of``: int64[turns], who shares it.
     """
     most = codes.size
-    of_call = np.empty(most, dtype=np.int64)
     new_starts = np.zeros(most + 1, dtype=np.int64)
     new_codes = np.empty(most, dtype=np.int64)
     new_slots = np.empty(most, dtype=np.int64)
     crowd = np.empty(most, dtype=np.int64)
     calls = 0
-    for call in range(topic.size):
+    for call in range(starts.size - 1):
         fill = np.zeros(crowd_of.size + 1, dtype=np.int64)
         for i in range(starts[call], starts[call + 1]):
             fill[turns[slots[i]] + 1] += 1
@@ -101,23 +100,23 @@ def room_by_room(topic, starts, codes, slots, turns, crowd_of):
             size, fill[turn] = fill[turn + 1], n
             if size > 0:
                 n += size
-                of_call[calls], crowd[calls], new_starts[calls + 1] = topic[call], crowd_of[turn], n
+                crowd[calls], new_starts[calls + 1] = crowd_of[turn], n
                 calls += 1
         for i in range(starts[call], starts[call + 1]):
             at = fill[turns[slots[i]]]
             fill[turns[slots[i]]] += 1
             new_codes[at], new_slots[at] = codes[i], slots[i]
-    return of_call[:calls], new_starts[: calls + 1], new_codes, new_slots, crowd[:calls]
+    return new_starts[: calls + 1], new_codes, new_slots, crowd[:calls]
 
 
 def clients_by_room(group: Group) -> dict[str, list[int]]:
     """Members of each room, by id."""
     racks = group.members.racks or (None,) * len(group.members)
-    rooms: dict[str, list[int]] = {}
+    clients: dict[str, list[int]] = {}
     for member in members_by_id(group).tolist():
         if racks[member]:
-            rooms.setdefault(racks[member], []).append(member)
-    return rooms
+            clients.setdefault(racks[member], []).append(member)
+    return clients
 
 
 @lru_cache(maxsize=1024)
@@ -143,9 +142,8 @@ def check(group: Group) -> None:
     )
     if housed and "" not in members.names.names and 0 not in group.topics.partitions.tolist():
         return
-    for member in queues.distinct_callers(group):
-        for topic in queues.existing_topics(group, member).tolist():
-            check_call(group, member, topic)
+    for member, topic in queues.calls_in_turn(group):
+        check_call(group, member, topic)
 
 
 def check_call(group: Group, member: int, topic: int) -> None:
@@ -159,14 +157,13 @@ def check_call(group: Group, member: int, topic: int) -> None:
 
 def refuse_rooms(group: Group) -> None:
     """The inner strategy without its rooms: the first call that fails decides the error."""
-    for member in queues.distinct_callers(group):
-        for topic in queues.existing_topics(group, member).tolist():
-            check_call(group, member, topic)
-            occupied = set(group.members.racks) - {group.members.racks[member]}
-            listed = queues.queues_of(group, topic)
-            machine_room.refuse_rooms(
-                tuple(queue for queue in listed if room_of(queue[0]) not in occupied)
-            )
+    for member, topic in queues.calls_in_turn(group):
+        check_call(group, member, topic)
+        occupied = set(group.members.racks) - {group.members.racks[member]}
+        listed = queues.queues_of(group, topic)
+        machine_room.refuse_rooms(
+            tuple(queue for queue in listed if room_of(queue[0]) not in occupied)
+        )
 
 
 STRATEGY = Strategy(

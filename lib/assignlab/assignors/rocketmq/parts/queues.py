@@ -9,6 +9,7 @@ A topic that is given by a plain number of partitions lies on one broker, ``brok
 that names a topic twice has its queues twice in its list.
 """
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -16,9 +17,9 @@ import numpy as np
 
 from assignlab.assignors.parts.orders import members_by_id, mentions
 from assignlab.compiled import njit
-from assignlab.errors import DocumentError, OriginalError, shown
-from assignlab.group.assignment import Assignment, code, partition_of, topic_of
-from assignlab.group.document import named_lists
+from assignlab.errors import OriginalError
+from assignlab.group.assignment import Assignment, by_member, code, partition_of, topic_of
+from assignlab.group.document import expect, named_lists
 from assignlab.group.model import Group, Topics, first_numbers, subscriptions_by_topic
 from assignlab.jvm.names import utf16
 
@@ -32,13 +33,12 @@ Queue = tuple[str, int]
 class Calls(NamedTuple):
     """Queues to be shared out and the clients to share them, one call of a strategy after another.
 
-    Call c shares ``codes[starts[c]:starts[c + 1]]`` (int64; partition codes) of topic ``topic[c]``
+    Call c shares ``codes[starts[c]:starts[c + 1]]`` (int64; partition codes, all of one topic)
     among the crowd ``k = crowd[c]``: ``clients[crowd_starts[k]:crowd_starts[k + 1]]`` (int64;
     member indices, by id). ``slots`` int64, as ``codes``: the place of a queue among all queues of
     :func:`queues_by_topic`.
     """
 
-    topic: np.ndarray
     starts: np.ndarray
     codes: np.ndarray
     slots: np.ndarray
@@ -51,18 +51,18 @@ def calls_by_topic(group: Group) -> Calls:
     """One call for each topic, all clients of the group together."""
     check(group)
     members, partitions = group.members, group.topics.partitions
-    topic, starts, codes, slots = by_topic(
+    starts, codes, slots = by_topic(
         group.topics.names.order, partitions, members.subscription,
         group.prepared(subscriptions_by_topic), *sorted_queues(group),
     )  # fmt: skip
     everybody = members_by_id(group)
-    crowd = np.zeros(topic.size, dtype=np.int64)
-    return Calls(topic, starts, codes, slots, crowd, np.array((0, everybody.size)), everybody)
+    crowd = np.zeros(starts.size - 1, dtype=np.int64)
+    return Calls(starts, codes, slots, crowd, np.array((0, everybody.size)), everybody)
 
 
 @njit
 def by_topic(by_name, partitions, subscription, subscribed, counts, in_order):
-    """(topic, starts, codes, slots) of :class:`Calls`, subscribed topics by name.
+    """(starts, codes, slots) of :class:`Calls`, subscribed topics by name.
 
     ``counts``, ``in_order``: see :func:`sorted_queues`.
     """
@@ -73,7 +73,6 @@ def by_topic(by_name, partitions, subscription, subscribed, counts, in_order):
             asking[s] = True
             wanted |= subscribed[s]
     first = first_numbers(counts)
-    topic = np.empty(partitions.size, dtype=np.int64)
     starts = np.zeros(partitions.size + 1, dtype=np.int64)
     codes = np.empty(first[-1], dtype=np.int64)
     slots = np.empty(first[-1], dtype=np.int64)
@@ -85,10 +84,9 @@ def by_topic(by_name, partitions, subscription, subscribed, counts, in_order):
             p = in_order[slot] if in_order.size > 0 else slot - first[t]
             codes[n], slots[n] = code(t, p), first[t] + p
             n += 1
-        topic[calls] = t
         calls += 1
         starts[calls] = n
-    return topic[:calls], starts[: calls + 1], codes[:n], slots[:n]
+    return starts[: calls + 1], codes[:n], slots[:n]
 
 
 def queues_of(group: Group, topic: int) -> tuple[Queue, ...]:
@@ -132,16 +130,13 @@ def check(group: Group) -> None:
     """What every strategy but the configured one refuses; raises :class:`OriginalError`."""
     if "" not in group.members.names.names and 0 not in group.topics.partitions.tolist():
         return
-    for member in distinct_callers(group):
-        topics = existing_topics(group, member)
-        if group.members.names[member] != "":
-            topics = topics[group.topics.partitions[topics] == 0]
-        for topic in topics.tolist():
-            check_call(group, member, topic)
+    for member, topic in calls_in_turn(group):
+        check_call(group, member, topic)
 
 
-def distinct_callers(group: Group) -> list[int]:
-    """The first member of each kind, in the group's order: a call that fails does so by its kind.
+def calls_in_turn(group: Group) -> Iterator[tuple[int, int]]:
+    """(member, topic) of every call that may be the first to fail: of each kind of members the first
+    calls for each topic that it subscribes to and the cluster has, by name.
 
     Members are of one kind if subscription, rack and having a name are the same.
     """
@@ -152,7 +147,11 @@ def distinct_callers(group: Group) -> list[int]:
         zip(members.subscription.tolist(), racks, members.names, strict=True)
     ):
         kinds.setdefault((s, rack, name == ""), m)
-    return list(kinds.values())
+    for member in kinds.values():
+        topics = members.topics_of(member)
+        topics = topics[group.topics.partitions[topics] >= 0]
+        for topic in topics[np.argsort(group.topics.names.rank[topics])].tolist():
+            yield member, topic
 
 
 def check_call(group: Group, member: int, topic: int) -> None:
@@ -164,35 +163,22 @@ def check_call(group: Group, member: int, topic: int) -> None:
         raise OriginalError("IllegalArgumentException", f"topic {name!r} has no queue")
 
 
-def existing_topics(group: Group, member: int) -> np.ndarray:
-    """Topics that a member subscribes to and the cluster has, by name."""
-    topics = group.members.topics_of(member)
-    topics = topics[group.topics.partitions[topics] >= 0]
-    return topics[np.argsort(group.topics.names.rank[topics])]
-
-
 CALLED = {dict: "an object", list: "an array", str: "a string", int: "a whole number"}
 """What JSON has, in words."""
 
 
 def option(group: Group, name: str, kind: type, default: Any) -> Any:
-    """A strategy's own field of the document; raises :class:`DocumentError` if of another kind."""
+    """A strategy's own field of the document; raises :class:`~assignlab.errors.DocumentError`
+    if it is of another kind."""
     value = group.options.get(name, default)
-    if value is not default and (not isinstance(value, kind) or isinstance(value, bool)):
-        raise DocumentError(name, f"expected {CALLED[kind]}, got {shown(value)}")
+    expect(value, kind, name, CALLED[kind])
     return value
 
 
 def hand_out(group: Group, shared: Calls, owners: np.ndarray) -> Assignment:
     """The members' lists, once the strategy has said who owns each queue of the calls."""
-    own = keep_own(
-        shared.topic,
-        shared.starts,
-        shared.codes,
-        owners,
-        group.prepared(subscriptions_by_topic),
-        group.members.subscription,
-    )
+    subscribed = group.prepared(subscriptions_by_topic)
+    own = keep_own(shared.codes, owners, subscribed, group.members.subscription)
     return once_per_mention(group, Assignment(*own))
 
 
@@ -214,30 +200,21 @@ def once_per_mention(group: Group, once: Assignment) -> Assignment:
 
 
 @njit
-def keep_own(topic, starts, codes, owners, subscribed, subscription):
+def keep_own(codes, owners, subscribed, subscription):
     """Every client keeps its own queues of the topics that it asked for. Returns (offsets, codes).
 
     ``owners``: int64[n], member of each code or NOBODY; ``subscribed``:
     bool[subscriptions, topics].
     """
-    members = subscription.size
-    offsets = np.zeros(members + 1, dtype=np.int64)
-    for call in range(topic.size):
-        for i in range(starts[call], starts[call + 1]):
-            m = owners[i]
-            if m != NOBODY and subscribed[subscription[m], topic[call]]:
-                offsets[m + 1] += 1
-    for m in range(members):
-        offsets[m + 1] += offsets[m]
-    fill = offsets[:-1].copy()
-    own = np.empty(offsets[members], dtype=np.int64)
-    for call in range(topic.size):
-        for i in range(starts[call], starts[call + 1]):
-            m = owners[i]
-            if m != NOBODY and subscribed[subscription[m], topic[call]]:
-                own[fill[m]] = codes[i]
-                fill[m] += 1
-    return offsets, own
+    keepers = np.empty_like(owners)
+    kept = np.empty_like(codes)
+    n = 0
+    for i in range(codes.size):
+        m = owners[i]
+        if m != NOBODY and subscribed[subscription[m], topic_of(codes[i])]:
+            keepers[n], kept[n] = m, codes[i]
+            n += 1
+    return by_member(keepers[:n], kept[:n], subscription.size)
 
 
 def lists(group: Group, assignment: Assignment) -> dict[str, list[list[Any]]]:
