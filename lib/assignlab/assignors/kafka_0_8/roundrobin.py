@@ -166,16 +166,23 @@ def ranks_in_map(group: Group, subscription: int) -> np.ndarray:
     """Rank of every topic in ``partitionsForTopic`` of a consumer that registered so:
     int64[topics].
 
-    The registered topics go from a Map (the parsed registration) to a HashMap (their threads), a
-    second one (their replicas) and a third (their partitions),
-    each filled in the order of the last.
+    The registered topics go to three maps: their threads, their replicas and their partitions.
     """
+    return ranks_in_third_map(group, registered(group, subscription))
+
+
+def registered(group: Group, subscription: int) -> np.ndarray:
+    """The topics of a consumer in the order of the Map that its registration is parsed into."""
     members = group.members
-    walk = members.topics[members.offsets[subscription] : members.offsets[subscription + 1]]
-    hashes = group.topics.names.hashes
-    walk = walk[scala_maps.immutable_order(hashes[walk])]
+    topics = members.topics[members.offsets[subscription] : members.offsets[subscription + 1]]
+    return topics[scala_maps.immutable_order(group.topics.names.hashes[topics])]
+
+
+def ranks_in_third_map(group: Group, walk: np.ndarray) -> np.ndarray:
+    """Rank of every topic, int64[topics], once those of the walk have gone through three HashMaps,
+    each filled in the order of the last."""
     for _ in range(3):
-        walk = walk[scala_maps.mutable_order(hashes[walk])]
+        walk = walk[scala_maps.mutable_order(group.topics.names.hashes[walk])]
     ranks = np.full(len(group.topics), -1, dtype=np.int64)
     ranks[walk] = np.arange(walk.size)
     return ranks

@@ -67,22 +67,15 @@ def laid_out(group: Group) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
 def ranks_in_map(group: Group) -> np.ndarray:
     """Rank of every topic in ``partitionsForTopic``, which is that of the group: int64[topics].
 
-    The topics of one registration after the other go to a HashMap (``consumersForTopic``), a second
-    one (their replicas) and a third (their partitions), each filled in the order of the last.
+    The topics of one registration after the other go to three maps: ``consumersForTopic``, their
+    replicas and their partitions.
     """
-    members = group.members
     hashes = group.topics.names.hashes
     read: dict[int, None] = {}
-    for subscription in dict.fromkeys(members.subscription.tolist()):
-        walk = members.topics[members.offsets[subscription] : members.offsets[subscription + 1]]
-        walk = walk[scala_maps.immutable_order(hashes[walk])]
+    for subscription in dict.fromkeys(group.members.subscription.tolist()):
+        walk = roundrobin.registered(group, subscription)
         read |= dict.fromkeys(walk[scala_maps.mutable_order(hashes[walk])].tolist())
-    walk = np.array(list(read), dtype=np.int64)
-    for _ in range(3):
-        walk = walk[scala_maps.mutable_order(hashes[walk])]
-    ranks = np.full(len(group.topics), -1, dtype=np.int64)
-    ranks[walk] = np.arange(walk.size)
-    return ranks
+    return roundrobin.ranks_in_third_map(group, np.array(list(read), dtype=np.int64))
 
 
 @njit

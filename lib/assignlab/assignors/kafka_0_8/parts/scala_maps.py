@@ -26,12 +26,11 @@ def immutable_order(hashes):
     n = hashes.size
     if n <= INSERTION_ORDERED:
         return np.arange(n)
-    path = np.empty(n, dtype=np.int64)
+    path = np.zeros(n, dtype=np.int64)
     for i in range(n):
         mixed = mix(np.int64(hashes[i]))
         for level in range(7):
-            low = mixed >> (TRIE_BITS * level) & 31
-            path[i] = low if level == 0 else path[i] << TRIE_BITS | low
+            path[i] = path[i] << TRIE_BITS | mixed >> (TRIE_BITS * level) & 31
     return np.argsort(path, kind="mergesort")
 
 

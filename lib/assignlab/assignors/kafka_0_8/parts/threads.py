@@ -52,26 +52,16 @@ def streams(group: Group) -> Streams:
         kinds.setdefault(asked, len(kinds))
         for asked in zip(subscription.tolist(), members.streams, strict=True)
     ]
-    named = [topics[offsets[s] : offsets[s + 1]] for s, _ in kinds]
-    counts = np.fromiter(
-        (
-            count
-            for (_, asked), own in zip(kinds, named, strict=True)
-            for count in (asked if isinstance(asked, tuple) else (asked_or_one(asked),) * own.size)
-        ),
-        dtype=np.int64,
-    )
-    if (counts < 1).any():
+    named, counts = [topics[:0]], []
+    for s, asked in kinds:
+        named.append(topics[offsets[s] : offsets[s + 1]])
+        for_all = [1 if asked is None else asked]
+        counts += asked if isinstance(asked, tuple) else for_all * named[-1].size
+    if counts and min(counts) < 1:
         raise OriginalError("AssertionError", "a consumer asks for no stream of a topic")
-    starts = np.cumsum([0] + [own.size for own in named], dtype=np.int64)
-    return Streams(
-        np.array(kind, dtype=np.int64), starts, np.concatenate([topics[:0], *named]), counts
-    )
-
-
-def asked_or_one(asked: int | None) -> int:
-    """A member's number of streams; 1 is the default."""
-    return 1 if asked is None else asked
+    starts = np.cumsum([own.size for own in named], dtype=np.int64)
+    counts = np.array(counts, dtype=np.int64)
+    return Streams(np.array(kind, dtype=np.int64), starts, np.concatenate(named), counts)
 
 
 def by_name(group: Group) -> Threads:
