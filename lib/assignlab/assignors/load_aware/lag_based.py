@@ -27,11 +27,7 @@ source of that release, gave the same lists (``tests/data/lag-based.jsonl.xz``).
 
 import numpy as np
 
-from assignlab.assignors.load_aware.parts.weighed import (
-    NO_ORIGINAL,
-    in_order,
-    weighed,
-)
+from assignlab.assignors.load_aware.parts.weighed import NO_ORIGINAL, in_order, weighed
 from assignlab.assignors.parts.orders import crowds_by_id, subscribed_newest_first
 from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import njit
@@ -42,19 +38,17 @@ from assignlab.group.model import Group
 def assign(group: Group) -> Assignment:
     """Deal every topic by weight."""
     known = group.prepared(weighed)
-    topics = group.prepared(subscribed_newest_first)
-    topics = topics[group.topics.partitions[topics] > 0]
-    counts = group.topics.partitions[topics]
+    topics, partitions = group.prepared(subscribed_newest_first), group.topics.partitions
+    topics = topics[partitions[topics] > 0]
     owners, order = assign_topics(
-        topics, counts, known.first, known.weights, *group.prepared(crowds_by_id)
+        topics, partitions, known.first, known.weights, *group.prepared(crowds_by_id)
     )
     return in_order(group, owners, order)
 
 
 @njit
-def assign_topics(topics, counts, first, weights, spans, readers):
-    """(owner of each partition, the partitions in the order of assignment),
-    one topic after another.
+def assign_topics(topics, partitions, first, weights, spans, readers):
+    """(owner of each partition, the partitions in the order of assignment), one topic after another.
 
     With a partition each, the subscribers of a topic are even again: whoever was served waits until
     all others are, so a round goes through them by weight and id; the first by id, for nobody has any.
@@ -62,9 +56,8 @@ def assign_topics(topics, counts, first, weights, spans, readers):
     owners = np.full(weights.size, -1, dtype=np.int64)
     order = np.empty(weights.size, dtype=np.int64)
     done = 0
-    for i in range(topics.size):
-        t = topics[i]
-        begin, end = first[t], first[t] + counts[i]
+    for t in topics:
+        begin, end = first[t], first[t] + partitions[t]
         members = readers[spans[t, 0] : spans[t, 1]]
         load = np.zeros(members.size)
         by_weight = begin + np.argsort(-weights[begin:end], kind="mergesort")

@@ -27,6 +27,7 @@ The README's example: ten partitions, of which two carry a hundred times as much
 [3, 3, 2, 2]
 """
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -36,7 +37,7 @@ from assignlab.assignors.load_aware.parts import weighed
 from assignlab.assignors.load_aware.parts.readers import all_play, leaves, nobody_plays, plays
 from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import inner, leaf, njit
-from assignlab.group.assignment import Assignment, by_member, number_of
+from assignlab.group.assignment import Assignment, number_of
 from assignlab.group.model import Group, subscriptions_by_topic
 
 TOLERANCE_RATIO = 0.05
@@ -62,9 +63,8 @@ def assign(group: Group) -> Assignment:
     )  # fmt: skip
     if not moved:
         return sticky
-    order = np.argsort(places, kind="stable")
-    lists = by_member(owners[order], known.codes[order], len(group.members))
-    return Assignment(*lists, notes=sticky.notes)
+    lists = weighed.in_order(group, owners, np.argsort(places, kind="stable"))
+    return replace(lists, notes=sticky.notes)
 
 
 @njit
