@@ -22,7 +22,6 @@ c3
 """
 
 from functools import lru_cache
-from itertools import chain
 
 import numpy as np
 
@@ -47,12 +46,9 @@ def configured(group: Group) -> Assignment:
     places = group.topics.prepared(places_by_topic)
     codes: list[int] = []
     sizes = []
-    given = map(config.get, group.members.names)
-    lists = [[] if entries is None else entries for entries in given]
-    check(lists)
-    for entries in lists:
+    for name in group.members.names:
         known: dict[int, None] = {}
-        for topic, broker, number in entries:
+        for topic, broker, number in checked(config.get(name)):
             first, place = places.get(topic, NOWHERE)
             partition = place.get((broker, number))
             if partition is not None:
@@ -90,21 +86,16 @@ def own_lists(group: Group, codes: list[int], sizes: list[int]) -> tuple[np.ndar
     return by_member(owners[order], listed[order], len(sizes))
 
 
-def check(lists: list) -> None:
-    """Raise :class:`DocumentError` for the first member's entry of ``config`` that is no list of
-    queues; columns of good ones are told by their types."""
-    if set(map(type, lists)) <= {list}:
-        entries = list(chain.from_iterable(lists))
-        if set(map(type, entries)) <= {list, tuple} and set(map(len, entries)) <= {3}:
-            flat = list(chain.from_iterable(entries))
-            types = [set(map(type, flat[column::3])) for column in range(3)]
-            if types == [{str}, {str}, {int}]:
-                return
-    for entries in lists:
-        if not isinstance(entries, list):
-            raise DocumentError("config", "expected a list of queues for each member")
-        for entry in entries:
-            check_queue(entry)
+def checked(entries: object) -> list:
+    """A member's entry of ``config``, or nothing; raises :class:`DocumentError` if it is no list of
+    queues."""
+    if entries is None:
+        return []
+    if not isinstance(entries, list):
+        raise DocumentError("config", "expected a list of queues for each member")
+    for entry in entries:
+        check_queue(entry)
+    return entries
 
 
 def check_queue(entry: object) -> None:
