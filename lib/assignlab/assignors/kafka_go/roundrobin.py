@@ -6,8 +6,9 @@ topic begins anew at the first subscriber, where Java goes on around one circle.
 What it promises, in order
 1. Every topic is spread within one partition over its subscribers.
 2. Partition p of topics with the same subscribers has the same owner, however many partitions the
-   topics have. It does not promise balance over topics: with one-partition topics the first
-   subscriber gets them all.
+   topics have.
+It does not promise balance over topics: with one-partition topics the first subscriber gets them
+all.
 
 >>> from assignlab.group.plain import group
 >>> from assignlab.group.document import lists

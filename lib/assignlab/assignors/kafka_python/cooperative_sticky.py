@@ -5,11 +5,11 @@ it is assigned in the next rebalance, when its owner has given it up.
 
 What it promises, in order
 1. No member is given a partition that another one says it owns.
-2. After the second rebalance what ``kafka-python-sticky`` promises. What it does not promise.
-Members of kafka-python send their claims without a generation, so a member that comes back with
-stale claims counts as much as the present owner: whoever stands first keeps the partition in the
-balancing, and who stands last is taken for its owner. Where these two differ, nobody gets it in
-this round.
+2. After the second rebalance what ``kafka-python-sticky`` promises.
+It does not promise that stale claims do no harm. Members of kafka-python send their claims without
+a generation, so a member that comes back with stale ones counts as much as the present owner:
+whoever stands first keeps the partition in the balancing, and who stands last is taken for its
+owner. Where these two differ, nobody gets it in this round.
 
 >>> from assignlab.group.plain import group
 >>> from assignlab.group.document import lists

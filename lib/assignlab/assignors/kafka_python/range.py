@@ -5,10 +5,10 @@ subscriber, static members first, the first subscribers with one partition more.
 
 What it promises, in order
 1. Every topic is spread within one partition over the subscribers that it sees.
-2. Topics with the same subscribers and the same number of partitions are cut alike. It does not
-promise balance over topics. Nor that every member gets something: where static and other members
-mix, some are lost (see :mod:`assignlab.assignors.kafka_python.parts.circles`), as ``a`` here. A
-member that names a topic twice counts twice and keeps the second of its ranges.
+2. Topics with the same subscribers and the same number of partitions are cut alike.
+It does not promise balance over topics. Nor that every member gets something: where static and
+other members mix, some are lost (see :mod:`assignlab.assignors.kafka_python.parts.circles`), as
+``a`` here. A member that names a topic twice counts twice and keeps the second of its ranges.
 
 >>> from assignlab.group.plain import group
 >>> from assignlab.group.document import lists

@@ -10,9 +10,10 @@ equal.
 What it promises, in order
 1. No member could give a partition to a subscribed member that has at least two fewer; should the
    moves not improve the balance score, they are taken back.
-2. Among these it keeps many partitions with the member that had them. What it does not promise: a
-stale claimant that no longer subscribes to a topic may get a partition of it, and if it takes no
-part in the balancing at all, the original throws a KeyError.
+2. Among these it keeps many partitions with the member that had them.
+It does not promise that owners subscribe: a stale claimant that no longer subscribes to a topic may
+get a partition of it, and if it takes no part in the balancing at all, the original throws a
+KeyError.
 
 Two members of ten partitions are joined by a third: three of them move, as few as possible.
 

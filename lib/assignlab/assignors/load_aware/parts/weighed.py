@@ -1,4 +1,4 @@
-"""What a load-aware strategy sees of a group: weighed partitions, and who may read them."""
+"""What a load-aware strategy sees of a group: weighed partitions, and who claims them."""
 
 from typing import NamedTuple
 
