@@ -10,8 +10,6 @@ them out.
 Source: ``rd_kafka_group_member_cmp`` of librdkafka 2.15.1, ``msort_with_tmp`` of glibc 2.36.
 """
 
-from collections.abc import Sequence
-from itertools import count
 from operator import itemgetter
 
 import numpy as np
@@ -27,22 +25,24 @@ def members_that_subscribe(group: Group) -> np.ndarray:
     return np.flatnonzero(np.diff(members.offsets)[members.subscription] > 0)
 
 
-def sorted_members(group: Group, members: Sequence[int]) -> list[int]:
-    """Members (indices, in the order in which they stand) as librdkafka sorts them."""
+def sorted_members(group: Group, members: np.ndarray) -> np.ndarray:
+    """Members (int64[n], in the order in which they stand) as librdkafka sorts them."""
     names, instances = group.members.names.names, group.members.instances
-    members = list(members)
-    static = 0 if instances is None else sum(instances[m] is not None for m in members)
-    if static == 0:
-        return sorted(members, key=names.__getitem__)
-    if static == len(members):
-        return sorted(members, key=instances.__getitem__)
 
     def not_after(one: int, other: int) -> bool:
         if instances[one] is not None and instances[other] is not None:
             return instances[one] <= instances[other]
         return names[one] <= names[other]
 
-    return merge_sorted(members, not_after)
+    numbers = members.tolist()
+    static = 0 if instances is None else sum(instances[m] is not None for m in numbers)
+    if static == 0:
+        numbers.sort(key=names.__getitem__)
+    elif static == len(numbers):
+        numbers.sort(key=instances.__getitem__)
+    else:
+        numbers = merge_sorted(numbers, not_after)
+    return np.array(numbers, dtype=np.int64)
 
 
 def merge_sorted(entries: list, not_after) -> list:
@@ -68,7 +68,7 @@ def merge_sorted(entries: list, not_after) -> list:
 
 def circle_of_all(group: Group) -> np.ndarray:
     """All members that subscribe to something, sorted: int64[n]."""
-    return np.array(sorted_members(group, members_that_subscribe(group).tolist()), dtype=np.int64)
+    return sorted_members(group, members_that_subscribe(group))
 
 
 def crowds(group: Group) -> tuple[np.ndarray, list[np.ndarray]]:
@@ -83,9 +83,9 @@ def crowds(group: Group) -> tuple[np.ndarray, list[np.ndarray]]:
     subscription = members.subscription[by_id]
     made = [by_id[row[subscription]] for row in subscribed]
     if members.instances:
-        made = [np.array(sorted_members(group, crowd.tolist()), dtype=np.int64) for crowd in made]
+        made = [sorted_members(group, crowd) for crowd in made]
     rank = ranks(members.names).astype(">i8")  # bytes of these compare as they do
     listed = [rank[crowd].tobytes() for crowd in made]
     found = dict(sorted(zip(listed, made, strict=True), key=itemgetter(0)))
-    numbers = dict(zip(found, count(), strict=False))
+    numbers = {crowd: number for number, crowd in enumerate(found)}
     return np.array([numbers[each] for each in listed], dtype=np.int64)[kinds], list(found.values())
