@@ -49,8 +49,6 @@ def assign(group: Group) -> Assignment:
     name = queues.option(group, "inner", str, avg.STRATEGY.name)
     if name not in INNER:
         raise UnknownName("inner strategy", name, INNER)
-    if name == consistent_hash.STRATEGY.name:
-        group.prepared(consistent_hash.client_points)
     if name == machine_room.STRATEGY.name and "idcs" not in group.options:
         group.prepared(refuse_rooms)
     calls = group.prepared(calls_by_room)
