@@ -20,6 +20,7 @@ comes first, and which of several partitions returns. The answer then carries th
 Source: ``StickyAssignmentExecutor`` and ``PartitionMovements`` of kafka-python 3.0.12.
 """
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -91,10 +92,7 @@ def are_subscriptions_identical(group: Group) -> bool:
     sent, partitions = group.sent, group.topics.partitions
     if sent.offsets.size == 2 and sent is group.members:
         return True
-    lists = [
-        sent.topics[start:end]
-        for start, end in zip(sent.offsets[:-1], sent.offsets[1:], strict=True)
-    ]
+    lists = [sent.topics[start:end] for start, end in pairwise(sent.offsets.tolist())]
     times = group.prepared(times_named)[partitions > 0]
     return len({topics[partitions[topics] > 0].tobytes() for topics in lists}) < 2 and (
         np.unique(times[times > 0]).size < 2
