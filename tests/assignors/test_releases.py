@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from assignlab import assignors
-from assignlab.assignors.answer import solve
+from assignlab.assignors.answer import answer, are_small, solve
 from assignlab.errors import UnknownName, UnknownRelease, shown
+from assignlab.group.document import parse
 from assignlab.releases import CAME_WITH, LINES, NEWEST, NEWEST_LINE, Facts, resolve, version
 
 FACTS = [Facts(s.name, s.first, s.last) for s in assignors.strategies().values()]
@@ -93,6 +94,20 @@ def test_the_table_of_releases_has_all_of_kafkas_own():
     assert found == set(CAME_WITH)
 
 
+@pytest.mark.parametrize("name", [None, 3, ["range"], {"range": 1}])
+def test_a_name_that_is_none_is_refused(name):
+    with pytest.raises(UnknownName, match="unknown strategy "):
+        assignors.get(name)
+    document = {"topics": [], "members": []}
+    if name is not None:
+        assert answer(document, name)["error"].startswith("UnknownName: unknown strategy ")
+
+
+def test_a_form_of_the_table_that_is_none_is_refused():
+    with pytest.raises(UnknownName, match="unknown form 'csv'; allowed: text, markdown, json"):
+        assignors.table("csv")
+
+
 def test_every_release_of_kafka_with_an_assignor_resolves_or_says_why():
     for base, came in CAME_WITH.items():
         for line, last in LINES.items():
@@ -124,6 +139,18 @@ def test_the_originals_are_built_in_the_newest_release():
         s.original.partition(":")[2] for s in assignors.strategies().values() if s.last == NEWEST
     }
     assert NEWEST in asked
+
+
+@pytest.mark.parametrize(
+    ("partitions", "topics", "claims", "small"),
+    [(900, 1, 900, True), (1100, 1, 0, False), (1, 1, 1100, False), (0, 1100, 0, False)],
+)
+def test_a_small_group_has_little_of_everything(partitions, topics, claims, small):
+    """What plain Python would walk for a second or more waits for the compiler."""
+    names = [f"t{i}" for i in range(topics)]
+    member = {"id": "a", "topics": names, "owned": [["t0", p] for p in range(claims)]}
+    document = {"topics": [{"name": "t0", "partitions": partitions}], "members": [member]}
+    assert are_small([parse(document)]) == small
 
 
 def test_documents_name_releases():

@@ -10,7 +10,7 @@ from functools import cache
 
 from assignlab import discovery
 from assignlab.assignors.strategy import Strategy
-from assignlab.errors import UnknownName
+from assignlab.errors import UnknownName, refuse_unknown
 from assignlab.group.assignment import Showing
 from assignlab.releases import Facts, resolve, span
 
@@ -37,10 +37,10 @@ def get(name: str) -> Strategy:
     >>> get("sticky@3.6.1").source == get("sticky@3.5").source, get("sticky@3.6.1").first
     (True, '3.6.1')
     """
-    known = strategies().get(name)
-    if known is not None:
-        return known
-    of_class = [s for s in strategies().values() if f".{s.source}".endswith(f".{name}")]
+    known = strategies()
+    if isinstance(name, str) and name in known:
+        return known[name]
+    of_class = [s for s in known.values() if f".{s.source}".endswith(f".{name}")]
     if of_class or not isinstance(name, str):
         of_class.sort(key=lambda s: (s.source != name, s.system != "Kafka consumer"))
         raise UnknownName("strategy", name, names(), *[s.name for s in of_class[:1]])
@@ -54,7 +54,11 @@ def _of_release(name: str) -> Strategy:
 
 
 def table(form: str = "text") -> str:
-    """The strategies and their facts as ``text``, ``markdown`` or ``json``."""
+    """The strategies and their facts as ``text``, ``markdown`` or ``json``.
+
+    Raises :class:`~assignlab.errors.UnknownName` for another form.
+    """
+    refuse_unknown("form", [form], ("text", "markdown", "json"))
     head = ("name", "system", "versions", "protocol", "sticky", "source")
     rows = [
         (

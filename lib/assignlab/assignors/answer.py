@@ -15,17 +15,18 @@ from assignlab.group.reading import documents
 
 SMALL = 1000
 """Groups of so many members and partitions are answered sooner by plain Python than by code that has
-to be compiled, or only to be loaded."""
+to be compiled, or only to be loaded. Topics without partitions, and claims, can be more than these."""
 
 
 def are_small(groups: Iterable[Group]) -> bool:
-    """Whether nothing of all groups is large; of a strategy's own options, such as the points of a
-    ring, it is not known."""
+    """Whether all groups together are small; one with options of its strategy counts as large, for
+    what these ask for, such as the points of a ring, is not known here."""
     extent = 0
     for group in groups:
         streams = sum(int(np.sum(each)) for each in group.sent.streams or () if each is not None)
         extent += len(group.sent) + streams * len(group.topics)
-        extent += int(np.maximum(group.topics.partitions, 0).sum())
+        partitions = int(np.maximum(group.topics.partitions, 0).sum())
+        extent += max(partitions, len(group.topics), group.claims.codes.size)
         if group.options or extent > SMALL:
             return False
     return True
