@@ -52,7 +52,7 @@ Different subscriptions; then C0 leaves:
 {'C1': [['t1', 0], ['t1', 1], ['t0', 0]], 'C2': [['t2', 0], ['t2', 1], ['t2', 2]]}
 """
 
-from collections.abc import Callable, Mapping
+from types import ModuleType
 
 import numpy as np
 
@@ -67,7 +67,7 @@ from assignlab.assignors.kafka.parts.claims import (
     with_phantoms,
 )
 from assignlab.assignors.kafka.parts.releases import GENERATION_SUBSCRIBED, LATEST, RACKS
-from assignlab.assignors.kafka.parts.way_back import group_data_by_topic
+from assignlab.assignors.kafka.parts.way_back import regroup
 from assignlab.assignors.parts.never_ends import never_ends
 from assignlab.assignors.parts.racks import NO_RACKS, rack_info
 from assignlab.assignors.strategy import Strategy
@@ -95,38 +95,36 @@ def assign_sticky(group: Group, cooperative: bool, release: int = LATEST) -> Ass
     shape = group.prepared(packed_shape)
     racks = group.prepared(rack_info) if release >= RACKS else NO_RACKS
     if group.prepared(all_subscriptions_equal):
-        build, faults = constrained.build, constrained.FAULTS
-        _, offsets, codes = run(build, faults, group, (shape, racks), cooperative, release)
+        _, offsets, codes = run(constrained, group, (shape, racks), cooperative, release)
         return Assignment(offsets, codes)
     known = shape, *group.prepared(eligible.potential_of), racks
-    build, faults = general.build, general.FAULTS
-    status, offsets, codes, certain = run(build, faults, group, known, cooperative, release)
+    status, offsets, codes, certain = run(general, group, known, cooperative, release)
     if status < 0:
         raise never_ends(-status, certain)
     return Assignment(offsets, codes, notes={} if certain else {"nondeterministic": True})
 
 
 def run(
-    build: Callable, faults: Mapping[int, tuple[str, str]], group: Group, known: tuple,
-    cooperative: bool, release: int,
-) -> tuple:  # fmt: skip
+    algorithm: ModuleType, group: Group, known: tuple, cooperative: bool, release: int
+) -> tuple:
     """One of the algorithms, told of claims beyond the end of a topic if there are any.
 
-    ``build``: its compiled function; ``known``: what that takes of names and subscriptions;
-    ``faults``: what the original throws, by the status that ``build`` returns first.
+    ``algorithm``: with its compiled function ``build``, and ``FAULTS``, what the original throws, by
+    the status that ``build`` returns first; ``known``: what ``build`` takes of names and
+    subscriptions.
     """
     claims = group.claims
     sub_generation = claims.sub_generation
     if release < GENERATION_SUBSCRIBED:
         sub_generation = np.full(sub_generation.size, ABSENT)
     read = claims.offsets, claims.codes, claims.present, claims.generation, sub_generation
-    answer = build(*known, NO_PHANTOMS, read, cooperative, release)
+    answer = algorithm.build(*known, NO_PHANTOMS, read, cooperative, release)
     if answer[0] == PHANTOMS:
         phantoms = phantoms_of(group, group.prepared(shape_of))
         shape = with_phantoms(known[0], phantoms)
-        answer = build(shape, *known[1:], phantoms, read, cooperative, release)
-    if answer[0] in faults:
-        raise OriginalError(*faults[answer[0]])
+        answer = algorithm.build(shape, *known[1:], phantoms, read, cooperative, release)
+    if answer[0] in algorithm.FAULTS:
+        raise OriginalError(*algorithm.FAULTS[answer[0]])
     return answer
 
 
@@ -136,11 +134,7 @@ def reclaim(group: Group, assignment: Assignment) -> Assignment:
     On the way to the member the partitions of a topic are put together, topics in the order in
     which they first appear; on the way back topics pass through a HashMap (``computeIfAbsent``).
     """
-    names = group.topics.names
-    offsets, codes = assignment.offsets, assignment.codes
-    return Assignment(
-        offsets, group_data_by_topic(offsets, codes, names.hashes, names.rank, True, True, 1)
-    )
+    return regroup(group, assignment, newest_first=True, times=1, put_together=True)
 
 
 PROMISES = (

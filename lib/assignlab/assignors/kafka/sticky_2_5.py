@@ -68,9 +68,8 @@ def assign_sticky(group: Group, cooperative: bool, release: int) -> Assignment:
     if len(group.members) == 0:
         return Assignment(group.claims.offsets, group.claims.codes)
     if group.prepared(all_subscriptions_equal):
-        build, faults = constrained.build, constrained.FAULTS
         known = (group.prepared(packed_shape),)
-        _, offsets, codes = sticky.run(build, faults, group, known, cooperative, release)
+        _, offsets, codes = sticky.run(constrained, group, known, cooperative, release)
         return Assignment(offsets, codes)
     left = claims_left_to_read(group, cooperative)
     return sticky_2_3.assign_sticky(

@@ -70,8 +70,7 @@ def balance(known, current, sorted_partitions, new_first):
     fixed = set_fixed_consumers_aside(held)
     levels = levels_of(held, fixed)
     score = balance_score(levels.counts)
-    pre_balance_assignment = lists(held, known.codes, known.by_id)
-    offsets, codes = pre_balance_assignment
+    offsets, codes = lists(held, known.codes, known.by_id)
     state = state_of(held, levels, fixed, current, known.as_read)
     if is_balanced(state):
         return offsets, codes, DONE
@@ -86,7 +85,7 @@ def balance(known, current, sorted_partitions, new_first):
         tell_movements,
     )
     in_vain = not initializing and balance_score(levels.counts) >= score
-    if new_first if not reassignment_performed else not in_vain:
+    if not (reassignment_performed and in_vain):
         offsets, codes = lists(held, known.codes, known.by_id)
     return offsets, codes, status
 

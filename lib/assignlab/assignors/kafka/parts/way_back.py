@@ -9,18 +9,22 @@ from assignlab.group.model import Group
 from assignlab.jvm.hash_map import walk_map
 
 
-def regroup(group: Group, assignment: Assignment, newest_first: bool, times: int = 2) -> Assignment:
+def regroup(
+    group: Group,
+    assignment: Assignment,
+    newest_first: bool,
+    times: int = 2,
+    put_together: bool = False,
+) -> Assignment:
     """The lists after the leader's assignment has crossed the wire and come back as user data.
 
-    Both times a list is grouped by topic in a HashMap, which a release fills by ``put`` or by
-    ``computeIfAbsent`` (``newest_first``); partitions of one topic keep their order.
+    So many ``times``, once each way if nothing is told, a list is grouped by topic in a HashMap,
+    which a release fills by ``put`` or by ``computeIfAbsent`` (``newest_first``); partitions of one
+    topic keep their order. ``put_together``: see :func:`group_data_by_topic`.
     """
-    names = group.topics.names
-    offsets, codes = assignment.offsets, assignment.codes
-    return Assignment(
-        offsets,
-        group_data_by_topic(offsets, codes, names.hashes, names.rank, newest_first, False, times),
-    )
+    names, offsets, codes = group.topics.names, assignment.offsets, assignment.codes
+    way = newest_first, put_together, times
+    return Assignment(offsets, group_data_by_topic(offsets, codes, names.hashes, names.rank, *way))
 
 
 @njit
