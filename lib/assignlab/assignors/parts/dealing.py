@@ -4,7 +4,7 @@ import numpy as np
 
 from assignlab.compiled import leaf, njit
 from assignlab.errors import OriginalError
-from assignlab.group.assignment import Assignment, by_member, code
+from assignlab.group.assignment import Assignment, by_member, code, topic_of
 from assignlab.group.model import Group, subscriptions_by_topic
 
 
@@ -56,7 +56,7 @@ def deal_to_all(topics, partitions, circle):
 def next_subscriber(circle, assigner, subscription, subscribed, topic):
     """The place on the circle, from ``assigner`` on, of the next member that has the topic."""
     while not subscribed[subscription[circle[assigner]], topic]:
-        assigner = (assigner + 1) % circle.size
+        assigner = assigner + 1 if assigner + 1 < circle.size else 0
     return assigner
 
 
@@ -66,15 +66,22 @@ def deal_to_subscribers(topics, partitions, circle, subscription, subscribed):
     total = 0
     for t in topics:
         total += partitions[t]
-    owners = np.empty(total, dtype=np.int64)
     codes = np.empty(total, dtype=np.int64)
-    assigner = 0  # the place of the CircularIterator
     k = 0
     for t in topics:
         for p in range(partitions[t]):
-            assigner = next_subscriber(circle, assigner, subscription, subscribed, t)
-            owners[k] = circle[assigner]
             codes[k] = code(t, p)
             k += 1
-            assigner = (assigner + 1) % circle.size
-    return owners, codes
+    return deal_in_order(codes, circle, subscription, subscribed), codes
+
+
+@njit
+def deal_in_order(codes, circle, subscription, subscribed):
+    """The owner of every partition, dealt in this order around the circle: int64[n]."""
+    owners = np.empty(codes.size, dtype=np.int64)
+    assigner = 0  # the place of the CircularIterator
+    for k in range(codes.size):
+        assigner = next_subscriber(circle, assigner, subscription, subscribed, topic_of(codes[k]))
+        owners[k] = circle[assigner]
+        assigner = assigner + 1 if assigner + 1 < circle.size else 0
+    return owners

@@ -1,4 +1,4 @@
-"""Claims as the sticky assignors since 2.4 read them: who keeps what, and who lost it to whom.
+"""Claims as the sticky assignors since 2.5 read them: who keeps what, and who lost it to whom.
 
 Both algorithms, for equal and for different subscriptions, start from here. Partitions of
 subscribed topics get dense numbers: ``base[topic] + partition`` with topics in the order of their
