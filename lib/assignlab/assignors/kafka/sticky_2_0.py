@@ -80,9 +80,9 @@ from assignlab.group.assignment import Assignment
 from assignlab.group.model import Group
 from assignlab.jvm.hash_map import hash_map_order
 
-TWICE, NO_METADATA, NOTHING_SUBSCRIBED = 2, 3, 4
+TWICE = 2
 """Instead of an answer: a partition is claimed twice, so that the order of a second HashMap is
-asked for; and where the original throws."""
+asked for."""
 
 
 def assign(group: Group) -> Assignment:
@@ -93,8 +93,16 @@ def assign(group: Group) -> Assignment:
     """
     if len(group.members) == 0:
         raise OriginalError("NoSuchElementException", "the group has no members")
+    known, claims = group.prepared(orders.walks), group.claims
+    if known.topics_by_hash.size < known.subscribed_by_hash.size:
+        missing = np.setdiff1d(known.subscribed_by_hash, known.topics_by_hash)
+        name = group.topics.names[missing[0]]
+        reason = f"topic {name!r} is subscribed, but has no metadata or no partitions"
+        raise OriginalError("NullPointerException", reason)
+    if known.topics_by_hash.size == 0 and claims.present.any():
+        reason = "a member sends a claim, even an empty one, and nobody subscribes to anything"
+        raise OriginalError("NoSuchElementException", reason)
     packed, may, keys_certain = group.prepared(potential)
-    claims = group.claims
     read = claims.offsets, claims.codes, claims.present
     order = NO_MEMBERS
     answer = build(packed, may, *read, order)
@@ -103,23 +111,8 @@ def assign(group: Group) -> Assignment:
         answer = build(packed, may, *read, order)
     status, offsets, codes, by_keys = answer
     refuse(status)
-    if status == NO_METADATA:
-        raise OriginalError("NullPointerException", missing_topic(group))
-    if status == NOTHING_SUBSCRIBED:
-        raise OriginalError(
-            "NoSuchElementException",
-            "a member sends a claim, even an empty one, and nobody subscribes to anything",
-        )
     certain = keys_certain or not by_keys
     return Assignment(offsets, codes, notes={} if certain else {"nondeterministic": True})
-
-
-def missing_topic(group: Group) -> str:
-    """Which topic must exist and does not."""
-    subscribed = group.prepared(orders.times_named) > 0
-    missing = np.flatnonzero(subscribed & (group.topics.partitions <= 0))
-    name = group.topics.names[missing[0]]
-    return f"topic {name!r} is subscribed, but has no metadata or no partitions"
 
 
 def current_assignment_order(group: Group) -> np.ndarray:
@@ -138,26 +131,13 @@ def build(packed, may, claimed_offsets, claimed, present, order):
     ``order``: :func:`current_assignment_order`, or empty.
     """
     known = unpack_potential(packed, may)
-    if is_metadata_missing(known):
-        return NO_METADATA, claimed_offsets, claimed, False
     current, twice = prepopulate_current_assignments(known, claimed_offsets, claimed, order)
     if twice and order.size == 0:
         return TWICE, claimed_offsets, claimed, False
     is_fresh_assignment = not present.any()
-    if not is_fresh_assignment and known.codes.size == 0:
-        return NOTHING_SUBSCRIBED, claimed_offsets, claimed, False
     sorted_partitions, by_keys = sort_partitions(known, current, is_fresh_assignment)
     offsets, codes, status = balance(known, current, sorted_partitions, False)
     return status, offsets, codes, by_keys
-
-
-@leaf
-def is_metadata_missing(known):
-    """Whether a subscribed topic does not exist or has no partitions."""
-    for t in range(known.count.size):
-        if known.subscribers[t] > 0 and known.count[t] == 0:
-            return True
-    return False
 
 
 @inner
