@@ -26,11 +26,7 @@ def ranks(names: Names) -> np.ndarray:
     >>> ranks(Names(["\\uff21", "\\U0001f600", "a"])).tolist()
     [1, 2, 0]
     """
-    if sorts_as_java(names):
-        return names.rank
-    places = np.empty(len(names), dtype=np.int64)
-    places[order(names)] = np.arange(len(names))
-    return places
+    return names.rank if sorts_as_java(names) else np.argsort(order(names))
 
 
 def order(names: Names) -> np.ndarray:
@@ -73,7 +69,7 @@ def _numbers(count: int) -> Names:
     """So many names that stand in order, with what Java makes of them."""
     width = len(str(count))
     names = Names([f"{place:0{width}}" for place in range(count)])
-    assert names.order.size == count
+    _ = names.order  # prepared here, so that it is for all that is taken of them
     return names
 
 

@@ -13,7 +13,7 @@ from assignlab.assignors.parts.slices import copy_into, taken
 from assignlab.compiled import inner, njit
 from assignlab.group.model import Group, subscriptions_by_topic
 from assignlab.jvm.hash_map import hash_map_order, walk_map
-from assignlab.jvm.names import Names
+from assignlab.jvm.names import utf16
 
 EMPTY = np.empty(0, dtype=np.int64)
 MANY = 2**14
@@ -131,17 +131,11 @@ def members_by_info(group: Group) -> np.ndarray:
     instances = group.members.instances
     if instances is None:
         return members_by_id(group)
-    by_hash = group.prepared(members_by_hash)
-    names = sorted({name for name in instances if name is not None})
-    rank = Names(names).rank if names else np.empty(0, dtype=np.int64)
-    position = dict(zip(names, rank.tolist(), strict=True))
-    ids = group.members.names.rank
-    dynamic = len(names)
-    key = [
-        (position[instances[m]], 0) if instances[m] is not None else (dynamic, int(ids[m]))
-        for m in by_hash.tolist()
-    ]
-    return by_hash[np.array(sorted(range(len(key)), key=key.__getitem__), dtype=np.int64)]
+    by_hash = group.prepared(members_by_hash).tolist()
+    units = {m: utf16(name) for m in by_hash if (name := instances[m]) is not None}
+    static = sorted(units, key=units.__getitem__)
+    dynamic = [m for m in members_by_id(group).tolist() if m not in units]
+    return np.array(static + dynamic, dtype=np.int64)
 
 
 def subscribed_by_hash(group: Group) -> np.ndarray:
