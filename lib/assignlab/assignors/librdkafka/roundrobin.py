@@ -22,7 +22,7 @@ It is not sticky.
 
 from assignlab.assignors.librdkafka.parts.orders import circle_of_all
 from assignlab.assignors.parts import partitions
-from assignlab.assignors.parts.dealing_onwards import deal
+from assignlab.assignors.parts.dealing import deal_in_order
 from assignlab.assignors.strategy import Strategy
 from assignlab.group.assignment import Assignment, by_member
 from assignlab.group.model import Group, subscriptions_by_topic
@@ -33,7 +33,7 @@ def assign(group: Group) -> Assignment:
     codes = group.prepared(partitions.subscribed)
     circle = group.prepared(circle_of_all)
     subscribed = group.prepared(subscriptions_by_topic)
-    owners = deal(codes, circle, group.members.subscription, subscribed)
+    owners = deal_in_order(codes, circle, group.members.subscription, subscribed)
     return Assignment(*by_member(owners, codes, len(group.members)))
 
 

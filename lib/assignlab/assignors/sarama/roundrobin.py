@@ -25,7 +25,7 @@ import numpy as np
 
 from assignlab.assignors.parts import partitions
 from assignlab.assignors.parts.code_points import members_by_id, topic_ranks
-from assignlab.assignors.parts.dealing_onwards import deal
+from assignlab.assignors.parts.dealing import deal_in_order
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, by_member, partition_of, topic_of
@@ -40,7 +40,7 @@ def assign(group: Group) -> Assignment:
     if len(members) == 0 or not known.any():
         raise OriginalError("errorString", "members and topics are not provided")
     codes = group.prepared(partitions_as_strings)
-    owners = deal(codes, group.prepared(members_by_id), members.subscription, subscribed)
+    owners = deal_in_order(codes, group.prepared(members_by_id), members.subscription, subscribed)
     by_topic = np.argsort(group.prepared(topic_ranks)[topic_of(codes)], kind="stable")
     return Assignment(*by_member(owners[by_topic], codes[by_topic], len(members)))
 
