@@ -271,13 +271,26 @@ def test_the_next_claim_is_what_was_assigned_and_is_read_as_it_stands(name, seed
         assert read.codes.tolist() == the_group.claims.codes.tolist()
 
 
+@pytest.mark.parametrize("claimed", [{}, {"a": [["t", 1]], "b": [["t", 0]]}])
 @pytest.mark.parametrize("name", ["server-uniform", "server-simple"])
-def test_who_claimed_nothing_keeps_what_it_was_given_beyond_the_end_of_a_topic(name):
-    the_group = group({"t": 2}, {"a": ["t"], "b": ["t"]})
+def test_members_keep_what_they_were_given_beyond_the_end_of_a_topic(name, claimed):
+    the_group = group({"t": 2}, {"a": ["t"], "b": ["t"]}, claimed)
     given = Assignment.from_lists([[*map(int, code(0, np.arange(1, 200)))], [code(0, 0)]])
     claims = assignors.get(name).reclaim(the_group, given)
     assert claims.sizes.tolist() == [199, 1]
     assert set(claims.codes.tolist()) == set(given.codes.tolist())
+
+
+@pytest.mark.parametrize("name", ["server-simple", "server-simple@4.1", "server-uniform@3.9"])
+def test_a_claim_on_the_last_number_that_there_is_takes_no_room(name):
+    last = 2**31 - 1
+    members = {"a": ["t"], "b": ["t", "u"]}
+    the_group = group({"t": 2, "u": 1}, members, {"a": [["t", last], ["gone", last]]})
+    strategy = assignors.get(name)
+    after = strategy.assign(the_group)
+    assert ["t", last] in strategy.render(the_group, after)["a"]
+    claims = strategy.reclaim(the_group, after)
+    assert strategy.render(the_group, claims) == strategy.render(the_group, after)
 
 
 @pytest.mark.parametrize("alike", [True, False])

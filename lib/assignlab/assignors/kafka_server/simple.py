@@ -41,7 +41,7 @@ from assignlab.group.assignment import (
     topic_of,
 )
 from assignlab.group.model import Group
-from assignlab.jvm.hash_map import NOTHING, walk_map
+from assignlab.jvm.hash_map import walk_map
 
 NOBODY = -1
 
@@ -52,10 +52,7 @@ def assign(group: Group) -> Assignment:
         return sets.nothing(group)
     held = sets.walked(group)
     order, walk = group.prepared(orders.members_by_hash), walk_of_numbers(len(group.members))
-    beyond = NOTHING
-    if held.beyond:
-        partitions = group.topics.partitions[topic_of(held.codes)]
-        beyond = np.unique(held.codes[partition_of(held.codes) >= partitions])
+    _, beyond = sets.numbers(group, held)
     if group.prepared(sets.homogeneous):
         pool = group.prepared(common_pool)
         beyond = beyond[pool.mine[topic_of(beyond)]]

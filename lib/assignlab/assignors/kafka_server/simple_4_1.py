@@ -30,7 +30,7 @@ from assignlab.compiled import inner, njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, by_member, code, number_of, topic_of
 from assignlab.group.model import Group
-from assignlab.jvm.hash_map import NOTHING, collection_capacity, walk_map
+from assignlab.jvm.hash_map import collection_capacity, walk_map
 
 
 def assign(group: Group) -> Assignment:
@@ -38,11 +38,10 @@ def assign(group: Group) -> Assignment:
     if len(group.members) == 0 or not group.prepared(simple.anything_named):
         return sets.nothing(group)
     held = sets.walked(group)
-    starts = targets.starts_of(group, held, NOTHING)
     ids = group.topics.prepared(sets.topic_ids)
     known = (
         group.prepared(orders.members_by_hash), group.members.names.hashes, ids.hashes, ids.rank,
-        starts,
+        sets.numbers(group, held),
     )  # fmt: skip
     if group.prepared(sets.homogeneous):
         pool = group.prepared(simple.common_pool)
@@ -61,33 +60,31 @@ def assign(group: Group) -> Assignment:
 
 class Known(NamedTuple):
     """``order``: members in hash order; ``hashes``: their hash codes; ``ids``, ``rank``: hash codes
-    and rank of topic ids; ``starts``: see :class:`Claims`."""
+    and rank of topic ids; ``numbers``: see :func:`sets.number_in`."""
 
     order: np.ndarray
     hashes: np.ndarray
     ids: np.ndarray
     rank: np.ndarray
-    starts: np.ndarray
+    numbers: tuple[np.ndarray, np.ndarray]
 
 
 class Claims(NamedTuple):
     """Who holds what, partition by partition, in the order of the map of them.
 
     ``codes``: int64[n]; partition k is held by ``holders[offsets[k]:offsets[k + 1]]``, in hash
-    order; ``starts``: where a topic's partitions begin if all are numbered through, those that are
-    held and do not exist included.
+    order.
     """
 
     codes: np.ndarray
     offsets: np.ndarray
     holders: np.ndarray
-    starts: np.ndarray
 
 
 @inner
 def claims_of(known, held):
     """(the :class:`Claims`, whether Java fixes their order)."""
-    keys, of, holders, again = by_partition(known.order, held[0], held[1], known.starts)
+    keys, of, holders, again = by_partition(known.order, held[0], held[1], known.numbers)
     walk, certain = walk_partitions(known, keys, again)
     place = np.empty_like(walk)
     codes = np.empty_like(keys)
@@ -95,7 +92,7 @@ def claims_of(known, held):
         place[walk[k]] = k
         codes[k] = keys[walk[k]]
     offsets, entries = simple.grouped(place[of], keys.size)
-    return Claims(codes, offsets, holders[entries], known.starts), certain
+    return Claims(codes, offsets, holders[entries]), certain
 
 
 @inner
@@ -118,17 +115,18 @@ def as_walked(known, owners, codes):
 
 
 @inner
-def by_partition(order, offsets, codes, starts):
+def by_partition(order, offsets, codes, numbers):
     """(keys, of, holders, called_again): partitions as they are met first, and of every claim which
     of them it is and whose; whether claims of known ones follow the last new one."""
-    place = np.full(starts[-1], -1, dtype=np.int64)
+    starts, others = numbers
+    place = np.full(starts[-1] + others.size, -1, dtype=np.int64)
     keys = np.empty(codes.size, dtype=np.int64)
     of = np.empty(codes.size, dtype=np.int64)
     holders = np.empty(codes.size, dtype=np.int64)
     n = k = last = 0
     for m in order:
         for c in codes[offsets[m] : offsets[m + 1]]:
-            at = number_of(c, starts)
+            at = sets.number_in(c, numbers)
             if place[at] == -1:
                 place[at] = n
                 keys[n] = c
@@ -149,17 +147,18 @@ def share_common(known, held, pool, mine):
     ``known``: a plain :class:`Known`; ``held``: (offsets, codes)."""
     known = Known(*known)
     claims, certain = claims_of(known, held)
-    owners, codes, failed = spread_common(known.order, known.hashes, pool, mine, claims)
+    owners, codes, failed = spread_common(known, pool, mine, claims)
     offsets, codes, fixed = as_walked(known, owners, codes)
     return offsets, codes, failed, certain and fixed
 
 
 @inner
-def spread_common(order, hashes, pool, mine, claims):
+def spread_common(known, pool, mine, claims):
     """(owners, codes, failed); ``pool``: all partitions; ``mine``: bool[topics], those in it."""
-    starts = claims.starts
-    hashed = np.zeros(starts[-1], dtype=np.bool_)
-    has_owner = np.zeros(starts[-1], dtype=np.bool_)
+    order, hashes = known.order, known.hashes
+    starts, others = known.numbers
+    hashed = np.zeros(starts[-1] + others.size, dtype=np.bool_)
+    has_owner = np.zeros_like(hashed)
     sizes = np.zeros(order.size, dtype=np.int64)
     owners = np.empty(order.size + claims.holders.size + pool.size, dtype=np.int64)
     codes = np.empty(owners.size, dtype=np.int64)
@@ -178,7 +177,7 @@ def spread_common(order, hashes, pool, mine, claims):
         c = claims.codes[k]
         if not mine[topic_of(c)]:
             continue
-        at = number_of(c, starts)
+        at = sets.number_in(c, known.numbers)
         for m in claims.holders[claims.offsets[k] : claims.offsets[k + 1]]:
             if sizes[m] < desired and not hashed[at]:
                 has_owner[at] = True
@@ -309,12 +308,12 @@ def share_topics(known, held, the_shape, subscription, partitions):
     topic once.
     """
     known, the_shape = Known(*known), Shape(*the_shape)
-    starts = known.starts
+    starts = known.numbers[0]
     claims, certain = claims_of(known, held)
     keys, of, owners, again = by_hash_code(
         the_shape, subscription[0], known.hashes, partitions, starts
     )
-    known_ones = present(keys, claims.codes, starts)
+    known_ones = present(keys, claims.codes, known.numbers)
     lacking, met_again = topics_lacking(the_shape.met, partitions, starts, known_ones)
     if lacking.size > 0:
         hashes, rank = taken(known.ids, lacking), taken(known.rank, lacking)
@@ -325,7 +324,9 @@ def share_topics(known, held, the_shape, subscription, partitions):
         again = False
     walk, fixed = walk_partitions(known, keys, again)
     certain = certain and fixed
-    owners, codes = combined(the_shape.subscribed, subscription[1], keys, of, owners, walk, claims)
+    owners, codes = combined(
+        the_shape.subscribed, subscription[1], keys, of, owners, walk, claims, known.numbers
+    )
     offsets, codes, fixed = as_walked(known, owners, codes)
     return offsets, codes, False, certain and fixed
 
@@ -367,13 +368,14 @@ def by_hash_code(the_shape, subscription, hashes, partitions, starts):
 
 
 @inner
-def present(keys, held, starts):
+def present(keys, held, numbers):
     """bool[partitions]: those among the keys, or held."""
-    known = np.zeros(starts[-1], dtype=np.bool_)
+    starts, others = numbers
+    known = np.zeros(starts[-1] + others.size, dtype=np.bool_)
     for c in keys:
         known[number_of(c, starts)] = True
     for c in held:
-        known[number_of(c, starts)] = True
+        known[sets.number_in(c, numbers)] = True
     return known
 
 
@@ -420,15 +422,15 @@ def deal(the_shape, topics, partitions, starts, known, keys, of, owners):
 
 
 @inner
-def combined(subscribed, subscription, keys, of, owners, walk, claims):
+def combined(subscribed, subscription, keys, of, owners, walk, claims, numbers):
     """(owners, codes): the new ones as their map is walked, then those that are held."""
-    starts = claims.starts
+    starts, others = numbers
     size = owners.size + claims.holders.size
     all_owners = np.empty(size, dtype=np.int64)
     codes = np.empty(size, dtype=np.int64)
     n = 0
     offsets, entries = simple.grouped(of, keys.size)
-    new = np.zeros(starts[-1], dtype=np.bool_)
+    new = np.zeros(starts[-1] + others.size, dtype=np.bool_)
     for k in walk:
         new[number_of(keys[k], starts)] = True
         for e in entries[offsets[k] : offsets[k + 1]]:
@@ -436,7 +438,7 @@ def combined(subscribed, subscription, keys, of, owners, walk, claims):
             n += 1
     for k in range(claims.codes.size):
         c = claims.codes[k]
-        if not new[number_of(c, starts)]:
+        if not new[sets.number_in(c, numbers)]:
             for m in claims.holders[claims.offsets[k] : claims.offsets[k + 1]]:
                 if subscribed[subscription[m], topic_of(c)]:
                     all_owners[n], codes[n] = m, c

@@ -26,11 +26,7 @@ from assignlab.group import model
 from assignlab.group.assignment import Assignment, code, number_of, partition_of, topic_of
 from assignlab.group.document import lists
 from assignlab.group.model import NO_METADATA, Group
-from assignlab.jvm.hash_map import (
-    collection_capacity,
-    spread,
-    walk_map,
-)
+from assignlab.jvm.hash_map import NOTHING, collection_capacity, spread, walk_map
 from assignlab.jvm.names import Uuid, utf16, uuid_halves, uuid_hashes
 
 
@@ -195,6 +191,48 @@ def dense_starts(topics: model.Topics) -> np.ndarray:
     return model.first_numbers(topics.partitions)
 
 
+def numbers(
+    group: Group, held: "Held", steps: np.ndarray = NOTHING
+) -> tuple[np.ndarray, np.ndarray]:
+    """What :func:`number_in` needs to number the partitions that exist, that are held and that are
+    added in ``steps``, where others are ``~code``: (:func:`dense_starts`; codes of those that do not
+    exist, ascending)."""
+    others = held.codes if held.beyond else NOTHING
+    if others.size + steps.size > 0:
+        others = nonexistent(others, steps, group.topics.partitions)
+    return group.topics.prepared(dense_starts), np.unique(others) if others.size > 0 else others
+
+
+@njit
+def nonexistent(held, steps, partitions):
+    """The codes that are held or added and do not exist, as they stand."""
+    found = np.empty(held.size + steps.size, dtype=np.int64)
+    n = 0
+    for codes in (held, steps):
+        for c in codes:
+            if c >= 0 and partition_of(c) >= partitions[topic_of(c)]:
+                found[n] = c
+                n += 1
+    return found[:n]
+
+
+@leaf
+def number_in(code, numbers):
+    """The number of a partition: those that exist come first, topic by topic."""
+    starts, others = numbers
+    number = number_of(code, starts)
+    if number < starts[topic_of(code) + 1]:
+        return number
+    number, end = 0, others.size
+    while number < end:
+        middle = (number + end) // 2
+        if others[middle] < code:
+            number = middle + 1
+        else:
+            end = middle
+    return starts[-1] + number
+
+
 SHARING = 4
 """From so many holders of a partition on it pays to look for members that hold the same."""
 
@@ -202,14 +240,12 @@ SHARING = 4
 class Held(NamedTuple):
     """The members' current targets as sets.
 
-    Member m holds ``codes[offsets[m]:offsets[m + 1]]``, each code once, topic by topic. ``owner``:
-    per partition (numbered through) the last holder in the order of the members, -1 for nobody.
-    ``rivals``: somebody else holds one of them too. ``beyond``: some partitions do not exist.
+    Member m holds ``codes[offsets[m]:offsets[m + 1]]``, each code once, topic by topic.
+    ``rivals``: somebody else holds one of them too. ``beyond``: some do not exist.
     """
 
     offsets: np.ndarray
     codes: np.ndarray
-    owner: np.ndarray
     rivals: bool
     beyond: bool
 
@@ -218,11 +254,11 @@ def held(group: Group) -> Held:
     """The claims, regrouped by topic and without repetitions where need be."""
     claims, starts = group.claims, group.topics.prepared(dense_starts)
     order, offsets, codes = group.prepared(orders.members_by_hash), claims.offsets, claims.codes
-    owner, are_sets, rivals, beyond = survey(order, offsets, codes, starts)
+    _, are_sets, rivals, beyond = survey(order, offsets, codes, starts)
     if beyond or not are_sets:
         offsets, codes = _regrouped(offsets, codes, starts.size - 1)
-        owner, _, rivals, beyond = survey(order, offsets, codes, starts)
-    return Held(offsets, codes, owner, rivals, beyond)
+        _, _, rivals, beyond = survey(order, offsets, codes, starts)
+    return Held(offsets, codes, rivals, beyond)
 
 
 def walked(group: Group, claims: Held | None = None) -> Held:
@@ -233,13 +269,17 @@ def walked(group: Group, claims: Held | None = None) -> Held:
     claims = claims or held(group)
     ids, partitions = group.topics.prepared(topic_ids), group.topics.prepared(dense_starts)[-1]
     codes = _walked(claims.offsets, claims.codes, ids.hashes, ids.rank, partitions)
-    return Held(claims.offsets, codes, *claims[2:])
+    return claims._replace(codes=codes)
 
 
 @njit
 def survey(order, offsets, codes, starts):
-    """(owner, whether the claims are sets, topic by topic, rivals, beyond), the others as in
-    :class:`Held`."""
+    """(owner, whether the claims are sets, topic by topic, rivals, beyond); the last two as in
+    :class:`Held`.
+
+    ``owner``: per partition, numbered through, the last holder in the order of the members, -1 for
+    nobody.
+    """
     owner = np.full(starts[-1], -1, dtype=np.int64)
     seen = np.full(starts.size - 1, -1, dtype=np.int64)
     are_sets, rivals, beyond = True, False, False

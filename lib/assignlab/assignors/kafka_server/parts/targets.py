@@ -15,8 +15,8 @@ import numpy as np
 from assignlab.assignors.kafka_server.parts import sets
 from assignlab.assignors.parts.slices import copy_into, first_alike
 from assignlab.compiled import inner, leaf, njit
-from assignlab.group.assignment import Assignment, number_of, partition_of, topic_of
-from assignlab.group.model import Group, first_numbers
+from assignlab.group.assignment import Assignment, partition_of, topic_of
+from assignlab.group.model import Group
 from assignlab.jvm import tree_bins
 from assignlab.jvm.hash_map import (
     NOTHING,
@@ -48,15 +48,22 @@ def plain_slots(topics: int) -> np.ndarray:
     return np.full(topics, 16, dtype=np.int64)
 
 
-def reclaimed(group: Group, held: sets.Held, changes: Changes, stays: np.ndarray) -> Assignment:
+def reclaimed(
+    group: Group,
+    held: sets.Held,
+    changes: Changes,
+    stays: np.ndarray,
+    numbers: tuple[np.ndarray, np.ndarray] | None = None,
+) -> Assignment:
     """Every member's next claim in the order in which the assignor will read it.
 
     ``held``: what members hold, as it is walked; ``stays``: bool[topics], whether a topic stays in a
-    map that has lost its last partition.
+    map that has lost its last partition; ``numbers``: :func:`sets.numbers`, where they are known.
     """
+    numbers = numbers or sets.numbers(group, held, changes.steps)
     offsets, codes, crowded = _rewrite(
-        held.offsets, held.codes, *changes, starts_of(group, held, changes.steps),
-        group.topics.prepared(sets.topic_ids).hashes, stays,
+        held.offsets, held.codes, *changes, numbers, group.topics.prepared(sets.topic_ids).hashes,
+        stays,
     )  # fmt: skip
     latest: dict[int, tuple] = {}  # of a subscription: many members have had the same topics
     for m in crowded.tolist():
@@ -113,27 +120,6 @@ def places_in_trees(group: Group, old: np.ndarray, new: np.ndarray, again: bool)
     return place
 
 
-def starts_of(group: Group, held: sets.Held, steps: np.ndarray) -> np.ndarray:
-    """Where a topic's partitions begin if all are numbered through, also those only claimed.
-
-    Who held nothing may have been given by others what does not exist.
-    """
-    if not held.beyond and held.codes.size > 0:
-        return group.topics.prepared(sets.dense_starts)
-    return _starts_with(group.topics.partitions, held.codes, steps)
-
-
-@njit
-def _starts_with(partitions, held, steps):
-    counts = partitions.copy()
-    for codes in (held, steps):
-        for k in range(codes.size):
-            if codes[k] >= 0:
-                t = topic_of(codes[k])
-                counts[t] = max(counts[t], partition_of(codes[k]) + 1)
-    return first_numbers(counts)
-
-
 def reclaimed_after(
     group: Group, after: Assignment, stays: np.ndarray, taken_again: bool
 ) -> Assignment:
@@ -144,31 +130,33 @@ def reclaimed_after(
     """
     held = sets.walked(group)
     offsets, steps = after.offsets, after.codes
+    numbers = sets.numbers(group, held, steps)
     if held.codes.size > 0:
         offsets, steps = _differences(
-            held.offsets, held.codes, offsets, steps, starts_of(group, held, steps), taken_again
+            held.offsets, held.codes, offsets, steps, numbers, taken_again
         )
     changes = Changes(offsets, steps, plain_slots(len(group.topics)))
-    return reclaimed(group, held, changes, stays)
+    return reclaimed(group, held, changes, stays, numbers)
 
 
 @njit
-def _differences(offsets, codes, new_offsets, new_codes, starts, in_order):
+def _differences(offsets, codes, new_offsets, new_codes, numbers, in_order):
     """(offsets, steps) of :class:`Changes`."""
     members = offsets.size - 1
-    place = np.full(starts[-1], -1, dtype=np.int64)
+    starts, others = numbers
+    place = np.full(starts[-1] + others.size, -1, dtype=np.int64)
     last = np.full(starts.size - 1, -1, dtype=np.int64)  # place of what a topic kept last
     sizes = np.zeros(members + 1, dtype=np.int64)
     steps = np.empty(codes.size + new_codes.size, dtype=np.int64)
     n = 0
     for m in range(members):
         for k in range(offsets[m], offsets[m + 1]):
-            place[number_of(codes[k], starts)] = k
+            place[sets.number_in(codes[k], numbers)] = k
         added = np.empty(new_offsets[m + 1] - new_offsets[m], dtype=np.int64)
         a = 0
         for code in new_codes[new_offsets[m] : new_offsets[m + 1]]:
             t = topic_of(code)
-            at = number_of(code, starts)
+            at = sets.number_in(code, numbers)
             if place[at] >= max(last[t], offsets[m]) or (not in_order and place[at] >= offsets[m]):
                 last[t] = place[at]
                 place[at] = -1
@@ -178,7 +166,7 @@ def _differences(offsets, codes, new_offsets, new_codes, starts, in_order):
                 if in_order:
                     last[t] = offsets[m + 1]
         for k in range(offsets[m], offsets[m + 1]):
-            if place[number_of(codes[k], starts)] == k:
+            if place[sets.number_in(codes[k], numbers)] == k:
                 steps[n] = ~codes[k]
                 n += 1
         copy_into(steps, n, added[:a])
@@ -188,15 +176,15 @@ def _differences(offsets, codes, new_offsets, new_codes, starts, in_order):
 
 
 @njit
-def _rewrite(offsets, codes, step_offsets, steps, slots, anew, starts, hashes, stays):
+def _rewrite(offsets, codes, step_offsets, steps, slots, anew, numbers, hashes, stays):
     """(offsets, codes) after the changes, written to records and read again; crowded members."""
     members = offsets.size - 1
     most = 1
     for m in range(members):
         most = max(most, offsets[m + 1] - offsets[m] + step_offsets[m + 1] - step_offsets[m])
-    map_ = new_map(starts, most)
+    map_ = new_map(numbers, most)
     alike = np.arange(members)
-    if steps.size > sets.SHARING * starts[-1]:
+    if steps.size > sets.SHARING * numbers[0][-1]:
         alike = first_alike(first_alike(np.zeros_like(alike), offsets, codes), step_offsets, steps)
     new_offsets = np.zeros(members + 1, dtype=np.int64)
     new_codes = np.empty(codes.size + steps.size, dtype=np.int64)
@@ -214,17 +202,17 @@ def _rewrite(offsets, codes, step_offsets, steps, slots, anew, starts, hashes, s
         changes = steps[step_offsets[m] : step_offsets[m + 1]]
         changed = False
         if changes.size > 0 or anew:
-            copy(map_, old[:0] if anew else old, starts)
+            copy(map_, old[:0] if anew else old)
             for step in changes:
                 if step >= 0:
-                    add(map_, step, slots, starts)
+                    add(map_, step, slots)
                 else:
-                    remove(map_, ~step, starts, stays)
-            changed = differs(map_, old, starts)
+                    remove(map_, ~step, stays)
+            changed = differs(map_, old)
             if changed:
                 n, fine = write(map_, hashes, new_codes, n)
                 crowded[m] = not fine
-            clear(map_, old, changes, starts)
+            clear(map_)
         if not changed:
             copy_into(new_codes, n, old)
             n += old.size
@@ -236,9 +224,10 @@ class Map(NamedTuple):
     """One member's map while it is changed; scratch for one member after the other.
 
     Topics stand in ``topics``, the old ones from the middle to the right, new ones from the middle
-    to the left. Partitions are nodes of one chain per topic, in order of insertion. ``node``: int64
-    per partition, -1 where it is not in the map. ``place``: where a topic stands in ``topics``, -1
-    for nowhere. ``keys``: scratch. ``at``: one :data:`AT`.
+    to the left. Partitions are nodes of one chain per topic, in order of insertion. ``numbers``: see
+    :func:`sets.number_in`. ``node``: int64 per partition, or what another member left there, see
+    :func:`node_of`; ``code``: of every node, -1 if that was removed. ``place``: where a topic stands
+    in ``topics``, -1 for nowhere. ``keys``: scratch. ``at``: one :data:`AT`.
     """
 
     topics: np.ndarray
@@ -249,6 +238,7 @@ class Map(NamedTuple):
     capacity: np.ndarray
     code: np.ndarray
     next: np.ndarray
+    numbers: tuple[np.ndarray, np.ndarray]
     node: np.ndarray
     keys: np.ndarray
     at: np.ndarray
@@ -260,26 +250,35 @@ many ``nodes`` are in use."""
 
 
 @inner
-def new_map(starts, most):
+def new_map(numbers, most):
     """Room for ``most`` nodes."""
+    starts, others = numbers
     topics = starts.size - 1
     return Map(
         np.empty(2 * most + 2, dtype=np.int64),
         np.full(topics, -1, dtype=np.int64),
-        np.full(topics, -1, dtype=np.int64),
-        np.full(topics, -1, dtype=np.int64),
-        np.zeros(topics, dtype=np.int64),
-        np.zeros(topics, dtype=np.int64),
+        np.empty(topics, dtype=np.int64),
+        np.empty(topics, dtype=np.int64),
+        np.empty(topics, dtype=np.int64),
+        np.empty(topics, dtype=np.int64),
         np.empty(most, dtype=np.int64),
         np.empty(most, dtype=np.int64),
-        np.full(starts[-1], -1, dtype=np.int64),
+        numbers,
+        np.zeros(starts[-1] + others.size, dtype=np.int64),
         np.empty(most, dtype=np.int64),
         np.zeros(1, dtype=AT),
     )
 
 
 @leaf
-def copy(map_, old, starts):
+def node_of(map_, code):
+    """The node of a partition, -1 for none."""
+    node = map_.node[sets.number_in(code, map_.numbers)]
+    return node if node < map_.at[0]["nodes"] and map_.code[node] == code else -1
+
+
+@leaf
+def copy(map_, old):
     """``deepCopyAssignment``: a map with as many slots as topics, sets made of the old sets."""
     at = map_.at[0]
     at["left"] = at["right"] = map_.topics.size // 2
@@ -289,7 +288,7 @@ def copy(map_, old, starts):
         if map_.place[t] == -1:
             begin(map_, t, at["right"])
             at["right"] += 1
-        append(map_, code, starts)
+        append(map_, code)
     for i in range(at["left"], at["right"]):
         t = map_.topics[i]
         map_.capacity[t] = collection_capacity(map_.size[t])
@@ -310,7 +309,7 @@ def begin(map_, t, place):
 
 
 @leaf
-def append(map_, code, starts):
+def append(map_, code):
     """A new partition at the end of its topic's set."""
     t, node = topic_of(code), map_.at[0]["nodes"]
     map_.at[0]["nodes"] += 1
@@ -322,11 +321,11 @@ def append(map_, code, starts):
         map_.next[map_.last[t]] = node
     map_.last[t] = node
     map_.size[t] += 1
-    map_.node[number_of(code, starts)] = node
+    map_.node[sets.number_in(code, map_.numbers)] = node
 
 
 @leaf
-def add(map_, code, slots, starts):
+def add(map_, code, slots):
     """``computeIfAbsent(topic, new HashSet).add(partition)``."""
     t, at = topic_of(code), map_.at[0]
     if at["count"] > at["slots"] * 3 // 4:
@@ -335,20 +334,17 @@ def add(map_, code, slots, starts):
         at["left"] -= 1
         begin(map_, t, at["left"])
         map_.capacity[t] = slots[t]
-    if map_.node[number_of(code, starts)] == -1:
-        append(map_, code, starts)
+    if node_of(map_, code) == -1:
+        append(map_, code)
         map_.capacity[t] = table_size(map_.size[t], map_.capacity[t])
 
 
 @leaf
-def remove(map_, code, starts, stays):
+def remove(map_, code, stays):
     """Remove a partition, and with the last one its topic, unless it stays."""
-    t = topic_of(code)
-    number = number_of(code, starts)
-    node = map_.node[number]
+    t, node = topic_of(code), node_of(map_, code)
     if node == -1:
         return
-    map_.node[number] = -1
     map_.code[node] = -1
     map_.size[t] -= 1
     if map_.size[t] == 0 and not stays[t]:
@@ -358,7 +354,7 @@ def remove(map_, code, starts, stays):
 
 
 @leaf
-def differs(map_, old, starts):
+def differs(map_, old):
     """Whether the map holds other partitions than the old one, or other topics."""
     n = 0
     for i in range(map_.at[0]["left"], map_.at[0]["right"]):
@@ -370,21 +366,17 @@ def differs(map_, old, starts):
     if n != old.size:
         return True
     for code in old:
-        if map_.node[number_of(code, starts)] == -1:
+        if node_of(map_, code) == -1:
             return True
     return False
 
 
 @leaf
-def clear(map_, old, changes, starts):
-    """Forget this member."""
-    for code in old:
-        map_.node[number_of(code, starts)] = -1
-        map_.place[topic_of(code)] = -1
-    for code in changes:
-        if code >= 0:
-            map_.node[number_of(code, starts)] = -1
-            map_.place[topic_of(code)] = -1
+def clear(map_):
+    """No topic stands anywhere."""
+    for i in range(map_.at[0]["left"], map_.at[0]["right"]):
+        if map_.topics[i] != -1:
+            map_.place[map_.topics[i]] = -1
 
 
 @inner
