@@ -282,9 +282,8 @@ def share(pool, claims, readers, order, place, owners, given, n):
     hashes = taken(hashes, inserted)
     walk, fixed = walk_map(hashes, new_hash_map(partitions), in_map, True, called_again)
     new_owners, new_keys, empty = find_owners(
-        taken(inserted, walk), offsets, entries, holding, removed, sharing, desired,
-        np.arange(walked.size),
-    )  # fmt: skip
+        taken(inserted, walk), offsets, entries, holding, removed, sharing, desired
+    )
     for k in range(keys.size):
         if not removed[k]:
             owners[n], given[n] = order[holders[k]], keys[k]
@@ -423,10 +422,10 @@ def insertions(keys, count, partitions):
 
 
 @njit
-def find_owners(keys, offsets, entries, holders, removed, sharing, desired, walk):
+def find_owners(keys, offsets, entries, holders, removed, sharing, desired):
     """(owners, keys) that are added, and whether a partition met an empty set of members.
 
-    ``walk``: the order in which members with room are gone through, again and again.
+    Members with room are gone through in their order, again and again.
     """
     members = desired.size
     sizes = np.zeros(members, dtype=np.int64)
@@ -436,7 +435,7 @@ def find_owners(keys, offsets, entries, holders, removed, sharing, desired, walk
     none = members
     after = np.full(members + 1, none, dtype=np.int64)  # a ring: entry ``none`` is its start
     before = np.full(members + 1, none, dtype=np.int64)
-    for i in walk:
+    for i in range(members):
         if sizes[i] < desired[i]:
             tail = before[none]
             after[tail], before[i] = i, tail

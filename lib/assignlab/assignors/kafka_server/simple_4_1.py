@@ -450,11 +450,7 @@ def reclaim(group: Group, after: Assignment) -> Assignment:
     """What the members hold at the next rebalance, as the assignor will walk it."""
     if len(group.members) == 0:
         return after
-    slots = targets.plain_slots(len(group.topics))
-    changes = targets.Changes(after.offsets, after.codes, slots, anew=True)
-    return targets.reclaimed(
-        group, sets.walked(group), changes, np.zeros(len(group.topics), dtype=np.bool_)
-    )
+    return targets.reclaimed_anew(group, sets.walked(group), after.offsets, after.codes)
 
 
 STRATEGY = replace(

@@ -38,19 +38,14 @@ from assignlab.assignors.kafka_server.parts import (
 )
 from assignlab.assignors.parts import orders
 from assignlab.group.assignment import Assignment
-from assignlab.group.model import NO_METADATA, Group, subscriptions_by_topic
-
-
-def existing(group: Group) -> np.ndarray:
-    """Which topics of the cluster every subscription names: bool[subscriptions, topics]."""
-    return group.prepared(subscriptions_by_topic) & (group.topics.partitions != NO_METADATA)
+from assignlab.group.model import Group
 
 
 def homogeneous(group: Group) -> bool:
     """Whether all members name the same topics of those that exist."""
     if group.members.offsets.size == 2:  # one subscription
         return True
-    named = group.prepared(existing)[np.unique(group.members.subscription)]
+    named = group.prepared(sets.existing)[np.unique(group.members.subscription)]
     return bool((named == named[0]).all())
 
 
@@ -64,8 +59,8 @@ def shape(group: Group) -> heterogeneous_3_9.Shape:
         number[order] = np.arange(order.size)
         racks = racks._replace(of_member=racks.of_member[order], members=number[racks.members])
     the_shape = heterogeneous_3_9.shape_of(group, topics, True, racks)
-    idle = ~group.prepared(existing).any(axis=1)[group.members.subscription[order]]
-    return the_shape._replace(no_entry=idle)
+    idle = ~group.prepared(sets.existing).any(axis=1)[group.members.subscription[order]]
+    return the_shape._replace(known=the_shape.known._replace(no_entry=idle))
 
 
 def assign(group: Group) -> Assignment:
@@ -83,11 +78,9 @@ def reclaim(group: Group, after: Assignment) -> Assignment:
         return after
     held = sets.walked(group)
     if group.prepared(homogeneous):
-        slots = targets.plain_slots(len(group.topics))
-        changes = targets.Changes(after.offsets, after.codes, slots, anew=True)
-    else:
-        changes = heterogeneous_3_9.changes_in(group, group.prepared(shape), held)
-    return targets.reclaimed(group, held, changes, np.zeros(len(group.topics), dtype=np.bool_))
+        return targets.reclaimed_anew(group, held, after.offsets, after.codes)
+    steps = heterogeneous_3_9.steps_in(group, group.prepared(shape), held)
+    return targets.reclaimed_anew(group, held, *steps)
 
 
 STRATEGY = replace(

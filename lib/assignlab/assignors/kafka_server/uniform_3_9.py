@@ -13,8 +13,6 @@ assignment.
 
 from dataclasses import replace
 
-import numpy as np
-
 from assignlab.assignors.kafka_server import uniform
 from assignlab.assignors.kafka_server.parts import heterogeneous_3_9, homogeneous, sets, targets
 from assignlab.group.assignment import Assignment
@@ -35,8 +33,7 @@ def reclaim(group: Group, after: Assignment) -> Assignment:
     if len(group.members) == 0 or group.prepared(sets.homogeneous):
         return uniform.reclaim(group, after)
     held, shape = sets.walked(group), group.prepared(heterogeneous_3_9.shape)
-    changes = heterogeneous_3_9.changes_in(group, shape, held)
-    return targets.reclaimed(group, held, changes, np.zeros(len(group.topics), dtype=np.bool_))
+    return targets.reclaimed_anew(group, held, *heterogeneous_3_9.steps_in(group, shape, held))
 
 
 STRATEGY = replace(

@@ -200,8 +200,6 @@ def changes(group: Group, held: sets.Held) -> targets.Changes:
     subscribed, known = group.prepared(shape)
     order, topics = part(known, ORDER), part(known, TOPICS)
     slots = group.prepared(slots_of_new_sets)
-    if topics.size == 0:
-        return targets.Changes(held.offsets, ~held.codes, slots)
     # Every turn moves a partition once at the most.
     most = (1 + MAX_ITERATION_COUNT) * int(group.topics.partitions[topics].sum())
     log = np.empty(most, MOVE)

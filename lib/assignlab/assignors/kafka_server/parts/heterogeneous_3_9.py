@@ -57,7 +57,7 @@ from assignlab.group.assignment import (
     number_of,
     topic_of,
 )
-from assignlab.group.model import NO_METADATA, Group, subscriptions_by_topic
+from assignlab.group.model import Group
 from assignlab.jvm.hash_map import (
     NOTHING,
     collection_capacity,
@@ -79,28 +79,40 @@ FAILURES = {
 
 
 class Shape(NamedTuple):
+    """What is the same whatever the members hold.
+
+    ``known``: what the steps look at; ``turns``: of each topic, see :func:`turns_of`;
+    ``unassigned``: the set of the partitions that are given out, which grows when it is filled
+    again, and turns when something is removed, only if it is ``crowded``; ``racks``: members by
+    number; ``certain``: whether Java fixes the order.
+    """
+
+    known: "Known"
+    turns: np.ndarray
+    unassigned: "Filling"
+    crowded: bool
+    racks: Racks
+    certain: bool
+
+
+class Known(NamedTuple):
     """Members are numbered in hash order. ``order``: member indices; ``rank``: places by member id;
-    ``subscribed``: bool[subscriptions, topics], only topics that exist; ``turns``: of each topic,
-    see :func:`turns_of`; ``sorted``: codes of all partitions of subscribed topics, in the order in
-    which they are given out, and ``again`` in that in which they are moved;
-    ``unassigned``: the set of the former, which grows when it is filled again, and turns when
-    something is removed, only if it is ``crowded``; ``no_entry``: bool[members], members without
-    topics of which the release trips over; ``racks``: members by number; ``certain``: whether Java
-    fixes the order.
+    ``subscribed``: bool[subscriptions, topics], only topics that exist; ``in_turn``: codes of all
+    partitions of subscribed topics, in the order in which they are given out, and ``again`` in that
+    in which they are moved; ``no_entry``: bool[members], members without topics, over which the
+    release trips; ``first``: number of each topic's first partition; ``subscription``:
+    int64[members], by member index.
     """
 
     order: np.ndarray
     rank: np.ndarray
     kinds: "Kinds"
     subscribed: np.ndarray
-    turns: np.ndarray
-    sorted: np.ndarray
+    in_turn: np.ndarray
     again: np.ndarray
-    unassigned: "Filling"
-    crowded: bool
     no_entry: np.ndarray
-    racks: Racks
-    certain: bool
+    first: np.ndarray
+    subscription: np.ndarray
 
 
 class Kinds(NamedTuple):
@@ -130,7 +142,7 @@ class Filling(NamedTuple):
 
 
 def shape(group: Group) -> Shape:
-    """What is the same whatever the members hold."""
+    """The :class:`Shape` of a group."""
     return shape_of(group, group.prepared(sets.topics_walked).by_id)
 
 
@@ -143,12 +155,12 @@ def shape_of(
     owners, and filled again with the partitions of a new set; then those of one subscriber go.
     """
     order, partitions = group.prepared(orders.members_by_hash), group.topics.partitions
-    subscribed = group.prepared(subscriptions_by_topic) & (partitions != NO_METADATA)
+    subscribed, members = group.prepared(sets.existing), group.members
     racks_of_each = racks.place.shape[1]
     kinds = kinds_of(
-        group.members.subscription[order], racks.of_member, racks_of_each,
+        members.subscription[order], racks.of_member, racks_of_each,
         np.repeat(subscribed @ np.maximum(partitions, 0), racks_of_each),
-        group.members.offsets, group.members.topics, partitions.size,
+        members.offsets, members.topics, partitions.size,
     )  # fmt: skip
     subscribers = kinds.subscribers
     own = subscribers[topics]
@@ -163,10 +175,12 @@ def shape_of(
         slots = hash_map_slots(partition_hashes(group, unassigned.codes), unassigned.capacity)
         walk, fine = walked(group, Filling(new, slots), fixed)
         again, certain = by_turn(walk, turns), certain and fine
-    return Shape(
-        order, group.members.names.rank[order], kinds, subscribed, turns, in_turn, again, unassigned,
-        crowded, np.zeros(order.size, dtype=np.bool_), racks, certain,
+    known = Known(
+        order, members.names.rank[order], kinds, subscribed, in_turn, again,
+        np.zeros(order.size, dtype=np.bool_), group.topics.prepared(sets.dense_starts),
+        members.subscription,
     )  # fmt: skip
+    return Shape(known, turns, unassigned, crowded, racks, certain)
 
 
 @njit
@@ -203,7 +217,7 @@ def kinds_of(subscription, rack, racks, most, offsets, topics, known):
 @njit
 def _shape(topics, ordered, partitions, subscribers, of_id, copied):
     """(``turns`` of the :class:`Shape`; the new set of partitions as it is walked; codes and capacity
-    of ``unassigned``; ``sorted``, ``crowded`` and ``certain``).
+    of ``unassigned``; ``in_turn`` of the :class:`Known`; ``crowded`` and ``certain``).
 
     ``ordered``: the topics as :func:`turns_of` has them; ``of_id``: hash codes of topic ids.
     """
@@ -307,29 +321,28 @@ def assign(group: Group) -> Assignment:
 
 def assign_in(group: Group, the_shape: Shape) -> Assignment:
     """The assignment, once it is known how the unassigned partitions are walked."""
-    if not the_shape.subscribed.any():
+    known = the_shape.known
+    if not known.subscribed.any():
         return sets.nothing(group)
     held = sets.walked(group)
     log, lost = moves(group, the_shape, held)
     stays = log[~lost]
-    offsets, codes = by_member(the_shape.order[stays["taker"]], stays["code"], the_shape.order.size)
+    offsets, codes = by_member(known.order[stays["taker"]], stays["code"], known.order.size)
     if held.rivals:
         offsets, codes = without_doubles(offsets, codes)
     return Assignment(offsets, codes, notes={} if the_shape.certain else {"nondeterministic": True})
 
 
-def changes_in(group: Group, the_shape: Shape, held: sets.Held) -> targets.Changes:
-    """What the assignor does to every member's map, which it makes anew."""
-    slots = targets.plain_slots(len(group.topics))
-    nobody = np.zeros(len(group.members) + 1, dtype=np.int64)
-    nothing = np.empty(0, dtype=np.int64)
+def steps_in(group: Group, the_shape: Shape, held: sets.Held) -> tuple[np.ndarray, np.ndarray]:
+    """(offsets, steps) of :class:`targets.Changes`: what the assignor does to every member's map,
+    which it makes anew."""
+    known, nothing = the_shape.known, sets.nothing(group)
     log = NO_LOG
-    if the_shape.subscribed.any():
+    if known.subscribed.any():
         log, _ = moves(group, the_shape, held)
-    offsets, steps = steps_of(
-        the_shape.order, group.members.subscription, the_shape.subscribed, nobody, nothing, log
+    return steps_of(
+        known.order, known.subscription, known.subscribed, nothing.offsets, nothing.codes, log
     )
-    return targets.Changes(offsets, steps, slots, anew=True)
 
 
 def moves(group: Group, the_shape: Shape, held: sets.Held) -> tuple[np.ndarray, np.ndarray]:
@@ -338,15 +351,9 @@ def moves(group: Group, the_shape: Shape, held: sets.Held) -> tuple[np.ndarray, 
     ``log``: MOVE[n], everything that happened, in turn; ``lost``: bool[n], whether the taker gave
     it away later.
     """
-    codes = held.codes
-    in_turn = the_shape.sorted
+    known, codes = the_shape.known, held.codes
     if the_shape.crowded and codes.size > 0 and not the_shape.racks.in_use:
-        in_turn = without_kept(group, the_shape, held.offsets, codes)
-    known = Known(
-        the_shape.order, the_shape.rank, the_shape.kinds, the_shape.subscribed, in_turn,
-        the_shape.again, the_shape.no_entry, group.topics.prepared(sets.dense_starts),
-        group.members.subscription,
-    )  # fmt: skip
+        known = known._replace(in_turn=without_kept(group, the_shape, held.offsets, codes))
     log, lost, state = build(known, the_shape.racks, held.offsets, codes, held.rivals)
     if state != FINE:
         raise OriginalError(*FAILURES[state])
@@ -356,31 +363,14 @@ def moves(group: Group, the_shape: Shape, held: sets.Held) -> tuple[np.ndarray, 
 def without_kept(
     group: Group, the_shape: Shape, offsets: np.ndarray, codes: np.ndarray
 ) -> np.ndarray:
-    """``sorted`` of the :class:`Shape`, without what members keep, which was removed before."""
+    """``in_turn`` of the :class:`Known`, without what members keep, which was removed before."""
+    known = the_shape.known
     holders = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
-    reads = the_shape.subscribed[group.members.subscription[holders], topic_of(codes)]
+    reads = known.subscribed[known.subscription[holders], topic_of(codes)]
     there = np.flatnonzero(reads & np.isin(codes, the_shape.unassigned.codes))
-    in_order = np.argsort(np.argsort(the_shape.order)[holders[there]], kind="stable")
+    in_order = np.argsort(np.argsort(known.order)[holders[there]], kind="stable")
     left, _ = walked(group, the_shape.unassigned, targets.distinct(codes[there[in_order]]))
     return by_turn(left, the_shape.turns)
-
-
-class Known(NamedTuple):
-    """What of the :class:`Shape` the steps look at, by the same names.
-
-    ``in_turn``: its ``sorted``, as far as it is still to be given out; ``first``: number of each
-    topic's first partition; ``subscription``: int64[members], by member index.
-    """
-
-    order: np.ndarray
-    rank: np.ndarray
-    kinds: Kinds
-    subscribed: np.ndarray
-    in_turn: np.ndarray
-    again: np.ndarray
-    no_entry: np.ndarray
-    first: np.ndarray
-    subscription: np.ndarray
 
 
 MEMBER = record("held", "last", "place", "at_place")

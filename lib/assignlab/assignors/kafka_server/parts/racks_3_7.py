@@ -18,8 +18,8 @@ from assignlab.assignors.parts.partitions import of_topics
 from assignlab.assignors.parts.racks import NO_RACK, placements, use_rack_aware_assignment
 from assignlab.compiled import inner, leaf
 from assignlab.group.assignment import number_of
-from assignlab.group.model import NO_METADATA, Group, subscriptions_by_topic
-from assignlab.jvm.hash_map import hash_map_order
+from assignlab.group.model import Group
+from assignlab.jvm.hash_map import NOTHING, hash_map_order
 from assignlab.jvm.names import Names
 
 
@@ -43,8 +43,7 @@ class Racks(NamedTuple):
     sorted: np.ndarray
 
 
-EMPTY = np.empty(0, dtype=np.int64)
-NO_RACKS = Racks(False, EMPTY, EMPTY, np.empty((0, 1), dtype=np.int64), EMPTY, EMPTY, EMPTY)
+NO_RACKS = Racks(False, NOTHING, NOTHING, NOTHING.reshape(0, 1), NOTHING, NOTHING, NOTHING)
 
 
 def rack_info(group: Group) -> Racks:
@@ -88,8 +87,8 @@ def rack_info(group: Group) -> Racks:
 
 def subscribed_topics(group: Group) -> np.ndarray:
     """The topics of the cluster that some member names: int64[n]."""
-    named = group.prepared(subscriptions_by_topic)[np.unique(group.members.subscription)]
-    return np.flatnonzero(named.any(axis=0) & (group.topics.partitions != NO_METADATA))
+    named = group.prepared(sets.existing)[np.unique(group.members.subscription)]
+    return np.flatnonzero(named.any(axis=0))
 
 
 def walked(racks: tuple[str, ...]) -> list[str]:

@@ -25,7 +25,7 @@ from assignlab.errors import DocumentError
 from assignlab.group import model
 from assignlab.group.assignment import Assignment, code, number_of, partition_of, topic_of
 from assignlab.group.document import lists
-from assignlab.group.model import NO_METADATA, Group
+from assignlab.group.model import NO_METADATA, Group, subscriptions_by_topic
 from assignlab.jvm.hash_map import NOTHING, collection_capacity, spread, walk_map
 from assignlab.jvm.names import Uuid, utf16, uuid_halves, uuid_hashes
 
@@ -119,6 +119,11 @@ def as_told(group: Group, order: Callable[[Group], np.ndarray]) -> Group:
     asked = members.subscription[group.prepared(order)[0]]
     equal = replace(members, subscription=np.full(len(members), asked))
     return replace(group, sent=equal, _prepared={})
+
+
+def existing(group: Group) -> np.ndarray:
+    """Which topics of the cluster every subscription names: bool[subscriptions, topics]."""
+    return group.prepared(subscriptions_by_topic) & (group.topics.partitions != NO_METADATA)
 
 
 class Topics(NamedTuple):

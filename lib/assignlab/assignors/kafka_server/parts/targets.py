@@ -34,7 +34,8 @@ class Changes(NamedTuple):
     """What the assignor did to every member's map, in order.
 
     Member m: ``steps[offsets[m]:offsets[m + 1]]``, a code that was added or ``~code`` of one that
-    was removed. ``slots``: int64[topics], initial slots of a new topic's set.
+    was removed. ``slots``: int64[topics], initial slots of a new topic's set. ``anew``: the map was
+    empty before, else it was a copy of the old one.
     """
 
     offsets: np.ndarray
@@ -76,6 +77,16 @@ def reclaimed(
             latest[s] = of, turned_in_trees(group, *of, stays)
         codes[mine] = codes[mine][latest[s][1]]
     return Assignment(offsets, codes)
+
+
+def reclaimed_anew(
+    group: Group, held: sets.Held, offsets: np.ndarray, steps: np.ndarray
+) -> Assignment:
+    """:func:`reclaimed` of an assignor that makes every map anew, with these steps of
+    :class:`Changes`."""
+    topics = len(group.topics)
+    changes = Changes(offsets, steps, plain_slots(topics), anew=True)
+    return reclaimed(group, held, changes, np.zeros(topics, dtype=np.bool_))
 
 
 def turned_in_trees(
