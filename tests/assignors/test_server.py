@@ -11,7 +11,7 @@ from assignlab.assignors.answer import solve
 from assignlab.assignors.kafka_server.parts import sets
 from assignlab.errors import DocumentError
 from assignlab.group import document
-from assignlab.group.assignment import Assignment, code
+from assignlab.group.assignment import Assignment, code, topic_of
 from assignlab.group.plain import group
 from assignlab.jvm.hash_map import collection_capacity, hash_map_order
 from assignlab.jvm.names import Uuid, string_hash
@@ -291,6 +291,15 @@ def test_a_claim_on_the_last_number_that_there_is_takes_no_room(name):
     assert ["t", last] in strategy.render(the_group, after)["a"]
     claims = strategy.reclaim(the_group, after)
     assert strategy.render(the_group, claims) == strategy.render(the_group, after)
+
+
+def test_a_record_may_crowd_a_slot_when_it_is_read_though_the_map_was_never_crowded():
+    names = [f"topic-{i}-566" for i in range(560)]
+    the_group = group(dict.fromkeys(names, 1), {"m": names})
+    strategy = assignors.get("server-uniform")
+    claims = strategy.reclaim(the_group, strategy.assign(the_group))
+    of_original = [392, 418, 121, 7, 529]
+    assert topic_of(claims.codes)[283:288].tolist() == of_original
 
 
 @pytest.mark.parametrize("alike", [True, False])

@@ -408,6 +408,7 @@ def write(map_, hashes, codes, n):
         keys[k] = spread(hashes[topics[k]])
     fine = not was_crowded(keys, 16, 7)
     walk(keys, topics, at["slots"])
+    fine &= not was_crowded(keys, 16, 8)  # as the record is read
     walk(keys, topics, table_size(topics.size, 16))
     for t in topics:
         start = n
