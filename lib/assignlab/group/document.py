@@ -5,7 +5,6 @@
 Unknown fields are ignored.
 """
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -98,7 +97,6 @@ def _topic(entry: Any, where: str) -> dict[str, Any]:
         brokers = _pairs(entry["brokers"], f"{where}.brokers", str, "[broker, count]")
         partitions = sum(_count(count, f"{where}.brokers") for _, count in brokers)
         _count(partitions, f"{where}.brokers", MAX_PARTITIONS)
-        _index([broker for broker, _ in brokers], f"{where}.brokers", "broker")
         queues = tuple((broker, number) for broker, count in brokers for number in range(count))
     else:
         partitions = _count(
@@ -290,6 +288,22 @@ def _entry(column: Sequence[T] | None, index: int) -> T | None:
     return None if column is None else column[index]
 
 
+def _brokers(queues: Sequence[tuple[str, int]]) -> list[list]:
+    """[broker, count] of queues; a broker that was listed twice is again.
+
+    >>> _brokers([("a", 0), ("b", 0), ("a", 1), ("a", 0)])
+    [['a', 2], ['b', 1], ['a', 1]]
+    """
+    listed: list[list] = []
+    last: dict[str, list] = {}
+    for broker, number in queues:
+        if number == 0:
+            last[broker] = [broker, 0]
+            listed.append(last[broker])
+        last[broker][1] += 1
+    return listed
+
+
 def dump(group: Group) -> dict[str, Any]:
     """The document of a group: ``parse(dump(g))`` describes the same group as ``g``."""
     topics, members, claims = group.topics, group.sent, group.claims
@@ -299,8 +313,7 @@ def dump(group: Group) -> dict[str, Any]:
             continue
         entry: dict[str, Any] = {"name": name}
         if (queues := _entry(topics.queues, t)) is not None:
-            counts = Counter(broker for broker, _ in queues)
-            entry["brokers"] = [list(pair) for pair in counts.items()]
+            entry["brokers"] = _brokers(queues)
         else:
             entry["partitions"] = int(topics.partitions[t])
         if (racks := _entry(topics.racks, t)) is not None:
