@@ -271,6 +271,19 @@ def test_the_next_claim_is_what_was_assigned_and_is_read_as_it_stands(name, seed
         assert read.codes.tolist() == the_group.claims.codes.tolist()
 
 
+def test_a_claim_is_walked_as_a_set_made_of_it():
+    """Also one that stands in the order of its slots already, and one that crowds them."""
+    draw = random.Random(1)
+    for _ in range(300):
+        stride = draw.choice([1, 3, 16, 64, 80])
+        numbers = np.array(draw.sample(range(60), draw.randint(0, 40)), dtype=np.int64) * stride
+        slots = collection_capacity(numbers.size)
+        for claim in (numbers, numbers[np.argsort(numbers % slots, kind="stable")]):
+            read = sets.walked(group({"t": 4800}, {"a": ["t"]}, {"a": [["t", n] for n in claim]}))
+            made = claim[hash_map_order(claim.astype(np.int32), slots, claim)]
+            assert read.codes.tolist() == code(0, made).tolist()
+
+
 @pytest.mark.parametrize("claimed", [{}, {"a": [["t", 1]], "b": [["t", 0]]}])
 @pytest.mark.parametrize("name", ["server-uniform", "server-simple"])
 def test_members_keep_what_they_were_given_beyond_the_end_of_a_topic(name, claimed):

@@ -422,12 +422,13 @@ def read(codes, ids):
 
 @leaf
 def in_slots(codes, slots):
-    """Whether each partition of a claim has a slot behind that of the one before: then their set is
-    walked as they stand."""
-    before = -1
+    """Whether no partition of a claim has a slot before that of the one before it, and no slot is
+    crowded: then their set is walked as they stand."""
+    before = together = 0
     for c in codes:
         slot = spread(partition_of(c)) & (slots - 1)
-        if slot <= before:
+        together = together + 1 if slot == before else 1
+        if slot < before or together > 8:
             return False
         before = slot
     return True
