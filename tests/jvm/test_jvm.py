@@ -25,6 +25,7 @@ from assignlab.jvm.hash_map import (
     table_size_for,
     walk_map,
     walk_map_without,
+    walk_some,
     was_crowded,
 )
 from assignlab.jvm.hash_set import hash_sets, set_add, set_first, set_new, set_remove
@@ -289,6 +290,19 @@ def check_recorded():
 
 def test_walks_recorded_from_java():
     check_recorded()
+
+
+@pytest.mark.parametrize("newest_first, again", product((False, True), repeat=2))
+def test_a_walk_past_some_keys_tells_these_in_the_same_order(newest_first, again):
+    draw = np.random.default_rng(1)
+    for step in (1, 16, 64):  # the last two crowd slots
+        hashes = draw.permutation(60)[:40].astype(np.int32) * step
+        wanted = np.flatnonzero(draw.random(40) < 0.3)
+        how = 16, np.argsort(np.argsort(hashes)), newest_first, again
+        order, certain = walk_map(hashes, *how)
+        some, fixed = walk_some(hashes, *how, wanted)
+        assert some.tolist() == [k for k in order.tolist() if k in wanted]
+        assert fixed == certain
 
 
 def test_recorded_walks_have_trees_and_early_doubling():

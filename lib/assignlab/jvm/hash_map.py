@@ -99,6 +99,22 @@ def walk_map(hashes, capacity, rank, newest_first, called_again):
 
 
 @njit
+def walk_some(hashes, capacity, rank, newest_first, called_again, wanted):
+    """:func:`walk_map`, of which only the ``wanted`` keys are told: positions in ``hashes``,
+    ascending. That is quick where they are few."""
+    spreads = spread_all(hashes)
+    n = spreads.size
+    if was_crowded(spreads, capacity, 7 if newest_first else 8):
+        order, certain = walk_map(hashes, capacity, rank, newest_first, called_again)
+        among = np.zeros(n, dtype=np.bool_)
+        among[wanted] = True
+        return order[among[order]], certain
+    late = 1 if newest_first and not called_again and n > 0 else 0
+    order = walk_lists(spreads[wanted], table_size(n - late, capacity), newest_first)
+    return wanted[order], True
+
+
+@njit
 def walk_map_without(hashes, removed, capacity, rank):
     """:func:`walk_map` of a map whose keys were put and then in part removed.
 

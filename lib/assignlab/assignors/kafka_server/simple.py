@@ -41,7 +41,7 @@ from assignlab.group.assignment import (
     topic_of,
 )
 from assignlab.group.model import Group
-from assignlab.jvm.hash_map import walk_map
+from assignlab.jvm.hash_map import NOTHING, walk_map, walk_some
 
 NOBODY = -1
 
@@ -52,7 +52,7 @@ def assign(group: Group) -> Assignment:
         return sets.nothing(group)
     held = sets.walked(group)
     order, walk = group.prepared(orders.members_by_hash), walk_of_numbers(len(group.members))
-    _, beyond = sets.numbers(group, held)
+    beyond = sets.numbers(group, held)[1] if held.beyond else NOTHING
     if group.prepared(sets.homogeneous):
         pool = group.prepared(common_pool)
         beyond = beyond[pool.mine[topic_of(beyond)]]
@@ -263,24 +263,29 @@ def share(pool, claims, readers, order, place, owners, given, n):
     place[subscribers] = NOBODY
     place[holders] = NOBODY
     removed = np.zeros(keys.size, dtype=np.bool_)
-    offsets, entries = grouped(keys, hashes.size)
     if keys.size > 0:
         of_members, held = grouped(holding, members)
         overfilled = np.flatnonzero(of_members[1:] - of_members[:-1] > desired)
         if overfilled.size > 0:
             walks, certain = walk_sets(of_members, held, taken(hashes, keys), of_claims, overfilled)
             revoke(of_members, walks, overfilled, desired, removed)
-        shared = np.zeros(hashes.size, dtype=np.int64)
-        for k in range(keys.size):
-            shared[keys[k]] += not removed[k]
-        overshared = np.flatnonzero(shared > sharing)
-        if overshared.size > 0:
-            walks, _ = walk_sets(offsets, entries, holders.astype(np.int32), holders, overshared)
-            revoke(offsets, walks, overshared, np.full(hashes.size, sharing), removed)
+    shared = np.zeros(hashes.size, dtype=np.int64)
+    for k in range(keys.size):
+        shared[keys[k]] += not removed[k]
+    # Most partitions have as many members as they should: nothing is asked of them.
+    claims_of_uneven = uneven(keys, shared, sharing)
+    offsets, entries = grouped(taken(keys, claims_of_uneven), hashes.size)
+    entries = taken(claims_of_uneven, entries)
+    overshared = np.flatnonzero(shared > sharing)
+    if overshared.size > 0:
+        walks, _ = walk_sets(offsets, entries, holders.astype(np.int32), holders, overshared)
+        revoke(offsets, walks, overshared, np.full(hashes.size, sharing), removed)
     inserted, called_again = insertions(keys, hashes.size, partitions)
+    wanted = uneven(inserted, shared, sharing)
     in_map = taken(ranks, inserted) if ranks.size > 0 else ranks
-    hashes = taken(hashes, inserted)
-    walk, fixed = walk_map(hashes, new_hash_map(partitions), in_map, True, called_again)
+    walk, fixed = walk_some(
+        taken(hashes, inserted), new_hash_map(partitions), in_map, True, called_again, wanted
+    )
     new_owners, new_keys, empty = find_owners(
         taken(inserted, walk), offsets, entries, holding, removed, sharing, desired
     )
@@ -293,6 +298,18 @@ def share(pool, claims, readers, order, place, owners, given, n):
         owners[n], given[n] = readers_by_place[new_owners[k]], new_keys[k]
         n += 1
     return n, empty, certain and fixed
+
+
+@inner
+def uneven(keys, shared, sharing):
+    """The places of those keys that more or fewer members share than should."""
+    places = np.empty(keys.size, dtype=np.int64)
+    n = 0
+    for k in range(keys.size):
+        if shared[keys[k]] != sharing:
+            places[n] = k
+            n += 1
+    return places[:n]
 
 
 @njit
