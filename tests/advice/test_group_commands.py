@@ -11,7 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from assignlab.advice import commands, happening, what_if
+from assignlab.advice.report import Report
 from assignlab.cli import main
+from assignlab.compiled import njit
 from conftest import document
 
 RECORDED = Path(__file__).parents[1] / "data" / "groups" / "kafka-4.3.0"
@@ -163,3 +165,20 @@ def test_a_small_group_is_shown_without_compiling_as_compiled_code_shows_it(tmp_
     assert not any(tmp_path.rglob("*.nb?"))
     monkeypatch.setattr("assignlab.assignors.answer.SMALL", 0)
     assert asked("show", *texts).stdout == shown.stdout
+
+
+@pytest.mark.parametrize("partitions, compiled", [(12, 0), (2_000, 1)])
+def test_a_question_on_a_small_group_does_not_wait_for_what_could_be_compiled(partitions, compiled):
+    @njit
+    def twice(n):
+        return 2 * n
+
+    def question(asked):
+        assert twice(2) == 4
+        return Report(asked["group"], [], [], [])
+
+    group = document({"t": partitions}, [[]], "range", group="g")
+    said = []
+    told = commands.Told(said.append, said.append)
+    assert commands.ask(commands.Sources([json.dumps(group)]), told, question) == 0
+    assert said == ["g"] and len(twice.signatures) == compiled

@@ -1,6 +1,7 @@
 """What ``assignlab group`` does with its sources."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +16,8 @@ from assignlab.groups.text import printable
 from assignlab.local.files import whole
 
 Say = Callable[[str], None]
+PATIENCE_S = 1.0
+"""About what it takes to compile a function: so long it runs as plain Python before."""
 
 
 class Told(NamedTuple):
@@ -96,7 +99,8 @@ def ask(sources: Sources, told: Told, question: Callable[..., report.Report], *g
         answers = []
         for group in groups:
             try:
-                answers.append(question(group, *given))
+                with soon([group]):
+                    answers.append(question(group, *given))
             except AssignlabError as error:
                 if len(groups) == 1:
                     raise
@@ -115,9 +119,17 @@ def ask_all(
     """Says one report on all groups together; returns the exit code."""
 
     def tell(groups: list[Document]) -> None:
-        _tell([question(groups, *given)], OF_REPORTS, told)
+        with soon(groups):
+            answer = question(groups, *given)
+        _tell([answer], OF_REPORTS, told)
 
     return _of_groups(sources, told, tell)
+
+
+def soon(groups: Sequence[Document]) -> AbstractContextManager:
+    """Small groups are played as plain Python at first, so that the first answer does not wait for all
+    that could be compiled."""
+    return as_python(are_small(map(parse, groups)), until_s=PATIENCE_S)
 
 
 def _tell(things: Sequence[Any], voice: Voice, told: Told) -> None:

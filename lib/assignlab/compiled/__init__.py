@@ -19,9 +19,11 @@ machine code: :func:`as_python`.
 """
 
 import hashlib
+import math
 import os
 import re
 import secrets
+import time
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -74,35 +76,61 @@ def njit(function):
     """Compile ``function`` with numba, cached on disk, without the interpreter lock."""
     options = dict(**OPTIONS, _nrt=True, cache=True, pipeline_class=EntryCompiler)
     compiled = numba.njit(**options)(function)
-    file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-    if file is not None:  # not there under NUMBA_DISABLE_JIT
+    cache = getattr(compiled, "_cache", None)
+    if hasattr(cache, "_cache_file"):  # not there under NUMBA_DISABLE_JIT
         # The version is compared before anything is unpickled, which an older source may prevent.
+        file = cache._cache_file
         file._version = f"{file._version} {_digest(function.__module__)}"
         _forget_constants(compiled)
-        _run_as_python_where_asked(compiled)
+        _run_as_python_where_asked(compiled, cache)
     return compiled
 
 
-_as_python = ContextVar("as_python", default=False)
+_as_python: ContextVar[float] = ContextVar("as_python", default=0.0)
+"""For how many seconds a function runs as plain Python before it is compiled."""
 
 
 @contextmanager
-def as_python(asked: bool = True):
+def as_python(asked: bool = True, until_s: float = math.inf):
     """While the block runs, what this process has neither compiled nor loaded runs as plain Python,
-    if that is ``asked``."""
-    token = _as_python.set(asked)
+    if that is ``asked``.
+
+    ``until_s``: a function that has taken so many seconds like that is compiled after all, and one
+    whose machine code is in the cache is loaded at once: for what is called often, nobody knows how
+    often.
+    """
+    token = _as_python.set(until_s if asked else 0.0)
     try:
         yield
     finally:
         _as_python.reset(token)
 
 
-def _run_as_python_where_asked(compiled):
+def _run_as_python_where_asked(compiled, cache):
     """Numba calls what its compiler returns; here that may be the source itself."""
     compile_for = compiled._compile_for_args
+    spent, looked = 0.0, False
 
     def choose(*args, **kws):
-        return compiled.py_func if _as_python.get() else compile_for(*args, **kws)
+        nonlocal looked
+        until_s = _as_python.get()
+        if until_s <= spent:
+            return compile_for(*args, **kws)
+        if until_s < math.inf and not looked:
+            looked = True
+            types_of = tuple(map(compiled.typeof_pyval, args))
+            key = cache._index_key(types_of, compiled.targetctx.codegen())
+            if key in cache._cache_file._load_index():
+                return compile_for(*args, **kws)
+        return run
+
+    def run(*args, **kws):
+        nonlocal spent
+        began = time.perf_counter()
+        try:
+            return compiled.py_func(*args, **kws)
+        finally:
+            spent += time.perf_counter() - began
 
     compiled._compile_for_args = choose
 
