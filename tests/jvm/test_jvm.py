@@ -292,7 +292,7 @@ def test_walks_recorded_from_java():
     check_recorded()
 
 
-@pytest.mark.parametrize("newest_first, again", product((False, True), repeat=2))
+@pytest.mark.parametrize("newest_first, again", list(product((False, True), repeat=2)))
 def test_a_walk_past_some_keys_tells_these_in_the_same_order(newest_first, again):
     draw = np.random.default_rng(1)
     for step in (1, 16, 64):  # the last two crowd slots

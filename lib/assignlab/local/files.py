@@ -13,9 +13,9 @@ from uuid import uuid4
 def whole(path: Path):
     """A temporary path beside `path` that takes its place at the end: whole or not at all.
 
-    Raises FileExistsError where something else than a file is there: a folder, a pipe, a device.
+    Raises FileExistsError where a pipe or a device is there, which a file would replace.
     """
-    if path.exists() and not path.is_file():
+    if path.exists() and not (path.is_file() or path.is_dir()):
         raise FileExistsError(errno.EEXIST, "is there and is no file", str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{uuid4().hex[:8]}.part")

@@ -70,7 +70,8 @@ def balance(known, current, sorted_partitions, new_first):
     fixed = set_fixed_consumers_aside(held)
     levels = levels_of(held, fixed)
     score = balance_score(levels.counts)
-    offsets, codes = lists(held, known.codes, known.by_id)
+    pre_balance_assignment = lists(held, known.codes, known.by_id)
+    offsets, codes = pre_balance_assignment
     state = state_of(held, levels, fixed, current, known.as_read)
     if is_balanced(state):
         return offsets, codes, DONE
