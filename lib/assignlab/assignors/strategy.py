@@ -122,10 +122,20 @@ class Strategy:
         classic = self.membership == "coordinator" and self.protocol in ("eager", "cooperative")
         return classic and self.original != ""
 
+    @property
+    def may_loop(self) -> bool:
+        """Whether it is one of the clients' that start from what members claim: others have no loop
+        that may not end."""
+        return self.sticky and self.protocol in ("eager", "cooperative")
+
+    def sent_back(self, group: Group, after: Assignment) -> Assignment:
+        """What members claim after ``assign(group)``, in the order in which the assignor will read it."""
+        return after if self.reclaim is None else self.reclaim(group, after)
+
     def taken_over(self, group: Group, after: Assignment) -> Assignment:
         """How members send back an assignment that something else than ``assign(group)`` made:
         ``reclaim`` may repeat what the original did instead of reading it off the assignment."""
-        order = after if self.reclaim is None else self.reclaim(group, after)
+        order = self.sent_back(group, after)
         return order if all(map(np.array_equal, _sorted(order), _sorted(after))) else after
 
     def between(self, since: str, until: str) -> bool:

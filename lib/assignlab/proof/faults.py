@@ -333,7 +333,7 @@ def moves_among_different_subscriptions(state: State) -> bool:
     return not state.equal and any(member.get("owned") for member in state.members.values())
 
 
-@Fault(lambda s: s.sticky and s.protocol in ("eager", "cooperative"), throws="NeverEnds")
+@Fault(lambda strategy: strategy.may_loop, throws="NeverEnds")
 def moves_come_round(state: State) -> bool:
     """Members do not all name the same topics: a move may undo another one,
     and that one it again."""

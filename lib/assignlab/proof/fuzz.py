@@ -74,8 +74,7 @@ def answer(document: Document) -> dict[str, Any]:
         return {"error": str(error)}
     reply = {"assignment": strategy.render(group, assignment)}
     if "next_generation" in document and strategy.sticky:
-        order = assignment if strategy.reclaim is None else strategy.reclaim(group, assignment)
-        reply["next_owned"] = documents.lists(group, order)
+        reply["next_owned"] = documents.lists(group, strategy.sent_back(group, assignment))
     return reply
 
 

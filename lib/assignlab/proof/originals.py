@@ -264,7 +264,7 @@ def may_never_end(document: dict[str, Any]) -> bool:
     if strategy is None:  # one of those that are no strategies here
         loops = name.endswith("sticky")
     else:
-        loops = strategy.sticky and strategy.protocol != "server"
+        loops = strategy.may_loop
     if not loops:
         return False
     return 0 < sum(topic.get("partitions", 0) for topic in document.get("topics", ())) <= SMALL

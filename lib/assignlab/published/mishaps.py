@@ -21,7 +21,6 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab import assignors
-from assignlab.assignors.strategy import Strategy
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment
 from assignlab.group.document import Document, dump, parse
@@ -151,15 +150,9 @@ def can_never_end(name: str) -> bool:
     (True, False)
     """
     never_ends = has(NEVER_ENDS)
-    return walks(assignors.get(name)) and any(
+    return assignors.get(name).may_loop and any(
         never_ends(document) for _, _, document in endless(name, 0, NEIGHBOURS)
     )
-
-
-def walks(strategy: Strategy) -> bool:
-    """Whether it is one of the clients' that start from what members claim: others have no loop
-    that may not end."""
-    return strategy.sticky and strategy.protocol in ("eager", "cooperative")
 
 
 # ---- asking the originals ----------------------------------------------------------------------
@@ -182,7 +175,7 @@ def looping() -> list[str]:
     return [
         name
         for name, strategy in assignors.strategies().items()
-        if walks(strategy) and has_original(name)
+        if strategy.may_loop and has_original(name)
     ]
 
 

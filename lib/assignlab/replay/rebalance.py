@@ -252,8 +252,7 @@ def _carried(claims: Claims, origin: np.ndarray | None) -> Claims:
 
 def _claims(group: Group, strategy: Strategy, after: Assignment, generation: int) -> Claims:
     """What the members will claim after this assignment."""
-    order = after if strategy.reclaim is None else strategy.reclaim(group, after)
-    return _sent(order, strategy, generation)
+    return _sent(strategy.sent_back(group, after), strategy, generation)
 
 
 def _sent(order: Assignment, strategy: Strategy, generation: int) -> Claims:

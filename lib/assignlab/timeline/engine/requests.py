@@ -112,7 +112,7 @@ class Groups:
         # In the order in which members will send it back.
         if found is None:
             after = strategy.assign(group)
-            claimed = after if strategy.reclaim is None else strategy.reclaim(group, after)
+            claimed = strategy.sent_back(group, after)
         else:
             after, claimed = found, strategy.taken_over(group, found)
         dense = self._cluster.dense(after.codes)
@@ -146,7 +146,7 @@ class Groups:
             return None
         group = self._group([member], self._cluster.partitions)
         after = Assignment(np.array([0, partitions.size]), self._cluster.codes(partitions))
-        claimed = after if strategy.reclaim is None else strategy.reclaim(group, after)
+        claimed = strategy.sent_back(group, after)
         return Claim(claimed.codes, generation)
 
     def in_map_order(self, partitions: np.ndarray) -> np.ndarray:
