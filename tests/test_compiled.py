@@ -343,21 +343,7 @@ def test_as_python_nothing_is_compiled_and_afterwards_it_is():
         assert twice(np.arange(2)).tolist() == [0, 2] and len(twice.signatures) == 1
 
 
-def test_as_python_what_takes_long_is_compiled_after_all():
-    @njit
-    def total(n):
-        found = 0
-        for k in range(n):
-            found += k
-        return found
-
-    with as_python(until_s=0.01):
-        assert total(10) == 45 and not total.signatures
-        total(1_000_000)
-        assert total(10) == 45 and len(total.signatures) == 1
-
-
-WHAT_IS_LOADED = """
+AS_PYTHON = """
 import sys
 
 import numpy as np
@@ -366,19 +352,22 @@ from assignlab.compiled import as_python
 from assignlab.group.model import first_numbers
 
 with as_python(sys.argv[1] != "compiled", until_s=float(sys.argv[2])):
-    assert first_numbers(np.array([2, 1])).tolist() == [0, 2, 3]
-print(len(first_numbers.signatures))
+    for topics in map(int, sys.argv[3:]):
+        first_numbers(np.ones(topics, dtype=np.int64))
+        print(len(first_numbers.signatures))
 """
 
 
-def test_as_python_what_is_in_the_cache_is_loaded_if_much_may_come(tmp_path):
-    def loaded(how, until_s):
+def test_as_python_what_takes_long_is_compiled_and_what_is_in_the_cache_is_loaded(tmp_path):
+    def compiled(how, until_s, *topics):
         told = subprocess.run(
-            [sys.executable, "-c", WHAT_IS_LOADED, how, until_s], check=True, text=True,
+            [sys.executable, "-c", AS_PYTHON, how, until_s, *topics], check=True, text=True,
             capture_output=True, env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
         )  # fmt: skip
-        return int(told.stdout)
+        return told.stdout.split()
 
-    assert loaded("python", "60") == 0
-    assert loaded("compiled", "60") == 1
-    assert loaded("python", "60") == 1 and loaded("python", "inf") == 0
+    assert compiled("python", "60", "2", "2") == ["0", "0"]
+    assert compiled("python", "0.01", "2", "1000000", "2") == ["0", "0", "1"]
+    assert compiled("python", "60", "2") == ["1"]  # by now it is in the cache
+    assert compiled("python", "inf", "2") == ["0"]
+    assert compiled("compiled", "60", "2") == ["1"]

@@ -13,9 +13,12 @@ from uuid import uuid4
 def whole(path: Path):
     """A temporary path beside `path` that takes its place at the end: whole or not at all.
 
-    Raises FileExistsError where a pipe or a device is there, which a file would replace.
+    Raises IsADirectoryError where a folder is there, FileExistsError for a pipe or a device, which a
+    file would replace.
     """
-    if path.exists() and not (path.is_file() or path.is_dir()):
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if path.exists() and not path.is_file():
         raise FileExistsError(errno.EEXIST, "is there and is no file", str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{uuid4().hex[:8]}.part")
