@@ -28,6 +28,19 @@ def taken(values, at):
     return out
 
 
+@leaf
+def first_from(ascending, least):
+    """The place of the first value that is not below ``least``."""
+    low, high = 0, ascending.size
+    while low < high:
+        middle = (low + high) // 2
+        if ascending[middle] < least:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
 @inner
 def first_alike(kinds, offsets, values):
     """For every list the first of its kind with the same values: int64[lists].

@@ -19,7 +19,7 @@ from assignlab.assignors.kafka.parts.releases import (
 )
 from assignlab.assignors.parts import orders
 from assignlab.assignors.parts.packed import pack, part, room_for
-from assignlab.assignors.parts.slices import copy_into
+from assignlab.assignors.parts.slices import copy_into, first_from
 from assignlab.compiled import inner, leaf, njit
 from assignlab.group.assignment import code, partition_of, topic_of
 from assignlab.group.model import ABSENT, Group
@@ -231,14 +231,9 @@ def number_of_claim(shape, phantoms, claimed):
 @leaf
 def number_of_phantom(claimed, phantoms, total):
     """The number of a claim beyond the end of its topic."""
-    low, high = 0, phantoms.size
-    while low < high:
-        middle = (low + high) // 2
-        if phantoms[middle] < claimed:
-            low = middle + 1
-        else:
-            high = middle
-    return total + low if low < phantoms.size and phantoms[low] == claimed else UNKNOWN
+    place = first_from(phantoms, claimed)
+    known = place < phantoms.size and phantoms[place] == claimed
+    return total + place if known else UNKNOWN
 
 
 @inner

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.assignors.parts import orders
-from assignlab.assignors.parts.slices import BITS, FACTOR, copy_into, first_alike, taken
+from assignlab.assignors.parts.slices import BITS, FACTOR, copy_into, first_alike, first_from, taken
 from assignlab.compiled import inner, leaf, njit
 from assignlab.errors import DocumentError
 from assignlab.group import model
@@ -228,14 +228,7 @@ def number_in(code, numbers):
     number = number_of(code, starts)
     if number < starts[topic_of(code) + 1]:
         return number
-    number, end = 0, others.size
-    while number < end:
-        middle = (number + end) // 2
-        if others[middle] < code:
-            number = middle + 1
-        else:
-            end = middle
-    return starts[-1] + number
+    return starts[-1] + first_from(others, code)
 
 
 SHARING = 4
