@@ -12,7 +12,7 @@ import pytest
 from test_cluster import LARGE, free_port, running
 
 from assignlab.local.java import java_home
-from assignlab.local.project import LENDER_VARIABLE, RUN_ID_VARIABLE
+from assignlab.local.project import LENDER_VARIABLE, OUTPUTS_VARIABLE, RUN_ID_VARIABLE
 from assignlab.runner.papermill import Processes
 from assignlab.sweep import spark as sparks
 from assignlab.sweep.spark import SparkDidNotStart, own_settings, reach, settings
@@ -23,9 +23,11 @@ needs_connect = pytest.mark.skipif(not find_spec("grpc_status"), reason="needs t
 
 
 def asked(folder, **environment) -> subprocess.Popen:
+    """A sweep in a process of its own, with a log of Spark that nobody else writes to."""
+    own = {"ASSIGNLAB_RUN_FOLDER": str(folder), OUTPUTS_VARIABLE: str(folder)}
     return subprocess.Popen(
         [sys.executable, "-c", LARGE],
-        env=os.environ | {"ASSIGNLAB_RUN_FOLDER": str(folder)} | environment,
+        env=os.environ | own | environment,
         stderr=subprocess.PIPE,
         text=True,
     )
