@@ -22,13 +22,11 @@ from assignlab.replay.history import history
 from assignlab.replay.kafkas_grid import LARGE
 from assignlab.replay.records import records
 from assignlab.replay.scenarios import Scenario
+from assignlab.sweep.child import COLLECT_SELDOM
 from assignlab.sweep.load import SCENARIOS, load
 
 LONGEST = "cooperative-sticky"
 """The strategy that takes longest to compile."""
-COLLECT_SELDOM = (200_000, 20, 20)
-"""Thresholds of Python's garbage collector: numba makes so many objects that looking for garbage at
-the usual ones takes 7 % of the time; these take 8 % more memory."""
 
 
 def main(names: Collection[str] = ()) -> list[str]:
