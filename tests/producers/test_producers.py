@@ -341,6 +341,12 @@ def test_a_loaded_partition_is_drawn_less_often():
     assert np.abs(counts / 8000 - np.array([4, 1, 3]) / 8).max() < 0.02
 
 
+@pytest.mark.parametrize("name", ["built_in", None, ["built-in"]])
+def test_what_is_no_name_of_a_partitioner_is_refused(name):
+    with pytest.raises(UnknownName, match="unknown partitioner"):
+        producers.get(name)
+
+
 # ---- load -----------------------------------------------------------------------------------
 
 

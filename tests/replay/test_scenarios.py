@@ -15,7 +15,7 @@ from assignlab.errors import UnknownName
 from assignlab.group.document import dump, parse
 from assignlab.group.model import NO_METADATA
 from assignlab.group.plain import group
-from assignlab.replay import events, scenarios
+from assignlab.replay import events, records, scenarios
 from assignlab.replay.history import history, moments
 from assignlab.replay.scenarios import Scenario, group_of, partition_counts
 
@@ -286,3 +286,10 @@ def test_a_history_of_your_own():
     first, second = moments([("start", before), ("a leaves, c joins", after)])
     assert first.origin.tolist() == [-1, -1]
     assert second.origin.tolist() == [1, -1]
+
+
+def test_one_column_of_names_that_do_not_exist_is_refused():
+    with pytest.raises(UnknownName, match="'stikcy'.*'sticky'"):
+        records.played(["range", "stikcy"], "count_gap")
+    with pytest.raises(UnknownName, match="'count-gap'.*'count_gap'"):
+        records.played(["range"], "count-gap")

@@ -35,10 +35,9 @@ def names() -> list[str]:
 
 def get(name: str) -> Partitioner:
     """The partitioner of that name; :class:`~assignlab.errors.UnknownName` says the nearest one."""
-    try:
-        return partitioners()[name]
-    except KeyError:
-        raise UnknownName("partitioner", name, names()) from None
+    if not isinstance(name, str) or name not in partitioners():
+        raise UnknownName("partitioner", name, names())
+    return partitioners()[name]
 
 
 def records(

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from assignlab import assignors
+from assignlab.errors import refuse_unknown
 from assignlab.replay import beside, metrics
 from assignlab.replay.columns import BESIDE_OPTIMUM, METRICS, Column
 from assignlab.replay.history import Moment, history
@@ -95,10 +96,15 @@ def records(
 def played(strategies: Sequence[str], column: str, **scenario) -> dict[str, Any]:
     """One column of the first rebalance of a :class:`Scenario` by strategy, here and without Spark.
 
+    None where a strategy has no answer. Raises :class:`~assignlab.errors.UnknownName`.
+
     >>> played(["range", "roundrobin"], "count_gap", members=2, topics=3, partitions=9)
     {'range': 3, 'roundrobin': 1}
     """
     names = [known.name for known in COLUMNS]
+    refuse_unknown("column", [column], names)
+    for name in strategies:
+        assignors.get(name)
     strategy, step, asked = names.index("strategy"), names.index("step"), names.index(column)
     rows = records(Scenario(**scenario), strategies)
     return {row[strategy]: row[asked] for row in rows if row[step] == 0}
