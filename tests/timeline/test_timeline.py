@@ -666,6 +666,35 @@ def test_commits_of_a_cooperative_member_fail_while_the_group_waits():
     assert not told(history, "lost")
 
 
+def test_who_stalls_before_its_join_is_answered_reads_the_answer_late():
+    """No heartbeat thread runs yet, so its session ends just behind it. Seen on a broker of 4.4.0."""
+    actions = [timeline.join(50_200, Member("c")), timeline.stall(50_300, "c", 6_000)]
+    history = play(actions, "range", session_timeout_ms=6_000, heartbeat_interval_ms=1_000)
+    assert told(history, "removed") == ["session expired"]
+    [assigned, again] = [
+        e.time_ms
+        for e in history.events
+        if e.kind == "assigned" and history.members[e.member] == "c"
+    ]
+    [lost] = [e.time_ms for e in history.events if e.kind == "lost"]
+    assert 56_300 <= assigned < 56_400 < lost < 57_400 < again
+    assert len(rounds(history, 50_000)) == 3
+
+
+@pytest.mark.parametrize("strategy", PROTOCOLS)
+def test_a_member_without_partitions_has_to_poll_too(strategy):
+    history = play(
+        [timeline.stall(50_000, "b", 30_000)],
+        strategy,
+        topics=[Topic("t", 1, rate=10)],
+        max_poll_interval_ms=10_000,
+    )
+    assert {member for member, has in owners_at_end(history).items() if has} == {"a"}
+    [over] = [e for e in history.events if e.kind == "poll interval exceeded"]
+    assert (history.members[over.member], over.partitions.size) == ("b", 0)
+    assert told(history, "removed") == ["left"]
+
+
 @pytest.fixture
 def group():
     """A classic group of two in its first generation, and its coordinator."""
@@ -784,6 +813,20 @@ def test_a_crash_repeats_loses_or_neither():
     assert totals["repeated"] == 0 and totals["lost"] == 0 and totals["aborted"] > 0
     totals = after_a_crash(commit="transaction", isolation_level="read_uncommitted")
     assert totals["repeated"] == totals["aborted"] > 0
+
+
+def test_after_a_stall_comes_first_what_was_fetched_before():
+    def lost(crash_ms):
+        actions = [timeline.stall(49_000, "a", 5_000), timeline.crash(crash_ms, "a")]
+        member = Member("a", processing_ms=10)
+        topics = [Topic("t", 1, rate=50)]
+        history = play(
+            [*actions, timeline.back(60_000, "a")], "range", [member], topics, commit="before"
+        )
+        return timeline.totals(history)["lost"]
+
+    assert lost(54_005) <= 2
+    assert lost(54_100) > 200
 
 
 def test_a_commit_before_the_rebalance_spares_repetitions():

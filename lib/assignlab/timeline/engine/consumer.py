@@ -14,6 +14,7 @@ from assignlab.timeline.engine.history import Ownership
 from assignlab.timeline.engine.log import EMPTY, Delivery
 from assignlab.timeline.engine.poll_loop import (
     NEVER,
+    NOT_OUT,
     Loop,
     Mode,
     Owned,
@@ -55,7 +56,7 @@ class Consumer:
         self.valid = True
         self.frozen_until = 0
         self.loop = Loop(
-            phase=Phase.HALTED, next=NEVER, flight_at=-1, wait_until=-1, called=self.clock.now
+            phase=Phase.HALTED, next=NEVER, flight_at=-1, fetched=NOT_OUT, called=self.clock.now
         )
         auto = config.commit == "auto"
         self.mode = Mode(COMMITS.index(config.commit))
@@ -258,10 +259,10 @@ class Consumer:
         """The record at hand takes ``for_ms`` longer."""
         self.advance()
         loop = self.loop
-        if loop.next == NEVER:
-            return  # the loop does not run
         self._deliver_so_far(for_ms)
-        if loop.phase == Phase.POLL:
+        if loop.phase == Phase.HALTED:
+            loop.last_poll = self.clock.now  # it polled, though no partition is its own
+        if loop.phase in (Phase.POLL, Phase.HALTED):
             # Nothing to process: the application is busy with something else between two polls.
             loop.phase, loop.batch_at, loop.batch_size = Phase.PROCESS, self.clock.now, 0
             self.own.batch[:] = self.own.position
@@ -283,8 +284,10 @@ class Consumer:
 
     def freeze(self, for_ms: int) -> None:
         """The whole process stands still for ``for_ms``."""
-        self.stall(for_ms)
-        self.frozen_until = max(self.frozen_until, self.clock.now + for_ms)
+        begins, ends = max(self.frozen_until, self.clock.now), self.clock.now + for_ms
+        if ends > begins:
+            self.stall(ends - begins)
+            self.frozen_until = ends
 
     def unsubscribe(self) -> None:
         """Refused: only clients with a coordinator can give everything up and leave from their poll."""
@@ -375,7 +378,7 @@ class Consumer:
         if loop.phase == Phase.HALTED:
             loop.phase, loop.last_poll = Phase.POLL, self.clock.now
         if loop.phase == Phase.POLL:
-            loop.next, loop.wait_until, loop.fetched_at = self.clock.now, -1, 0
+            loop.next, loop.fetched = self.clock.now, NOT_OUT
         self.advance()
         self._watch()
 
@@ -402,7 +405,7 @@ class Consumer:
             self.held_generation = self.held_generation[~go]
         if self.own.partition.size == 0:
             loop = self.loop
-            loop.phase, loop.next, loop.wait_until = Phase.HALTED, NEVER, -1
+            loop.phase, loop.next = Phase.HALTED, NEVER
 
     def _delivery(self, own: Owned, starts: np.ndarray, stops: np.ndarray) -> Delivery:
         """What was delivered of some partitions, up to now."""
@@ -533,6 +536,7 @@ class Consumer:
             if self.mode == Mode.TRANSACTION:
                 loop.aborted += loop.batch_size
             own.position[:] = own.batch
+            loop.fetched = NOT_OUT
             loop.phase = Phase.COMMIT_AFTER
             loop.next += self.config.retry_backoff_ms
         elif self.mode == Mode.TRANSACTION:

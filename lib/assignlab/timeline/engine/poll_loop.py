@@ -5,9 +5,10 @@ itself happens between two events of the group, so it is played lazily, whenever
 up to that moment; the result is that of an event for every poll.
 
 The loop, as the application writes it: poll; process the records one after the other, partition by
-partition; commit, by the setting ``commit``; poll again. A poll returns when ``fetch_min_records``
-are there, or with what there is when ``fetch_max_wait_ms`` have passed, at most
-``max_poll_records``; partitions take turns as their fetched data runs out.
+partition; commit, by the setting ``commit``; poll again. A poll returns what the last fetch has
+brought, at most ``max_poll_records``; partitions take turns as their fetched data runs out. With
+the last of it goes the next fetch out, which is answered when ``fetch_min_records`` are there, or
+with what there is when ``fetch_max_wait_ms`` have passed.
 
 What the loop remembers has one place in memory and two readers: compiled code sees the fields of a
 record, Python those of a :class:`Loop`.
@@ -23,6 +24,8 @@ from assignlab.compiled import inner, leaf, njit
 
 NEVER = 2**62
 """A moment that does not come, in ms."""
+NOT_OUT = -NEVER
+"""Instead of a moment: no fetch is out."""
 
 
 class Phase(IntEnum):
@@ -79,8 +82,8 @@ class Loop(ctypes.Structure):
     the application called poll after its last batch. Of the batch at hand: ``batch_at``, when its
     processing began, ``batch_size`` in records, ``frozen``: how many of them were processed before
     a stall. ``first``, ``turn``: the partition that the batch, and the next one, begins with.
-    ``wait_until``: when the poll returns at the latest, -1 for none under way; ``fetched_at``: when
-    the fetch under way is back; ``accepted_at``: when a commit last counted. Counts: ``polls``,
+    ``fetched``: the last fetch brings the records up to that moment, :data:`NOT_OUT` for none;
+    ``fetched_at``: when it is back; ``accepted_at``: when a commit last counted. Counts: ``polls``,
     ``commits``, ``failed`` (commits without effect), ``aborted`` (records).
     """
 
@@ -96,7 +99,7 @@ class Loop(ctypes.Structure):
     frozen: int
     first: int
     turn: int
-    wait_until: int
+    fetched: int
     fetched_at: int
     accepted_at: int
     polls: int
@@ -208,6 +211,21 @@ def look(t, partition, position, fresh, rate, created):
 
 
 @leaf
+def fetch(back, loop, settings, partition, position, rate, created):
+    """A fetch goes out, which can be back at ``back``.
+
+    It is answered when ``fetch_min_records`` are there, at the latest after ``fetch_max_wait_ms``;
+    what comes then, comes with the next one, however late the application polls.
+    """
+    behind = settings.replication + settings.latency
+    first = back - behind
+    loop.fetched = when_available(
+        first, first + settings.max_wait, settings.min_records, partition, position, rate, created
+    )
+    loop.fetched_at = loop.fetched + behind
+
+
+@leaf
 def take_batch(loop, position, batch, fresh, most):
     """Move the position over at most ``most`` fresh records, partitions in turn."""
     n = position.size
@@ -288,7 +306,6 @@ def advance(until, hold, verdict, loop_words, rows, rate, created, committed, se
     partition, position, batch, flight, fresh = owned(rows)[:5]
     n = partition.size
     mode, latency = settings.mode, settings.latency
-    behind = settings.replication + latency
     while True:
         t = loop.next
         flight_at = loop.flight_at
@@ -304,6 +321,7 @@ def advance(until, hold, verdict, loop_words, rows, rate, created, committed, se
                         loop.aborted += loop.batch_size
                     for k in range(n):
                         position[k] = batch[k]
+                    loop.fetched = NOT_OUT
                     loop.phase = Phase.COMMIT_AFTER
                     loop.next = flight_at + latency + settings.backoff
                 continue
@@ -322,29 +340,22 @@ def advance(until, hold, verdict, loop_words, rows, rate, created, committed, se
             if hold:
                 return Stop.HELD.value
             loop.last_poll = t
+            if n == 0:
+                loop.phase, loop.next = Phase.HALTED, NEVER
+                return Stop.REACHED.value
             if mode == Mode.AUTO and t >= loop.next_commit and flight_at < 0:
                 send_commit(t, loop, position, flight, latency)
                 loop.next_commit = t + settings.commit_interval
+            if loop.fetched == NOT_OUT:
+                fetch(t, loop, settings, partition, position, rate, created)
             if t < loop.fetched_at:
                 loop.next = loop.fetched_at
-                continue
-            seen = t - behind
-            there = look(seen, partition, position, fresh, rate, created)
-            if loop.wait_until < 0:
-                loop.wait_until = t + settings.max_wait
-            if there < settings.min_records and t < loop.wait_until:
-                stop = loop.wait_until
                 if mode == Mode.AUTO and t < loop.next_commit:
-                    stop = min(stop, loop.next_commit)
-                wanted = settings.min_records
-                arrived = when_available(
-                    seen + 1, stop - behind, wanted, partition, position, rate, created
-                )
-                loop.next = behind + arrived
+                    loop.next = min(loop.next, loop.next_commit)
                 continue
-            loop.wait_until = -1
+            there = look(loop.fetched, partition, position, fresh, rate, created)
             if there == 0:
-                loop.next = t + 1
+                fetch(t + max(2 * latency, 1), loop, settings, partition, position, rate, created)
                 continue
             loop.polls += 1
             if there <= settings.max_records:
@@ -355,8 +366,8 @@ def advance(until, hold, verdict, loop_words, rows, rate, created, committed, se
                 loop.batch_size = there
             else:
                 take_batch(loop, position, batch, fresh, settings.max_records)
-            if loop.batch_size == there:
-                loop.fetched_at = t + 2 * latency  # nothing is left: the next fetch goes out now
+            if loop.batch_size == there:  # nothing is left: the next fetch goes out now
+                fetch(t + 2 * latency, loop, settings, partition, position, rate, created)
             loop.frozen = 0
             if mode == Mode.BEFORE:
                 send_commit(t, loop, position, flight, latency)
@@ -366,8 +377,9 @@ def advance(until, hold, verdict, loop_words, rows, rate, created, committed, se
                 return Stop.LONG_BATCH.value
         elif phase == Phase.PROCESS:
             loop.phase, loop.called = Phase.POLL, t
-            if mode == Mode.TRANSACTION or (
-                mode == Mode.AFTER and t - loop.last_commit >= settings.commit_interval
+            if n > 0 and (
+                mode == Mode.TRANSACTION
+                or (mode == Mode.AFTER and t - loop.last_commit >= settings.commit_interval)
             ):
                 send_commit(t, loop, position, flight, latency)
                 loop.last_commit = t

@@ -14,7 +14,7 @@ import numpy as np
 from assignlab.errors import OriginalError
 from assignlab.timeline.engine.consumer import Consumer
 from assignlab.timeline.engine.log import EMPTY, FOR_EVER
-from assignlab.timeline.engine.poll_loop import Mode, Verdict
+from assignlab.timeline.engine.poll_loop import Mode, Phase, Verdict
 from assignlab.timeline.engine.requests import Claim, JoinRequest
 from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols.classic_coordinator import Coordinator, GroupMember
@@ -225,11 +225,18 @@ class Client(Consumer):
             return self.claim
         return Claim(EMPTY, self.generation)
 
-    def joined(
+    def joined(self, error, *answer) -> None:
+        """The answer to JoinGroup, which waits for the application: the heartbeat thread rests."""
+        self.advance()
+        if self.loop.phase in (Phase.COMMIT_AFTER, Phase.COMMIT_BEFORE):
+            self._read_join(error, *answer)
+        else:
+            self.at_poll(self._read_join, error, *answer)
+
+    def _read_join(
         self, error, member_id="", generation=NO_GENERATION, protocol=None, members=None,
         skip_assignment=False,
     ) -> None:  # fmt: skip
-        """The answer to JoinGroup."""
         if not self.alive or self.phase != JOINING:
             return
         if error == MEMBER_ID_REQUIRED:

@@ -260,7 +260,7 @@ def one_crash() -> Scenario:
     return Scenario(
         topics=[Topic("t", 1, rate=50.0)],
         members=[Member("a", processing_ms=8.0), Member("b", processing_ms=1.0)],
-        actions=[crash(25 * SECOND, "a")],
+        actions=[crash(24_500, "a")],
         duration_ms=45 * SECOND,
         watch=[("t", 0)],
         sample_ms=50,
