@@ -53,8 +53,8 @@ def read(*sources: Any, only: Sequence[str] = ()) -> list[dict[str, Any]]:
     groups += [document(seen, cluster.topics) for seen in cluster.groups.values()]
     if not groups and not rows:
         raise AssignlabError(
-            "the text has a header and no row: the group has no members, or there is none of that name"
-            " (kafka-consumer-groups says on stderr which)"
+            "the text has no row: the group has no members, or there is none of that name"
+            " (kafka-consumer-groups says which, here or on stderr)"
         )
     if not groups:
         raise AssignlabError(
