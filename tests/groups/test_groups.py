@@ -586,8 +586,11 @@ def barred(text, bar, rule):
         + 'pod "kafka-consumer-groups" deleted\n',
         lambda text: "Defaulted container \"kafka\" out of: kafka, init\n"
         "2026-11-20T10:00:00.123456Z main ERROR Reconfiguration failed\n" + text,
+        lambda text: "➜  ~ kafka-consumer-groups --bootstrap-server b:9092 --describe --all-groups\n" + text
+        + "➜  kafka git:(main) ✗ \n",
+        lambda text: "\ufeff" + text + "\ufeff" + STATE_OF.format("Stable"),
     ],
-    ids=["crlf", "blank lines", "mark", "indented", "folded", "fenced", "prompt", "stderr", "log", "quoted", "issue", "jira", "colours", "markdown", "box", "pod", "kubectl"],
+    ids=["crlf", "blank lines", "mark", "indented", "folded", "fenced", "prompt", "stderr", "log", "quoted", "issue", "jira", "colours", "markdown", "box", "pod", "kubectl", "oh my zsh", "marks"],
 )  # fmt: skip
 def test_a_paste_need_not_be_clean(change):
     group, clean = one(change(DESCRIBE)), one(DESCRIBE)

@@ -10,13 +10,14 @@ _TOOL = re.compile(
     r"(?:\.sh|\.bat)?\s+(?:-|http|consumer|admin|group|cluster)"
 )
 _LAUNCHERS = ("sudo", "sh", "bash", "docker", "podman", "kubectl", "oc")
-_PROMPTS = ("$", "#", "%", ">", "❯")
+_PROMPTS = ("$", "#", "%", ">", "❯", "➜")
 _GROUP_OPTION = re.compile(r"(?:--group|\s-g)(?:\s+|=)(?:'([^']*)'|\"([^\"]*)\"|([^\s'\"]+))")
 LONGEST_PROMPT = 200
 _CONTINUED = ("\\", "`", "^")
 _OPTION = re.compile(r"\s*--[a-z]+(-[a-z]+)*(\s|$)")
 _PROMPT = re.compile(
     r"\s*(\[[^\]]*\]|\S*[@:~/\\]\S*|PS \S+|(ba|z)?sh-?[\d.]*)?\s?[$#%>❯]\s*(exit)?"
+    r"|➜\s+\S+(\s+git:\(\S+\)(\s+✗)?)?\s*"  # Oh My Zsh
 )
 _TOOL_FAILED = re.compile(
     r"\s*(?:Error: (?!(?:The c|C)onsumer group '.*' does not exist\.)(.*)"

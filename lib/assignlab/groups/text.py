@@ -63,7 +63,8 @@ class Text:
 
     def __init__(self, name: str, content: str):
         self.name = name
-        self.content = re.sub(r"\r\n?", "\n", content.removeprefix("\ufeff"))
+        self.content = re.sub(r"\r\n?", "\n", content)
+        self.content = re.sub("(?m)^\ufeff", "", self.content)  # of several files, one in each
         self.content = _BARRED.sub(_unbarred, _COLOURS.sub("", self.content))
         if not _UNQUOTED.search(self.content):
             self.content = re.sub("(?m)^>", " ", self.content)
