@@ -551,7 +551,8 @@ def group():
     which commands give which text. --bootstrap-server asks the cluster itself.
 
     Exit code: 1 if a text is not understood, or no group in it can be asked (of several, those that
-    cannot are told on stderr); 2 if a text cannot be opened, or an option is refused.
+    cannot are told on stderr; show and survey say why in their answer, and end with 0); 2 if a text
+    cannot be opened, or an option is refused.
     """
 
 

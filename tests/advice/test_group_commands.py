@@ -58,6 +58,9 @@ def test_a_group_without_members_is_told_and_the_others_go_on(cluster, question)
 def test_a_group_alone_that_cannot_be_asked_is_a_failure(cluster):
     said = asked("replicas", cluster, "--group", "empty")
     assert said.exit_code == 1 and len(complaints(said)) == 1
+    for command in ("show", "survey"):  # which say why in their answer
+        said = asked(command, cluster, "--group", "empty")
+        assert said.exit_code == 0 and not said.stderr and "empty has no members" in said.stdout
     cluster.write_text("\n".join(json.dumps(EMPTY | {"group": name}) for name in "ab"))
     said = asked("replicas", cluster)
     assert said.exit_code == 1 and complaints(said)[-1].endswith("none of 2 groups can be asked")
