@@ -50,6 +50,13 @@ def test_the_group_in_the_readme_is_answered_as_printed():
     assert answer(json.loads(asked)) == json.loads(printed)
 
 
+def test_what_sets_up_can_be_pasted_into_zsh():
+    """Which passes a comment on as arguments, unless interactive_comments is set."""
+    set_up = README.partition("## Your own group")[0]
+    blocks = re.findall(r"^```\n(.*?)^```", set_up, re.DOTALL | re.MULTILINE)
+    assert len(blocks) == 2 and not any("#" in block for block in blocks)
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
 def test_what_the_readme_pastes_is_read(shell, tmp_path):
     if shutil.which(shell) is None:
