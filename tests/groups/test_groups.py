@@ -644,6 +644,7 @@ def test_a_partition_with_two_owners_is_of_two_moments_unless_the_group_is_movin
         (DESCRIBE + "...\n", "17:1", "lines were left out"),
         ("<snip>\n" + DESCRIBE, "1:1", "lines were left out"),
         ("bash: kafka-topics.sh: command not found\n", "1:1", "the tool failed: bash"),
+        ("Error: \n", "1:1", "the tool failed: Error:"),
         (
             "% ERROR: Failed to acquire metadata: Local: Broker transport failure\n",
             "1:1",

@@ -21,8 +21,8 @@ _PROMPT = re.compile(
 )
 _TOOL_FAILED = re.compile(
     r"\s*(?:Error: (?!(?:The c|C)onsumer group '.*' does not exist\.)(.*)"
-    r"|((?:Error while executing|% ERROR: |Exception in thread |(?:[a-z]\w*\.){2,}\w+Exception\b).*"
-    r"|\S+: .*(?:command not found|No such file or directory)))"
+    r"|(?:Error while executing|% ERROR: |Exception in thread |(?:[a-z]\w*\.){2,}\w+Exception\b).*"
+    r"|\S+: .*(?:command not found|No such file or directory))"
 )
 _LEFT_OUT = re.compile(
     r"\s*([#>|]\s*)?(\.{3,}|…+|[<\[({](\.{3,}|…|snip\w*|cut|truncated)[>\])}])\s*"
@@ -48,7 +48,7 @@ def pass_over(text: Text) -> bool:
     """
     line = text.line()
     if match := _TOOL_FAILED.match(line):
-        raise text.error(f"the tool failed: {printable(match[1] or match[2])[:200]}")
+        raise text.error(f"the tool failed: {printable(match[1] or match[0].strip())[:200]}")
     if _LEFT_OUT.fullmatch(line):
         raise text.error("lines were left out here: expected all that the tool printed")
     if _is_command(line):
