@@ -43,6 +43,15 @@ def test_kedas_divisors_are_wrong_for_topics_of_3_and_5_partitions(range_3_5):
     assert rows[5]["unowned partition-seconds"].high > 0
 
 
+def test_steps_that_are_not_played_in_time_are_not_said_to_be(range_3_5, monkeypatch):
+    def note():
+        return replicas.report(range_3_5, 5, None, "4.4", CONFIG).tables[0].note
+
+    assert "timeline" in note()
+    monkeypatch.setattr(replicas, "MOST_PAUSES", 4)
+    assert "timeline" not in note()
+
+
 def test_keda_is_told_of_for_kafkas_groups_alone():
     for strategy, told in ("rocketmq-avg", False), ("roundrobin", True):
         group = document({"a": 3, "b": 5}, [["a-0", "b-0"], ["a-1", "b-1"]], strategy)

@@ -76,9 +76,9 @@ def report(
             "Members subscribe differently: one more is taken to read what most read, and those that"
             " leave take what they alone read with them."
         )
-    note = (
-        f"ids of members to come drawn {count} times; unowned: timeline, {len(pauses.SEEDS)} starts"
-    )
+    note = f"ids of members to come drawn {count} times"
+    if costs:
+        note += f"; unowned: timeline, {len(pauses.SEEDS)} starts"
     table = Table("replicas", f"Members under {chosen.name}", COLUMNS, rows, note)
     unknown = (
         []
