@@ -360,7 +360,8 @@ def verify(histories, seed, chosen, jobs):
     """Play fresh random histories through our strategies and the live originals, and compare.
 
     Needs Java 17 and Maven, which fetches the originals' jars. Exit code: 0 without a difference,
-    1 with one, 2 if a name is unknown or the originals cannot be run.
+    1 with one or where an original gave no answer in time, 2 if a name is unknown or the originals
+    cannot be run.
     """
     from assignlab.proof import verify as comparison
     from assignlab.proof.originals import known
@@ -371,7 +372,7 @@ def verify(histories, seed, chosen, jobs):
                 f"\r{strategy}: {done}/{histories} histories", end="", file=sys.stderr, flush=True
             )
 
-    different = False
+    failed = False
     if jobs > 1:
         reports = comparison.compare_many(chosen or known(), histories, seed, jobs)
     else:
@@ -379,10 +380,10 @@ def verify(histories, seed, chosen, jobs):
     for report in reports:
         print(file=sys.stderr)
         click.echo(report.line())
+        failed |= bool(report.differences or report.timed_out)
         for difference in report.differences:
-            different = True
             click.echo(comparison.show(difference))
-    sys.exit(1 if different else 0)
+    sys.exit(1 if failed else 0)
 
 
 @main.command()

@@ -4,8 +4,10 @@ from collections import Counter
 from itertools import count, pairwise
 
 import pytest
+from click.testing import CliRunner
 
 from assignlab import errors
+from assignlab.cli import main
 from assignlab.group import document as documents
 from assignlab.proof import histories, originals, verify
 
@@ -108,24 +110,46 @@ def test_a_rare_second_answer_is_found_before_a_difference_counts(monkeypatch):
         assert (report.states, report.undetermined, len(report.differences)) == counted
 
 
+class Tired:
+    """Stands in for the originals; it gives up once."""
+
+    def __init__(self, at, ending=originals.OriginalTimedOut):
+        self.asked = count()
+        self.at = at
+        self.ending = ending
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *failure):
+        pass
+
+    def ask(self, document):
+        if next(self.asked) == self.at:
+            raise self.ending("no answer in time")
+        return owners_of(document)
+
+
 def test_an_original_that_is_too_slow_when_asked_again_is_counted():
-    class Tired:
-        def __init__(self):
-            self.asked = count()
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *failure):
-            pass
-
-        def ask(self, document):
-            if next(self.asked) == 1:
-                raise originals.OriginalTimedOut("no answer in time")
-            return owners_of(document)
-
-    [report] = verify.compare(["range"], 1, 0, ours=owners_of, originals=Tired())
+    [report] = verify.compare(["range"], 1, 0, ours=owners_of, originals=Tired(1))
     assert (report.states, report.timed_out, report.differences) == (0, 1, [])
+
+
+@pytest.mark.parametrize("ending", [originals.OriginalTimedOut, originals.OriginalDied])
+@pytest.mark.parametrize("at", [1 + verify.ASKED, 1 + verify.ASKED + verify.ASKED_IN_DOUBT])
+def test_a_difference_is_told_uncut_where_the_original_then_gives_up(at, ending):
+    """Asked a thousand times more, or about smaller groups."""
+    wrong = lambda document: {"assignment": {}}
+    tired = Tired(at, ending)
+    [report] = verify.compare(["range"], 1, 0, ours=wrong, max_differences=1, originals=tired)
+    assert report.states == len(report.differences) == 8
+    assert report.differences[0].original != {"assignment": {}}
+
+
+def test_a_comparison_without_answers_is_no_success(monkeypatch):
+    monkeypatch.setattr(verify, "Originals", lambda: Tired(0))
+    result = CliRunner().invoke(main, ["verify", "--strategy", "range", "--histories", "1"])
+    assert "0 states compared, 0 differences" in result.output and result.exit_code == 1
 
 
 def test_crowded_hash_tables_are_told_from_their_names():

@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from multiprocessing import get_context
@@ -22,7 +22,7 @@ from assignlab.assignors.answer import answer as our_answer
 from assignlab.assignors.strategy import Strategy
 from assignlab.group.document import Document
 from assignlab.proof.histories import Answer, answered_history
-from assignlab.proof.originals import Originals, OriginalTimedOut, original_of
+from assignlab.proof.originals import OriginalDied, Originals, OriginalTimedOut, original_of
 from assignlab.proof.smaller import smallest, without
 
 ASKED = 2
@@ -32,6 +32,8 @@ ASKED_OF_EVERY_PROCESS = 16
 ASKED_IN_DOUBT = 1000
 REPETITION_SECONDS = 20
 SHRINK_SECONDS = 30
+GIVES_UP = OriginalTimedOut, OriginalDied
+"""While a difference is looked into; it is then told as it was found."""
 MASK = 0xFFFFFFFF
 
 
@@ -265,7 +267,8 @@ def _compare_history(report, originals, seed, number, ours, max_differences) -> 
         mine = ours(document)
         if original is not None and not same(original, mine):
             # Before it counts: an original that is not determined may have a rare second answer.
-            original = settled(originals.ask, document, ASKED_IN_DOUBT)
+            with suppress(*GIVES_UP):
+                original = settled(originals.ask, document, ASKED_IN_DOUBT)
         if original is None:
             report.undetermined += 1
             continue
@@ -275,7 +278,8 @@ def _compare_history(report, originals, seed, number, ours, max_differences) -> 
         if same(original, mine):
             continue
         if len(report.differences) < max_differences:
-            document, original, mine = shrink(document, originals.ask, ours)
+            with suppress(*GIVES_UP):
+                document, original, mine = shrink(document, originals.ask, ours)
         case = f"seed {seed}, history {number}, step {step}"
         report.differences.append(Difference(case, event, document, original, mine))
 
