@@ -1,11 +1,15 @@
 """Published examples of clients that are not Java, against ours and against the clients themselves."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from assignlab import assignors
 from assignlab.assignors.answer import answer
 from assignlab.proof import clients
-from assignlab.proof.originals import SYSTEMS
+from assignlab.proof.originals import PROJECT, SYSTEMS
 
 
 def group(strategy, topics, members, **fields):
@@ -160,6 +164,17 @@ def test_librdkafkas_leader_gives_back_what_does_not_exist(ask):
     claims = {"a": {"owned": [["t", 0], ["t", 7]]}}
     given = numbers(ask(group("librdkafka-cooperative-sticky", {"t": 1}, {"a": "t"}, **claims)))
     assert given == {"a": [0, 7]}
+
+
+def test_kafka_pythons_ring_ends_with_a_process_that_cannot_answer(tmp_path):
+    (tmp_path / "kafka.py").touch()  # a library that does not work
+    ended = subprocess.run(
+        [sys.executable, PROJECT / "clients" / "kafka-python" / "bridge.py"],
+        input=b'{"strategy": "kafka-python-range"}\n',
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+    )
+    assert (ended.returncode, ended.stdout) == (1, b"") and b"ModuleNotFoundError" in ended.stderr
 
 
 def test_every_assignor_of_another_client_is_compared_with_javas():

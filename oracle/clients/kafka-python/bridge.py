@@ -50,10 +50,13 @@ def process(seed):
 
 
 def ask(asked, line):
-    """Pass a line to a process, and its answer on."""
+    """Pass a line to a process, and its answer on; if that process has ended, so does the ring."""
     asked.stdin.write(line)
     asked.stdin.flush()
-    say(asked.stdout.readline())
+    said = asked.stdout.readline()
+    if not said:
+        sys.exit(asked.wait() or 1)
+    say(said)
 
 
 def one():
