@@ -1,5 +1,7 @@
 """One door to the proof: ``assignlab proof``, its commands and what they refuse."""
 
+import sys
+
 import pytest
 from click.testing import CliRunner
 
@@ -83,6 +85,38 @@ def test_an_original_that_gives_up_is_told_in_a_line(monkeypatch, tmp_path, endi
     monkeypatch.setattr(golden, "Originals", Ours)
     result = call("proof", "golden", "range", "--folder", tmp_path)
     assert result.exit_code == 2 and result.output.endswith("code 1: out of memory\n")
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("npm error code ECONNREFUSED\nnpm error   port: 9\nnpm error A log: x.log\n", "npm error code ECONNREFUSED"),
+        ("Error: LinkageError occurred\n\tat a.B.c(Error.java:1)\n", "Error: LinkageError occurred"),
+        ("go: x@v1: connection refused\n", "go: x@v1: connection refused"),
+        ("", "it does not say why"),
+    ],
+)  # fmt: skip
+def test_a_tool_that_fails_is_told_in_one_line(monkeypatch, tmp_path, said, why):
+    tool = tmp_path / "go"
+    tool.write_text(f"#!{sys.executable}\nimport sys\nsys.exit({said!r})\n")
+    tool.chmod(0o755)
+    for folder in ("target", "clients/go"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "clients/go/go.mod").write_text("github.com/IBM/sarama v1.61.1\n")
+    monkeypatch.setattr(originals, "PROJECT", tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    result = call("verify", "--strategy", "sarama-range")
+    assert result.exit_code == 2
+    assert result.output == f"assignlab: sarama: go failed: {why}\n"
+
+
+def test_an_original_that_ends_is_told_in_one_line():
+    dying = "import sys; input(); print('[main] log', file=sys.stderr); raise KeyError(1)"
+    original = originals.Original.__new__(originals.Original)
+    original.command = [sys.executable, "-c", dying]
+    original._start()
+    with original, pytest.raises(originals.OriginalDied, match=r"ended with code 1: KeyError: 1$"):
+        original.ask({})
 
 
 def test_a_java_that_is_too_old_is_told(monkeypatch, tmp_path):

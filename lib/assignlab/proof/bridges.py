@@ -145,8 +145,19 @@ def _run(arguments: Sequence[str], folder: Path | None = None) -> None:
     except subprocess.TimeoutExpired as expired:
         raise BridgeFailed(f"{arguments[0]} took more than {SECONDS} s") from expired
     if done.returncode != 0:
-        said = (done.stderr.strip() or done.stdout.strip())[-400:]
-        raise BridgeFailed(f"{Path(arguments[0]).name} failed: {said}")
+        raise BridgeFailed(f"{Path(arguments[0]).name} failed: {why(done.stderr or done.stdout)}")
+
+
+def why(said: str) -> str:
+    """The line in which a program says why it failed: the first that tells of an error, else the last.
+
+    >>> why("Traceback (most recent call last):\\n  raise KeyError(1)\\nKeyError: 1\\n")
+    'KeyError: 1'
+    """
+    lines = [line.rstrip() for line in said.splitlines() if line.strip()]
+    # What is indented is code, or a call on the stack.
+    telling = [line for line in lines if re.match(r"(?i)(?=\S).*(error|exception)", line)]
+    return (telling or lines[-1:] or ["it does not say why"])[0]
 
 
 def _tool(name: str, folder: Path | None = None) -> str:

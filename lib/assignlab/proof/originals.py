@@ -232,8 +232,7 @@ def maven(*arguments: str) -> None:
     except subprocess.TimeoutExpired as expired:
         raise OriginalsUnavailable(f"Maven took more than {BUILD_SECONDS} s") from expired
     if done.returncode != 0:
-        errors = [line for line in done.stdout.splitlines() if "ERROR" in line]
-        raise OriginalsUnavailable(f"Maven failed: {errors[0] if errors else done.stderr.strip()}")
+        raise OriginalsUnavailable(f"Maven failed: {bridges.why(done.stdout or done.stderr)}")
 
 
 @cache
@@ -349,9 +348,9 @@ class Original(Closing):
     def _died(self) -> OriginalDied:
         code = self._process.wait()
         self._errors.seek(0)
-        said = self._errors.read().decode(errors="replace").strip()
+        said = bridges.why(self._errors.read().decode(errors="replace")[-2000:])
         self.close()
-        return OriginalDied(f"{self.command[-1]} ended with code {code}: {said[-500:]}")
+        return OriginalDied(f"{self.command[-1]} ended with code {code}: {said}")
 
     def close(self) -> None:
         """Ends the JVM."""
