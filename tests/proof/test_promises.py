@@ -1,7 +1,9 @@
 """The promises as an independent judge: of random histories, of planted defects, of known faults."""
 
 import itertools
+import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -31,6 +33,24 @@ def test_promises_are_kept_or_the_fault_is_known(name):
 def test_a_fault_of_nobody_is_refused(who, said):
     with pytest.raises(UnknownName, match=re.escape(said)):
         who()
+
+
+def test_what_breaks_inside_a_strategy_is_a_failure_that_no_fault_excuses(monkeypatch):
+    name = "kafka-python-roundrobin"  # whose original is known for the same exception
+    strategy = assignors.get(name)
+
+    def broken_down(group):
+        if len(group.topics) > 1:
+            raise KeyError(1)
+        return strategy.assign(group)
+
+    monkeypatch.setitem(assignors.strategies(), name, replace(strategy, assign=broken_down))
+    said = []
+    assert fuzz.show([name], 20, 1, said.append) == 1
+    told = "\n".join(said)
+    assert "breaks throws KeyError: 1" in told and f"fuzz --strategy {name} --seed 1" in told
+    (smallest,) = re.findall("smallest: (.*)", told)
+    assert len(json.loads(smallest)["topics"]) == 2
 
 
 def test_a_state_can_be_played_again():

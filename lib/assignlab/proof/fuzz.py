@@ -7,8 +7,8 @@
 Groups live through all kinds of events (:mod:`assignlab.proof.histories`): members come, go, crash
 and return with stale claims, topics grow, vanish and are created anew, and some claims are such as
 no healthy group sends. What an original is known to get wrong (:mod:`assignlab.proof.faults`) is
-counted by name; anything else that breaks a promise is a failure, can be played again by seed and
-step, and is cut down to a small group document.
+counted by name; anything else that breaks a promise, and whatever breaks inside a strategy, is a
+failure, can be played again by seed and step, and is cut down to a small group document.
 """
 
 import json
@@ -20,7 +20,6 @@ from itertools import count
 from typing import Any
 
 from assignlab import assignors
-from assignlab.assignors.answer import answer as our_answer
 from assignlab.errors import OriginalError
 from assignlab.group import document as documents
 from assignlab.group.document import Document
@@ -29,9 +28,10 @@ from assignlab.proof.histories import answered_history
 from assignlab.proof.promises import CHECKS, Broken, broken, common_checker, promises
 from assignlab.proof.smaller import smallest
 from assignlab.proof.state import Lists, State, solve
+from assignlab.proof.verify import answer as our_answer
 
 STEPS = 8
-MOST_THROWN = 10
+MOST_ASKED = 10
 CUT_SECONDS = 60
 
 
@@ -70,7 +70,7 @@ def answer(document: Document) -> dict[str, Any]:
     strategy = assignors.get(document["strategy"])
     try:
         assignment = strategy.assign(group)
-    except OriginalError as error:
+    except Exception as error:  # the original's or ours: who judges the state will tell
         return {"error": str(error)}
     reply = {"assignment": strategy.render(group, assignment)}
     if "next_generation" in document and strategy.sticky:
@@ -110,7 +110,7 @@ def check_promises(
     for name in strategies:
         report = Report(name, promises=len(promises(assignors.get(name))))
         for step, event, document in states(name, seed):
-            if report.assignments >= each or report.thrown > MOST_THROWN * each:
+            if report.assignments >= each or report.events.total() > MOST_ASKED * each:
                 break
             _judge(report, seed, step, event, document)
             progress(report)
@@ -119,19 +119,29 @@ def check_promises(
 
 def _judge(report: Report, seed: int, step: int, event: str, document: Document) -> None:
     report.events[event] += 1
-    state, thrown = answered(document)
-    if thrown is None:
-        report.assignments += 1
-        found = broken(state)
-    else:
-        report.thrown += 1
-        found = [Broken(f"throws {thrown}", "it throws")]  # no promise: no fault excuses it by name
+
+    def fail(one: Broken) -> None:
+        report.failures.append(Failure(report.strategy, seed, step, event, one, document))
+
+    try:
+        state, thrown = answered(document)
+        found = broken(state) if thrown is None else [Broken(_throws(thrown), "it throws")]
+    except Exception as error:  # ours, which no fault of an original excuses
+        fail(Broken(_throws(type(error).__name__), str(error)))
+        return
+    report.assignments += thrown is None
+    report.thrown += thrown is not None
     for one in found:
         fault = faults.known(state, one.promise, thrown or "")
         if fault is not None:
             report.known[fault.name] += 1
         else:
-            report.failures.append(Failure(report.strategy, seed, step, event, one, document))
+            fail(one)
+
+
+def _throws(thrown: str) -> str:
+    """In the place of a promise; no fault excuses it by this name."""
+    return f"throws {thrown}"
 
 
 # ---- a smaller group that fails alike ----------------------------------------------------------
@@ -143,11 +153,14 @@ def fails_alike(failure: Failure) -> Callable[[Document], bool]:
     promise = failure.broken.promise
 
     def fails(document: Document) -> bool:
-        state, thrown = answered(document)
-        if thrown is None:
-            alike = promise in CHECKS and bool(broken(state, [promise]))
-        else:
-            alike = promise == f"throws {thrown}"
+        try:
+            state, thrown = answered(document)
+            if thrown is None:
+                alike = promise in CHECKS and bool(broken(state, [promise]))
+            else:
+                alike = promise == _throws(thrown)
+        except Exception as error:
+            return promise == _throws(type(error).__name__)
         return alike and faults.known(state, promise, thrown or "") is None
 
     return fails
