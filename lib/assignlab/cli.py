@@ -395,7 +395,8 @@ def verify(histories, seed, chosen, jobs):
     "--defects",
     "plant",
     is_flag=True,
-    help="Plant defects in right answers, and show which checker notices them.",
+    help="Plant defects in right answers, of eight strategies unless told, and show which checker "
+    "notices them.",
 )
 @click.option(
     "--hunt",
@@ -422,7 +423,8 @@ def fuzz(assignments, seed, chosen, step, plant, hunt, ask):
         sys.exit(mishaps.show_asked(chosen or mishaps.looping(), assignments, seed, click.echo) > 0)
     names = [assignors.get(name).name for name in chosen] or assignors.names()
     if plant:
-        click.echo(fuzzing.defects_table(fuzzing.plant(seed=seed)))
+        planted = fuzzing.plant(names if chosen else fuzzing.PLANTED_IN, seed=seed)
+        click.echo(fuzzing.defects_table(planted))
         return
     if hunt:
         from assignlab.published import mishaps

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from assignlab.assignors.answer import answer
 from assignlab.cli import main
-from assignlab.proof import golden, originals, versions
+from assignlab.proof import fuzz, golden, originals, versions
 from assignlab.published import museum
 
 COMMANDS = {
@@ -65,6 +65,25 @@ class Ours:
 
     def ask(self, document):
         return answer(document)
+
+
+@pytest.mark.parametrize("words", [["verify"], ["proof", "judge"]])
+def test_without_java_that_is_told_before_maven_is_asked(monkeypatch, tmp_path, words):
+    def no_java():
+        raise originals.OriginalsUnavailable("no Java found")
+
+    monkeypatch.setattr(originals, "java", no_java)
+    monkeypatch.setattr(originals, "PROJECT", tmp_path / "nowhere")
+    result = call(*words)
+    assert (result.exit_code, result.output) == (2, "assignlab: no Java found\n")
+
+
+def test_defects_are_planted_in_the_strategies_that_are_named(monkeypatch):
+    planted = []
+    monkeypatch.setattr(fuzz, "plant", lambda strategies, seed: planted.append(strategies) or {})
+    for words in (["--strategy", "range"], []):
+        assert call("fuzz", "--defects", *words).exit_code == 0
+    assert planted == [["range"], fuzz.PLANTED_IN]
 
 
 def test_golden_records_the_strategies_that_are_named(monkeypatch, tmp_path):
