@@ -67,6 +67,7 @@ def run_tests(
 
     Raises OriginalTimedOut or OriginalDied where they do not come to their end.
     """
+    java = originals.java()
     jars = originals.classpath(TESTS, "")
     agent = jars.split(os.pathsep)[0]
     arguments = [PACKAGE + name for name in classes]
@@ -74,7 +75,7 @@ def run_tests(
         arguments += ["--without", method]
     try:
         done = subprocess.run(
-            [originals.java(), "-ea", "-Xmx3g", f"-javaagent:{agent}", "-cp", jars, TESTS.main,
+            [java, "-ea", "-Xmx3g", f"-javaagent:{agent}", "-cp", jars, TESTS.main,
              *arguments, "--", *command],
             stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=SECONDS, check=False,
         )  # fmt: skip
