@@ -11,7 +11,13 @@ import pytest
 from assignlab import assignors
 from assignlab.proof import verify
 from assignlab.proof.histories import answered_history
-from assignlab.proof.originals import Originals, OriginalsUnavailable, has_original
+from assignlab.proof.originals import (
+    Original,
+    Originals,
+    OriginalsUnavailable,
+    has_original,
+    original_of,
+)
 
 BENCH = SimpleNamespace(
     **runpy.run_path(str(Path(__file__).parents[2] / "bench" / "versus_java.py"), run_name="bench")
@@ -75,6 +81,12 @@ def test_a_bad_line_does_not_end_the_conversation(originals):
     assert verify.error_class(originals.ask({"strategy": "range", "members": 3})) == "BadDocument"
     assert verify.error_class(originals.ask({"strategy": "range", "spec": {}})) == "BadDocument"
     assert "assignment" in originals.ask({"strategy": "range"})
+
+
+def test_what_the_jvm_logs_is_no_answer(originals, monkeypatch):
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Xlog:safepoint*=debug,gc*=debug")
+    with Original(*original_of("range")) as original:
+        assert original.ask({"strategy": "range"}) == {"assignment": {}}
 
 
 @pytest.mark.parametrize("shape", ["EQUAL", "HET1", "NEST5"])

@@ -75,8 +75,8 @@ def run_tests(
         arguments += ["--without", method]
     try:
         done = subprocess.run(
-            [java, "-ea", "-Xmx3g", f"-javaagent:{agent}", "-cp", jars, TESTS.main,
-             *arguments, "--", *command],
+            [java, *originals.LOG_APART, "-ea", "-Xmx3g", f"-javaagent:{agent}", "-cp", jars,
+             TESTS.main, *arguments, "--", *command],
             stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=SECONDS, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:

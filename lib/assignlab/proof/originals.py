@@ -34,6 +34,8 @@ BUILD_SECONDS = 600
 ANSWER_SECONDS = 60
 NEVER_SECONDS = 20
 """A sticky assignor that has not answered about so small a group by then is taken never to end."""
+LOG_APART = ("-Xlog:disable", "-Xlog:all=warning:stderr")
+"""Or warnings of the JVM, and what JAVA_TOOL_OPTIONS has it log, come between the answers."""
 SMALL = 1000
 """Partitions of a small group: the slowest original answers about it in a second."""
 
@@ -287,7 +289,8 @@ class Original(Closing):
             self.command = bridge(system, release)
         else:
             options = java_options or ("-Xmx1g", *BRIEF)
-            self.command = [java(), *options, "-cp", classpath(system, release), system.main]
+            self.command = [java(), *LOG_APART, *options, "-cp", classpath(system, release)]
+            self.command.append(system.main)
         self._start()
 
     def _start(self) -> None:
