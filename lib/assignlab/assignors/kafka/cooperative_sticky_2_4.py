@@ -30,7 +30,11 @@ def assign(group: Group) -> Assignment:
 
 
 def reclaim(group: Group, assignment: Assignment) -> Assignment:
-    """The lists as they come back: sorted by the client, then grouped by topic on the wire."""
+    """The lists as they come back: sorted, then grouped by topic on the wire.
+
+    That the partitions of a topic are sorted is the oracle's doing (``oracle/README.md``): consumers
+    of 2.4 and 2.5 sent them in the order of their hash table.
+    """
     by_partition = cooperative_sticky.reclaim(group, assignment)
     return regroup(group, by_partition, newest_first=True, times=1)
 
