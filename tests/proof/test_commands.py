@@ -37,6 +37,7 @@ def test_every_command_says_what_it_does(command):
         (["proof", "judge", "--defect", "partition-lozt"], "partition-lost"),
         (["proof", "defects", "half-lozt"], "half-lost"),
         (["verify", "--strategy", "stiky"], "sticky"),
+        (["proof", "golden", "range", "stiky"], "sticky"),
         (["fuzz", "--strategy", "rage"], "range"),
         (["assign", "--strategy", "rage@2.0"], "range@2.0"),
     ],
@@ -84,6 +85,13 @@ def test_defects_are_planted_in_the_strategies_that_are_named(monkeypatch):
     for words in (["--strategy", "range"], []):
         assert call("fuzz", "--defects", *words).exit_code == 0
     assert planted == [["range"], fuzz.PLANTED_IN]
+
+
+def test_of_a_name_with_a_release_all_releases_are_compared(monkeypatch):
+    asked = []
+    monkeypatch.setattr(versions, "compare", lambda strategy, *_: asked.append(strategy) or [])
+    assert call("proof", "versions", "sticky@2.0", "range", "sticky").exit_code == 0
+    assert asked == ["sticky", "range"]
 
 
 def test_golden_records_the_strategies_that_are_named(monkeypatch, tmp_path):

@@ -30,7 +30,7 @@ from assignlab.group.document import Document
 from assignlab.local.files import read_lines, write_lines
 from assignlab.proof.histories import Answer, answered_history
 from assignlab.proof.originals import PROJECT, Originals, original_of
-from assignlab.proof.verify import as_recorded, settled
+from assignlab.proof.verify import as_recorded, askable, settled
 
 FOLDER = PROJECT.parent / "tests" / "golden"
 SUFFIX = ".jsonl.xz"
@@ -124,7 +124,8 @@ def expectation(answer: Answer | None) -> Document:
 
 
 def main(strategies: Iterable[str], states: int, seed: int, folder: Path) -> None:
-    """Record the vectors of strategies, with a line for each on stderr."""
+    """Record the vectors of strategies, with a line for each on stderr; refuses as :func:`askable`."""
+    strategies = askable(strategies)
     with Originals() as originals:
         for strategy in strategies:
             vectors = list(record(strategy, originals, states, seed))

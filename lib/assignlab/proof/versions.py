@@ -104,8 +104,8 @@ def compare(strategy: str, histories: int, seed: int) -> Iterator[Step]:
 
 
 def main(strategies: Iterable[str], histories: int, seed: int) -> None:
-    """Print the table as Markdown."""
-    strategies = [assignors.get(name).name for name in strategies]
+    """Print the table as Markdown; of a name with a release all releases are compared."""
+    strategies = dict.fromkeys(assignors.get(name).base for name in strategies)
     print("| strategy | release | against | states | other lists | other sets |")
     print("| --- | --- | --- | --- | --- | --- |")
     for strategy in strategies:
