@@ -46,7 +46,7 @@ def test_a_release_stands_for_the_behaviour_that_it_has(name, same, release):
     [
         ("cooperative-sticky@2.3.1", "cooperative-sticky came with Kafka 2.4.0"),
         ("server-uniform@3.6.1", "server-uniform came with Kafka 3.7.0"),
-        ("sticky@3.6.9", "there is no Kafka 3.6.9; the last is 3.6.2"),
+        ("sticky@3.6.3", "there is no Kafka 3.6.3; the last is 3.6.2"),
         ("sticky@5.0.0", f"the lab knows no Kafka 5.0.0; it knows 0.8.0 to {NEWEST_LINE}"),
         ("sticky@latest", f"expected a release such as sticky@{NEWEST}"),
         ("sticky@3.6." + "9" * 5000, f"expected a release such as sticky@{NEWEST}"),

@@ -43,7 +43,7 @@ from assignlab.parameters.declared import (
 from assignlab.releases import Facts
 from assignlab.runner import Place, batch, plan, read_axes
 from assignlab.runner import collection as copies
-from assignlab.runner.plan import read_notebook
+from assignlab.runner.plan import point_name, read_notebook
 from assignlab.runner.progress import Progress
 from assignlab.runner.records import reason_to_run, run_record
 from assignlab.runner.report import grids_of
@@ -968,6 +968,13 @@ def test_a_killed_runner_takes_its_run_along_and_the_next_is_not_disturbed(tmp_p
     assert (tmp_path / "outputs" / "smoke" / "01_writes" / "numbers.csv").read_text() == "of seed 2"
     assert "removed what a killed run left" in result.stderr
     assert not (tmp_path / "outputs" / "smoke" / ".running").exists()
+
+
+def test_two_points_never_share_a_folder():
+    points = [
+        {"texts": ["a", "b"]}, {"texts": ["a+b"]}, {"texts": "a", "skew": 1}, {"texts": "a,skew=1"},
+    ]  # fmt: skip
+    assert len({point_name(passed) for passed in points}) == len(points)
 
 
 @pytest.mark.parametrize("path", ["01_first", "points/seed=3/01_first"])
