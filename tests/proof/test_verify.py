@@ -1,5 +1,6 @@
 """How the comparison with the originals works, shown without Java."""
 
+import os
 from collections import Counter
 from itertools import count, pairwise
 
@@ -193,3 +194,14 @@ def test_a_machine_without_maven_is_told_so(monkeypatch, tmp_path):
     monkeypatch.setattr(originals, "PROJECT", tmp_path / "nowhere")
     with pytest.raises(originals.OriginalsUnavailable, match="checkout"):
         originals.classpath(*originals.original_of("range"))
+
+
+def test_an_original_that_does_not_compile_is_no_reason_to_skip_a_test(monkeypatch, tmp_path):
+    line = "[ERROR] /oracle/Bridge.java:[118,24] illegal start of expression"
+    maven = tmp_path / "mvn"
+    maven.write_text(f"#!/bin/sh\necho '[ERROR] COMPILATION ERROR :'\necho '{line}'\nexit 1\n")
+    maven.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    with pytest.raises(errors.AssignlabError, match=r"Bridge\.java:\[118,24\]") as broken:
+        originals.maven("package")
+    assert not isinstance(broken.value, originals.OriginalsUnavailable)

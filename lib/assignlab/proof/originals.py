@@ -216,7 +216,8 @@ def _newest_source(module: str) -> float:
 def maven(*arguments: str) -> None:
     """Run Maven; with versions that are all pinned it asks the network only for what is not there.
 
-    Raises :class:`OriginalsUnavailable` where there is no Maven, it fails or takes too long.
+    Raises :class:`OriginalsUnavailable` where there is no Maven, it fails or takes too long. A program
+    of ours that does not compile is another error: tests are not skipped for it.
     """
     maven = shutil.which("mvn")
     if maven is None:
@@ -234,6 +235,8 @@ def maven(*arguments: str) -> None:
     except subprocess.TimeoutExpired as expired:
         raise OriginalsUnavailable(f"Maven took more than {BUILD_SECONDS} s") from expired
     if done.returncode != 0:
+        if wrong := next((line for line in done.stdout.splitlines() if ".java:[" in line), None):
+            raise AssignlabError(f"oracle/ does not compile: {wrong}")
         raise OriginalsUnavailable(f"Maven failed: {bridges.why(done.stdout or done.stderr)}")
 
 
