@@ -97,8 +97,15 @@ def test_no_law_promises_a_gap_that_is_not_there(strategy):
     said = law(subject(unequal))
     assert "different topics" in said and "this one has 9" in said and "at most" not in said
     assert ("deals every topic by itself" in said) == (strategy == "range")
-    foreign = document({"a": 10}, [whole, []], strategy)
-    assert "the gap of 10" in law(subject(foreign)) and "elsewhere" in law(subject(foreign))
+    foreign = document({"a": 7}, [whole[:3], whole[3:6], whole[6:7]], strategy)
+    assert "the gap of 2" in law(subject(foreign)) and "elsewhere" in law(subject(foreign))
+
+
+def test_sets_of_members_are_one_where_a_member_reads_of_both():
+    group = document({"a": 2, "b": 2}, [["a-0", "b-0"], ["a-1"], ["b-1"]], "sticky")
+    _, first, second = group["members"]
+    first["topics"], second["topics"] = ["a"], ["b"]
+    assert "in common" not in law(subject(group))
 
 
 def test_a_group_of_the_consumer_protocol_is_asked_of_the_coordinators_strategies():
@@ -243,6 +250,12 @@ def test_racks_count_where_members_and_replicas_have_them(range_3_5):
     for row in told["racks"]:
         assert row["fullest"] == row["emptiest"] == 2
     assert "racks" not in show.data(range_3_5)
+    for one in range_3_5["topics"]:
+        one["racks"] = [["z"]] * one["partitions"]
+    for member in range_3_5["members"]:
+        member["rack"] = "z"
+    [row] = [row for row in show.data(range_3_5)["racks"] if row["strategy"] == "range"]
+    assert (row["in_own_rack"], row["fullest"], row["emptiest"]) == (8, 3, 1)
 
 
 def test_texts_that_name_no_subscriptions_are_read_by_what_strategies_promise():
