@@ -1135,6 +1135,9 @@ def test_the_cost_of_each_event():
     assert 40_000 < crash["catch_up_ms"] < 50_000
     assert costs["unowned_s"].sum() == pytest.approx(timeline.totals(history)["unowned_ms"] / 1000)
     assert costs["repeated"].sum() == timeline.totals(history)["repeated"]
+    # When it goes on it learns that its partitions were taken away, and joins again.
+    frozen = timeline.per_event(play([timeline.freeze(30_000, "b", 60_000)], "range")).iloc[1]
+    assert frozen["lost_partitions"] == 3 and 60_000 < frozen["settled_ms"] < 65_000
 
 
 def test_four_offsets_on_one_log():
