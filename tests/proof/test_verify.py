@@ -84,17 +84,18 @@ def test_an_original_that_changes_its_mind_is_not_compared():
     assert verify.settled(owners_of, {"members": [], "topics": []}) is not None
 
 
+class StandIn(originals.Closing):
+    """In the place of the originals; nothing has to be closed."""
+
+    def close(self):
+        pass
+
+
 def test_a_rare_second_answer_is_found_before_a_difference_counts(monkeypatch):
-    class Fickle:
+    class Fickle(StandIn):
         def __init__(self, period):
             self.asked = count()
             self.period = period
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *failure):
-            pass
 
         def ask(self, document):
             owner = "b" if next(self.asked) % self.period == self.period - 1 else "a"
@@ -111,19 +112,13 @@ def test_a_rare_second_answer_is_found_before_a_difference_counts(monkeypatch):
         assert (report.states, report.undetermined, len(report.differences)) == counted
 
 
-class Tired:
-    """Stands in for the originals; it gives up once."""
+class Tired(StandIn):
+    """It gives up once."""
 
     def __init__(self, at, ending=originals.OriginalTimedOut):
         self.asked = count()
         self.at = at
         self.ending = ending
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *failure):
-        pass
 
     def ask(self, document):
         if next(self.asked) == self.at:
