@@ -258,17 +258,21 @@ class Study:
     def told(of_each: dict[str, object], word: str, most: int | None = None) -> str:
         """What holds for each name, for an answer: names of which the same holds stand together.
 
-        most: how many of them are named, where they are more by two at least.
+        most: how many of them are named, where they are more by two at least. The mean of nothing,
+        ``nan``, is told as no answer: that of an original that throws.
 
         >>> each = {"range": 2, "roundrobin": 1, "sticky": 1, "server-uniform": 1}
         >>> Study.told(each, "under")
         '2 under range, 1 under roundrobin, sticky and server-uniform'
         >>> Study.told(each, "under", most=1)
         '2 under range, 1 under roundrobin and 2 more'
+        >>> Study.told({"range": "3", "scala-roundrobin": "nan"}, "under")
+        '3 under range, no answer under scala-roundrobin'
         """
         names: dict[str, list[str]] = {}
         for name, what in of_each.items():
-            names.setdefault(str(what), []).append(name)
+            known = "no answer" if str(what) == "nan" else str(what)
+            names.setdefault(known, []).append(name)
         return ", ".join(f"{what} {word} {listed(some, most)}" for what, some in names.items())
 
     def answer(self, sentence: str, do: str = "", short: str = "", picture: str = ""):

@@ -297,6 +297,19 @@ def test_a_failing_simulation_becomes_an_error_record(spark, tables, asked, caps
     assert f"sweep: {len(asked)}/{len(asked)} scenarios, 100%" in said
 
 
+def test_an_original_that_throws_is_an_answer_and_no_failure(spark, tables, capsys):
+    group = Scenario(members=4, topics=4, partitions=12, subscription="HETEROGENEOUS_NESTED")
+    table = sweep.run([group], ["scala-roundrobin", "roundrobin"])
+    assert table.failures.empty
+    told = "IllegalArgumentException: round robin is allowed only if all consumers"
+    unanswered = table.unanswered
+    assert set(unanswered["strategy"]) == {"scala-roundrobin"}
+    assert unanswered["error"].str.startswith(told).all()
+    said = capsys.readouterr().err
+    assert "rebalances have no answer: the original throws or never ends; the first:" in said
+    assert told in said and "simulations failed" not in said
+
+
 def test_a_simulation_that_runs_out_of_time_becomes_an_error_record(spark, tables):
     large = Scenario(members=1000, topics=1000, partitions=1_000_000)
     table = sweep.run([Scenario(), large], STRATEGIES, limit=0.02)

@@ -52,8 +52,6 @@ MISHAPS = {
     STARVES: "idle > least_idle",
 }
 """Mishap -> which rows of a sweep's table have it, as an SQL condition."""
-FAILED = "error is not null and rounds is null and error not like 'NeverStable:%'"
-"""Which rows are no rebalance at all: a simulation that failed. An original that throws did run."""
 
 EVENTS = (
     "FULL", "JOIN_ONE", "TOPIC_CREATED", "JOIN_MANY", "CRASH", "PARTITIONS_ADDED", "JOIN_ONE",

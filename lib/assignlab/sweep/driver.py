@@ -76,8 +76,9 @@ def run(
 
     A sweep that was interrupted, asked again, keeps the slices that were done.
 
-    A simulation that raises becomes an error row too: :attr:`Table.failures` has them, and a line
-    on stderr says how many. Progress goes to stderr, a line every few seconds.
+    A simulation that raises becomes an error row too: :attr:`Table.failures` has them; those in which
+    the original itself throws or never ends are :attr:`Table.unanswered`. Lines on stderr say how
+    many there are. Progress goes to stderr, a line every few seconds.
     """
     scenarios, strategies = listed(scenarios), words("strategies", strategies)
     check(scenarios, strategies, name, limit, slices)
@@ -135,12 +136,12 @@ def play_on_spark(
         if done:
             tell(f"{len(costs) - len(rest)} scenarios are there, from a sweep that did not end")
         with Progress(partial(reported, place.progress), rest):
-            failed = write(spark, work, waiting, place)
+            errors = write(spark, work, waiting, place)
         write_json(place.slices / DESCRIPTION, describe(work, round(time.monotonic() - began, 3)))
         place.take_place(path)
     table = Table(path, work.subject)
-    if failed:
-        table.tell_failures()
+    if errors:
+        table.tell_errors()
     return table
 
 
@@ -179,8 +180,8 @@ def play_into_store(spark, work: Work, to: str, name: str, slices: int | None) -
                 break
         store.leave()
     table = Table(store.path, work.subject)
-    if any(one.failed for one in store.done.values()):
-        table.tell_failures()
+    if any(one.errors for one in store.done.values()):
+        table.tell_errors()
     return table
 
 
@@ -321,7 +322,7 @@ def costs_of(work: Work, slices: Mapping[int, Sequence[int]]) -> list[float]:
 def write(spark, work: Work, slices: Mapping[int, Sequence[int]], place: Workplace) -> int:
     """Let Spark play slices; every task writes its own, as a file.
 
-    Returns how many simulations failed, also in the slices that were there before.
+    Returns how many error records there are, also in the slices that were there before.
     """
     if slices:
         with answering(spark):

@@ -54,7 +54,12 @@ def lost_with_optimum(scenario: Scenario, strategy: str, why: str) -> tuple:
     return lost(scenario, strategy, why) + (None,) * len(BESIDE_OPTIMUM)
 
 
-REBALANCES = Subject(COLUMNS, ("scenario", "strategy", "step"), rebalances.records, lost, load.load)
+FAILED = "error is not null and rounds is null and error not like 'NeverStable:%'"
+"""Which rows are no rebalance at all. An original that throws did run, and one whose rounds never end
+is an answer, too."""
+REBALANCES = Subject(
+    COLUMNS, ("scenario", "strategy", "step"), rebalances.records, lost, load.load, FAILED
+)
 """Rebalances, one after the other: what :func:`assignlab.sweep.driver.run` plays."""
 SCHEMA = REBALANCES.schema
 WITH_OPTIMUM = Subject(
@@ -63,6 +68,7 @@ WITH_OPTIMUM = Subject(
     partial(rebalances.records, optimum=True),
     lost_with_optimum,
     load.load_with_optimum,
+    FAILED,
 )
 """The same, each answer beside the proven optimum of its group."""
 

@@ -62,7 +62,7 @@ class Cut(NamedTuple):
 class Round(NamedTuple):
     """A finished round: where its records are, and what they are.
 
-    ``scenarios``, ``records``, ``failed``: how many; ``cost``: about how many seconds they took.
+    ``scenarios``, ``records``, ``errors``: how many; ``cost``: about how many seconds they took.
     """
 
     cut: Cut
@@ -70,7 +70,7 @@ class Round(NamedTuple):
     folder: str
     scenarios: int
     records: int
-    failed: int
+    errors: int
     cost: float
 
 
@@ -140,7 +140,7 @@ class Store:
         folder = f"{self._work}/round-{number:05}"
         with reaching(self._tables):
             rows.write.mode("overwrite").parquet(folder)
-            found, records, failed = self._counted(folder, rows.schema)
+            found, records, errors = self._counted(folder, rows.schema)
             if found < (scenarios if always else 1):
                 # An executor that does not see the folder writes into one of its own, and Spark
                 # says nothing.
@@ -149,7 +149,7 @@ class Store:
                     "see that place, or sees another one there; name a store that the driver and "
                     "all executors share"
                 )
-            done = Round(self.cut, number, folder, scenarios, records, failed, cost)
+            done = Round(self.cut, number, folder, scenarios, records, errors, cost)
             self.done[number] = done
             self._note(done)
 

@@ -17,7 +17,8 @@ class Subject(NamedTuple):
     ``columns``: of a record, ``scenario`` first, with the ``key`` and ``error`` among them;
     ``records(scenario, strategies)``: records without their first column; ``lost(scenario,
     strategy, why)``: the error record likewise; ``load(strategy)``: have the code that a strategy
-    needs in this process; ``always``: whether every scenario leaves a record.
+    needs in this process; ``failed``: which records tell that the lab, and not what it plays, gave no
+    answer, as an SQL condition; ``always``: whether every scenario leaves a record.
     """
 
     columns: tuple[Column, ...]
@@ -25,6 +26,7 @@ class Subject(NamedTuple):
     records: Callable[[Any, Sequence[str]], Iterable[tuple]]
     lost: Callable[[Any, str, str], tuple]
     load: Callable[[str], object]
+    failed: str = "error is not null"
     always: bool = True
 
     @property

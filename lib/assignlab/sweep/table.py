@@ -19,14 +19,14 @@ from assignlab.sweep.slices import REBALANCES, SCENARIO_NAMES
 from assignlab.sweep.spark import answering, session
 from assignlab.sweep.store import ensure_whole, literal, reaching, reader
 from assignlab.sweep.subject import Subject
-from assignlab.sweep.workplace import failures_in
+from assignlab.sweep.workplace import errors_in
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FAILURES_SHOWN = 3
+ERRORS_SHOWN = 3
 ROWS_SHOWN = 10
-FAILURES_KEPT = 1000
+ERRORS_KEPT = 1000
 FRAME_ROWS = 1_000_000
 
 
@@ -137,7 +137,7 @@ class Table:
         all rows where ``by`` is empty.
 
         Columns: ``by``; for each measure ``m`` its mean, nulls left out; ``runs`` (how many rows
-        went in) and ``failed`` (how many simulations gave none). ``where``: which rows, as an SQL
+        went in) and ``failed`` (how many of them have none). ``where``: which rows, as an SQL
         condition, such as ``"step > 0"``. ``whole_histories``: first add each measure up over the
         steps of every history. ``band``: also the quantiles ``m_low``, ``m_median`` and ``m_high``
         behind each mean; ``(0.05, 0.95)`` asks for the values that 5 % and 95 % stay below.
@@ -181,25 +181,40 @@ class Table:
 
     @cached_property
     def failures(self) -> "pd.DataFrame":
-        """The simulations that gave no records, the first thousand: scenario, strategy, reason."""
+        """The simulations that failed, the first thousand: scenario, strategy, reason."""
+        return self._errors(self.subject.failed)
+
+    @cached_property
+    def unanswered(self) -> "pd.DataFrame":
+        """The rebalances that the original does not answer, because it throws or never ends, the
+        first thousand."""
+        return self._errors(f"not ({self.subject.failed})")
+
+    def _errors(self, where: str) -> "pd.DataFrame":
         key = self.subject.key
         known = self.subject.schema.names
         facts = [name for name in ("event", "error", *SCENARIO_NAMES) if name in known]
         facts = [*key, *(name for name in facts if name not in key)]
         if isinstance(self.path, Path):
             self._ensure_there(self.path)
-            if not any(map(failures_in, self.path.glob("*.parquet"))):  # nothing to ask Spark for
+            if not any(map(errors_in, self.path.glob("*.parquet"))):  # nothing to ask Spark for
                 return self.subject.schema.empty_table().select(facts).to_pandas()
-        rows = self.records().where("error is not null").orderBy(*key).limit(FAILURES_KEPT)
+        rows = self.records().where(f"error is not null and {where}")
+        rows = rows.orderBy(*key).limit(ERRORS_KEPT)
         with answering(rows.sparkSession), reaching(str(self.path)):
             return rows.select(*facts).toPandas()
 
-    def tell_failures(self):
-        """Say on stderr how many simulations failed, and how the first did."""
-        many = "at least " if len(self.failures) == FAILURES_KEPT else ""
-        print(f"sweep: {many}{len(self.failures)} simulations failed; the first:", file=sys.stderr)
-        for row in self.failures.head(FAILURES_SHOWN).to_dict("records"):
-            print(f"  {row.get('strategy', row['scenario'])}: {row['error']}", file=sys.stderr)
+    def tell_errors(self):
+        """Say on stderr how many records have no numbers and why, and show the first."""
+        for found, what in (
+            (self.failures, "simulations failed"),
+            (self.unanswered, "rebalances have no answer: the original throws or never ends"),
+        ):
+            if len(found):
+                many = "at least " if len(found) == ERRORS_KEPT else ""
+                print(f"sweep: {many}{len(found)} {what}; the first:", file=sys.stderr)
+            for row in found.head(ERRORS_SHOWN).to_dict("records"):
+                print(f"  {row.get('strategy', row['scenario'])}: {row['error']}", file=sys.stderr)
 
     def _extent(self, rows, measures: Sequence[str]) -> Extent:
         if isinstance(self.path, str):

@@ -92,11 +92,11 @@ class Workplace:
         return np.load(file).tolist()
 
     def done(self) -> dict[int, int]:
-        """The finished slices: number -> how many of its simulations failed."""
+        """The finished slices: number -> how many error records it has."""
         found = {}
         for file in self.slices.glob("slice-*.parquet"):
             try:
-                found[int(file.stem.removeprefix("slice-"))] = failures_in(file)
+                found[int(file.stem.removeprefix("slice-"))] = errors_in(file)
             except (OSError, pa.ArrowException):
                 file.unlink()  # cut off where the machine lost its power
         return found
@@ -137,7 +137,7 @@ def code() -> str:
     return digest_of(library())[:8]
 
 
-def failures_in(file: Path) -> int:
+def errors_in(file: Path) -> int:
     """How many error records a slice has, from the end of its file; raises if that is missing."""
     found = pq.read_metadata(file)
     error = found.schema.names.index("error")
