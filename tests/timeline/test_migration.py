@@ -40,7 +40,7 @@ def held_twice(history):
     holders, twice = {}, []
     for event in history.events:
         partitions = event.partitions.tolist()
-        if event.kind == "assigned":
+        if event.kind == "assigned" and event.detail != "too late":
             twice += [(event.time_ms, p) for p in partitions if p in holders]
             holders |= dict.fromkeys(partitions, event.member)
         elif event.kind in ("closed", "crashed", "fatal"):
@@ -139,6 +139,13 @@ def test_what_the_policy_does_not_allow(policy, strategy, reached):
     # Nobody of the consumer protocol gets into a classic group, but the third one finds it empty.
     assert told(history, "fatal") == ["GROUP_ID_NOT_FOUND"] * 2 * refused
     assert owned_at_end(history) == sorted(ALL)
+
+
+def test_who_wakes_up_in_a_group_that_is_classic_again_loses_everything_first():
+    joins = timeline.join(30_000, Member("d", strategies=[SERVER]))
+    history = play([joins, timeline.freeze(60_000, "d", 60_000)], "sticky")
+    assert types(history) == ["consumer", "classic"]
+    assert told(history, "fatal") == told(history, "lost") == ["GROUP_ID_NOT_FOUND"]
 
 
 def test_an_empty_group_is_of_any_type_and_begins_anew():

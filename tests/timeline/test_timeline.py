@@ -287,6 +287,29 @@ def test_added_partitions(strategy):
         assert history.members[first.member] == leader
 
 
+ONE, BOTH = ["t"], ["t", "u"]
+
+
+@pytest.mark.parametrize("strategy", [EAGER, COOPERATIVE])
+@pytest.mark.parametrize(
+    "topics_of, action, needless",
+    [
+        ((ONE, BOTH), timeline.leave(50_000, "b"), True),
+        ((ONE, BOTH), timeline.subscribe(50_000, "b", ONE), True),
+        # What the leader itself names no more it forgets before it looks at the metadata again.
+        ((BOTH, ONE), timeline.subscribe(50_000, "a", ONE), False),
+        ((BOTH, ONE), timeline.leave(50_000, "a"), False),
+    ],
+)
+def test_a_leader_rebalances_once_more_without_the_only_reader_of_a_topic(
+    strategy, topics_of, action, needless
+):
+    members = [Member("a", topics=topics_of[0]), Member("b", topics=topics_of[1], start_ms=600)]
+    topics = [Topic("t", 4, rate=10), Topic("u", 4, rate=10)]
+    history = play([action], strategy, members, topics, metadata_max_age_ms=20_000)
+    assert told(history, "rejoin").count("cached metadata has changed") == needless
+
+
 @pytest.mark.parametrize("strategy", PROTOCOLS)
 def test_a_changed_subscription(strategy):
     topics = [Topic("t", 4, rate=10), Topic("u", 4, rate=10)]
@@ -656,6 +679,29 @@ def test_a_second_process_fences_the_first_with_its_instance_id():
     server = play([timeline.join(50_000, twin)], SERVER, members)
     assert told(server, "fatal") == ["UNRELEASED_INSTANCE_ID"]
     assert [server.members[e.member] for e in server.events if e.kind == "fatal"] == ["twin"]
+
+
+def test_a_listener_hears_of_what_a_stalled_member_was_about_to_get():
+    actions = [timeline.stall(50_000, "b", 40_000), timeline.crash(52_000, "a")]
+    short = {"max_poll_interval_ms": 30_000, "group_consumer_session_timeout_ms": 8_000}
+    history = play(actions, SERVER, "abc", commit="after", **short)
+    heard = [
+        (event.kind, len(event.partitions))
+        for event in history.events
+        if history.members[event.member] == "b" and event.kind in ("assigned", "lost")
+        if event.time_ms > 50_000
+    ]
+    assert heard[:2] == [("assigned", 1), ("lost", 2)]
+
+
+def test_subscribing_to_the_same_topics_changes_nothing():
+    grown = timeline.add_partitions(55_000, "t", 9)
+    again = [timeline.subscribe(58_000, name, ["t"]) for name in "ab"]
+    plain, same = (
+        rounds(play([grown, *more], metadata_max_age_ms=20_000), after=50_000)
+        for more in ([], again)
+    )
+    assert plain == same != []
 
 
 def test_commits_of_a_cooperative_member_fail_while_the_group_waits():

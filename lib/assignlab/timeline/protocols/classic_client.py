@@ -52,8 +52,10 @@ class Client(Consumer):
         self.unsubscribed = False
         self.subscription: tuple[int, ...] = ()
         self.joined_subscription: tuple[int, ...] | None = None
-        self.snapshot: np.ndarray | None = None
+        self.group_subscription: set[int] = set()
         self.metadata = world.cluster.partitions.copy()
+        self.metadata_snapshot: dict[int, int] = {}
+        self.assignment_snapshot: dict[int, int] | None = None
         self.claim: Claim | None = None
         self.remembered: dict[str, Claim | None] = {}
         self.lost_reason = ""
@@ -88,11 +90,17 @@ class Client(Consumer):
         """The topics as they are now; looked at again when this is ``metadata_max_age_ms`` old."""
         self.metadata = self.world.cluster.partitions.copy()
         self.subscription = self.world.subscription_of(self.member, self.metadata)
+        self._take_snapshot()
         if self._metadata_age is not None:
             self._metadata_age.cancel()
         self._metadata_age = self.clock.after(
             self.config.metadata_max_age_ms, self.in_time, self._refresh_metadata
         )
+
+    def _take_snapshot(self) -> None:
+        """The partitions of what this client reads and, while it leads, of what its group does."""
+        watched = self.group_subscription.union(self.subscription)
+        self.metadata_snapshot = {topic: int(self.metadata[topic]) for topic in watched}
 
     def subscribe(self, topics) -> None:
         """The application subscribes to something else."""
@@ -100,10 +108,16 @@ class Client(Consumer):
         self.at_poll(self._subscribed)
 
     def _subscribed(self) -> None:
+        same = self.subscription == self.world.subscription_of(self.member, self.metadata)
+        if same and not self.unsubscribed:
+            return  # nothing to ask for
         self._refresh_metadata()
         if self.unsubscribed:
             self.unsubscribed = False
             self.request_rejoin("")
+        if self.joining:  # what the group read is forgotten before the metadata is looked at
+            self.group_subscription = set()
+            self._take_snapshot()
 
     def unsubscribe(self) -> None:
         """The application gives everything up, from its poll; nothing is committed for it."""
@@ -132,12 +146,8 @@ class Client(Consumer):
             return
         if self.joined_subscription is not None and self.subscription != self.joined_subscription:
             self.request_rejoin("subscription has changed")
-        elif self.snapshot is not None and not self._snapshot_matches():
+        elif self.assignment_snapshot not in (None, self.metadata_snapshot):
             self.request_rejoin("cached metadata has changed")
-
-    def _snapshot_matches(self) -> bool:
-        topics, counts = self.snapshot
-        return np.array_equal(self.metadata[topics], counts)
 
     # ---- joining -------------------------------------------------------------------------------
 
@@ -206,6 +216,7 @@ class Client(Consumer):
         self.set_verdict()
         self._sent_generation = self.generation
         self.joined_subscription = self.subscription
+        self.group_subscription = set()
         request = JoinRequest(
             self.member_id, tuple(s.kind for s in self.strategies), self.subscription,
             tuple(self._claim_for(strategy) for strategy in self.strategies), self.generation,
@@ -262,18 +273,35 @@ class Client(Consumer):
             self.set_verdict()
             self._start_heartbeats()
             self.poll_interval_begins()
-            self.snapshot = None
+            self.assignment_snapshot = None
             if members is None:
                 self._send_sync({})
             else:
                 self._lead(members, skip_assignment)
 
     def _lead(self, members: list[GroupMember], skip_assignment: bool) -> None:
-        """Assign for everybody, with the topics as this client knows them, and watch those."""
-        topics = sorted({t for m in members for t in m.request.subscription})
-        if (self.metadata[topics] == 0).any():
-            self.metadata = self.world.cluster.partitions.copy()
-        self.snapshot = (np.array(topics, dtype=np.int64), self.metadata[topics])
+        """Watch the topics of the whole group, and ask for them first if some are not its own."""
+        self.group_subscription = {t for m in members for t in m.request.subscription}
+        if self.group_subscription.issubset(self.subscription):
+            self._perform_assignment(members, skip_assignment)
+        else:
+            self.clock.after(
+                2 * self.config.latency_ms, self.in_time, self._fetch_and_assign,
+                self.generation, members, skip_assignment,
+            )  # fmt: skip
+
+    def _fetch_and_assign(self, generation: int, *of_group) -> None:
+        if self.alive and self.phase == SYNCING and self.generation == generation:
+            self._fetch_metadata()
+            self._perform_assignment(*of_group)
+
+    def _perform_assignment(self, members: list[GroupMember], skip_assignment: bool) -> None:
+        """Assign for everybody, with the topics as this client knows them.
+
+        What it knows may still name a topic that only another member read that has left: then the
+        next metadata is other than this, and the group rebalances though nothing happened.
+        """
+        self.assignment_snapshot = self.metadata_snapshot
         if skip_assignment:
             # A static leader that is back in time: everybody keeps what was assigned.
             self._send_sync({})

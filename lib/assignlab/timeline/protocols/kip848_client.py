@@ -180,6 +180,8 @@ class Client(Consumer):
             else:
                 self._beat = self.clock.after(self.config.retry_backoff_ms, self._send_heartbeat)
         elif error in FATAL:
+            if self.held.size:
+                self.tell("lost", self.held, error)
             self.tell("fatal", self.held, error)
             self._stop_heartbeats()
             self.end(f"fatal: {error}")
@@ -318,7 +320,21 @@ class Client(Consumer):
         self.advance()
         self.phase = STALE
         self.set_verdict()
-        self.at_poll(self._lose_and_join, "max.poll.interval.ms exceeded")
+        self.at_poll(self._lose_at_poll, self._awaiting_callback())
+
+    def _awaiting_callback(self) -> np.ndarray:
+        """Of the target what onPartitionsAssigned will tell, once the application polls."""
+        target = self._reconciling
+        if target is None or self.config.commit == "auto" or self._revoked(target).size:
+            return EMPTY
+        return target[~self.log.among(target, self.held)]
+
+    def _lose_at_poll(self, awaiting: np.ndarray) -> None:
+        """What happens is told in its order: the listener hears first of partitions that it was
+        about to get, which onPartitionsLost does not name."""
+        if awaiting.size:
+            self.tell("assigned", awaiting, "too late")
+        self._lose_and_join("max.poll.interval.ms exceeded")
 
     def _send_leave(self) -> None:
         epoch = STATIC_LEAVING_EPOCH if self.stays else LEAVING_EPOCH
