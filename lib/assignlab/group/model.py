@@ -6,6 +6,7 @@ group is never changed: events make new groups that share what stayed the same.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,11 @@ ABSENT = -(2**31)
 
 NO_METADATA = -1
 """The partition count of a topic that members name but the cluster does not have."""
+
+
+MIXED = MappingProxyType({"subscribed": "by names and by regular expressions"})
+"""The options of a group of which some members name topics, and others have a regular expression, or
+another one: KIP-848's coordinator takes what these match for different, though it is the same."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,16 @@ import numpy as np
 
 from assignlab.assignors.strategy import Strategy
 from assignlab.group.assignment import Assignment
-from assignlab.group.model import ABSENT, NO_METADATA, Claims, Group, Members, Topics, subscriptions
+from assignlab.group.model import (
+    ABSENT,
+    MIXED,
+    NO_METADATA,
+    Claims,
+    Group,
+    Members,
+    Topics,
+    subscriptions,
+)
 from assignlab.jvm.hash_map import hash_map_order
 from assignlab.jvm.names import Names, Uuid, uuid_hashes
 from assignlab.timeline.engine.log import EMPTY, Cluster
@@ -99,12 +108,14 @@ class Groups:
         members: Sequence[Registered],
         counts: np.ndarray,
         generation: int,
+        mixed: bool = False,
     ) -> dict[str, tuple[np.ndarray, Claim | None]]:
         """Member id -> (dense partitions in order, what the member will claim from then on).
 
-        ``counts`` int64[topics]: partitions as the one who assigns knows them.
+        ``counts`` int64[topics]: partitions as the one who assigns knows them. ``mixed``: see
+        :data:`assignlab.group.model.MIXED`.
         """
-        group = self._group(members, counts)
+        group = self._group(members, counts, mixed)
         if strategy.sticky:
             claims = [member.request.claim_for(strategy.kind) for member in members]
             group = group.with_claims(_claims(claims, strategy.generations))
@@ -162,19 +173,22 @@ class Groups:
             found.append(numbers[walk] + self._cluster.first[t])
         return np.concatenate(found)
 
-    def _group(self, members: Sequence[Registered], counts: np.ndarray) -> Group:
+    def _group(
+        self, members: Sequence[Registered], counts: np.ndarray, mixed: bool = False
+    ) -> Group:
         """The group with the members in this order, none of whom claims anything."""
         ids = [member.id for member in members]
         subscribed = [member.request.subscription for member in members]
         instances = [member.instance for member in members]
-        key = (tuple(ids), tuple(subscribed), tuple(instances), counts.tobytes())
+        key = (tuple(ids), tuple(subscribed), tuple(instances), counts.tobytes(), mixed)
         if self._last is None or self._last[0] != key:
             named = Members(
                 Names(ids),
                 *subscriptions(subscribed),
                 tuple(instances) if any(instances) else None,
             )
-            group = Group(self._topics_of(counts, subscribed), named, Claims.none(len(ids)))
+            topics = self._topics_of(counts, subscribed)
+            group = Group(topics, named, Claims.none(len(ids)), MIXED if mixed else {})
             self._last = (key, group)
         return self._last[1]
 

@@ -280,9 +280,11 @@ class Client(Consumer):
                 self._lead(members, skip_assignment)
 
     def _lead(self, members: list[GroupMember], skip_assignment: bool) -> None:
-        """Watch the topics of the whole group, and ask for them first if some are not its own."""
+        """Watch the topics of the whole group, and ask for them first if some are not its own, or are
+        not there: for those a client asks all the time."""
         self.group_subscription = {t for m in members for t in m.request.subscription}
-        if self.group_subscription.issubset(self.subscription):
+        known = self.metadata[list(self.subscription)].all()
+        if known and self.group_subscription.issubset(self.subscription):
             self._perform_assignment(members, skip_assignment)
         else:
             self.clock.after(

@@ -226,8 +226,9 @@ class Coordinator(Hosted):
         walked = list(self.walk)
         new = [id for id in self.members if id not in walked]  # joins with this heartbeat
         members = [self.members[id] for id in (*walked, *new)]
+        mixed = len({member.pattern for member in members}) > 1
         targets = self.world.groups.assign(
-            self.strategy, members, self.world.cluster.partitions, self.group_epoch
+            self.strategy, members, self.world.cluster.partitions, self.group_epoch, mixed
         )
         for member in members:
             member.target, member.claim = targets[member.id]

@@ -99,8 +99,11 @@ def homogeneous(group: Group) -> bool:
     """``ConsumerGroup.subscriptionType``: whether topics are named as often as there are members.
 
     So it is if all members name the same topics, existing or not; but one that names a topic twice
-    can make up for one that does not name it.
+    can make up for one that does not name it. Where not all subscribe in the same way, by names or by
+    one regular expression, subscriptions count as different (:data:`assignlab.group.model.MIXED`).
     """
+    if group.options is model.MIXED:
+        return False
     if group.sent is group.members and group.sent.offsets.size == 2:  # one subscription
         return True
     times = group.prepared(orders.times_named)
