@@ -210,3 +210,14 @@ def test_what_a_text_refers_to_is_there():
         for target in sorted(refers(path))
         if not stands_for_something(target, module)
     ] == []
+
+
+def test_what_the_head_of_a_data_file_refers_to_is_there():
+    heads = {
+        path.name: re.findall(r"(?m)^#.*?\b(assignlab(?:\.\w+)+)", path.read_text(encoding="utf-8"))
+        for path in PACKAGE.rglob("*.yaml")
+    }
+    assert heads["exhibits.yaml"]
+    for name, targets in heads.items():
+        for target in targets:
+            assert stands_for_something(target, "assignlab"), f"{name}: {target}"
