@@ -102,6 +102,14 @@ def test_only_moved_partitions_are_transfers():
     assert scorecard.printed("transfers", group, {"tp1": "b"}) == "tp1: b"
 
 
+def test_what_is_asked_stands_beside_what_is_claimed(table):
+    """One text, strategy and measure claim several things only of a group that lives on."""
+    rows = table[~table["case"].str.contains(".", regex=False) & (table["fixture"] != "F-18")]
+    asked = rows.groupby(["source", "about", "strategy", "measure"])["claimed"].nunique()
+    assert asked[asked > 1].empty
+    assert 'murmur2 of "foobar"' in set(table["about"])
+
+
 def test_a_claim_about_some_members_leaves_the_others_aside():
     example = next(e for e in scorecard.examples() if e.of)
     assert example.of == ("consumer1",)

@@ -165,7 +165,7 @@ def _sent(origin: dict, asked: dict, case: str) -> Example:
         strategy, measure = asked["partitioner"], "partitions"
         document = sending(strategy, asked["keys"], asked["partitions"])
     return Example(
-        **origin,
+        **{**origin, "about": origin["about"].format_map(asked)},
         case=case,
         claimed=str(asked["claimed"]),
         verdict=asked.get("verdict", MATCH),
