@@ -289,6 +289,22 @@ def test_a_certificate_with_one_error_never_proves_a_worse_assignment(number):
 
 
 @pytest.mark.parametrize(
+    "lists, price, reason",
+    [
+        ([[1], [0]], 4, "is cheaper with another member"),  # as even, but both have moved
+        ([[0, 1], []], 4, "price 4 of 'a' does not fit its size 2"),
+        ([[0, 1], []], 9, "price 9 of 'b' does not fit its size 0"),
+    ],
+)
+def test_no_price_for_both_proves_a_needless_move_or_an_uneven_answer(lists, price, reason):
+    both = group({"t": 2}, {"a": ["t"], "b": ["t"]}, {"a": [("t", 0)], "b": [("t", 1)]})
+    certificate = Certificate(3, np.full(2, price))
+    assert check(both, Assignment.from_lists([[0], [1]]), Certificate(3, np.full(2, 4))).moves == 0
+    with pytest.raises(WrongCertificate, match=reason):
+        check(both, Assignment.from_lists(lists), certificate)
+
+
+@pytest.mark.parametrize(
     "certificate, reason",
     [
         (Certificate(4, np.zeros(4, dtype=np.int64)), "weight 4 is not above 4"),
