@@ -178,15 +178,13 @@ def _readers(of_topic, users, members, offsets, topics):
     for t in range(of_topic.size - 1, -1, -1):
         if of_topic[t] >= 0:
             first[of_topic[t]] = t
-    last = np.full(count, -1, dtype=np.int64)  # a subscription may name a topic twice
     pools = np.full(topics.size, -1, dtype=np.int64)
     subscriptions = np.empty(topics.size, dtype=np.int64)
     sizes = np.zeros(count + 1, dtype=np.int64)
     for s in range(offsets.size - 1):
         for k in range(offsets[s], offsets[s + 1]):
             pool = of_topic[topics[k]]
-            if pool >= 0 and first[pool] == topics[k] and last[pool] != s:
-                last[pool] = s
+            if pool >= 0 and first[pool] == topics[k]:
                 pools[k] = pool
                 subscriptions[k] = s
                 sizes[pool + 1] += users[s + 1] - users[s]
