@@ -1350,6 +1350,8 @@ def test_defaults_of_releases():
     assert timeline.defaults("0.8").auto_commit_interval_ms == 60_000
     assert timeline.defaults("4.1").group_consumer_assignment_interval_ms == 0
     assert timeline.defaults() == Config()
+    for line, last in (("0.10", "0.10.2.2"), ("4.0", "4.0.2"), ("3.9", "3.9.2")):
+        assert timeline.defaults(line) == timeline.defaults(last)
 
 
 @pytest.mark.parametrize("strategy", ["range", SERVER])

@@ -239,6 +239,7 @@ CHANGES: Mapping[str, Mapping[str, Mapping[str, object]]] = MappingProxyType(
 def defaults(release: str = NEWEST_LINE, system: str = "kafka", **settings) -> Config:
     """The settings that a release of a system has by default, changed by ``settings``.
 
+    One of Kafka without its last number stands for the last of its line, as in strategies' names.
     Raises :class:`~assignlab.errors.UnknownRelease` for a release of Kafka that is not known.
 
     >>> defaults("2.8").session_timeout_ms, defaults("4.4").session_timeout_ms
@@ -250,7 +251,7 @@ def defaults(release: str = NEWEST_LINE, system: str = "kafka", **settings) -> C
     refuse_unknown("setting", settings, sorted(field.name for field in fields(Config)))
     wanted = _numbers(release)
     if system == "kafka":
-        of_kafka(release)
+        wanted = _numbers(of_kafka(release))
     values: dict[str, object] = {}
     for first, changed in CHANGES[system].items():
         if _numbers(first) <= wanted:
