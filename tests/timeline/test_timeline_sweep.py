@@ -13,7 +13,7 @@ from assignlab.sweep import driver
 from assignlab.sweep.question import SweepError
 from assignlab.sweep.slices import REBALANCES
 from assignlab.timeline import TimelineError
-from assignlab.timeline.measure import totals
+from assignlab.timeline.measure import totals, unowned
 from assignlab.timeline.trials import delivery, rolling, sweep, triggers
 
 STRATEGIES = ["sticky", "cooperative-sticky", "server-uniform"]
@@ -159,6 +159,15 @@ def test_a_restart_leaves_out_what_the_start_of_the_group_costs():
     assert whole["rounds"] == 1 and played["rounds"] == 0  # static members are back in time
     assert whole["lag_most"] > played["lag_most"]
     assert played["repeated"] == played["lost"] == 0
+
+
+@pytest.mark.parametrize("down_ms", [1_000, 40_000, 120_000])
+def test_a_restart_is_over_when_the_last_member_is_back_and_settled(down_ms):
+    trial = rolling.Trial("range", members=3, partitions=6, down_ms=down_ms)
+    history = timeline.run(rolling.scenario(trial), rolling.config(trial), "range", 0)
+    starts = [event.time_ms for event in history.events if event.kind == "started"]
+    assert len(starts) == 6 and history.scenario.duration_ms - starts[-1] >= rolling.LEAD_MS
+    assert unowned(history)["count"].iloc[-2:].tolist() == [0, 6]  # the end takes all
 
 
 def test_eager_restarts_cost_more_the_further_heartbeats_drift():

@@ -83,7 +83,11 @@ def scenario(trial: Trial) -> Scenario:
             for name in names
         ],
         actions=[restart(at, name, trial.down_ms) for at, name in zip(moments, names, strict=True)],
-        duration_ms=2 * LEAD_MS + trial.members * trial.every_ms + BEAT_MS,
+        # Until the last one is back, however long it was away, and the group has settled.
+        duration_ms=2 * LEAD_MS
+        + (trial.members - 1) * trial.every_ms
+        + BEAT_MS
+        + max(trial.every_ms, trial.down_ms + SPREAD_MS),
     )
 
 
