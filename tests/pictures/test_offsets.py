@@ -1,9 +1,10 @@
 """Offsets over time, with who owns the partition."""
 
 import matplotlib.pyplot as plt
+import pandas as pd
 
 from assignlab import timeline
-from assignlab.pictures import offsets
+from assignlab.pictures import charts, offsets
 
 
 def test_the_owner_may_be_one_of_more_members_than_there_are_colours():
@@ -15,3 +16,14 @@ def test_the_owner_may_be_one_of_more_members_than_there_are_colours():
     )
     ax = offsets.offsets(timeline.run(story), plt.figure().subplots(), 0, 20)
     assert "owner m8" in [text.get_text() for text in ax.texts]
+
+
+def test_a_strategy_has_its_own_look_among_lines_with_ranges():
+    rows = pd.DataFrame({"x": [1, 2] * 2, "strategy": ["range"] * 2 + ["cooperative-sticky"] * 2})
+    ax = plt.figure().subplots()
+    offsets.ranged(rows.assign(n=2, n_low=1, n_high=3), "x", "n", "strategy", ax)
+    drawn = {bars.get_label(): bars.lines[0] for bars in ax.containers}
+    for name, line in drawn.items():
+        look = charts.look(name)
+        assert (line.get_color(), line.get_marker()) == (look["color"], look["marker"])
+    assert len(drawn) == 2

@@ -1,7 +1,7 @@
 """The pictures of the lab: functions of a frame and an axes, which return the axes.
 
-A strategy looks the same in every chart: its look is one of its facts. No chart relies on colour
-alone.
+A strategy looks the same in every chart with a legend: its look is one of its facts. Lines with
+labels at their ends (`maps.labelled`) may take colours in turn. No chart relies on colour alone.
 """
 
 import textwrap

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from assignlab.pictures.charts import COLORS, DASHES, MARKERS
+from assignlab.pictures.charts import COLORS, DASHES, MARKERS, look
 from assignlab.pictures.lanes import shared_labels
 from assignlab.timeline.engine.history import History
 from assignlab.timeline.measure import first_watched, readings, skipped, watched_frame
@@ -220,18 +220,22 @@ def repeated_bars(frame: pd.DataFrame, group: str, kind: str, ax: Axes) -> Axes:
 def ranged(frame: pd.DataFrame, x: str, y: str, kind: str, ax: Axes, apart: float = 0.0) -> Axes:
     """One line per value of ``kind`` with a bar from ``y``_low to ``y``_high at every point.
 
-    ``apart``: by how much of x the lines are set beside each other, so that the bars can be told.
+    Strategies (``kind`` is ``strategy``) look as in other charts. ``apart``: by how much of x the
+    lines are set beside each other, so that the bars can be told.
     """
     names = list(dict.fromkeys(frame[kind]))
     for place, name in enumerate(names):
         rows = frame[frame[kind] == name].sort_values(x)
         shift = (place - (len(names) - 1) / 2) * apart
+        color, marker, fill = COLORS[place % len(COLORS)], MARKERS[place % len(MARKERS)], "full"
+        dashes = DASHES[place % len(DASHES)]
+        if kind == "strategy":
+            color, marker, dashes, fill = look(name).values()
         # A mean may lie outside of the quantiles.
         below, above = rows[y] - rows[f"{y}_low"], rows[f"{y}_high"] - rows[y]
         ax.errorbar(
             rows[x] + shift, rows[y], yerr=[below.clip(lower=0), above.clip(lower=0)],
-            label=name, color=COLORS[place % len(COLORS)], marker=MARKERS[place % len(MARKERS)],
-            dashes=DASHES[place % len(DASHES)] or (None, None), markersize=5, capsize=2,
-            elinewidth=0.8,
+            label=name, color=color, marker=marker, fillstyle=fill, dashes=dashes or (None, None),
+            markersize=5, capsize=2, elinewidth=0.8,
         )  # fmt: skip
     return ax
