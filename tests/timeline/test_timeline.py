@@ -16,6 +16,7 @@ from assignlab.errors import OriginalError, UnknownName
 from assignlab.jvm.hash_map import hash_map_order
 from assignlab.jvm.names import Names
 from assignlab.timeline import Config, Member, Scenario, TimelineError, Topic, measure
+from assignlab.timeline.engine.log import Delivery, Skip
 from assignlab.timeline.engine.requests import Groups
 from assignlab.timeline.protocols.classic_coordinator import scala_hash_map_order
 from assignlab.timeline.protocols.timeline_map import TimelineMap
@@ -970,19 +971,37 @@ def test_laying_deliveries_over_each_other_counts_every_record(deliveries):
     ordered = sorted(deliveries, key=lambda d: d[0])
     starts = np.array([low for _, low, _ in ordered], dtype=np.int64)
     stops = starts + np.array([size for _, _, size in ordered], dtype=np.int64)
-    again, offsets, lows, highs = measure.lay(dense, starts, stops, 3)
+    again = measure.lay(dense, starts, stops, 3)
     counts = np.zeros((3, 50), dtype=np.int64)
     for i, (p, low, size) in enumerate(ordered):
         assert again[i] == (counts[p, low : low + size] > 0).sum()
         counts[p, low : low + size] += 1
     assert measure.exactly_once(dense, starts, stops) == (counts == 1).sum()
-    for p in range(3):
-        covered = np.zeros(50, dtype=bool)
-        for low, high in zip(lows[offsets[p] : offsets[p + 1]], highs[offsets[p] : offsets[p + 1]],
-                             strict=True):  # fmt: skip
-            assert not covered[low:high].any()
-            covered[low:high] = True
-        assert (covered == (counts[p] > 0)).all()
+
+
+INTERVALS = st.lists(
+    st.tuples(st.integers(0, 1), st.integers(0, 20), st.integers(0, 9)), max_size=6
+)
+
+
+@given(INTERVALS, INTERVALS, st.tuples(st.integers(0, 29), st.integers(0, 29)))
+@example([(0, 14, 2)], [(0, 1, 7), (0, 0, 17), (0, 2, 10), (0, 0, 19)], (19, 0))
+@settings(max_examples=60, deadline=None)
+def test_what_is_passed_over_for_good_is_counted_once_at_the_first_who_did(read, skips, frontier):
+    def columns(intervals):
+        dense, low, size = np.array(sorted(intervals, key=lambda one: one[0]) or [(0, 0, 0)]).T
+        return dense, low, low + size
+
+    delivered, passed = columns(read), columns(skips)
+    zeros = np.zeros_like(delivered[0])
+    found = measure.missing(
+        Delivery(*delivered, zeros, 0, zeros, 0), Skip(*passed, passed[0], 0), np.array(frontier)
+    )
+    known = {(p, at) for p, low, high in zip(*delivered, strict=True) for at in range(low, high)}
+    for (p, low, high), records in zip(zip(*passed, strict=True), found, strict=True):
+        new = {(p, at) for at in range(low, min(high, frontier[p]))} - known
+        assert records == len(new)
+        known |= new
 
 
 # ---- whatever happens --------------------------------------------------------------------------

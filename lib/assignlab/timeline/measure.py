@@ -6,7 +6,6 @@ has gone on beyond it, for good.
 """
 
 from collections import Counter
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -86,7 +85,7 @@ def deliveries_frame(history: History) -> pd.DataFrame:
             "to_offset": rows.stops,
             "from_ms": rows.since,
             "to_ms": rows.until,
-            "again": history.once(_laid).again,
+            "again": history.once(_again),
             "because": np.array(history.log.reasons, dtype=object)[rows.because],
         }
     )
@@ -94,16 +93,34 @@ def deliveries_frame(history: History) -> pd.DataFrame:
 
 def lost_records(history: History) -> pd.DataFrame:
     """What was skipped for good: time_ms, topic, partition, records, reason."""
-    laid = history.once(_laid)
-    rows = joined(history.log.skips, Skip)
+    read, rows = history.once(_deliveries), joined(history.log.skips, Skip)
     return pd.DataFrame(
         {
             "time_ms": rows.now,
             **history.cluster.named(rows.partitions),
-            "records": _missing(rows.partitions, rows.low, rows.high, history.frontier, laid),
+            "records": missing(read, rows, history.frontier),
             "reason": np.array(history.log.reasons, dtype=object)[rows.reason],
         }
     )
+
+
+def missing(read: Delivery, skips: Skip, frontier: np.ndarray) -> np.ndarray:
+    """Of every skip, how many records below the frontier were never delivered: int64[n].
+
+    What an earlier skip accounts for is not counted again: all are laid over each other, deliveries
+    first.
+    """
+    tops = np.maximum(np.minimum(skips.high, frontier[skips.partitions]), skips.low)
+    dense, starts, stops = (
+        np.concatenate(both)
+        for both in (
+            (read.partitions, skips.partitions), (read.starts, skips.low), (read.stops, tops),
+        )
+    )  # fmt: skip
+    order = np.argsort(dense, kind="stable")
+    known = np.empty_like(dense)
+    known[order] = lay(dense[order], starts[order], stops[order], frontier.size)
+    return tops - skips.low - known[read.partitions.size :]
 
 
 def owners(history: History) -> tuple[np.ndarray, np.ndarray]:
@@ -333,17 +350,6 @@ DONE = {
 # ---- intervals ---------------------------------------------------------------------------------
 
 
-class Laid(NamedTuple):
-    """Deliveries laid over each other: ``again`` int64[n]: records of each that were delivered
-    before; the disjoint intervals that were delivered, partition p's from ``lows[i]`` to
-    ``highs[i]`` for i from ``offsets[p]`` to ``offsets[p + 1]``, int64."""
-
-    again: np.ndarray
-    offsets: np.ndarray
-    lows: np.ndarray
-    highs: np.ndarray
-
-
 def _deliveries(history: History) -> Delivery:
     """All deliveries in one: by partition, and then in the order in which they began."""
     rows = joined(history.log.deliveries, Delivery)
@@ -351,28 +357,27 @@ def _deliveries(history: History) -> Delivery:
     return Delivery(*(column[order] for column in rows))
 
 
-def _laid(history: History) -> Laid:
+def _again(history: History) -> np.ndarray:
     rows = history.once(_deliveries)
     return lay(rows.partitions, rows.starts, rows.stops, history.log.rate.size)
 
 
 @njit
 def lay(dense, starts, stops, partitions):
-    """Lay deliveries over each other, partition by partition, in order."""
+    """How many records of each interval, int64[n], were in those before it: intervals of partitions,
+    sorted by these, are laid over each other in order."""
     n = dense.size
     again = np.zeros(n, dtype=np.int64)
-    offsets = np.zeros(partitions + 1, dtype=np.int64)
-    lows = np.empty(n, dtype=np.int64)
+    lows = np.empty(n, dtype=np.int64)  # of one partition: disjoint intervals, as far as laid
     highs = np.empty(n, dtype=np.int64)
-    used = 0
     i = 0
     for p in range(partitions):
-        first = used
+        used = 0
         while i < n and dense[i] == p:
             low, high = starts[i], stops[i]
             if high > low:
-                kept = first
-                for j in range(first, used):
+                kept = 0
+                for j in range(used):
                     if highs[j] < low or lows[j] > high:
                         lows[kept], highs[kept] = lows[j], highs[j]
                         kept += 1
@@ -382,28 +387,7 @@ def lay(dense, starts, stops, partitions):
                 lows[kept], highs[kept] = low, high
                 used = kept + 1
             i += 1
-        offsets[p + 1] = used
-    return Laid(again, offsets, lows[:used], highs[:used])
-
-
-@njit
-def _missing(dense, low, high, frontier, laid):
-    """Of every skipped interval, how many records below the frontier were never delivered."""
-    missing = np.zeros(dense.size, dtype=np.int64)
-    for i in range(dense.size):
-        p = dense[i]
-        bottom, top = low[i], min(high[i], frontier[p])
-        if top <= bottom:
-            continue
-        missing[i] = top - bottom
-        for j in range(laid.offsets[p], laid.offsets[p + 1]):
-            missing[i] -= max(min(laid.highs[j], top) - max(laid.lows[j], bottom), 0)
-        for other in range(i):
-            # What an earlier skip accounts for is not counted again.
-            if dense[other] == p and missing[other] > 0:
-                missing[i] -= max(min(high[other], top) - max(low[other], bottom), 0)
-        missing[i] = max(missing[i], 0)
-    return missing
+    return again
 
 
 @njit
