@@ -1,5 +1,7 @@
 """Bars: what happens to a group under each strategy, and a page's small picture for the index."""
 
+import textwrap
+
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
@@ -27,16 +29,19 @@ def costs(rows: pd.DataFrame) -> tuple[Figure, dict[tuple[str, str], pd.Series]]
     """
     titles = {cost: title for cost, title in COSTS.items() if f"{cost}_high" in rows}
     events = sorted(rows["event"].unique(), key=lambda event: event != "a rollout")[:EVENTS_SHOWN]
-    figure, axes = small_multiples(list(titles), events, 2.3, 3.0, share_x=False)
+    names = list(dict.fromkeys(rows["strategy"]))
+    height = max(2.3, 0.9 + 0.2 * len(names))  # a line for every name
+    figure, axes = small_multiples(list(titles), events, height, 3.0, share_x=False)
     most = {}
     for panels, (cost, title) in zip(axes, titles.items(), strict=True):
         for ax, event in zip(panels, events, strict=True):
             part = rows[rows["event"] == event].dropna(subset=f"{cost}_high")
             for end, color, label in (("high", MOST, "at most"), ("low", LEAST, "at least")):
                 values = part[f"{cost}_{end}"].astype(float)
-                ax.barh(part["strategy"], values, color=color, label=label)
-            ax.set_ylim(rows["strategy"].nunique() - 0.5, -0.5)
-            ax.set_xlabel(title)
+                ax.barh(part["strategy"].map(names.index), values, color=color, label=label)
+            ax.set_yticks(range(len(names)), names)
+            ax.set_ylim(len(names) - 0.5, -0.5)
+            ax.set_xlabel(textwrap.fill(title, 20))  # panels stand close together
             ax.set_xlim(0, None if part[f"{cost}_high"].gt(0).any() else 1)
             plain_ticks(ax.xaxis, whole=cost == "moved")
             most[event, title] = part.set_index("strategy")[f"{cost}_high"]
