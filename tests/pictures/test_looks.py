@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from assignlab import assignors
-from assignlab.pictures import charts, maps
+from assignlab.pictures import bars, charts, maps
 
 FRAME = pd.DataFrame(
     [
@@ -136,3 +136,45 @@ def test_what_is_counted_has_ticks_at_whole_numbers(ax):
     assert all(tick == round(tick) for tick in ax.get_xticks())
     maps.labelled({"a": ([0.1, 0.4], [0.5, 2])}, ax)
     assert not all(tick == round(tick) for tick in ax.get_xticks())
+
+
+@pytest.mark.parametrize("many", [1, 2, 40])
+def test_every_strategy_is_named_once_beside_its_bar(many):
+    names = assignors.names()[:many]
+    rows = [
+        {"event": event, "strategy": name, "moved_low": n, "moved_high": n + 1}
+        for event in ("a rollout", "leave")
+        for n, name in enumerate(names)
+    ]
+    figure, _ = bars.costs(pd.DataFrame(rows))
+    figure.draw_without_rendering()
+    told = figure.axes[0].get_yticklabels()
+    assert [label.get_text() for label in told] == names
+    boxes = [label.get_window_extent() for label in told]
+    assert not any(one.overlaps(other) for one, other in itertools.pairwise(boxes))
+    plt.close(figure)
+
+
+def test_a_legend_has_as_many_columns_as_fit():
+    figure, axes = charts.small_multiples(range(1), range(2), width=5)
+    for name in assignors.names()[:30]:
+        axes[0, 0].plot([1], [1], label=f"a long word before {name}")
+    charts.legend_below(figure, axes.flat, columns=6)
+    figure.draw_without_rendering()
+    [legend] = figure.legends
+    box = legend.get_window_extent()
+    assert 0 <= box.x0 < box.x1 <= figure.bbox.width
+    assert box.y1 < axes[0, 0].get_tightbbox().y0
+    plt.close(figure)
+
+
+def test_an_axis_of_nothing_but_noughts_has_no_tick_below_it(ax):
+    charts.log_above_one(ax, pd.Series([0.0, 0.0]), "records")
+    low, high = ax.get_ylim()
+    assert low < 0 and all(0 <= tick <= high for tick in ax.get_yticks())
+
+
+def test_labels_of_many_lines_stay_beside_their_axes(ax):
+    maps.labelled({name: ([1, 2], [n, n]) for n, name in enumerate(assignors.names()[:40])}, ax)
+    heights = [text.xyann[1] for text in ax.texts]
+    assert heights == sorted(set(heights)) and 0 <= heights[0] and heights[-1] <= 1

@@ -207,7 +207,10 @@ def panel_rows(
 
 
 def legend_below(figure: Figure, axes: Iterable[Axes], columns: int = 4) -> None:
-    """One legend for all axes, below the figure, each label once."""
+    """One legend for all axes, below the figure, each label once, in as many of the columns as fit.
+
+    Of a figure it takes a third at most: one with more labels becomes higher.
+    """
     entries: dict[str, object] = {}
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
@@ -216,12 +219,16 @@ def legend_below(figure: Figure, axes: Iterable[Axes], columns: int = 4) -> None
             ax.get_legend().remove()
     if not entries:
         return
-    figure.legend(
-        list(entries.values()),
-        list(entries),
-        loc="outside lower center",
-        ncols=columns,
-    )
+    for ncols in range(columns, 0, -1):
+        legend = figure.legend(
+            list(entries.values()), list(entries), loc="outside lower center", ncols=ncols
+        )
+        box = legend.get_window_extent()
+        if ncols == 1 or box.width < 0.97 * figure.bbox.width:
+            break
+        legend.remove()
+    height = figure.get_figheight()
+    figure.set_figheight(max(height, 2 / 3 * height + box.height / figure.dpi))
 
 
 def tell_gaps(frame: pd.DataFrame, ax: Axes) -> Axes:
@@ -521,7 +528,8 @@ def log_above_one(ax: Axes, values: pd.Series, label: str = "") -> Axes:
     else:
         scale = "log scale above 1"
         ax.set_yscale("symlog", linthresh=1)
-        ax.set_ylim(-0.15, 2 * values.max() + 1)
+        # Up to 1 alone the scale would have a tick at its lower end.
+        ax.set_ylim(-0.15, max(2 * values.max() + 1, 1.1))
     ax.yaxis.set_major_formatter("{x:,g}")
     ax.set_ylabel(f"{label}\n{scale}" if label else "")
     return ax

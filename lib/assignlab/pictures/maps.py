@@ -171,17 +171,20 @@ def _share(ax: Axes, y: float) -> float:
 
 
 def apart(heights: Sequence[float], least: float) -> list[float]:
-    """Ascending heights so far apart at least, in the axes, and else as near as can be to where they were.
+    """Ascending heights so far apart at least, in the axes, and else as near as can be to where they were;
+    of more than there is room for, all at one distance.
 
     The closest in least squares: the max-min formula of isotonic regression.
 
     >>> apart([0.0, 0.0, 0.5], 0.1), apart([0.9, 1.0, 1.0], 0.1), apart([0.4, 0.4], 0.1)
     ([0.0, 0.1, 0.5], [0.8, 0.9, 1.0], [0.35, 0.45])
+    >>> apart([0.0, 0.0, 1.0], 0.6)
+    [0.0, 0.5, 1.0]
     """
     many = len(heights)
     if many == 0:
         return []
-    below = least * np.arange(many)
+    below = min(least, 1 / max(many - 1, 1)) * np.arange(many)
     asked = np.asarray(heights) - below
     placed = [
         max(min(asked[i : k + 1].mean() for k in range(at, many)) for i in range(at + 1))
