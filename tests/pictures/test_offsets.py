@@ -1,7 +1,10 @@
 """Offsets over time, with who owns the partition."""
 
+import itertools
+
 import matplotlib.pyplot as plt
 import pandas as pd
+import pytest
 
 from assignlab import timeline
 from assignlab.pictures import charts, offsets
@@ -27,3 +30,19 @@ def test_a_strategy_has_its_own_look_among_lines_with_ranges():
         look = charts.look(name)
         assert (line.get_color(), line.get_marker()) == (look["color"], look["marker"])
     assert len(drawn) == 2
+
+
+@pytest.mark.parametrize("many", [5, 12])
+def test_means_over_bars_do_not_cover_each_other(many):
+    ways = ("auto commit", "own commits, listener commits", "own commits, no listener")
+    rows = [(f"strategy-{s}", way, 7_000) for s in range(many) for way in ways]
+    frame = pd.DataFrame(rows, columns=["strategy", "way", "repeated"])
+    with plt.rc_context():
+        charts.theme()
+        figure, ax = plt.subplots(figsize=(9, 4), layout="constrained")
+        offsets.repeated_bars(frame, "strategy", "way", ax)
+        figure.draw_without_rendering()
+        for texts in (ax.texts, ax.get_xticklabels()):
+            boxes = [text.get_window_extent() for text in texts]
+            assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
+    plt.close(figure)

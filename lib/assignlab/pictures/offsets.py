@@ -194,7 +194,7 @@ def life_line(states: pd.DataFrame, happened: pd.DataFrame, ax: Axes) -> Axes:
 def repeated_bars(frame: pd.DataFrame, group: str, kind: str, ax: Axes) -> Axes:
     """Mean of ``repeated`` per ``group`` and ``kind``, with least and most over the seeds."""
     groups, kinds = list(dict.fromkeys(frame[group])), list(dict.fromkeys(frame[kind]))
-    width = 0.8 / len(kinds)
+    width, many = 0.8 / len(kinds), len(groups) > 6
     for k, name in enumerate(kinds):
         part = frame[frame[kind] == name].groupby(group, sort=False)["repeated"]
         mean = part.mean().reindex(groups).to_numpy(dtype=float)
@@ -208,12 +208,13 @@ def repeated_bars(frame: pd.DataFrame, group: str, kind: str, ax: Axes) -> Axes:
         for x, value, above in zip(places, mean, high, strict=True):
             digits = ",.2g" if value < 10 else ",.0f"
             ax.annotate(
-                f"mean {value:{digits}}" if value else "0", (x, value + above), xytext=(0, 3),
+                f"{value:{digits}}" if value else "0", (x, value + above), xytext=(0, 3),
                 textcoords="offset points", ha="center", fontsize="x-small",
+                rotation=90 if many else 0,
             )  # fmt: skip
-    ax.set_xticks(range(len(groups)), groups)
+    ax.set_xticks(range(len(groups)), groups, rotation=90 if many else 0)
     ax.grid(axis="x", visible=False)
-    ax.set_ylabel("records read again (mean; least to most)")
+    ax.set_ylabel("records read again\n(mean; line: least to most)")
     return ax
 
 
