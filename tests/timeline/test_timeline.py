@@ -235,6 +235,20 @@ def test_a_topic_that_is_deleted_has_no_owner_and_no_more_records(strategy):
     assert not any(stop > 60_000 for (topic, _), _, stop in measure.gaps(history) if topic == "u")
 
 
+def test_a_deleted_topic_is_not_without_an_owner_though_it_is_owned_anew():
+    actions = [timeline.crash(17_000, "a"), timeline.delete_topic(21_000, "u")]
+    topics = [Topic("t", 3, rate=10), Topic("u", 2, rate=10)]
+    history = play(actions, "range", "abc", topics, seed=2, session_timeout_ms=10_000)
+    # c leads then, and had nothing of u, so that no fetch told it.
+    assert told(history, "generation")[-1] == "range, leader c"
+    owned = history.ownership()
+    assert ((owned["topic"] == "u") & (owned["from_ms"] > 21_000)).any()
+    ended = [until for (topic, _), _, until in measure.gaps(history) if topic == "u"]
+    assert max(ended) == 21_000
+    by_gaps = sum(until - since for _, since, until in measure.gaps(history))
+    assert measure.totals(history)["unowned_ms"] == by_gaps
+
+
 def test_a_deleted_topic_cannot_grow():
     gone = timeline.delete_topic(1_000, "t")
     with pytest.raises(UnknownName, match="topic 't'"):

@@ -13,7 +13,6 @@ import pandas as pd
 from assignlab.compiled import njit
 from assignlab.timeline.engine.history import History, Sample, Watched
 from assignlab.timeline.engine.log import Delivery, Skip, joined
-from assignlab.timeline.engine.poll_loop import NEVER
 from assignlab.timeline.scenario import SECOND
 
 
@@ -124,9 +123,10 @@ def missing(read: Delivery, skips: Skip, frontier: np.ndarray) -> np.ndarray:
 
 
 def owners(history: History) -> tuple[np.ndarray, np.ndarray]:
-    """How many partitions have an owner, as steps: (moments ms, count from then on)."""
+    """How many existing partitions have an owner, as steps: (moments ms, count from then on)."""
     owned = history.once(History.owned_arrays)
-    since, until = owned.since, owned.until
+    gone = history.log.until[owned.partitions]  # some are owned on, or anew, by who does not know
+    since, until = np.minimum(owned.since, gone), np.minimum(owned.until, gone)
     moments, place = np.unique(np.concatenate((since, until, [0])), return_inverse=True)
     change = np.zeros(moments.size, dtype=np.int64)
     np.add.at(change, place[: since.size], 1)
@@ -137,19 +137,12 @@ def owners(history: History) -> tuple[np.ndarray, np.ndarray]:
 def unowned(history: History) -> pd.DataFrame:
     """How many existing partitions have no owner: time_ms, count; one row per change."""
     moments, owned = owners(history)
-    created, gone = np.sort(history.log.since), np.sort(_gone(history))
+    created, gone = np.sort(history.log.since), np.sort(history.log.until)
     changes = np.concatenate((created, gone))
     times = np.unique(np.concatenate((moments, changes[changes <= history.scenario.duration_ms])))
     there = np.searchsorted(created, times, "right") - np.searchsorted(gone, times, "right")
     taken = owned[np.searchsorted(moments, times, side="right") - 1]
     return pd.DataFrame({"time_ms": times, "count": there - taken})
-
-
-def _gone(history: History) -> np.ndarray:
-    """When the partitions were deleted and nobody had them any more; far in the future if never."""
-    gone, owned = history.log.until.copy(), history.once(History.owned_arrays)
-    np.maximum.at(gone, owned.partitions, owned.until)
-    return np.where(history.log.until < NEVER, gone, NEVER)
 
 
 def gaps(history: History) -> list[tuple[tuple[str, int], int, int]]:
@@ -161,7 +154,7 @@ def gaps(history: History) -> list[tuple[tuple[str, int], int, int]]:
     for dense, (topic, partition) in enumerate(partitions_of(history)):
         rows = owned[(owned["topic"] == topic) & (owned["partition"] == partition)]
         since, stop = int(created[dense]), stops[dense]
-        for row in rows.sort_values("from_ms").itertuples():
+        for row in rows[rows["from_ms"] < stop].sort_values("from_ms").itertuples():
             if row.from_ms > since:
                 found.append(((topic, partition), since, row.from_ms))
             since = max(since, row.to_ms)
