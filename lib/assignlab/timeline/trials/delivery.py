@@ -130,9 +130,10 @@ def session_of(strategy: str, session_s: float = Config().session_timeout_ms / S
 def scenario(trial: Trial) -> Scenario:
     """Members that start within five seconds, crash at random moments, and are back after a while.
 
-    The moments depend on the seed and on ``crashes`` alone, so that trials of one seed can be
-    compared. Nobody crashes in the first half minute and in the last one, within 5 s of its return, or
-    while one member runs alone: so fewer crash than ``crashes`` a minute.
+    The moments depend on neither strategy, way, interval nor session, so that trials of one seed can
+    be compared; another number of members or minutes draws others. Nobody crashes in the first half
+    minute and in the last one, within 5 s of its return, or while one member runs alone: so fewer
+    crash than ``crashes`` a minute.
     """
     draw = random.Random(trial.seed)
     members = [
