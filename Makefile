@@ -80,9 +80,10 @@ check:
 	@PYTHONPATH=lib PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m assignlab.local.doctor --before-setup --quiet
 
 # Order-only: the check runs every time, but does not make the environment out of date.
+# activate comes last: an environment that was interrupted while it was made lacks it, and maybe pip.
 $(READY): pyproject.toml constraints.txt | check
 	@echo "set-up: installing into $(VENV) with $(PYTHON)"
-	@$(BIN)/python -c '$(RIGHT_PYTHON)' 2>/dev/null \
+	@test -f $(BIN)/activate && $(BIN)/python -c '$(RIGHT_PYTHON)' 2>/dev/null \
 	|| $(PYTHON) -m venv --clear $(VENV)
 	@$(BIN)/python -m pip install --disable-pip-version-check --no-compile \
 	-c constraints.txt -e '.[test]'

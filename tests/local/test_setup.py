@@ -96,6 +96,7 @@ def copy(tmp_path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f'#!/bin/sh\necho "{program} $*" >> "{tmp_path}/calls"\n')
         path.chmod(0o755)
+    (tmp_path / ".venv" / "bin" / "activate").touch()
     return tmp_path
 
 
@@ -140,6 +141,17 @@ def test_changed_pins_set_up_again_and_a_changed_library_compiles_again(copy):
     os.utime(copy / "constraints.txt", (later, later))
     make(copy, "test")
     assert INSTALL in calls(copy)
+
+
+def test_an_environment_that_was_interrupted_is_made_anew(copy):
+    anew = "python -m venv --clear .venv"
+    python = f"PYTHON={copy / '.venv' / 'bin' / 'python'}"
+    make(copy, python, "setup")
+    assert anew not in calls(copy)
+    (copy / ".venv" / ".ready").unlink()
+    (copy / ".venv" / "bin" / "activate").unlink()
+    make(copy, python, "setup")
+    assert (told := calls(copy)).index(anew) < told.index(INSTALL)
 
 
 def test_a_problem_stops_make_before_anything_is_installed(copy):
