@@ -977,6 +977,13 @@ def test_two_points_never_share_a_folder():
     assert len({point_name(passed) for passed in points}) == len(points)
 
 
+def test_a_point_of_long_texts_has_a_name_that_a_folder_may_have(tmp_path):
+    names = {point_name({"label": letter * 200 + end}) for letter in "a分😀" for end in "xy"}
+    assert len(names) == 6
+    for name in names:
+        (tmp_path / name).mkdir()
+
+
 @pytest.mark.parametrize("path", ["01_first", "points/seed=3/01_first"])
 def test_results_that_a_killed_run_was_about_to_replace_are_put_back(collection, path):
     place = Place(collection, collection / "outputs", "smoke")

@@ -127,6 +127,8 @@ def point_name(passed: dict) -> str:
     items = {name: value if isinstance(value, list) else [value] for name, value in passed.items()}
     text = ",".join(f"{name}={'+'.join(map(str, values))}" for name, values in items.items())
     short = re.sub(r"[^\w.@=,+-]+", "-", text)[:120]
+    # A name may have 255 bytes.
+    short = short.encode()[:240].decode(errors="ignore")
     told = [str(value) for values in items.values() for value in values]
     if short == text and not any(re.search("[,=+]", item) for item in told):
         return text
