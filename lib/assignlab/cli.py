@@ -22,7 +22,7 @@ AT_ONCE = 50
 
 
 class Commands(click.Group):
-    """Commands of which a refusal is told in one line, with exit code 2."""
+    """Commands of which a refusal is told in one line, with exit code 2, and an interrupt with 130."""
 
     def invoke(self, context):
         """Run a command; what it refuses, misses here or cannot open or write is told on stderr,
@@ -34,6 +34,10 @@ class Commands(click.Group):
         except (AssignlabError, ImportError, OSError) as refusal:
             complain(refusal)
             sys.exit(2)
+        except KeyboardInterrupt:
+            # 1, which click would say, is an answer of many a command.
+            complain("interrupted")
+            sys.exit(130)
 
 
 def complain(text):

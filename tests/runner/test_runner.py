@@ -1022,6 +1022,17 @@ def test_two_runs_do_not_write_to_one_folder(collection, nothing_starts, monkeyp
     assert "another run writes to" in result.stderr
 
 
+def test_an_interrupt_while_a_run_waits_for_another_is_told_as_one(
+    collection, nothing_starts, monkeypatch
+):
+    place = Place(collection, collection / "outputs", "smoke")
+    place.folder.mkdir(parents=True)
+    with batch._alone(place):
+        monkeypatch.setattr(batch.time, "sleep", lambda _: os.kill(os.getpid(), signal.SIGTERM))
+        result = invoke(collection)
+    assert (result.exit_code, result.stderr) == (130, "assignlab: interrupted\n")
+
+
 # --- Values of one's own, and grids ----------------------------------------------------------
 
 
