@@ -1279,6 +1279,13 @@ def test_time_left_is_told_from_earlier_runs(capsys):
     )
 
 
+def test_progress_needs_no_standard_output(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    progress = Progress({"a": 3}, {}, jobs=1)
+    progress.start("a")
+    progress.end("a", "complete. Yes.", completed=True)
+
+
 class Terminal(io.StringIO):
     def isatty(self):
         return True

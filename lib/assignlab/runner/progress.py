@@ -4,6 +4,7 @@ On a terminal one line is rewritten in place; in a log every cell gets a line, a
 every few seconds.
 """
 
+import io
 import re
 import shutil
 import sys
@@ -52,7 +53,7 @@ class Progress:
         self._cells = cells
         self._earlier = dict(earlier)
         self._jobs = jobs
-        self._out = out or sys.stdout
+        self._out = out or sys.stdout or io.StringIO()  # standard output may be closed
         self._live = self._out.isatty()
         self._lock = threading.Lock()
         self._began = time.monotonic()
