@@ -41,7 +41,7 @@ from assignlab.parameters.declared import (
     strategy_names,
 )
 from assignlab.releases import Facts
-from assignlab.runner import Place, batch, plan, read_axes
+from assignlab.runner import Place, batch, papermill, plan, read_axes
 from assignlab.runner import collection as copies
 from assignlab.runner.plan import point_name, read_notebook
 from assignlab.runner.progress import Progress
@@ -491,6 +491,28 @@ def test_the_file_overrides_the_notebook_and_the_command_line_the_file(collectio
     assert (first.values["seed"], first.values["share"], first.values["label"]) == (9, 1.0, "007")
     assert first.values["members"] == [2, 4]
     assert second.values == {"seed": 9}
+
+
+def test_papermill_reads_the_values_that_were_checked(collection, tmp_path):
+    from papermill.iorw import read_yaml_file
+
+    texts = [
+        "no",
+        "1e3",
+        "2026-11-22",
+        "é 分区 😀",
+        "a\\n",
+        "a\nb",
+        "\r\n",
+        "\x85",
+        "\u2028",
+        "\ufeff",
+        "\0",
+    ]
+    for text in texts:
+        [asked] = plan(Place(collection, tmp_path, "smoke"), ["01"], [("label", text)])
+        words = papermill.command(asked, tmp_path, tmp_path)
+        assert read_yaml_file(words[words.index("--parameters_file") + 1]) == asked.values
 
 
 def test_notebooks_are_chosen_by_name_number_or_file(collection):

@@ -90,7 +90,7 @@ class Processes:
 def command(plan: Plan, folder: Path, scratch: Path) -> list[str]:
     """The Papermill call: executed notebook into `folder`, the kernel working in `scratch`."""
     values = scratch / "parameters.yaml"
-    values.write_text(yaml.safe_dump(plan.values, allow_unicode=True), encoding="utf-8")
+    values.write_text(yaml.safe_dump(plan.values), encoding="utf-8")
     return [
         sys.executable, "-P", "-m", "papermill",
         literal(plan.notebook.path), literal(folder / f"{plan.name}.ipynb"),
