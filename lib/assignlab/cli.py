@@ -260,7 +260,10 @@ def notebooks(folder):
     except ValueError as error:
         complain(error)
         sys.exit(2)
-    click.echo(f"{count} files copied; now: cd {shlex.quote(str(folder))} && assignlab run")
+    # Without --project an editable installation runs its own.
+    click.echo(
+        f"{count} files copied; now: cd {shlex.quote(str(folder))} && assignlab run --project ."
+    )
 
 
 class Lines(click.File):

@@ -521,6 +521,18 @@ def test_notebooks_are_chosen_by_name_number_or_file(collection):
         assert [chosen.name for chosen in plan(place, [word])] == ["02_second"]
 
 
+def test_a_file_that_is_no_notebook_of_the_collection_is_refused(collection, nothing_starts):
+    known = collection / "notebooks" / "02_second.ipynb"
+    copy, mine = collection / "02_second.ipynb", collection / "mine.ipynb"
+    shutil.copy(known, copy)
+    assert invoke(collection, "--list", str(copy)).exit_code == 0
+    for path in (copy, mine):
+        path.write_text(known.read_text().replace("Prose.", "Other prose."))
+        result = invoke(collection, "--list", str(path))
+        told = f"assignlab: {path} is not one of the notebooks in {known.parent}: put it there, or"
+        assert result.exit_code == 2 and result.stderr.startswith(told)
+
+
 def test_list_shows_values_and_what_is_allowed(collection, nothing_starts):
     result = invoke(collection, "--list", "-p", "members", "[3]")
     assert result.exit_code == 0
@@ -1358,7 +1370,7 @@ def test_papermill_sees_every_parameter_of_a_notebook(path):
 def test_notebooks_are_copied_once_and_can_be_planned_there(tmp_path):
     lab = tmp_path / "my lab"
     result = CliRunner().invoke(main, ["notebooks", str(lab)])
-    assert result.exit_code == 0 and f"cd '{lab}' && assignlab run" in result.output
+    assert result.exit_code == 0 and f"cd '{lab}' && assignlab run --project ." in result.output
     assert [path.name for path in sorted(lab.glob("notebooks/*"))] == [p.name for p in COLLECTION]
     assert len(plan(Place(lab, tmp_path / "outputs", "study"))) == len(COLLECTION)
     again = CliRunner().invoke(main, ["notebooks", str(lab)])

@@ -255,13 +255,25 @@ def _selected(place: Place, wanted) -> list[Path]:
             if stem in notebooks
             else [name for name in notebooks if stem and name.startswith(f"{stem.zfill(2)}_")]
         )
-        if len(found) == 1:
+        if _is_another(word, notebooks.get(stem)):
+            mistakes.append(
+                f"{word} is not one of the notebooks in {place.root / 'notebooks'}: put it there, "
+                "or name its project's folder with --project"
+            )
+        elif len(found) == 1:
             chosen.add(found[0])
         else:
             mistakes.append(str(UnknownName("notebook", word, notebooks)))
     if mistakes:
         raise Refused(mistakes)
     return [path for name, path in notebooks.items() if not wanted or name in chosen]
+
+
+def _is_another(word: str, known: Path | None) -> bool:
+    """Whether a word names a notebook's file that has something else in it than the known one."""
+    if not word.endswith(".ipynb") or not parameters.is_file(word):
+        return False
+    return known is None or Path(word).read_bytes() != known.read_bytes()
 
 
 def read_notebook(path: Path) -> Notebook:
