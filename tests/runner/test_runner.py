@@ -41,7 +41,7 @@ from assignlab.parameters.declared import (
     strategy_names,
 )
 from assignlab.releases import Facts
-from assignlab.runner import Place, batch, papermill, plan, read_axes
+from assignlab.runner import Place, batch, collecting, papermill, plan, read_axes
 from assignlab.runner import collection as copies
 from assignlab.runner.plan import point_name, read_notebook
 from assignlab.runner.progress import Progress
@@ -1148,6 +1148,18 @@ def test_points_replace_neither_the_study_nor_each_other_and_are_collected(tmp_p
     assert set(frame["param_members"]) >= {"[2]", "[4]"}
     refused = CliRunner().invoke(main, ["collect", "01", "other", str(tmp_path / "outputs")])
     assert refused.exit_code == 2 and "its tables: numbers" in refused.stderr
+
+
+def test_a_collected_table_appears_whole_or_not_at_all(tmp_path):
+    def to_csv(path, index):
+        Path(path).write_text("n\n")
+        raise OSError(28, "No space left on device")
+
+    table = tmp_path / "all.csv"
+    table.write_text("earlier")
+    with pytest.raises(OSError, match="No space left"):
+        collecting.write(SimpleNamespace(to_csv=to_csv), table)
+    assert table.read_text() == "earlier" and list(tmp_path.iterdir()) == [table]
 
 
 def test_runs_whose_values_look_alike_stand_beside_each_other_in_the_index():

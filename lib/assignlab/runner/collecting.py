@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from assignlab.local.files import whole
 from assignlab.local.project import RUNNING
 from assignlab.runner.records import RUN_RECORD, RUN_SHAPE
 from assignlab.runner.shapes import read_shaped
@@ -49,12 +50,14 @@ def _runs(notebook: str, folders: Iterable[Path]):
 
 
 def write(frame, target: Path | None) -> None:
-    """Write a frame to a .csv or .parquet file, or as CSV to standard output."""
+    """Write a frame to a .csv or .parquet file, whole or not at all, or as CSV to standard output."""
     if target is None:
         frame.to_csv(sys.stdout, index=False)
-    elif target.suffix == ".parquet":
-        frame.to_parquet(target, index=False)
-    elif target.suffix == ".csv":
-        frame.to_csv(target, index=False)
-    else:
+        return
+    if target.suffix not in (".csv", ".parquet"):
         raise ValueError(f"{target}: write to a .csv or .parquet file")
+    with whole(target) as part:
+        if target.suffix == ".parquet":
+            frame.to_parquet(part, index=False)
+        else:
+            frame.to_csv(part, index=False)
