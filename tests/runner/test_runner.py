@@ -46,7 +46,7 @@ from assignlab.runner import collection as copies
 from assignlab.runner.plan import point_name, read_notebook
 from assignlab.runner.progress import Progress
 from assignlab.runner.records import reason_to_run, run_record
-from assignlab.runner.report import grids_of
+from assignlab.runner.report import _picture, grids_of
 from assignlab.runner.verdict import reason_of_failure
 
 # The package has a function of this name.
@@ -1045,6 +1045,17 @@ def test_an_index_that_a_run_at_another_scale_finishes_just_now_is_no_leftover(
     batch.clear_leftovers(place)
 
 
+def test_parts_of_files_that_a_killed_run_was_writing_are_removed_when_they_are_old(collection):
+    place = Place(collection, collection / "outputs", "smoke")
+    place.folder.mkdir(parents=True)
+    old, young = place.folder / ".manifest.json.0.part", place.outputs / ".index.html.0.part"
+    old.touch()
+    young.touch()
+    os.utime(old, (0, 0))
+    batch.clear_leftovers(place)
+    assert young.exists() and not old.exists()
+
+
 def test_two_runs_do_not_write_to_one_folder(collection, nothing_starts, monkeypatch):
     place = Place(collection, collection / "outputs", "smoke")
     place.folder.mkdir(parents=True)
@@ -1139,8 +1150,11 @@ def test_points_replace_neither_the_study_nor_each_other_and_are_collected(tmp_p
     assert answers["points/seed=2,members=4/01_first"] == "Seed 2." and len(answers) == 7
     page = (tmp_path / "outputs" / "index.html").read_text()
     link = "smoke/points/seed=2,members=4/01_first/01_first.html"
-    assert f'<a href="{link}">Seed 2.</a>' in page and (tmp_path / "outputs" / link).is_file()
+    assert f'<a href="{link}">Seed 2.</a>' in page
+    assert '<a href="../../../index.html">' in (tmp_path / "outputs" / link).read_text()
     table = tmp_path / "all.csv"
+    # What a run that goes on has so far is not collected.
+    shutil.copytree(smoke / "01_first", smoke / ".running" / "0123" / "01_first")
     words = ["collect", "1", "numbers", str(tmp_path / "outputs"), "--to", str(table)]
     assert CliRunner().invoke(main, words).exit_code == 0
     frame = pd.read_csv(table)
@@ -1160,6 +1174,27 @@ def test_a_collected_table_appears_whole_or_not_at_all(tmp_path):
     with pytest.raises(OSError, match="No space left"):
         collecting.write(SimpleNamespace(to_csv=to_csv), table)
     assert table.read_text() == "earlier" and list(tmp_path.iterdir()) == [table]
+
+
+def test_every_index_leads_to_the_other_scales(tmp_path, monkeypatch):
+    notebook(tmp_path, "01_first", BEGIN, scales=("smoke", "study"))
+    monkeypatch.setattr(
+        batch, "execute", lambda plan, folder, run_id, *_: leave(plan, folder, run_id)
+    )
+    for scale in ("smoke", "study"):
+        assert invoke(tmp_path, "--scale", scale).exit_code == 0
+    for index, link in (("index.html", "smoke/"), ("study/index.html", "../smoke/")):
+        page = (tmp_path / "outputs" / index).read_text()
+        others = re.findall(r'<a href="([^"]*)">scale (\w+)</a>', page)
+        assert others == [(f"{link}index.html", "smoke")]
+
+
+def test_the_index_shows_the_picture_that_the_answer_names(tmp_path):
+    figures = [{"name": name, "kind": "figure", "text": f"Alt of {name}"} for name in "ab"]
+    for name in "ab":
+        (tmp_path / f"{name}.small.png").write_bytes(b"")
+    shown = [_picture(tmp_path, {"results": figures, "picture": name})["alt"] for name in "ab"]
+    assert shown == ["Alt of a", "Alt of b"]
 
 
 def test_runs_whose_values_look_alike_stand_beside_each_other_in_the_index():
