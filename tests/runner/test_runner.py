@@ -1162,6 +1162,12 @@ def test_points_replace_neither_the_study_nor_each_other_and_are_collected(tmp_p
     assert set(frame["param_members"]) >= {"[2]", "[4]"}
     refused = CliRunner().invoke(main, ["collect", "01", "other", str(tmp_path / "outputs")])
     assert refused.exit_code == 2 and "its tables: numbers" in refused.stderr
+    lost = smoke / "points" / "share=0.25" / "01_first" / "numbers.parquet"
+    lost.unlink()
+    refused = CliRunner().invoke(main, words)
+    assert (refused.exit_code, refused.stderr) == (
+        2, f"assignlab: {lost} is gone: 'assignlab run' makes it again\n",
+    )  # fmt: skip
 
 
 def test_a_collected_table_appears_whole_or_not_at_all(tmp_path):

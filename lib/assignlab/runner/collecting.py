@@ -15,15 +15,19 @@ def collect(notebook: str, table: str, folders: Iterable[Path]):
     """A table of all complete runs of a notebook below the folders, as a pandas frame.
 
     notebook: its name or number. In front of the table's columns stand ``scale`` and, as
-    ``param_<name>``, the runs' parameters; lists as JSON. Raises ValueError where no run has it.
+    ``param_<name>``, the runs' parameters; lists as JSON. Raises ValueError where no run has it, or where
+    the file of one that had it is gone.
     """
     import pandas as pd
 
     frames, tables = [], set()
     for path, record in _runs(notebook, folders):
-        tables |= {result["name"] for result in record["results"] if result["kind"] == "table"}
+        names = {result["name"] for result in record["results"] if result["kind"] == "table"}
+        tables |= names
         file = path.parent / f"{table}.parquet"
         if not file.is_file():
+            if table in names:
+                raise ValueError(f"{file} is gone: 'assignlab run' makes it again")
             continue
         frame = pd.read_parquet(file)
         values = {
