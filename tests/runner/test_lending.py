@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from multiprocessing.connection import Client
 
 import pytest
@@ -62,6 +63,17 @@ def test_a_machine_serves_one_run_after_the_other_while_all_goes_well(machines):
     assert asked(lender, "fourth") == 3, "lent a machine that has ended"
     with pytest.raises(EOFError):  # the run starts one of its own, and tells why that fails
         asked(lender, "fifth")
+
+
+def test_a_machine_whose_run_was_ended_while_it_started_is_lent_to_the_next(machines):
+    started, lender = machines
+    with Client(lender.address, family="AF_UNIX") as client:
+        client.send_bytes(b"ended")
+    lender.give_back("ended", well=False)
+    until = time.monotonic() + 30
+    while not lender._free and time.monotonic() < until:
+        time.sleep(0.05)
+    assert asked(lender, "next") == 0 and len(started) == 1
 
 
 def test_where_a_socket_would_have_too_long_a_path_nothing_is_lent(tmp_path, monkeypatch):

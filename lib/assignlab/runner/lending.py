@@ -71,7 +71,10 @@ class Lender:
             run_id = asker.recv_bytes().decode()
             if run_id not in self._lent and (machine := self._running() or self._new()):
                 self._lent[run_id] = machine
-                asker.send_bytes(machine.door)
+                try:
+                    asker.send_bytes(machine.door)
+                except OSError:  # the run was ended while the machine started
+                    self.give_back(run_id, well=True)
 
     def _running(self) -> Machine | None:
         """One that is free, and has not ended meanwhile."""
