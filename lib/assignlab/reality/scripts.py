@@ -201,6 +201,9 @@ def stalls() -> Iterator[Script]:
     for strategy in ONE_PER_PROTOCOL:
         wait = [happens.stall(JOINS, "a", for_ms=5_000), happens.join(JOINS + 500, Member("d"))]
         yield usual("join-during-stall", strategy, wait, lasts_ms=JOINS + 10_000)
+    given = [happens.stall(JOINS, "b", for_ms=9_000), happens.leave(JOINS + 500, "a")]
+    how = {"lasts_ms": JOINS + 15_000, "max_poll_interval_ms": 6_000}
+    yield usual("given-while-stalled", "server-uniform", given, **how)
 
 
 def static_restart(strategy: str, client: str = "") -> Script:
@@ -329,6 +332,11 @@ def topics_change() -> Iterator[Script]:
     yield from map(pattern, ("range", "cooperative-sticky"))
     yield server_pattern("client-pattern", True)
     yield server_pattern("broker-pattern", False)
+    name = "patterns-both-ways.server-uniform"
+    there, here = (members(of, pattern=f"{name}-.*", client_pattern=of == "a") for of in "ab")
+    later = [replace(*here, start_ms=STAGGER_MS)]
+    comes = [happens.join(JOINS, Member("c", pattern=f"{name}-.*"))]
+    yield script(name, "server-uniform", there + later, comes, partitions=(9, 6))
     yield from map(topic_deleted, ONE_OF_EACH)
     for strategy in ONE_PER_PROTOCOL:
         name = f"topic-comes-late.{strategy}"
@@ -353,6 +361,17 @@ def subscriptions() -> Iterator[Script]:
         who = [*members("ab", topics=both), replace(*members("c", topics=one), start_ms=1_200)]
         joins = happens.join(JOINS, Member("d", topics=[f"{name}-0"]))
         yield script(name, strategy, who, [joins, happens.leave(LATER, "a")])
+    yield from map(only_reader_leaves, ONE_PER_PROTOCOL)
+
+
+def only_reader_leaves(strategy: str) -> Script:
+    """The member leaves that alone reads a topic; the other one looks at its metadata soon."""
+    name = f"only-reader-leaves.{strategy}"
+    both, one = [f"{name}-0", f"{name}-1"], [f"{name}-0"]
+    who = [*members("a", topics=one), replace(*members("b", topics=both), start_ms=STAGGER_MS)]
+    # The leader looks after 5 s, at the first rebalance, and 5 s later: with neither that nor the leave.
+    leaves = [happens.leave(JOINS - 1_500, "b")]
+    return script(name, strategy, who, leaves, metadata_max_age_ms=5_000)
 
 
 def mixed(strategy: str, other: str) -> Script:

@@ -167,6 +167,40 @@ def join_measured(strategy: str, seed: int, spread_ms: int, drift_ms: int = 0) -
     return {"interrupted": len(found), "shortest_s": min(found), "longest_s": max(found)}
 
 
+def only_reader_leaves(strategy: str, seed: int, members: int, partitions: int) -> dict:
+    """One of the members alone reads a third topic, and closes; what follows until every client has
+    looked at its metadata again.
+
+    ``partitions``: of each topic. Returns ``first_s``, ``last_s``: when the first and the last
+    assignment began, in seconds after the leave, and ``revoked``: how many partitions members gave
+    up from 5 s after the first on.
+    """
+    draw, at = random.Random(seed), AT_MS + METADATA_MS
+    both = ("orders", "payments")
+    group = Scenario(
+        topics=[Topic(name, partitions) for name in (*both, "refunds")],
+        members=[
+            Member(
+                f"consumer-{number}",
+                topics=both if number != 1 else (*both, "refunds"),
+                start_ms=draw.randint(0, METADATA_MS),
+            )
+            for number in range(members)
+        ],
+        actions=[leave(at, LAST)],
+        duration_ms=at + METADATA_MS + SEEN_MS,
+    )
+    played = run(group, settings(Trial("leave", strategy)), strategy, seed)
+    began = [e.time_ms for e in played.events if e.kind == "generation" and e.time_ms >= at]
+    later = [
+        e.partitions.size
+        for e in played.events
+        if e.kind == "revoked" and e.time_ms > began[0] + START_MS
+    ]
+    first, last = ((moment - at) / 1000 for moment in (began[0], began[-1]))
+    return {"first_s": first, "last_s": last, "revoked": sum(later)}
+
+
 def scenario(trial: Trial) -> Scenario:
     """The group and what happens to it."""
     static = trial.trigger.startswith("static")
