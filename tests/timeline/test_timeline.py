@@ -320,6 +320,16 @@ def test_added_partitions(strategy):
         assert history.members[first.member] == leader
 
 
+@pytest.mark.parametrize("strategy", ["sticky", "range"])
+def test_the_last_topic_is_deleted_that_a_pattern_matched(strategy):
+    """Sticky members still remember partitions of it."""
+    topics = [Topic("t", 3, rate=10), Topic("u", 9, rate=10)]
+    members = [Member(name, pattern="t|u") for name in "abc"]
+    history = play([timeline.delete_topic(50_000, "u")], strategy, members, topics)
+    owned = owners_at_end(history)
+    assert sorted(one for own in owned.values() for one in own) == [("t", p) for p in range(3)]
+
+
 ONE, BOTH = ["t"], ["t", "u"]
 
 

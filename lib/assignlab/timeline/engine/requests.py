@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from assignlab.assignors.strategy import Strategy
-from assignlab.group.assignment import Assignment
+from assignlab.group.assignment import Assignment, topic_of
 from assignlab.group.model import (
     ABSENT,
     MIXED,
@@ -115,9 +115,9 @@ class Groups:
         ``counts`` int64[topics]: partitions as the one who assigns knows them. ``mixed``: see
         :data:`assignlab.group.model.MIXED`.
         """
-        group = self._group(members, counts, mixed)
+        claims = [member.request.claim_for(strategy.kind) for member in members if strategy.sticky]
+        group = self._group(members, counts, mixed, [c.codes for c in claims if c is not None])
         if strategy.sticky:
-            claims = [member.request.claim_for(strategy.kind) for member in members]
             group = group.with_claims(_claims(claims, strategy.generations))
         found = self._as_found(strategy, members)
         # In the order in which members will send it back.
@@ -174,12 +174,23 @@ class Groups:
         return np.concatenate(found)
 
     def _group(
-        self, members: Sequence[Registered], counts: np.ndarray, mixed: bool = False
+        self,
+        members: Sequence[Registered],
+        counts: np.ndarray,
+        mixed: bool = False,
+        claimed: Sequence[np.ndarray] = (),
     ) -> Group:
-        """The group with the members in this order, none of whom claims anything."""
+        """The group with the members in this order, none of whom claims anything yet.
+
+        ``claimed``: codes; who assigns may not know their topics, since its metadata is older.
+        """
         ids = [member.id for member in members]
         subscribed = [member.request.subscription for member in members]
         instances = [member.instance for member in members]
+        named_topics = {t for topics in subscribed for t in topics}
+        named_topics.update(*(topic_of(codes).tolist() for codes in claimed))
+        most = 1 + max([*np.flatnonzero(counts).tolist(), *named_topics], default=-1)
+        counts = np.concatenate((counts, np.zeros(max(most - counts.size, 0), np.int64)))[:most]
         key = (tuple(ids), tuple(subscribed), tuple(instances), counts.tobytes(), mixed)
         if self._last is None or self._last[0] != key:
             named = Members(
@@ -187,19 +198,17 @@ class Groups:
                 *subscriptions(subscribed),
                 tuple(instances) if any(instances) else None,
             )
-            topics = self._topics_of(counts, subscribed)
+            topics = self._topics_of(counts)
             group = Group(topics, named, Claims.none(len(ids)), MIXED if mixed else {})
             self._last = (key, group)
         return self._last[1]
 
-    def _topics_of(self, counts: np.ndarray, subscribed) -> Topics:
-        known = np.flatnonzero(counts)
-        most = max([*known.tolist(), *(t for topics in subscribed for t in topics), -1]) + 1
-        counts = np.where(counts == 0, NO_METADATA, counts)[:most]
+    def _topics_of(self, counts: np.ndarray) -> Topics:
         key = counts.tobytes()
         if key not in self._topics:
-            names = Names(self._cluster.names[:most])
-            self._topics[key] = Topics(names, counts, ids=self._topic_ids[:most])
+            names = Names(self._cluster.names[: counts.size])
+            ids = self._topic_ids[: counts.size]
+            self._topics[key] = Topics(names, np.where(counts == 0, NO_METADATA, counts), ids=ids)
         return self._topics[key]
 
 

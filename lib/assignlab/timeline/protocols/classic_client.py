@@ -127,6 +127,7 @@ class Client(Consumer):
         def go() -> None:
             self._send_leave()
             self.unsubscribed, self.joining = True, False
+            self.group_subscription = set()
             self._reset("unsubscribed")
             self.tell("unsubscribed")
 
