@@ -187,9 +187,10 @@ class Groups:
         ids = [member.id for member in members]
         subscribed = [member.request.subscription for member in members]
         instances = [member.instance for member in members]
-        named_topics = {t for topics in subscribed for t in topics}
-        named_topics.update(*(topic_of(codes).tolist() for codes in claimed))
-        most = 1 + max([*np.flatnonzero(counts).tolist(), *named_topics], default=-1)
+        last = [int(np.flatnonzero(counts).max(initial=-1))]
+        last += [max(topics, default=-1) for topics in subscribed]
+        last += [int(topic_of(codes).max(initial=-1)) for codes in claimed]
+        most = 1 + max(last)
         counts = np.concatenate((counts, np.zeros(max(most - counts.size, 0), np.int64)))[:most]
         key = (tuple(ids), tuple(subscribed), tuple(instances), counts.tobytes(), mixed)
         if self._last is None or self._last[0] != key:
