@@ -338,6 +338,14 @@ def topics_change() -> Iterator[Script]:
     comes = [happens.join(JOINS, Member("c", pattern=f"{name}-.*"))]
     yield script(name, "server-uniform", there + later, comes, partitions=(9, 6))
     yield from map(topic_deleted, ONE_OF_EACH)
+    for in_client in (True, False):  # one member has partitions of no other topic
+        name = f"all-it-had-deleted.{'client' if in_client else 'broker'}-pattern"
+        who = members("ab", pattern=f"{name}-.*", client_pattern=in_client)
+        gone = [
+            happens.delete_topic(JOINS, f"{name}-0"),
+            happens.join(LATER, Member("c", pattern=f"{name}-.*")),
+        ]
+        yield script(name, "server-uniform", who, gone, partitions=(2, 2), **SOON)
     for strategy in ONE_PER_PROTOCOL:
         name = f"topic-comes-late.{strategy}"
         read = [f"{name}-0", f"{name}-9"]
