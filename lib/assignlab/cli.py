@@ -14,7 +14,7 @@ import click
 
 import assignlab
 from assignlab.advice import happening
-from assignlab.errors import AssignlabError, refuse_unknown
+from assignlab.errors import INTERRUPTED, AssignlabError, refuse_unknown
 from assignlab.releases import NEWEST_LINE, of_kafka
 
 AT_ONCE = 50
@@ -37,7 +37,7 @@ class Commands(click.Group):
         except KeyboardInterrupt:
             # 1, which click would say, is an answer of many a command.
             complain("interrupted")
-            sys.exit(130)
+            sys.exit(INTERRUPTED)
 
 
 def complain(text):

@@ -3,6 +3,9 @@
 import difflib
 from collections.abc import Collection, Iterable
 
+INTERRUPTED = 130
+"""The exit code of a command that was interrupted, as shells have it."""
+
 
 def shown(value: object) -> str:
     """A value as a message shows it: at most 60 characters."""

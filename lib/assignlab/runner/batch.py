@@ -18,6 +18,7 @@ from uuid import uuid4
 
 import click
 
+from assignlab.errors import INTERRUPTED
 from assignlab.local.files import write_json
 from assignlab.local.locks import fcntl
 from assignlab.local.project import versions
@@ -31,7 +32,6 @@ from assignlab.runner.records import RUN_RECORD, describe, reason_to_run, run_re
 from assignlab.runner.report import write_report
 from assignlab.runner.verdict import read_record, reason_of_failure
 
-INTERRUPTED = 130
 EARLIER = ".earlier"
 PART_AGE = 60.0
 WAIT = 15.0
