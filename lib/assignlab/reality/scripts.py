@@ -320,6 +320,30 @@ def server_pattern(what: str, in_client: bool, client: str = "") -> Script:
     return script(name, "server-uniform", who, created, lasts_ms=lasts_ms, client=client, **SOON)
 
 
+def patterns_both_ways() -> Script:
+    """One member resolves the pattern itself, for the others the coordinator does."""
+    name = "patterns-both-ways.server-uniform"
+    read = f"{name}-.*"
+    who = [
+        Member("a", pattern=read, client_pattern=True),
+        Member("b", pattern=read, start_ms=STAGGER_MS),
+    ]
+    comes = [happens.join(JOINS, Member("c", pattern=read))]
+    return script(name, "server-uniform", who, comes, partitions=(9, 6))
+
+
+def all_it_had_deleted(what: str, in_client: bool) -> Script:
+    """A topic is deleted, and a member has partitions of no other one."""
+    name = f"all-it-had-deleted.{what}"
+    read = f"{name}-.*"
+    who = members("ab", pattern=read, client_pattern=in_client)
+    changes = [
+        happens.delete_topic(JOINS, f"{name}-0"),
+        happens.join(LATER, Member("c", pattern=read)),
+    ]
+    return script(name, "server-uniform", who, changes, partitions=(2, 2), **SOON)
+
+
 def topic_deleted(strategy: str) -> Script:
     """A topic is deleted."""
     deleted = happens.delete_topic(JOINS, f"topic-deleted.{strategy}-1")
@@ -332,20 +356,10 @@ def topics_change() -> Iterator[Script]:
     yield from map(pattern, ("range", "cooperative-sticky"))
     yield server_pattern("client-pattern", True)
     yield server_pattern("broker-pattern", False)
-    name = "patterns-both-ways.server-uniform"
-    there, here = (members(of, pattern=f"{name}-.*", client_pattern=of == "a") for of in "ab")
-    later = [replace(*here, start_ms=STAGGER_MS)]
-    comes = [happens.join(JOINS, Member("c", pattern=f"{name}-.*"))]
-    yield script(name, "server-uniform", there + later, comes, partitions=(9, 6))
+    yield patterns_both_ways()
     yield from map(topic_deleted, ONE_OF_EACH)
-    for in_client in (True, False):  # one member has partitions of no other topic
-        name = f"all-it-had-deleted.{'client' if in_client else 'broker'}-pattern"
-        who = members("ab", pattern=f"{name}-.*", client_pattern=in_client)
-        gone = [
-            happens.delete_topic(JOINS, f"{name}-0"),
-            happens.join(LATER, Member("c", pattern=f"{name}-.*")),
-        ]
-        yield script(name, "server-uniform", who, gone, partitions=(2, 2), **SOON)
+    yield all_it_had_deleted("client-pattern", True)
+    yield all_it_had_deleted("broker-pattern", False)
     for strategy in ONE_PER_PROTOCOL:
         name = f"topic-comes-late.{strategy}"
         read = [f"{name}-0", f"{name}-9"]
@@ -376,7 +390,7 @@ def only_reader_leaves(strategy: str) -> Script:
     """The member leaves that alone reads a topic; the other one looks at its metadata soon."""
     name = f"only-reader-leaves.{strategy}"
     both, one = [f"{name}-0", f"{name}-1"], [f"{name}-0"]
-    who = [*members("a", topics=one), replace(*members("b", topics=both), start_ms=STAGGER_MS)]
+    who = [Member("a", topics=one), Member("b", topics=both, start_ms=STAGGER_MS)]
     # The leader looks after 5 s, at the first rebalance, and 5 s later: with neither that nor the leave.
     leaves = [happens.leave(JOINS - 1_500, "b")]
     return script(name, strategy, who, leaves, metadata_max_age_ms=5_000)
