@@ -9,6 +9,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import nan
 
 import pandas as pd
 
@@ -55,6 +56,9 @@ TOO_LATE_MS = 60_000
 START_MS = 5_000
 """How long a stalled member does not poll; a static member is away, in time and too late; and how
 much longer a start takes, at most."""
+
+ROUNDS_MS = 5_000
+"""What a leave's own rounds take at the most; what begins later is another rebalance."""
 
 HAPPENS = {
     "join": "one more member starts",
@@ -171,9 +175,9 @@ def only_reader_leaves(strategy: str, seed: int, members: int, partitions: int) 
     """One of the members alone reads a third topic, and closes; what follows until every client has
     looked at its metadata again.
 
-    ``partitions``: of each topic. Returns ``first_s``, ``last_s``: when the first and the last
-    assignment began, in seconds after the leave, and ``revoked``: how many partitions members gave
-    up from 5 s after the first on.
+    ``partitions``: of each topic. Returns ``again_s``: after how many seconds the group rebalanced
+    again, nan if it did not, and ``revoked``: how many partitions members gave up then. The rounds of
+    the first rebalance are over within :data:`ROUNDS_MS`.
     """
     draw, at = random.Random(seed), AT_MS + METADATA_MS
     both = ("orders", "payments")
@@ -192,13 +196,10 @@ def only_reader_leaves(strategy: str, seed: int, members: int, partitions: int) 
     )
     played = run(group, settings(Trial("leave", strategy)), strategy, seed)
     began = [e.time_ms for e in played.events if e.kind == "generation" and e.time_ms >= at]
-    later = [
-        e.partitions.size
-        for e in played.events
-        if e.kind == "revoked" and e.time_ms > began[0] + START_MS
-    ]
-    first, last = ((moment - at) / 1000 for moment in (began[0], began[-1]))
-    return {"first_s": first, "last_s": last, "revoked": sum(later)}
+    over = began[0] + ROUNDS_MS
+    revoked = [e.partitions.size for e in played.events if e.kind == "revoked" and e.time_ms > over]
+    again_s = (began[-1] - at) / 1000 if began[-1] > over else nan
+    return {"again_s": again_s, "revoked": sum(revoked)}
 
 
 def scenario(trial: Trial) -> Scenario:
