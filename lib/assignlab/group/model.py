@@ -22,7 +22,6 @@ ABSENT = -(2**31)
 NO_METADATA = -1
 """The partition count of a topic that members name but the cluster does not have."""
 
-
 MIXED = MappingProxyType({"subscribed": "by names and by regular expressions"})
 """The options of a group of which some members name topics, and others have a regular expression, or
 another one: KIP-848's coordinator takes what these match for different, though it is the same."""

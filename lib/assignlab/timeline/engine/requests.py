@@ -115,8 +115,11 @@ class Groups:
         ``counts`` int64[topics]: partitions as the one who assigns knows them. ``mixed``: see
         :data:`assignlab.group.model.MIXED`.
         """
-        claims = [member.request.claim_for(strategy.kind) for member in members if strategy.sticky]
-        group = self._group(members, counts, mixed, [c.codes for c in claims if c is not None])
+        claims: list[Claim | None] = []
+        if strategy.sticky:
+            claims = [member.request.claim_for(strategy.kind) for member in members]
+        claimed = [claim.codes for claim in claims if claim is not None]
+        group = self._group(members, counts, claimed, mixed)
         if strategy.sticky:
             group = group.with_claims(_claims(claims, strategy.generations))
         found = self._as_found(strategy, members)
@@ -155,8 +158,9 @@ class Groups:
         """What a classic member claims that got these partitions, in order, from a coordinator."""
         if not strategy.sticky:
             return None
-        group = self._group([member], self._cluster.partitions)
-        after = Assignment(np.array([0, partitions.size]), self._cluster.codes(partitions))
+        codes = self._cluster.codes(partitions)
+        group = self._group([member], self._cluster.partitions, [codes])
+        after = Assignment(np.array([0, partitions.size]), codes)
         claimed = strategy.sent_back(group, after)
         return Claim(claimed.codes, generation)
 
@@ -177,8 +181,8 @@ class Groups:
         self,
         members: Sequence[Registered],
         counts: np.ndarray,
+        claimed: Sequence[np.ndarray],
         mixed: bool = False,
-        claimed: Sequence[np.ndarray] = (),
     ) -> Group:
         """The group with the members in this order, none of whom claims anything yet.
 
