@@ -139,6 +139,7 @@ class Group:
     claims: Claims
     options: Mapping[str, Any] = field(default_factory=dict)
     _prepared: dict = field(default_factory=dict, repr=False)
+    _read: dict = field(default_factory=dict, init=False, repr=False)
 
     @once
     def members(self) -> Members:
@@ -156,6 +157,13 @@ class Group:
             known[prepare] = prepare(self)
         return known[prepare]
 
+    def of_claims(self, read: Callable[["Group"], Any]) -> Any:
+        """``read(self)``, computed once: what an assignment and the next claims both need to know."""
+        known = self._read
+        if read not in known:
+            known[read] = read(self)
+        return known[read]
+
     @property
     def preparations(self) -> int:
         """How many answers :meth:`prepared` has by now."""
@@ -164,7 +172,7 @@ class Group:
     def with_claims(self, claims: Claims) -> "Group":
         """The same topics and members, and all that is known of them, with other claims."""
         made = object.__new__(Group)
-        made.__dict__.update(self.__dict__, claims=claims)
+        made.__dict__.update(self.__dict__, claims=claims, _read={})
         return made
 
     def with_topics(self, topics: Topics) -> "Group":
@@ -173,7 +181,7 @@ class Group:
 
     def __getstate__(self):
         given = {"topics": self.topics, "sent": self.sent, "claims": self.claims}
-        return given | {"options": dict(self.options), "_prepared": {}}
+        return given | {"options": dict(self.options), "_prepared": {}, "_read": {}}
 
 
 def subscriptions_by_topic(group: Group) -> np.ndarray:

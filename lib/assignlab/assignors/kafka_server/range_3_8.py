@@ -45,7 +45,7 @@ def assign(group: Group) -> Assignment:
     known = group.prepared(subscribed_topics)
     if known.topics.size == 0:
         return sets.nothing(group)
-    held = sets.held(group)
+    held = group.of_claims(sets.held)
     owners, codes = assign_topics(*known, held.offsets, held.codes)
     return Assignment(*by_member(owners, codes, len(group.members)))
 

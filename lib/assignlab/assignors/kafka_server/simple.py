@@ -50,7 +50,7 @@ def assign(group: Group) -> Assignment:
     """Share the pools, one after the other."""
     if len(group.members) == 0 or not group.prepared(anything_named):
         return sets.nothing(group)
-    held = sets.walked(group)
+    held = group.of_claims(sets.walked)
     order, walk = group.prepared(orders.members_by_hash), walk_of_numbers(len(group.members))
     beyond = sets.numbers(group, held)[1] if held.beyond else NOTHING
     if group.prepared(sets.homogeneous):

@@ -37,7 +37,7 @@ def assign(group: Group) -> Assignment:
     """One by hash code, then what is held, then the rest; lists in the order of their sets."""
     if len(group.members) == 0 or not group.prepared(simple.anything_named):
         return sets.nothing(group)
-    held = sets.walked(group)
+    held = group.of_claims(sets.walked)
     ids = group.topics.prepared(sets.topic_ids)
     known = (
         group.prepared(orders.members_by_hash), group.members.names.hashes, ids.hashes, ids.rank,
@@ -450,7 +450,7 @@ def reclaim(group: Group, after: Assignment) -> Assignment:
     """What the members hold at the next rebalance, as the assignor will walk it."""
     if len(group.members) == 0:
         return after
-    return targets.reclaimed_anew(group, sets.walked(group), after.offsets, after.codes)
+    return targets.reclaimed_anew(group, after.offsets, after.codes)
 
 
 STRATEGY = replace(

@@ -49,9 +49,7 @@ def reclaim(group: Group, after: Assignment) -> Assignment:
     stays = np.zeros(len(group.topics), dtype=np.bool_)
     if group.prepared(sets.homogeneous):
         return targets.reclaimed_after(group, after, stays, taken_again=False)
-    held = sets.held(group)
-    changes = heterogeneous.changes(group, held)
-    return targets.reclaimed(group, sets.walked(group, held), changes, stays)
+    return targets.reclaimed(group, heterogeneous.changes(group), stays)
 
 
 STRATEGY = Strategy(

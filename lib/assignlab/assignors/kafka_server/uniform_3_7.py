@@ -69,18 +69,24 @@ def assign(group: Group) -> Assignment:
         return sets.nothing(group)
     if group.prepared(homogeneous):
         return homogeneous_3_7.assign(group)
-    return heterogeneous_3_9.assign_in(group, group.prepared(shape))
+    return heterogeneous_3_9.as_lists(group, group.prepared(shape), *group.of_claims(moved))
+
+
+def moved(group: Group) -> tuple[np.ndarray, np.ndarray]:
+    """What happens where subscriptions differ: :func:`heterogeneous_3_9.moves`."""
+    return heterogeneous_3_9.moves(group, group.prepared(shape))
 
 
 def reclaim(group: Group, after: Assignment) -> Assignment:
     """What the members hold at the next rebalance, as the assignor will walk it."""
     if len(group.members) == 0:
         return after
-    held = sets.walked(group)
     if group.prepared(homogeneous):
-        return targets.reclaimed_anew(group, held, after.offsets, after.codes)
-    steps = heterogeneous_3_9.steps_in(group, group.prepared(shape), held)
-    return targets.reclaimed_anew(group, held, *steps)
+        return targets.reclaimed_anew(group, after.offsets, after.codes)
+    log, _ = group.of_claims(moved)
+    return targets.reclaimed_anew(
+        group, *heterogeneous_3_9.steps_in(group, group.prepared(shape), log)
+    )
 
 
 STRATEGY = replace(

@@ -36,7 +36,6 @@ MAX_ITERATION_COUNT = 16
 
 MOVE = record("code", "loser", "taker")
 """Who loses a partition, -1 for nobody, and who takes it; members by number."""
-NO_LOG = np.empty(0, MOVE)
 DOUBLE = record("place", "member")
 """A member that holds the partition at a place of which another counts as the owner; -1 once it has
 lost it."""
@@ -191,25 +190,18 @@ def by_kind(of, bounds, own, kinds):
 
 def assign(group: Group) -> Assignment:
     """Keep, give out, balance."""
-    offsets, codes, _ = _assigned(group, sets.held(group), NO_LOG)
+    offsets, codes, _ = group.of_claims(moved)
     return Assignment(offsets, codes)
 
 
-def changes(group: Group, held: sets.Held) -> targets.Changes:
+def changes(group: Group) -> targets.Changes:
     """What the assignor does to every member's map, in its order."""
     subscribed, known = group.prepared(shape)
-    order, topics = part(known, ORDER), part(known, TOPICS)
-    slots = group.prepared(slots_of_new_sets)
-    # Every turn moves a partition once at the most.
-    most = (1 + MAX_ITERATION_COUNT) * int(group.topics.partitions[topics].sum())
-    log = np.empty(most, MOVE)
-    _, _, moves = _assigned(group, held, log)
-    return targets.Changes(
-        *steps_of(
-            order, group.members.subscription, subscribed, held.offsets, held.codes, log[:moves]
-        ),
-        slots,
+    held, (_, _, log) = group.of_claims(sets.held), group.of_claims(moved)
+    steps = steps_of(
+        part(known, ORDER), group.members.subscription, subscribed, held.offsets, held.codes, log
     )
+    return targets.Changes(*steps, group.prepared(slots_of_new_sets))
 
 
 def slots_of_new_sets(group: Group) -> np.ndarray:
@@ -257,17 +249,19 @@ def steps_of(order, subscription, subscribed, offsets, codes, log):
     return sizes, steps
 
 
-def _assigned(group: Group, held: sets.Held, log: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-    """(offsets, codes) of the result, and how many moves there were.
-
-    ``log``: MOVE[n], filled with every move if there is room.
-    """
-    offsets, codes, moves = build(*group.prepared(shape), held.offsets, held.codes, log)
+def moved(group: Group) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(offsets, codes) of the result, and all moves in turn, MOVE[n]."""
+    subscribed, known = group.prepared(shape)
+    held = group.of_claims(sets.held)
+    # Every turn moves a partition once at the most.
+    most = (1 + MAX_ITERATION_COUNT) * int(group.topics.partitions[part(known, TOPICS)].sum())
+    log = np.empty(most, MOVE)
+    offsets, codes, moves = build(subscribed, known, held.offsets, held.codes, log)
     if moves == BEYOND:
         raise OriginalError(
             "ArrayIndexOutOfBoundsException", "a member holds a partition that does not exist"
         )
-    return offsets, codes, moves
+    return offsets, codes, log[:moves]
 
 
 BEYOND = -1
@@ -275,7 +269,8 @@ BEYOND = -1
 
 @njit
 def build(subscribed, the_known, offsets, codes, log):
-    """:func:`_assigned`; instead of the moves ``BEYOND`` where the original throws."""
+    """(offsets, codes) of the result, and how many moves are in the ``log``: MOVE[n], with room for
+    all; ``BEYOND`` where the original throws."""
     known = unpacked(the_known)
     owner, sizes, doubles, beyond = keep(known, subscribed, offsets, codes)
     if beyond:
@@ -510,10 +505,9 @@ def group_by_owner(owner, subscribers, first, end):
 def move(known, state, t, partition, member):
     """Give a partition of topic t to a member; whoever owned it loses it."""
     before = state.owner[partition]
-    if state.log.size > 0:
-        entry = state.log[state.moves[0]]
-        entry.code, entry.loser, entry.taker = code(t, partition - known.first[t]), before, member
-        state.moves[0] += 1
+    entry = state.log[state.moves[0]]
+    entry.code, entry.loser, entry.taker = code(t, partition - known.first[t]), before, member
+    state.moves[0] += 1
     if before >= 0:
         state.sizes[before] -= 1
         for double in state.doubles:

@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.assignors.kafka_server.parts import sets, targets
-from assignlab.assignors.kafka_server.parts.heterogeneous import MOVE, NO_LOG, steps_of
+from assignlab.assignors.kafka_server.parts.heterogeneous import MOVE, steps_of
 from assignlab.assignors.kafka_server.parts.homogeneous import without_doubles
 from assignlab.assignors.kafka_server.parts.racks_3_7 import (
     NO_RACKS,
@@ -316,42 +316,43 @@ def partition_hashes(group: Group, codes: np.ndarray) -> np.ndarray:
 
 def assign(group: Group) -> Assignment:
     """Keep, give out, move."""
-    return assign_in(group, group.prepared(shape))
+    return as_lists(group, group.prepared(shape), *group.of_claims(moved))
 
 
-def assign_in(group: Group, the_shape: Shape) -> Assignment:
-    """The assignment, once it is known how the unassigned partitions are walked."""
-    known = the_shape.known
-    if not known.subscribed.any():
-        return sets.nothing(group)
-    held = sets.walked(group)
-    log, lost = moves(group, the_shape, held)
-    stays = log[~lost]
-    offsets, codes = by_member(known.order[stays["taker"]], stays["code"], known.order.size)
-    if held.rivals:
+def moved(group: Group) -> tuple[np.ndarray, np.ndarray]:
+    """:func:`moves` in these releases."""
+    return moves(group, group.prepared(shape))
+
+
+def as_lists(group: Group, the_shape: Shape, log: np.ndarray, lost: np.ndarray) -> Assignment:
+    """The assignment after these :func:`moves`."""
+    order, stays = the_shape.known.order, log[~lost]
+    offsets, codes = by_member(order[stays["taker"]], stays["code"], order.size)
+    if group.of_claims(sets.walked).rivals:
         offsets, codes = without_doubles(offsets, codes)
     return Assignment(offsets, codes, notes={} if the_shape.certain else {"nondeterministic": True})
 
 
-def steps_in(group: Group, the_shape: Shape, held: sets.Held) -> tuple[np.ndarray, np.ndarray]:
-    """(offsets, steps) of :class:`targets.Changes`: what the assignor does to every member's map,
-    which it makes anew."""
+def steps_in(group: Group, the_shape: Shape, log: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(offsets, steps) of :class:`targets.Changes`: what these :func:`moves` do to every member's
+    map, which is made anew."""
     known, nothing = the_shape.known, sets.nothing(group)
-    log = NO_LOG
-    if known.subscribed.any():
-        log, _ = moves(group, the_shape, held)
     return steps_of(
         known.order, known.subscription, known.subscribed, nothing.offsets, nothing.codes, log
     )
 
 
-def moves(group: Group, the_shape: Shape, held: sets.Held) -> tuple[np.ndarray, np.ndarray]:
-    """(log, lost), when members hold this, as it is walked.
+def moves(group: Group, the_shape: Shape) -> tuple[np.ndarray, np.ndarray]:
+    """(log, lost), once it is known how the unassigned partitions are walked.
 
     ``log``: MOVE[n], everything that happened, in turn; ``lost``: bool[n], whether the taker gave
     it away later.
     """
-    known, codes = the_shape.known, held.codes
+    known = the_shape.known
+    if not known.subscribed.any():
+        return np.empty(0, MOVE), np.empty(0, dtype=np.bool_)
+    held = group.of_claims(sets.walked)
+    codes = held.codes
     if the_shape.crowded and codes.size > 0 and not the_shape.racks.in_use:
         known = known._replace(in_turn=without_kept(group, the_shape, held.offsets, codes))
     log, lost, state = build(known, the_shape.racks, held.offsets, codes, held.rivals)

@@ -39,7 +39,7 @@ def assign(group: Group, extras_in_turn: bool = False) -> Assignment:
     known, claims = (order, topics, group.topics.partitions, ids.hashes, ids.rank), group.claims
     offsets, codes, left, state = build(known, claims.offsets, claims.codes, False, extras_in_turn)
     if state == NO_SETS:
-        held = sets.held(group)
+        held = group.of_claims(sets.held)
         offsets, codes, left, state = build(known, held.offsets, held.codes, True, extras_in_turn)
     if left > 0:
         raise OriginalError(

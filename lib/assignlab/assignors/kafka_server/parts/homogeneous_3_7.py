@@ -51,7 +51,7 @@ def assign(group: Group) -> Assignment:
         group.members.names.rank, topics, group.topics.partitions,
         group.topics.prepared(sets.dense_starts),
     )  # fmt: skip
-    racks, held = group.prepared(rack_info), sets.walked(group)
+    racks, held = group.prepared(rack_info), group.of_claims(sets.walked)
     offsets, codes, left = build(known, racks, held.offsets, held.codes)
     if left:
         raise OriginalError("PartitionAssignorException", "partitions were left unassigned")

@@ -262,12 +262,9 @@ def held(group: Group) -> Held:
     return Held(offsets, codes, rivals, beyond)
 
 
-def walked(group: Group, claims: Held | None = None) -> Held:
-    """The claims, each member's in the order in which its map is walked.
-
-    ``claims``: :func:`held`, where that is known.
-    """
-    claims = claims or held(group)
+def walked(group: Group) -> Held:
+    """The claims, each member's in the order in which its map is walked."""
+    claims = group.of_claims(held)
     ids, partitions = group.topics.prepared(topic_ids), group.topics.prepared(dense_starts)[-1]
     codes = _walked(claims.offsets, claims.codes, ids.hashes, ids.rank, partitions)
     return claims._replace(codes=codes)

@@ -51,16 +51,16 @@ def plain_slots(topics: int) -> np.ndarray:
 
 def reclaimed(
     group: Group,
-    held: sets.Held,
     changes: Changes,
     stays: np.ndarray,
     numbers: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Assignment:
     """Every member's next claim in the order in which the assignor will read it.
 
-    ``held``: what members hold, as it is walked; ``stays``: bool[topics], whether a topic stays in a
-    map that has lost its last partition; ``numbers``: :func:`sets.numbers`, where they are known.
+    ``stays``: bool[topics], whether a topic stays in a map that has lost its last partition;
+    ``numbers``: :func:`sets.numbers`, where they are known.
     """
+    held = group.of_claims(sets.walked)
     numbers = numbers or sets.numbers(group, held, changes.steps)
     offsets, codes, crowded = _rewrite(
         held.offsets, held.codes, *changes, numbers, group.topics.prepared(sets.topic_ids).hashes,
@@ -79,14 +79,12 @@ def reclaimed(
     return Assignment(offsets, codes)
 
 
-def reclaimed_anew(
-    group: Group, held: sets.Held, offsets: np.ndarray, steps: np.ndarray
-) -> Assignment:
+def reclaimed_anew(group: Group, offsets: np.ndarray, steps: np.ndarray) -> Assignment:
     """:func:`reclaimed` of an assignor that makes every map anew, with these steps of
     :class:`Changes`."""
     topics = len(group.topics)
     changes = Changes(offsets, steps, plain_slots(topics), anew=True)
-    return reclaimed(group, held, changes, np.zeros(topics, dtype=np.bool_))
+    return reclaimed(group, changes, np.zeros(topics, dtype=np.bool_))
 
 
 def turned_in_trees(
@@ -139,7 +137,7 @@ def reclaimed_after(
     Of each topic every member's list in ``after`` has first what it keeps. ``taken_again``: a
     partition may be removed and added again; what is kept then stands in the order of the walk.
     """
-    held = sets.walked(group)
+    held = group.of_claims(sets.walked)
     offsets, steps = after.offsets, after.codes
     numbers = sets.numbers(group, held, steps)
     if held.codes.size > 0:
@@ -147,7 +145,7 @@ def reclaimed_after(
             held.offsets, held.codes, offsets, steps, numbers, taken_again
         )
     changes = Changes(offsets, steps, plain_slots(len(group.topics)))
-    return reclaimed(group, held, changes, stays, numbers)
+    return reclaimed(group, changes, stays, numbers)
 
 
 @njit
