@@ -1,6 +1,7 @@
 """Steps are linked with the numba that is installed, and compiled by a numba that nobody has tried."""
 
 import os
+import platform
 import subprocess
 import sys
 from dataclasses import replace
@@ -371,3 +372,33 @@ def test_as_python_what_takes_long_is_compiled_and_what_is_in_the_cache_is_loade
     assert compiled("python", "60", "2") == ["1"]  # by now it is in the cache
     assert compiled("python", "inf", "2") == ["0"]
     assert compiled("compiled", "60", "2") == ["1"]
+
+
+LARGE = """
+import resource
+
+from assignlab import assignors
+from assignlab.group.plain import group
+
+large = group({"t": 10_000_000}, {"C0": ["t"], "C1": ["t"]})
+assign = assignors.get("range").assign
+
+
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    assign(large)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+
+print(faults(), faults(), faults())
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library")
+def test_memory_of_large_answers_is_used_again():
+    """An array of ten million codes has 20,000 pages of 4 kB."""
+    told = subprocess.run(
+        [sys.executable, "-c", LARGE], check=True, text=True, capture_output=True
+    )  # fmt: skip
+    first, _, third = map(int, told.stdout.split())
+    assert first > 20_000 and third < 1_000

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from assignlab.compiled import inner, leaf, njit
+from assignlab.compiled.memory import LARGE, keep_freed
 
 PARTITION_BITS = 32
 MEMBERS_SHOWN, LINE = 20, 80
@@ -155,6 +156,8 @@ class Showing:
 
     def __call__(self, group: Any) -> Assignment:
         found = self._assign(group)
+        if found.codes.size >= LARGE:
+            keep_freed()
         found.group = group
         return found
 
