@@ -173,11 +173,15 @@ class Config(Given):
                 raise TimelineError(
                     f"{name}: expected a day at most, {MOST_SESSION_MS}, got {getattr(self, name)}"
                 )
-        if self.heartbeat_interval_ms >= self.session_timeout_ms:
-            raise TimelineError(
-                f"heartbeat_interval_ms: {self.heartbeat_interval_ms} is not below "
-                f"session_timeout_ms ({self.session_timeout_ms})"
-            )
+        for interval, session in (
+            ("heartbeat_interval_ms", "session_timeout_ms"),
+            ("group_consumer_heartbeat_interval_ms", "group_consumer_session_timeout_ms"),
+        ):
+            if getattr(self, interval) >= getattr(self, session):
+                raise TimelineError(
+                    f"{interval}: {getattr(self, interval)} is not below "
+                    f"{session} ({getattr(self, session)})"
+                )
 
 
 CHANGES: Mapping[str, Mapping[str, Mapping[str, object]]] = MappingProxyType(
