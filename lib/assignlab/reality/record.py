@@ -47,8 +47,8 @@ def record(release: str, scripts: Iterable[Script]) -> Iterator[Recording]:
     """
     scripts = list(scripts)
     failed: dict[str, OriginalsUnavailable] = {}
-    for kind in sorted({(script.nodes, script.restarts) for script in scripts}):
-        alike = [one for one in scripts if (one.nodes, one.restarts) == kind]
+    for kind in sorted({(script.nodes, script.alone) for script in scripts}):
+        alike = [one for one in scripts if (one.nodes, one.alone) == kind]
         yield from _record(release, alike, failed)
     if failed:
         told = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
@@ -59,8 +59,6 @@ def _record(
     release: str, scripts: Sequence[Script], failed: dict[str, OriginalsUnavailable]
 ) -> Iterator[Recording]:
     admin = Client(JAVA, release)
-    # A broker that restarts coordinates other groups, too.
-    at_a_time = 1 if scripts[0].restarts else AT_A_TIME
     with Broker(release, nodes=scripts[0].nodes) as broker, ExitStack() as hosts:
         inbox, shared, missing = Inbox(), {}, {}
         for client in sorted({admin}.union(*(script.clients(release) for script in scripts))):
@@ -72,8 +70,10 @@ def _record(
                 missing[client] = reason
         place = Place(broker, inbox, shared)
         for client, host in shared.items():
-            _warm_up(place, client, host, "shared")
-        with ThreadPoolExecutor(at_a_time) as pool:
+            place.admin.tell("create", topic=_warm_topic(client), partitions=1)
+            place.inbox.wait(_warm_topic(client), "created")
+            _warm_up(place, client, host)
+        with ThreadPoolExecutor(1 if scripts[0].alone else AT_A_TIME) as pool:
             runs = {}
             for script in scripts:
                 if lacks := script.clients(release) & missing.keys():
@@ -92,15 +92,17 @@ def _play(place: Place, script: Script) -> Recording:
     return Run(place, script).record()
 
 
-def _warm_up(place: Place, client: Client, host: Host, name: str) -> None:
+def _warm_topic(client: Client) -> str:
+    return f"warm-{client.name}-{client.release}"
+
+
+def _warm_up(place: Place, client: Client, host: Host) -> None:
     """A group that nobody records: the process has loaded its code, the broker its topics."""
-    topic = f"warm-{client.name}-{client.release}-{name}"
-    place.admin.tell("create", topic=topic, partitions=1)
-    place.inbox.wait(topic, "created")
+    topic = _warm_topic(client)
     old = place.broker.release.startswith("3.") or client.name == "kafka-python"
     protocols = ({}, {"group.protocol": "consumer"})[: 2 - old]
     for i, protocol in enumerate(protocols):
-        key = f"{topic}/{i}"
+        key = f"{topic}/{id(host)}/{i}"
         settings = {"bootstrap.servers": place.broker.bootstrap, "group.id": key, **protocol}
         host.tell("prepare", key=key, settings=settings, topics=[topic])
         host.tell("start", key=key)
@@ -131,7 +133,7 @@ class Run:
     def _own_host(self, name: str) -> Host:
         client = self._client(self.members[name])
         host = Host(client, self.place.broker.bootstrap, self.place.inbox)
-        _warm_up(self.place, client, host, f"{self.script.name}.{name}.{id(host)}")
+        _warm_up(self.place, client, host)
         return host
 
     def record(self) -> Recording:

@@ -53,6 +53,15 @@ class Script:
         return 3 if moves else 1
 
     @property
+    def alone(self) -> bool:
+        """Whether no other group may run on its brokers: one restarts, which coordinates others, too; or
+        the coordinator resolves a pattern, after any topic that is created, and then not for 10 s."""
+        return self.restarts or any(
+            m.pattern is not None and not m.client_pattern and is_server(m.strategies or self.strategies)
+            for m in self.scenario.versions
+        )
+
+    @property
     def server(self) -> bool:
         """Whether some member speaks the consumer protocol at some time."""
         return any(is_server(m.strategies or self.strategies) for m in self.scenario.versions)
@@ -332,6 +341,17 @@ def patterns_both_ways() -> Script:
     return script(name, "server-uniform", who, comes, partitions=(9, 6))
 
 
+def another_topic_first() -> Script:
+    """A topic is created that nobody reads, and soon after it one that the pattern matches."""
+    name = "another-topic-first.server-uniform"
+    created = [
+        happens.create_topic(at, Topic(topic, 3))
+        for at, topic in ((LATER, "another-topic"), (LATER + 3_000, f"{name}-9"))
+    ]
+    who = members("abc", pattern=f"{name}-.*")
+    return script(name, "server-uniform", who, created, lasts_ms=LATER + 18_000)
+
+
 def all_it_had_deleted(what: str, in_client: bool) -> Script:
     """A topic is deleted, and a member has partitions of no other one."""
     name = f"all-it-had-deleted.{what}"
@@ -357,6 +377,7 @@ def topics_change() -> Iterator[Script]:
     yield server_pattern("client-pattern", True)
     yield server_pattern("broker-pattern", False)
     yield patterns_both_ways()
+    yield another_topic_first()
     yield from map(topic_deleted, ONE_OF_EACH)
     yield all_it_had_deleted("client-pattern", True)
     yield all_it_had_deleted("broker-pattern", False)
