@@ -80,19 +80,15 @@ ORDER, TOPICS, KIND, STARTS = map(Known._fields.index, ("order", "topics", "kind
 def shape(group: Group) -> Shape:
     """What is the same whatever the members hold."""
     members, partitions = group.members, group.topics.partitions
-    subscribed, known, subscribers = known_of(
+    return Shape(*known_of(
         group.prepared(orders.members_by_hash), members.subscription, members.offsets,
-        members.topics, partitions,
-    )  # fmt: skip
-    topics = part(known, TOPICS)
-    by_id = group.topics.prepared(sets.topic_ids).rank[topics]
-    topics[:] = topics[np.lexsort((by_id, subscribers, -(partitions[topics] / subscribers)))]
-    return Shape(subscribed, known)
+        members.topics, partitions, group.topics.prepared(sets.topic_ids).rank,
+    ))  # fmt: skip
 
 
 @njit
-def known_of(order, subscription, offsets, topics, partitions):
-    """(the :class:`Shape`, its topics not yet sorted; how many subscribers these have).
+def known_of(order, subscription, offsets, topics, partitions, rank):
+    """The :class:`Shape`; ``rank``: of the topics' ids.
 
     ``subscription``, ``offsets``, ``topics``: see :class:`~assignlab.group.model.Members`.
     """
@@ -122,8 +118,38 @@ def known_of(order, subscription, offsets, topics, partitions):
             there[n], subscribers[n] = t, count
             n += 1
     first = first_numbers(partitions)
-    known = order, there[:n], first, kind, starts, members, ends, readers, of, leaf, trees
-    return subscribed, packed(known), subscribers[:n]
+    there = there[:n]
+    there = there[fullest_first(partitions[there], subscribers[:n], rank[there])]
+    known = order, there, first, kind, starts, members, ends, readers, of, leaf, trees
+    return subscribed, packed(known)
+
+
+@inner
+def fullest_first(partitions, subscribers, rank):
+    """The order of topics: those with most partitions for each subscriber, then those with fewest
+    subscribers, then by rank. int64[n]; a merge sort."""
+    load = partitions / subscribers
+    n = load.size
+    order, merged = np.arange(n), np.empty(n, dtype=np.int64)
+    width = 1
+    while width < n:
+        for start in range(0, n, 2 * width):
+            i, middle, end = start, min(start + width, n), min(start + 2 * width, n)
+            j = middle
+            for k in range(start, end):
+                left = j == end
+                if i < middle and j < end:
+                    a, b = order[i], order[j]
+                    left = (-load[a], subscribers[a], rank[a]) <= (-load[b], subscribers[b], rank[b])
+                if left:
+                    merged[k] = order[i]
+                    i += 1
+                else:
+                    merged[k] = order[j]
+                    j += 1
+        order, merged = merged, order
+        width *= 2
+    return order
 
 
 @inner
@@ -251,30 +277,24 @@ def steps_of(order, subscription, subscribed, offsets, codes, log):
 
 def moved(group: Group) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(offsets, codes) of the result, and all moves in turn, MOVE[n]."""
-    subscribed, known = group.prepared(shape)
     held = group.of_claims(sets.held)
-    # Every turn moves a partition once at the most.
-    most = (1 + MAX_ITERATION_COUNT) * int(group.topics.partitions[part(known, TOPICS)].sum())
-    log = np.empty(most, MOVE)
-    offsets, codes, moves = build(subscribed, known, held.offsets, held.codes, log)
-    if moves == BEYOND:
+    offsets, codes, log, failed = build(*group.prepared(shape), held.offsets, held.codes)
+    if failed:
         raise OriginalError(
             "ArrayIndexOutOfBoundsException", "a member holds a partition that does not exist"
         )
-    return offsets, codes, log[:moves]
-
-
-BEYOND = -1
+    return offsets, codes, log
 
 
 @njit
-def build(subscribed, the_known, offsets, codes, log):
-    """(offsets, codes) of the result, and how many moves are in the ``log``: MOVE[n], with room for
-    all; ``BEYOND`` where the original throws."""
+def build(subscribed, the_known, offsets, codes):
+    """:func:`moved`, and whether the original throws."""
     known = unpacked(the_known)
+    # Every turn moves a partition once at the most.
+    log = np.empty((1 + MAX_ITERATION_COUNT) * known.first[-1], MOVE)
     owner, sizes, doubles, beyond = keep(known, subscribed, offsets, codes)
     if beyond:
-        return offsets, codes, BEYOND
+        return offsets, codes, log[:0], True
     nodes, readers = known.trees[-1], known.trees.size
     state = State(
         owner, sizes, doubles, log, np.zeros(1, dtype=np.int64), np.full(nodes, NOT_SEATED),
@@ -287,7 +307,7 @@ def build(subscribed, the_known, offsets, codes, log):
     for k in range(owners.size):
         owners[k] = known.order[owners[k]]
     new_offsets, lists = by_member(owners, given, known.order.size)
-    return new_offsets, lists, state.moves[0]
+    return new_offsets, lists, log[: state.moves[0]], False
 
 
 class State(NamedTuple):
