@@ -140,7 +140,11 @@ def fullest_first(partitions, subscribers, rank):
                 left = j == end
                 if i < middle and j < end:
                     a, b = order[i], order[j]
-                    left = (-load[a], subscribers[a], rank[a]) <= (-load[b], subscribers[b], rank[b])
+                    left = (-load[a], subscribers[a], rank[a]) <= (
+                        -load[b],
+                        subscribers[b],
+                        rank[b],
+                    )
                 if left:
                     merged[k] = order[i]
                     i += 1
