@@ -32,10 +32,8 @@ def reclaim(group: Group, after: Assignment) -> Assignment:
     """What the members hold at the next rebalance, as the assignor will walk it."""
     if len(group.members) == 0 or group.prepared(sets.homogeneous):
         return uniform.reclaim(group, after)
-    shape, (log, _) = (
-        group.prepared(heterogeneous_3_9.shape),
-        group.of_claims(heterogeneous_3_9.moved),
-    )
+    shape = group.prepared(heterogeneous_3_9.shape)
+    log, _ = group.of_claims(heterogeneous_3_9.moved)
     return targets.reclaimed_anew(group, *heterogeneous_3_9.steps_in(group, shape, log))
 
 

@@ -128,7 +128,7 @@ def known_of(order, subscription, offsets, topics, partitions, rank):
 def fullest_first(partitions, subscribers, rank):
     """The order of topics: those with most partitions for each subscriber, then those with fewest
     subscribers, then by rank. int64[n]; a merge sort."""
-    load = partitions / subscribers
+    load = -partitions / subscribers
     n = load.size
     order, merged = np.arange(n), np.empty(n, dtype=np.int64)
     width = 1
@@ -140,11 +140,7 @@ def fullest_first(partitions, subscribers, rank):
                 left = j == end
                 if i < middle and j < end:
                     a, b = order[i], order[j]
-                    left = (-load[a], subscribers[a], rank[a]) <= (
-                        -load[b],
-                        subscribers[b],
-                        rank[b],
-                    )
+                    left = (load[a], subscribers[a], rank[a]) <= (load[b], subscribers[b], rank[b])
                 if left:
                     merged[k] = order[i]
                     i += 1
@@ -311,7 +307,7 @@ def build(subscribed, the_known, offsets, codes):
     for k in range(owners.size):
         owners[k] = known.order[owners[k]]
     new_offsets, lists = by_member(owners, given, known.order.size)
-    return new_offsets, lists, log[: state.moves[0]], False
+    return new_offsets, lists, log[: state.moves[0]].copy(), False
 
 
 class State(NamedTuple):
