@@ -84,9 +84,7 @@ def reclaim(group: Group, after: Assignment) -> Assignment:
     if group.prepared(homogeneous):
         return targets.reclaimed_anew(group, after.offsets, after.codes)
     log, _ = group.of_claims(moved)
-    return targets.reclaimed_anew(
-        group, *heterogeneous_3_9.steps_in(group, group.prepared(shape), log)
-    )
+    return heterogeneous_3_9.reclaimed(group, group.prepared(shape), log)
 
 
 STRATEGY = replace(

@@ -14,7 +14,7 @@ assignment.
 from dataclasses import replace
 
 from assignlab.assignors.kafka_server import uniform
-from assignlab.assignors.kafka_server.parts import heterogeneous_3_9, homogeneous, sets, targets
+from assignlab.assignors.kafka_server.parts import heterogeneous_3_9, homogeneous, sets
 from assignlab.group.assignment import Assignment
 from assignlab.group.model import Group
 
@@ -32,9 +32,8 @@ def reclaim(group: Group, after: Assignment) -> Assignment:
     """What the members hold at the next rebalance, as the assignor will walk it."""
     if len(group.members) == 0 or group.prepared(sets.homogeneous):
         return uniform.reclaim(group, after)
-    shape = group.prepared(heterogeneous_3_9.shape)
     log, _ = group.of_claims(heterogeneous_3_9.moved)
-    return targets.reclaimed_anew(group, *heterogeneous_3_9.steps_in(group, shape, log))
+    return heterogeneous_3_9.reclaimed(group, group.prepared(heterogeneous_3_9.shape), log)
 
 
 STRATEGY = replace(

@@ -333,13 +333,13 @@ def as_lists(group: Group, the_shape: Shape, log: np.ndarray, lost: np.ndarray) 
     return Assignment(offsets, codes, notes={} if the_shape.certain else {"nondeterministic": True})
 
 
-def steps_in(group: Group, the_shape: Shape, log: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(offsets, steps) of :class:`targets.Changes`: what these :func:`moves` do to every member's
-    map, which is made anew."""
+def reclaimed(group: Group, the_shape: Shape, log: np.ndarray) -> Assignment:
+    """What the members hold next, once these :func:`moves` have made every member's map anew."""
     known, nothing = the_shape.known, sets.nothing(group)
-    return steps_of(
+    offsets, steps = steps_of(
         known.order, known.subscription, known.subscribed, nothing.offsets, nothing.codes, log
     )
+    return targets.reclaimed_anew(group, offsets, steps)
 
 
 def moves(group: Group, the_shape: Shape) -> tuple[np.ndarray, np.ndarray]:
