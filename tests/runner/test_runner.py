@@ -41,7 +41,7 @@ from assignlab.parameters.declared import (
     strategy_names,
 )
 from assignlab.releases import Facts
-from assignlab.runner import Place, batch, collecting, papermill, plan, read_axes
+from assignlab.runner import Place, batch, collecting, papermill, plan, read_axes, records
 from assignlab.runner import collection as copies
 from assignlab.runner.plan import point_name, read_notebook
 from assignlab.runner.progress import Progress
@@ -1345,6 +1345,14 @@ def test_a_damaged_record_of_an_earlier_run_counts_as_none(collection, nothing_s
     result = invoke(collection, "--list")
     assert result.exit_code == 0
     assert "01_first  (scale smoke; would run: not run yet)" in result.output
+
+
+def test_points_of_a_notebook_whose_name_looks_like_a_pattern_are_found(tmp_path, monkeypatch):
+    place = Place(tmp_path, tmp_path / "outputs", "smoke")
+    (place.points / "seed=2" / "01_[what]").mkdir(parents=True)
+    monkeypatch.setattr(records, "run_record", lambda _, path: {"folder": str(path)})
+    found = list(records.point_records(place, "01_[what]"))
+    assert found == [Path("points/seed=2/01_[what]")]
 
 
 def test_only_completed_runs_tell_how_long_one_takes(capsys):

@@ -77,7 +77,7 @@ def main(
 
         for release, of_release in plan.items():
             chosen = [one for one in of_release if not names or one.name in names]
-            say(f"broker {release}: {len(chosen)} scenarios in real time, several at once")
+            say(f"broker {release}: {len(chosen)} scenarios in real time")
             for one in record(release, chosen):
                 recording.write(release, [one])
                 say(f"  {one['name']}")

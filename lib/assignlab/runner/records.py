@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator
+from glob import escape
 from pathlib import Path, PurePath
 
 from assignlab.parameters.strict_yaml import shown
@@ -52,7 +53,8 @@ def run_records(place: Place) -> dict[str, dict]:
 
 def point_records(place: Place, notebook: str) -> dict[PurePath, dict]:
     """Folder below that of the scale -> record, of a notebook's runs with values of their own."""
-    paths = [path.relative_to(place.folder) for path in sorted(place.points.glob(f"*/{notebook}"))]
+    found = sorted(place.points.glob(f"*/{escape(notebook)}"))
+    paths = [path.relative_to(place.folder) for path in found]
     records = {path: run_record(place, path) for path in paths}
     return {path: record for path, record in records.items() if record}
 
