@@ -15,7 +15,7 @@ import click
 import assignlab
 from assignlab.advice import happening
 from assignlab.errors import INTERRUPTED, AssignlabError, refuse_unknown
-from assignlab.releases import NEWEST_LINE, of_kafka
+from assignlab.releases import NEWEST, NEWEST_LINE, of_kafka
 
 AT_ONCE = 50
 """So many documents, if they are small, do not wait for the compiler; whoever has more gains by it."""
@@ -551,6 +551,27 @@ def reality(scenarios, brokers, record):
     from assignlab.reality import known
 
     sys.exit(known.main(list(scenarios), list(brokers), record, click.echo))
+
+
+@proof.command("random-groups")
+@click.option("--broker", "release", default=NEWEST, metavar="RELEASE", show_default=True)
+@seed(1)
+@count("--groups", 20, "Groups, each of a seed.")
+@click.option(
+    "--to",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Keep the recordings there, as JSON lines.",
+)
+def random_groups(release, seed, groups, to):
+    """Hold random groups on a real broker against the timeline: Java, Maven, minutes.
+
+    A group follows from its seed: --seed SEED --groups 1 plays one of them again. Exit code 1 if
+    the timeline says something else anywhere.
+    """
+    from assignlab.reality import drawn
+
+    sys.exit(drawn.main(release, seed, groups, to, click.echo))
 
 
 @main.group()
