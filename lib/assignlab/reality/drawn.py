@@ -142,7 +142,8 @@ class Life:
 
     def other_strategy(self) -> str:
         """One that members may come back with."""
-        classic = ("cooperative-sticky",) if self.strategy in MIGRATING[2:3] else MIGRATING[:2]
+        cooperative = self.strategy == "cooperative-sticky"
+        classic = ("cooperative-sticky",) if cooperative else ("range", "sticky")
         return self.random.choice((*classic, "server-uniform", "server-uniform"))
 
     # ---- what happens; each returns after how many ms the next thing does ------------------------
