@@ -79,6 +79,9 @@ def build(known, offsets, codes, are_sets, extras_in_turn):
     new_offsets, new_codes, left = fill(
         order, topics, partitions, starts, owner, subscribed, offsets, codes, keep, room
     )
+    if beyond:  # of a topic that is gone nobody gets anything
+        held = sets.nonexistent(codes, codes[:0], partitions)
+        beyond = subscribed[topic_of(held)].any()
     return new_offsets, new_codes, left, DOUBLES if rivals or beyond else FINE
 
 
