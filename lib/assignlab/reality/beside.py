@@ -359,6 +359,14 @@ def compare(
     return pd.DataFrame(rows)
 
 
+def totals(compared: pd.DataFrame) -> list[str]:
+    """Of each check, how many are as the timeline says, for people."""
+    return [
+        f"{check}: {int(equal.sum())} of {len(equal)} as the timeline says"
+        for check, equal in compared.groupby("check", sort=False)["equal"]
+    ]
+
+
 def best_window(real_ms: Sequence[float], width_ms: float, slack_ms: Sequence[float]) -> float:
     """The share of times that one window holds, give or take the slack of each, where it is placed
     best: what who knows no group can guess.

@@ -5,8 +5,8 @@ far enough apart for the group to settle in between, some of it sooner.
 """
 
 import json
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -257,25 +257,26 @@ def main(release: str, seed: int, groups: int, to: Path | None, say: Callable[[s
     refuse_unknown("release", [release], recording.releases())
     say(f"broker {release}: {groups} groups in real time, seeds {seed} to {seed + groups - 1}")
     compared: list[pd.DataFrame] = []
-    with ExitStack() as at_the_end:
-        at_the_end.callback(_tell_totals, compared, say)
-        kept = at_the_end.enter_context(to.open("w", encoding="utf-8")) if to else None
-        for one in record(release, [drawn(release, s) for s in range(seed, seed + groups)]):
-            if kept:
-                kept.write(json.dumps(one) + "\n")
-                kept.flush()
-            compared.append(beside.compare([one]))
-            said = f"  {one['name']}, {one['strategies'][0]}: {len(compared[-1])} checks"
-            differ = compared[-1][~compared[-1]["equal"]]
-            say(f"{said}, {len(differ)} differ" if len(differ) else said)
-            for row in differ.itertuples():
-                say(f"    step {row.step}, {row.what}, {row.check}:")
-                say(f"      real      {row.real}\n      timeline  {row.predicted}")
+    try:
+        with to.open("w", encoding="utf-8") if to else nullcontext() as kept:
+            for one in record(release, [drawn(release, s) for s in range(seed, seed + groups)]):
+                if kept:
+                    kept.write(json.dumps(one) + "\n")
+                    kept.flush()
+                compared.append(beside.compare([one]))
+                for line in _told(one, compared[-1]):
+                    say(line)
+    finally:  # some groups may not have been played
+        for line in beside.totals(pd.concat(compared)) if compared else ():
+            say(line)
     return int(not all(one["equal"].all() for one in compared))
 
 
-def _tell_totals(compared: list[pd.DataFrame], say: Callable[[str], None]) -> None:
-    """How many checks of each kind agree, of the groups that could be played."""
-    if compared:
-        for check, equal in pd.concat(compared).groupby("check", sort=False)["equal"]:
-            say(f"{check}: {int(equal.sum())} of {len(equal)} as the timeline says")
+def _told(one: recording.Recording, compared: pd.DataFrame) -> Iterator[str]:
+    """How many checks of a group were made, and both sides of those that differ."""
+    differ = compared[~compared["equal"]]
+    said = f"  {one['name']}, {one['strategies'][0]}: {len(compared)} checks"
+    yield f"{said}, {len(differ)} differ" if len(differ) else said
+    for row in differ.itertuples():
+        yield f"    step {row.step}, {row.what}, {row.check}:"
+        yield f"      real      {row.real}\n      timeline  {row.predicted}"

@@ -90,8 +90,8 @@ def main(
     if not there:
         raise AssignlabError("none of these is recorded: --record does it")
     compared = beside.compare(there)
-    for check, equal in compared.groupby("check", sort=False)["equal"]:
-        say(f"{check}: {int(equal.sum())} of {len(equal)} as the timeline says")
+    for line in beside.totals(compared):
+        say(line)
     new, gone = news(compared)
     if names or brokers:
         gone = []
