@@ -12,7 +12,7 @@ from assignlab.published import museum
 
 COMMANDS = {
     "judge", "golden", "museum", "scorecard", "versions", "clients", "defects", "partitioners",
-    "reality",
+    "random-groups", "reality",
 }  # fmt: skip
 
 

@@ -1374,6 +1374,19 @@ def test_time_left_is_told_from_earlier_runs(capsys):
     )
 
 
+def test_a_sweeps_first_word_comes_at_once_whatever_runs_beside_it(capsys):
+    progress = Progress({"a": 3, "b": 3}, {}, jobs=2)
+    for name in ("a", "b"):
+        progress.start(name)
+        progress.said(name, "Executing Cell 2-------")
+    for scenarios in (1, 2):
+        for name in ("a", "b"):
+            progress.said(name, f"INFO sweep: {scenarios}/4 scenarios")
+    told = capsys.readouterr().out.splitlines()
+    assert [line[6:7] for line in told if "sweep" in line] == ["a", "b"]
+    assert not [line for line in told if "2/4" in line]
+
+
 def test_progress_needs_no_standard_output(monkeypatch):
     monkeypatch.setattr(sys, "stdout", None)
     progress = Progress({"a": 3}, {}, jobs=1)

@@ -80,11 +80,11 @@ class Progress:
                 self._at[name] = int(cell[1])
                 self._sweep.pop(name, None)
                 self._show(name)
-                # The first word of the cell's sweep comes at once.
-                self._printed = 0.0
             elif sweep:
+                # The first word of a cell's sweep comes at once, whatever else runs beside it.
+                every = LOG_EVERY if name in self._sweep else 0.0
                 self._sweep[name] = sweep[0].strip()
-                self._show(name, every=LOG_EVERY)
+                self._show(name, every)
 
     def tick(self) -> None:
         """Show that time passes, where nothing else is said."""
