@@ -1,5 +1,11 @@
 """Assignments show themselves by names, in a shell and in a notebook."""
 
+import platform
+import subprocess
+import sys
+
+import pytest
+
 from assignlab import assignors
 from assignlab.group import group
 from assignlab.group.assignment import LINE, MEMBERS_SHOWN
@@ -20,3 +26,26 @@ def test_names_are_text_and_nobody_is_a_member():
     page = assignors.get("roundrobin").assign(odd)._repr_html_()
     assert "&lt;b&gt;" in page and "t&amp;-0" in page and "<b>" not in page
     assert repr(assignors.get("range").assign(group({}, {}))) == "0 partitions of 0 members"
+
+
+FAULTS = """
+import resource, sys
+from assignlab import assignors
+from assignlab.group.plain import group
+
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    assignors.get("range").assign(group({"t": int(sys.argv[1])}, {"c": ["t"]}))
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+faults()
+print(*[faults() for _ in range(3)])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="needs the C library of GNU")
+def test_the_memory_of_a_large_group_is_kept_for_the_next():
+    run = [sys.executable, "-c", FAULTS, str(8_000_000)]
+    told = subprocess.run(run, capture_output=True, text=True, check=True).stdout
+    assert max(map(int, told.split())) < 8_000_000 * 8 // 4096, told
