@@ -33,13 +33,17 @@ def table_size(count, capacity):
     return size
 
 
-def table_size_for(n: int) -> int:
+@leaf
+def table_size_for(n):
     """Initial slots of ``new HashMap(n)`` and ``new HashSet(n)``: the next power of two.
 
     >>> [table_size_for(n) for n in (0, 1, 3, 16, 17)]
     [1, 1, 4, 16, 32]
     """
-    return 1 << max(n - 1, 0).bit_length()
+    slots = 1
+    while slots < n:
+        slots *= 2
+    return slots
 
 
 @leaf

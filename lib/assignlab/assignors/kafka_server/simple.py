@@ -126,17 +126,17 @@ def share_common(pool, walks, offsets, codes, beyond):
             at = number_of(codes[k], first)
             if beyond > 0 and (at >= partitions or pool_codes[at] != codes[k]):
                 at = partitions + np.searchsorted(pool_codes[partitions:], codes[k])
-            keys[n], holders[n] = at, holders[k]
+            keys[n], holders[n], codes[n] = at, holders[k], codes[k]
             n += 1
     everybody = np.arange(walk.size)
     owners = np.empty(n + walk.size + hashes.size, dtype=np.int64)
     given = np.empty(owners.size, dtype=np.int64)
     place = np.full(walk.size, NOBODY)
     n, empty, certain = share(
-        (hashes, keys[:0], partitions), (keys[:n], holders[:n]), (everybody, walk), order, place,
-        owners, given, 0,
+        (hashes, keys[:0], partitions, pool_codes), (keys[:n], holders[:n], codes[:n]),
+        (everybody, walk), order, place, owners, given, 0,
     )  # fmt: skip
-    new_offsets, lists = by_member(owners[:n], pool_codes[given[:n]], order.size)
+    new_offsets, lists = by_member(owners[:n], given[:n], order.size)
     return new_offsets, lists, empty, certain
 
 
@@ -175,14 +175,13 @@ def share_topics(pools, walks, offsets, codes, beyond):
         if beyond.size > 0:
             keys, numbers = with_beyond(t, partitions[t], keys, beyond)
         end, empty, fixed = share(
-            (numbers.astype(np.int32), numbers, partitions[t]), (keys, topic_of(claimed)),
+            (numbers.astype(np.int32), numbers, partitions[t], numbers),
+            (keys, topic_of(claimed), partition_of(claimed)),
             (subscribers[a:b], walked[a:b]), order, place, owners, given, n,
         )  # fmt: skip
         if empty:
             return offsets, codes, True, True
         certain = certain and fixed
-        for k in range(n, end):
-            given[k] = numbers[given[k]]
         shared[first[t], 0], shared[first[t], 1] = n, end
         n = end
     new_offsets, lists = dealt(topics, first, times, shared, owners, given, offsets, codes)
@@ -236,16 +235,16 @@ def dealt(topics, first, times, shared, owners, given, offsets, codes):
 def share(pool, claims, readers, order, place, owners, given, n):
     """One pool: (end, whether a partition met an empty set of members, whether Java fixes this result).
 
-    The result, members and keys, stands in ``owners`` and ``given`` from ``n`` to the end.
+    The result, members and names of keys, stands in ``owners`` and ``given`` from ``n`` to the end.
 
     ``pool``: (hash codes of its keys; their order, empty if they are not Comparable; how many there
-    are that exist, which come first); ``claims``: (keys, holders); ``readers``: subscribers,
-    ascending and as they are gone through; ``order``: the member of each number; ``place``: scratch,
-    ``NOBODY`` for every member. Here the members are those of the pool, by their places: subscribers
-    as they are gone through, then others that hold something.
+    are that exist, which come first; their names); ``claims``: (keys, holders, names of the keys);
+    ``readers``: subscribers, ascending and as they are gone through; ``order``: the member of each
+    number; ``place``: scratch, ``NOBODY`` for every member. Here the members are those of the pool, by
+    their places: subscribers as they are gone through, then others that hold something.
     """
-    hashes, ranks, partitions = pool
-    keys, holders = claims
+    hashes, ranks, partitions, names = pool
+    keys, holders, claimed = claims
     subscribers, walked = readers
     of_claims = taken(ranks, keys) if ranks.size > 0 else ranks
     certain = True
@@ -263,25 +262,28 @@ def share(pool, claims, readers, order, place, owners, given, n):
     place[subscribers] = NOBODY
     place[holders] = NOBODY
     removed = np.zeros(keys.size, dtype=np.bool_)
-    if keys.size > 0:
-        of_members, held = grouped(holding, members)
-        overfilled = np.flatnonzero(of_members[1:] - of_members[:-1] > desired)
-        if overfilled.size > 0:
-            walks, certain = walk_sets(of_members, held, taken(hashes, keys), of_claims, overfilled)
-            revoke(of_members, walks, overfilled, desired, removed)
-    shared = np.zeros(hashes.size, dtype=np.int64)
+    sizes = np.zeros(members, dtype=np.int64)
+    for i in holding:
+        sizes[i] += 1
+    # Most members hold no more than their part, and most partitions have as many members as they
+    # should: nothing is asked of them.
+    overfilled = sizes > desired
+    if overfilled.any():
+        of_members, held = grouped_where(overfilled, holding)
+        which = np.flatnonzero(overfilled)
+        walks, certain = walk_sets(of_members, held, taken(hashes, keys), of_claims, which)
+        revoke(of_members, walks, which, desired, removed)
+    shared = np.zeros(hashes.size, dtype=np.int32)
     for k in range(keys.size):
         shared[keys[k]] += not removed[k]
-    # Most partitions have as many members as they should: nothing is asked of them.
-    claims_of_uneven = uneven(keys, shared, sharing)
-    offsets, entries = grouped(taken(keys, claims_of_uneven), hashes.size)
-    entries = taken(claims_of_uneven, entries)
+    uneven = shared != sharing
+    offsets, entries = grouped_where(uneven, keys)
     overshared = np.flatnonzero(shared > sharing)
     if overshared.size > 0:
         walks, _ = walk_sets(offsets, entries, holders.astype(np.int32), holders, overshared)
         revoke(offsets, walks, overshared, np.full(hashes.size, sharing), removed)
     inserted, called_again = insertions(keys, hashes.size, partitions)
-    wanted = uneven(inserted, shared, sharing)
+    wanted = places_where(uneven, inserted)
     in_map = taken(ranks, inserted) if ranks.size > 0 else ranks
     walk, fixed = walk_some(
         taken(hashes, inserted), new_hash_map(partitions), in_map, True, called_again, wanted
@@ -291,25 +293,33 @@ def share(pool, claims, readers, order, place, owners, given, n):
     )
     for k in range(keys.size):
         if not removed[k]:
-            owners[n], given[n] = order[holders[k]], keys[k]
+            owners[n], given[n] = order[holders[k]], claimed[k]
             n += 1
     readers_by_place = order[walked]
     for k in range(new_keys.size):
-        owners[n], given[n] = readers_by_place[new_owners[k]], new_keys[k]
+        owners[n], given[n] = readers_by_place[new_owners[k]], names[new_keys[k]]
         n += 1
     return n, empty, certain and fixed
 
 
 @inner
-def uneven(keys, shared, sharing):
-    """The places of those keys that more or fewer members share than should."""
-    places = np.empty(keys.size, dtype=np.int64)
+def places_where(marked, of):
+    """Where those numbers stand in ``of`` that are marked."""
+    places = np.empty(of.size, dtype=np.int64)
     n = 0
-    for k in range(keys.size):
-        if shared[keys[k]] != sharing:
+    for k in range(of.size):
+        if marked[of[k]]:
             places[n] = k
             n += 1
     return places[:n]
+
+
+@inner
+def grouped_where(marked, of):
+    """:func:`grouped`, of the marked numbers alone."""
+    places = places_where(marked, of)
+    offsets, entries = grouped(taken(of, places), marked.size)
+    return offsets, taken(places, entries)
 
 
 @njit

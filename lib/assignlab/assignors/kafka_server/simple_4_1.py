@@ -84,15 +84,22 @@ class Claims(NamedTuple):
 @inner
 def claims_of(known, held):
     """(the :class:`Claims`, whether Java fixes their order)."""
-    keys, of, holders, again = by_partition(known.order, held[0], held[1], known.numbers)
+    keys, first, following, claimants, again = by_partition(
+        known.order, held[0], held[1], known.numbers
+    )
     walk, certain = walk_partitions(known, keys, again)
-    place = np.empty_like(walk)
-    codes = np.empty_like(keys)
-    for k in range(walk.size):
-        place[walk[k]] = k
-        codes[k] = keys[walk[k]]
-    offsets, entries = simple.grouped(place[of], keys.size)
-    return Claims(codes, offsets, holders[entries]), certain
+    codes, first = taken(keys, walk), taken(first, walk)
+    offsets = np.zeros(keys.size + 1, dtype=np.int64)
+    holders = np.empty_like(claimants)
+    n = 0
+    for k in range(first.size):
+        claim = first[k]
+        while claim != -1:
+            holders[n] = claimants[claim]
+            n += 1
+            claim = following[claim]
+        offsets[k + 1] = n
+    return Claims(codes, offsets, holders), certain
 
 
 @inner
@@ -116,25 +123,29 @@ def as_walked(known, owners, codes):
 
 @inner
 def by_partition(order, offsets, codes, numbers):
-    """(keys, of, holders, called_again): partitions as they are met first, and of every claim which
-    of them it is and whose; whether claims of known ones follow the last new one."""
+    """(keys, first, following, holders, called_again): partitions as they are met first and the first
+    claim of each; of every claim the next one of its partition, or -1, and whose it is; whether claims
+    of known partitions follow the last new one."""
     starts, others = numbers
-    place = np.full(starts[-1] + others.size, -1, dtype=np.int64)
+    latest = np.full(starts[-1] + others.size, -1, dtype=np.int64)  # claim of a partition
     keys = np.empty(codes.size, dtype=np.int64)
-    of = np.empty(codes.size, dtype=np.int64)
+    first = np.empty(codes.size, dtype=np.int64)
+    following = np.full(codes.size, -1, dtype=np.int64)
     holders = np.empty(codes.size, dtype=np.int64)
     n = k = last = 0
     for m in order:
         for c in codes[offsets[m] : offsets[m + 1]]:
             at = sets.number_in(c, numbers)
-            if place[at] == -1:
-                place[at] = n
-                keys[n] = c
+            if latest[at] == -1:
+                keys[n], first[n] = c, k
                 n += 1
                 last = k
-            of[k], holders[k] = place[at], m
+            else:
+                following[latest[at]] = k
+            latest[at] = k
+            holders[k] = m
             k += 1
-    return keys[:n], of, holders, last + 1 < k
+    return keys[:n], first[:n], following, holders, last + 1 < k
 
 
 # All members name the same topics

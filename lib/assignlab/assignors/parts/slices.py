@@ -29,6 +29,24 @@ def taken(values, at):
 
 
 @leaf
+def equal(values, others):
+    """Whether both have the same values in the same order; ``np.array_equal`` compiles for longer."""
+    if values.size != others.size:
+        return False
+    for k in range(values.size):
+        if values[k] != others[k]:
+            return False
+    return True
+
+
+@leaf
+def first_slot(value, slots):
+    """Where to look for a value first in a table of so many slots, a power of two."""
+    hashed = (value & BITS) * FACTOR
+    return (hashed ^ hashed >> 29) & (slots - 1)
+
+
+@leaf
 def first_from(ascending, least):
     """The place of the first value that is not below ``least``."""
     low, high = 0, ascending.size

@@ -19,7 +19,14 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.assignors.parts import orders
-from assignlab.assignors.parts.slices import BITS, FACTOR, copy_into, first_alike, first_from, taken
+from assignlab.assignors.parts.slices import (
+    copy_into,
+    equal,
+    first_alike,
+    first_from,
+    first_slot,
+    taken,
+)
 from assignlab.compiled import inner, leaf, njit
 from assignlab.errors import DocumentError
 from assignlab.group import model
@@ -255,6 +262,8 @@ def held(group: Group) -> Held:
     """The claims, regrouped by topic and without repetitions where need be."""
     claims, starts = group.claims, group.topics.prepared(dense_starts)
     order, offsets, codes = group.prepared(orders.members_by_hash), claims.offsets, claims.codes
+    if held_once(offsets, codes, starts):
+        return Held(offsets, codes, rivals=False, beyond=False)
     _, are_sets, rivals, beyond = survey(order, offsets, codes, starts)
     if beyond or not are_sets:
         offsets, codes = _regrouped(offsets, codes, starts.size - 1)
@@ -268,6 +277,28 @@ def walked(group: Group) -> Held:
     ids, partitions = group.topics.prepared(topic_ids), group.topics.prepared(dense_starts)[-1]
     codes = _walked(claims.offsets, claims.codes, ids.hashes, ids.rank, partitions)
     return claims._replace(codes=codes)
+
+
+@njit
+def held_once(offsets, codes, starts):
+    """Whether the claims stand topic by topic and nobody's partition, all of which exist, is claimed
+    again: what :func:`survey` finds most of the time, asked of one bit per partition."""
+    held = np.zeros(starts[-1] // 8 + 1, dtype=np.uint8)
+    seen = np.full(starts.size - 1, -1, dtype=np.int64)
+    for m in range(offsets.size - 1):
+        topic = -1
+        for c in codes[offsets[m] : offsets[m + 1]]:
+            if topic_of(c) != topic:
+                topic = topic_of(c)
+                if seen[topic] == m:
+                    return False
+                seen[topic] = m
+            at = number_of(c, starts)
+            bit = 1 << (at & 7)
+            if at >= starts[topic + 1] or held[at >> 3] & bit:
+                return False
+            held[at >> 3] |= bit
+    return True
 
 
 @njit
@@ -339,8 +370,7 @@ def _regrouped(offsets, codes, topics):
         named = 0
         for k in range(claim.size):
             t = topic_of(claim[k])
-            hashed = (claim[k] & BITS) * FACTOR
-            slot = (hashed ^ hashed >> 29) & (slots - 1)
+            slot = first_slot(claim[k], slots)
             while table[slot] != -1 and claim[table[slot]] != claim[k]:
                 slot = (slot + 1) & (slots - 1)
             slot_of[k] = slot
@@ -399,6 +429,7 @@ def read(codes, ids):
         t = topic_of(codes[firsts[i]])
         hashes[i], rank[i] = of_id[t], places[t]
     walked = np.empty(codes.size, dtype=np.int64)
+    before = order = walked[:0]  # the partitions of a topic, often the same as of the one before
     n = 0
     for i in walk_map(hashes, 16, rank, False, False)[0]:
         claim = codes[firsts[i] : firsts[i + 1]]
@@ -407,7 +438,9 @@ def read(codes, ids):
             copy_into(walked, n, claim)
         else:
             numbers = partition_of(claim)
-            order, _ = walk_map(numbers.astype(np.int32), slots, numbers, False, False)
+            if not equal(numbers, before):
+                before = numbers
+                order, _ = walk_map(numbers.astype(np.int32), slots, numbers, False, False)
             copy_into(walked, n, taken(claim, order))
         n += claim.size
     return walked

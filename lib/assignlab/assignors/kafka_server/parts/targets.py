@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.assignors.kafka_server.parts import sets
-from assignlab.assignors.parts.slices import copy_into, first_alike
+from assignlab.assignors.parts.slices import copy_into, equal, first_alike, first_slot, taken
 from assignlab.compiled import inner, leaf, njit
 from assignlab.group.assignment import Assignment, partition_of, topic_of
 from assignlab.group.model import Group
@@ -21,11 +21,11 @@ from assignlab.jvm import tree_bins
 from assignlab.jvm.hash_map import (
     NOTHING,
     collection_capacity,
-    hash_map_order,
     spread,
     spread_all,
     table_size,
     table_size_for,
+    walk_map,
     was_crowded,
 )
 
@@ -49,33 +49,20 @@ def plain_slots(topics: int) -> np.ndarray:
     return np.full(topics, 16, dtype=np.int64)
 
 
-def reclaimed(
-    group: Group,
-    changes: Changes,
-    stays: np.ndarray,
-    numbers: tuple[np.ndarray, np.ndarray] | None = None,
-) -> Assignment:
+def reclaimed(group: Group, changes: Changes, stays: np.ndarray) -> Assignment:
     """Every member's next claim in the order in which the assignor will read it.
 
-    ``stays``: bool[topics], whether a topic stays in a map that has lost its last partition;
-    ``numbers``: :func:`sets.numbers`, where they are known.
+    ``stays``: bool[topics], whether a topic stays in a map that has lost its last partition.
     """
     held = group.of_claims(sets.walked)
-    numbers = numbers or sets.numbers(group, held, changes.steps)
+    ids = group.topics.prepared(sets.topic_ids)
+    partitions = group.topics.prepared(sets.dense_starts)[-1]
     offsets, codes, crowded = _rewrite(
-        held.offsets, held.codes, *changes, numbers, group.topics.prepared(sets.topic_ids).hashes,
-        stays,
-    )  # fmt: skip
-    latest: dict[int, tuple] = {}  # of a subscription: many members have had the same topics
-    for m in crowded.tolist():
-        mine = slice(offsets[m], offsets[m + 1])
-        before = held.codes[held.offsets[m] : held.offsets[m + 1]][: 0 if changes.anew else None]
-        steps = changes.steps[changes.offsets[m] : changes.offsets[m + 1]]
-        of = topic_of(before), topic_of(steps), topic_of(codes[mine])
-        s = int(group.members.subscription[m])
-        if s not in latest or not all(map(np.array_equal, of, latest[s][0])):
-            latest[s] = of, turned_in_trees(group, *of, stays)
-        codes[mine] = codes[mine][latest[s][1]]
+        held.offsets, held.codes, *changes, partitions, ids.hashes, stays
+    )
+    if crowded.size > 0:
+        before = held.offsets, held.codes
+        walk_trees(crowded, before, tuple(changes), (ids.hashes, ids.rank), stays, offsets, codes)
     return Assignment(offsets, codes)
 
 
@@ -87,46 +74,77 @@ def reclaimed_anew(group: Group, offsets: np.ndarray, steps: np.ndarray) -> Assi
     return reclaimed(group, changes, np.zeros(topics, dtype=np.bool_))
 
 
-def turned_in_trees(
-    group: Group, before: np.ndarray, steps: np.ndarray, written: np.ndarray, stays: np.ndarray
-) -> np.ndarray:
-    """Where what was written from a map without trees stands in one that has them: int64[written].
+@njit
+def walk_trees(crowded, held, changes, ids, stays, offsets, codes):
+    """Bring what was written from maps without trees into the order of maps in which topics stand in
+    trees, once they were written to a record and read again.
 
-    ``before``, ``steps``, ``written``: the topics of what a member held, of its :class:`Changes`
-    (``~topic`` of what was removed), and of what was written.
+    ``crowded``: the members whose maps are such; ``held``: (offsets, codes) of their old maps;
+    ``changes``: plain :class:`Changes`; ``ids``: (hash codes, rank) of the topics' ids.
     """
-    old, added = distinct(before), steps[steps >= 0]
-    if not (stays[old] | np.isin(old, written)).all():
-        # A topic left a tree, which is not followed: slots are walked as lists.
-        return np.arange(written.size)
-    new = distinct(added[~np.isin(added, old)])
-    again = bool((added == new[-1]).argmax() + 1 < added.size) if new.size > 0 else False
-    return np.argsort(places_in_trees(group, old, new, again)[written], kind="stable")
+    old_offsets, old_codes = held
+    step_offsets, steps, _, anew = changes
+    topics = stays.size
+    met = np.full(topics, -1, dtype=np.int64)  # by which member last
+    starts = np.empty(topics, dtype=np.int64)  # where a topic's partitions are written
+    sizes = np.zeros(topics, dtype=np.int64)  # how many they are
+    inside = np.empty(topics, dtype=np.int64)  # topics as they came: those that were copied first
+    latest = inside[:0]  # of the member before, which often has the same topics
+    copied = -1
+    called_again = False
+    walked = latest
+    for m in crowded:
+        n = 0
+        if not anew:
+            for c in old_codes[old_offsets[m] : old_offsets[m + 1]]:
+                n = meet(topic_of(c), m, met, inside, n)
+        old = n
+        again = False  # whether partitions of known topics were added after the last new one
+        for step in steps[step_offsets[m] : step_offsets[m + 1]]:
+            if step >= 0:
+                before = n
+                n = meet(topic_of(step), m, met, inside, n)
+                again = n == before and n > old
+        written = codes[offsets[m] : offsets[m + 1]].copy()
+        for k in range(written.size):
+            t = topic_of(written[k])
+            if sizes[t] == 0:
+                starts[t] = k
+            sizes[t] += 1
+        left = False
+        for t in inside[:old]:
+            left |= sizes[t] == 0 and not stays[t]
+        if not left:  # A topic that leaves a tree is not followed: slots stay walked as lists.
+            if old != copied or again != called_again or not equal(inside[:n], latest):
+                latest, copied, called_again = inside[:n].copy(), old, again
+                walked = walk_of_trees(latest, old, again, ids)
+            k = offsets[m]
+            for t in walked:
+                copy_into(codes, k, written[starts[t] : starts[t] + sizes[t]])
+                k += sizes[t]
+        for t in inside[:n]:
+            sizes[t] = 0
 
 
-def distinct(numbers: np.ndarray) -> np.ndarray:
-    """The numbers, each once, in the order in which they come first."""
-    return np.array(list(dict.fromkeys(numbers.tolist())), dtype=np.int64)
+@leaf
+def meet(t, m, met, topics, n):
+    """Put a topic behind the n that member m has met, if it is new: how many these are now."""
+    if met[t] != m:
+        met[t] = m
+        topics[n] = t
+        n += 1
+    return n
 
 
-def places_in_trees(group: Group, old: np.ndarray, new: np.ndarray, again: bool) -> np.ndarray:
-    """Where each topic stands in a map in which topics stand in trees, once it was written to a
-    record and read again: int64[topics].
-
-    ``old``: topics in the order in which they were copied; ``new``: those that came then;
-    ``again``: whether partitions of known topics were added after the last new one.
-    """
-    ids = group.topics.prepared(sets.topic_ids)
-    inside = np.concatenate((old, new))
-    walk, _, _ = tree_bins.walk(
-        spread_all(ids.hashes[inside]), ids.rank[inside], table_size_for(old.size), old.size, again,
-        NOTHING,
-    )  # fmt: skip
-    record = inside[walk]
-    topics = record[hash_map_order(ids.hashes[record], rank=ids.rank[record])]
-    place = np.empty(len(group.topics), dtype=np.int64)
-    place[topics] = np.arange(topics.size)
-    return place
+@inner
+def walk_of_trees(topics, old, again, ids):
+    """The topics of a map with trees as they are walked, once it was written to a record and read
+    again; the first ``old`` were copied, the others came then."""
+    hashes, rank = taken(ids[0], topics), taken(ids[1], topics)
+    slots = table_size_for(old)
+    record, _, _ = tree_bins.walk(spread_all(hashes), rank, slots, old, again, NOTHING)
+    read, _ = walk_map(taken(hashes, record), 16, taken(rank, record), False, False)
+    return taken(topics, taken(record, read))
 
 
 def reclaimed_after(
@@ -139,13 +157,12 @@ def reclaimed_after(
     """
     held = group.of_claims(sets.walked)
     offsets, steps = after.offsets, after.codes
-    numbers = sets.numbers(group, held, steps)
     if held.codes.size > 0:
+        numbers = sets.numbers(group, held, steps)
         offsets, steps = _differences(
             held.offsets, held.codes, offsets, steps, numbers, taken_again
         )
-    changes = Changes(offsets, steps, plain_slots(len(group.topics)))
-    return reclaimed(group, changes, stays, numbers)
+    return reclaimed(group, Changes(offsets, steps, plain_slots(len(group.topics))), stays)
 
 
 @njit
@@ -153,17 +170,31 @@ def _differences(offsets, codes, new_offsets, new_codes, numbers, in_order):
     """(offsets, steps) of :class:`Changes`."""
     members = offsets.size - 1
     starts, others = numbers
-    place = np.full(starts[-1] + others.size, -1, dtype=np.int64)
+    place = np.empty(0, dtype=np.int64)  # of what a member holds; made where it is asked for
     last = np.full(starts.size - 1, -1, dtype=np.int64)  # place of what a topic kept last
     sizes = np.zeros(members + 1, dtype=np.int64)
     steps = np.empty(codes.size + new_codes.size, dtype=np.int64)
     n = 0
     for m in range(members):
+        new = new_codes[new_offsets[m] : new_offsets[m + 1]]
+        first, kept = n, 0  # of the new list, in the order of the old one
+        for code in codes[offsets[m] : offsets[m + 1]]:
+            if kept < new.size and new[kept] == code:
+                kept += 1
+            else:
+                steps[n] = ~code
+                n += 1
+        if n == first or kept == new.size:  # nothing can have come back
+            copy_into(steps, n, new[kept:])
+            sizes[m + 1] = n = n + new.size - kept
+            continue
+        n, a = first, 0
+        if place.size == 0:
+            place = np.full(starts[-1] + others.size, -1, dtype=np.int64)
         for k in range(offsets[m], offsets[m + 1]):
             place[sets.number_in(codes[k], numbers)] = k
-        added = np.empty(new_offsets[m + 1] - new_offsets[m], dtype=np.int64)
-        a = 0
-        for code in new_codes[new_offsets[m] : new_offsets[m + 1]]:
+        added = np.empty(new.size, dtype=np.int64)
+        for code in new:
             t = topic_of(code)
             at = sets.number_in(code, numbers)
             if place[at] >= max(last[t], offsets[m]) or (not in_order and place[at] >= offsets[m]):
@@ -185,15 +216,18 @@ def _differences(offsets, codes, new_offsets, new_codes, numbers, in_order):
 
 
 @njit
-def _rewrite(offsets, codes, step_offsets, steps, slots, anew, numbers, hashes, stays):
-    """(offsets, codes) after the changes, written to records and read again; crowded members."""
+def _rewrite(offsets, codes, step_offsets, steps, slots, anew, partitions, hashes, stays):
+    """(offsets, codes) after the changes, written to records and read again; crowded members.
+
+    ``partitions``: how many there are.
+    """
     members = offsets.size - 1
     most = 1
     for m in range(members):
         most = max(most, offsets[m + 1] - offsets[m] + step_offsets[m + 1] - step_offsets[m])
-    map_ = new_map(numbers, most)
+    map_ = new_map(stays.size, most)
     alike = np.arange(members)
-    if steps.size > sets.SHARING * numbers[0][-1]:
+    if steps.size > sets.SHARING * partitions:
         alike = first_alike(first_alike(np.zeros_like(alike), offsets, codes), step_offsets, steps)
     new_offsets = np.zeros(members + 1, dtype=np.int64)
     new_codes = np.empty(codes.size + steps.size, dtype=np.int64)
@@ -211,7 +245,7 @@ def _rewrite(offsets, codes, step_offsets, steps, slots, anew, numbers, hashes, 
         changes = steps[step_offsets[m] : step_offsets[m + 1]]
         changed = False
         if changes.size > 0 or anew:
-            copy(map_, old[:0] if anew else old)
+            copy(map_, old[:0] if anew else old, old.size + changes.size)
             for step in changes:
                 if step >= 0:
                     add(map_, step, slots)
@@ -233,10 +267,10 @@ class Map(NamedTuple):
     """One member's map while it is changed; scratch for one member after the other.
 
     Topics stand in ``topics``, the old ones from the middle to the right, new ones from the middle
-    to the left. Partitions are nodes of one chain per topic, in order of insertion. ``numbers``: see
-    :func:`sets.number_in`. ``node``: int64 per partition, or what another member left there, see
-    :func:`node_of`; ``code``: of every node, -1 if that was removed. ``place``: where a topic stands
-    in ``topics``, -1 for nowhere. ``keys``: scratch. ``at``: one :data:`AT`.
+    to the left. Partitions are nodes of one chain per topic, in order of insertion. ``code``: of every
+    node, -1 if that was removed. ``place``: where a topic stands in ``topics``, -1 for nowhere.
+    ``table``: the nodes by the hash code of their partition, -1 for none. ``keys``: scratch. ``at``:
+    one :data:`AT`.
     """
 
     topics: np.ndarray
@@ -247,22 +281,19 @@ class Map(NamedTuple):
     capacity: np.ndarray
     code: np.ndarray
     next: np.ndarray
-    numbers: tuple[np.ndarray, np.ndarray]
-    node: np.ndarray
+    table: np.ndarray
     keys: np.ndarray
     at: np.ndarray
 
 
-AT = np.dtype([(name, np.int64) for name in ("left", "right", "count", "slots", "nodes")])
+AT = np.dtype([(name, np.int64) for name in ("left", "right", "count", "slots", "nodes", "room")])
 """Topics stand from ``left`` to ``right``, ``count`` of them, in a table of so many ``slots``; so
-many ``nodes`` are in use."""
+many ``nodes`` are in use, and so much of their table is there for this member."""
 
 
 @inner
-def new_map(numbers, most):
+def new_map(topics, most):
     """Room for ``most`` nodes."""
-    starts, others = numbers
-    topics = starts.size - 1
     return Map(
         np.empty(2 * most + 2, dtype=np.int64),
         np.full(topics, -1, dtype=np.int64),
@@ -272,39 +303,43 @@ def new_map(numbers, most):
         np.empty(topics, dtype=np.int64),
         np.empty(most, dtype=np.int64),
         np.empty(most, dtype=np.int64),
-        numbers,
-        np.zeros(starts[-1] + others.size, dtype=np.int64),
+        np.empty(table_size_for(2 * most), dtype=np.int64),
         np.empty(most, dtype=np.int64),
         np.zeros(1, dtype=AT),
     )
 
 
 @leaf
-def node_of(map_, code):
-    """The node of a partition, -1 for none."""
-    node = map_.node[sets.number_in(code, map_.numbers)]
-    return node if node < map_.at[0]["nodes"] and map_.code[node] == code else -1
+def entry_of(map_, code):
+    """Where a partition stands in the table, or would."""
+    room = map_.at[0]["room"]
+    entry = first_slot(code, room)
+    while map_.table[entry] != -1 and map_.code[map_.table[entry]] != code:
+        entry = (entry + 1) & (room - 1)
+    return entry
 
 
 @leaf
-def copy(map_, old):
-    """``deepCopyAssignment``: a map with as many slots as topics, sets made of the old sets."""
+def copy(map_, old, most):
+    """``deepCopyAssignment``: a map with as many slots as topics, sets made of the old sets.
+
+    ``most``: of the nodes that this member may have.
+    """
     at = map_.at[0]
     at["left"] = at["right"] = map_.topics.size // 2
     at["count"] = at["nodes"] = 0
+    at["room"] = table_size_for(2 * most)
+    map_.table[: at["room"]] = -1
     for code in old:
         t = topic_of(code)
         if map_.place[t] == -1:
             begin(map_, t, at["right"])
             at["right"] += 1
-        append(map_, code)
+        append(map_, code, entry_of(map_, code))
     for i in range(at["left"], at["right"]):
         t = map_.topics[i]
         map_.capacity[t] = collection_capacity(map_.size[t])
-    slots = 1
-    while slots < at["count"]:
-        slots *= 2
-    at["slots"] = table_size(at["count"], slots)
+    at["slots"] = table_size(at["count"], table_size_for(at["count"]))
 
 
 @leaf
@@ -318,8 +353,8 @@ def begin(map_, t, place):
 
 
 @leaf
-def append(map_, code):
-    """A new partition at the end of its topic's set."""
+def append(map_, code, entry):
+    """A new partition at the end of its topic's set, and at this entry of the table."""
     t, node = topic_of(code), map_.at[0]["nodes"]
     map_.at[0]["nodes"] += 1
     map_.code[node] = code
@@ -330,7 +365,7 @@ def append(map_, code):
         map_.next[map_.last[t]] = node
     map_.last[t] = node
     map_.size[t] += 1
-    map_.node[sets.number_in(code, map_.numbers)] = node
+    map_.table[entry] = node
 
 
 @leaf
@@ -343,15 +378,16 @@ def add(map_, code, slots):
         at["left"] -= 1
         begin(map_, t, at["left"])
         map_.capacity[t] = slots[t]
-    if node_of(map_, code) == -1:
-        append(map_, code)
+    entry = entry_of(map_, code)
+    if map_.table[entry] == -1:
+        append(map_, code, entry)
         map_.capacity[t] = table_size(map_.size[t], map_.capacity[t])
 
 
 @leaf
 def remove(map_, code, stays):
     """Remove a partition, and with the last one its topic, unless it stays."""
-    t, node = topic_of(code), node_of(map_, code)
+    t, node = topic_of(code), map_.table[entry_of(map_, code)]
     if node == -1:
         return
     map_.code[node] = -1
@@ -375,7 +411,7 @@ def differs(map_, old):
     if n != old.size:
         return True
     for code in old:
-        if node_of(map_, code) == -1:
+        if map_.table[entry_of(map_, code)] == -1:
             return True
     return False
 
