@@ -812,6 +812,39 @@ def test_what_the_coordinator_answers(group):
     assert coordinator.heartbeat(a, a.member_id, a.generation) == "REBALANCE_IN_PROGRESS"
 
 
+@pytest.mark.parametrize("strategy", (EAGER, COOPERATIVE))
+@pytest.mark.parametrize(("closes", "why"), [(70_000, "left"), (65_000, "session expired")])
+def test_a_member_that_closes_while_it_waits_for_a_join_leaves_after_it(strategy, closes, why):
+    """Its broker reads the LeaveGroup when the JoinGroup is answered, which is when the stall is over;
+    a consumer that has closed its connection by then, after 30 s, is missed like one that crashed."""
+    actions = [
+        timeline.stall(59_000, "b", for_ms=40_000),
+        timeline.join(60_000, Member("d")),
+        timeline.leave(closes, "a"),
+    ]
+    history = play(actions, strategy, session_timeout_ms=10_000)
+    (gone,) = [e for e in history.events if e.kind == "removed"]
+    closed = next(e.time_ms for e in history.events if e.kind == "closed")
+    first, second, *_ = rounds(history, 60_000)
+    assert (gone.detail, closed, history.members[gone.member]) == (why, closes, "a")
+    assert 99_000 <= first <= gone.time_ms <= second
+    assert (second < first + 1_000) == (why == "left")
+    assert set(owners_at_end(history)) == {"b", "d"}
+
+
+def test_a_member_that_unsubscribes_while_it_waits_for_a_join_comes_back_after_it():
+    actions = [
+        timeline.stall(59_000, "b", for_ms=40_000),
+        timeline.join(60_000, Member("d")),
+        timeline.unsubscribe(65_000, "a"),
+        timeline.subscribe(66_000, "a", ["t"]),
+    ]
+    history = play(actions)
+    assert told(history, "removed") == ["left"]
+    assert all(at >= 99_000 for at in rounds(history, 60_000))
+    assert set(owners_at_end(history)) == {"a", "b", "d"}
+
+
 @pytest.mark.parametrize("error", ("ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID"))
 def test_what_a_client_does_with_a_lost_generation(group, error):
     a = group.world.running["a"]
@@ -831,8 +864,8 @@ def test_a_heartbeat_may_fail_while_the_client_asks_to_join():
             [Topic("t0", 1, rate=1), Topic("t1", 3, rate=10)],
             [Member("a"), Member("b"), Member("c", pattern="t.*")],
             [
-                timeline.create_topic(120_001, Topic("t9", 2, rate=5)),
-                timeline.freeze(130_002, "c", for_ms=19_999),
+                timeline.create_topic(126_001, Topic("t9", 2, rate=5)),
+                timeline.freeze(136_002, "c", for_ms=19_999),
             ],
             duration_ms=300_000,
         ),
@@ -843,7 +876,7 @@ def test_a_heartbeat_may_fail_while_the_client_asks_to_join():
         EAGER,
         seed=5,
     )  # fmt: skip
-    assert told(history, "error", 140_000) == ["UNKNOWN_MEMBER_ID"] * 2
+    assert told(history, "error", 146_000) == ["UNKNOWN_MEMBER_ID"] * 2
     assert sum(map(len, owners_at_end(history).values())) == 6
 
 

@@ -173,7 +173,7 @@ class Consumer:
         now, loop, timeout = self.clock.now, self.loop, self.config.poll_timeout_ms
         if self.config.poll_wakes == "at once" or timeout == 0:
             return now
-        waited = (now - loop.called) % timeout  # in this poll; those before brought nothing
+        waited = self.waited_in_poll()
         ends = now - waited + timeout
         if self.config.poll_wakes == "backoff":
             backoff = self.config.retry_backoff_ms
@@ -190,6 +190,11 @@ class Consumer:
             self.log.rate,
             self.log.created,
         )
+
+    def waited_in_poll(self) -> int:
+        """How long the poll at hand lasts already; those before it brought nothing."""
+        timeout = self.config.poll_timeout_ms
+        return (self.clock.now - self.loop.called) % timeout if timeout > 0 else 0
 
     def heartbeat_due(self) -> int:
         """When the next heartbeat is due; a poll does not wait longer."""

@@ -60,6 +60,7 @@ class Client(Consumer):
         self.remembered: dict[str, Claim | None] = {}
         self.lost_reason = ""
         self._beat = None
+        self._fetched = 0
         self._metadata_age = None
         self._sent_generation = NO_GENERATION
         self.strategies = world.strategies_of(member)
@@ -86,15 +87,19 @@ class Client(Consumer):
         self._fetch_metadata()
         self._check_subscription()
 
-    def _fetch_metadata(self) -> None:
-        """The topics as they are now; looked at again when this is ``metadata_max_age_ms`` old."""
+    def _fetch_metadata(self, age: int = 0) -> None:
+        """The topics as they are now, or ``age`` ms ago; looked at again when this is
+        ``metadata_max_age_ms`` old."""
         self.metadata = self.world.cluster.partitions.copy()
         self.subscription = self.world.subscription_of(self.member, self.metadata)
         self._take_snapshot()
+        self._fetched = self.clock.now - age
         if self._metadata_age is not None:
             self._metadata_age.cancel()
-        self._metadata_age = self.clock.after(
-            self.config.metadata_max_age_ms, self.in_time, self._refresh_metadata
+        self._metadata_age = self.clock.at(
+            max(self._fetched + self.config.metadata_max_age_ms, self.clock.now),
+            self.in_time,
+            self._refresh_metadata,
         )
 
     def _take_snapshot(self) -> None:
@@ -274,11 +279,18 @@ class Client(Consumer):
             self.set_verdict()
             self._start_heartbeats()
             self.poll_interval_begins()
+            self._fetched_while_joining()
             self.assignment_snapshot = None
             if members is None:
                 self._send_sync({})
             else:
                 self._lead(members, skip_assignment)
+
+    def _fetched_while_joining(self) -> None:
+        """Every poll that waited for this join asked for the topics of a pattern anew."""
+        polled = self.clock.now - self.waited_in_poll()
+        if self.member.pattern and polled - self._fetched >= self.config.retry_backoff_ms:
+            self._fetch_metadata(self.clock.now - polled)
 
     def _lead(self, members: list[GroupMember], skip_assignment: bool) -> None:
         """Watch the topics of the whole group, and ask for them first if some are not its own, or are

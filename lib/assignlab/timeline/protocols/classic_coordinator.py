@@ -41,6 +41,9 @@ EMPTY_GROUP, PREPARING, COMPLETING, STABLE, DEAD = (
     "Dead",
 )
 
+CLOSE_TIMEOUT_MS = 30_000
+"""``KafkaConsumer.DEFAULT_CLOSE_TIMEOUT_MS``: so long close waits for the answer to its LeaveGroup."""
+
 
 @dataclass(eq=False)
 class GroupMember:
@@ -104,6 +107,7 @@ class Coordinator(Hosted):
         self.pending_sync: dict[str, None] = {}  # in order
         self.static: dict[str, str] = {}
         self.new_member_added = False
+        self.behind: dict[Consumer, list[tuple]] = {}  # requests, of a client that leaves
         self._table = 16
         self._join_timer = self._sync_timer = None
         self._persisted: tuple | None = None
@@ -112,7 +116,9 @@ class Coordinator(Hosted):
 
     def join_group(self, client: Consumer, request: JoinRequest) -> None:
         """A JoinGroup request arrives; the answer may wait for the others."""
-        if error := self.unreached(client):
+        if client in self.behind:
+            self.behind[client].append((self.join_group, client, request))
+        elif error := self.unreached(client):
             self.answer(client, client.joined, error)
         elif not self._supports(request):
             self.answer(client, client.joined, INCONSISTENT_GROUP_PROTOCOL)
@@ -161,8 +167,7 @@ class Coordinator(Hosted):
     def _update_static_member(self, client, request: JoinRequest, old_id: str, new_id: str) -> None:
         """A static member is back under a new member id and takes the place of the old one."""
         old = self.members.pop(old_id)
-        if old.awaiting_join:
-            self.answer(old.client, old.client.joined, FENCED_INSTANCE_ID)
+        self._answer_join(old, FENCED_INSTANCE_ID)
         if old.awaiting_sync:
             self.answer(old.client, old.client.synced, FENCED_INSTANCE_ID)
         old.client.advance()
@@ -285,12 +290,10 @@ class Coordinator(Hosted):
         self._transition(COMPLETING)
         in_order = self.walk()
         for member in in_order:
-            if member.awaiting_join:
-                member.awaiting_join = False
-                others = in_order if member.id == self.leader else None
-                self.answer(member.client, member.client.joined, None, member.id,
-                            self.generation, self.protocol, others)  # fmt: skip
-            else:
+            others = in_order if member.id == self.leader else None
+            if not self._answer_join(
+                member, None, member.id, self.generation, self.protocol, others
+            ):
                 # A static member that did not come: it stays, the generation goes on without it.
                 member.client.passed_by("static, did not join in time")
             self._session_lasts(member)
@@ -304,6 +307,15 @@ class Coordinator(Hosted):
         self._sync_timer = self.clock.after(
             self.config.max_poll_interval_ms, self._expire_pending_sync, self.generation
         )
+
+    def _answer_join(self, member: GroupMember, *values) -> bool:
+        """Answer a member's JoinGroup, if it waits; then its broker reads what the client sent since."""
+        waited, member.awaiting_join = member.awaiting_join, False
+        if waited:
+            self.answer(member.client, member.client.joined, *values)
+            for request in self.behind.pop(member.client, ()):
+                self.clock.after(0, *request)
+        return waited
 
     def _elect_joined_leader(self) -> bool:
         if self.members[self.leader].awaiting_join:
@@ -411,12 +423,22 @@ class Coordinator(Hosted):
         """A LeaveGroup request arrives; nobody repeats one that another broker should have got."""
         if self.unreached(client):
             return
-        if member_id in self.pending:
+        member = self.members.get(member_id)
+        if member is not None and member.awaiting_join:
+            # A broker reads a connection's next request when it has answered the one before.
+            self.behind[client] = [(self._leave_late, client, member_id, self.clock.now)]
+        elif member_id in self.pending:
             del self.pending[member_id]
             self._maybe_complete_join()
         elif self._validate(member_id, client.instance) is None:
             self._remove(member_id, "left")
             self._removed()
+
+    def _leave_late(self, client, member_id: str, since: int) -> None:
+        """A LeaveGroup is read that arrived at ``since``; a consumer that closes does not wait for
+        longer, and its connection ends with what was not read."""
+        if client.alive or self.clock.now - since <= CLOSE_TIMEOUT_MS:
+            self.leave_group(client, member_id)
 
     def validate_commit(self, client, member_id: str, generation: int) -> str | None:
         """Whether a commit would be accepted; else its error."""
@@ -473,8 +495,7 @@ class Coordinator(Hosted):
         member = self.members[member_id]
         client = member.client
         client.advance()
-        if member.awaiting_join:
-            self.answer(client, client.joined, UNKNOWN_MEMBER_ID)
+        self._answer_join(member, UNKNOWN_MEMBER_ID)
         del self.members[member_id]
         self.supported.subtract(member.request.protocols)
         self.pending_sync.pop(member_id, None)
@@ -503,11 +524,10 @@ class Coordinator(Hosted):
         self.previous_state, self.state = self.state, DEAD
         self.pending.clear()
         for member in self.members.values():
-            if member.awaiting_join:
-                self.answer(member.client, member.client.joined, NOT_COORDINATOR)
+            self._answer_join(member, NOT_COORDINATOR)
             if member.awaiting_sync:
                 self.answer(member.client, member.client.synced, NOT_COORDINATOR)
-            member.awaiting_join = member.awaiting_sync = False
+            member.awaiting_sync = False
         self._cancel("_join_timer")
         self._cancel("_sync_timer")
 
