@@ -182,6 +182,19 @@ def test_a_classic_member_that_hangs_is_expelled_from_a_mixed_group_and_comes_ba
     assert owned_at_end(history) == sorted(ALL)
 
 
+def test_a_group_that_turns_while_a_leaving_member_waits_for_a_join_hears_of_it():
+    actions = [
+        timeline.stall(59_000, "b", for_ms=40_000),
+        timeline.join(60_000, Member("d")),
+        timeline.leave(70_000, "a"),
+        timeline.join(80_000, Member("e", strategies=[SERVER])),
+    ]
+    history = play(actions, "range")
+    gone = [(e.time_ms, e.detail) for e in history.events if e.kind == "removed"]
+    assert [why for _, why in gone] == ["left"] and 80_000 <= gone[0][0] < 81_000
+    assert owned_at_end(history) == sorted(ALL)
+
+
 def test_a_list_of_two_protocols_is_refused():
     scenario = Scenario(TOPICS, [Member("a", strategies=["range", SERVER])])
     with pytest.raises(TimelineError, match="in one member's list"):

@@ -289,7 +289,8 @@ class Client(Consumer):
     def _fetched_while_joining(self) -> None:
         """Every poll that waited for this join asked for the topics of a pattern anew."""
         polled = self.clock.now - self.waited_in_poll()
-        if self.member.pattern and polled - self._fetched >= self.config.retry_backoff_ms:
+        due = polled - self._fetched >= self.config.retry_backoff_ms
+        if self.member.pattern is not None and due:
             self._fetch_metadata(self.clock.now - polled)
 
     def _lead(self, members: list[GroupMember], skip_assignment: bool) -> None:

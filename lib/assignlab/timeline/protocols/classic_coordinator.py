@@ -114,10 +114,10 @@ class Coordinator(Hosted):
 
     # ---- JoinGroup -----------------------------------------------------------------------------
 
-    def join_group(self, client: Consumer, request: JoinRequest) -> None:
+    def join_group(self, client, request: JoinRequest) -> None:
         """A JoinGroup request arrives; the answer may wait for the others."""
         if client in self.behind:
-            self.behind[client].append((self.join_group, client, request))
+            self.behind[client].append((client.coordinator.join_group, client, request))
         elif error := self.unreached(client):
             self.answer(client, client.joined, error)
         elif not self._supports(request):
@@ -167,7 +167,7 @@ class Coordinator(Hosted):
     def _update_static_member(self, client, request: JoinRequest, old_id: str, new_id: str) -> None:
         """A static member is back under a new member id and takes the place of the old one."""
         old = self.members.pop(old_id)
-        self._answer_join(old, FENCED_INSTANCE_ID)
+        self.answer_join(old, FENCED_INSTANCE_ID)
         if old.awaiting_sync:
             self.answer(old.client, old.client.synced, FENCED_INSTANCE_ID)
         old.client.advance()
@@ -291,7 +291,7 @@ class Coordinator(Hosted):
         in_order = self.walk()
         for member in in_order:
             others = in_order if member.id == self.leader else None
-            if not self._answer_join(
+            if not self.answer_join(
                 member, None, member.id, self.generation, self.protocol, others
             ):
                 # A static member that did not come: it stays, the generation goes on without it.
@@ -308,7 +308,7 @@ class Coordinator(Hosted):
             self.config.max_poll_interval_ms, self._expire_pending_sync, self.generation
         )
 
-    def _answer_join(self, member: GroupMember, *values) -> bool:
+    def answer_join(self, member: GroupMember, *values) -> bool:
         """Answer a member's JoinGroup, if it waits; then its broker reads what the client sent since."""
         waited, member.awaiting_join = member.awaiting_join, False
         if waited:
@@ -438,7 +438,7 @@ class Coordinator(Hosted):
         """A LeaveGroup is read that arrived at ``since``; a consumer that closes does not wait for
         longer, and its connection ends with what was not read."""
         if client.alive or self.clock.now - since <= CLOSE_TIMEOUT_MS:
-            self.leave_group(client, member_id)
+            client.coordinator.leave_group(client, member_id)
 
     def validate_commit(self, client, member_id: str, generation: int) -> str | None:
         """Whether a commit would be accepted; else its error."""
@@ -495,7 +495,7 @@ class Coordinator(Hosted):
         member = self.members[member_id]
         client = member.client
         client.advance()
-        self._answer_join(member, UNKNOWN_MEMBER_ID)
+        self.answer_join(member, UNKNOWN_MEMBER_ID)
         del self.members[member_id]
         self.supported.subtract(member.request.protocols)
         self.pending_sync.pop(member_id, None)
@@ -524,7 +524,7 @@ class Coordinator(Hosted):
         self.previous_state, self.state = self.state, DEAD
         self.pending.clear()
         for member in self.members.values():
-            self._answer_join(member, NOT_COORDINATOR)
+            self.answer_join(member, NOT_COORDINATOR)
             if member.awaiting_sync:
                 self.answer(member.client, member.client.synced, NOT_COORDINATOR)
             member.awaiting_sync = False

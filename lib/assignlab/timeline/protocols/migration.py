@@ -145,8 +145,7 @@ class Coordinator:
         group = ConsumerGroup(self.world, self._downgrade)
         if old.state != classic_coordinator.EMPTY_GROUP:
             for member in old.members.values():
-                if member.awaiting_join:
-                    old.answer(member.client, member.client.joined, REBALANCE_IN_PROGRESS)
+                old.answer_join(member, REBALANCE_IN_PROGRESS)
                 if member.awaiting_sync:
                     old.answer(member.client, member.client.synced, REBALANCE_IN_PROGRESS)
             group.continue_from(old.generation)
