@@ -13,8 +13,9 @@ import pytest
 from llvmlite import ir
 
 from assignlab import assignors, warm
-from assignlab.compiled import StepCompiler, as_python, below, inner, leaf, linked, njit
+from assignlab.compiled import StepCompiler, as_python, inner, leaf, linked, njit
 from assignlab.compiled.lowered import Builder, leave_out_unread
+from assignlab.compiled.sources import below
 
 COMPILED_ANEW = """
 import numba
@@ -293,6 +294,77 @@ def test_a_step_may_call_what_an_entry_has_inlined(tmp_path):
     script.write_text(CALLED_BY_BOTH)
     told = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
     assert told.stdout.split() == ["18"], told.stderr
+
+
+BELOW = """
+from assignlab.compiled import njit
+
+
+@njit
+def tripled(numbers):
+    return 3 * numbers.sum()
+"""
+
+ABOVE = """
+from assignlab.compiled import inner, njit
+from below import tripled
+
+
+@inner
+def step(numbers):
+    return tripled(numbers) + 1
+
+
+@njit
+def above(numbers):
+    return step(numbers) + tripled(numbers)
+"""
+
+ASKED = """
+import sys
+from importlib import reload
+
+import numpy as np
+
+import above
+
+print(above.above(np.arange(4)), len(above.above.stats.cache_hits))
+(result,) = above.above.overloads.values()
+print(sum("tripled" in f.name for f in result.library._final_module.functions if not f.is_declaration))
+if "reload" in sys.argv:
+    import below
+
+    source = open(below.__file__).read()
+    open(below.__file__, "w").write(source.replace("3 * ", "-5 * "))
+    reload(below)
+    print(reload(above).above(np.arange(4)))
+"""
+
+
+@pytest.mark.slow
+def test_an_entry_is_compiled_once_and_called_by_others(tmp_path):
+    for name, source in ("below", BELOW), ("above", ABOVE), ("asked", ASKED):
+        (tmp_path / f"{name}.py").write_text(source)
+
+    def asked(*arguments):
+        told = subprocess.run(
+            [sys.executable, str(tmp_path / "asked.py"), *arguments], capture_output=True, text=True
+        )
+        assert told.returncode == 0, told.stderr
+        return told.stdout.split()
+
+    def forget(name):
+        for file in (tmp_path / "__pycache__").glob(f"{name}*.nb?"):
+            file.unlink()
+
+    assert asked() == ["37", "0", "0"]
+    assert asked() == ["37", "1", "0"]
+    forget("below")  # compiled anew, it has the symbol that is called
+    assert asked() == ["37", "1", "0"]
+    forget("above")
+    assert asked() == ["37", "0", "0"]
+    assert asked("reload") == ["37", "1", "0", "-59"]
+    assert asked() == ["-59", "0", "0"]
 
 
 RETURNED = """

@@ -14,7 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import redirect_stderr, suppress
 
 from assignlab import assignors
-from assignlab.compiled import below
+from assignlab.compiled.sources import below
 from assignlab.group import group
 from assignlab.local.project import cores
 from assignlab.optimum import front, least, measures, optimum, regret

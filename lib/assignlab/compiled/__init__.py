@@ -10,7 +10,7 @@ Machine code of many processes comes together from the disk. Numba tells functio
 a number that every process counts from 1: so ``np.sort`` of one could be taken for ``np.argsort`` of
 another, whose inner functions have the same name. Here every process counts from a number of its own.
 
-Machine code holds what a function calls, too. Numba looks only at the function's own file to tell
+Machine code holds the steps that a function calls, too. Numba looks only at the function's own file to tell
 whether the code on disk is still right; here a change in any file of the library that this one
 imports makes it compile anew.
 
@@ -18,19 +18,17 @@ For a few small groups the source as plain Python is faster than to compile it, 
 machine code: :func:`as_python`.
 """
 
-import hashlib
 import math
 import os
-import re
 import secrets
 import time
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 
+from assignlab.compiled.sources import digest
 from assignlab.local.private import cache_folder
 
 
@@ -47,10 +45,20 @@ from numba.core.bytecode import FunctionIdentity
 from numba.extending import register_jitable
 
 if (0, 64) <= numba.version_info.short <= (0, 68):  # the oldest and newest it was tried with
-    from assignlab.compiled.linked import EntryCompiler, StepCompiler
+    from assignlab.compiled.linked import (
+        EntryCompiler,
+        StepCompiler,
+        call_by_symbol,
+        load_what_fits,
+    )
 else:
     from numba.core.compiler import Compiler as EntryCompiler
     from numba.core.compiler import Compiler as StepCompiler
+
+    def call_by_symbol(compiled):
+        """Numba links what a function calls into it."""
+
+    load_what_fits = call_by_symbol
 
 
 def _count_apart():
@@ -61,11 +69,6 @@ _count_apart()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_count_apart)
 
-IMPORT = re.compile(
-    r"^ *from (assignlab[\w.]*) import (\([^)]*\)|[^\n]*)|^ *import (assignlab[\w.]*)", re.MULTILINE
-)
-
-
 OPTIONS = dict(nogil=True, no_cfunc_wrapper=True)
 STEP = dict(**OPTIONS, no_cpython_wrapper=False, pipeline_class=StepCompiler)
 """The same options as those of the functions that call it: numba takes functions of other options for
@@ -74,17 +77,27 @@ others, and would compile what they call once more."""
 
 def njit(function):
     """Compile ``function`` with numba, cached on disk, without the interpreter lock."""
-    options = dict(**OPTIONS, _nrt=True, cache=True, pipeline_class=EntryCompiler)
+    name = f"{function.__module__}.{function.__qualname__}"
+    importable = "<locals>" not in name and not name.startswith("__main__.")
+    again = importable and name in _NAMED  # its module was reloaded: for this process alone
+    _NAMED.add(name)
+    options = dict(**OPTIONS, _nrt=True, cache=not again, pipeline_class=EntryCompiler)
     compiled = numba.njit(**options)(function)
     cache = getattr(compiled, "_cache", None)
     if hasattr(cache, "_cache_file"):  # not there under NUMBA_DISABLE_JIT
         # The version is compared before anything is unpickled, which an older source may prevent.
         file = cache._cache_file
-        file._version = f"{file._version} {_digest(function.__module__)}"
+        file._version = f"{file._version} {digest(function.__module__)}"
         _forget_constants(compiled)
+        load_what_fits(cache)
+        if importable:
+            call_by_symbol(compiled)
         _run_as_python_where_asked(compiled, cache)
     return compiled
 
+
+_NAMED: set[str] = set()
+"""The functions that :func:`njit` was asked to compile."""
 
 _as_python: ContextVar[float] = ContextVar("as_python", default=0.0)
 """For how many seconds a function runs as plain Python before it is compiled."""
@@ -182,42 +195,3 @@ class _Patience(event.TimingListener):
 def tell_compiling(say, after_s=3):
     """Have ``say`` called with one line, once, if this process compiles for so many seconds."""
     event.register("numba:compile", _Patience(say, after_s))
-
-
-@cache
-def _digest(module: str) -> str:
-    """SHA-256 over the source of a module and of all modules of the library below it."""
-    found = below(module)
-    text = "\0".join(f"{name}\0{found[name]}" for name in sorted(found))
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def below(module: str) -> dict[str, str]:
-    """Name -> source of a module and of all modules of the library that it imports."""
-    found: dict[str, str] = {}
-    waiting = [module]
-    while waiting:
-        name = waiting.pop()
-        if name not in found and (source := _source(name)) is not None:
-            found[name] = source
-            waiting += _imported(source)
-    return found
-
-
-@cache
-def _source(module: str) -> str | None:
-    """The source of a module; None for what is no module of the library (or is being run)."""
-    try:
-        spec = find_spec(module)
-        return spec.loader.get_source(module) if spec else None
-    except (ImportError, ValueError, AttributeError):
-        return None
-
-
-def _imported(source: str) -> list[str]:
-    """The modules that a source names in its imports, and what may be modules among the names."""
-    modules = []
-    for package, names, plain in IMPORT.findall(source):
-        modules.append(package or plain)
-        modules += [f"{package}.{name}" for name in re.findall(r"\w+", names)]
-    return modules

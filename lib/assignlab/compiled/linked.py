@@ -4,11 +4,17 @@ Numba optimises every function and makes machine code of it, and does so once mo
 function that calls it. Nothing but compiled functions calls a step of a strategy, so its own machine
 code would never run. Here a step stays as numba wrote it down for LLVM; the function that Python
 calls, an entry, links all its steps, and is optimised and compiled once. So is what numba itself
-has made of steps, ``np.empty`` for one. All strategies are compiled in two thirds of the time.
+has made of steps, ``np.empty`` for one. An entry that another calls is not linked into it: it is there,
+or comes from the disk, and is called by its symbol.
 
 This is numba's way to change its pipeline (a compiler with a pass of one's own), but what the pass
 works on is numba's inside. :mod:`assignlab.compiled` uses it with the versions that it was tried with.
 """
+
+import hashlib
+from contextlib import suppress
+from importlib import import_module
+from typing import NamedTuple
 
 from numba import _dynfunc
 from numba.core import types
@@ -17,9 +23,11 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompilerBase, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import register_pass
 from numba.core.pythonapi import _boxers
+from numba.core.targetconfig import ConfigStack
 from numba.core.typed_passes import NativeLowering
 
 from assignlab.compiled.lowered import Lowering
+from assignlab.compiled.sources import digest
 
 
 class StepLibrary(JITCodeLibrary):
@@ -46,14 +54,72 @@ class StepLibrary(JITCodeLibrary):
 class EntryLibrary(JITCodeLibrary):
     """The code of an entry, with all its steps."""
 
+    def _optimize_functions(self, ll_module):
+        """Wait until all is linked."""
+        ll_module.data_layout = self._codegen._data_layout
+
     def finalize(self):
         """Link, optimise and compile."""
         link(self)
         super().finalize()
 
 
+class Entry(NamedTuple):
+    """An entry that another calls; machine code that comes from the disk has it loaded first."""
+
+    module: str
+    name: str
+    argument_types: tuple
+    symbol: str
+
+    def __call__(self):
+        """Load or compile it; raises ``OtherSymbol`` if that is not what was called."""
+        compiled = getattr(import_module(self.module), self.name)
+        compiled.compile(self.argument_types)
+        if compiled.overloads[self.argument_types].fndesc.mangled_name != self.symbol:
+            raise OtherSymbol(self.symbol)
+
+
+class OtherSymbol(Exception):
+    """What machine code from the disk calls has changed since."""
+
+
+def call_by_symbol(compiled) -> None:
+    """Have other entries call the machine code of ``compiled``, a function that can be imported.
+
+    Its symbol is the same in every process, since the code of those that call it is kept.
+    """
+    function, add = compiled.py_func, compiled.add_overload
+    name = function.__module__, function.__qualname__
+    text = "\0".join((*name, digest(function.__module__)))
+    NUMBERS[function] = int(hashlib.sha256(text.encode()).hexdigest()[:12], 16)
+
+    def add_overload(result):
+        arguments = tuple(result.signature.args)
+        result.library.entry = Entry(*name, arguments, result.fndesc.mangled_name)
+        add(result)
+
+    compiled.add_overload = add_overload
+
+
+def load_what_fits(cache) -> None:
+    """Have ``cache`` load machine code only together with the entries that it calls."""
+    load = cache.load_overload
+
+    def load_overload(signature, context):
+        with suppress(OtherSymbol):
+            return load(signature, context)
+
+    cache.load_overload = load_overload
+
+
+NUMBERS: dict = {}
+"""Function -> the number that makes its symbol."""
+
+
 def link(library: JITCodeLibrary) -> None:
-    """Link all steps that a library calls, and those that they call, each once; then the entries.
+    """Link all steps that a library calls, and those that they call, each once; then the entries
+    that have no symbol of their own.
 
     LLVM leaves out what nothing calls so far. An entry has inlined, in its copy of a step, what the
     step calls: if that copy came first, what another step calls, too, would be left out for good.
@@ -62,7 +128,9 @@ def link(library: JITCodeLibrary) -> None:
     library._linking_libraries = []
     while waiting:
         each = waiting.pop()
-        if not isinstance(each, StepLibrary):
+        if entry := getattr(each, "entry", None):
+            library._reload_init.add(entry)
+        elif not isinstance(each, StepLibrary):
             entries[each] = None
         elif each not in linked:
             linked.add(each)
@@ -164,6 +232,10 @@ class EntryCompiler(CompilerBase):
 
     def define_pipelines(self):
         """The one pipeline."""
+        function = self.state.func_id
+        if function.func in NUMBERS:
+            function.unique_id = NUMBERS[function.func]
+            function.unique_name = f"{function.func_qualname}${function.unique_id}"
         return [pipeline(self.state, EntryLowering)]
 
     def compile_extra(self, func):
@@ -196,6 +268,25 @@ def with_steps(define_pipelines):
 
 
 Compiler.define_pipelines = with_steps(Compiler.define_pipelines)
+
+
+def found_once(get_call_type):
+    """Numba's search for what a function does with arguments of such types, once and not for every call.
+
+    What is found stands as long as nobody adds to what the function can do.
+    """
+
+    def found(self, context, args, kws):
+        known = self.__dict__.setdefault("found", {})
+        key = tuple(args), tuple(kws.items()), len(self.templates), ConfigStack.top_or_none()
+        if key not in known:
+            known[key] = get_call_type(self, context, args, kws)
+        return known[key]
+
+    return found
+
+
+types.Function.get_call_type = found_once(types.Function.get_call_type)
 
 
 def box_array_of_known_class(typ, value, context):
