@@ -17,16 +17,13 @@ from importlib import import_module
 from typing import NamedTuple
 
 from numba import _dynfunc
-from numba.core import types
-from numba.core.boxing import box_array
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler, CompilerBase, DefaultPassBuilder, Flags
+from numba.core.compiler import Compiler, CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
-from numba.core.pythonapi import _boxers
-from numba.core.targetconfig import ConfigStack
 from numba.core.typed_passes import NativeLowering
 
 from assignlab.compiled.lowered import Lowering
+from assignlab.compiled.quick import QuickFlags
 from assignlab.compiled.sources import digest
 
 
@@ -189,23 +186,6 @@ class EntryLowering(NativeLowering):
         return super().run_pass(state)
 
 
-class QuickFlags(Flags):
-    """Numba's options. It compares all of them for every call that it types, here those that are set."""
-
-    HASH = hash(Flags())
-
-    def __hash__(self):
-        return self.HASH
-
-    def __eq__(self, other):
-        mine, others = self._values, other._values
-        if mine == others:
-            return True
-        return all(
-            getattr(self, name) == getattr(other, name) for name in mine.keys() | others.keys()
-        )
-
-
 class StepCompiler(CompilerBase):
     """Numba's pipeline, with :class:`StepLowering` in the place of its lowering."""
 
@@ -268,38 +248,3 @@ def with_steps(define_pipelines):
 
 
 Compiler.define_pipelines = with_steps(Compiler.define_pipelines)
-
-
-def found_once(get_call_type):
-    """Numba's search for what a function does with arguments of such types, once and not for every call.
-
-    What is found stands as long as nobody adds to what the function can do.
-    """
-
-    def found(self, context, args, kws):
-        known = self.__dict__.setdefault("found", {})
-        key = tuple(args), tuple(kws.items()), len(self.templates), ConfigStack.top_or_none()
-        if key not in known:
-            known[key] = get_call_type(self, context, args, kws)
-        return known[key]
-
-    return found
-
-
-types.Function.get_call_type = found_once(types.Function.get_call_type)
-
-
-def box_array_of_known_class(typ, value, context):
-    """Make Python's array of a compiled one.
-
-    Numba unpickles the class of arrays for each of them, which takes longer than all else; here it
-    is looked up where numba has their dtype.
-    """
-    known = context.env_manager.read_const(context.env_manager.add_const(typ.box_type))
-    context.pyapi.unserialize = lambda pickled: known
-    made = box_array(typ, value, context)
-    del context.pyapi.unserialize
-    return made
-
-
-_boxers.functions[types.Array] = box_array_of_known_class
