@@ -478,3 +478,32 @@ def test_memory_of_large_answers_is_used_again():
     )  # fmt: skip
     first, _, third = map(int, told.stdout.split())
     assert first > 20_000 and third < 1_000
+
+
+@pytest.mark.slow
+def test_what_others_compile_with_numba_is_what_it_was():
+    @numba.jit(forceobj=True, looplift=False)
+    def as_words(numbers):
+        words = []
+        for number in numbers:
+            words.append(str(number) if number else {"none": number})
+        return words
+
+    @numba.njit
+    def odd(below):
+        for number in range(below):
+            if number % 2:
+                yield number
+
+    @numba.njit
+    def sum_of_odd(below):
+        total = 0
+        with numba.objmode(total="int64"):
+            for number in range(below):
+                if number % 2:
+                    total += int(str(number))
+        return total
+
+    assert as_words([0, 1, 2]) == [{"none": 0}, "1", "2"]
+    assert list(odd(7)) == [1, 3, 5]
+    assert sum_of_odd(7) == 9

@@ -52,7 +52,8 @@ types.Function.get_call_type = found_once(types.Function.get_call_type)
 def look_only_where_asked(run):
     """Numba's look at a function after each pass, without what is alive where a block begins.
 
-    That takes longest, and only generators and code that works on Python's objects read it.
+    That takes longest, and only generators and code that works on Python's objects read it; the latter
+    has the ends of variables written down, too.
     """
 
     def look(self, emit_dels=False, extend_lifetimes=False):
