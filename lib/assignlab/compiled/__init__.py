@@ -79,8 +79,8 @@ def njit(function):
     """Compile ``function`` with numba, cached on disk, without the interpreter lock."""
     name = f"{function.__module__}.{function.__qualname__}"
     importable = "<locals>" not in name and not name.startswith("__main__.")
-    again = importable and name in _NAMED  # its module was reloaded: for this process alone
-    _NAMED.add(name)
+    again = importable and name in _IMPORTED  # its module was reloaded: for this process alone
+    _IMPORTED.add(name)
     options = dict(**OPTIONS, _nrt=True, cache=not again, pipeline_class=EntryCompiler)
     compiled = numba.njit(**options)(function)
     cache = getattr(compiled, "_cache", None)
@@ -96,8 +96,8 @@ def njit(function):
     return compiled
 
 
-_NAMED: set[str] = set()
-"""The functions that :func:`njit` was asked to compile."""
+_IMPORTED: set[str] = set()
+"""The functions that :func:`njit` was asked to compile so far."""
 
 _as_python: ContextVar[float] = ContextVar("as_python", default=0.0)
 """For how many seconds a function runs as plain Python before it is compiled."""

@@ -27,12 +27,16 @@ from assignlab.compiled.quick import QuickFlags
 from assignlab.compiled.sources import digest
 
 
-class StepLibrary(JITCodeLibrary):
-    """The code of a step; those that it calls are linked where it is."""
+class Library(JITCodeLibrary):
+    """Code that is optimised where all is linked, and not function by function before."""
 
     def _optimize_functions(self, ll_module):
-        """Leave that, too, to the entry: it optimises all that it links."""
+        """Only what numba does beside it."""
         ll_module.data_layout = self._codegen._data_layout
+
+
+class StepLibrary(Library):
+    """The code of a step; those that it calls are linked where it is."""
 
     def finalize(self):
         """Leave everything to the entry."""
@@ -48,12 +52,8 @@ class StepLibrary(JITCodeLibrary):
         return super()._get_module_for_linking()
 
 
-class EntryLibrary(JITCodeLibrary):
+class EntryLibrary(Library):
     """The code of an entry, with all its steps."""
-
-    def _optimize_functions(self, ll_module):
-        """Wait until all is linked."""
-        ll_module.data_layout = self._codegen._data_layout
 
     def finalize(self):
         """Link, optimise and compile."""
