@@ -371,6 +371,41 @@ def test_an_entry_is_compiled_once_and_called_by_others(tmp_path):
     assert asked() == ["-59", "0", "0"]
 
 
+OTHERS = """
+import numba
+import numpy as np
+
+from below import tripled
+
+
+@numba.njit(cache=True)
+def tripled_twice(numbers):
+    return tripled(numbers) + tripled(numbers)
+
+
+print(tripled_twice(np.arange(4)), len(tripled_twice.stats.cache_hits))
+"""
+
+
+@pytest.mark.slow
+def test_an_entry_is_called_by_what_numba_itself_compiles_and_keeps(tmp_path):
+    (tmp_path / "below.py").write_text(BELOW)
+    (tmp_path / "others.py").write_text(OTHERS)
+
+    def printed():
+        told = subprocess.run(
+            [sys.executable, str(tmp_path / "others.py")], capture_output=True, text=True
+        )
+        assert told.returncode == 0, told.stderr
+        return told.stdout.split()
+
+    assert printed() == ["36", "0"]  # both compiled
+    for kept in (tmp_path / "__pycache__").glob("others*.nb?"):
+        kept.unlink()
+    assert printed() == ["36", "0"]  # the entry comes from the disk
+    assert printed() == ["36", "1"]  # both do
+
+
 RETURNED = """
 import numba
 import numpy as np

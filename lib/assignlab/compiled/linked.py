@@ -16,10 +16,12 @@ from contextlib import suppress
 from importlib import import_module
 from typing import NamedTuple
 
+from llvmlite.binding import parse_assembly
 from numba import _dynfunc
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
+from numba.core.itanium_mangler import prepend_namespace
 from numba.core.typed_passes import NativeLowering
 
 from assignlab.compiled.lowered import Lowering
@@ -55,10 +57,26 @@ class StepLibrary(Library):
 class EntryLibrary(Library):
     """The code of an entry, with all its steps."""
 
+    entry: "Entry | None" = None
+
     def finalize(self):
         """Link, optimise and compile."""
         link(self)
         super().finalize()
+
+    def serialize_using_object_code(self):
+        """What the cache keeps: the machine code and, in the place of what numba keeps to be linked,
+        the names by which other code and Python call it."""
+        if not self.entry:
+            return super().serialize_using_object_code()
+        symbol = self.entry.symbol
+        function = self._final_module.get_function(symbol)
+        returned, _, arguments = str(function.global_value_type).partition(" ")
+        names = parse_assembly(
+            f'declare {returned} @"{symbol}" {arguments}\n'
+            f'define internal void @"{prepend_namespace(symbol, "cpython")}"() {{ unreachable }}'
+        )
+        return self.name, "object", (self._get_compiled_object(), names.as_bitcode())
 
 
 class Entry(NamedTuple):
@@ -94,6 +112,7 @@ def call_by_symbol(compiled) -> None:
     def add_overload(result):
         arguments = tuple(result.signature.args)
         result.library.entry = Entry(*name, arguments, result.fndesc.mangled_name)
+        result.library._reload_init.add(result.library.entry)  # for callers that numba links
         add(result)
 
     compiled.add_overload = add_overload
