@@ -13,6 +13,7 @@ from itertools import combinations, pairwise, product
 
 import pandas as pd
 
+from assignlab import assignors
 from assignlab.evidence import apart
 from assignlab.timeline.config import Config
 from assignlab.timeline.engine.history import History
@@ -63,12 +64,20 @@ class Trial:
 def grid(strategies: Sequence[str], seeds: Sequence[int] = (0,), **axes) -> list[Trial]:
     """Every combination; an axis is a field of :class:`Trial` with a list of values.
 
-    >>> [(t.strategy, t.members) for t in grid(["range"], members=[3, 5])]
-    [('range', 3), ('range', 5)]
+    Static members are for those strategies whose clients have them: not over ZooKeeper.
+
+    >>> found = grid(["range", "scala-range"], members=[3, 5], static=[False, True])
+    >>> [(t.strategy, t.members, t.static) for t in found if t.members == 3]
+    [('range', 3, False), ('range', 3, True), ('scala-range', 3, False)]
     """
     names = ["strategy", "seed", *axes]
     points = product(strategies, seeds, *axes.values())
-    return [Trial(**dict(zip(names, point, strict=True))) for point in points]
+    trials = [Trial(**dict(zip(names, point, strict=True))) for point in points]
+    return [
+        trial
+        for trial in trials
+        if not trial.static or assignors.get(trial.strategy).membership == "coordinator"
+    ]
 
 
 def scenario(trial: Trial) -> Scenario:
