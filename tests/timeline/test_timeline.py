@@ -353,6 +353,30 @@ def test_a_leader_rebalances_once_more_without_the_only_reader_of_a_topic(
     assert told(history, "rejoin").count("cached metadata has changed") == needless
 
 
+@pytest.mark.parametrize("strategy", [EAGER, COOPERATIVE])
+@pytest.mark.parametrize(
+    "topics, more, needless",
+    [(ONE, [], 1), (BOTH, [], 0), (BOTH, [timeline.add_partitions(55_000, "t", 5)], 1)],
+)
+def test_who_led_and_comes_back_joins_once_more_if_its_metadata_has_changed(
+    strategy, topics, more, needless
+):
+    """What it assigned last as leader is compared until its join is complete: with topics of others
+    that it no longer watches, and with partitions that the new leader has assigned already."""
+    members = [Member("a", topics=topics), Member("b", topics=BOTH, start_ms=600)]
+    history = play(
+        [timeline.stall(50_000, "a", 9_000), *more], strategy, members,
+        [Topic("t", 4, rate=10), Topic("u", 4, rate=10)],
+        metadata_max_age_ms=1_000, max_poll_interval_ms=6_000,
+    )  # fmt: skip
+    again = [
+        history.members[event.member]
+        for event in history.events
+        if event.detail == "cached metadata has changed" and event.time_ms > 59_000
+    ]
+    assert again == ["a"] * needless
+
+
 @pytest.mark.parametrize("strategy", PROTOCOLS)
 def test_a_changed_subscription(strategy):
     topics = [Topic("t", 4, rate=10), Topic("u", 4, rate=10)]

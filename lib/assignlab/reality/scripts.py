@@ -206,9 +206,19 @@ def stall_too_long(strategy: str, client: str = "") -> Script:
     return usual("stall-too-long", strategy, actions, client, **how)
 
 
+def former_leader(strategy: str) -> Script:
+    """The leader, who reads one of two topics, does not poll for longer than it may."""
+    name = f"former-leader.{strategy}"
+    who = [Member("a", topics=[f"{name}-0"]), Member("b", start_ms=STAGGER_MS)]
+    how = {"max_poll_interval_ms": 6_000, "metadata_max_age_ms": 1_000}
+    actions = [happens.stall(JOINS, "a", for_ms=9_000)]
+    return script(name, strategy, who, actions, lasts_ms=JOINS + 15_000, **how)
+
+
 def stalls() -> Iterator[Script]:
     """An application does not poll: longer than it may, or while another member joins."""
     yield from map(stall_too_long, ("sticky", "cooperative-sticky", "server-uniform"))
+    yield from map(former_leader, ("range", "cooperative-sticky"))
     for strategy in ONE_PER_PROTOCOL:
         wait = [happens.stall(JOINS, "a", for_ms=5_000), happens.join(JOINS + 500, Member("d"))]
         yield usual("join-during-stall", strategy, wait, lasts_ms=JOINS + 10_000)

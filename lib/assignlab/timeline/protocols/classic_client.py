@@ -48,6 +48,7 @@ class Client(Consumer):
         self.phase = UNJOINED
         self.joining = False
         self.completing = False
+        self.leads = False
         self.rejoin_due = ""
         self.unsubscribed = False
         self.subscription: tuple[int, ...] = ()
@@ -222,7 +223,7 @@ class Client(Consumer):
         self.set_verdict()
         self._sent_generation = self.generation
         self.joined_subscription = self.subscription
-        self.group_subscription = set()
+        self.leads, self.group_subscription = False, set()
         request = JoinRequest(
             self.member_id, tuple(s.kind for s in self.strategies), self.subscription,
             tuple(self._claim_for(strategy) for strategy in self.strategies), self.generation,
@@ -280,7 +281,6 @@ class Client(Consumer):
             self._start_heartbeats()
             self.poll_interval_begins()
             self._fetched_while_joining()
-            self.assignment_snapshot = None
             if members is None:
                 self._send_sync({})
             else:
@@ -317,7 +317,7 @@ class Client(Consumer):
         What it knows may still name a topic that only another member read that has left: then the
         next metadata is other than this, and the group rebalances though nothing happened.
         """
-        self.assignment_snapshot = self.metadata_snapshot
+        self.leads, self.assignment_snapshot = True, self.metadata_snapshot
         if skip_assignment:
             # A static leader that is back in time: everybody keeps what was assigned.
             self._send_sync({})
@@ -385,6 +385,8 @@ class Client(Consumer):
     def _join_complete(self, generation: int, partitions: np.ndarray, claim: Claim | None) -> None:
         """The assignment is here: give up the difference, take what is new."""
         self.completing = False
+        if not self.leads:
+            self._follow()
         if self.generation != generation or self.phase != JOINED:
             self._reset("generation changed")
             self.joining = False
@@ -412,6 +414,13 @@ class Client(Consumer):
             self._check_subscription()
             if self.rejoin_due:  # the same poll goes on to the next join (joinGroupIfNeeded)
                 self.request_rejoin(self.rejoin_due)
+
+    def _follow(self) -> None:
+        """Another member leads now. Who led before compares its last assignment with its metadata until
+        here; if they differ (it no longer watches what only others read), it joins once more."""
+        if self.assignment_snapshot not in (None, self.metadata_snapshot):
+            self.rejoin_due = "cached metadata has changed"
+        self.assignment_snapshot = None
 
     def _take_and_rejoin(self, added: np.ndarray) -> None:
         self.take(added)
