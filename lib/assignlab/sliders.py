@@ -26,8 +26,10 @@ const draw = () => {{
   const key = inputs.map((input) => input.value).join();
   inputs.forEach((input, i) => input.nextElementSibling.value = data.values[i][input.value]);
   svg.replaceChildren();
+  const numbers = data.rows[key] || {{}}, told = (i) => (numbers[i] ?? "–").toLocaleString("en");
+  svg.setAttribute("aria-label", data.bars.map((bar, i) => `${{bar}} ${{told(i)}}`).join("; "));
   data.bars.forEach((bar, i) => {{
-    const number = (data.rows[key] || {{}})[i], y = 28 * i;
+    const number = numbers[i], y = 28 * i;
     const add = (tag, facts, text) => {{
       const part = svg.appendChild(document.createElementNS("http://www.w3.org/2000/svg", tag));
       for (const fact in facts) part.setAttribute(fact, facts[fact]);
@@ -37,7 +39,7 @@ const draw = () => {{
     add("rect", {{x: 204, y: y + 4, height: 20, fill: "#3b82c4",
       width: number === undefined ? 0 : Math.max(1, 340 * number / (data.most || 1))}});
     add("text", {{x: 212 + (number === undefined ? 0 : 340 * number / (data.most || 1)), y: y + 18,
-      fill: "currentColor", "font-size": 14}}, number === undefined ? "–" : number.toLocaleString("en"));
+      fill: "currentColor", "font-size": 14}}, told(i));
   }});
 }};
 inputs.forEach((input) => input.oninput = draw);
@@ -186,16 +188,17 @@ def drawn(bars: Sequence, numbers: Mapping[Any, float], most: float) -> str:
     """The bars as the page's script draws them; a name without a number has a dash.
 
     >>> svg = drawn(["range", "sticky"], {"range": 2}, most=4)
-    >>> [part in svg for part in ('width="170"/>', ">2</text>", 'width="0"/>', ">–</text>")]
+    >>> [part in svg for part in ('width="170"/>', ">2</text>", 'width="0"/>', "range 2; sticky –")]
     [True, True, True, True]
     """
     look = 'fill="currentColor" font-size="14"'
-    parts = []
+    parts, told = [], []
     for row, bar in enumerate(bars):
         number = float(numbers.get(bar, math.nan))
         if number < 0:
             raise ValueError(f"{bar} has {number:g}, which no bar shows")
         missing = math.isnan(number)
+        told.append(f"{bar} {cell(round(number, 3))}")
         length, y = 0 if missing else BAR * number / (most or 1), LINE * row
         parts.append(
             f'<text x="196" y="{y + 18}" text-anchor="end" {look}>{html.escape(str(bar))}</text>'
@@ -205,6 +208,7 @@ def drawn(bars: Sequence, numbers: Mapping[Any, float], most: float) -> str:
         )
     return (
         f'<svg viewBox="0 0 640 {LINE * len(bars)}" role="img" aria-live="polite" '
+        f'aria-label="{html.escape("; ".join(told))}" '
         f'style="width:100%;max-width:48rem">{"".join(parts)}</svg>'
     )
 

@@ -144,11 +144,17 @@ TERMS = (
         "the protocols: give up all before a rebalance; give up only what goes elsewhere; let the "
         "coordinator assign (KIP-848)",
     ),
+    Term(
+        "two bounces",
+        "the way from an eager strategy to cooperative-sticky: every member restarts twice, first "
+        "with both on its list, then with the new one alone",
+    ),
     Term("static member", "a member with group.instance.id: it may restart without a rebalance"),
     Term("session", "time without a sign of life after which a member is given up"),
     Term(
         "drift",
-        "how far the heartbeats of a group's members are out of step, in ms",
+        "how much later than due each heartbeat is sent at most, in ms; it adds up from one to the next, "
+        "until a rebalance puts all members in step",
         {"drift_ms": "drift (ms)", "heartbeat_drift_ms": "drift (ms)"},
     ),
     Term(
@@ -179,6 +185,11 @@ TERMS = (
         {"lag_most": "most lag (records)"},
     ),
     Term("5 %, 95 %", "the values that 5 % and 95 % of the groups stay below"),
+    Term(
+        "a ± b",
+        "the mean of independent draws, and how far its 95 % interval reaches, unless a caption says "
+        "otherwise",
+    ),
     Term(
         "FULL, STABLE",
         "events: all partitions are dealt out for the first time; a rebalance though nothing changed",

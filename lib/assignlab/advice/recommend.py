@@ -125,7 +125,7 @@ def report(
                 " assignlab group recommend takes others (--release, --set)"
             ),
             (
-                f"how far heartbeats are out of step: played up to {max(pauses.DRIFTS_MS)} ms; beyond it"
+                f"how late heartbeats come: played up to {max(pauses.DRIFTS_MS)} ms each; beyond it"
                 " rollouts cost more, most so under eager strategies (notebook 11)"
             ),
         ]
@@ -154,12 +154,12 @@ def in_brief(found: Report) -> list[str]:
 
     >>> said = ["Set sticky.", "It costs 9 moves (row W9).", f"{TRADE}range. Why."]
     >>> in_brief(Report("", [], said, first=2))
-    ['Set sticky.', 'It costs 9 moves.', 'Trades, not recommended: range.']
+    ['Set sticky.', 'It costs 9 moves.', 'Better in some things and worse in others: range.']
     """
     trades = [
         said.removeprefix(TRADE).partition(". ")[0] for said in found.said if said.startswith(TRADE)
     ]
-    told = [f"Trades, not recommended: {', '.join(trades)}."] if trades else []
+    told = [f"Better in some things and worse in others: {', '.join(trades)}."] if trades else []
     return [re.sub(r" \(row W[^)]*\)", "", said) for said in found.above] + told
 
 
@@ -383,8 +383,10 @@ def _costs(best: Option, now: Option, rows: Sequence[Row], client: str) -> list[
     if switch is None:
         return []
     when = "most of them name" if is_server(best.strategy) else "the last one knows"
+    rollout = now.rows["a rollout"]
+    as_now = f", {counted(rollout.moved, 'move')} as in a rollout today" if rollout.moved else ""
     said = (
-        f"It costs one restart of every member (row {now.rows['a rollout'].row}) and"
+        f"It costs one restart of every member{as_now} (row {rollout.row}), and"
         f" {counted(switch.moved, 'move')} when {when} the new strategy (row {switch.row})."
     )
     if is_server(best.strategy):

@@ -39,14 +39,16 @@ def holdings(states: Iterable[State], notes: Sequence[Mapping[str, str]] = ()) -
     >>> first, second = holdings([{"": {"a": "t0p0 t0p1"}}, {"": {"a": "t0p1 t0p2"}}])
     >>> [[name in picture for name in (">t0p0<", ">−t0p0<", ">+t0p2<")] for picture in (first, second)]
     [[True, False, False], [False, True, True]]
+    >>> second.partition('aria-label="')[2].partition('"')[0]
+    'a: t0p1 +t0p2 −t0p0'
     """
-    drawn: list[tuple[int, list[str]]] = []
+    drawn: list[tuple[int, list[str], str]] = []
     before: State | None = None
     for number, state in enumerate(states):
         drawn.append(_drawn(_rows(state, before, notes[number] if notes else {})))
         before = state
-    tallest = max(height for height, _ in drawn)
-    return [_svg(tallest, parts) for _, parts in drawn]
+    tallest = max(height for height, *_ in drawn)
+    return [_svg(tallest, parts, told) for _, parts, told in drawn]
 
 
 def of_walk(walk: Callable[..., pd.DataFrame], **sizes: int) -> tuple[pd.DataFrame, list[str]]:
@@ -67,11 +69,15 @@ def _rows(state: State, before: State | None, notes: Mapping[str, str]) -> Itera
             yield Row(member, held + lost, notes.get(member, ""))
 
 
-def _drawn(rows: Iterable[Row]) -> tuple[int, list[str]]:
-    """(height, parts) of a picture."""
+def _drawn(rows: Iterable[Row]) -> tuple[int, list[str], str]:
+    """(height, parts, what it shows in words) of a picture."""
     parts: list[str] = []
+    told: list[str] = []
     y = 0
     for label, boxes, note in rows:
+        told.append(
+            " ".join([f"{label}:", *(mark + text for text, mark in boxes or ()), note]).strip()
+        )
         parts.append(_text(0, y, label, "" if boxes is not None else 'font-weight="bold"'))
         x: float = LABEL
         for text, mark in boxes or ():
@@ -88,7 +94,7 @@ def _drawn(rows: Iterable[Row]) -> tuple[int, list[str]]:
             x += width + 4
         parts.append(_text(x + 4, y, note))
         y += LINE
-    return y, parts
+    return y, parts, "; ".join(told)
 
 
 def ring(points: pd.DataFrame, partitions: pd.DataFrame, consumers: Sequence[str]) -> str:
@@ -111,9 +117,8 @@ def ring(points: pd.DataFrame, partitions: pd.DataFrame, consumers: Sequence[str
         where = f'text-anchor="middle" fill="{colors[name]}"'
         parts.append(_text(WIDTH / 2, y, f"circle {i + 1}: {name}", where))
     outer = 98 + 20 * len(consumers)
-    for i, (point, partition, owner) in enumerate(
-        partitions.sort_values("point").itertuples(index=False)
-    ):
+    rows = list(partitions.sort_values("point").itertuples(index=False))
+    for i, (point, partition, owner) in enumerate(rows):
         place = outer + 10 + 18 * (i % 3)  # neighbours do not lie on each other
         line = f"M{_at(inner[owner], point)}L{_at(place - 8, point)}"
         parts.append(f'<path d="{line}" stroke="{colors[owner]}"/>')
@@ -121,7 +126,8 @@ def ring(points: pd.DataFrame, partitions: pd.DataFrame, consumers: Sequence[str
         right = x >= WIDTH / 2  # beside the end of the line, not on it
         anchor = "start" if right else "end"
         parts.append(_text(x + (3 if right else -3), y - 14, partition, f'text-anchor="{anchor}"'))
-    return _svg(WIDTH, parts)
+    told = [f"{name} at {point:,} belongs to {owner}" for point, name, owner in rows]
+    return _svg(WIDTH, parts, "; ".join(told))
 
 
 def _at(radius: float, point: int) -> str:
@@ -141,8 +147,9 @@ def _text(x: float, y: float, text: str, look: str = "") -> str:
     )
 
 
-def _svg(height: float, parts: Iterable[str]) -> str:
+def _svg(height: float, parts: Iterable[str], told: str) -> str:
     return (
-        f'<svg viewBox="-2 0 {WIDTH + 4} {height:.0f}" role="img" fill="none" font-size="13" '
+        f'<svg viewBox="-2 0 {WIDTH + 4} {height:.0f}" role="img" aria-label="{html.escape(told)}" '
+        f'fill="none" font-size="13" '
         f'style="width:100%;max-width:40rem">{"".join(parts)}</svg>'
     )

@@ -112,7 +112,9 @@ def sticky_flow(ax: Axes) -> str:
         _arrow(ax, FLOW[start][:2], FLOW[end][:2], label)
     bent = {"arrowstyle": "->", "color": "#444444", "connectionstyle": "arc3,rad=-0.6"}
     ax.annotate("", (-WIDTH / 2, 5), (-WIDTH / 2, 6), arrowprops=bent)
-    _centred(ax, -0.82, 5.5, "no: the next;\na walk without\na move ends")
+    _centred(
+        ax, -0.82, 5.5, "no: the next;\nafter a walk\nwithout a move:\n“Did anything\nmove …?”"
+    )
     ax.set_xlim(-1.05, 2.5)
     ax.set_ylim(6.5, -0.5)
     ax.set_axis_off()

@@ -12,8 +12,9 @@ PUBLISHED = files("assignlab.published") / "data"
 def described(group: dict) -> Document:
     """The group document of a group in the short form of the file.
 
-    >>> described({"topics": {"t{0..1}": 2}, "members": {"a": "all"}})["members"]
-    [{'id': 'a', 'topics': ['t0', 't1']}]
+    >>> group = {"topics": {"t{0..1}": 2}, "members": {"a": {"topics": "all", "owned": "t0p{0..1}"}}}
+    >>> described(group)["members"]
+    [{'id': 'a', 'topics': ['t0', 't1'], 'owned': [['t0', 0], ['t0', 1]]}]
     """
     topics = [
         {"name": name, **_topic(facts)}
@@ -27,7 +28,8 @@ def described(group: dict) -> Document:
         if facts["topics"] == "all":
             facts["topics"] = everything
         if "owned" in facts:
-            facts["owned"] = [pair_of(text) for text in facts["owned"].split()]
+            claims = map(spelled_out, facts["owned"].split())
+            facts["owned"] = [pair_of(text) for some in claims for text in some]
         members += [{"id": name, **facts} for name in spelled_out(pattern)]
     return {"topics": topics, "members": members}
 

@@ -259,7 +259,7 @@ def record(originals: Originals) -> Iterator[Document]:
         if example.before and not example.stated:
             document = claiming(document, answers[example.before], generation[example.before])
         send = document
-        if traits(example.strategy).claims:
+        if example.strategy in assignors.names() and traits(example.strategy).claims:
             send = {**document, "next_generation": generation[example.case]}
         answer = answers[example.case] = originals.ask(send)
         yield {

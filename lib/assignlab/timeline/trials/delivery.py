@@ -340,10 +340,10 @@ def crashes_in_words(crashes: float) -> str:
     """How many members crash.
 
     >>> crashes_in_words(0.0), crashes_in_words(1.0), crashes_in_words(4.0)
-    ('without crashes', 'at 1 crash a minute', 'at 4 crashes a minute')
+    ('without crashes', 'at 1 crash drawn a minute', 'at 4 crashes drawn a minute')
     """
     return (
-        f"at {crashes:g} {'crash' if crashes == 1 else 'crashes'} a minute"
+        f"at {crashes:g} {'crash' if crashes == 1 else 'crashes'} drawn a minute"
         if crashes
         else "without crashes"
     )
