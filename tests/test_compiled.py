@@ -13,6 +13,7 @@ import pytest
 from llvmlite import ir
 
 from assignlab import assignors, warm
+from assignlab.assignors.parts.holdings import record
 from assignlab.compiled import StepCompiler, as_python, inner, leaf, linked, njit
 from assignlab.compiled.lowered import Builder, leave_out_unread
 from assignlab.compiled.sources import below
@@ -453,6 +454,22 @@ def test_as_python_nothing_is_compiled_and_afterwards_it_is():
     assert twice(2) == 4 and len(twice.signatures) == 1
     with as_python():
         assert twice(np.arange(2)).tolist() == [0, 2] and len(twice.signatures) == 1
+
+
+def test_as_python_fields_of_what_compiled_code_returned_are_attributes():
+    kind = record("code", "taker")
+
+    @njit
+    def noted(n):
+        return np.full(n, 7), np.zeros(n, kind)
+
+    @njit
+    def takers(n, log):
+        return [n[0] + move.taker for move in log[1]]
+
+    log = noted(2)
+    with as_python():
+        assert takers(log[0], log) == [7, 7]
 
 
 AS_PYTHON = """

@@ -40,6 +40,7 @@ if "NUMBA_CACHE_DIR" not in os.environ and not _writable(Path(__file__).parents[
     os.environ["NUMBA_CACHE_DIR"] = os.path.join(cache_folder(), "numba")
 
 import numba
+import numpy as np
 from numba.core import event, types
 from numba.core.bytecode import FunctionIdentity
 from numba.extending import register_jitable
@@ -141,11 +142,21 @@ def _run_as_python_where_asked(compiled, cache):
         nonlocal spent
         began = time.perf_counter()
         try:
-            return compiled.py_func(*args, **kws)
+            return compiled.py_func(*map(_with_attributes, args), **kws)
         finally:
             spent += time.perf_counter() - began
 
     compiled._compile_for_args = choose
+
+
+def _with_attributes(value):
+    """``value`` as a source reads it: arrays of records that compiled code returned, in tuples too, have
+    lost that their fields are attributes."""
+    if isinstance(value, np.ndarray) and value.dtype.names:
+        return value.view(np.dtype((np.record, value.dtype)))
+    if isinstance(value, tuple):
+        return getattr(type(value), "_make", tuple)(map(_with_attributes, value))
+    return value
 
 
 def _forget_constants(compiled):
