@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from assignlab import assignors, groups
-from assignlab.advice import show
+from assignlab.advice import pauses, recommend, show
 from assignlab.advice.alike import alike, candidates
 from assignlab.advice.law import PER_TOPIC, law
 from assignlab.advice.load import load, with_rates
@@ -135,7 +135,7 @@ def test_rocketmq_is_told_its_own_tool():
 def test_of_members_that_are_only_counted_nothing_is_concluded():
     [group] = groups.read(DATA.parent / "confluent-describe-2.16.1.txt", only=["billing-classic"])
     assert [member["partitions"] for member in summary(group)["members"]] == [4, 6, None]
-    with pytest.raises(NotAnswerable, match="does not say what unknown-1 holds"):
+    with pytest.raises(NotAnswerable, match="does not say what ~unknown-1 holds"):
         subject(group)
     told = show.answer(group)
     assert len(told.said) == 1 and not told.tables
@@ -189,9 +189,64 @@ def test_two_snapshots_tell_rates():
     assert with_rates(queues, queues, 1)["topics"][0]["weights"] == [0.0, 0.0]
     with pytest.raises(AssignlabError, match="a log of t ends earlier in the later snapshot"):
         with_rates(after, before, 60)
+    [[cut], _] = groups.read(snapshot(700).replace("g t 1 5 100 0 m2 /h m2\n", "")), None
+    with pytest.raises(AssignlabError, match="log end of every partition of t"):
+        with_rates(before, cut, 60)
     del after["topics"][0]["ends"]
     with pytest.raises(AssignlabError, match="log end of every partition of t"):
         with_rates(before, after, 60)
+
+
+def test_no_assignment_is_below_the_bound_that_the_optimum_has():
+    group = document({"t": 3}, [["t-0", "t-1"], ["t-2"]])
+    group["topics"][0]["weights"] = [10.0, 10.0, 10.0]
+    [said], _ = load(group)
+    assert "the most loaded member has 20, the mean is 15; no assignment can be below 20." in said
+
+
+COUNTED = """
+GROUP COORDINATOR (ID) ASSIGNMENT-STRATEGY STATE #MEMBERS
+g b:9092 (1) {} Stable {}
+"""
+
+
+def test_members_that_are_only_counted_are_the_last_of_those_that_range_deals_to():
+    [group] = groups.read(HEAD + "g t 0 5 9 4 web-1 /h web\n" + COUNTED.format("range", 3))
+    found = names(alike(subject(group)))
+    assert {"range", "roundrobin"} <= found, found
+    assert [m["id"] for m in group["members"]] == ["web-1", "~unknown-1", "~unknown-2"]
+
+
+def test_between_two_cooperative_rebalances_numbers_tell_nothing_of_subscriptions():
+    rows = "g t 0 5 9 4 a /h a\ng t 1 5 9 4 a /h a\ng t 2 5 9 4 - - -\ng u 0 5 9 4 b /h b\n"
+    [group] = groups.read(HEAD + rows + COUNTED.format("cooperative-sticky", 2))
+    assert [m["topics"] for m in group["members"]] == [["t", "u"]] * 2
+    assert law(subject(group)).startswith("1 of 4 partitions has no owner")
+    settled = rows.replace("g t 2 5 9 4 - - -", "g t 2 5 9 4 a /h a")
+    [group] = groups.read(HEAD + settled + COUNTED.format("cooperative-sticky", 2))
+    assert [m["topics"] for m in group["members"]] == [["t"], ["u"]]
+
+
+def test_kafkajs_is_known_by_the_name_of_its_assigner():
+    rows = "g t 0 5 9 4 a-1 /h a\ng t 1 5 9 4 a-2 /h a\n"
+    [group] = groups.read(HEAD + rows + COUNTED.format("RoundRobinAssigner", 2))
+    assert group["strategy"] == "kafkajs-roundrobin"
+    assert "kafkajs-roundrobin" in names(alike(subject(group)))
+
+
+def test_idle_members_are_counted_by_what_they_may_read():
+    group = document({"a": 1, "b": 6}, [["a-0"], [], [], [f"b-{n}" for n in range(6)]])
+    for member, topic in zip(group["members"], "aaab", strict=True):
+        member["topics"] = [topic]
+    assert "leaves at least 2 without; now it is 2." in law(subject(group))
+    report = recommend.report(group, "4.4", pauses.settings())
+    assert any("anything for 2 members: run so many fewer" in said for said in report.said)
+
+
+def test_topics_that_nobody_reads_are_not_counted_in_the_first_sentence():
+    rows = "g t 0 5 9 4 a /h a\ng gone 0 5 9 4 - - -\n"
+    [group] = groups.read(HEAD + rows + COUNTED.format("range", 1))
+    assert sentence(summary(group)).startswith("1 member, 1 partition of 1 topic:")
 
 
 def test_the_command_takes_a_later_snapshot(tmp_path):

@@ -331,6 +331,41 @@ def unequal():
     return found
 
 
+def test_who_leaves_is_anybody_however_the_text_lists_them(range_3_5):
+    turned = range_3_5 | {"members": range_3_5["members"][::-1]}
+    one, other = (
+        by_members(replicas.report(group | {"draws": 40}, 4, None, "4.4", CONFIG))
+        for group in (range_3_5, turned)
+    )
+    for n in (1, 2, 3):
+        measured = ("fullest", "emptiest", "idle", "moved")
+        for name in measured:
+            assert (one[n][name].low, one[n][name].high) == (
+                other[n][name].low,
+                other[n][name].high,
+            )
+    assert one[3]["moved"].low < one[3]["moved"].high
+
+
+def test_a_stateful_set_takes_away_its_highest_number(range_3_5):
+    for member, number in zip(range_3_5["members"], (10, 9, 1, 2), strict=True):
+        member["instance"] = f"pod-{number}"
+    group = subject(range_3_5).group
+    assert scaling.leaver(group, random.Random(0)) == 0
+    assert scaling.highest_first(group.members.instances) == [0, 1, 3, 2]
+
+
+def test_under_kip_848_a_static_member_cannot_be_replaced_while_it_is_there(range_3_5):
+    for number, member in enumerate(range_3_5["members"]):
+        member["instance"] = f"pod-{number}"
+    refused, played = (
+        cells(range_3_5, "a rollout with surge", name) for name in ("server-uniform", "range")
+    )
+    assert "UNRELEASED_INSTANCE_ID" in refused["note"]
+    assert refused["moved"] is None and refused["unowned partition-seconds"] is None
+    assert played["moved"] == Range(0, 0, 0)
+
+
 @pytest.mark.parametrize("surge", [False, True])
 def test_a_rollout_brings_every_member_back_with_all_it_had_but_the_id(unequal, surge):
     asked = subject(unequal)

@@ -201,7 +201,7 @@ def test_redpandas_groups_have_summary_and_owners():
     mail, old = groups.read(RPK)
     assert (mail["strategy"], mail["state"]) == ("cooperative-sticky", "Stable")
     assert [(m["id"], m.get("instance"), m["owned"]) for m in mail["members"]] == [
-        ("a-1", "a", [["letters", 0]]), ("b-1", None, [["letters", 1]]), ("unknown-1", None, []),
+        ("a-1", "a", [["letters", 0]]), ("b-1", None, [["letters", 1]]), ("~unknown-1", None, []),
     ]  # fmt: skip
     assert (old["group"], old["state"], old["members"]) == ("old", "Empty", [])
     assert old["topics"][0]["weights"] == [5, 8]
@@ -417,7 +417,7 @@ def test_json_of_tools_and_admin_clients(value):
 
 
 def test_kafbat_merely_counts_members_that_hold_nothing():
-    assert one(json.dumps(KAFBAT))["members"][2]["id"] == "unknown-1"
+    assert one(json.dumps(KAFBAT))["members"][2]["id"] == "~unknown-1"
     listed = {k: v for k, v in KAFBAT.items() if k != "partitions"}
     with pytest.raises(TextError, match="this is a list of groups"):
         groups.read(json.dumps(listed))
@@ -477,7 +477,7 @@ def test_metrics_with_owners():
 def test_metrics_without_owners_still_count():
     group = one(KMINION)
     assert group["strategy"] == "range" and group["topics"][0]["weights"] == [2, 0]
-    assert [m["id"] for m in group["members"]] == ["unknown-1", "unknown-2", "unknown-3"]
+    assert [m["id"] for m in group["members"]] == ["~unknown-1", "~unknown-2", "~unknown-3"]
     assert all("owned" not in m and m["topics"] == ["t"] for m in group["members"])
     assert "idle: 1" in as_text(summary(group))
     group = one(KAFKA_EXPORTER)
@@ -575,6 +575,15 @@ def barred(text, bar, rule):
         lambda text: text.replace("payments        0", "payments        0", 1)
         + "\nWarning: Consumer group 'x' is rebalancing.\n".replace("'x'", "'billing-classic'"),
         lambda text: "[2026-11-20 10:00:00,123] WARN something (org.apache.kafka.X)\n" + text,
+        lambda text: "10:11:12.345 [main] WARN org.apache.kafka.X - something\n" + text,
+        lambda text: "[main] WARN org.apache.kafka.X - something\n" + text,
+        lambda text: "log4j:ERROR Could not read configuration file from URL [file:/x].\n" + text,
+        lambda text: "Java HotSpot(TM) 64-Bit Server VM warning: Sharing is off\n" + text,
+        lambda text: (
+            "DEPRECATED: A Log4j 1.x configuration file has been detected, which is no longer recommended.\n"
+            "To use a Log4j 2.x configuration, please see https://logging.apache.org/x for details.\n"
+            "You can also use the $KAFKA_HOME/config/tools-log4j2.yaml file as a starting point.\n" + text
+        ),
         lambda text: "\n".join("> " + line for line in text.splitlines()),
         lambda text: "$ kafka-consumer-groups.sh --bootstrap-server b:9092 \n  --describe --all-groups\n" + text
         + "```\n\n#### members\n",
@@ -590,7 +599,7 @@ def barred(text, bar, rule):
         + "➜  kafka git:(main) ✗ \n",
         lambda text: "\ufeff" + text + "\ufeff" + STATE_OF.format("Stable"),
     ],
-    ids=["crlf", "blank lines", "mark", "indented", "folded", "fenced", "prompt", "stderr", "log", "quoted", "issue", "jira", "colours", "markdown", "box", "pod", "kubectl", "oh my zsh", "marks"],
+    ids=["crlf", "blank lines", "mark", "indented", "folded", "fenced", "prompt", "stderr", "log", "logback", "slf4j", "log4j", "hotspot", "log4j 1", "quoted", "issue", "jira", "colours", "markdown", "box", "pod", "kubectl", "oh my zsh", "marks"],
 )  # fmt: skip
 def test_a_paste_need_not_be_clean(change):
     group, clean = one(change(DESCRIBE)), one(DESCRIBE)

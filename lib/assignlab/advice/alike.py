@@ -27,7 +27,7 @@ def candidates(subject: Subject) -> list[Strategy]:
     own = subject.strategy
     if own is not None and not own.of_clients:
         return [strategy for strategy in every if strategy.system == own.system]
-    kind = subject.document.get("assignor") or (own and own.kind)
+    kind = own.kind if own is not None else subject.document.get("assignor")
     ids = list(subject.group.members.names) if kind is None else []
     if ids and all(KAFKA_UUID.fullmatch(name) for name in ids):
         return [strategy for strategy in every if strategy.system == SERVER]

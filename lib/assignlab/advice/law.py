@@ -32,10 +32,11 @@ def law(subject: Subject) -> str:
             " there, held by another, too, or of a topic to which the holder does not subscribe: the sizes"
             " are not those of a settled group."
         )
-    if total < subject.members:
+    if without := least_idle(subject):
+        unlike = "" if subject.equal else ", which subscribe to different topics"
         return (
-            f"{counted(total, 'partition')} for {counted(subject.members, 'member')}: any strategy leaves at"
-            f" least {subject.members - total} without; now it is {idle}."
+            f"{counted(total, 'partition')} for {counted(subject.members, 'member')}{unlike}: any strategy"
+            f" leaves at least {without} without; now it is {idle}."
         )
     own = subject.strategy
     by_topic = own is not None and bool(PER_TOPIC & {*own.promises})
@@ -110,6 +111,13 @@ def _apart(subject: Subject) -> str:
         f" {len(sets)} sets of members have no topic in common, as applications have that share a"
         " group.id: a rebalance of one is a rebalance of all, and a group.id for each parts them."
     )
+
+
+def least_idle(subject: Subject) -> int:
+    """How many members no assignment has anything for."""
+    if subject.equal:
+        return max(0, subject.members - subject.partitions)
+    return int((optimum(subject.group).assignment.sizes == 0).sum())
 
 
 def _least_gap(subject: Subject) -> int:

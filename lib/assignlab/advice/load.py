@@ -4,9 +4,10 @@ from itertools import repeat
 from typing import Any
 
 from assignlab.advice.report import Table
-from assignlab.advice.subject import untold
+from assignlab.advice.subject import NotAnswerable, subject, untold
 from assignlab.errors import AssignlabError
 from assignlab.groups.show import claims_by_name
+from assignlab.optimum.load import load_bounds
 from assignlab.words import counted
 
 
@@ -19,20 +20,20 @@ def with_rates(document: dict[str, Any], later: dict[str, Any], seconds: float) 
     topics, produced = [], 0
     for topic in document["topics"]:
         name, begun, ended = topic["name"], topic.get("ends"), after.get(topic["name"])
-        if begun is None or ended is None or None in begun or None in ended[: len(begun)]:
+        both = [*(begun or []), *(ended or [])[: len(_queues(topic))]]
+        if len(both) < 2 * len(_queues(topic)) or None in both:
             raise AssignlabError(
                 f"rates: both snapshots need the log end of every partition of {name}"
                 " (kafka-consumer-groups --describe has them)"
             )
-        if any(new < old for old, new in zip(begun, ended, strict=False)):
+        grown = [new - old for old, new in zip(begun, ended, strict=False)]
+        if min(grown) < 0:
             raise AssignlabError(
                 f"rates: a log of {name} ends earlier in the later snapshot: they are the other way"
                 " round, or the topic was created anew"
             )
-        grown = [new - old for old, new in zip(begun, ended, strict=False)]
         produced += sum(grown)
-        rates = [records / seconds for records in grown]
-        topics.append(topic | {"weights": rates + [0.0] * (len(_queues(topic)) - len(rates))})
+        topics.append(topic | {"weights": [records / seconds for records in grown]})
     read = counted(produced, "record")
     told = f"weights: records a second, {read} in {seconds:g} s between two snapshots"
     inferred = [s for s in document.get("inferred", []) if not s.startswith("weights: ")]
@@ -72,13 +73,16 @@ def load(document: dict[str, Any]) -> tuple[list[str], list[Table]]:
     if not total:
         return [f"No load to compare: {unit} are 0 everywhere."], []
     mean = total / len(per_member)
-    bound = max(mean, largest)
+    try:
+        bound = subject(document).group.prepared(load_bounds).least_largest
+    except NotAnswerable:
+        bound = max(mean, largest)
     free = total - sum(row[0] for row in per_member)
     beside = f"partitions without an owner {free:.5g}" if free > 0 else f"the mean is {mean:.5g}"
     said = (
         f"Load in {unit}: the most loaded member has {per_member[0][0]:.5g}, {beside};"
         f" no assignment {'of all ' * (free > 0)}can be below {bound:.5g}"
-        + (", since one partition alone has that much." if largest > mean else ".")
+        + (", since one partition alone has that much." if mean < bound == largest else ".")
     )
     rows = [(f"{row[0]:.5g}", *row[1:]) for row in per_member]
     columns = (unit, "member", "partitions", "heaviest partition")

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assignlab.advice.play import steps
-from assignlab.advice.scaling import switched
+from assignlab.advice.scaling import highest_first, switched
 from assignlab.advice.subject import MOVING, Range, Subject, usual_topics
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError, refuse_unknown
@@ -305,7 +305,8 @@ def rollouts(
     if not subject.partitions:
         return {}
     new_life = lives(subject, strategy)
-    restarted = from_full_to_empty(new_life(), subject.held.sizes)
+    life = new_life()
+    restarted = from_full_to_empty(life, held_sizes(life, subject))
     found: dict[str, Range] = {}
     for name in sorted({"rollout", "rollout with surge"} & set(wanted)):
         life = new_life()
@@ -324,30 +325,45 @@ def rollouts(
 
 def from_full_to_empty(life: Life, sizes: np.ndarray) -> list[int]:
     """The members that are restarted, in their order: all, or :func:`restarts` that stand evenly among
-    them from the fullest to the emptiest. ``sizes``: what they hold where ``life`` does not say."""
+    them from the fullest to the emptiest. ``sizes``: what they hold."""
     count = len(life.members)
-    if life.held:
-        sizes = np.array([len(life.held[member.name]) for member in life.members])
     places = np.linspace(0, count - 1, restarts(count)).round().astype(int)
     return sorted(np.argsort(-sizes, kind="stable")[places].tolist())
 
 
+def held_sizes(life: Life, subject: Subject) -> np.ndarray:
+    """How many partitions each member holds in a life, or now where that does not say."""
+    if life.held:
+        return np.array([len(life.held[member.name]) for member in life.members])
+    return subject.held.sizes
+
+
 def staircase(subject: Subject, strategy: Strategy, up_to: int, config: Config) -> dict[int, Range]:
     """What each step costs from the members of today up to ``up_to``, and down to 1, by the number
-    of members that it leads to."""
-    found: dict[int, Range] = {}
+    of members that it leads to. The fullest or the emptiest leave first; static ones as a stateful set
+    takes them away."""
     if not subject.partitions:
-        return found
+        return {}
     new_life = lives(subject, strategy)
-    up, down = new_life(), new_life()
+    up = new_life()
     for n in range(subject.members + 1, up_to + 1):
         up.add(str(n), [join(up.now, newcomer(subject, f"new{n}"))], 60_000)
-    for n in range(subject.members - 1, 0, -1):
-        down.add(str(n), [leave(down.now, f"m{n}")], _leaving_ms(subject, config))
-    for life in (up, down):
-        if life.actions:
-            costs = life.without_owner([strategy.name], config)
-            found |= {int(n): cost for n, cost in costs.items()}
+    order = np.argsort(-held_sizes(new_life(), subject), kind="stable").tolist()
+    orders = [order, order[::-1]]
+    if subject.static:
+        orders = [highest_first(subject.group.members.instances)]
+    steps = [up]
+    for order in orders:
+        down = new_life()
+        for m in order[:-1]:
+            left = [leave(down.now, f"m{m}")]
+            down.add(str(subject.members - len(down.spans) - 1), left, _leaving_ms(subject, config))
+        steps.append(down)
+    found: dict[int, Range] = {}
+    for life in steps:
+        costs = life.without_owner([strategy.name], config) if life.actions else {}
+        for n, cost in costs.items():
+            found[int(n)] = Range.of([*found.get(int(n), ()), *cost])
     return found
 
 

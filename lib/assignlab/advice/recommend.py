@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from assignlab import assignors
 from assignlab.advice import pauses, what_if
 from assignlab.advice.clients import LIBRDKAFKA, OF_LIBRDKAFKA, client_of
-from assignlab.advice.law import law
+from assignlab.advice.law import law, least_idle
 from assignlab.advice.report import Lines, Report, Table
 from assignlab.advice.subject import (
     CLASSIC,
@@ -513,12 +513,17 @@ def _without_owner(asked: Subject, now: Option) -> list[str]:
 
 
 def _idle(asked: Subject) -> list[str]:
-    if not 0 < asked.partitions < asked.members:
+    idle = least_idle(asked)
+    if not idle or not asked.partitions:
         return []
+    said = f"No strategy has anything for {counted(idle, 'member')}: run"
+    if not asked.equal:
+        return [
+            f"{said} so many fewer of those that read the same, or give their topics more partitions."
+        ]
     return [
         (
-            f"No strategy has anything for {counted(asked.members - asked.partitions, 'member')}: run"
-            f" {asked.partitions} at most, or give the topics {counted(asked.members, 'partition')}"
+            f"{said} {asked.partitions} at most, or give the topics {counted(asked.members, 'partition')}"
             " together (kafka-topics --alter --partitions; keys then go to other partitions)."
         )
     ]

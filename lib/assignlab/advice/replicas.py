@@ -8,8 +8,8 @@ from assignlab.advice import pauses
 from assignlab.advice.happening import UP_TO
 from assignlab.advice.play import Event, begun, numbers
 from assignlab.advice.report import Report, Table
-from assignlab.advice.scaling import draws_for, joined, switched
-from assignlab.advice.subject import Subject, answered_by, drawn, subject
+from assignlab.advice.scaling import draws_for, joined, leaver, switched
+from assignlab.advice.subject import Range, Subject, answered_by, drawn, subject
 from assignlab.advice.what_if import of_release
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError
@@ -65,7 +65,8 @@ def report(
         if (n <= up_to or n == now) and f"{n} fullest" in sizes
     ]
     said = [_failure(chosen, failed)] if failed else []
-    said += _advice(asked, chosen, rows) if rows else []
+    gaps = {row[0]: sizes[f"{row[0]} gap"] for row in rows}
+    said += _advice(asked, chosen, rows, gaps) if rows else []
     if asked.unread:
         said.append(
             f"Nobody subscribes to {', '.join(asked.unread)}:"
@@ -76,7 +77,9 @@ def report(
             "Members subscribe differently: one more is taken to read what most read, and those that"
             " leave take what they alone read with them."
         )
-    note = f"ids of members to come drawn {count} times"
+    note = f"ids of members to come{' and who leaves' * (not asked.static)} drawn {count} times"
+    if asked.static:
+        note += "; the static member of the highest number leaves first"
     if costs:
         note += f"; unowned: timeline, {len(pauses.SEEDS)} starts"
     table = Table("replicas", f"Members under {chosen.name}", COLUMNS, rows, note)
@@ -104,7 +107,7 @@ def _stairs(
     down: list[Event] = []
     group = asked.group
     for n in range(asked.members - 1, 0, -1):
-        group = events.leave(group, [n])
+        group = events.leave(group, [leaver(group, draw)])
         down.append((str(n), group))
     for way in (up, down):
         ahead = [*first, *way]
@@ -119,7 +122,7 @@ def _stairs(
             if word == first[0][0]:
                 word, told = (
                     str(asked.members),
-                    {k: told[k] for k in ("fullest", "emptiest", "idle")},
+                    {k: told[k] for k in ("fullest", "emptiest", "gap", "idle")},
                 )
             found |= {f"{word} {name}": value for name, value in told.items()}
     return found
@@ -134,8 +137,11 @@ def _failure(strategy: Strategy, failed: dict[str, str]) -> str:
     return f"Beware: {strategy.name} can fail with {sizes}: {why}. Nothing is shown beyond."
 
 
-def _advice(asked: Subject, strategy: Strategy, rows: list[tuple]) -> list[str]:
-    even = [row[0] for row in rows if row[1].high == row[2].low]
+def _advice(
+    asked: Subject, strategy: Strategy, rows: list[tuple], gaps: dict[int, Range]
+) -> list[str]:
+    """``gaps``: by the number of members, between the fullest and the emptiest of one draw."""
+    even = [n for n, gap in gaps.items() if not gap.high]
     idle = [row[0] for row in rows if row[3].low > 0]
     counts = list(asked.topics.values())
     said = [
@@ -148,15 +154,15 @@ def _advice(asked: Subject, strategy: Strategy, rows: list[tuple]) -> list[str]:
         said.append(f"From {counted(min(idle), 'member')} on somebody has nothing.")
     if not asked.topics or strategy.membership != "coordinator":  # KEDA's is a setting for Kafka
         return said
-    wrong = [row for row in rows if row[8] and row[1].high > row[2].low]
+    wrong = [row for row in rows if row[8] and gaps[row[0]].high]
     if wrong:
-        row = max(wrong, key=lambda row: row[1].high - row[2].low)
+        row = max(wrong, key=lambda row: gaps[row[0]].high)
         total = " + ".join(map(str, counts)) if len(counts) <= 6 else f"{len(counts)} topics"
         said.append(
             f"KEDA's ensureEvenDistributionOfPartitions takes the divisors of the sum over topics"
             f" ({total} = {asked.partitions}); it is wrong here. Under {strategy.name} it is uneven with"
-            f" {listed(str(r[0]) for r in wrong)}; with {row[0]} members the fullest has {row[1]} and the"
-            f" emptiest {row[2]}."
+            f" {listed(str(r[0]) for r in wrong)}; with {counted(row[0], 'member')} the fullest has {row[1]}"
+            f" and the emptiest {row[2]}."
         )
     else:
         said.append(

@@ -10,6 +10,7 @@ from assignlab.advice.play import Event, stops
 from assignlab.advice.subject import DRAWS, Subject, is_server, new_id, usual_topics
 from assignlab.advice.subject import subject as of_document
 from assignlab.assignors.strategy import Strategy
+from assignlab.errors import AssignlabError
 from assignlab.group.model import Group
 from assignlab.replay import events
 
@@ -73,6 +74,19 @@ def is_static(group: Group, member: int) -> bool:
     return instances is not None and instances[member] is not None
 
 
+def leaver(group: Group, draw: random.Random) -> int:
+    """Who leaves where a member too many is taken away: the last of a stateful set, or anybody."""
+    instances = group.sent.instances or [None]
+    if None in instances:
+        return draw.randrange(len(group.members))
+    return highest_first(instances)[0]
+
+
+def highest_first(instances: Sequence[str]) -> list[int]:
+    """Members as a stateful set takes them away: billing-10 before billing-9."""
+    return sorted(range(len(instances)), key=lambda m: (len(instances[m]), instances[m]))[::-1]
+
+
 def _instance(group: Group) -> str:
     """The next name in the row of a stateful set, billing-3 after billing-2."""
     known = [name for name in group.sent.instances or () if name is not None]
@@ -110,8 +124,13 @@ def restarted(
     """A rollout, member by member; the new process of a member has a new id.
 
     With ``surge`` it joins before the old one leaves. Static members come back in time: no
-    rebalance; their newcomers would take over at once, so surge does not matter.
+    rebalance; in the classic protocol their newcomers would take over at once, so surge does not matter,
+    under KIP-848 the coordinator refuses them: AssignlabError.
     """
+    if surge and subject.static and is_server(strategy):
+        raise AssignlabError(
+            "newcomers are refused while the member of their instance id is there (UNRELEASED_INSTANCE_ID)"
+        )
     happened: list[Event] = []
     group = subject.group
     names = list(group.members.names)

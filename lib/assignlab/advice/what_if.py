@@ -253,7 +253,7 @@ def table(
                 measured = _measured(asked, strategy, word, make)
                 note = _note(asked, strategy, word, cost, config)
             except AssignlabError as error:
-                note = str(error)
+                note, cost = str(error), None
             rows.append(Row("", word, name, **measured, unowned=cost, note=note))
     rows += _migrations(asked, own, happening, config, release)
     return numbered(rows)

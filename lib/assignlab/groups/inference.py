@@ -21,6 +21,11 @@ ROCKETMQ = "rocketmq-avg"
 BY_TOPIC = ("range", "server-range", ROCKETMQ)
 """Of the strategies that texts tell of, those that deal every topic by itself."""
 GENERATION = 1
+OF_KAFKAJS = {"RoundRobinAssigner": "kafkajs-roundrobin"}
+"""The names of other clients' assignors, where they are not those of Java's."""
+UNKNOWN = "~unknown-"
+"""Begins the ids of members that are merely counted. They sort last: where a strategy deals in the order
+of ids, members without a partition are the last."""
 MOST_UNKNOWN = 100_000
 """So many members that texts merely count get ids that are made up."""
 
@@ -59,7 +64,7 @@ def document(seen: Seen, cluster: dict[str, TopicRow]) -> dict[str, Any]:
     settled = state in (None, "Stable")
     if settled:
         _refuse_two_owners(seen, strategy)
-    equal = not settled or _could_be_equal(holdings, strategy)
+    equal = not settled or _on_its_way(seen) or _could_be_equal(holdings, strategy)
     subscribed = _subscriptions(seen, members, holdings, equal, say)
     topics = _topics(seen, cluster, protocol, subscribed, say)
     entries = [
@@ -114,12 +119,11 @@ def _members(seen: Seen, say: Say) -> list[MemberRow]:
         raise AssignlabError(
             f"{seen.name or 'the group'}: {seen.count} members are counted, more than any group has"
         )
-    members += [MemberRow(seen.name, f"unknown-{i}") for i in range(1, missing + 1)]
+    members += [MemberRow(seen.name, f"{UNKNOWN}{i}") for i in range(1, missing + 1)]
     if missing:
-        ids = "the id unknown-1 is" if missing == 1 else f"the ids unknown-1 to -{missing} are"
-        holding = (
-            "" if seen.partial else ", and to hold nothing if the texts are whole and of one moment"
-        )
+        ids = f"the id {UNKNOWN}1 is" if missing == 1 else f"the ids {UNKNOWN}1 to -{missing} are"
+        known = any(seen.owners.values()) and not seen.partial
+        holding = ", and to hold nothing if the texts are whole and of one moment" * known
         say(f"members: {seen.count} are counted; {ids} made up{holding}")
     elif seen.count is not None and seen.count != len(members):
         say(
@@ -153,6 +157,11 @@ def _strategy(seen: Seen, protocol: str, say: Say) -> str | None:
         hint = "" if seen.states else " (kafka-consumer-groups --describe --state does)"
         say(f"strategy: none; the text names none{hint}")
         return None
+    if seen.assignor in OF_KAFKAJS:
+        say(
+            f"strategy: {OF_KAFKAJS[seen.assignor]}, by its name; the text has neither client nor release"
+        )
+        return OF_KAFKAJS[seen.assignor]
     name = f"server-{seen.assignor}" if protocol == "consumer" else seen.assignor
     if name not in CAME_WITH:
         say(f"strategy: none; the lab has none that is called {printable(seen.assignor)}")
@@ -272,6 +281,13 @@ def _family(member: MemberRow) -> str:
     """What clients of one application share: the client id, or the member's, less its numbers."""
     name = member.client or UUID.sub("", member.member)
     return re.sub(r"[-_.]?\d*[-_.]?$", "", name)
+
+
+def _on_its_way(seen: Seen) -> bool:
+    """Whether a partition has no owner of a topic of which somebody holds others: as between the two
+    rebalances of a cooperative group, numbers of partitions then tell nothing of subscriptions."""
+    owned = {partition[0] for partition, owners in seen.owners.items() if owners}
+    return any(p[0] in owned and not seen.owners.get(p) for p in (*seen.owners, *seen.lags))
 
 
 def _could_be_equal(holdings: Holdings | None, strategy: str | None) -> bool:

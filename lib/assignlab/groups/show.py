@@ -122,10 +122,11 @@ def as_text(found: dict[str, Any]) -> str:
 
 def sentence(found: dict[str, Any]) -> str:
     """Sizes, gap and idle members of a summary, in one sentence."""
-    partitions = sum(topic["partitions"] for topic in found["topics"])
+    topics = [t for t in found["topics"] if t["subscribers"]] or found["topics"]
+    partitions = sum(topic["partitions"] for topic in topics)
     size = counted(len(found["members"]), "member")
     size += (
-        f", {counted(partitions, 'partition')} of {counted(len(found['topics']), 'topic')}"
+        f", {counted(partitions, 'partition')} of {counted(len(topics), 'topic')}"
         if found["topics"]
         else "; the text names no topic"
     )

@@ -181,7 +181,7 @@ public final class RocketMQ {
 
         @Override
         public String brokerDeployIn(MessageQueue queue) {
-            return queue.getBrokerName().replaceFirst("@.*", "");
+            return queue.getBrokerName().replaceFirst("(?s)@.*", "");
         }
 
         @Override
