@@ -17,7 +17,8 @@ And of groups whose topics have records,
 - ``refused``: the exceptions of ``commitSync``, each member's.
 
 Heartbeats of real members come a little late, and their phases drift; so the timeline plays a
-recording several times, as exact as it can be and with drifting heartbeats. What is counted has to
+recording several times, as exact as it can be and with drifting heartbeats; members take up to
+:data:`CONNECT_MS` to start. What is counted has to
 be as in one of its plays; a time, within :data:`SLACK_MS` of their range (:data:`START_MS` where
 processes start). How many records are repeated or lost depends on moments, too: when the last
 commit was, how far a batch was. They may be as many more or less as these partitions get in the
@@ -45,6 +46,9 @@ SLACK_MS = 250
 START_MS = 500
 """The same in a step in which processes start:
 what a client does before it joins for the first time."""
+CONNECT_MS = 50
+"""How much later than it starts a real member is ready to join, at most: half of the first assignments of
+Java's classic groups came 12 to 52 ms later than to members that are ready at once."""
 DRIFTS_MS = (0, 50, 100, 200, 400)
 """Of the plays of one recording, each with a seed of its own."""
 
@@ -189,6 +193,7 @@ def config_of(recording: Recording, drift_ms: int = 0) -> Config:
     settings = {name: value for name, value in broker.items() if name in known}
     settings |= {"commit": "none"} | recording["settings"] | {"heartbeat_drift_ms": drift_ms}
     settings["poll_timeout_ms"] = 50  # as the recorded members poll
+    settings["start_spread_ms"] = CONNECT_MS
     return defaults(recording["broker"], **settings)
 
 

@@ -27,6 +27,8 @@ THEMES = {"plain": 4, "coordinator moves": 1, "migration": 1, "librdkafka": 1}
 """What a group is about, and how often of seven times."""
 IN_C = ("librdkafka-range", "librdkafka-roundrobin", "librdkafka-cooperative-sticky")
 MIGRATING = ("range", "sticky", "cooperative-sticky", "server-uniform")
+PLAYS = 8
+"""For every drift: a random group is held against so many plays, so that its moments are among them."""
 SETTLED_MS = 9_000
 
 
@@ -263,7 +265,7 @@ def main(release: str, seed: int, groups: int, to: Path | None, say: Callable[[s
                 if kept:
                     kept.write(json.dumps(one) + "\n")
                     kept.flush()
-                compared.append(beside.compare([one]))
+                compared.append(beside.compare([one], beside.DRIFTS_MS * PLAYS))
                 for line in _told(one, compared[-1]):
                     say(line)
     finally:  # some groups may not have been played
