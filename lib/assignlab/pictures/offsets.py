@@ -205,12 +205,12 @@ def repeated_bars(frame: pd.DataFrame, group: str, kind: str, ax: Axes) -> Axes:
             places, mean, width * 0.92, yerr=[low, high], label=name, color=COLORS[k],
             hatch=HATCHES[k], edgecolor="white", error_kw={"lw": 1, "capsize": 3},
         )  # fmt: skip
-        for x, value, above in zip(places, mean, high, strict=True):
+        for x, value in zip(places, mean, strict=True):
             digits = ",.2g" if value < 10 else ",.0f"
             ax.annotate(
-                f"{value:{digits}}" if value else "0", (x, value + above), xytext=(0, 3),
+                f"{value:{digits}}" if value else "0", (x, value), xytext=(0, 3),
                 textcoords="offset points", ha="center", fontsize="x-small",
-                rotation=90 if many else 0,
+                rotation=90 if many else 0, bbox={"fc": "white", "ec": "none", "pad": 0.5},
             )  # fmt: skip
     ax.set_xticks(range(len(groups)), groups, rotation=90 if many else 0)
     ax.grid(axis="x", visible=False)
