@@ -38,6 +38,7 @@ def test_every_command_says_what_it_does(command):
         (["proof", "defects", "half-lozt"], "half-lost"),
         (["verify", "--strategy", "stiky"], "sticky"),
         (["proof", "golden", "range", "stiky"], "sticky"),
+        (["proof", "museum", "--record", "three claims"], "two claims"),
         (["fuzz", "--strategy", "rage"], "range"),
         (["assign", "--strategy", "rage@2.0"], "range@2.0"),
     ],
@@ -159,9 +160,9 @@ def test_a_java_that_is_too_old_is_told(monkeypatch, tmp_path):
 
 
 def test_the_museum_tells_of_answers_that_have_changed(monkeypatch):
-    monkeypatch.setattr(museum, "recheck", lambda strategies: ["two claims 4.4.0"])
-    result = call("proof", "museum")
-    assert result.exit_code == 1 and "two claims 4.4.0" in result.output
+    monkeypatch.setattr(museum, "changed", lambda names: [f"{name} 4.4.0" for name in names])
+    result = call("proof", "museum", "two claims")
+    assert result.exit_code == 1 and "changed: ['two claims 4.4.0']" in result.output
 
 
 def test_defects_answers_as_assign_does(tmp_path):
