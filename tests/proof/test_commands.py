@@ -104,6 +104,16 @@ def test_golden_records_the_strategies_that_are_named(monkeypatch, tmp_path):
     assert vectors[0]["expected"]["assignment"] == answer(vectors[0])["assignment"]
 
 
+def test_golden_records_nothing_where_the_original_was_not_asked(monkeypatch, tmp_path):
+    refusal = {"error": "BadDocument: no strategy range"}
+    monkeypatch.setattr(Ours, "ask", lambda self, document: refusal)
+    monkeypatch.setattr(golden, "Originals", Ours)
+    result = call("proof", "golden", "range", "--folder", tmp_path)
+    assert result.exit_code == 2 and golden.recorded(tmp_path) == []
+    told = "the original was not asked (oracle/README.md): BadDocument: no strategy range"
+    assert result.output == f"assignlab: {told}\n"
+
+
 @pytest.mark.parametrize("ending", [originals.OriginalDied, originals.OriginalTimedOut])
 def test_an_original_that_gives_up_is_told_in_a_line(monkeypatch, tmp_path, ending):
     def ask(self, document):
