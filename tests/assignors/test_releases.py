@@ -122,13 +122,22 @@ def test_every_release_of_kafka_with_an_assignor_resolves_or_says_why():
                     assert found.base == base and found.first == f"{line}.{number}"
 
 
-def test_no_release_of_kafka_has_two_strategies_of_one_name():
+def by_age(base):
+    """The strategies of one name, oldest release first."""
+    return sorted((f for f in FACTS if f.base == base), key=lambda facts: version(facts.first))
+
+
+@pytest.mark.parametrize("base", sorted({facts.base for facts in FACTS}))
+def test_no_release_has_two_strategies_of_one_name(base):
     """A new file for a release leaves its neighbours the releases before and after it."""
-    for base in CAME_WITH:
-        own = sorted((f for f in FACTS if f.base == base), key=lambda facts: version(facts.first))
-        for before, after in itertools.pairwise(own):
-            assert version(before.last) < version(after.first), (before.name, after.name)
-        assert own[-1].name == base and own[-1].last == NEWEST, "the newest has the plain name"
+    for before, after in itertools.pairwise(by_age(base)):
+        assert version(before.last) < version(after.first), (before.name, after.name)
+
+
+@pytest.mark.parametrize("base", CAME_WITH)
+def test_the_newest_release_of_kafka_has_the_plain_name(base):
+    newest = by_age(base)[-1]
+    assert (newest.name, newest.last) == (base, NEWEST)
 
 
 def test_the_originals_are_built_in_the_newest_release():

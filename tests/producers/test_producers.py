@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -24,6 +25,7 @@ from assignlab.proof.partitioner_histories import (
     our_answer,
     same,
 )
+from assignlab.proof.verify import NotUnderstood
 
 ROUND_ROBIN = "org.apache.kafka.clients.producer.RoundRobinPartitioner"
 some_keys = st.lists(st.none() | st.text(max_size=12).map(str.encode), min_size=1, max_size=30)
@@ -94,6 +96,46 @@ def test_fresh_histories_agree_with_the_live_originals(java, release, names):
             asked = history(name, 7, number, pool)
             answer = partitioner_originals.class_only(java(release).ask(asked))
             assert same(answer, our_answer(asked), asked), asked
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name",
+    ["built-in", "scala-default", "scala-default@0.8.1", "rocketmq-hash", "metaq-random",
+     "kafka-python", "kafkajs", "librdkafka-consistent", "sarama-hash"],
+)  # fmt: skip
+def test_an_original_refuses_a_partitioner_that_it_does_not_know(name):
+    other = {**history(name, 7, 0, key_pool(5, 7)), "partitioner": f"{name.partition('@')[0]}-x"}
+    try:
+        with (
+            partitioner_originals.original(name) as ask,
+            pytest.raises(NotUnderstood, match=f"no partitioner {other['partitioner']}$"),
+        ):
+            ask([other])
+    except OriginalsUnavailable as why:
+        pytest.skip(f"the original cannot be run here: {why}")
+
+
+def test_nothing_is_recorded_of_a_partitioner_that_its_original_does_not_know(
+    monkeypatch, tmp_path
+):
+    refusal = {"error": "BadDocument: no partitioner kafka-python"}
+    monkeypatch.setattr(partitioner_originals, "client_command", lambda name: ["bridge"])
+    monkeypatch.setattr(
+        partitioner_originals, "_ask_program", lambda command, asked: [refusal for _ in asked]
+    )
+    with pytest.raises(NotUnderstood, match="BadDocument: no partitioner kafka-python"):
+        partitioner_originals.record("kafka-python", tmp_path)
+    assert not list(tmp_path.glob("*.xz"))
+
+
+def test_a_client_without_an_original_is_told_with_the_place_to_add_it(monkeypatch, capsys):
+    newcomer = replace(producers.get("kafka-python"), name="new", client="New client")
+    monkeypatch.setattr(producers, "partitioners", lambda: {"new": newcomer})
+    assert partitioner_originals.main(["new"], False, 1, 10) == 1
+    told = capsys.readouterr().err
+    assert "no original is known for partitioner 'new'" in told and told.count("\n") == 1
+    assert "'New client' in PROGRAMS, of lib/assignlab/proof/partitioner_originals.py" in told
 
 
 def whole_producer(java, release, settings, sends, available) -> list:

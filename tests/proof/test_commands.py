@@ -38,6 +38,7 @@ def test_every_command_says_what_it_does(command):
         (["proof", "defects", "half-lozt"], "half-lost"),
         (["verify", "--strategy", "stiky"], "sticky"),
         (["proof", "golden", "range", "stiky"], "sticky"),
+        (["proof", "museum", "--record", "three claims"], "two claims"),
         (["fuzz", "--strategy", "rage"], "range"),
         (["assign", "--strategy", "rage@2.0"], "range@2.0"),
     ],
@@ -103,6 +104,16 @@ def test_golden_records_the_strategies_that_are_named(monkeypatch, tmp_path):
     assert vectors[0]["expected"]["assignment"] == answer(vectors[0])["assignment"]
 
 
+def test_golden_records_nothing_where_the_original_was_not_asked(monkeypatch, tmp_path):
+    refusal = {"error": "BadDocument: no strategy range"}
+    monkeypatch.setattr(Ours, "ask", lambda self, document: refusal)
+    monkeypatch.setattr(golden, "Originals", Ours)
+    result = call("proof", "golden", "range", "--folder", tmp_path)
+    assert result.exit_code == 2 and golden.recorded(tmp_path) == []
+    told = "the original was not asked (oracle/README.md): BadDocument: no strategy range"
+    assert result.output == f"assignlab: {told}\n"
+
+
 @pytest.mark.parametrize("ending", [originals.OriginalDied, originals.OriginalTimedOut])
 def test_an_original_that_gives_up_is_told_in_a_line(monkeypatch, tmp_path, ending):
     def ask(self, document):
@@ -159,9 +170,9 @@ def test_a_java_that_is_too_old_is_told(monkeypatch, tmp_path):
 
 
 def test_the_museum_tells_of_answers_that_have_changed(monkeypatch):
-    monkeypatch.setattr(museum, "recheck", lambda strategies: ["two claims 4.4.0"])
-    result = call("proof", "museum")
-    assert result.exit_code == 1 and "two claims 4.4.0" in result.output
+    monkeypatch.setattr(museum, "changed", lambda names: [f"{name} 4.4.0" for name in names])
+    result = call("proof", "museum", "two claims")
+    assert result.exit_code == 1 and "changed: ['two claims 4.4.0']" in result.output
 
 
 def test_defects_answers_as_assign_does(tmp_path):

@@ -12,6 +12,7 @@ from assignlab import assignors
 from assignlab.proof import verify
 from assignlab.proof.histories import answered_history
 from assignlab.proof.originals import (
+    SYSTEMS,
     Original,
     Originals,
     OriginalsUnavailable,
@@ -81,6 +82,18 @@ def test_a_bad_line_does_not_end_the_conversation(originals):
     assert verify.error_class(originals.ask({"strategy": "range", "members": 3})) == "BadDocument"
     assert verify.error_class(originals.ask({"strategy": "range", "spec": {}})) == "BadDocument"
     assert "assignment" in originals.ask({"strategy": "range"})
+
+
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.main.rpartition(".")[2])
+def test_a_strategy_that_is_not_known_is_no_fault_of_the_original(originals, system):
+    known = system.strategies[0]
+    group = {"topics": [{"name": "t", "partitions": 1}], "members": [{"id": "a", "topics": ["t"]}]}
+    try:
+        with Original(*original_of(known)) as original:
+            answer = original.ask({"strategy": f"{known.partition('@')[0]}-x", **group})
+    except OriginalsUnavailable as missing:  # another client's toolchain
+        pytest.skip(str(missing))
+    assert verify.error_class(answer) == "BadDocument"
 
 
 def test_what_the_jvm_logs_is_no_answer(originals, monkeypatch):

@@ -2,12 +2,15 @@
 
 import itertools
 import re
+from dataclasses import replace
+from typing import ClassVar
 
 import pytest
 
 from assignlab import assignors
 from assignlab.assignors.answer import answer
 from assignlab.errors import UnknownName
+from assignlab.local.files import read_lines
 from assignlab.proof import faults, smaller
 from assignlab.proof.histories import History
 from assignlab.proof.originals import Originals, OriginalsUnavailable
@@ -226,9 +229,80 @@ def test_every_exhibit_can_be_drawn():
         museum.panels(["thirdclaimant"])
 
 
-def test_other_clients_were_asked_and_ours_answer_as_they_do():
-    clients = {entry["client"].split()[0] for entry in museum.recorded_clients()}
-    assert clients == {"franz-go", "kafka-python", "librdkafka", "sarama"}
+class OriginalIsOurs:
+    """Stands in for a release of Kafka's consumer; ``asked`` are the groups that it was asked."""
+
+    asked: ClassVar[list] = []
+
+    def __init__(self, system, release):
+        self.release = release
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *raised):
+        pass
+
+    def ask(self, document):
+        self.asked.append((self.release, document))
+        return answer(document, museum.strategy_of(document["strategy"], self.release))
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """What the originals are asked: (release, group document)."""
+    monkeypatch.setattr(OriginalIsOurs, "asked", [])
+    monkeypatch.setattr(museum, "Original", OriginalIsOurs)
+    return OriginalIsOurs.asked
+
+
+def test_one_exhibit_is_recorded_and_the_others_stay(asked):
+    name, said = "two claims", []
+    assert list(museum.record([name], said.append)) == list(read_lines(museum.ANSWERS))
+    document = museum.exhibits()[name].document
+    whole = [release for release, group in asked if group == document]
+    assert whole == list(reversed(museum.recorded()[name])), "every release, the newest first"
+    assert {group["strategy"] for _, group in asked} == {"sticky"}
+    assert all(any(release in line for line in said) for release in whole)
+
+
+def test_an_exhibit_that_is_not_smallest_is_refused_before_older_releases_are_asked(
+    asked, monkeypatch
+):
+    exhibit = museum.exhibits()["three generations"]
+    larger = [*exhibit.document["members"], {"id": "D", "topics": ["t"]}]
+    document = {**exhibit.document, "members": larger}
+    kept = museum.exhibits() | {exhibit.name: replace(exhibit, document=document)}
+    monkeypatch.setattr(museum, "exhibits", lambda: kept)
+    with pytest.raises(museum.NotMinimal, match=r"three generations: \{.* shows 'owned twice' too"):
+        list(museum.record([exhibit.name], lambda line: None))
+    last, _ = asked[-1]
+    newer = {release for release, _ in asked} - {last}
+    assert not newer & set(museum.showing(exhibit))
+    assert last == museum.showing(exhibit)[-1]
+
+
+def test_a_fault_that_no_release_shows_is_refused(asked, monkeypatch):
+    exhibit = replace(museum.exhibits()["two claims"], fault="no such partition")
+    monkeypatch.setattr(museum, "exhibits", lambda: {exhibit.name: exhibit})
+    with pytest.raises(museum.NotShown, match="no release of sticky shows 'no such partition'"):
+        list(museum.record([exhibit.name], lambda line: None))
+
+
+def test_every_client_that_has_the_assignor_was_asked():
+    of_exhibits = {
+        (name, client, strategy)
+        for name, exhibit in museum.exhibits().items()
+        for client, strategy in museum.client_strategies(exhibit).items()
+    }
+    rows = museum.recorded_clients()
+    assert {(row["exhibit"], row["client"], row["strategy"]) for row in rows} == of_exhibits
+    assert len(rows) == len(of_exhibits)
+    ranges = museum.client_strategies(replace(museum.exhibits()["two claims"], strategy="range"))
+    assert "kafka-go-range" in ranges.values()
+
+
+def test_ours_answer_as_other_clients_do():
     for entry in museum.recorded_clients():
         if entry["strategy"] in assignors.names() and len(entry["answers"]) == 1:
             document = museum.exhibits()[entry["exhibit"]].document

@@ -128,7 +128,7 @@ SYSTEMS = (
 )
 
 
-BUILT_ON = {"kafka-0-11": ("kafka-0-8",)}
+BUILT_ON = {"kafka-0-11": ("kafka-0-8",), "producers-0-8-1": ("producers-0-8",)}
 """Modules of ``oracle/`` whose code others use, beside ``common``."""
 
 

@@ -13,13 +13,14 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from assignlab import producers
 from assignlab.proof import bridges, golden
 from assignlab.proof.originals import PROJECT, Original, OriginalsUnavailable, System
 from assignlab.proof.partitioner_histories import History, history, key_pool, our_answer, same
-from assignlab.proof.verify import error_class
+from assignlab.proof.verify import NotUnderstood, error_class, understood
 
 FOLDER = golden.FOLDER / "producers"
 POOL = 500
@@ -65,6 +66,13 @@ OTHERS = ("built-in-racks", "accumulator")
 """What is recorded beside the partitioners: a setting of one, and the producer's buffer."""
 
 CLIENTS = PROJECT / "producer-clients"
+PROGRAMS = {
+    "kafka-python": bridges.build_python,
+    "KafkaJS": bridges.build_node,
+    "librdkafka": partial(bridges.build_python, package="confluent-kafka"),
+    "sarama": bridges.build_go,
+}
+"""How the programs of clients other than Java's are built."""
 
 
 def recorded_release(name: str) -> str:
@@ -76,22 +84,20 @@ def client_command(name: str) -> list[str]:
     """How the program of a client other than Java's is started; it is built first where need be.
 
     The client comes from its registry in the release that the partitioner's facts name. Raises
-    OriginalsUnavailable where it cannot be had.
+    OriginalsUnavailable where there is no program or it cannot be had.
     """
     partitioner = producers.get(name)
     client, release = partitioner.client, partitioner.last
+    if client not in PROGRAMS:
+        raise OriginalsUnavailable(
+            f"no original is known for partitioner {name!r}: it is not in JAVA, nor its client "
+            f"{client!r} in PROGRAMS, of lib/assignlab/proof/partitioner_originals.py"
+        )
     folder = CLIENTS / client.lower()
     target = folder / "target"
     try:
         target.mkdir(exist_ok=True)
-        if client == "librdkafka":
-            return bridges.build_python(folder, target, release, "confluent-kafka")
-        build = {
-            "kafka-python": bridges.build_python,
-            "KafkaJS": bridges.build_node,
-            "sarama": bridges.build_go,
-        }[client]
-        return build(folder, target, release)
+        return PROGRAMS[client](folder, target, release)
     except (bridges.BridgeFailed, OSError) as why:
         raise OriginalsUnavailable(str(why)) from None
 
@@ -104,11 +110,11 @@ def original(name: str, release: str = "") -> Iterator[Ask]:
     """The original of a partitioner, which answers many histories at once.
 
     ``release``: one of those in `JAVA`, the recorded one unless told. Raises OriginalsUnavailable
-    where it cannot be run here.
+    where it cannot be run here; what it yields as :func:`class_only`.
     """
     if name not in JAVA:
         command = client_command(name)
-        yield lambda histories: _ask_program(command, histories)
+        yield lambda histories: [class_only(each) for each in _ask_program(command, histories)]
         return
     system, *releases = JAVA[name]
     with Original(system, release or releases[0], JAVA_OPTIONS) as java:
@@ -116,8 +122,8 @@ def original(name: str, release: str = "") -> Iterator[Ask]:
 
 
 def class_only(answer: History) -> History:
-    """An answer whose exception is its class alone."""
-    return {"error": error_class(answer)} if "error" in answer else answer
+    """An answer whose exception is its class alone; raises NotUnderstood as :func:`understood`."""
+    return {"error": error_class(answer)} if "error" in understood(answer) else answer
 
 
 def _ask_program(command: list[str], histories: list[History]) -> list[History]:
@@ -205,7 +211,7 @@ def main(names: Iterable[str], checking: bool, seed: int, sends: int) -> int:
                     print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB", file=sys.stderr)
                     break
                 compared, different = check(name, release, seed, sends)
-            except OriginalsUnavailable as why:
+            except (OriginalsUnavailable, NotUnderstood) as why:
                 print(f"{name} {release}: {why}", file=sys.stderr)
                 failed = True
                 continue

@@ -131,7 +131,7 @@ def repeatable(state: State) -> str | None:
 @_promise
 def blocks(state: State) -> str | None:
     """Per topic the subscribers get P div S partitions each, the first P mod S one more, in
-    contiguous blocks, in order."""
+    contiguous blocks, in the original's order of members: static ones by instance, then by id."""
     if state.racks:
         return None
     for topic, names in state.topics.items():

@@ -20,6 +20,7 @@ from multiprocessing import get_context
 from assignlab import assignors
 from assignlab.assignors.answer import answer as our_answer
 from assignlab.assignors.strategy import Strategy
+from assignlab.errors import AssignlabError
 from assignlab.group.document import Document
 from assignlab.proof.histories import Answer, answered_history
 from assignlab.proof.originals import OriginalDied, Originals, OriginalTimedOut, original_of
@@ -100,9 +101,23 @@ def error_class(answer: Answer) -> str | None:
     return answer["error"].partition(":")[0] if "error" in answer else None
 
 
+class NotUnderstood(AssignlabError):
+    """A program of ``oracle/`` does not know what it is asked: the original gave no answer."""
+
+
+def understood(answer: Answer) -> Answer:
+    """An original's answer; raises :class:`NotUnderstood` where it is ``BadDocument``."""
+    if error_class(answer) == "BadDocument":
+        raise NotUnderstood(f"the original was not asked (oracle/README.md): {answer['error']}")
+    return answer
+
+
 def as_recorded(answer: Answer, fields: Iterable[str] = ("assignment", "hash_ties")) -> Answer:
-    """An answer as it is recorded: those of the fields that it has, or the exception's class."""
-    if "error" in answer:
+    """An answer as it is recorded: those of the fields that it has, or the exception's class.
+
+    Raises :class:`NotUnderstood` where there is nothing to record.
+    """
+    if "error" in understood(answer):
         return {"error": error_class(answer)}
     return {name: answer[name] for name in fields if name in answer}
 

@@ -9,11 +9,12 @@ possible because the groups are so small.
 :mod:`assignlab.proof.faults`; ``published/data/exhibits.jsonl`` what every release of the original
 answered, so that the museum needs no Java:
 
-    assignlab proof museum --record    # ask all releases anew, and try every smaller group
+    assignlab proof museum --record                # ask all releases anew, and try every smaller group
+    assignlab proof museum --record "two claims"   # about this exhibit alone
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -52,6 +53,9 @@ ANSWERS = PUBLISHED / "exhibits.jsonl"
 CLIENT_ANSWERS = PUBLISHED / "exhibits_clients.jsonl"
 CLIENT_ASKED = 40
 COOPERATIVE = "cooperative-sticky"
+
+Tell = Callable[[str], None]
+"""What takes a line about the progress."""
 
 
 # ---- exhibits ------------------------------------------------------------------------------------
@@ -119,65 +123,86 @@ def showing(exhibit: Exhibit) -> list[str]:
     return [r for r, given in answers.items() if exhibit.fault in faults(exhibit.document, given)]
 
 
-def record() -> Iterator[dict[str, Any]]:
-    """Asks every release that has the strategy about every exhibit.
+def record(names: Collection[str], tell: Tell) -> Iterator[dict[str, Any]]:
+    """The lines of ``exhibits.jsonl``: every release is asked the exhibits that are named; what is
+    recorded of the others stays.
 
-    Raises :class:`NotMinimal` where a smaller group shows the fault in the newest release that has
-    it, and ValueError where no release has it.
+    The newest release comes first: nothing smaller than the exhibit may show the fault in the first
+    that has it, and the older ones are asked after that. ``tell`` gets a line for every answer.
+    Raises :class:`NotMinimal` where a smaller group shows the fault, and :class:`NotShown` where no
+    release has it.
     """
-    answers: dict[tuple[str, str], Answer] = {}
-    for system, release, shown in _by_release():
+    asked: dict[str, dict[str, Answer]] = {name: {} for name in names}
+    missing = set(names)
+    for system, release, shown in reversed(_by_release(names)):
         with Original(system, release) as original:
             for exhibit in shown:
-                answers[exhibit.name, release] = as_recorded(original.ask(exhibit.document))
+                given = as_recorded(original.ask(exhibit.document))
+                asked[exhibit.name][release] = given
+                found = faults(exhibit.document, given)
+                tell(f"{exhibit.name}, {exhibit.strategy} {release}: {', '.join(found) or 'sound'}")
+                if exhibit.name in missing and exhibit.fault in found:
+                    tell(f"{exhibit.name}: asking {release} about smaller groups")
+                    refuse_larger(exhibit, original)
+                    missing.remove(exhibit.name)
+    if missing:
+        raise NotShown(exhibits()[min(missing)])
+    newest_last = {name: dict(reversed(answers.items())) for name, answers in asked.items()}
+    kept = recorded() | newest_last
+    for name in exhibits():
+        for release, given in kept.get(name, {}).items():
+            yield {"exhibit": name, "release": release, "answer": given}
+
+
+def refuse_larger(exhibit: Exhibit, original: Original) -> None:
+    """Raises :class:`NotMinimal` where the original shows the fault in a smaller group, too."""
+    cut = first_cut(exhibit.document, lambda document: exhibit.shows(document, original.ask))
+    if cut is not None:
+        raise NotMinimal(exhibit, cut)
+
+
+def record_clients(
+    names: Collection[str], originals: Originals, tell: Tell
+) -> Iterator[dict[str, Any]]:
+    """The lines of ``exhibits_clients.jsonl``: clients that are not Java are asked the exhibits that
+    are named; what is recorded of the others stays.
+
+    Asked is every assignor of :func:`client_strategies`, ``CLIENT_ASKED`` times, since some walk maps
+    in an order drawn anew every time; but no more where it never ends.
+    """
     for exhibit in exhibits().values():
-        having = [
-            (system, release)
-            for system, release in releases(exhibit.strategy)
-            if exhibit.fault in faults(exhibit.document, answers[exhibit.name, release])
-        ]
-        if not having:
-            raise ValueError(f"{exhibit.name}: no release has this fault")
-        with Original(*having[-1]) as original:
-            cut = first_cut(exhibit.document, lambda d, e=exhibit, o=original: e.shows(d, o.ask))
-        if cut is not None:
-            raise NotMinimal(exhibit, cut)
-        for _, release in releases(exhibit.strategy):
+        if exhibit.name not in names:
+            yield from (one for one in recorded_clients() if one["exhibit"] == exhibit.name)
+            continue
+        for client, strategy in client_strategies(exhibit).items():
+            document = {**exhibit.document, "strategy": strategy}
+            given: list[Answer] = []
+            while len(given) < CLIENT_ASKED and {"error": "NeverEnds"} not in given:
+                given.append(as_recorded(originals.ask(document)))
+            answers = [json.loads(text) for text in sorted(set(map(json.dumps, given)))]
+            tell(f"{exhibit.name}, {client}: different answers: {len(answers)}")
             yield {
                 "exhibit": exhibit.name,
-                "release": release,
-                "answer": answers[exhibit.name, release],
+                "strategy": strategy,
+                "client": client,
+                "answers": answers,
             }
 
 
-def record_clients(originals: Originals) -> Iterator[dict[str, Any]]:
-    """Asks the sticky assignors of clients that are not Java about the exhibits of Java's.
+def client_strategies(exhibit: Exhibit) -> dict[str, str]:
+    """Client with its release -> its assignor of the exhibit's strategy, of all that have one.
 
-    Each is asked ``CLIENT_ASKED`` times, since some walk maps in an order drawn anew every time;
-    but no more where it never ends.
+    Nothing where the group would be another one to them: their cooperative members send generations
+    in the subscription only.
+
+    >>> list(client_strategies(exhibits()["third claimant"]).values())[:2]
+    ['franz-go-cooperative-sticky', 'kafka-python-cooperative-sticky']
     """
-    for exhibit in exhibits().values():
-        for client in (system.module for system in SYSTEMS if system.bridged):
-            strategy = client_strategy(client, exhibit)
-            if strategy is not None:
-                document = {**exhibit.document, "strategy": strategy}
-                given: list[Answer] = []
-                while len(given) < CLIENT_ASKED and {"error": "NeverEnds"} not in given:
-                    given.append(as_recorded(originals.ask(document)))
-                yield {
-                    "exhibit": exhibit.name,
-                    "strategy": strategy,
-                    "client": f"{client} {original_of(strategy)[1]}",
-                    "answers": [json.loads(text) for text in sorted(set(map(json.dumps, given)))],
-                }
-
-
-def client_strategy(client: str, exhibit: Exhibit) -> str | None:
-    """The client's assignor of that name; None where it has none, or where the group would be
-    another one to it: its cooperative members send generations in the subscription only."""
-    strategy = f"{client}-{exhibit.strategy}"
-    unread = exhibit.strategy == COOPERATIVE and "dated" in exhibit.keeps
-    return strategy if has_original(strategy) and not unread else None
+    if exhibit.strategy == COOPERATIVE and "dated" in exhibit.keeps:
+        return {}
+    names = [f"{system.module}-{exhibit.strategy}" for system in SYSTEMS if system.bridged]
+    asked = {name: original_of(name) for name in names if has_original(name)}
+    return {f"{system.module} {release}": name for name, (system, release) in asked.items()}
 
 
 @cache
@@ -186,13 +211,15 @@ def recorded_clients() -> tuple[dict[str, Any], ...]:
     return tuple(read_lines(CLIENT_ANSWERS))
 
 
-def _by_release() -> list[tuple[System, str, list[Exhibit]]]:
-    """Every release once, so that one JVM will do, and what it is asked."""
+def _by_release(names: Collection[str]) -> list[tuple[System, str, list[Exhibit]]]:
+    """Every release that has an exhibit of these names once, so that one JVM will do, oldest first:
+    its system, the release, what it is asked."""
     found: dict[tuple[str, str], tuple[System, list[Exhibit]]] = {}
-    for exhibit in exhibits().values():
+    for exhibit in (exhibits()[name] for name in names):
         for system, release in releases(exhibit.strategy):
             found.setdefault((system.main, release), (system, []))[1].append(exhibit)
-    return [(system, release, shown) for (_, release), (system, shown) in found.items()]
+    rows = [(system, release, shown) for (_, release), (system, shown) in found.items()]
+    return sorted(rows, key=lambda row: version(row[1]))
 
 
 class NotMinimal(AssignlabError):
@@ -200,6 +227,15 @@ class NotMinimal(AssignlabError):
 
     def __init__(self, exhibit: Exhibit, cut: Document):
         super().__init__(f"{exhibit.name}: {json.dumps(cut)} shows {exhibit.fault!r} too")
+
+
+class NotShown(AssignlabError):
+    """No release shows the fault of an exhibit."""
+
+    def __init__(self, exhibit: Exhibit):
+        super().__init__(
+            f"{exhibit.name}: no release of {exhibit.strategy} shows {exhibit.fault!r}"
+        )
 
 
 # ---- tables --------------------------------------------------------------------------------------
@@ -494,14 +530,20 @@ def panels(names: Iterable[str]) -> dict[str, tuple[Group, Assignment, Assignmen
 
 
 def recheck(strategies: Iterable[str], newest_only: bool = False) -> list[str]:
-    """Asks the live originals again: "exhibit release" of every answer that is not as recorded.
+    """:func:`changed` of all exhibits of some strategies."""
+    wanted = set(strategies)
+    names = [name for name, exhibit in exhibits().items() if exhibit.strategy in wanted]
+    return changed(names, newest_only)
+
+
+def changed(names: Collection[str], newest_only: bool = False) -> list[str]:
+    """Asks the live originals these exhibits again: "exhibit release" of every answer that is not as
+    recorded.
 
     ``newest_only``: of every exhibit the newest release alone, and not where that would never end.
     """
-    changed = []
-    wanted = set(strategies)
-    for system, release, shown in _by_release():
-        shown = [exhibit for exhibit in shown if exhibit.strategy in wanted]
+    found = []
+    for system, release, shown in _by_release(names):
         if newest_only:
             newest = [list(recorded()[e.name].items())[-1] for e in shown]
             shown = [
@@ -512,18 +554,23 @@ def recheck(strategies: Iterable[str], newest_only: bool = False) -> list[str]:
             continue
         with Original(system, release) as original:
             for exhibit in shown:
-                if as_recorded(original.ask(exhibit.document)) != recorded()[exhibit.name][release]:
-                    changed.append(f"{exhibit.name} {release}")
-    return changed
+                given = as_recorded(original.ask(exhibit.document))
+                if given != recorded().get(exhibit.name, {}).get(release):
+                    found.append(f"{exhibit.name} {release}")
+    return found
 
 
-def main(anew: bool) -> int:
-    """Record what every release answers, or check that it still is what is recorded: else 1."""
+def main(names: Collection[str], anew: bool, tell: Tell) -> int:
+    """Record what every release answers to some exhibits, or all, or check that it still is what is
+    recorded: else 1. Raises UnknownName for a name that is no exhibit."""
+    refuse_unknown("exhibit", names, exhibits())
+    names = list(dict.fromkeys(names)) or list(exhibits())
     if not anew:
-        changed = recheck({exhibit.strategy for exhibit in exhibits().values()})
-        print(f"{sum(map(len, recorded().values()))} answers asked again, changed: {changed}")
-        return int(bool(changed))
-    write_lines(ANSWERS, record())
+        others = changed(names)
+        asked = sum(len(shown) for *_, shown in _by_release(names))
+        tell(f"{asked} answers asked again, changed: {others}")
+        return int(bool(others))
+    write_lines(ANSWERS, record(names, tell))
     with Originals() as originals:
-        write_lines(CLIENT_ANSWERS, record_clients(originals))
+        write_lines(CLIENT_ANSWERS, record_clients(names, originals, tell))
     return 0

@@ -105,6 +105,13 @@ func reply(line []byte) (said answer) {
 	return failure("BadDocument", "no strategy "+asked.Strategy)
 }
 
+// BadDocument says that the original was not asked.
+type BadDocument string
+
+func (reason BadDocument) Error() string {
+	return string(reason)
+}
+
 func failure(kind string, reason any) answer {
 	return answer{"error": fmt.Sprintf("%s: %v", kind, reason)}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"sort"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -20,7 +19,7 @@ func askFranzGo(asked document) (lists, error) {
 	}
 	made, known := balancers[strategy(asked, "franz-go")]
 	if !known {
-		return nil, fmt.Errorf("no strategy %s", asked.Strategy)
+		return nil, BadDocument("no strategy " + asked.Strategy)
 	}
 	balancer := made()
 	joined := make([]kmsg.JoinGroupResponseMember, len(asked.Members))

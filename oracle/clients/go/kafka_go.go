@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/segmentio/kafka-go"
 )
 
@@ -14,7 +12,7 @@ func askKafkaGo(asked document) (lists, error) {
 	}
 	balancer, known := balancers[strategy(asked, "kafka-go")]
 	if !known {
-		return nil, fmt.Errorf("no strategy %s", asked.Strategy)
+		return nil, BadDocument("no strategy " + asked.Strategy)
 	}
 	members := make([]kafka.GroupMember, len(asked.Members))
 	for i, m := range asked.Members {

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/IBM/sarama"
 )
 
@@ -18,7 +16,7 @@ func askSarama(asked document) (lists, error) {
 	name := strategy(asked, "sarama")
 	made, known := strategies[name]
 	if !known {
-		return nil, fmt.Errorf("no strategy %s", asked.Strategy)
+		return nil, BadDocument("no strategy " + asked.Strategy)
 	}
 	balancer := made()
 	members := map[string]sarama.ConsumerGroupMemberMetadata{}

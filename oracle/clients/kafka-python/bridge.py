@@ -76,7 +76,9 @@ def say(line):
 
 def answer(document):
     """What the leader's assignor gives every member, as the member reads it from the wire."""
-    kind = assignors()[document["strategy"].removeprefix("kafka-python-")]
+    kind = assignors().get(document["strategy"].removeprefix("kafka-python-"))
+    if kind is None:
+        raise BadDocument(f"no strategy {document['strategy']}")
     sent = [joined(kind, member) for member in document.get("members", [])]
     # Only the topics that somebody subscribes to are known to a leader.
     names = {name for member in document.get("members", []) for name in member["topics"]}
@@ -136,6 +138,10 @@ def claimed_next(assignor, assignment, topics, document):
     else:
         read = assignor.parse_member_metadata(ConsumerProtocolSubscription.decode(sent.encode()))
     return [list(pair) for pair in read.partitions]
+
+
+class BadDocument(Exception):
+    """The original was not asked."""
 
 
 class Joined:

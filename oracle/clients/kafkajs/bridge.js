@@ -7,7 +7,10 @@
 const readline = require('readline')
 const { AssignerProtocol, PartitionAssigners } = require('kafkajs')
 
+class BadDocument extends Error {}
+
 async function answer(document) {
+  if (document.strategy !== 'kafkajs-roundrobin') throw new BadDocument(`no strategy ${document.strategy}`)
   const members = document.members || []
   const partitions = new Map((document.topics || []).map(t => [t.name, t.partitions]))
   const cluster = {

@@ -34,6 +34,9 @@ def chosen(partitioner, topic, key, cluster):
 
 for line in sys.stdin:
     history = json.loads(line)
+    if history["partitioner"] != "kafka-python":
+        print(json.dumps({"error": f"BadDocument: no partitioner {history['partitioner']}"}))
+        continue
     topics = {topic["name"]: dict(topic) for topic in history["topics"]}
     names = list(topics)
     partitions = []

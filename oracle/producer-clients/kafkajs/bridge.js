@@ -18,12 +18,19 @@ globalThis.crypto.getRandomValues = bytes => {
 }
 
 const { Partitioners } = require('kafkajs')
+const known = {
+  kafkajs: Partitioners.DefaultPartitioner,
+  'kafkajs-legacy': Partitioners.LegacyPartitioner,
+}
 
 readline.createInterface({ input: process.stdin }).on('line', line => {
   const history = JSON.parse(line)
   state = BigInt(history.seed)
-  const create =
-    history.partitioner === 'kafkajs' ? Partitioners.DefaultPartitioner : Partitioners.LegacyPartitioner
+  const create = known[history.partitioner]
+  if (!create) {
+    console.log(JSON.stringify({ error: `BadDocument: no partitioner ${history.partitioner}` }))
+    return
+  }
   const partitioner = create()
   const partitions = []
   for (const step of history.steps) {

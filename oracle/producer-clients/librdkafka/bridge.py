@@ -39,7 +39,10 @@ def chosen(function, key, partitions):
 for line in sys.stdin:
     history = json.loads(line)
     setting = history["partitioner"].removeprefix("librdkafka-").replace("-", "_")
-    function = getattr(library, f"rd_kafka_msg_partitioner_{setting}")
+    function = getattr(library, f"rd_kafka_msg_partitioner_{setting}", None)
+    if function is None:
+        print(json.dumps({"error": f"BadDocument: no partitioner {history['partitioner']}"}))
+        continue
     function.restype = ctypes.c_int32
     partitions = [
         chosen(

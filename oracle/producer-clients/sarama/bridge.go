@@ -36,6 +36,10 @@ func main() {
 	for lines.Scan() {
 		var asked history
 		check(json.Unmarshal(lines.Bytes(), &asked))
+		if constructors[asked.Partitioner] == nil {
+			check(answers.Encode(map[string]any{"error": "BadDocument: no partitioner " + asked.Partitioner}))
+			continue
+		}
 		check(answers.Encode(map[string]any{"partitions": play(asked)}))
 	}
 	check(lines.Err())

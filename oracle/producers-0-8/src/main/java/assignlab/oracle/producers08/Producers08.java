@@ -40,6 +40,8 @@ public final class Producers08 {
     }
 
     private static ObjectNode answer(ProducerHistory history) throws Exception {
+        if (!history.partitionerWithoutVersion().equals("scala-default"))
+            throw new BadDocument("no partitioner " + history.partitioner());
         seed(history.seed());
         Object handler = handler();
         Method getPartition = Arrays.stream(handler.getClass().getDeclaredMethods())
