@@ -65,7 +65,7 @@ def circle(rounds: pd.DataFrame, consumers: Sequence[str], ax: Axes) -> Axes:
 
 FLOW = {
     "claims": (0, 0, "step", "What do the members\nclaim? Keep what exists\nand is still subscribed"),
-    "sort": (0, 1, "step", "Sort: fewest readers first;\nif all read the same,\nthe fullest member's first"),
+    "sort": (0, 1, "step", "Sort: fewest readers first;\nalike readers with claims:\nthe fullest member's first"),
     "free": (0, 2, "step", "Give each partition\nwithout an owner to\nthe reader that has least"),
     "aside": (0, 3, "step", "Set aside what has\none reader, note\nthe balance score"),
     "balanced": (0, 4, "choice", "Balanced? (fewest ≥\nmost − 1, or no reader\nhas less than an owner)"),
@@ -74,7 +74,7 @@ FLOW = {
     "reverse": (1, 6, "choice", "Did one of this topic come\nthe other way before?"),
     "this": (1, 5, "step", "Move it to the reader\nthat has least"),
     "that": (2, 6, "step", "Take that one\ninstead"),
-    "score": (1, 4, "choice", "Did anything move, and\nthe score did not get less?"),
+    "score": (1, 4, "choice", "Had anybody partitions,\ndid any move, and did the\nscore not get less?"),
     "back": (2, 4, "step", "Take all moves back"),
     "done": (1, 3, "step", "The assignment"),
 }  # fmt: skip
@@ -113,7 +113,7 @@ def sticky_flow(ax: Axes) -> str:
     bent = {"arrowstyle": "->", "color": "#444444", "connectionstyle": "arc3,rad=-0.6"}
     ax.annotate("", (-WIDTH / 2, 5), (-WIDTH / 2, 6), arrowprops=bent)
     _centred(
-        ax, -0.82, 5.5, "no: the next;\nafter a walk\nwithout a move:\n“Did anything\nmove …?”"
+        ax, -0.82, 5.5, "no: the next;\nafter a walk\nwithout a move:\n“Had anybody\npartitions …?”"
     )
     ax.set_xlim(-1.05, 2.5)
     ax.set_ylim(6.5, -0.5)

@@ -176,19 +176,25 @@ def _arrange(document, folder: Path, main: str | None, files: dict) -> str | Non
         if role["kind"] in ("answer", "provenance"):
             outputs[place] = None
         elif role["kind"] == "table":
-            output.data["text/html"] += _links(files.get(role["name"], ()))
+            shown = output.data["text/html"] + _links(files.get(role["name"], ()))
+            output.data["text/html"] = _result(role["name"], shown)
         elif role["kind"] == "figure":
             shown = _figure(folder, role["name"], output)
             if role["name"] == main:
                 found = shown
                 shown = '<p class="soft"><a href="#picture">The picture at the top</a></p>'
-            output.data = {"text/html": shown}
+            output.data = {"text/html": _result(role["name"], shown)}
     for each in document.cells:
         if each.cell_type == "code":
             # JupyterLab folds such code; the page has its switch.
             each.metadata.pop("jupyter", None)
             each.outputs = [output for output in each.outputs if output is not None]
     return found
+
+
+def _result(name: str, shown: str) -> str:
+    """What a page shows of a result, under the result's name."""
+    return f'<div class="result" id="{name}">{shown}</div>'
 
 
 def _roles(document) -> Iterator[tuple[list, int, dict]]:

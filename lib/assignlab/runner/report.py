@@ -10,6 +10,7 @@ from pathlib import Path
 from assignlab.local.files import whole, write_json
 from assignlab.local.project import versions
 from assignlab.parameters.declared import Mistake
+from assignlab.runner.articles import TITLE, write_articles
 from assignlab.runner.page import (
     PAGE_SUFFIX,
     environment,
@@ -50,9 +51,10 @@ def write_report(place: Place) -> Path:
         },
     )
     _link_neighbours(place, records)
-    _write_index(place, records, points, place.folder / "index.html", "")
+    articles = write_articles(place)
+    _write_index(place, records, points, articles, place.folder / "index.html", "")
     index = place.outputs / "index.html"
-    _write_index(place, records, points, index, f"{place.scale}/")
+    _write_index(place, records, points, articles, index, f"{place.scale}/")
     return index
 
 
@@ -66,13 +68,17 @@ def _link_neighbours(place: Place, records: dict[str, dict]) -> None:
         navigate(place.folder / name / f"{name}{PAGE_SUFFIX}", before, after)
 
 
-def _write_index(place: Place, records: dict, points: dict, path: Path, prefix: str) -> None:
+def _write_index(
+    place: Place, records: dict, points: dict, articles: str | None, path: Path, prefix: str
+) -> None:
     up = "" if prefix else "../"
     titles = {name: title_of(file) for name, file in place.notebooks().items()}
     html = environment().get_template("index.html.j2").render(
         style=style(),
         scale=place.scale,
         manifest=prefix + MANIFEST,
+        articles=articles and up + articles,
+        of_articles=TITLE,
         cards=[
             card(place.folder, name, title, records.get(name), f"{prefix}{name}/")
             for name, title in titles.items()
