@@ -65,7 +65,7 @@ def circle(rounds: pd.DataFrame, consumers: Sequence[str], ax: Axes) -> Axes:
 
 FLOW = {
     "claims": (0, 0, "step", "What do the members\nclaim? Keep what exists\nand is still subscribed"),
-    "sort": (0, 1, "step", "Sort: fewest readers first;\nalike readers with claims:\nthe fullest member's first"),
+    "sort": (0, 1, "step", "Fewest readers first; alike\nreaders with claims:\nthe fullest member's first"),
     "free": (0, 2, "step", "Give each partition\nwithout an owner to\nthe reader that has least"),
     "aside": (0, 3, "step", "Set aside what has\none reader, note\nthe balance score"),
     "balanced": (0, 4, "choice", "Balanced? (fewest ≥\nmost − 1, or no reader\nhas less than an owner)"),
