@@ -19,14 +19,14 @@ def with_rates(document: dict[str, Any], later: dict[str, Any], seconds: float) 
     after = {topic["name"]: topic.get("ends") for topic in later["topics"]}
     topics, produced = [], 0
     for topic in document["topics"]:
-        name, begun, ended = topic["name"], topic.get("ends"), after.get(topic["name"])
-        both = [*(begun or []), *(ended or [])[: len(_queues(topic))]]
-        if len(both) < 2 * len(_queues(topic)) or None in both:
+        name, begun = topic["name"], topic.get("ends") or []
+        ended = (after.get(name) or [])[: len(begun)]
+        if {len(begun), len(ended)} != {len(_queues(topic))} or None in [*begun, *ended]:
             raise AssignlabError(
                 f"rates: both snapshots need the log end of every partition of {name}"
                 " (kafka-consumer-groups --describe has them)"
             )
-        grown = [new - old for old, new in zip(begun, ended, strict=False)]
+        grown = [new - old for old, new in zip(begun, ended, strict=True)]
         if min(grown) < 0:
             raise AssignlabError(
                 f"rates: a log of {name} ends earlier in the later snapshot: they are the other way"

@@ -348,12 +348,10 @@ def staircase(subject: Subject, strategy: Strategy, up_to: int, config: Config) 
     up = new_life()
     for n in range(subject.members + 1, up_to + 1):
         up.add(str(n), [join(up.now, newcomer(subject, f"new{n}"))], 60_000)
-    order = np.argsort(-held_sizes(new_life(), subject), kind="stable").tolist()
-    orders = [order, order[::-1]]
-    if subject.static:
-        orders = [highest_first(subject.group.members.instances)]
+    by_size = np.argsort(-held_sizes(new_life(), subject), kind="stable").tolist()
+    static = highest_first(subject.group.members.instances)
     steps = [up]
-    for order in orders:
+    for order in [static] if static else [by_size, by_size[::-1]]:
         down = new_life()
         for m in order[:-1]:
             left = [leave(down.now, f"m{m}")]
@@ -362,8 +360,8 @@ def staircase(subject: Subject, strategy: Strategy, up_to: int, config: Config) 
     found: dict[int, Range] = {}
     for life in steps:
         costs = life.without_owner([strategy.name], config) if life.actions else {}
-        for n, cost in costs.items():
-            found[int(n)] = Range.of([*found.get(int(n), ()), *cost])
+        for leads_to, cost in costs.items():
+            found[int(leads_to)] = Range.of([*found.get(int(leads_to), ()), *cost])
     return found
 
 

@@ -76,15 +76,17 @@ def is_static(group: Group, member: int) -> bool:
 
 def leaver(group: Group, draw: random.Random) -> int:
     """Who leaves where a member too many is taken away: the last of a stateful set, or anybody."""
-    instances = group.sent.instances or [None]
-    if None in instances:
-        return draw.randrange(len(group.members))
-    return highest_first(instances)[0]
+    order = highest_first(group.sent.instances)
+    return order[0] if order else draw.randrange(len(group.members))
 
 
-def highest_first(instances: Sequence[str]) -> list[int]:
-    """Members as a stateful set takes them away: billing-10 before billing-9."""
-    return sorted(range(len(instances)), key=lambda m: (len(instances[m]), instances[m]))[::-1]
+def highest_first(instances: Sequence[str | None] | None) -> list[int]:
+    """Static members as a stateful set takes them away, billing-10 before billing-9; nobody where not all
+    are static."""
+    names = [name for name in instances or () if name is not None]
+    if len(names) < len(instances or ()):
+        return []
+    return sorted(range(len(names)), key=lambda m: (len(names[m]), names[m]))[::-1]
 
 
 def _instance(group: Group) -> str:
