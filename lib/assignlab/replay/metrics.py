@@ -484,7 +484,7 @@ def _moves(change, group, partitions_now, revoked_kept, model):
         unassigned=owners.unassigned,
         doubled=owners.doubled,
         invalid=kept.invalid,
-        held=change.before_codes.size,
+        held=change.before_codes.size - kept.again,
         stayed=kept.stayed,
         owner_left=owner_left,
         unsubscribed=kept.unsubscribed,
@@ -501,7 +501,8 @@ def _moves(change, group, partitions_now, revoked_kept, model):
 
 class Compared(NamedTuple):
     """What members were given (``given``: pairs of existing partitions), and what became of what
-    they held; ``owned``: int64[members], how much of that they could have kept."""
+    they held (``again``: what their lists had twice); ``owned``: int64[members], how much of that they
+    could have kept."""
 
     given: int
     invalid: int
@@ -509,13 +510,14 @@ class Compared(NamedTuple):
     unsubscribed: int
     gone: int
     by_choice: int
+    again: int
     owned: np.ndarray
 
 
 @inner
 def _compare_members(change, group, starts, seen, model):
     """First step: each member's list now, then the one it had; once for all with the same model."""
-    given = invalid = stayed = unsubscribed = gone = by_choice = 0
+    given = invalid = stayed = unsubscribed = gone = by_choice = again = 0
     owned = np.zeros(change.origin.size, dtype=np.int64)
     if model.size > 0:
         model = _models_that_held_it(change, model)
@@ -543,6 +545,9 @@ def _compare_members(change, group, starts, seen, model):
             if d < 0:
                 gone += times
                 continue
+            if seen[d].last == -(m + 1):
+                again += times
+                continue
             seen[d].before += times
             may_keep = subscribed[topic_of(change.before_codes[k])]
             owned[m] += may_keep
@@ -552,7 +557,8 @@ def _compare_members(change, group, starts, seen, model):
                 by_choice += times
             else:
                 unsubscribed += times
-    return Compared(given, invalid, stayed, unsubscribed, gone, by_choice, owned)
+            seen[d].last = -(m + 1)
+    return Compared(given, invalid, stayed, unsubscribed, gone, by_choice, again, owned)
 
 
 @inner

@@ -123,15 +123,32 @@ def missing(read: Delivery, skips: Skip, frontier: np.ndarray) -> np.ndarray:
 
 
 def owners(history: History) -> tuple[np.ndarray, np.ndarray]:
-    """How many existing partitions have an owner, as steps: (moments ms, count from then on)."""
+    """How many existing partitions have an owner, or several, as steps: (moments ms, count from then on)."""
     owned = history.once(History.owned_arrays)
     gone = history.log.until[owned.partitions]  # some are owned on, or anew, by who does not know
     since, until = np.minimum(owned.since, gone), np.minimum(owned.until, gone)
+    since, until = merged(owned.partitions, since, until)
     moments, place = np.unique(np.concatenate((since, until, [0])), return_inverse=True)
     change = np.zeros(moments.size, dtype=np.int64)
     np.add.at(change, place[: since.size], 1)
     np.add.at(change, place[since.size : 2 * since.size], -1)
     return moments, np.cumsum(change)
+
+
+def merged(keys: np.ndarray, since: np.ndarray, until: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(since, until) of the spans of each key, those that overlap or touch as one.
+
+    >>> [ends.tolist() for ends in merged(*map(np.array, ([0, 1, 0, 0], [5, 0, 0, 9], [8, 3, 6, 9])))]
+    [[0, 9, 0], [8, 9, 3]]
+    """
+    if not keys.size:
+        return since, until
+    order = np.lexsort((since, keys))
+    apart = np.asarray(keys)[order].astype(np.int64) * (int(until.max()) + 1)
+    since, until = since[order], np.maximum.accumulate(apart + until[order]) - apart
+    first = np.ones(order.size, dtype=np.bool_)
+    first[1:] = (np.diff(apart) > 0) | (since[1:] > until[:-1])
+    return since[first], until[np.append(np.flatnonzero(first)[1:], order.size) - 1]
 
 
 def unowned(history: History) -> pd.DataFrame:

@@ -168,10 +168,12 @@ class World:
     def delete(self, topic: int) -> None:
         """A topic is gone, with all records that nobody has read."""
         partitions = self.cluster.dense_range(topic, 0, int(self.cluster.partitions[topic]))
-        reached, _ = self._reached()
         for process in self.processes:
             if process.alive:
                 process.advance()
+        reached = np.maximum(self._reached()[0], self.log.reach)
+        for process in self.processes:
+            if process.alive:
                 held = self.log.among(process.own.partition, partitions)
                 place = process.own.partition[held]
                 reached[place] = np.maximum(reached[place], process.own.position[held])

@@ -383,7 +383,9 @@ class Client(Consumer):
             self.at_poll(self._revoke_before_join)
 
     def _join_complete(self, generation: int, partitions: np.ndarray, claim: Claim | None) -> None:
-        """The assignment is here: give up the difference, take what is new."""
+        """The assignment is here: give up the difference, take what is new; a partition that is listed
+        twice is one."""
+        partitions = partitions[np.sort(np.unique(partitions, return_index=True)[1])]
         self.completing = False
         if not self.leads:
             self._follow()
