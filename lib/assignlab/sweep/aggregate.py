@@ -105,7 +105,8 @@ def digits(value, exponent: int, bits: int) -> list:
 
 
 def sums_over(rows, key: Sequence[str], measures: Sequence[str], size: Extent):
-    """``rows`` added up over those of one key: each measure's sum, and the first ``error``."""
+    """``rows`` added up over those of one key: each measure's sum, null where one of them has none, and
+    the first ``error``."""
     from pyspark.sql import functions as F
 
     columns = [F.first("error", ignorenulls=True).alias("error")]
@@ -115,7 +116,8 @@ def sums_over(rows, key: Sequence[str], measures: Sequence[str], size: Extent):
         small = (middle + low * 2.0**-size.bits) * 2.0**-size.bits
         exact = (high + small) * 2.0 ** (size.exponent[name] - size.bits)
         odd = F.sum(F.when(~is_finite(value), value))
-        columns.append(F.coalesce(odd, exact).alias(name))
+        whole = F.count(value) == F.count(F.lit(1))
+        columns.append(F.when(whole, F.coalesce(odd, exact)).alias(name))
     return rows.groupBy(*key).agg(*columns)
 
 
