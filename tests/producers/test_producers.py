@@ -561,3 +561,14 @@ def test_the_page_has_the_table_that_the_library_prints():
     )
     table = page.partition("<!-- partitioners -->\n")[2].partition("\n<!-- /partitioners -->")[0]
     assert table == producers.table("markdown")
+
+
+def test_loads_of_a_topic_that_has_grown():
+    partitioner = kafka_built_in.partitioner(20)
+    grown, drawn = producers.topics([3]), set()
+    for seed in range(40):
+        state = partitioner.start(producers.topics([2]), seed)
+        state = kafka_built_in.with_loads(state, 0, [1, 2, 3], [0, 1, 2])
+        chosen, _ = partitioner.choose(producers.records([None]), grown, state)
+        drawn |= set(chosen.tolist())
+    assert drawn == {0, 1, 2}

@@ -13,6 +13,7 @@ from assignlab.group.assignment import Assignment, code
 from assignlab.group.document import lists
 from assignlab.group.model import ABSENT
 from assignlab.group.plain import group
+from assignlab.replay import metrics
 from assignlab.replay.history import history, moments
 from assignlab.replay.rebalance import replay
 from assignlab.replay.records import COLUMNS, SCENARIO_COLUMNS, cost, record, records
@@ -337,3 +338,34 @@ def test_cost_grows_with_the_work():
     assert cost(small) < cost(replace(small, partitions=1000)) < cost(large)
     assert cost(small) < cost(replace(small, events=("FULL", "ROLLING_RESTART")))
     assert cost(small) < cost(small, strategies=3)
+
+
+def test_an_owner_that_does_not_read_a_topic_hides_nobody_who_has_nothing_of_it():
+    asked = group({"t": 2, "u": 1}, {"a": ["t"], "b": ["t"], "x": ["u"]})
+    after = Assignment.from_lists([[code(0, 0)], [], [code(0, 1), code(1, 0)]])
+    before = Assignment.from_lists([[], [], []])
+    found = metrics.measure(asked, after, before, np.full(3, -1), True)
+    told = dict(zip(metrics.FIELDS, found, strict=True))
+    assert (told["topic_gap"], told["topic_gap_mean"]) == (1, 0.5)
+
+
+def test_what_a_member_was_given_twice_it_holds_once():
+    events = ("FULL", "TOPIC_RECREATED", "TOPIC_RECREATED")
+    asked = Scenario(
+        members=4, topics=4, partitions=12, subscription="RANDOM", seed=876909, static=True, racks=2,
+        events=events,
+    )  # fmt: skip
+    steps = [*replay(history(asked), assignors.get("sticky"))]
+    assert any(len(set(codes := step.after.of(m).tolist())) < len(codes)
+               for step in steps for m in range(4))  # fmt: skip
+    assert all(step["received"] >= 0 for step in numbers(steps))
+    assert numbers(steps)[-1]["received"] == 0
+
+
+def test_what_a_member_that_comes_back_still_claims_was_not_given_up():
+    asked = Scenario(
+        members=3, topics=2, partitions=7, seed=599289, ids="numbered", racks=2,
+        events=("FULL", "CRASH", "RETURN"),
+    )  # fmt: skip
+    last = numbers(replay(history(asked), assignors.get("cooperative-sticky@3.4")))[-1]
+    assert (last["revoked_kept"], last["interrupted"]) == (0, last["forced"] + last["by_choice"])

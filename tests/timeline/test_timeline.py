@@ -377,6 +377,51 @@ def test_who_led_and_comes_back_joins_once_more_if_its_metadata_has_changed(
     assert again == ["a"] * needless
 
 
+def test_a_partition_with_two_owners_has_an_owner():
+    """Sticky 2.0 gives one to two members, as a member that does not poll keeps what it had."""
+    members = [
+        Member("a"),
+        Member("b", start_ms=3_000, processing_ms=400),
+        Member("c", start_ms=9_000),
+    ]
+    double = 0
+    for seed in range(20):
+        history = play(
+            [], "sticky@2.0", members, seed=seed, until=90_000, max_poll_interval_ms=5_000
+        )
+        count = measure.unowned(history)["count"]
+        rows = history.ownership()
+        double += (rows.groupby(["topic", "partition"])["from_ms"].diff() < 0).sum()
+        assert count.min() >= 0
+        gaps = sum(to_ms - from_ms for _, from_ms, to_ms in measure.gaps(history))
+        assert measure.unowned_ms(history, 0, 90_000) == gaps
+
+
+def test_a_partition_that_is_listed_twice_is_taken_once():
+    """Sticky 2.0 answers so where two members claim it."""
+    for seed in range(30):
+        play([], "sticky@2.0", "ab", seed=seed, max_poll_interval_ms=60_000)
+
+
+@pytest.mark.parametrize("commit", ["none", "auto", "after"])
+def test_a_deleted_topic_takes_what_nobody_had_read(commit):
+    actions = [timeline.crash(20_000, "a"), timeline.delete_topic(30_000, "gone")]
+    topics = [Topic("t", 1), Topic("gone", 1, rate=10)]
+    counted = measure.totals(play(actions, members="a", topics=topics, commit=commit))
+    assert counted["waiting"] == 0 < counted["distinct"] == counted["produced"]
+
+
+def test_a_member_that_an_action_started_does_not_start_once_more():
+    members = [Member("a", start_ms=8_000)]
+    history = play([timeline.back(1_000, "a"), timeline.crash(40_000, "a")], members=members)
+    assert told(history, "started", after=0) == [""] and not owners_at_end(history)
+
+
+def test_what_happens_at_the_very_end_counts():
+    history = play([], members="a", until=3_005)
+    assert measure.totals(history)["rounds"] == measure.per_event(history)["rounds"].sum() == 1
+
+
 @pytest.mark.parametrize("strategy", PROTOCOLS)
 def test_a_changed_subscription(strategy):
     topics = [Topic("t", 4, rate=10), Topic("u", 4, rate=10)]

@@ -134,6 +134,11 @@ def with_loads(
         inside = np.flatnonzero(in_rack[:length])
         table = np.cumsum(queues[inside].max() + 1 - queues[inside])
         ids = ids[inside]
+    if table.size > after.loads.shape[1]:  # the topic has more partitions than at the start
+        room = ((0, 0), (0, table.size - after.loads.shape[1]))
+        after = after._replace(
+            loads=np.pad(after.loads, room), load_ids=np.pad(after.load_ids, room)
+        )
     after.loads[topic, : table.size] = table
     after.load_ids[topic, : table.size] = ids[: table.size]
     after.load_lengths[topic] = table.size

@@ -34,7 +34,7 @@ PARTITIONERS = (
     Partitioner(
         name="default@0.8.2",
         client="Kafka Java producer",
-        first="0.8.2.0",
+        first="0.8.2.1",
         last="0.10.1.1",
         source="org.apache.kafka.clients.producer.internals.Partitioner (kafka-clients 0.8.2.2)",
         rule="murmur2 of the key; without one, a counter of the producer over available partitions",

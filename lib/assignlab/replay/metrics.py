@@ -138,14 +138,16 @@ def _times(model):
 
 
 @inner
-def topic_gaps(offsets, codes, subscribers, model):
+def topic_gaps(offsets, codes, group, model):
     """Per topic, max - min of its partitions over its subscribers: int64[topics].
 
-    ``offsets``, ``codes``: an assignment; ``subscribers``: int64[topics], how many subscribe. -1
-    for a topic without subscribers. Owners that do not subscribe count like the others. ``model``:
-    :func:`models`, or empty where all are looked at.
+    ``offsets``, ``codes``: an assignment of the group. -1 for a topic without subscribers. Owners that
+    do not subscribe count like the others. ``model``: :func:`models`, or empty where all are looked
+    at.
     """
+    subscribers = group.subscribers
     topics = subscribers.size
+    readers = np.zeros(topics, dtype=np.int64)  # of the owners
     owners = np.zeros(topics, dtype=np.int64)
     most = np.zeros(topics, dtype=np.int64)
     fewest = np.zeros(topics, dtype=np.int64)  # of the owners
@@ -167,11 +169,12 @@ def topic_gaps(offsets, codes, subscribers, model):
             most[t] = max(most[t], own[t])
             fewest[t] = own[t] if owners[t] == 0 else min(fewest[t], own[t])
             owners[t] += times
+            readers[t] += times if group.subscribed[group.subscription[m], t] else 0
             own[t] = 0
     gaps = np.full(topics, -1, dtype=np.int64)
     for t in range(topics):
         if subscribers[t] > 0:
-            gaps[t] = most[t] - (fewest[t] if owners[t] >= subscribers[t] else 0)
+            gaps[t] = most[t] - (fewest[t] if readers[t] >= subscribers[t] else 0)
     return gaps
 
 
@@ -449,7 +452,7 @@ def _topic_gap(change, group, model):
     largest = 0
     total = 0
     topics = 0
-    gaps = topic_gaps(change.offsets, change.codes, group.subscribers, model)
+    gaps = topic_gaps(change.offsets, change.codes, group, model)
     for t in range(gaps.size):
         if group.partitions[t] > 0 and gaps[t] >= 0:
             topics += 1

@@ -169,8 +169,11 @@ def _assign(step: Step) -> Group | None:
     step.rounds = 1
     try:
         if strategy.protocol == "cooperative":
+            owned = group.claims.offsets, group.claims.codes
+            if step.moment.returning:
+                owned = _carry(step.before.offsets, step.before.codes, step.origin)
             step.after, asked, step.rounds, step.revoked_kept = _rounds(
-                group, strategy, step.generation
+                group, strategy, step.generation, owned
             )
         else:
             step.after = strategy.assign(group)
@@ -289,7 +292,7 @@ def _settling(group: Group, strategy: Strategy) -> tuple[Assignment, int]:
     if strategy.protocol != "cooperative":
         return strategy.assign(group), 1
     generation = max(0, int(group.claims.generation.max(initial=0)))
-    end = _rounds(group, strategy, generation)
+    end = _rounds(group, strategy, generation, (group.claims.offsets, group.claims.codes))
     return end.after, end.rounds
 
 
@@ -302,9 +305,12 @@ class Rounds(NamedTuple):
     revoked_kept: int
 
 
-def _rounds(group: Group, strategy: Strategy, generation: int) -> Rounds:
-    """Cooperative rounds until nobody gives anything up."""
-    first = held = group.claims
+def _rounds(
+    group: Group, strategy: Strategy, generation: int, owned: tuple[np.ndarray, np.ndarray]
+) -> Rounds:
+    """Cooperative rounds until nobody gives anything up. ``owned``: (offsets, codes) of what members had
+    before them, which is less than what one that was expelled still claims."""
+    held = group.claims
     uninterrupted = None
     for number in range(1, MAX_ROUNDS + 1):
         after = strategy.assign(group)
@@ -321,7 +327,7 @@ def _rounds(group: Group, strategy: Strategy, generation: int) -> Rounds:
         raise NeverStable(f"{strategy.name}: partitions still move after {MAX_ROUNDS} rounds")
     revoked_kept = 0
     if uninterrupted is not None:
-        again = metrics.still_held(first.offsets, first.codes, after.offsets, after.codes)
+        again = metrics.still_held(*owned, after.offsets, after.codes)
         always = metrics.still_held(*uninterrupted, *again)
         revoked_kept = again[1].size - always[1].size
     return Rounds(after, group, number, revoked_kept)

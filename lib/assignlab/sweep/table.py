@@ -139,8 +139,9 @@ class Table:
         Columns: ``by``; for each measure ``m`` its mean, nulls left out; ``runs`` (how many rows
         went in) and ``failed`` (how many more ended in an error). ``where``: which rows, as an SQL
         condition, such as ``"step > 0"``. ``whole_histories``: first add each measure up over the
-        steps of every history; one that broke off has no sums and counts as failed. ``band``: also the quantiles ``m_low``, ``m_median`` and ``m_high``
-        behind each mean; ``(0.05, 0.95)`` asks for the values that 5 % and 95 % stay below.
+        steps of every history; one that broke off has no sums and counts as failed. ``band``: also
+        the quantiles ``m_low``, ``m_median`` and ``m_high`` behind each mean; ``(0.05, 0.95)`` asks
+        for the values that 5 % and 95 % stay below.
 
         Means and quantiles are exact, at any size: :mod:`assignlab.sweep.aggregate` says how.
         """

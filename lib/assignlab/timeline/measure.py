@@ -213,7 +213,8 @@ def per_event(history: History) -> pd.DataFrame:
         for e in history.events
         if e.kind.startswith("action: ")
     ]
-    stops = [start[0] for start in starts[1:]] + [history.scenario.duration_ms]
+    lasts = history.scenario.duration_ms
+    stops = [start[0] for start in starts[1:]] + [lasts + 1]  # what comes at the very end counts
     kinds = np.array([e.kind for e in history.events], dtype=object)
     times = np.array([e.time_ms for e in history.events], dtype=np.int64)
     sizes = np.array([e.partitions.size for e in history.events], dtype=np.int64)
@@ -233,7 +234,7 @@ def per_event(history: History) -> pd.DataFrame:
                 "time_ms": start,
                 "rounds": int((here & (kinds == "generation")).sum()),
                 "settled_ms": int(changes[-1] - start) if changes.size else 0,
-                "unowned_s": unowned_ms(history, start, stop) / 1000,
+                "unowned_s": unowned_ms(history, start, min(stop, lasts)) / 1000,
                 "revoked": int(sizes[here & (kinds == "revoked")].sum()),
                 "lost_partitions": int(sizes[here & (kinds == "lost")].sum()),
                 "repeated": int(deliveries["again"][began].sum()),

@@ -125,12 +125,17 @@ class Simulation:
     def run(self) -> History:
         """Let the scenario happen."""
         for member in self.scenario.members:
-            self.clock.at(member.start_ms + self.world.start_delay(), self.start, member)
+            self.clock.at(member.start_ms + self.world.start_delay(), self.start_first, member)
         for action in sorted(self.scenario.actions, key=lambda action: action.at_ms):
             self.clock.at(action.at_ms, self._act, action)
         self.clock.look(0, self.world.sample)
         self.clock.run(self.scenario.duration_ms)
         return self.world.finish()
+
+    def start_first(self, member: Member) -> None:
+        """The start that the scenario plans, if no action has started the member before."""
+        if member.name not in self.world.running:
+            self.start(member)
 
     def start(self, member: Member) -> None:
         """A process of a member starts."""
