@@ -280,13 +280,13 @@ def check(
         if len(set(given)) < len(given):
             twice = Counter(given).most_common(1)[0][0]
             raise SweepError(f"{kind} {twice!r} is given twice")
-    check_table(name, limit)
+    check_table(name, limit, slices)
+
+
+def check_table(name: str | None, limit: float, slices=None) -> None:
+    """Refuse a name that no table can have, a limit of time that is none, and no number of tasks."""
     if slices is not None and not (isinstance(slices, Integral) and int(slices) > 0):
         raise SweepError(f"slices: expected a number of tasks, 1 or more, got {slices!r}")
-
-
-def check_table(name: str | None, limit: float) -> None:
-    """Refuse a name that no table can have, and a limit of time that is none."""
     if name is not None and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", str(name)):
         raise SweepError(f"not a name for a table (letters, digits, . _ -): {name!r}")
     if not (isinstance(limit, Real) and SHORTEST_LIMIT <= limit <= LONGEST_LIMIT):

@@ -51,7 +51,7 @@ def sweep(
     trials = list(trials)
     check(trials)
     importable("play", play)
-    check_table(name, limit)
+    check_table(name, limit, slices)
     columns, seconds = learn(trials[0], play)
     subject = Subject(
         columns,
