@@ -27,7 +27,7 @@ def with_rates(document: dict[str, Any], later: dict[str, Any], seconds: float) 
                 " (kafka-consumer-groups --describe has them)"
             )
         grown = [new - old for old, new in zip(begun, ended, strict=True)]
-        if min(grown) < 0:
+        if min(grown, default=0) < 0:
             raise AssignlabError(
                 f"rates: a log of {name} ends earlier in the later snapshot: they are the other way"
                 " round, or the topic was created anew"
