@@ -26,14 +26,12 @@ def write_articles(place: Place) -> str | None:
 
     docs = place.root / "docs"
     file = docs / "README.md"
-    if not file.is_file() or (heading := f"\n# {TITLE}\n") not in (
-        text := file.read_text(encoding="utf-8")
-    ):
+    known = file.read_text(encoding="utf-8") if file.is_file() else ""
+    _, heading, text = known.partition(f"\n# {TITLE}\n")
+    if not heading:
         return None
     anchors_of = cache(_anchors)
-    text = _CITED.sub(
-        lambda cited: _linked(place, anchors_of, *cited.groups()), text.partition(heading)[2]
-    )
+    text = _CITED.sub(lambda cited: _linked(place, anchors_of, *cited.groups()), text)
     up = Path(os.path.relpath(docs, place.outputs)).as_posix()
     text = re.sub(r"\]\((?=[\w.]+\.md\))", f"]({up}/", text)
     body = re.sub(r'<a class="anchor-link".*?</a>', "", markdown2html(text))
