@@ -64,8 +64,8 @@ class Scenario:
     ``racks``: 0, or the number of racks: member i is in rack i mod racks, the two replicas of
     partition p in racks p and p + 1 mod racks.
 
-    ``events``: what happens, one after the other, from ``EVENTS``; the first is FULL, the first
-    assignment of a new group.
+    ``events``: what happens, one after the other, from ``EVENTS``, also as one text; the first is
+    FULL, the first assignment of a new group.
     """
 
     members: int = 10
@@ -80,7 +80,8 @@ class Scenario:
     events: tuple[str, ...] = ("FULL", "JOIN_ONE", "LEAVE_ONE")
 
     def __post_init__(self):
-        object.__setattr__(self, "events", tuple(self.events))
+        words = self.events.split() if isinstance(self.events, str) else self.events
+        object.__setattr__(self, "events", tuple(words))
         for name, least in (("members", 1), ("topics", 1), ("partitions", self.topics)):
             if getattr(self, name) < least:
                 of = " (a partition for each topic)" if name == "partitions" and least > 1 else ""
@@ -115,7 +116,7 @@ def scenario_of(row: Mapping[str, Any]) -> Scenario:
     """
     values = {field.name: row[field.name] for field in fields(Scenario)}
     plain = {name: v.item() if isinstance(v, np.generic) else v for name, v in values.items()}
-    return Scenario(**plain | {"events": tuple(plain["events"].split())})
+    return Scenario(**plain)
 
 
 def group_of(scenario: Scenario) -> Group:
