@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from assignlab.runner.articles import CITED, TITLE
+
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
-CITED = re.compile(r"\[(\d\d)\]\(\.\./notebooks/([\w.]+)\.ipynb\)(.*?)(?=\[\d\d\]\(|$)")
-STATEMENTS = PAGE.split("\n# What the articles say")[1]
+STATEMENTS = PAGE.split(f"\n# {TITLE}\n")[1]
 ROWS = [
     [cell.strip() for cell in line.strip("|").split("|")]
     for line in STATEMENTS.splitlines()

@@ -189,7 +189,7 @@ def test_two_snapshots_tell_rates():
     assert with_rates(queues, queues, 1)["topics"][0]["weights"] == [0.0, 0.0]
     with pytest.raises(AssignlabError, match="a log of t ends earlier in the later snapshot"):
         with_rates(after, before, 60)
-    [[cut], _] = groups.read(snapshot(700).replace("g t 1 5 100 0 m2 /h m2\n", "")), None
+    [cut] = groups.read(snapshot(700).replace("g t 1 5 100 0 m2 /h m2\n", ""))
     with pytest.raises(AssignlabError, match="log end of every partition of t"):
         with_rates(before, cut, 60)
     del after["topics"][0]["ends"]

@@ -305,8 +305,10 @@ def rollouts(
     if not subject.partitions:
         return {}
     new_life = lives(subject, strategy)
-    life = new_life()
-    restarted = from_full_to_empty(life, held_sizes(life, subject))
+    order = fullest_first(new_life(), subject)
+    # All, or some that stand evenly among them.
+    places = np.linspace(0, order.size - 1, restarts(order.size)).round().astype(int)
+    restarted = sorted(order[places].tolist())
     found: dict[str, Range] = {}
     for name in sorted({"rollout", "rollout with surge"} & set(wanted)):
         life = new_life()
@@ -323,19 +325,13 @@ def rollouts(
     return {name: cost.times(subject.members / len(restarted)) for name, cost in found.items()}
 
 
-def from_full_to_empty(life: Life, sizes: np.ndarray) -> list[int]:
-    """The members that are restarted, in their order: all, or :func:`restarts` that stand evenly among
-    them from the fullest to the emptiest. ``sizes``: what they hold."""
-    count = len(life.members)
-    places = np.linspace(0, count - 1, restarts(count)).round().astype(int)
-    return sorted(np.argsort(-sizes, kind="stable")[places].tolist())
-
-
-def held_sizes(life: Life, subject: Subject) -> np.ndarray:
-    """How many partitions each member holds in a life, or now where that does not say."""
+def fullest_first(life: Life, subject: Subject) -> np.ndarray:
+    """The members from the fullest to the emptiest, by what they hold in a life, or now where that does
+    not say."""
+    sizes = subject.held.sizes
     if life.held:
-        return np.array([len(life.held[member.name]) for member in life.members])
-    return subject.held.sizes
+        sizes = np.array([len(life.held[member.name]) for member in life.members])
+    return np.argsort(-sizes, kind="stable")
 
 
 def staircase(subject: Subject, strategy: Strategy, up_to: int, config: Config) -> dict[int, Range]:
@@ -348,17 +344,17 @@ def staircase(subject: Subject, strategy: Strategy, up_to: int, config: Config) 
     up = new_life()
     for n in range(subject.members + 1, up_to + 1):
         up.add(str(n), [join(up.now, newcomer(subject, f"new{n}"))], 60_000)
-    by_size = np.argsort(-held_sizes(new_life(), subject), kind="stable").tolist()
+    by_size = fullest_first(new_life(), subject).tolist()
     static = highest_first(subject.group.members.instances)
-    steps = [up]
+    ways = [up]
     for order in [static] if static else [by_size, by_size[::-1]]:
         down = new_life()
         for m in order[:-1]:
             left = [leave(down.now, f"m{m}")]
             down.add(str(subject.members - len(down.spans) - 1), left, _leaving_ms(subject, config))
-        steps.append(down)
+        ways.append(down)
     found: dict[int, Range] = {}
-    for life in steps:
+    for life in ways:
         costs = life.without_owner([strategy.name], config) if life.actions else {}
         for leads_to, cost in costs.items():
             found[int(leads_to)] = Range.of([*found.get(int(leads_to), ()), *cost])

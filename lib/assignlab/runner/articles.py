@@ -15,7 +15,10 @@ from assignlab.runner.plan import Place
 
 ARTICLES = "articles.html"
 TITLE = "What the articles say, and where it is shown"
-_CITED = re.compile(r"\[(\d\d)\]\(\.\./notebooks/(\w+)\.ipynb\)(.*?)(?=\[\d\d\]\(|$)", re.MULTILINE)
+CITED = re.compile(
+    r"\[(\d\d)\]\(\.\./notebooks/([\w.]+)\.ipynb\)(.*?)(?=\[\d\d\]\(|$)", re.MULTILINE
+)
+"""A notebook that a cell of the table names, and what stands behind it up to the next one."""
 _NAMED = re.compile(r"\*([^*]+)\*|`(\w+)`")
 
 
@@ -31,7 +34,7 @@ def write_articles(place: Place) -> str | None:
     if not heading:
         return None
     anchors_of = cache(_anchors)
-    text = _CITED.sub(lambda cited: _linked(place, anchors_of, *cited.groups()), text)
+    text = CITED.sub(lambda cited: _linked(place, anchors_of, *cited.groups()), text)
     up = Path(os.path.relpath(docs, place.outputs)).as_posix()
     text = re.sub(r"\]\((?=[\w.]+\.md\))", f"]({up}/", text)
     body = re.sub(r'<a class="anchor-link".*?</a>', "", markdown2html(text))
