@@ -116,6 +116,10 @@ def test_racks():
     ("fields", "message"),
     [
         ({"members": 0}, "members: 0 is less than 1"),
+        ({"members": 2.5}, "members: expected a whole number, got 2.5"),
+        ({"members": "5"}, "members: expected a whole number, got '5'"),
+        ({"static": "no"}, "static: expected True or False, got 'no'"),
+        ({"events": 3}, "events: expected a list of words, got 3"),
         ({"topics": 5, "partitions": 4}, "partitions: 4 is less than 5"),
         ({"racks": -1}, "racks"),
         ({"subscription": "NESTED"}, "did you mean 'HETEROGENEOUS_NESTED'"),

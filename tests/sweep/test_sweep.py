@@ -396,7 +396,7 @@ def test_a_table_appears_whole_or_not_at_all(spark, tables, monkeypatch):
 def test_summary_is_what_pandas_says(spark, tables, asked, expected):
     table = sweep.run(asked, STRATEGIES)
     question = dict(by=["strategy", "topics"], measures=["gini", "count_gap"], where="step > 0")
-    summary = table.summary(**question, band=(0.05, 0.95))
+    summary = table.summary(**question, band=np.array([0.05, 0.95]))
     frame = expected.to_pandas()
     good = frame[(frame["step"] > 0) & frame["error"].isna()]
     groups = good.groupby(["strategy", "topics"])

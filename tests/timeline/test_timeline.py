@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from assignlab import timeline
-from assignlab.errors import OriginalError, UnknownName
+from assignlab.errors import OriginalError, UnknownName, UnknownRelease
 from assignlab.jvm.hash_map import hash_map_order
 from assignlab.jvm.names import Names
 from assignlab.timeline import Config, Member, Scenario, TimelineError, Topic, measure
@@ -1494,6 +1494,8 @@ def test_defaults_of_releases():
     assert timeline.defaults("3.0").session_timeout_ms == 45_000
     assert timeline.defaults("0.10.2").group_initial_rebalance_delay_ms == 0
     assert timeline.defaults("0.8").auto_commit_interval_ms == 60_000
+    with pytest.raises(UnknownRelease, match="'0.7': the first one of metaq that is known is 1.4"):
+        timeline.defaults("0.7", system="metaq")
     assert timeline.defaults("4.1").group_consumer_assignment_interval_ms == 0
     assert timeline.defaults() == Config()
     for line, last in (("0.10", "0.10.2.2"), ("4.0", "4.0.2"), ("3.9", "3.9.2")):

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from assignlab import timeline
+from assignlab.errors import AssignlabError
 from assignlab.sweep import driver
 from assignlab.sweep.question import SweepError
 from assignlab.sweep.slices import REBALANCES
@@ -52,6 +53,7 @@ def test_a_trial_that_raises_or_takes_too_long_becomes_an_error_row(spark, table
     long = replace(good, seed=9, members=60, partitions=2000, rate=1000.0)
     table = timeline.sweep([good, bad, long], rolling.play, limit=0.3)
     assert table.failures["scenario"].tolist() == [1, 2]
+    assert table.failures["strategy"][0] == "stiky"
     assert table.failures["error"][0].startswith("UnknownName: unknown strategy 'stiky'")
     assert table.failures["error"][1].startswith("TimeLimit")
     assert table.frame(where="scenario = 0")["repeated"].notna().all()
@@ -186,6 +188,26 @@ class Numbered:
 def test_names_of_the_tables_own_columns_are_refused():
     with pytest.raises(timeline.TimelineError, match="record: every table has a column of its own"):
         timeline.sweep([Numbered(1)], asdict)
+
+
+@pytest.mark.parametrize(
+    "grid, says",
+    [
+        (lambda: rolling.grid("sticky"), "strategy: expected a list, got 'sticky'"),
+        (lambda: rolling.grid(["stick"]), "unknown strategy 'stick' .did you mean 'sticky'"),
+        (lambda: rolling.grid(["sticky"], members=3), "members: expected a list, got 3"),
+        (lambda: rolling.grid(["sticky"], members=[2.5]), "members: expected a whole number"),
+        (lambda: rolling.grid(["sticky"], memers=[3]), "unknown field of a trial 'memers'"),
+        (lambda: triggers.grid("join", ["sticky"], [0]), "trigger: expected a list"),
+        (lambda: triggers.grid(["joinn"], ["sticky"], [0]), "unknown trigger 'joinn'"),
+        (lambda: delivery.grid(["sticky"], ["auto comit"], [5], [1], [0]), "unknown way"),
+        (lambda: delivery.grid(["sticky"], ["auto commit"], 5, [1], [0]), "interval_s: expected a"),
+    ],
+)
+def test_a_wrong_axis_of_a_grid_of_trials_is_refused_in_one_line(grid, says):
+    with pytest.raises(AssignlabError, match=says) as refused:
+        grid()
+    assert "\n" not in str(refused.value)
 
 
 def test_every_drift_of_the_triggers_has_groups_of_its_own():

@@ -7,15 +7,16 @@ subscriptions. RANDOM and NARROW subscriptions are our addition.
 """
 
 from binascii import b2a_base64
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from hashlib import blake2b
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
-from assignlab.errors import UnknownName
+from assignlab.errors import UnknownName, shown
 from assignlab.group.model import Claims, Group, Members, Topics
 from assignlab.jvm.names import Names
 
@@ -80,8 +81,12 @@ class Scenario:
     events: tuple[str, ...] = ("FULL", "JOIN_ONE", "LEAVE_ONE")
 
     def __post_init__(self):
-        words = self.events.split() if isinstance(self.events, str) else self.events
-        object.__setattr__(self, "events", tuple(words))
+        if isinstance(self.events, str):
+            object.__setattr__(self, "events", tuple(self.events.split()))
+        values = VALUES(self)
+        if tuple(map(type, values)) != KINDS:
+            for name, value in zip(DEFAULTS, values, strict=True):
+                object.__setattr__(self, name, fitting(name, value))
         for name, least in (("members", 1), ("topics", 1), ("partitions", self.topics)):
             if getattr(self, name) < least:
                 of = " (a partition for each topic)" if name == "partitions" and least > 1 else ""
@@ -107,6 +112,38 @@ class Scenario:
         return min(BUCKETS, self.members, self.topics)
 
 
+DEFAULTS: dict[str, Any] = {field.name: field.default for field in fields(Scenario)}
+"""The fields of a scenario and their defaults, whose kinds are the fields'."""
+KINDS = tuple(map(type, DEFAULTS.values()))
+VALUES = attrgetter(*DEFAULTS)
+
+
+def fitting(name: str, value: Any) -> Any:
+    """A value of the kind of a scenario's field; raises ValueError for one that is of another.
+
+    >>> fitting("members", np.float64(3)), fitting("events", ["FULL"])
+    (3, ('FULL',))
+    """
+    kind = type(DEFAULTS[name])
+    if kind is tuple and isinstance(value, list | tuple) and all_words(value):
+        return tuple(value)
+    if isinstance(value, np.generic):
+        value = value.item()
+    if kind is int and isinstance(value, float) and value.is_integer():
+        return int(value)  # a column of pandas with gaps has floats, and so has linspace
+    if kind is tuple or type(value) is not kind:
+        kinds = {int: "a whole number", str: "a word", bool: "True or False"}
+        raise ValueError(
+            f"{name}: expected {kinds.get(kind, 'a list of words')}, got {shown(value)}"
+        )
+    return value
+
+
+def all_words(values: Iterable) -> bool:
+    """Whether all values are texts."""
+    return all(isinstance(value, str) for value in values)
+
+
 def scenario_of(row: Mapping[str, Any]) -> Scenario:
     """The scenario of a record, or of a row of a frame: its fields stand in columns of their names.
 
@@ -114,9 +151,7 @@ def scenario_of(row: Mapping[str, Any]) -> Scenario:
     >>> scenario_of({**asdict(Scenario(seed=7)), "events": "FULL JOIN_ONE", "idle": 0}).events
     ('FULL', 'JOIN_ONE')
     """
-    values = {field.name: row[field.name] for field in fields(Scenario)}
-    plain = {name: v.item() if isinstance(v, np.generic) else v for name, v in values.items()}
-    return Scenario(**plain)
+    return Scenario(**{name: row[name] for name in DEFAULTS})
 
 
 def group_of(scenario: Scenario) -> Group:

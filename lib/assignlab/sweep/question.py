@@ -1,6 +1,5 @@
 """What a sweep may be asked: grids of scenarios; everything else is refused before Spark starts."""
 
-import dataclasses
 import hashlib
 import inspect
 import json
@@ -12,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from itertools import islice, product
 from math import prod
 from numbers import Integral, Real
-from operator import attrgetter, eq
+from operator import eq
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -20,12 +19,10 @@ import numpy as np
 from assignlab import assignors
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError, UnknownName
-from assignlab.replay.scenarios import Scenario
+from assignlab.replay.scenarios import DEFAULTS, VALUES, Scenario, all_words, fitting
 
 # A timer rounds less to no limit, and takes no more.
 SHORTEST_LIMIT, LONGEST_LIMIT = 1e-3, 1e6
-FIELDS = {field.name: field.default for field in dataclasses.fields(Scenario)}
-
 
 MOST_SCENARIOS, MOST_VALUES = 100_000_000, 10_000_000
 """Of a grid, and on one of its axes that is not a range: the driver keeps such an axis as a list, and
@@ -145,8 +142,8 @@ def grid(**fields) -> Grid:
     [(2, 0), (2, 1), (3, 0), (3, 1)]
     """
     for name in fields:
-        if name not in FIELDS:
-            raise UnknownName("scenario field", name, FIELDS)
+        if name not in DEFAULTS:
+            raise UnknownName("scenario field", name, DEFAULTS)
     axes = {name: axis(name, value) for name, value in fields.items()}
     if (count := prod(map(len, axes.values()))) > MOST_SCENARIOS:
         raise SweepError(
@@ -167,7 +164,7 @@ def grid(**fields) -> Grid:
 grid.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
     [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
-        for name, default in FIELDS.items()
+        for name, default in DEFAULTS.items()
     ],
     return_annotation=Grid,
 )
@@ -204,24 +201,10 @@ def all_checked(name: str, values: Sequence) -> Sequence:
 
 def checked(name: str, value):
     """One value of a field, refused if it is not of the field's kind."""
-    kind = type(FIELDS[name])
-    if kind is tuple and isinstance(value, list | tuple) and all_words(value):
-        return tuple(value)
-    if isinstance(value, np.generic):
-        value = value.item()
-    if kind is int and isinstance(value, float) and value.is_integer():
-        return int(value)  # a column of pandas with gaps has floats, and so has linspace
-    if kind is tuple or type(value) is not kind:
-        kinds = {int: "a whole number", str: "a word", bool: "True or False"}
-        raise SweepError(
-            f"{name}: expected {kinds.get(kind, 'a list of words')}, got {_SHORT.repr(value)}"
-        )
-    return value
-
-
-def all_words(values: Iterable) -> bool:
-    """Whether all values are texts."""
-    return all(isinstance(value, str) for value in values)
+    try:
+        return fitting(name, value)
+    except ValueError as error:
+        raise SweepError(str(error)) from None
 
 
 def words(about: str, given) -> list:
@@ -250,18 +233,11 @@ def listed(scenarios) -> Sequence[Scenario]:
         raise SweepError(
             f"scenarios: expected sweep.grid(...) or Scenarios, got {_SHORT.repr(scenarios)}"
         )
-    return [settled(scenario) for scenario in scenarios]
-
-
-def settled(scenario) -> Scenario:
-    """A scenario with values of its fields' kinds, as those of a grid are; refused if it is none."""
-    if not isinstance(scenario, Scenario):
-        raise SweepError(f"not a Scenario: {_SHORT.repr(scenario)}")
-    values = {name: getattr(scenario, name) for name in FIELDS}
-    other = [name for name in FIELDS if type(values[name]) is not type(FIELDS[name])]
-    if not other:
-        return scenario
-    return dataclasses.replace(scenario, **{name: checked(name, values[name]) for name in other})
+    found = list(scenarios)
+    for scenario in found:
+        if not isinstance(scenario, Scenario):
+            raise SweepError(f"not a Scenario: {_SHORT.repr(scenario)}")
+    return found
 
 
 def check(
@@ -297,11 +273,10 @@ def check_table(name: str | None, limit: float, slices=None) -> None:
 
 def digest(scenarios: Sequence[Scenario], strategies: Sequence[str]) -> str:
     """A short name for what was asked: the same question, the same name."""
-    values = attrgetter(*FIELDS)
     # As digest_of([[values of every scenario], strategies]) has it, one scenario at a time.
     found = hashlib.sha256(b"[[")
     for number, scenario in enumerate(scenarios):
-        found.update((", " * bool(number) + json.dumps(values(scenario))).encode())
+        found.update((", " * bool(number) + json.dumps(VALUES(scenario))).encode())
     found.update(f"], {json.dumps(strategies)}]".encode())
     return found.hexdigest()[:12]
 

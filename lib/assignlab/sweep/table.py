@@ -62,14 +62,17 @@ def refusing(condition: str | None, subject: Subject) -> Iterator[None]:
         raise SweepError(f"where: {condition!r}: {why} Columns: {known}") from None
 
 
-def check_band(band: tuple[float, float] | None) -> None:
-    """Refuse what are no two shares between 0 and 1."""
+def check_band(band: Sequence[float] | None) -> tuple[float, float] | None:
+    """The two shares between 0 and 1, refused if they are none."""
+    if band is None:
+        return None
     try:
-        fits = band is None or (len(band) == 2 and 0 <= band[0] <= band[1] <= 1)
+        low, high = map(float, band)
     except (TypeError, ValueError):
-        fits = False
-    if not fits:
+        low, high = 1, 0
+    if not 0 <= low <= high <= 1:
         raise SweepError(f"band: expected two shares like (0.05, 0.95), got {band!r}")
+    return low, high
 
 
 class Table:
@@ -151,7 +154,7 @@ class Table:
                 raise SweepError(f"measures: {name} is in by, too: its mean is itself")
             if next(c.type for c in self.subject.columns if c.name == name) == "string":
                 raise SweepError(f"measures: {name} holds words, which have no mean")
-        check_band(band)
+        band = check_band(band)
         everything = self.records()
         with (
             answering(everything.sparkSession),
@@ -194,7 +197,7 @@ class Table:
     def _errors(self, where: str) -> "pd.DataFrame":
         key = self.subject.key
         known = self.subject.schema.names
-        facts = [name for name in ("event", "error", *SCENARIO_NAMES) if name in known]
+        facts = [name for name in ("strategy", "event", "error", *SCENARIO_NAMES) if name in known]
         facts = [*key, *(name for name in facts if name not in key)]
         if isinstance(self.path, Path):
             self._ensure_there(self.path)

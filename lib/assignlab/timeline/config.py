@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from assignlab.errors import AssignlabError, refuse_unknown
+from assignlab.errors import AssignlabError, UnknownRelease, refuse_unknown
 from assignlab.releases import NEWEST_LINE, of_kafka
 
 COMMITS = ("auto", "after", "before", "transaction", "none")
@@ -244,7 +244,8 @@ def defaults(release: str = NEWEST_LINE, system: str = "kafka", **settings) -> C
     """The settings that a release of a system has by default, changed by ``settings``.
 
     One of Kafka without its last number stands for the last of its line, as in strategies' names.
-    Raises :class:`~assignlab.errors.UnknownRelease` for a release of Kafka that is not known.
+    Raises :class:`~assignlab.errors.UnknownRelease` for a release of Kafka that is not known, and
+    for one of another system before the first that is.
 
     >>> defaults("2.8").session_timeout_ms, defaults("4.4").session_timeout_ms
     (10000, 45000)
@@ -260,6 +261,10 @@ def defaults(release: str = NEWEST_LINE, system: str = "kafka", **settings) -> C
     for first, changed in CHANGES[system].items():
         if _numbers(first) <= wanted:
             values |= changed
+    if not values:
+        raise UnknownRelease(
+            release, f"the first one of {system} that is known is {next(iter(CHANGES[system]))}"
+        )
     return Config(**(values | settings))
 
 

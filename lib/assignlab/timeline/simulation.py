@@ -59,8 +59,9 @@ def run(
     Raises :class:`TimelineError` or :class:`~assignlab.errors.UnknownName` for what is wrong.
     """
     one_of("scenario", scenario, Scenario)
-    config = one_of("config", config or Config(), Config)
+    config = one_of("config", Config() if config is None else config, Config)
     seed = one_of("seed", plain(seed), int)
+    one_of("ids", ids, Mapping)
     return Simulation(scenario, config, strategies_named(strategy), seed, ids).run()
 
 

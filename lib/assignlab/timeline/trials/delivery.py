@@ -10,7 +10,6 @@ import json
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from types import MappingProxyType
 
 import pandas as pd
@@ -29,6 +28,7 @@ from assignlab.timeline.scenario import (
     crash,
 )
 from assignlab.timeline.simulation import run
+from assignlab.timeline.trials.axes import every
 
 WAYS = {
     "auto commit": ({"commit": "auto"}, "at least once"),
@@ -87,16 +87,22 @@ def grid(
     >>> [(trial.strategy, trial.way, trial.session_s) for trial in trials]
     [('range', 'auto commit', 45.0), ('range', 'transaction', 45.0), ('scala-range', 'auto commit', 6.0)]
     """
+    axes = {
+        "strategy": strategies,
+        "way": ways,
+        "interval_s": intervals_s,
+        "crashes": crashes,
+        "seed": seeds,
+        **{name: [value] for name, value in size.items()},
+    }
     return [
-        Trial(
-            strategy, way, float(interval), float(rate), seed,
-            session_s=float(sessions.get(strategy, session_of(strategy))), **size,
+        replace(
+            trial,
+            session_s=float(sessions.get(trial.strategy, session_of(trial.strategy))),
         )
-        for strategy, way, interval, rate, seed in product(
-            strategies, ways, intervals_s, crashes, seeds
-        )
-        if way != "transaction" or keeper(strategy) != ZOOKEEPER
-    ]  # fmt: skip
+        for trial in every(Trial, axes, {"way": WAYS})
+        if trial.way != "transaction" or keeper(trial.strategy) != ZOOKEEPER
+    ]
 
 
 def keeper(strategy: str) -> str:

@@ -9,7 +9,7 @@ Ten histories of each of two strategies::
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise, product
+from itertools import combinations, pairwise
 
 import pandas as pd
 
@@ -26,6 +26,7 @@ from assignlab.timeline.measure import (
 )
 from assignlab.timeline.scenario import Member, Scenario, Topic, restart
 from assignlab.timeline.simulation import run
+from assignlab.timeline.trials.axes import every
 
 LEAD_MS = 30_000
 """What a group has to settle before the first restart, and after the last one."""
@@ -70,12 +71,9 @@ def grid(strategies: Sequence[str], seeds: Sequence[int] = (0,), **axes) -> list
     >>> [(t.strategy, t.members, t.static) for t in found if t.members == 3]
     [('range', 3, False), ('range', 3, True), ('scala-range', 3, False)]
     """
-    names = ["strategy", "seed", *axes]
-    points = product(strategies, seeds, *axes.values())
-    trials = [Trial(**dict(zip(names, point, strict=True))) for point in points]
     return [
         trial
-        for trial in trials
+        for trial in every(Trial, {"strategy": strategies, "seed": seeds, **axes}, {})
         if not trial.static or assignors.get(trial.strategy).membership == "coordinator"
     ]
 

@@ -7,8 +7,7 @@ it, all others by name; those about static members have instance ids.
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import product
+from dataclasses import dataclass, replace
 from math import nan
 
 import pandas as pd
@@ -33,6 +32,7 @@ from assignlab.timeline.scenario import (
     subscribe,
 )
 from assignlab.timeline.simulation import run
+from assignlab.timeline.trials.axes import every
 
 AT_MS = 60_000
 """What a group has to settle, once all its members have started."""
@@ -113,14 +113,22 @@ def grid(
     >>> [(trial.drift_ms, trial.seed) for trial in grid(["join"], ["range"], [7, 8], [0, 100])]
     [(0, 7), (0, 8), (100, 9), (100, 10)]
     """
-    further = max(seeds, default=0) - min(seeds, default=0) + 1
-    drawn = [
-        (drift, seed + number * further) for number, drift in enumerate(drifts_ms) for seed in seeds
-    ]
+    axes = {
+        "trigger": triggers,
+        "strategy": strategies,
+        "drift_ms": drifts_ms,
+        "seed": seeds,
+        **{name: [value] for name, value in fields.items()},
+    }
+    trials = every(Trial, axes, {"trigger": TRIGGERS})
+    own = {drift: number for number, drift in enumerate(dict.fromkeys(t.drift_ms for t in trials))}
+    drawn = [trial.seed for trial in trials]
+    further = max(drawn, default=0) - min(drawn, default=0) + 1
     return [
-        Trial(trigger, strategy, seed, drift_ms=drift, **fields)
-        for trigger, strategy, (drift, seed) in product(triggers, strategies, drawn)
-        if not trigger.startswith("static") or assignors.get(strategy).membership == "coordinator"
+        replace(trial, seed=trial.seed + own[trial.drift_ms] * further)
+        for trial in trials
+        if not trial.trigger.startswith("static")
+        or assignors.get(trial.strategy).membership == "coordinator"
     ]
 
 
