@@ -150,6 +150,10 @@ TERMS = (
         "with both on its list, then with the new one alone",
     ),
     Term("static member", "a member with group.instance.id: it may restart without a rebalance"),
+    Term(
+        "coordinator",
+        "the broker that keeps a group: who its members are, its generation, its committed offsets",
+    ),
     Term("session", "time without a sign of life after which a member is given up"),
     Term(
         "drift",
@@ -178,6 +182,10 @@ TERMS = (
             "aborted": "aborted",
             "aborted_per_1000": "aborted, per 1,000",
         },
+    ),
+    Term(
+        "offset",
+        "a record's number in its partition; a partition's next owner reads from the committed one on",
     ),
     Term(
         "lag",
