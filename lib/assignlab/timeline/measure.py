@@ -155,8 +155,8 @@ def unowned(history: History) -> pd.DataFrame:
     """How many existing partitions have no owner: time_ms, count; one row per change."""
     moments, owned = owners(history)
     created, gone = np.sort(history.log.since), np.sort(history.log.until)
-    changes = np.concatenate((created, gone))
-    times = np.unique(np.concatenate((moments, changes[changes <= history.scenario.duration_ms])))
+    times = np.unique(np.concatenate((moments, created, gone)))
+    times = times[times < history.scenario.duration_ms]  # at the end there is nobody any more
     there = np.searchsorted(created, times, "right") - np.searchsorted(gone, times, "right")
     taken = owned[np.searchsorted(moments, times, side="right") - 1]
     return pd.DataFrame({"time_ms": times, "count": there - taken})

@@ -289,7 +289,9 @@ def _named(scenario: Scenario) -> list[tuple[str, Sequence[str]]]:
 
 def _check_topic(topic: Topic, topics: dict[str, int]) -> None:
     if one_of("name of a topic", topic.name, str) in topics:
-        raise TimelineError(f"topic {topic.name!r} is given twice")
+        deleted = topics[topic.name] == DELETED
+        why = "was deleted: give the new one another name" if deleted else "is given twice"
+        raise TimelineError(f"topic {topic.name!r} {why}")
     _whole(f"partitions of {topic.name!r}", topic.partitions, least=1, most=MOST_PARTITIONS)
     _number(f"rate of {topic.name!r}", topic.rate, below=1e9)
     topics[topic.name] = topic.partitions
