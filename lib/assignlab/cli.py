@@ -648,6 +648,8 @@ def telling(command):
     )
     @wraps(command)
     def tell(*texts, as_json, html, **values):
+        if as_json and html is not None:
+            raise click.UsageError("--json or --html FILE, not both")
         return command(*texts, told=_told(as_json, html), **values)
 
     return tell

@@ -40,6 +40,15 @@ class TextError(AssignlabError):
         self.reason = reason
 
 
+class GroupError(AssignlabError):
+    """What texts tell of one group does not go together; ``group``: its name."""
+
+    def __init__(self, group: str, reason: str):
+        super().__init__(f"{group or 'the group'}: {reason}")
+        self.group = group
+        self.reason = reason
+
+
 class OriginalError(AssignlabError):
     """The original throws (or never ends) on this group; ``original`` is its exception's class."""
 

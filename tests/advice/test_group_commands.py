@@ -17,6 +17,10 @@ from assignlab.cli import main
 from conftest import document
 
 RECORDED = Path(__file__).parents[1] / "data" / "groups" / "kafka-4.3.0"
+STATES = """
+GROUP           COORDINATOR (ID) ASSIGNMENT-STRATEGY STATE  #MEMBERS
+billing-more    h:1 (1)          range               Stable 3
+"""
 EVEN = document({"t": 2}, [["t-0"], ["t-1"]], "sticky", group="even")
 ALONE = document({"t": 1}, [["t-0"]], "range", group="alone")
 EMPTY = document({"t": 2}, [], group="empty", state="Empty")
@@ -53,6 +57,35 @@ def test_a_group_without_members_is_told_and_the_others_go_on(cluster, question)
     assert said.exit_code == 0
     assert [found["title"].split(",")[0] for found in json.loads(said.stdout)] == ["even", "alone"]
     assert complaints(said) == ["assignlab: empty has no members: there is nothing to assign"]
+
+
+def test_a_group_of_two_moments_does_not_keep_the_others_from_an_answer(tmp_path):
+    first = (RECORDED / "classic-describe.txt").read_text()
+    more = first.replace("billing-classic", "billing-more   ")
+    later = first.replace("m1-cf047c56", "m9-cf047c56")
+    for name, text in (("first", first + more), ("later", later), ("state", STATES)):
+        (tmp_path / name).write_text(text)
+    texts = [tmp_path / name for name in ("first", "later", "state")]
+    said = asked("survey", *texts, "--json")
+    assert said.exit_code == 0 and complaints(said) == []
+    [found] = json.loads(said.stdout)
+    why = {row["group"]: row["why_not"] for row in found["survey"]}
+    assert why["billing-more"] is None
+    assert "is held by m1-" in why["billing-classic"] and "of two moments" in why["billing-classic"]
+    (tmp_path / "other").write_text(STATES.replace("range     ", "roundrobin"))
+    said = asked("survey", *texts, tmp_path / "other", "--json")
+    [doubt] = json.loads(said.stdout)[0]["inferred"]
+    assert doubt.startswith("billing-more: strategy: range and roundrobin are told, the first counts")
+    said = asked("what-if", *texts, "--event", "a crash", "--json")
+    assert [one["title"].split(",")[0] for one in json.loads(said.stdout)] == ["billing-more"]
+    assert said.exit_code == 0 and "of two moments" in complaints(said)[0]
+    said = asked("show", *texts, "--group", "billing-classic")
+    assert said.exit_code == 1 and "of two moments" in complaints(said)[0]
+
+
+def test_text_and_json_and_a_page_are_told_one_at_a_time(cluster, tmp_path):
+    said = asked("survey", cluster, "--json", "--html", tmp_path / "page.html")
+    assert said.exit_code == 2 and "--json or --html FILE, not both" in said.stderr
 
 
 def test_a_group_alone_that_cannot_be_asked_is_a_failure(cluster):

@@ -256,7 +256,7 @@ def test_the_command_takes_a_later_snapshot(tmp_path):
     runner = CliRunner()
     said = runner.invoke(main, ["group", "show", now, "--then", later, "--apart", "30", "--json"])
     [found] = json.loads(said.output)
-    assert found["load"][0]["records_a_second"] == "10" and found["gap"] == 0
+    assert found["load"][0]["records_a_second"] == 10 and found["gap"] == 0
     assert runner.invoke(main, ["group", "show", now, "--then", later]).exit_code == 2
 
 

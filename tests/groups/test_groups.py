@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assignlab import assignors, groups
+from assignlab.advice.subject import NotAnswerable, subject
 from assignlab.assignors.answer import solve
 from assignlab.cli import main
 from assignlab.errors import AssignlabError, TextError
@@ -483,6 +484,8 @@ def test_metrics_without_owners_still_count():
     group = one(KAFKA_EXPORTER)
     assert len(group["members"]) == 3 and "weights" not in group["topics"][0]
     assert len(one(KMINION, json.dumps(AKHQ))["members"][0]["owned"]) == 1
+    assert one("go_goroutines 8\nprocess_cpu_seconds_total 1.25e+01\n" + KMINION) == one(KMINION)
+    assert len(groups.read(KMINION + DESCRIBE)) == 1 + len(groups.read(DESCRIBE))
 
 
 @pytest.mark.parametrize(
@@ -527,9 +530,40 @@ def test_rocketmq_deals_queues_as_it_did():
     assert [m["id"] for m in one(progress)["members"]] == ["10.0.0.7", "10.0.0.8", "10.0.0.9"]
     same_host = connection.read_text().replace("10.0.0.9@", "10.0.0.7@")
     assert "owned" not in one(progress, same_host)["members"][0]
+    with pytest.raises(
+        NotAnswerable, match="2 clients run on 10.0.0.7, and mqadmin .* names owners"
+    ):
+        subject(one(progress, same_host))
+    indented = "\n".join("  " + line for line in connection.read_text().splitlines())
+    assert one(progress, indented) == group
     broadcast = connection.read_text().replace("CLUSTERING", "BROADCASTING")
     with pytest.raises(TextError, match="a broadcasting group shares nothing"):
         groups.read(broadcast)
+
+
+def test_what_mqadmin_cuts_off_is_not_taken_for_whole():
+    progress = (DATA / "rocketmq-5.3.3-progress.txt").read_text()
+    long, other = "a" * 64, "orders".ljust(64)
+    [group] = groups.read(progress.replace(other, long))
+    assert [topic["name"] for topic in group["topics"]][1] == long
+    both = progress.replace(other, long).replace("pay-ments_v2".ljust(64), long)
+    with pytest.raises(
+        TextError, match="queue 0 of 'a+...' on 'broker-a' is there twice: topics are"
+    ):
+        groups.read(both)
+    cut = progress.replace("%RETRY%billing".ljust(64), ("%RETRY%" + "g" * 60)[:64])
+    [group] = groups.read(cut)
+    assert "group" not in group
+    called = "sh mqadmin consumerProgress -n h:1 -g " + "g" * 60 + " -s true\n"
+    assert groups.read(called + cut)[0]["group"] == "g" * 60
+
+
+def test_a_group_of_rocketmq_that_is_not_online_is_empty():
+    progress = (DATA / "rocketmq-5.3.3-progress.txt").read_text()
+    for number in "789":
+        progress = progress.replace(f"10.0.0.{number}", "N/A     ")
+    group = one(progress)
+    assert group["state"] == "Empty" and group["members"] == []
 
 
 # What people paste
@@ -593,13 +627,17 @@ def barred(text, bar, rule):
         lambda text: barred(text, "│", lambda cells: "├─" + "┼─" * (cells - 1) + "┤"),
         lambda text: "If you don't see a command prompt, try pressing enter.\n" + text
         + 'pod "kafka-consumer-groups" deleted\n',
+        lambda text: "RocketMQLog:WARN No appenders could be found for logger (io.netty.X).\n" + text,
+        lambda text: "  % Total    % Received % Xferd  Average Speed   Time    Time     Time  Current\n"
+        "                                 Dload  Upload   Total   Spent    Left  Speed\n"
+        "100  1857  100  1857    0     0   123k      0 --:--:-- --:--:-- --:--:--  123k\n" + text,
         lambda text: "Defaulted container \"kafka\" out of: kafka, init\n"
         "2026-11-20T10:00:00.123456Z main ERROR Reconfiguration failed\n" + text,
         lambda text: "➜  ~ kafka-consumer-groups --bootstrap-server b:9092 --describe --all-groups\n" + text
         + "➜  kafka git:(main) ✗ \n",
         lambda text: "\ufeff" + text + "\ufeff" + STATE_OF.format("Stable"),
     ],
-    ids=["crlf", "blank lines", "mark", "indented", "folded", "fenced", "prompt", "stderr", "log", "logback", "slf4j", "log4j", "hotspot", "log4j 1", "quoted", "issue", "jira", "colours", "markdown", "box", "pod", "kubectl", "oh my zsh", "marks"],
+    ids=["crlf", "blank lines", "mark", "indented", "folded", "fenced", "prompt", "stderr", "log", "logback", "slf4j", "log4j", "hotspot", "log4j 1", "quoted", "issue", "jira", "colours", "markdown", "box", "pod", "rocketmq", "curl", "kubectl", "oh my zsh", "marks"],
 )  # fmt: skip
 def test_a_paste_need_not_be_clean(change):
     group, clean = one(change(DESCRIBE)), one(DESCRIBE)
@@ -632,6 +670,11 @@ def test_a_partition_with_two_owners_is_of_two_moments_unless_the_group_is_movin
             groups.read(*texts)
     with pytest.raises(AssignlabError, match="the text is of two moments"):
         groups.read(DESCRIBE + later + STATE_OF.format("Stable"))
+    more = DESCRIBE.replace("billing-classic", "billing-more   ")
+    refused = []
+    [alone] = groups.read(DESCRIBE + more, later, refused=refused)
+    assert [error.group for error in refused] == ["billing-classic"]
+    assert groups.read(DESCRIBE + more, later, only=["billing-more"]) == [alone]
     group = one(DESCRIBE, later, STATE_OF.format("PreparingRebalance"))
     assert ["orders", 0] in member(group, "m1")["owned"]
     assert ["orders", 0] in member(group, "m2")["owned"]

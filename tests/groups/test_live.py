@@ -2,7 +2,10 @@
 
 import importlib.util
 import json
+import sys
+from collections import namedtuple
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -13,7 +16,7 @@ from assignlab.assignors.answer import solve
 from assignlab.cli import main
 from assignlab.errors import AssignlabError
 from assignlab.groups.command_config import of_properties
-from assignlab.groups.live import subscription
+from assignlab.groups.live import _topics, subscription
 
 RECORDED = Path(__file__).parents[1] / "data" / "groups" / "kafka-4.4.0"
 LIVE = [json.loads(line) for line in (RECORDED / "live.jsonl").read_text().splitlines()]
@@ -44,6 +47,57 @@ def test_a_cluster_says_all_that_the_texts_say_together():
         }
         told = {t["name"]: (t["partitions"], t["id"], t["weights"]) for t in live["topics"]}
         assert told == {t["name"]: (t["partitions"], t["id"], t["weights"]) for t in read["topics"]}
+
+
+@pytest.fixture
+def client(monkeypatch):
+    """The names of confluent-kafka that the topics' calls use, without the package."""
+
+    class KafkaException(Exception):
+        pass
+
+    codes = dict(UNKNOWN_TOPIC_OR_PART=3, LEADER_NOT_AVAILABLE=5, NOT_LEADER_FOR_PARTITION=6)
+    package = SimpleNamespace(
+        KafkaException=KafkaException,
+        KafkaError=SimpleNamespace(**codes),
+        TopicCollection=list,
+        TopicPartition=namedtuple("TopicPartition", "topic partition"),
+    )
+    admin = SimpleNamespace(OffsetSpec=SimpleNamespace(latest=lambda: None))
+    monkeypatch.setitem(sys.modules, "confluent_kafka", package)
+    monkeypatch.setitem(sys.modules, "confluent_kafka.admin", admin)
+
+    def answer(value=None, code=None):
+        def result():
+            if code is None:
+                return value
+            raise KafkaException(SimpleNamespace(code=lambda: code))
+
+        return SimpleNamespace(result=result)
+
+    return answer
+
+
+def test_a_partition_without_a_leader_has_no_lag_and_the_others_have(client):
+    topic = SimpleNamespace(
+        name="t",
+        topic_id="vO68JSG4QXuoqKTlUZ/FIA",
+        partitions=[SimpleNamespace(id=p, replicas=[]) for p in range(2)],
+    )
+    ends = [client(SimpleNamespace(offset=9)), client(code=5)]
+    admin = SimpleNamespace(
+        describe_topics=lambda *_, **__: {"t": client(topic), "gone": client(code=3)},
+        list_offsets=lambda asked, **_: dict(zip(asked, ends, strict=True)),
+    )
+    committed = {("g", "t", 0): 4, ("g", "t", 1): 4, ("g", "gone", 0): 4}
+    [told, *offsets] = _topics(admin, [], committed)
+    assert (told.partitions, told.id) == (2, "vO68JSG4QXuoqKTlUZ_FIA")
+    assert [(row.topic, row.partition, row.lag, row.end) for row in offsets] == [
+        ("t", 0, 5, 9), ("t", 1, None, None), ("gone", 0, None, None),
+    ]  # fmt: skip
+    ends[1] = client(code=29)  # not authorised
+    with pytest.raises(Exception, match="namespace"):
+        list(_topics(admin, [], committed))
 
 
 def test_counts_and_states_are_read_as_well():

@@ -80,8 +80,6 @@ def releases(some: list[Strategy], every: list[Strategy]) -> str:
 
 def _gives(strategy: Strategy, group: Group, held: Assignment) -> bool:
     try:
-        if strategy.equip is not None:
-            group = group.prepared(strategy.equip)
         given = settled(group, strategy)
     except AssignlabError:
         return False

@@ -9,7 +9,7 @@ from assignlab.advice import load, report, show
 from assignlab.advice.subject import NotAnswerable
 from assignlab.assignors.answer import are_small
 from assignlab.compiled import as_python
-from assignlab.errors import AssignlabError, UnknownName, UnknownRelease
+from assignlab.errors import AssignlabError, GroupError, UnknownName, UnknownRelease
 from assignlab.group.document import Document, parse
 from assignlab.groups import read
 from assignlab.groups.text import printable
@@ -51,7 +51,8 @@ class Sources(NamedTuple):
 def documents(sources: Sources, told: Told) -> int:
     """Says one group document per line; returns the exit code."""
 
-    def tell(groups: list[Document]) -> None:
+    def tell(groups: list[Document], refused: list[GroupError]) -> None:
+        _complain(told, refused)
         for group in groups:
             told.say(report.as_json(group))
 
@@ -68,7 +69,8 @@ class Later(NamedTuple):
 def show_groups(sources: Sources, told: Told, later: Later | None = None) -> int:
     """Says the sizes of every group, and what explains them; returns the exit code."""
 
-    def tell(groups: list[Document]) -> None:
+    def tell(groups: list[Document], refused: list[GroupError]) -> None:
+        _complain(told, refused)
         if later is not None:
             groups = _rated(groups, later)
         with as_python(are_small(map(parse, groups))):
@@ -78,9 +80,13 @@ def show_groups(sources: Sources, told: Told, later: Later | None = None) -> int
 
 
 def _rated(groups: list[Document], later: Later) -> list[Document]:
-    after = {group.get("group"): group for group in read(*later.sources)}
+    refused: list[GroupError] = []
+    after = {group.get("group"): group for group in read(*later.sources, refused=refused)}
     rated = []
     for group in groups:
+        for error in refused:
+            if error.group == group.get("group"):
+                raise error
         if group.get("group") not in after:
             raise AssignlabError(
                 f"{group.get('group')}: the later snapshot does not have the group"
@@ -95,7 +101,8 @@ def ask(sources: Sources, told: Told, question: Callable[..., report.Report], *g
     Of several groups those that cannot be asked are told in a line each, and the others go on.
     """
 
-    def tell(groups: list[Document]) -> None:
+    def tell(groups: list[Document], refused: list[GroupError]) -> None:
+        _complain(told, refused)
         answers = []
         for group in groups:
             try:
@@ -118,9 +125,9 @@ def ask_all(
 ) -> int:
     """Says one report on all groups together; returns the exit code."""
 
-    def tell(groups: list[Document]) -> None:
+    def tell(groups: list[Document], refused: list[GroupError]) -> None:
         with soon(groups):
-            answer = question(groups, *given)
+            answer = question(groups, *given, refused=refused)
         _tell([answer], OF_REPORTS, told)
 
     return _of_groups(sources, told, tell)
@@ -143,13 +150,21 @@ def _tell(things: Sequence[Any], voice: Voice, told: Told) -> None:
         told.say("\n\n\n".join(voice.text(thing) for thing in things))
 
 
+def _complain(told: Told, refused: Sequence[GroupError]) -> None:
+    for error in refused:
+        told.complain(printable(str(error)))
+
+
 def _of_groups(sources: Sources, told: Told, tell: Callable) -> int:
     """0, or 1 for what is not understood or cannot be answered, 2 for what cannot be opened, for a
     group that is not there and for a release without its strategy."""
     groups = None
+    refused: list[GroupError] = []
     try:
-        groups = read(*sources.texts, only=sources.groups)
-        tell(groups)
+        groups = read(*sources.texts, only=sources.groups, refused=refused)
+        if not groups:
+            raise refused.pop()
+        tell(groups, refused)
     except BrokenPipeError:
         raise  # a reader that has enough, such as head
     except OSError as error:
@@ -158,6 +173,6 @@ def _of_groups(sources: Sources, told: Told, tell: Callable) -> int:
         return 2
     except AssignlabError as error:
         told.complain(printable(str(error)))
-        refused = UnknownName if groups is None else UnknownRelease
-        return 2 if isinstance(error, refused) else 1
+        unknown = UnknownName if groups is None else UnknownRelease
+        return 2 if isinstance(error, unknown) else 1
     return 0

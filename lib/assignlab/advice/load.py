@@ -49,7 +49,7 @@ def load(document: dict[str, Any]) -> tuple[list[str], list[Table]]:
         topic["name"]: dict(zip(_queues(topic), topic.get("weights") or repeat(1.0), strict=False))
         for topic in topics
     }
-    unit = "records a second" if document.get("rates") else "records of lag"
+    unit = _unit(document)
     per_member = []
     for member in claims_by_name(document):
         own = [
@@ -59,7 +59,9 @@ def load(document: dict[str, Any]) -> tuple[list[str], list[Table]]:
         ]
         heaviest = max(own, default=None)
         label = (
-            f"{heaviest[1]}-{heaviest[2]}: {heaviest[0]:.5g}" if heaviest and heaviest[0] else None
+            f"{heaviest[1]}-{heaviest[2]}: {amount(heaviest[0])}"
+            if heaviest and heaviest[0]
+            else None
         )
         per_member.append((sum(weight for weight, *_ in own), member["id"], len(own), label))
     per_member.sort(key=lambda row: -row[0])
@@ -78,15 +80,35 @@ def load(document: dict[str, Any]) -> tuple[list[str], list[Table]]:
     except NotAnswerable:
         bound = max(mean, largest)
     free = total - sum(row[0] for row in per_member)
-    beside = f"partitions without an owner {free:.5g}" if free > 0 else f"the mean is {mean:.5g}"
+    beside = (
+        f"partitions without an owner {amount(free)}" if free > 0 else f"the mean is {amount(mean)}"
+    )
     said = (
-        f"Load in {unit}: the most loaded member has {per_member[0][0]:.5g}, {beside};"
-        f" no assignment {'of all ' * (free > 0)}can be below {bound:.5g}"
+        f"Load in {unit}: the most loaded member has {amount(per_member[0][0])}, {beside};"
+        f" no assignment {'of all ' * (free > 0)}can be below {amount(bound)}"
         + (", since one partition alone has that much." if mean < bound == largest else ".")
     )
-    rows = [(f"{row[0]:.5g}", *row[1:]) for row in per_member]
+    rows = [(amount(row[0]), *row[1:]) for row in per_member]
     columns = (unit, "member", "partitions", "heaviest partition")
     return [said], [Table("load", f"Load in {unit}", columns, rows)]
+
+
+def _unit(document: dict[str, Any]) -> str:
+    if document.get("rates"):
+        return "records a second"
+    of_lag = any(said.startswith("weights: the lag") for said in document.get("inferred") or ())
+    return "records of lag" if of_lag else "weights"
+
+
+def amount(load: float) -> float:
+    """A load as it is told: a whole number from a thousand on, else three digits.
+
+    >>> amount(3580245.4), amount(12.3456789), amount(7.0)
+    (3580245, 12.3, 7)
+    """
+    if abs(load) >= 1000 or float(load).is_integer():
+        return round(load)
+    return float(f"{load:.3g}")
 
 
 def _queues(topic: dict[str, Any]) -> list:

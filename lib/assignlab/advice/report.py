@@ -94,12 +94,14 @@ def shown(cell: Any) -> str:
 
 def as_data(report: Report) -> dict[str, Any]:
     """For programs: plain JSON; tables as lists of objects, a Range as low, median and high."""
+    notes = {table.key: table.note for table in report.tables if table.note}
     return {
         "title": report.title,
         **report.data,
         "inferred": list(report.inferred),
         "said": list(report.said),
         **{table.key: [_row(table, row) for row in table.rows] for table in report.tables},
+        **({"notes": notes} if notes else {}),
         **({"set": [config._asdict() for config in report.lines]} if report.lines else {}),
         **({"trades": [config._asdict() for config in report.trades]} if report.trades else {}),
         **({"unknown": list(report.unknown)} if report.unknown else {}),

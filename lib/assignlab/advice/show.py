@@ -8,7 +8,7 @@ from assignlab.advice.load import load
 from assignlab.advice.racks import racks
 from assignlab.advice.report import Report, Table, as_data, body
 from assignlab.advice.subject import MOVING, READ_AGAIN, NotAnswerable, subject
-from assignlab.groups.show import MEMBER, TOPIC, as_text, by_size, sentence, summary, title
+from assignlab.groups.show import HEADS, MEMBER, TOPIC, as_text, by_size, sentence, summary, title
 from assignlab.groups.text import printable
 
 
@@ -49,9 +49,12 @@ def page(document: dict[str, Any]) -> Report:
     found, told = summary(document), answer(document)
     members = by_size(found["members"])
     tables = [
-        Table("members", "Members", MEMBER, [tuple(m[name] for name in MEMBER) for m in members]),
         Table(
-            "topics", "Topics", TOPIC, [tuple(t[name] for name in TOPIC) for t in found["topics"]]
-        ),
+            name,
+            name.capitalize(),
+            tuple(HEADS[field] for field in fields),
+            [tuple(row[field] for field in fields) for row in rows],
+        )
+        for name, fields, rows in (("members", MEMBER, members), ("topics", TOPIC, found["topics"]))
     ]
     return told._replace(said=[sentence(found), *told.said], tables=[*tables, *told.tables])

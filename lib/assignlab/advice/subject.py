@@ -3,6 +3,7 @@
 import random
 import re
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,6 +24,8 @@ from assignlab.replay.metrics import subscribers
 
 DRAWS = 200
 """So often are the ids of members to come drawn."""
+ADDRESS = re.compile(r"(\D*(?:\d+\.){3})(\d+)")
+"""An id that begins with an address, as RocketMQ's do: its network, its host."""
 STREAM_THREAD = re.compile(r"-StreamThread-\d+-consumer-")
 SERVER = "Kafka coordinator"
 CLASSIC = "Kafka consumer"
@@ -171,6 +174,13 @@ def subject(document: dict[str, Any]) -> Subject:
     if not document.get("members"):
         raise NotAnswerable(f"{name} has no members: there is nothing to assign")
     if all(member.get("owned") is None for member in document["members"]):
+        hosts = Counter(member.get("host") for member in document["members"])
+        host, several = hosts.most_common(1)[0]
+        if str(document.get("strategy")).startswith("rocketmq") and host and several > 1:
+            raise NotAnswerable(
+                f"{name}: {several} clients run on {host}, and mqadmin consumerProgress names owners by"
+                " their host: it does not say which of them holds what"
+            )
         again = f", and {READ_AGAIN}" if state in MOVING else ""
         raise NotAnswerable(
             f"{name}: the text does not say who holds what (add {of_owners}{again})"
@@ -200,13 +210,40 @@ def new_id(subject: Subject, draw: random.Random, server: bool, former: str | No
     """The id of a member that joins: what the clients or the coordinator would draw.
 
     Classic: the client id of a member that is there (``former``: of this one, which comes back), and
-    a random UUID. KIP-848: a Uuid of Kafka.
+    a random UUID. KIP-848: a Uuid of Kafka. Where no id has a UUID, such as RocketMQ's
+    ``10.0.0.7@4711#123``: one that is there with other numbers.
     """
     if server:
         return random_uuid(draw)
-    names = [former] if former and UUID.search(former) else subject.group.members.names
-    known = sorted({UUID.sub("", name) for name in names if UUID.search(name)}) or ["consumer-1-"]
-    return draw.choice(known) + str(uuid.UUID(int=draw.getrandbits(128), version=4))
+    there = list(subject.group.members.names)
+    names = [former] if former and UUID.search(former) else there
+    drawn = str(uuid.UUID(int=draw.getrandbits(128), version=4))
+    if known := sorted({UUID.sub("", name) for name in names if UUID.search(name)}):
+        return draw.choice(known) + drawn
+    like = former or draw.choice(there)
+    new = other_numbers(like, draw, same_host=former is not None)
+    return f"{like}-{drawn}" if new in there else new
+
+
+def other_numbers(id: str, draw: random.Random, same_host: bool = False) -> str:
+    """The id with every number drawn anew, of an address only the last; not that on the ``same_host``.
+
+    >>> draw = random.Random(0)
+    >>> other_numbers("10.0.0.7@4711#99", draw), other_numbers("10.0.0.7@4711#99", draw, True)
+    ('10.0.0.217@7311#63', '10.0.0.7@1663#43')
+    >>> other_numbers("worker", draw)
+    'worker'
+    """
+    address = ADDRESS.match(id)
+    network, host = address.groups() if address else ("", "")
+    if host and not same_host:
+        host = str(draw.randint(1, 254))
+
+    def other(number: re.Match) -> str:
+        most = 10 ** len(number[0])
+        return str(draw.randrange(most // 10 if most > 10 else 0, most))
+
+    return network + host + re.sub(r"\d+", other, id[address.end() if address else 0 :])
 
 
 def usual_topics(group: Group) -> np.ndarray:

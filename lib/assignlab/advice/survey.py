@@ -16,7 +16,8 @@ from assignlab.advice.report import Report, Table
 from assignlab.advice.scaling import joined, switched
 from assignlab.advice.subject import NotAnswerable, drawn, subject
 from assignlab.advice.what_if import of_release, strategies_for
-from assignlab.errors import AssignlabError
+from assignlab.errors import AssignlabError, GroupError
+from assignlab.groups.inference import TWO_MOMENTS
 from assignlab.words import counted
 
 ON_SPARK = 1_000
@@ -26,6 +27,14 @@ COLUMNS = (
     "gain", "group", "strategy", "members", "partitions", "fullest", "emptiest", "idle", "better",
     "fullest then", "avoidable", "avoidable then", "why not",
 )  # fmt: skip
+
+
+NOTHING = {
+    "gain": 0.0, "group": "", "strategy": "", "members": 0, "partitions": 0, "fullest": 0,
+    "emptiest": 0, "idle": 0, "better": "", "fullest_then": 0, "avoidable": 0, "avoidable_then": 0,
+    "why_not": "",
+}  # fmt: skip
+"""The record of a group of which nothing is known."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +54,11 @@ def play(trial: Trial) -> dict[str, Any]:
     """
     document = json.loads(trial.document)
     record = {
-        "gain": 0.0, "group": document.get("group") or "", "strategy": document.get("strategy") or "",
-        "members": len(document["members"]), "partitions": 0, "fullest": 0, "emptiest": 0, "idle": 0,
-        "better": "", "fullest_then": 0, "avoidable": 0, "avoidable_then": 0, "why_not": "",
-    }  # fmt: skip
+        **NOTHING,
+        "group": document.get("group") or "",
+        "strategy": document.get("strategy") or "",
+        "members": len(document["members"]),
+    }
     try:
         return record | _played(document, trial.release)
     except AssignlabError as error:
@@ -96,13 +106,22 @@ def _played(document: dict[str, Any], release: str) -> dict[str, Any]:
     }
 
 
-def report(documents: Sequence[dict[str, Any]], release: str, spark: bool | None = None) -> Report:
-    """All groups, most gain first; ``spark``: whether Spark plays them (None: where many are)."""
+def report(
+    documents: Sequence[dict[str, Any]],
+    release: str,
+    spark: bool | None = None,
+    refused: Sequence[GroupError] = (),
+) -> Report:
+    """All groups, most gain first; ``spark``: whether Spark plays them (None: where many are);
+    ``refused``: of which the texts contradict each other."""
     trials = [Trial(n, json.dumps(document), release) for n, document in enumerate(documents)]
     if spark if spark is not None else len(trials) >= ON_SPARK:
         records = _on_spark(trials)
     else:
         records = [play(trial) for trial in trials]
+    records += [
+        {**NOTHING, "group": error.group, "members": "", "why_not": str(error)} for error in refused
+    ]
     names = [name.replace(" ", "_") for name in COLUMNS]
     records.sort(key=lambda record: (-record["gain"], bool(record["why_not"]), record["group"]))
     told = ("group", "strategy", "members", "why_not")  # of a group that could not be asked, too
@@ -122,7 +141,13 @@ def report(documents: Sequence[dict[str, Any]], release: str, spark: bool | None
         " group recommend weighs more than these two, and says for one group what to set."
     )
     table = Table("survey", "Groups by what a change would gain", COLUMNS, rows)
-    return Report(counted(len(records), "group"), [], [said], [table])
+    doubtful = [
+        f"{document.get('group') or 'a group without a name'}: {sentence}"
+        for document in documents
+        for sentence in document.get("inferred", [])
+        if TWO_MOMENTS in sentence
+    ]
+    return Report(counted(len(records), "group"), doubtful, [said], [table])
 
 
 def _on_spark(trials: Sequence[Trial]) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
-from assignlab.errors import AssignlabError, refuse_unknown
+from assignlab.errors import AssignlabError, GroupError, refuse_unknown
 from assignlab.groups.inference import document
 from assignlab.groups.live import Live
 from assignlab.groups.reading import rows_of
@@ -17,13 +17,17 @@ from assignlab.groups.seen import NO_GROUP, gather
 from assignlab.groups.text import open_text
 
 
-def read(*sources: Any, only: Sequence[str] = ()) -> list[dict[str, Any]]:
+def read(
+    *sources: Any, only: Sequence[str] = (), refused: list[GroupError] | None = None
+) -> list[dict[str, Any]]:
     r"""The group documents of texts that tools print; several together where one lacks something.
 
     A source is a path, ``-`` for standard input, an open file, a text itself, or a :class:`Live`
     cluster; ``only``: the names of the groups that are meant, all if there is none. Each document has
     ``inferred``: what was not in the texts, and what was taken instead. Raises
-    :class:`~assignlab.errors.TextError` with line and column where a text is not understood,
+    :class:`~assignlab.errors.GroupError` for a group of which the texts say what does not go
+    together; where there is a list ``refused``, that goes there and the other groups are read.
+    Raises :class:`~assignlab.errors.TextError` with line and column where a text is not understood,
     :class:`~assignlab.errors.UnknownName` for a group that is not there, AssignlabError where no
     text describes a group, OSError where a file cannot be read.
 
@@ -49,18 +53,30 @@ def read(*sources: Any, only: Sequence[str] = ()) -> list[dict[str, Any]]:
     rows = list(chain.from_iterable(texts))
     read_whole = [row.document for row in rows if isinstance(row, DocumentRow)]
     cluster = gather(texts)
-    groups = [{**whole, "inferred": whole.get("inferred") or []} for whole in read_whole]
-    groups += [document(seen, cluster.topics) for seen in cluster.groups.values()]
-    if not groups and not rows:
+    names = [*(whole.get("group") or NO_GROUP for whole in read_whole), *cluster.groups]
+    if not rows:
         raise AssignlabError(
             "the text has no row: the group has no members, or there is none of that name"
             " (kafka-consumer-groups says which, here or on stderr)"
         )
-    if not groups:
+    if not names:
         raise AssignlabError(
             "no text describes a group: topics and lists of groups add to others"
             " (add kafka-consumer-groups --describe --group NAME)"
         )
-    names = [group.get("group") or NO_GROUP for group in groups]
     refuse_unknown("group", only, sorted(names))
-    return [group for group, name in zip(groups, names, strict=True) if not only or name in only]
+    groups = [
+        {**whole, "inferred": whole.get("inferred") or []}
+        for whole in read_whole
+        if not only or (whole.get("group") or NO_GROUP) in only
+    ]
+    for name, seen in cluster.groups.items():
+        if only and name not in only:
+            continue
+        try:
+            groups.append(document(seen, cluster.topics))
+        except GroupError as error:
+            if refused is None:
+                raise
+            refused.append(error)
+    return groups

@@ -31,11 +31,13 @@ _NO_MEMBERS = re.compile(r"\s*Consumer group '(.*)' has no active members\.\s*")
 _REBALANCING = re.compile(r"\s*Warning: Consumer group '(.*)' is rebalancing\.\s*")
 _CHATTER = re.compile(
     r"\s*(Error: |Note: This will (only|not) show information about|Could not fetch offset from "
-    r"|SLF4J|log4j:(WARN|ERROR)|Picked up \w|(OpenJDK|Java HotSpot\(TM\)) .* warning:|WARNING: "
+    r"|SLF4J|log4j:(WARN|ERROR)|RocketMQLog:WARN |Picked up \w"
+    r"|(OpenJDK|Java HotSpot\(TM\)) .* warning:|WARNING: "
     r"|DEPRECATED: (A|Using) Log4j 1|To use a Log4j 2\.x configuration, |You can also use the .*log4j2\.yaml "
     r"|Defaulted container |Unable to use a TTY|If you don't see a command prompt, |pod \S+ deleted"
     r"|(WARN|ERROR) StatusLogger "
     r"|(\[?(\d{4}-\d\d-\d\d[ T])?\d\d:\d\d:\d\d[.,]\d+\S* (\S+ )?|\[[^\]]+\] )(TRACE|DEBUG|INFO|WARN|ERROR)\b"
+    r"|%\s+Total\s+%\s+Received|Dload\s+Upload|\d+\s+\S+\s+\d+\s.*-:--:--"  # curl's progress
     r"|Consume (TPS|Diff Total|Inflight Total): |Diff Total: "
     r"|```\w*\s*$|\{(noformat|code)[^}]*\}\s*$|#{2,6} )"
 )

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from assignlab.errors import AssignlabError
+from assignlab.errors import GroupError
 from assignlab.groups.rows import MemberRow, TopicRow
 from assignlab.groups.seen import Partition, Seen
 from assignlab.groups.text import printable
@@ -23,6 +23,8 @@ BY_TOPIC = ("range", "server-range", ROCKETMQ)
 GENERATION = 1
 OF_KAFKAJS = {"RoundRobinAssigner": "kafkajs-roundrobin"}
 """The names of other clients' assignors, where they are not those of Java's."""
+TWO_MOMENTS = "the texts are of two moments"
+"""Said where texts contradict each other."""
 UNKNOWN = "~unknown-"
 """Begins the ids of members that are merely counted. They sort last: where a strategy deals in the order
 of ids, members without a partition are the last."""
@@ -54,10 +56,10 @@ def document(seen: Seen, cluster: dict[str, TopicRow]) -> dict[str, Any]:
         different = [word for word in dict.fromkeys(told) if word != "Rebalancing"]
         if len(different) > 1:
             named = " and ".join(map(printable, different))
-            say(f"{what}: {named} are told, the first counts; the texts are of two moments")
+            say(f"{what}: {named} are told, the first counts; {TWO_MOMENTS}")
     members = _members(seen, say)
     if state in ("Empty", "Dead") and members:
-        say(f"state: {state}, and members are named: the texts are of two moments")
+        say(f"state: {state}, and members are named: {TWO_MOMENTS}")
     protocol = _protocol(seen, members, say)
     holdings = _holdings(seen, members, say)
     strategy = _strategy(seen, protocol, say)
@@ -116,9 +118,7 @@ def _members(seen: Seen, say: Say) -> list[MemberRow]:
         say("members: the text has hosts; consumers on one host appear as one member")
     missing = 0 if seen.whole else max(0, (seen.count or 0) - len(members))
     if missing > MOST_UNKNOWN:
-        raise AssignlabError(
-            f"{seen.name or 'the group'}: {seen.count} members are counted, more than any group has"
-        )
+        raise GroupError(seen.name, f"{seen.count} members are counted, more than any group has")
     members += [MemberRow(seen.name, f"{UNKNOWN}{i}") for i in range(1, missing + 1)]
     if missing:
         ids = f"the id {UNKNOWN}1 is" if missing == 1 else f"the ids {UNKNOWN}1 to -{missing} are"
@@ -126,9 +126,7 @@ def _members(seen: Seen, say: Say) -> list[MemberRow]:
         holding = ", and to hold nothing if the texts are whole and of one moment" * known
         say(f"members: {seen.count} are counted; {ids} made up{holding}")
     elif seen.count is not None and seen.count != len(members):
-        say(
-            f"members: {seen.count} are counted and {len(members)} named: the texts are of two moments"
-        )
+        say(f"members: {seen.count} are counted and {len(members)} named: {TWO_MOMENTS}")
     elif not members and seen.count is None:
         say("members: the text has none")
     elif seen.count is None and all(member.partitions is None for member in members):
@@ -220,10 +218,11 @@ def _refuse_two_owners(seen: Seen, strategy: str | None) -> None:
         texts = set(owners.values())
         if len(owners) > 1 and (strategy is not None or len(texts) > 1):
             named = [printable(owner) for owner in owners]
-            raise AssignlabError(
-                f"{seen.name or 'the group'}: {_name(partition)} is held by {named[0]} and by {named[1]}:"
+            raise GroupError(
+                seen.name,
+                f"{_name(partition)} is held by {named[0]} and by {named[1]}:"
                 f" the {'texts are' if len(texts) > 1 else 'text is'} of two moments; give what was"
-                " printed at one (group show --then compares two)"
+                " printed at one (group show --then compares two)",
             )
 
 
@@ -335,7 +334,7 @@ def _topics(
         if entry.get("partitions", most + 1) <= most:
             say(
                 f"partitions: {entry['name']} has {entry['partitions']} by one text, in another its number"
-                f" {most} is held: the texts are of two moments, or of two clusters"
+                f" {most} is held: {TWO_MOMENTS}, or of two clusters"
             )
             entry["partitions"] = most + 1
             entry.pop("racks", None)

@@ -165,7 +165,7 @@ def _subscribed(admin: Any, wanted: list[str], found: Iterable[Row]) -> Iterator
         for member in group.members:
             told = subscription(member.metadata or b"")
             if told is not None and (group.id, member.id) in known:
-                yield MemberRow(group.id, member.id, topics=told[0], rack=told[1])
+                yield MemberRow(group.id, member.id, topics=told[0], rack=told[1] or None)
 
 
 def subscription(data: bytes) -> tuple[tuple[str, ...], str | None] | None:
@@ -221,27 +221,42 @@ def _topics(admin: Any, found: list[Row], committed: dict[Place, int]) -> Iterat
     for topic in topics:
         racks = tuple(tuple(node.rack for node in p.replicas) for p in topic.partitions)
         known = racks if any(map(any, racks)) else None
-        yield TopicRow(topic.name, len(topic.partitions), str(topic.topic_id), racks=known)
+        yield TopicRow(topic.name, len(topic.partitions), as_java(str(topic.topic_id)), racks=known)
     partitions = [TopicPartition(t.name, p.id) for t in topics for p in t.partitions]
     if not partitions:
         return
     asked = dict.fromkeys(partitions, OffsetSpec.latest())
     calls = admin.list_offsets(asked, request_timeout=ASKED_WITHIN_S)
-    ends = {(at.topic, at.partition): call.result().offset for at, call in calls.items()}
+    found_ends = {(at.topic, at.partition): _unless_gone(call) for at, call in calls.items()}
     for place in dict.fromkeys((*held, *committed)):
-        end, at = ends.get(place[1:]), committed.get(place)
+        last, at = found_ends.get(place[1:]), committed.get(place)
+        end = last and last.offset
         behind = None if end is None or at is None else max(0, end - at)
         yield OffsetRow(*place, lag=behind, end=end)
 
 
+def as_java(uuid: str) -> str:
+    """An id of librdkafka's as Java writes it, whose base64 goes into addresses.
+
+    >>> as_java("vO68JSG4QXuoqKTlUZ/FI+")
+    'vO68JSG4QXuoqKTlUZ_FI-'
+    """
+    return uuid.translate(str.maketrans("+/", "-_"))
+
+
 def _unless_gone(call: Any) -> Any:
-    """The topic; None for one that has been deleted since the group read it."""
+    """The answer; None where the topic has been deleted since the group read it, or the partition has
+    no leader whom one could ask for its end."""
     from confluent_kafka import KafkaError, KafkaException
 
     try:
         return call.result()
     except KafkaException as error:
-        if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+        if error.args[0].code() not in (
+            KafkaError.UNKNOWN_TOPIC_OR_PART,
+            KafkaError.LEADER_NOT_AVAILABLE,
+            KafkaError.NOT_LEADER_FOR_PARTITION,
+        ):
             raise
         return None
 

@@ -7,7 +7,9 @@ from typing import NamedTuple
 from assignlab.group.document import MAX_PARTITIONS
 from assignlab.groups.text import Misfit, shown
 
-HEAD = re.compile(r"\s*(# (HELP|TYPE) [a-zA-Z_:]|[a-zA-Z_:][\w:]*\{\w+=\")")
+HEAD = re.compile(
+    r"\s*(# (HELP|TYPE) [a-zA-Z_:]|[a-zA-Z_:][\w:]*\{\w+=\"|[a-z]\w*_\w+ [-+.\deE]+\s*$)"
+)
 _SAMPLE = re.compile(r"([a-zA-Z_:][\w:]*)(\{.*\})?\s+([^\s}]+)(\s+-?\d+)?\s*")
 _LABEL = re.compile(r'([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"\s*(?:,\s*|(?=\}))')
 _ESCAPED = {r"\\": "\\", r"\"": '"', r"\n": "\n"}

@@ -20,7 +20,7 @@ EXPECTED = (
 def rows_of(text: Text) -> Iterator[Row]:
     """All that a text says. TextError where it cannot be understood."""
     while text.more():
-        form = next((f for f in formats.of(LineFormat) if f.head.match(text.line())), None)
+        form = _line_format(text)
         if form is not None:
             start = text.at
             yield from form.read(text)
@@ -35,6 +35,14 @@ def rows_of(text: Text) -> Iterator[Row]:
         else:
             raise text.unexpected(EXPECTED)
     yield from text.asides
+
+
+def _line_format(text: Text) -> LineFormat | None:
+    return next((f for f in formats.of(LineFormat) if f.head.match(text.line())), None)
+
+
+def _begins_another(text: Text) -> bool:
+    return _line_format(text) is not None or bool(JSON_HEAD.match(text.line()))
 
 
 def _json_rows(text: Text) -> Iterator[Row]:
@@ -85,6 +93,8 @@ def _samples(text: Text) -> Iterator[metrics.Sample]:
         line = text.line().strip()
         if line and not line.startswith("#"):
             sample = metrics.sample(line, text.at)
+            if sample is None and _begins_another(text):
+                return
             if sample is None:
                 if not pass_over(text):
                     raise text.unexpected("name{labels} value")

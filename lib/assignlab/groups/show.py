@@ -3,9 +3,13 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
+from unicodedata import east_asian_width
 
 from assignlab.groups.text import printable
 from assignlab.words import counted
+
+NOBODY = ("Empty", "Dead")
+"""The states of a group without members."""
 
 
 def summary(group: dict[str, Any]) -> dict[str, Any]:
@@ -29,7 +33,9 @@ def summary(group: dict[str, Any]) -> dict[str, Any]:
         "idle": [m["id"] for m in members if m["partitions"] == 0] if known else None,
         "counted_idle": group.get("idle"),
         "members": members,
-        "topics": [_topic(topic, documents, members) for topic in group["topics"]],
+        "topics": [
+            _topic(topic, documents, members, group.get("state")) for topic in group["topics"]
+        ],
         "inferred": group.get("inferred", []),
     }
 
@@ -56,7 +62,9 @@ def _member(member: dict[str, Any], claiming: bool) -> dict[str, Any]:
     }
 
 
-def _topic(topic: dict[str, Any], documents: list[dict], members: list[dict]) -> dict[str, Any]:
+def _topic(
+    topic: dict[str, Any], documents: list[dict], members: list[dict], state: str | None
+) -> dict[str, Any]:
     name = topic["name"]
     brokers, weights = topic.get("brokers"), topic.get("weights")
     count = topic["partitions"] if brokers is None else sum(n for _, n in brokers)
@@ -74,7 +82,9 @@ def _topic(topic: dict[str, Any], documents: list[dict], members: list[dict]) ->
         "partitions": count,
         "subscribers": len(subscribers),
         **_spread(sizes),
-        "without_owner": max(0, count - len(owned)) if known or not documents else None,
+        "without_owner": max(0, count - len(owned))
+        if known or (not documents and state in NOBODY)
+        else None,
         "weight": None if weights is None else sum(weights),
     }
 
@@ -96,6 +106,8 @@ TOPIC = (
     "topic", "partitions", "subscribers", "fullest", "emptiest", "gap", "without_owner", "weight",
 )  # fmt: skip
 """What tables of members and of topics show, by the names of :func:`summary`."""
+HEADS = {name: name.replace("_", " ") for name in (*MEMBER, *TOPIC)} | {"id": "member"}
+"""Their headings."""
 
 
 def by_size(members: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -113,10 +125,10 @@ def as_text(found: dict[str, Any]) -> str:
     ]
     if found["members"]:
         rows = [[member[name] for name in MEMBER] for member in by_size(found["members"])]
-        lines += ["", *aligned(["partitions", "member", "instance", "client", "host"], rows)]
+        lines += ["", *aligned([HEADS[name] for name in MEMBER], rows)]
     if found["topics"]:
         rows = [[topic[name] for name in TOPIC] for topic in found["topics"]]
-        lines += ["", *aligned([name.replace("_", " ") for name in TOPIC], rows)]
+        lines += ["", *aligned([HEADS[name] for name in TOPIC], rows)]
     return "\n".join(printable(line) for line in lines)
 
 
@@ -130,7 +142,7 @@ def sentence(found: dict[str, Any]) -> str:
         if found["topics"]
         else "; the text names no topic"
     )
-    if not found["members"] and found["state"] == "Empty":
+    if not found["members"] and found["state"] in NOBODY:
         return f"{size}; nobody holds anything."
     if found["gap"] is None:
         idle = f"; idle: {found['counted_idle']}" if found["counted_idle"] is not None else ""
@@ -152,8 +164,19 @@ def aligned(
     keep = [i for i in range(len(head)) if any(row[i] is not None for row in rows)]
     cells = [[head[i] for i in keep]]
     cells += [["-" if row[i] is None else printable(shown(row[i])) for i in keep] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    widths = [max(map(width, column)) for column in zip(*cells, strict=True)]
     return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        "  ".join(
+            cell + " " * (most - width(cell)) for cell, most in zip(row, widths, strict=True)
+        ).rstrip()
         for row in cells
     ]
+
+
+def width(text: str) -> int:
+    """How many columns of a terminal a text takes.
+
+    >>> width("orders"), width("订单")
+    (6, 4)
+    """
+    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)

@@ -10,10 +10,11 @@ counts that the leader's metadata show. Members that subscribe by a pattern take
 drop a deleted one with the same rebalance.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import pairwise
+from itertools import cycle, islice, pairwise
 
 import numpy as np
 
@@ -149,9 +150,29 @@ def _resized(group: Group, partitions: dict, ids: dict, racks: dict) -> Group:
             partitions=counts,
             ids=_replaced(topics.ids, ids),
             racks=_replaced(topics.racks, racks),
+            queues=_replaced(topics.queues, _resized_queues(topics.queues, partitions)),
             weights=_replaced(topics.weights, _resized_weights(topics.weights, partitions)),
         )
     )
+
+
+def _resized_queues(queues: tuple | None, partitions: dict) -> dict:
+    """New queues go to the topic's brokers in turn, each as often as it has queues.
+
+    >>> _resized_queues(((("a", 0), ("a", 1), ("b", 0)), None), {0: 6, 1: 2})
+    {0: (('a', 0), ('a', 1), ('b', 0), ('a', 2), ('a', 3), ('b', 1))}
+    """
+    resized = {}
+    for topic, count in partitions.items():
+        own = queues[topic] if queues else None
+        if own:
+            found = list(own[: max(count, 0)])
+            grown = Counter(broker for broker, _ in found)
+            for broker, _ in islice(cycle(own), max(count - len(own), 0)):
+                found.append((broker, grown[broker]))
+                grown[broker] += 1
+            resized[topic] = tuple(found)
+    return resized
 
 
 def _resized_weights(weights: tuple | None, partitions: dict) -> dict:

@@ -24,10 +24,10 @@ from assignlab.groups.lines import own_lines
 from assignlab.groups.rows import GroupRow, MemberRow, Row
 from assignlab.groups.text import Text
 
-CLIENT = re.compile(r"\s*(?P<client>\S+)\s+\S+:\d+\s+[A-Z_]+\s+\S+\s*|Below is subscription:\s*")
+CLIENT = re.compile(r"\s*(?P<client>\S+)\s+\S+:\d+\s+[A-Z_]+\s+\S+\s*|\s*Below is subscription:\s*")
 SUBSCRIPTION = re.compile(
-    r"\s*#Topic\s+#SubExpression\s*|ConsumeType: \w+\s*|MessageModel: (?P<model>\w+)\s*"
-    r"|(?P<last>ConsumeFromWhere: .*)|\s*(?P<topic>[%|a-zA-Z0-9_-]+)\s+\S.*"
+    r"\s*(?:#Topic\s+#SubExpression\s*|ConsumeType: \w+\s*|MessageModel: (?P<model>\w+)\s*"
+    r"|(?P<last>ConsumeFromWhere: .*)|(?P<topic>[%|a-zA-Z0-9_-]+)\s+\S.*)"
 )
 
 
@@ -52,7 +52,7 @@ def _found(text: Text, line: re.Pattern, name: str, expected: str) -> list[str]:
             raise text.error("a broadcasting group shares nothing: every client reads all queues")
         if groups[name]:
             found.append(groups[name])
-        elif groups.get("last") or match[0].startswith("Below"):
+        elif groups.get("last") or match[0].lstrip().startswith("Below"):
             text.skip_line()
             break
     return found

@@ -15,7 +15,7 @@ from assignlab.groups import table
 from assignlab.groups.format import LineFormat
 from assignlab.groups.rows import GroupRow, OffsetRow, OwnerRow, Row
 from assignlab.groups.table import NUMBER, WORD, Column
-from assignlab.groups.text import Text
+from assignlab.groups.text import Text, shown
 
 TOPIC = re.compile(r"[%|a-zA-Z0-9_-]+")
 COLUMNS = (
@@ -30,6 +30,8 @@ COLUMNS = (
     Column("#LastTime", expected="a time or N/A"),
 )
 RETRY = "%RETRY%"
+WIDTH = 64
+"""Of a topic no more is printed."""
 NOBODY = ("N/A", "NA")
 
 
@@ -37,11 +39,20 @@ def read(text: Text) -> Iterator[Row]:
     """Every queue's owner, and how far the group is there; its retry topic names the group."""
     rows = list(table.rows(text, COLUMNS))
     retry = [row["#Topic"] for row in rows if row["#Topic"].startswith(RETRY)]
-    group = retry[0].removeprefix(RETRY) if retry else text.group
-    yield GroupRow(group, protocol="rocketmq")
+    whole = retry and len(retry[0]) < WIDTH
+    group = retry[0].removeprefix(RETRY) if whole else text.group
+    online = not rows or any(row.get("#Client IP", "") not in NOBODY for row in rows)
+    yield GroupRow(group, protocol="rocketmq", state=None if online else "Empty")
+    told = set()
     for row in rows:
         where = group, row["#Topic"], int(row["#QID"])
         broker, client = row["#Broker Name"], row.get("#Client IP")
+        if (*where, broker) in told:
+            raise text.error(
+                f"queue {where[2]} of {shown(where[1])} on {shown(broker)} is there twice: topics are cut at"
+                f" {WIDTH} characters, and two begin alike"
+            )
+        told.add((*where, broker))
         if client is not None:
             host = None if client in NOBODY else client
             yield OwnerRow(*where, host=host, broker=broker)
