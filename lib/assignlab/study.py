@@ -42,7 +42,7 @@ from assignlab.sliders import (
     stepper,
     steps_widget,
 )
-from assignlab.words import cell, heading, listed
+from assignlab.words import cell, counted, heading, listed
 
 RECORD = "record.json"
 FAILURES = "failures"
@@ -142,13 +142,14 @@ class Study:
         self._keep(name, frame, caption)
         shown = frame if show is None else _flat(show)
         told = shown.head(ROWS_SHOWN)
-        if set(shown.columns) - set(frame.columns) and len(told) < max(len(shown), len(frame)):
+        rows = counted(len(frame), "row")
+        if told.empty:
+            caption += ": none" + f" ({rows} in {name}.csv)" * bool(len(frame))
+        elif set(shown.columns) - set(frame.columns) and len(told) < max(len(shown), len(frame)):
             first = f"the first {len(told)} of {len(shown)} lines; " * (len(told) < len(shown))
-            caption += f" ({first}from {len(frame)} rows, all in {name}.csv)"
+            caption += f" ({first}from {rows}, all in {name}.csv)"
         elif len(told) < len(frame):
-            caption += f" ({len(told)} of {len(frame)} rows; all are in {name}.csv)"
-        elif told.empty:
-            caption += ": none"
+            caption += f" ({len(told)} of {rows}; all are in {name}.csv)"
         _display(
             {
                 "text/html": _table_html(told, caption),

@@ -75,7 +75,9 @@ def test_a_group_of_two_moments_does_not_keep_the_others_from_an_answer(tmp_path
     (tmp_path / "other").write_text(STATES.replace("range     ", "roundrobin"))
     said = asked("survey", *texts, tmp_path / "other", "--json")
     [doubt] = json.loads(said.stdout)[0]["inferred"]
-    assert doubt.startswith("billing-more: strategy: range and roundrobin are told, the first counts")
+    assert doubt.startswith(
+        "billing-more: strategy: range and roundrobin are told, the first counts"
+    )
     said = asked("what-if", *texts, "--event", "a crash", "--json")
     assert [one["title"].split(",")[0] for one in json.loads(said.stdout)] == ["billing-more"]
     assert said.exit_code == 0 and "of two moments" in complaints(said)[0]

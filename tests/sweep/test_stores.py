@@ -24,7 +24,7 @@ from test_sweep import STRATEGIES, digest, plain, read
 from assignlab import sweep
 from assignlab.local.java import BRIEF, java_home
 from assignlab.runner.plan import Place
-from assignlab.sweep import driver, probe
+from assignlab.sweep import driver, probe, store
 from assignlab.sweep.spark import session, settings
 from assignlab.sweep.store import Store
 from conftest import java_missing
@@ -170,6 +170,41 @@ def test_two_sweeps_at_the_same_time_leave_whole_tables(
 
 
 @pytest.mark.slow
+def test_a_state_that_another_sweep_takes_away_is_written_again(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(driver, "PAUSES", (0.01,))
+    put, vanished = Store._put, []
+
+    def vanishing(self, place, what):
+        if place.endswith(".state") and not vanished:
+            vanished.append(place)
+            raise RuntimeError(
+                "java.io.FileNotFoundException: File .../_temporary/0 does not exist"
+            )
+        put(self, place, what)
+
+    monkeypatch.setattr(Store, "_put", vanishing)
+    grid = sweep.grid(members=[2, 3])
+    table = sweep.run(grid, STRATEGIES, name="table", to=f"file:{tmp_path}/store")
+    assert "this one tries again" in capsys.readouterr().err
+    assert vanished and digest(read(table)) == digest(plain(grid))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["", "file:"])
+def test_what_is_no_table_is_not_replaced(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "TRIES", 1)
+    mine = tmp_path / "table.parquet" / "mine.txt"
+    mine.parent.mkdir()
+    mine.write_text("precious")
+    with pytest.raises(sweep.SweepError, match="table.parquet is there and no table of a sweep"):
+        sweep.run(sweep.grid(members=2), STRATEGIES, name="table", to=f"{kind}{tmp_path}")
+    assert mine.read_text() == "precious"
+    mine.unlink()
+    for to in ("", "file:", "", "file:"):  # each takes the place of the other
+        assert len(sweep.run(sweep.grid(members=2), ["range"], name="table", to=f"{to}{tmp_path}"))
+
+
+@pytest.mark.slow
 def test_what_other_sweeps_left_is_told_and_removed_after_a_week(tmp_path, capsys):
     place = tmp_path / "store [1] {a}"
     store, left = f"file:{place}", place / ".rounds"
@@ -194,6 +229,7 @@ def test_what_other_sweeps_left_is_told_and_removed_after_a_week(tmp_path, capsy
         ("nosuch://bucket/t", "Spark knows no file system called nosuch"),
         ("hdfs:/t", "it names no host: hdfs:"),
         (f"file:{__file__}", "Parent path is not a directory"),
+        ("http://127.0.0.1:1/t", "Spark cannot use it (UnsupportedOperationException)"),
     ],
 )
 def test_a_store_that_cannot_be_used_is_told_in_a_line_before_the_sweep(store, told, monkeypatch):

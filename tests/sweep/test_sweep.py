@@ -510,7 +510,8 @@ assert len(sweep.Table(next(Path("q?").glob("t.parquet"))).summary(["seed"], ["g
 
 
 def test_no_path_is_too_strange_and_no_default_file_system(spark, tmp_path):
-    """Spark reads paths as patterns and URIs, and asks its default file system for those without one."""
+    """Spark reads paths as patterns and URIs, and asks its default file system for those without one;
+    Java takes the letters of file names from the locale."""
     here = tmp_path / "a b,分区 [x]{y,z} #%20:1?*"
     (here / "conf").mkdir(parents=True)
     defaults = "spark.hadoop.fs.defaultFS hdfs://nowhere:1\n"
@@ -521,6 +522,7 @@ def test_no_path_is_too_strange_and_no_default_file_system(spark, tmp_path):
         cwd=here,
         env={
             **os.environ,
+            "LC_ALL": "C",
             "SPARK_MASTER": "local[1]",
             "SPARK_CONF_DIR": str(here / "conf"),
             "ASSIGNLAB_OUTPUTS": str(here / "outputs"),

@@ -314,6 +314,8 @@ def _said(
     if crash and crash.unowned is not None:
         unowned = counted(crash.unowned, "partition-second")
         session = "group.consumer." * is_server(now.strategy) + "session.timeout.ms"
+        if now.strategy.membership == "ZooKeeper":
+            session = "the client's session in ZooKeeper"
         said.append(
             f"A crash leaves {unowned} without an owner (row {crash.row}), by how much the"
             f" member held; {session} decides for how long."

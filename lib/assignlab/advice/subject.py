@@ -24,8 +24,8 @@ from assignlab.replay.metrics import subscribers
 
 DRAWS = 200
 """So often are the ids of members to come drawn."""
-ADDRESS = re.compile(r"(\D*(?:\d+\.){3})(\d+)")
-"""An id that begins with an address, as RocketMQ's do: its network, its host."""
+ADDRESS = re.compile(r"(\D*(?:\d+\.){3})(\d+)(.*)", re.DOTALL)
+"""An id that begins with an address, as RocketMQ's do: its network, its host, the rest."""
 STREAM_THREAD = re.compile(r"-StreamThread-\d+-consumer-")
 SERVER = "Kafka coordinator"
 CLASSIC = "Kafka consumer"
@@ -210,40 +210,40 @@ def new_id(subject: Subject, draw: random.Random, server: bool, former: str | No
     """The id of a member that joins: what the clients or the coordinator would draw.
 
     Classic: the client id of a member that is there (``former``: of this one, which comes back), and
-    a random UUID. KIP-848: a Uuid of Kafka. Where no id has a UUID, such as RocketMQ's
-    ``10.0.0.7@4711#123``: one that is there with other numbers.
+    a random UUID. KIP-848: a Uuid of Kafka. RocketMQ, or where ids are hosts: see
+    :func:`on_another_host`.
     """
     if server:
         return random_uuid(draw)
+    drawn = str(uuid.UUID(int=draw.getrandbits(128), version=4))
     there = list(subject.group.members.names)
     names = [former] if former and UUID.search(former) else there
-    drawn = str(uuid.UUID(int=draw.getrandbits(128), version=4))
     if known := sorted({UUID.sub("", name) for name in names if UUID.search(name)}):
         return draw.choice(known) + drawn
     like = former or draw.choice(there)
-    new = other_numbers(like, draw, same_host=former is not None)
+    if not ADDRESS.match(like):
+        return f"consumer-1-{drawn}"
+    new = on_another_host(like, draw, same_host=former is not None)
     return f"{like}-{drawn}" if new in there else new
 
 
-def other_numbers(id: str, draw: random.Random, same_host: bool = False) -> str:
-    """The id with every number drawn anew, of an address only the last; not that on the ``same_host``.
+def on_another_host(id: str, draw: random.Random, same_host: bool = False) -> str:
+    """An id that begins with an address, of another host of its network (or of the ``same_host``, and
+    of another process), every number of the rest drawn anew.
 
     >>> draw = random.Random(0)
-    >>> other_numbers("10.0.0.7@4711#99", draw), other_numbers("10.0.0.7@4711#99", draw, True)
+    >>> on_another_host("10.0.0.7@4711#99", draw), on_another_host("10.0.0.7@4711#99", draw, True)
     ('10.0.0.217@7311#63', '10.0.0.7@1663#43')
-    >>> other_numbers("worker", draw)
-    'worker'
     """
-    address = ADDRESS.match(id)
-    network, host = address.groups() if address else ("", "")
-    if host and not same_host:
+    network, host, rest = ADDRESS.match(id).groups()  # type: ignore[union-attr]
+    if not same_host:
         host = str(draw.randint(1, 254))
 
     def other(number: re.Match) -> str:
         most = 10 ** len(number[0])
         return str(draw.randrange(most // 10 if most > 10 else 0, most))
 
-    return network + host + re.sub(r"\d+", other, id[address.end() if address else 0 :])
+    return network + host + re.sub(r"\d+", other, rest)
 
 
 def usual_topics(group: Group) -> np.ndarray:

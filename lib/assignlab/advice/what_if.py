@@ -191,7 +191,7 @@ def report(
     few *= pauses.MOST_RESTARTS < asked.members <= MOST_ROLLED_OUT
     note = (
         "moved: partitions taken from their owners; avoidable: more than an answer as even needs; 'a to b':"
-        f" the least and the most over {draws_for(asked, 2)} draws of ids"
+        f" the least and the most over {counted(draws_for(asked, 2), 'draw')} of ids"
         f" ({draws_for(asked, 2 * rolled_out(asked))} for rollouts), of unowned over"
         f" {histories} histories{few}"
     )

@@ -128,6 +128,10 @@ class Strategy:
         that may not end."""
         return self.sticky and self.protocol in ("eager", "cooperative")
 
+    def equipped(self, group: Group) -> Group:
+        """The group with what the strategy cannot do without."""
+        return group if self.equip is None else group.prepared(self.equip)
+
     def sent_back(self, group: Group, after: Assignment) -> Assignment:
         """What members claim after ``assign(group)``, in the order in which the assignor will read it."""
         return after if self.reclaim is None else self.reclaim(group, after)

@@ -45,6 +45,10 @@ GRAMMAR = re.compile(
 )
 
 
+MOST = 2**53
+"""Of a whole number: up to here they are exact everywhere."""
+
+
 class Mistake(ValueError):
     """A parameter, or its declaration, is wrong; the message says what is allowed."""
 
@@ -132,6 +136,8 @@ def _check_item(kind: Kind, value):
     # bool is a kind of int for Python, not for people.
     if kind.base == "int" and type(value) is not int:
         raise _not_allowed(kind, f"{shown(value)} is not a whole number")
+    if kind.base == "int" and abs(value) > MOST:
+        raise _not_allowed(kind, f"{shown(value)} is beyond {MOST:,}")
     if kind.base == "float":
         if type(value) not in (int, float) or not abs(value) <= sys.float_info.max:  # nor NaN
             raise _not_allowed(kind, f"{shown(value)} is not a number{_yaml_reads_as_text(value)}")

@@ -355,8 +355,13 @@ def _cells(assignment: Assignment, column: dict[tuple[int, int], int]) -> set[tu
 
 
 def reference(x, y, ax: Axes, label: str) -> Axes:
-    """A law or a bound beside the curves: thin, black, dotted, behind them."""
-    ax.plot(x, y, color="black", linestyle=":", linewidth=1.6, zorder=1, label=label)
+    """A law or a bound beside the curves: thin, black, dotted, behind them; a dash where it has one
+    point alone."""
+    alone = "_" if len(x) == 1 else ""
+    ax.plot(
+        x, y, color="black", linestyle=":", linewidth=1.6, zorder=1, label=label,
+        marker=alone, markersize=18,
+    )  # fmt: skip
     return ax
 
 

@@ -233,9 +233,9 @@ def ranged(frame: pd.DataFrame, x: str, y: str, kind: str, ax: Axes, apart: floa
         if kind == "strategy":
             color, marker, dashes, fill = look(name).values()
         # A mean may lie outside of the quantiles.
-        below, above = rows[y] - rows[f"{y}_low"], rows[f"{y}_high"] - rows[y]
+        at, mean, low, high = rows[[x, y, f"{y}_low", f"{y}_high"]].to_numpy(float).T
         ax.errorbar(
-            rows[x] + shift, rows[y], yerr=[below.clip(lower=0), above.clip(lower=0)],
+            at + shift, mean, yerr=np.clip([mean - low, high - mean], 0, None),
             label=name, color=color, marker=marker, fillstyle=fill, dashes=dashes or (None, None),
             markersize=5, capsize=2, elinewidth=0.8,
         )  # fmt: skip

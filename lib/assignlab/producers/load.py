@@ -116,9 +116,7 @@ def owned_by(strategy: str, loads: Sequence[np.ndarray], members: int) -> Assign
         if chosen.reads_weights
         else None,
     )
-    if chosen.equip is not None:
-        asked = asked.prepared(chosen.equip)
-    return chosen.assign(asked)
+    return chosen.assign(chosen.equipped(asked))
 
 
 def read_by(given: Assignment, loads: Sequence[np.ndarray], members: int) -> np.ndarray:

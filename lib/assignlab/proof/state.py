@@ -18,11 +18,11 @@ Solve = Callable[[Document], Lists]
 def java_sticky(since: str = "0", until: str = "99") -> Callable[[Strategy], bool]:
     """Whether a strategy is one of the sticky ones of Kafka's consumer, of these releases.
 
-    ``weighted-sticky`` begins as the newest of them does, with its faults.
+    ``weighted-sticky`` begins as that of 3.4 does, with its faults.
     """
     return lambda s: (
         (s.system == "Kafka consumer" and s.sticky and s.between(since, until))
-        or (s.name == "weighted-sticky" and until == "99")
+        or (s.name == "weighted-sticky" and assignors.get("sticky@3.4").between(since, until))
     )
 
 

@@ -46,7 +46,7 @@ half of one a partition."""
 
 FROM_SOURCE = {
     "lag-based": "grantneale/kafka-lag-based-assignor",
-    "weighted-sticky": "guyozeri/kafka-weighted-assignor",
+    "weighted-sticky": "guyozeri/kafka-weighted-assignor; in clients from 3.5 on nothing moves by weight",
 }
 """Strategies that read weights and that somebody wrote for the Java client: where the source is."""
 
@@ -95,7 +95,7 @@ def play(trial: Trial) -> dict[str, float]:
     """
     strategy = assignors.get(trial.strategy)
     random = np.random.default_rng([trial.seed, trial.members, trial.topics, trial.partitions])
-    counted = group_of(trial, random)
+    counted = strategy.equipped(group_of(trial, random))
     before = settled(counted, strategy)
     group = SHAPES[trial.shape](trial, counted, before, random)
     if trial.shape == "lag after a stop":
@@ -174,8 +174,8 @@ def to_install(names: Sequence[str]) -> str:
     """What one has to do to use strategies that no client comes with.
 
     >>> to_install(["weighted-sticky", "heaviest-first", "modified-best-fit"])
-    'weighted-sticky is built from source (guyozeri/kafka-weighted-assignor), heaviest-first and \
-modified-best-fit would have to be written as an assignor'
+    'weighted-sticky is built from source (guyozeri/kafka-weighted-assignor; in clients from 3.5 on \
+nothing moves by weight), heaviest-first and modified-best-fit would have to be written as an assignor'
     """
     told = [
         f"{name} is built from source ({FROM_SOURCE[name]})"
@@ -202,6 +202,7 @@ def play_drift(drift: Drift) -> dict[str, float]:
     random = np.random.default_rng([drift.seed, drift.partitions])
     members = {f"m{i:05}": ["t"] for i in range(drift.members or drift.partitions)}
     group = replace(plain_group({"t": drift.partitions}, members), options={"capacity": CAPACITY})
+    group = strategy.equipped(group)
     speeds = random.uniform(0, CAPACITY, drift.partitions)
     group = with_weights(group, speeds)
     assignment = settled(group, strategy)

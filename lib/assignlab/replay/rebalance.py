@@ -141,9 +141,7 @@ def _asking(
     silent: Collection[int],
 ) -> Group:
     """The group as the assignor sees it: with what its members claim."""
-    group = moment.group
-    if strategy.equip is not None:
-        group = group.prepared(strategy.equip)
+    group = strategy.equipped(moment.group)
     if strategy.sticky:
         claims = _claims_after(moment, claims, remembered, strategy.protocol)
         group = group.with_claims(_without(claims, silent) if silent else claims)

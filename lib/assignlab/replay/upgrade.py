@@ -140,10 +140,11 @@ def play_migrations(trial: Trial) -> list[dict]:
 
     Three roads from the old strategy: two restarts of everybody without an upgrade; to
     cooperative-sticky; to the coordinator's uniform. None to the strategy that is the old one
-    already. A road of one bounce is followed by one more restart of everybody. road, seed, bounce
-    (1, 2), upgrade (whether the bounce is part of the upgrade), step (from 1; two rebalances for
-    each restart), strategy (which assigned), moved (partitions that change owner), interrupted
-    (given up, also if kept), gap (fullest - emptiest member).
+    already, nor out of a group that no coordinator of Kafka's keeps. A road of one bounce is followed
+    by one more restart of everybody. road, seed, bounce (1, 2), upgrade (whether the bounce is part
+    of the upgrade), step (from 1; two rebalances for each restart), strategy (which assigned), moved
+    (partitions that change owner), interrupted (given up, also if kept), gap (fullest - emptiest
+    member).
 
     >>> records = play_migrations(Trial(0, "range", members=3, topics=2, partitions=8))
     >>> [record["step"] for record in records] == [*range(1, 13)] * 3
@@ -153,9 +154,10 @@ def play_migrations(trial: Trial) -> list[dict]:
     cooperative, uniform = assignors.get("cooperative-sticky"), assignors.get("server-uniform")
     plain = f"{trial.old}, no upgrade"
     plans = {plain: [old] * (4 * members)}
-    if old.kind != cooperative.kind:
+    of_kafka = old.membership == "coordinator" and not old.shares
+    if of_kafka and old.kind != cooperative.kind:
         plans[f"{trial.old} → cooperative-sticky"] = two_bounces(old, cooperative, members)
-    if old.kind != uniform.kind:
+    if of_kafka and old.kind != uniform.kind:
         plans[f"{trial.old} → server-uniform"] = [old] + [uniform] * (4 * members - 1)
     moments = trial.moments("FULL", "ROLLING_RESTART", "ROLLING_RESTART")
     sizes = [len(moment.group.members) for moment in moments]

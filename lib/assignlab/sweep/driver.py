@@ -4,6 +4,7 @@ import heapq
 import math
 import os
 import pickle
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -36,7 +37,7 @@ from assignlab.sweep.spark import answering, cores_of, is_local, session, unpack
 from assignlab.sweep.store import Cut, Store
 from assignlab.sweep.subject import Subject
 from assignlab.sweep.table import Table
-from assignlab.sweep.workplace import DESCRIPTION, Workplace, code, tell
+from assignlab.sweep.workplace import DESCRIPTION, Workplace, code, refuse_other, tell
 
 SLICES_PER_CORE = 3
 SHORTEST_SLICE = 0.25
@@ -121,6 +122,7 @@ def play_on_spark(
     if target and is_uri(target):
         return play_into_store(session(), work, target, name, slices)
     path = folder_to_write(target) / f"{name}.parquet"
+    refuse_other(path)
     spark = session()
     began = time.monotonic()
     costs = work.costs
@@ -331,6 +333,8 @@ def write(spark, work: Work, slices: Mapping[int, Sequence[int]], place: Workpla
             except Exception as error:
                 if NOT_SHARED in str(error):
                     raise SweepError(not_shared(place.path)) from None
+                if full := re.search(r"\[Errno (28|122)\] ([^\n]+)", str(error)):
+                    raise SweepError(f"{place.path}: {full[2]}") from None
                 raise
     done = place.done()
     if missing := slices.keys() - done.keys():

@@ -19,6 +19,7 @@ error with its address within half a minute: :class:`SparkDidNotStart` before a 
 
 import hashlib
 import io
+import locale
 import os
 import re
 import shlex
@@ -254,9 +255,10 @@ def start(master: str | None):
             tell(f"starts {told}")
         try:
             with told_waiting(f"for {told}"):
-                gateway = SparkContext._gateway or launch_gateway(
-                    conf, {"stdout": log, "stderr": log}
-                )
+                with in_utf8():
+                    gateway = SparkContext._gateway or launch_gateway(
+                        conf, {"stdout": log, "stderr": log}
+                    )
                 return SparkSession(SparkContext(conf=conf, gateway=gateway))
         except Exception as error:
             ended = last_lines(Path(log.name), before)
@@ -281,6 +283,23 @@ def told_waiting(what: str):
         yield
     finally:
         over.set()
+
+
+@contextmanager
+def in_utf8():
+    """While the block runs, programs that it starts have a locale whose file names are UTF-8, as
+    Python's are: Java takes them from the locale, and reads none of other letters in ``C``."""
+    given = os.environ.get("LC_ALL")
+    if sys.platform != "linux" or locale.getencoding().lower().replace("-", "") == "utf8":
+        yield
+        return
+    os.environ["LC_ALL"] = "C.UTF-8"
+    try:
+        yield
+    finally:
+        os.environ.pop("LC_ALL")
+        if given is not None:
+            os.environ["LC_ALL"] = given
 
 
 def no_master(master: str, why: str) -> str:

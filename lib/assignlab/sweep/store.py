@@ -27,9 +27,12 @@ from uuid import uuid4
 from assignlab.local.project import TABLES_VARIABLE
 from assignlab.sweep.question import SweepError
 from assignlab.sweep.spark import answering, is_connect, is_unanswered
-from assignlab.sweep.workplace import DESCRIPTION, KEPT_AGE, tell
+from assignlab.sweep.workplace import DESCRIPTION, KEPT_AGE, NO_TABLE, TRIES, tell
 
 TEXT = "value string"
+FILES = "path string, modificationTime timestamp, length long, content binary"
+VANISHED = "FileNotFoundException"
+"""What Spark says where another sweep removed what this one was writing."""
 ROUNDS = ".rounds"
 PROBLEMS = (
     (r'No FileSystem for scheme "([^"]+)"', "Spark knows no file system called {0}"),
@@ -111,6 +114,8 @@ class Store:
         with reaching(self._tables, every=True):
             self._note()
             before = state(self._spark, self.path)
+            if not before:
+                self._refuse_other()
             self._known = before.get("sweep"), self._sweep
             if before.get("whole") is False:
                 tell(f"{self.path} is not whole, its sweep was killed or goes on: it is replaced")
@@ -131,6 +136,21 @@ class Store:
                 else:
                     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(last))
                     tell(f"another sweep works in {folder}, or was killed there after {when}")
+
+    def _refuse_other(self) -> None:
+        """Raise :class:`SweepError` where files lie at the table's place that are none of a sweep's."""
+        for _ in range(TRIES):
+            files = at(
+                self._spark,
+                self.path,
+                FILES,
+                lambda rows: rows.select("length").head(1),
+                "binaryFile",
+            )
+            if not files or in_folder(self.path) or state(self._spark, self.path):
+                return
+            time.sleep(1)  # another sweep may write its state just now
+        raise SweepError(NO_TABLE.format(self.path))
 
     def write_round(self, number: int, rows, scenarios: int, cost: float, always: bool) -> None:
         """Have Spark write one round, and then the note that it is done.
@@ -161,9 +181,14 @@ class Store:
         mine = {"sweep": self._sweep, "question": self._question}
         folders = [literal(self._spark, one.folder) for one in self.done.values()]
         rows = reader(self._spark, schema).parquet(*folders)
-        self._set_state({"whole": False} | mine)
-        self._known = (self._sweep,)
-        rows.write.mode("overwrite").parquet(self.path)
+        try:
+            self._set_state({"whole": False} | mine)
+            self._known = (self._sweep,)
+            rows.write.mode("overwrite").parquet(self.path)
+        except Exception as error:
+            if VANISHED in str(error):
+                return False
+            raise
         records = self._counted(self.path, schema)[1]
         whole = records == sum(one.records for one in self.done.values())
         if not whole or self.is_disturbed():
@@ -248,15 +273,20 @@ def ensure_whole(spark, path: str) -> None:
     """Raise :class:`SweepError` where a table in a store is not there, or not whole."""
     with answering(spark), reaching(path, every=True):
         found = state(spark, path)
-    folder = re.sub("^file:/*", "/", path)
-    if not found and folder != path and Path(folder, DESCRIPTION).exists():
-        return  # put there as a whole, by a sweep into a folder
+    if not found and in_folder(path):
+        return
     if not found:
         raise SweepError(f"no table of a sweep at {path}")
     if not found.get("whole"):
         raise SweepError(
             f"{path} is no whole table: the sweep that writes it has not ended; run it again"
         )
+
+
+def in_folder(path: str) -> bool:
+    """Whether a sweep into a folder has put a table there, as a whole."""
+    folder = re.sub("^file:/*", "/", path)
+    return folder != path and Path(folder, DESCRIPTION).exists()
 
 
 def reader(spark, schema):
@@ -299,8 +329,9 @@ def reaching(place: str, every: bool = False) -> Iterator[None]:
     except (Py4JError, PySparkException) as error:
         if is_unanswered(error):
             raise
-        if why := problem(str(error), every):
+        if (why := problem(str(error), every)) is not None:
             told = f" (named by --tables, sweep.run(to=...) or {TABLES_VARIABLE})" if every else ""
+            why = why or f"Spark cannot use it ({type(error).__name__})"
             raise SweepError(f"{place}: {why}{told}") from None
         raise
 

@@ -29,7 +29,7 @@ import pyarrow.parquet as pq
 from assignlab.local.files import whole
 from assignlab.local.library import library
 from assignlab.local.locks import fcntl
-from assignlab.sweep.question import digest_of
+from assignlab.sweep.question import SweepError, digest_of
 
 UNFINISHED = ".unfinished"
 DESCRIPTION = "_description.json"
@@ -38,6 +38,7 @@ KEPT_AGE = 7 * 86400.0
 PUT_BACK, REPLACED = "earlier", "replaced"
 """Where the table is whose place is taken:
 the first is put back if its driver is killed just then."""
+NO_TABLE = "{} is there and no table of a sweep: move it away, or name the sweep otherwise"
 TRIES = 5
 PAUSE = 0.1
 
@@ -130,6 +131,14 @@ class Workplace:
             time.sleep(PAUSE)  # a sweep that starts looks at all folders for a moment
         # A file system without locks: a fresh folder is this sweep's own all the same.
         return path, os.open(path / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
+
+
+def refuse_other(path: Path) -> None:
+    """Raise :class:`SweepError` where something lies at the place of a table that is none."""
+    ours = (path / DESCRIPTION).exists() or path.with_name(f"{path.name}.state").exists()
+    with suppress(FileNotFoundError):  # another sweep takes it away just now
+        if path.exists() and not ours and (path.is_file() or any(path.iterdir())):
+            raise SweepError(NO_TABLE.format(path))
 
 
 def code() -> str:

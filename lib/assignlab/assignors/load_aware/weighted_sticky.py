@@ -1,12 +1,17 @@
 """``weighted-sticky``: sticky, then bounded moves by weight, as kafka-weighted-assignor 1.0.0 does.
 
 The rule. Assign as ``sticky`` does (the original extends the AbstractStickyAssignor of the client
-that it runs in). Then, while the heaviest and the lightest member differ by more than 5 % of the
-mean load and at most two moves per partition have been made: walk the members from the heaviest
-(equal ones by id) as long as they are above the mean, and let each give partitions to the lightest
-other member. It gives the partition that the other subscribes to, that leaves the other lighter
-than the giver then is, and whose weight is nearest to half of the difference; of equally near ones
-the first by topic and number. It gives until there is none; then comes the next member.
+that it runs in; here that of 3.4.1, the last in which it weighs). Then, while the heaviest and the
+lightest member differ by more than 5 % of the mean load and at most two moves per partition have
+been made: walk the members from the heaviest (equal ones by id) as long as they are above the mean,
+and let each give partitions to the lightest other member. It gives the partition that the other
+subscribes to, that leaves the other lighter than the giver then is, and whose weight is nearest to
+half of the difference; of equally near ones the first by topic and number. It gives until there is
+none; then comes the next member. The list of a member that is to give is sorted, whether it gives
+anything or not.
+
+Consumers from 3.5 on call ``assignPartitions``, which the original does not have: there no partition
+moves by weight, and what is left is sticky's answer.
 
 What it promises, in order
 1. All that sticky promises of completeness.
@@ -42,7 +47,7 @@ from assignlab.group.model import Group, subscriptions_by_topic
 
 TOLERANCE_RATIO = 0.05
 MAX_MOVES_FACTOR = 2
-STICKY = "sticky"
+STICKY = "sticky@3.4"
 NONE = -1
 
 
@@ -57,11 +62,11 @@ def assign(group: Group) -> Assignment:
     owners[given] = sticky.owners
     places = np.empty(given.size, dtype=np.int64)
     places[given] = np.arange(given.size)
-    moved = rebalance_by_weight(
+    sorted_lists = rebalance_by_weight(
         owners, places, given, known.weights, known.topic, group.prepared(subscriptions_by_topic),
         group.members.subscription, group.members.names.order,
     )  # fmt: skip
-    if not moved:
+    if not sorted_lists:
         return sticky
     lists = weighed.in_order(group, owners, np.argsort(places, kind="stable"))
     return replace(lists, notes=sticky.notes)
@@ -69,7 +74,8 @@ def assign(group: Group) -> Assignment:
 
 @njit
 def rebalance_by_weight(owners, places, in_turn, weights, topic, named, subscription, by_id):
-    """Moves partitions until loads are near, no move helps or there were too many; how many.
+    """Moves partitions until loads are near, no move helps or there were too many; how many lists of
+    members that could give some were sorted.
 
     ``owners``: whose each partition is; ``places``: what sorts the partitions inside a list. Both
     are changed. ``in_turn``: the partitions list by list; ``named``: whether a subscription names a
@@ -81,7 +87,7 @@ def rebalance_by_weight(owners, places, in_turn, weights, topic, named, subscrip
     target = load.sum() / by_id.size
     tolerance = target * TOLERANCE_RATIO
     most = owners.size * MAX_MOVES_FACTOR
-    moves = 0
+    moves = sorted_lists = 0
     held = all_held(owners, by_id.size)
     rank = np.empty_like(by_id)
     while moves < most:
@@ -100,6 +106,7 @@ def rebalance_by_weight(owners, places, in_turn, weights, topic, named, subscrip
             while p != NONE:
                 places[p] = p  # the source's list is sorted by topic and number
                 p = held.after[p]
+            sorted_lists += 1
             while moves < most:
                 to = lightest.winners[1]  # not the source, which is above the mean
                 readable = named[subscription[to]]
@@ -117,7 +124,7 @@ def rebalance_by_weight(owners, places, in_turn, weights, topic, named, subscrip
                 moves += 1
         if moves == before:
             break
-    return moves
+    return sorted_lists
 
 
 @leaf

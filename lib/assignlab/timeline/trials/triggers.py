@@ -204,6 +204,8 @@ def only_reader_leaves(strategy: str, seed: int, members: int, partitions: int) 
     )
     played = run(group, settings(Trial("leave", strategy)), strategy, seed)
     began = [e.time_ms for e in played.events if e.kind == "generation" and e.time_ms >= at]
+    if not began:  # the original throws
+        return {"again_s": nan, "revoked": 0}
     over = began[0] + ROUNDS_MS
     revoked = [e.partitions.size for e in played.events if e.kind == "revoked" and e.time_ms > over]
     again_s = (began[-1] - at) / 1000 if began[-1] > over else nan
