@@ -25,7 +25,7 @@ MAX_PARTITIONS = 10_000_000
 MAX_STREAMS = 1_000_000
 """Of all members together, over all their topics: each becomes a consumer thread with a name."""
 MAX_WEIGHT = 1e15
-"""Of one partition: so many can be added, over all partitions, and a weight of 1 still counts."""
+"""Of one partition: beside eight of them a weight of 1 still counts in the sum."""
 
 
 def parse(document: Mapping[str, Any]) -> Group:

@@ -346,6 +346,12 @@ def missing_topic(state: State) -> bool:
     return any(not state.topics.get(t) for m in state.members.values() for t in m["topics"])
 
 
+@Fault(named("roundrobin@0.9"), throws="NullPointerException")
+def missing_topic_to_deal(state: State) -> bool:
+    """The same, in Kafka's first round robin."""
+    return missing_topic(state)
+
+
 @Fault(named("sticky@2.0"), throws="NoSuchElementException")
 def claim_and_a_topic_nobody_reads(state: State) -> bool:
     """A member sends a claim, even an empty one, and nobody reads some topic, or there is none."""

@@ -28,7 +28,7 @@ def assign(group: Group) -> Assignment:
 STRATEGY = replace(
     roundrobin.STRATEGY,
     name="roundrobin@2.0",
-    first="0.9.0",
+    first="0.10.0",
     last="2.3.1",
     original="kafka-clients:2.0.1",
     look=("olive", "D", "dashdot"),

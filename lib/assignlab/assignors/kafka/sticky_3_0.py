@@ -8,6 +8,10 @@ generation for one partition none counts (KAFKA-12984).
 With different subscriptions older claims still serve as a hint: the member of the newest of them
 may get its partition back when the group is balanced.
 
+The newest generation is that of all calls to one object, up to 3.4.0: where a coordinator has lost the
+group and its generations begin anew, a leader that lives on takes no claims until they have passed
+the old ones. Here every call is the first.
+
 A has been in generation 2 and got nothing there, B was last in generation 1:
 
 >>> from assignlab.group.document import lists, parse

@@ -12,11 +12,13 @@ import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
 
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * The partition assignors of the one kafka-clients release that is on the classpath.
@@ -68,8 +70,22 @@ public final class KafkaClients {
                 infos.add(new PartitionInfo(topic.name(), partition, null, replicas, replicas));
             }
         }
-        return new Cluster("oracle", Collections.emptyList(), infos,
-                Collections.emptySet(), Collections.emptySet());
+        try {
+            return new Cluster("oracle", Collections.emptyList(), infos,
+                    Collections.emptySet(), Collections.emptySet());
+        } catch (NoSuchMethodError earlier) {
+            return clusterWithoutId(infos);
+        }
+    }
+
+    /** Until 0.10.0 a cluster had no id. */
+    private static Cluster clusterWithoutId(List<PartitionInfo> infos) {
+        try {
+            return Cluster.class.getConstructor(Collection.class, Collection.class, Set.class)
+                    .newInstance(Collections.emptyList(), infos, Collections.emptySet());
+        } catch (ReflectiveOperationException unknown) {
+            throw new IllegalStateException(unknown);
+        }
     }
 
     /** One broker for each rack, one without rack for null. */
