@@ -4,11 +4,13 @@ import json
 import re
 from itertools import permutations
 from pathlib import Path
+from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from assignlab import assignors
+from assignlab import assignors, timeline
 from assignlab.advice import pauses, recommend, scaling, show, survey, what_if
 from assignlab.advice.play import numbers, steps
 from assignlab.advice.report import as_data, as_text
@@ -402,6 +404,23 @@ def test_a_survey_ranks_by_gain_and_says_why_not(range_3_5):
         "group", "strategy", "members", "why not"
     ]  # fmt: skip
     assert "2 of 3 groups could be asked; 1 would gain" in report.said[0]
+
+
+def test_a_group_that_spark_loses_keeps_its_name_and_the_others_their_order(range_3_5, monkeypatch):
+    even = document({"t": 4}, [["t-0", "t-1"], ["t-2", "t-3"]], "sticky", group="even")
+
+    def losing(trials, play):
+        rows = [{"scenario": n, "error": None} | play(trial) for n, trial in enumerate(trials)]
+        lost = {"scenario": len(trials) - 1, "error": "TimeLimit: more than 60 s"}
+        return SimpleNamespace(frame=lambda: pd.DataFrame([lost, *rows[:-1]]))
+
+    monkeypatch.setattr(timeline, "sweep", losing)
+    lost = document({"t": 2}, [["t-0"], ["t-1"]], "sticky", group="lost")
+    [table] = survey.report([even, range_3_5, lost], "4.4", spark=True).tables
+    rows = [dict(zip(survey.COLUMNS, row, strict=True)) for row in table.rows]
+    assert [row["group"] for row in rows] == ["billing", "even", "lost"]
+    assert rows[2]["why not"] == "TimeLimit: more than 60 s" and rows[2]["members"] == 2
+    assert [type(row["fullest"]) for row in rows[:2]] == [int, int]
 
 
 def test_the_commands_write_pages_and_json(tmp_path, range_3_5):

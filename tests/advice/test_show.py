@@ -310,6 +310,8 @@ def test_racks_count_where_members_and_replicas_have_them(range_3_5):
     for member in range_3_5["members"]:
         member["rack"] = "z"
     [row] = [row for row in show.data(range_3_5)["racks"] if row["strategy"] == "range"]
+    zones["members"][0]["owned"].append([zones["topics"][0]["name"], 99])
+    assert any("not there" in said for said in show.data(zones)["said"])
     assert (row["in_own_rack"], row["fullest"], row["emptiest"]) == (8, 3, 1)
 
 

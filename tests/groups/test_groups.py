@@ -509,6 +509,10 @@ def test_burrow_has_hosts():
     assert group["topics"][0]["weights"] == [2, 0] and "hosts" in said(group, "members")[0]
     [only] = one(json.dumps(BURROW_TOPICS))["members"]
     assert only["id"] == "/h1" and only["owned"] == [["t", 0], ["t", 1]]
+    name = one(json.dumps(BURROW))["group"]
+    counted = f"{{'group_id': '{name}', 'members': 1, 'partition_assignor': 'range', 'state': "
+    counted += "<ConsumerGroupState.STABLE: 3>}"
+    assert [m["id"] for m in one(counted, json.dumps(BURROW))["members"]] == ["m1@/h1", "m2@/h2"]
     bad = {**BURROW["status"], "partition_count": 8}
     with pytest.raises(TextError, match="expected 8 partitions, found 2: ask for .../lag"):
         groups.read(json.dumps({**BURROW, "status": bad}))

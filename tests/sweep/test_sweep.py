@@ -109,7 +109,7 @@ def no_spark(monkeypatch):
         (lambda: sweep.run([Scenario()] * 2, STRATEGIES), sweep.SweepError, "given twice"),
         (lambda: sweep.run([Scenario()], ["range@2.0"] * 2), sweep.SweepError, "given twice"),
         (lambda: sweep.run([{"members": 3}], STRATEGIES), sweep.SweepError, "not a Scenario"),
-        (lambda: sweep.run([Scenario(seed=[1])], STRATEGIES), sweep.SweepError, "seed: expected"),
+        (lambda: sweep.run([Scenario(seed=[1])], STRATEGIES), ValueError, "seed: expected"),
         (lambda: sweep.run(None, STRATEGIES), sweep.SweepError, "scenarios: expected sweep.grid"),
         (lambda: sweep.run([Scenario()], None), sweep.SweepError, "strategies: expected a word"),
         (lambda: sweep.run([Scenario()], [["range"]]), sweep.SweepError, "strategies: expected"),
@@ -161,6 +161,8 @@ def test_refused_before_spark_starts(no_spark, ask, error, says):
 def test_an_axis_is_anything_that_holds_whole_numbers(values):
     grid = sweep.grid(members=values, events="FULL JOIN_ONE", seed=np.array(7))
     assert grid == sweep.grid(members=[2, 4], events=["FULL", "JOIN_ONE"], seed=7)
+    axes = {"members": [2, 4], "seed": [0, 1]}
+    assert sweep.grid(**axes) != sweep.grid(**dict(reversed(axes.items())))
     assert all(type(scenario.members) is int for scenario in grid)
     assert repr(grid).startswith("Grid(members=") and repr(grid).endswith("): 2 scenarios")
     assert len(repr(sweep.grid(seed=range(1000)))) < 80

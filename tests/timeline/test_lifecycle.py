@@ -264,6 +264,8 @@ def test_a_longer_session_leaves_partitions_alone_for_longer():
 
     assert 0 < without_owner(10.0) < without_owner(45.0) < 100
     [usual] = delivery.grid(["range"], ["auto commit"], [5], [4], [7])
+    [own] = delivery.grid(["range"], ["auto commit"], [5], [4], [7], session_s=10)
+    assert own.session_s == 10 != usual.session_s
     assert delivery.config(usual).session_timeout_ms == timeline.Config().session_timeout_ms
 
 

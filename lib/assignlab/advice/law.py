@@ -33,7 +33,7 @@ def law(subject: Subject) -> str:
             " are not those of a settled group."
         )
     if without := least_idle(subject):
-        unlike = "" if subject.equal else ", which subscribe to different topics"
+        unlike = "" if subject.equal or not total else ", which subscribe to different topics"
         return (
             f"{counted(total, 'partition')} for {counted(subject.members, 'member')}{unlike}: any strategy"
             f" leaves at least {without} without; now it is {idle}."

@@ -62,5 +62,6 @@ def near(group: Group, given: Assignment) -> int:
             topic_of(codes).tolist(), partition_of(codes).tolist(), strict=True
         ):
             replicas = of_topics[topic]
-            count += rack is not None and replicas is not None and rack in replicas[number]
+            there = rack is not None and replicas is not None and number < len(replicas)
+            count += there and rack in replicas[number]
     return count

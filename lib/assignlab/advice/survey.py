@@ -29,7 +29,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-NOTHING = {
+NOTHING: dict[str, Any] = {
     "gain": 0.0, "group": "", "strategy": "", "members": 0, "partitions": 0, "fullest": 0,
     "emptiest": 0, "idle": 0, "better": "", "fullest_then": 0, "avoidable": 0, "avoidable_then": 0,
     "why_not": "",
@@ -52,17 +52,22 @@ def play(trial: Trial) -> dict[str, Any]:
     ``gain``: how much less the fullest member would hold, and how many moves fewer a member more
     would cost beyond need, both as shares of the group's partitions per member, or of one.
     """
+    record = _unasked(trial, "")
+    try:
+        return record | _played(json.loads(trial.document), trial.release)
+    except AssignlabError as error:
+        return record | {"why_not": str(error)}
+
+
+def _unasked(trial: Trial, why_not: str) -> dict[str, Any]:
     document = json.loads(trial.document)
-    record = {
+    return {
         **NOTHING,
         "group": document.get("group") or "",
         "strategy": document.get("strategy") or "",
         "members": len(document["members"]),
+        "why_not": why_not,
     }
-    try:
-        return record | _played(document, trial.release)
-    except AssignlabError as error:
-        return record | {"why_not": str(error)}
 
 
 def _played(document: dict[str, Any], release: str) -> dict[str, Any]:
@@ -153,6 +158,10 @@ def report(
 def _on_spark(trials: Sequence[Trial]) -> list[dict[str, Any]]:
     from assignlab.timeline import sweep
 
-    frame = sweep(trials, play, name="survey").frame()
-    records = frame.sort_values("scenario").to_dict("records")
-    return [record | {"why_not": record["error"] or record["why_not"] or ""} for record in records]
+    found = sweep(trials, play).frame().sort_values("scenario").to_dict("records")
+    return [
+        _unasked(trials[record["scenario"]], record["error"])
+        if record["error"]
+        else {name: type(nothing)(record[name]) for name, nothing in NOTHING.items()}
+        for record in found
+    ]

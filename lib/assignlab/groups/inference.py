@@ -176,7 +176,7 @@ def _holdings(seen: Seen, members: list[MemberRow], say: Say) -> Holdings | None
         if members:
             say("owned: nothing; the text does not say who holds what")
         return None
-    told = [m.member for m in members if m.member in seen.members or not seen.partial]
+    told = [m.member for m in members if m.member in seen.members or seen.hosts or not seen.partial]
     holdings: Holdings = {name: [] for name in told}
     for partition, names in owners.items():
         for name in names:

@@ -34,6 +34,7 @@ def alike(
     groups: dict[tuple, list[str]] = {}
     for name, rows in frame.groupby("strategy", sort=False):
         rows = rows.sort_values(list(points))[[*points, *values]].round(6)
+        rows = rows.astype(object).where(rows.notna(), None)  # nothing is like nothing
         groups.setdefault(tuple(rows.itertuples(index=False, name=None)), []).append(str(name))
     return {", ".join(names): names for names in groups.values()}
 

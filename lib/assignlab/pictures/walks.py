@@ -32,12 +32,12 @@ def _told(group: Group, after: Assignment, before: Assignment | None = None) -> 
     if before is None:
         return sizes
     was = dict(zip(before.codes.tolist(), before.owners.tolist(), strict=True))
-    moved = [
+    given = [
         f"{group.topics.names[int(topic_of(c))]}p{partition_of(c)} to {names[owner]}"
         for c, owner in zip(after.codes.tolist(), after.owners.tolist(), strict=True)
         if was.get(c) != owner
     ]
-    return f"{sizes}; {', '.join(moved) or 'nothing'} moved"
+    return f"{sizes}; {', '.join(given) or 'nothing'} newly given"
 
 
 def circle(rounds: pd.DataFrame, consumers: Sequence[str], ax: Axes) -> Axes:

@@ -117,7 +117,7 @@ def play(trial: Trial) -> dict[str, float]:
 def group_of(trial: Trial, random: np.random.Generator) -> Group:
     """The group before its weights are known, member ids drawn."""
     topics = {f"t{t}": trial.partitions for t in range(trial.topics)}
-    ids = random.permutation(10_000)[: trial.members]
+    ids = random.permutation(max(10_000, trial.members))[: trial.members]
     return plain_group(topics, {f"consumer-{i:04}": list(topics) for i in ids.tolist()})
 
 

@@ -72,7 +72,7 @@ class Grid(Sequence[Scenario]):
             yield Scenario(**dict(zip(self.axes, point, strict=True)))
 
     def __eq__(self, other):
-        if isinstance(other, Grid) and self.axes == other.axes:
+        if isinstance(other, Grid) and list(self.axes.items()) == list(other.axes.items()):
             return True
         same = isinstance(other, Grid | list) and len(self) == len(other)
         return same and all(map(eq, self, other))
@@ -135,8 +135,8 @@ def grid(**fields) -> Grid:
     the other, FULL first; ``docs/sweeps.md`` has them all.
     `assignlab.replay.scenarios.Scenario` says each more exactly.
 
-    A wrong field raises :class:`~assignlab.errors.UnknownName`, which says the nearest right one,
-    and a wrong value :class:`SweepError`.
+    A wrong field or word raises :class:`~assignlab.errors.UnknownName`, which says the nearest right
+    one, and any other wrong value :class:`SweepError`.
 
     >>> [(s.members, s.seed) for s in grid(members=[2, 3], topics=4, seed=range(2))]
     [(2, 0), (2, 1), (3, 0), (3, 1)]

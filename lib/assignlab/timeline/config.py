@@ -245,7 +245,8 @@ def defaults(release: str = NEWEST_LINE, system: str = "kafka", **settings) -> C
 
     One of Kafka without its last number stands for the last of its line, as in strategies' names.
     Raises :class:`~assignlab.errors.UnknownRelease` for a release of Kafka that is not known, and
-    for one of another system before the first that is.
+    for one of another system before the first that is; :class:`TimelineError` for what is none;
+    :class:`~assignlab.errors.UnknownName` for a system or a setting.
 
     >>> defaults("2.8").session_timeout_ms, defaults("4.4").session_timeout_ms
     (10000, 45000)

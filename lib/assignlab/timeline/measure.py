@@ -219,13 +219,14 @@ def per_event(history: History) -> pd.DataFrame:
     times = np.array([e.time_ms for e in history.events], dtype=np.int64)
     sizes = np.array([e.partitions.size for e in history.events], dtype=np.int64)
     moved = np.isin(kinds, ["assigned", "revoked", "lost", "generation"])
-    usual = int(100 * history.log.rate.sum())
+    log = history.log
     rows = []
     for (start, event, member), stop in zip(starts, stops, strict=True):
         here = (times >= start) & (times < stop)
         changes = times[here & moved]
         began = deliveries["from_ms"].between(start, stop, inclusive="left")
         gone = lost["time_ms"].between(start, stop, inclusive="left")
+        usual = int(100 * log.rate[(log.since <= start) & (start < log.until)].sum())
         lag_built, catch_up = _catch_up(samples, start, stop, usual)
         rows.append(
             {

@@ -262,16 +262,19 @@ def check(scenario: Scenario) -> None:
                 f"at_ms of {action.kind}: {action.at_ms} is after the end, "
                 f"duration_ms={scenario.duration_ms}"
             )
+    first = dict(topics)
+    ever = dict(topics)
     for action in sorted(scenario.actions, key=lambda action: action.at_ms):
         _check_action(action, topics, members)
+        ever |= {name: max(count, ever.get(name, 0)) for name, count in topics.items()}
     for what, named in _named(scenario):
         refuse_unknown(f"topic of {what}", named, topics)
     refuse_unknown("member of held", scenario.held, [member.name for member in scenario.members])
     held = [one for name in scenario.held for one in scenario.held[name]]
-    for what, several in (("watch", scenario.watch), ("held", held)):
+    for what, several, there in (("watch", scenario.watch, ever), ("held", held, first)):
         for named in several:
             topic, partition = named if len(named) == 2 else (named, None)
-            if not isinstance(topic, str) or partition not in range(topics.get(topic, 0)):
+            if not isinstance(topic, str) or partition not in range(there.get(topic, 0)):
                 raise TimelineError(f"{what}: there is no partition {partition} of {topic!r}")
     if len(set(held)) < len(held):
         raise TimelineError("held: a partition is given twice")

@@ -18,7 +18,9 @@ topic that does not divide evenly, so with equal subscriptions the gap grows by 
 {'C0': [['t0', 0], ['t0', 1], ['t1', 0], ['t1', 1]], 'C1': [['t0', 2], ['t1', 2]]}
 
 A member that names a topic twice counts as two of its subscribers.
-Inside a member's list the topics stand in the order of a Java HashMap, not sorted.
+Inside a member's list the topics stand in the order of a Java HashMap, not sorted; up to 0.10.2 the
+original walks the members in another order first, which shows where the hash codes of many ids are
+alike, and those of topics, too (docs/versions.md): that is not played.
 """
 
 from dataclasses import replace

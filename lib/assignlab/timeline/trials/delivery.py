@@ -95,6 +95,7 @@ def grid(
         "seed": seeds,
         **{name: [value] for name, value in size.items()},
     }
+    sessions = dict.fromkeys(strategies, size["session_s"]) if "session_s" in size else sessions
     return [
         replace(
             trial,

@@ -160,7 +160,7 @@ def steps(history: History, start_ms: int = 0) -> pd.DataFrame:
             continue
         if kind == "assigned" and not event.partitions:
             continue
-        before = np.searchsorted(times, event.time_ms, side="left") - 1
+        before = max(np.searchsorted(times, event.time_ms, side="left") - 1, 0)
         after = min(np.searchsorted(times, event.time_ms, side="right"), times.size - 1)
         rows.append(
             (

@@ -94,8 +94,17 @@ public final class KafkaClients {
             return new Node[0];
         return topic.racks().get(partition).stream()
                 .map(rack -> nodeByRack.computeIfAbsent(rack == null ? "" : "rack " + rack,
-                        key -> new Node(nodeByRack.size(), "localhost", 9092, rack)))
+                        key -> node(nodeByRack.size(), rack)))
                 .toArray(Node[]::new);
+    }
+
+    /** Until 0.9 a node had no rack. */
+    private static Node node(int id, String rack) {
+        try {
+            return new Node(id, "localhost", 9092, rack);
+        } catch (NoSuchMethodError earlier) {
+            return new Node(id, "localhost", 9092);
+        }
     }
 
     private static Map<String, List<Pair>> inOrderOfMembers(GroupDocument document,
