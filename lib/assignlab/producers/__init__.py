@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 
 from assignlab import discovery
-from assignlab.errors import UnknownName
+from assignlab.errors import UnknownName, refuse_unknown
 from assignlab.producers import hashes
 from assignlab.producers.hashes import Keys
 from assignlab.producers.partitioner import NONE, Partitioner, Records, Topics, topics
@@ -112,6 +112,7 @@ def partitions_of(
 
 def table(form: str = "markdown") -> str:
     """The partitioners and their facts as ``markdown`` or ``json``."""
+    refuse_unknown("form", [form], ("markdown", "json"))
     head = ("name", "client", "versions", "rule", "source")
     rows = [(p.name, p.client, p.versions, p.rule, p.source) for p in partitioners().values()]
     if form == "json":
