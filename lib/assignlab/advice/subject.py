@@ -215,16 +215,17 @@ def new_id(subject: Subject, draw: random.Random, server: bool, former: str | No
     """
     if server:
         return random_uuid(draw)
-    drawn = str(uuid.UUID(int=draw.getrandbits(128), version=4))
     there = list(subject.group.members.names)
     names = [former] if former and UUID.search(former) else there
-    if known := sorted({UUID.sub("", name) for name in names if UUID.search(name)}):
-        return draw.choice(known) + drawn
-    like = former or draw.choice(there)
-    if not ADDRESS.match(like):
-        return f"consumer-1-{drawn}"
-    new = on_another_host(like, draw, same_host=former is not None)
-    return f"{like}-{drawn}" if new in there else new
+    known = sorted({UUID.sub("", name) for name in names if UUID.search(name)})
+    if not known and (hosts := [name for name in there if ADDRESS.match(name)]):
+        like = former if former and former in hosts else draw.choice(hosts)
+        new = on_another_host(like, draw, same_host=like == former)
+        if new not in there:
+            return new
+        known = [f"{new}-"]
+    drawn = draw.choice(known or ["consumer-1-"])
+    return drawn + str(uuid.UUID(int=draw.getrandbits(128), version=4))
 
 
 def on_another_host(id: str, draw: random.Random, same_host: bool = False) -> str:
