@@ -8,7 +8,7 @@ from hypothesis import settings
 
 from assignlab.assignors.answer import answer
 from assignlab.local.java import BRIEF, NoJava, java_home
-from assignlab.local.project import memory
+from assignlab.local.project import BEGUN, memory
 from assignlab.proof.originals import Originals, OriginalsUnavailable
 from assignlab.sweep.spark import CLASSES
 
@@ -104,6 +104,12 @@ def ask(request):
                 pytest.skip(str(missing))
 
         yield asked
+
+
+@pytest.fixture(autouse=True)
+def no_notebook_has_begun():
+    """Each test begins outside of any notebook."""
+    BEGUN.clear()
 
 
 def document(counts, sizes, strategy="range", **fields):

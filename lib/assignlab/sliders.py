@@ -24,7 +24,10 @@ const data = {data}, root = document.getElementById("explore-{name}");
 const inputs = [...root.querySelectorAll("input")], svg = root.querySelector("svg");
 const draw = () => {{
   const key = inputs.map((input) => input.value).join();
-  inputs.forEach((input, i) => input.nextElementSibling.value = data.values[i][input.value]);
+  inputs.forEach((input, i) => {{
+    const at = input.nextElementSibling.value = data.values[i][input.value];
+    input.setAttribute("aria-valuetext", at);
+  }});
   svg.replaceChildren();
   const numbers = data.rows[key] || {{}}, told = (i) => (numbers[i] ?? "–").toLocaleString("en");
   svg.setAttribute("aria-label", data.bars.map((bar, i) => `${{bar}} ${{told(i)}}`).join("; "));
@@ -56,7 +59,8 @@ STEPPER = """\
 const data = {data}, root = document.getElementById("steps-{name}"), slider = root.querySelector("input");
 const draw = () => {{
   const step = +slider.value;
-  root.querySelector("output").value = `${{step + 1}} of ${{data.told.length}}`;
+  const at = root.querySelector("output").value = `${{step + 1}} of ${{data.told.length}}`;
+  slider.setAttribute("aria-valuetext", at);
   root.querySelector("p").textContent = data.told[step];
   root.querySelector("div").innerHTML = data.pictures[step];
 }};

@@ -29,7 +29,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from assignlab.local.files import whole, write_json
-from assignlab.local.project import RUN_ID_VARIABLE, git_state, outputs, run_folder, versions
+from assignlab.local.project import (
+    BEGUN,
+    RUN_ID_VARIABLE,
+    git_state,
+    outputs,
+    run_folder,
+    versions,
+)
 from assignlab.parameters.declared import of_session
 from assignlab.sliders import (
     Request,
@@ -104,6 +111,7 @@ def begin(notebook: str, variables) -> "Study":
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", notebook):
         raise ValueError(f"not a notebook's name: {notebook!r}")
     folder = run_folder() or outputs() / "adhoc" / notebook
+    BEGUN[:] = [folder]
     parameters = of_session(variables)
     if parameters is None:
         parameters = parameters_among(variables)
@@ -490,11 +498,20 @@ def _width(frame) -> int:
         + max(
             [
                 max(map(len, heading(column).split()), default=0),
-                *(min(len(cell(value)), 16) for value in frame[column]),
+                *(_narrowest(cell(value)) for value in frame[column]),
             ]
         )
         for column in frame.columns
     )
+
+
+def _narrowest(text: str) -> int:
+    """Characters that a cell needs where it may be broken at blanks and hyphens, 16 of a long one.
+
+    >>> _narrowest("one, two and three more of them"), _narrowest("group.consumer.session.timeout.ms")
+    (16, 33)
+    """
+    return max(min(len(text), 16), *map(len, re.split(r"[\s-]", text)))
 
 
 def _display(data: dict, details: dict):

@@ -18,7 +18,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from assignlab import assignors, sweep
+from assignlab import assignors, study, sweep
 from assignlab.errors import UnknownName
 from assignlab.local.project import project
 from assignlab.replay.records import records, scenario_values
@@ -255,6 +255,23 @@ jobs = list(enumerate(scenarios()))
 batches = [batch for _, batch in slices.simulate(jobs, STRATEGIES, limit=60.0)]
 print(digest(ordered(pa.Table.from_batches(batches))))
 """
+
+
+def test_a_table_whose_place_another_sweep_took_is_not_read_for_it(spark, tables):
+    first = sweep.run(sweep.grid(members=2), ["range"], name="one")
+    second = sweep.run(sweep.grid(members=3), ["range"], name="one")
+    with pytest.raises(sweep.SweepError, match="one.parquet is another sweep's table by now: ask"):
+        first.frame()
+    assert second.frame()["members"].unique().tolist() == [3]
+    assert len(sweep.Table(first.path)) == len(second)
+
+
+def test_tables_of_a_notebook_lie_beside_its_results(tables, monkeypatch, tmp_path):
+    monkeypatch.delenv("ASSIGNLAB_RUN_FOLDER", raising=False)
+    monkeypatch.setenv("ASSIGNLAB_OUTPUTS", str(tmp_path))
+    assert driver.folder_to_write(None) == tmp_path / "sweeps"
+    begun = study.begin("02_mine", {})
+    assert driver.folder_to_write(None) == begun.folder == tmp_path / "adhoc" / "02_mine"
 
 
 @pytest.mark.slow

@@ -61,6 +61,10 @@ def run_folder() -> Path | None:
     return folder_named(named) if named else None
 
 
+BEGUN: list[Path] = []
+"""The folder of the notebook that this process has begun last, where the runner named none."""
+
+
 def is_uri(text: str) -> bool:
     """Whether a text names a store and not a folder of this machine.
 

@@ -157,6 +157,7 @@ def sheet() -> str:
     from pygments.formatters import HtmlFormatter
 
     light = HtmlFormatter(style="default").get_style_defs(".highlight")
+    light += "\n.highlight .c1 { color: #356b6b }"  # its own is too pale to read
     dark = HtmlFormatter(style="github-dark").get_style_defs(".highlight")
     return f"{style()}\n{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}"
 

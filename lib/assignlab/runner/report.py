@@ -229,5 +229,7 @@ def _picture(folder: Path, record: dict) -> dict | None:
         path = folder / f"{figure['name']}.small.png"
         if path.is_file():
             data = base64.b64encode(path.read_bytes()).decode("ascii")
-            return {"source": f"data:image/png;base64,{data}", "alt": figure["text"]}
+            # What stands for the picture may be a part of it, or another one.
+            alt = f"Small picture of {figure['name'].replace('_', ' ')}, described on the page"
+            return {"source": f"data:image/png;base64,{data}", "alt": alt}
     return None

@@ -19,6 +19,7 @@ import pyarrow as pa
 from assignlab.local.doctor import folder_problem
 from assignlab.local.files import write_json
 from assignlab.local.project import (
+    BEGUN,
     RUNNING,
     TABLES_VARIABLE,
     folder_named,
@@ -65,7 +66,7 @@ def run(
 ) -> "Table":
     """Play every scenario with every strategy on Spark; returns the table of records.
 
-    ``name``: the table is ``<name>.parquet`` in the folder of the run or in ``outputs/sweeps``, in
+    ``name``: the table is ``<name>.parquet`` in the notebook's folder or in ``outputs/sweeps``, in
     place of an earlier one; without a name it is called after what was asked. ``limit``: seconds of
     processor time for one strategy on one scenario; more makes an error row (the one thing in the
     table that depends on the machine). ``slices``: how many tasks the work is cut into.
@@ -232,10 +233,11 @@ def unfinished_beside(tables: Path) -> Path:
 
 
 def folder_to_write(target: str | None) -> Path:
-    """The folder that tables are sent to, or that of the notebook's run, or ``outputs/sweeps``;
+    """The folder that tables are sent to, or the notebook's, or ``outputs/sweeps`` outside of one;
     raises :class:`SweepError` if it cannot be."""
     try:
-        place = folder_named(target) if target else run_folder() or outputs() / "sweeps"
+        own = run_folder() or next(iter(BEGUN), outputs() / "sweeps")
+        place = folder_named(target) if target else own
     except ValueError as error:
         raise SweepError(str(error)) from None
     if target and (problem := folder_problem(str(place), "--tables")):

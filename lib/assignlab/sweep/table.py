@@ -75,6 +75,14 @@ def check_band(band: Sequence[float] | None) -> tuple[float, float] | None:
     return low, high
 
 
+def _made(path: Path | str) -> tuple[int, ...]:
+    """Tells a local table from one that takes its place; empty where there is none, or a store."""
+    if isinstance(path, str) or not path.is_dir():
+        return ()
+    found = path.stat()
+    return found.st_dev, found.st_ino, found.st_mtime_ns
+
+
 class Table:
     """The records of a sweep: a Parquet folder, one row per simulated rebalance and strategy.
 
@@ -85,6 +93,7 @@ class Table:
     def __init__(self, path: Path | str, subject: Subject = REBALANCES):
         self.path = path.rstrip("/") if isinstance(path, str) and is_uri(path) else Path(path)
         self.subject = subject
+        self._made = _made(self.path)
 
     def __len__(self):
         if isinstance(self.path, str):
@@ -125,6 +134,11 @@ class Table:
         """Raise where a local table is not there, or not whole."""
         if not folder.is_dir():
             raise SweepError(f"no table at {folder}")
+        self._made = self._made or _made(folder)
+        if self._made != _made(folder):
+            raise SweepError(
+                f"{folder} is another sweep's table by now: ask this one again, or under another name"
+            )
         if folder.with_name(f"{folder.name}.state").is_dir():  # written as a store
             ensure_whole(session(), f"file:{folder.absolute()}")
 
