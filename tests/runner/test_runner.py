@@ -1200,7 +1200,7 @@ def test_the_index_shows_the_picture_that_the_answer_names(tmp_path):
     for name in "ab":
         (tmp_path / f"{name}.small.png").write_bytes(b"")
     shown = [_picture(tmp_path, {"results": figures, "picture": name})["alt"] for name in "ab"]
-    assert shown == ["Alt of a", "Alt of b"]
+    assert shown == [f"Small picture of {name}, described on the page" for name in "ab"]
 
 
 def test_runs_whose_values_look_alike_stand_beside_each_other_in_the_index():

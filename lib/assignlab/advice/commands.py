@@ -163,7 +163,7 @@ def _of_groups(sources: Sources, told: Told, tell: Callable) -> int:
     try:
         groups = read(*sources.texts, only=sources.groups, refused=refused)
         if not groups:
-            raise refused.pop()
+            raise refused[0]
         tell(groups, refused)
     except BrokenPipeError:
         raise  # a reader that has enough, such as head

@@ -223,7 +223,8 @@ def _in_order(values: Iterable[str]) -> list[tuple[float, str]]:
 
 
 def _picture(folder: Path, record: dict) -> dict | None:
-    """The picture that shows the answer, small, as data inside the page, with its alt text."""
+    """The picture that shows the answer, small, as data inside the page; its alt text says where it
+    is described."""
     figures = [result for result in record["results"] if result["kind"] == "figure"]
     for figure in sorted(figures, key=lambda figure: figure["name"] != record["picture"]):
         path = folder / f"{figure['name']}.small.png"
