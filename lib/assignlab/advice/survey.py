@@ -52,15 +52,15 @@ def play(trial: Trial) -> dict[str, Any]:
     ``gain``: how much less the fullest member would hold, and how many moves fewer a member more
     would cost beyond need, both as shares of the group's partitions per member, or of one.
     """
-    record = _unasked(trial, "")
+    document = json.loads(trial.document)
+    record = _unasked(document, "")
     try:
-        return record | _played(json.loads(trial.document), trial.release)
+        return record | _played(document, trial.release)
     except AssignlabError as error:
         return record | {"why_not": str(error)}
 
 
-def _unasked(trial: Trial, why_not: str) -> dict[str, Any]:
-    document = json.loads(trial.document)
+def _unasked(document: dict[str, Any], why_not: str) -> dict[str, Any]:
     return {
         **NOTHING,
         "group": document.get("group") or "",
@@ -160,7 +160,7 @@ def _on_spark(trials: Sequence[Trial]) -> list[dict[str, Any]]:
 
     found = sweep(trials, play).frame().sort_values("scenario").to_dict("records")
     return [
-        _unasked(trials[record["scenario"]], record["error"])
+        _unasked(json.loads(trials[record["scenario"]].document), record["error"])
         if record["error"]
         else {name: type(nothing)(record[name]) for name, nothing in NOTHING.items()}
         for record in found

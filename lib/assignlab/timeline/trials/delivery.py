@@ -80,7 +80,8 @@ def grid(
 ) -> list[Trial]:
     """Every combination, but for transactions of clients over ZooKeeper, which have none.
 
-    ``sessions``: ``session_s`` of each strategy; those that are not named have the default.
+    ``sessions``: ``session_s`` of each strategy; those that are not named have that of ``size``, or
+    the default.
     ``size``: the other fields of :class:`Trial`.
 
     >>> trials = grid(["range", "scala-range"], ["auto commit", "transaction"], [5.0], [1.0], [0])
@@ -95,11 +96,12 @@ def grid(
         "seed": seeds,
         **{name: [value] for name, value in size.items()},
     }
-    sessions = dict.fromkeys(strategies, size["session_s"]) if "session_s" in size else sessions
     return [
         replace(
             trial,
-            session_s=float(sessions.get(trial.strategy, session_of(trial.strategy))),
+            session_s=float(
+                sessions.get(trial.strategy, size.get("session_s", session_of(trial.strategy)))
+            ),
         )
         for trial in every(Trial, axes, {"way": WAYS})
         if trial.way != "transaction" or keeper(trial.strategy) != ZOOKEEPER
