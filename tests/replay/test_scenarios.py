@@ -170,6 +170,17 @@ def test_a_crashed_member_returns_with_its_old_place():
     assert len(names) == 11
 
 
+@pytest.mark.parametrize(
+    ("kind", "new"),
+    [("HOMOGENEOUS", {6}), ("HETEROGENEOUS_NESTED", set()), ("RANDOM", set())],
+)
+def test_who_returns_takes_up_topics_that_everybody_has_taken_up(kind, new):
+    full, *_, back = told("CRASH", "TOPIC_CREATED", "RETURN", subscription=kind, topics=6)
+    ((member, _then, was),) = back.returning
+    subscribed = set(subscriptions_of(back.group)[member])
+    assert subscribed == set(subscriptions_of(full.group)[was]) | new
+
+
 def test_events_keep_subscriptions_as_they_were_sent():
     members = {"a": ["t", "u", "t"], "b": ["u", "u"], "c": ["t"]}
     before = group({"t": 2, "u": 1}, members)

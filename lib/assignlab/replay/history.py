@@ -3,7 +3,7 @@
 Which member or topic an event concerns is drawn from the seed where nothing else is said.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -160,6 +160,21 @@ class History:
             raise ValueError(f"{self.event}: no topic is left")
         return int(there[self.drawn("topic", there.size)])
 
+    def takes_up_new_topics(self, number: int) -> bool:
+        """Whether a member of this number does: all if HOMOGENEOUS, else the last bucket's."""
+        kind, buckets = self.scenario.subscription, self.scenario.buckets
+        if kind in ("RANDOM", *NARROW):
+            return False
+        return kind == "HOMOGENEOUS" or number % buckets == buckets - 1
+
+    def topics_on_return(self, crashed: Crashed) -> np.ndarray:
+        """What a member subscribes to that comes back: what it did, and new topics if it takes them."""
+        then = self.moments[crashed.moment].group
+        topics = then.members.topics_of(crashed.place)
+        if not self.takes_up_new_topics(crashed.number):
+            return topics
+        return np.append(topics, np.arange(len(then.topics), len(self.group.topics)))
+
     def tenth_of_members(self) -> int:
         """A tenth of the members, rounded up."""
         return -(-len(self.group.members) // MANY)
@@ -266,12 +281,15 @@ def crash(so_far: History):
 @event("RETURN")
 def return_(so_far: History):
     """All that crashed and are not back yet come back under their ids and claim what they held. A
-    coordinator that assigns forgets members that it expels: to it they come with nothing."""
+    coordinator that assigns forgets members that it expels: to it they come with nothing.
+
+    Topics that appeared meanwhile they take up as if they had been there, if others of their kind did.
+    """
     crashed, so_far.crashed = so_far.crashed, []
     first = len(so_far.group.members)
     so_far.enter(
         [member.number for member in crashed],
-        [so_far.moments[m.moment].group.members.topics_of(m.place) for m in crashed],
+        [so_far.topics_on_return(member) for member in crashed],
         [member.id for member in crashed],
         returning=tuple(
             (first + i, member.moment, member.place) for i, member in enumerate(crashed)
@@ -339,12 +357,9 @@ def topic_created(so_far: History):
     scenario = so_far.scenario
     index = len(so_far.group.topics)
     partitions = max(1, scenario.partitions // scenario.topics)
-    members: Sequence[int] = range(len(so_far.group.members))
+    members = [m for m, number in enumerate(so_far.numbers) if so_far.takes_up_new_topics(number)]
     if scenario.subscription in ("RANDOM", *NARROW):
-        members = members[::2]
-    elif scenario.subscription != "HOMOGENEOUS":
-        last = scenario.buckets - 1
-        members = [m for m in members if so_far.numbers[m] % scenario.buckets == last]
+        members = list(range(0, len(so_far.numbers), 2))
     name, id = topic_name(scenario, index), topic_id(scenario, index)
     racks = so_far.racks_of(partitions)
     so_far.add(events.create_topic(so_far.group, name, partitions, members, id, racks))

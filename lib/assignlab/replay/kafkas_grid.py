@@ -321,10 +321,13 @@ def growth(
     log y = a + sum of exponent * log axis by least squares, with a constant of its own for each
     event, distribution and choice of racks; so an exponent is a mean over the grid, small groups
     among it, where a call costs the same whatever the size. The intervals are of ``draws`` fits to
-    groups drawn with replacement (all events of a group together). Axes of one value are left out.
+    groups drawn with replacement (all events of a group together). Axes of one value are left out,
+    as are rows without ``y``.
     """
     rows = []
-    for (strategy, subscription), part in records.groupby(["strategy", "subscription"]):
+    for (strategy, subscription), part in records.dropna(subset=[y]).groupby(
+        ["strategy", "subscription"]
+    ):
         axes = [axis for axis in AXES if part[axis].nunique() > 1]
         ends = fit(part, axes, y, draws, seed)
         rows += [(strategy, subscription, *row) for row in zip(axes, *ends, strict=True)]

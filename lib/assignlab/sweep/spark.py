@@ -348,7 +348,7 @@ def own_settings() -> dict[str, str]:
     file = Path(dict(options).get("--properties-file") or Path(folder) / "spark-defaults.conf")
     lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
     pairs = [re.split(r"[\s=:]+", line.strip(), maxsplit=1) for line in lines]
-    found = {pair[0]: pair[1] for pair in pairs if len(pair) == 2 and pair[0][0] not in "#!"}
+    found = {pair[0]: pair[1] for pair in pairs if len(pair) == 2 and re.match("[^#!]", pair[0])}
     if memory := os.environ.get("SPARK_DRIVER_MEMORY"):
         found.setdefault("spark.driver.memory", memory)
     for option, value in options:

@@ -248,6 +248,15 @@ class Consumer:
         else:
             call(*args)
 
+    def when_metadata_is_here(self, call: Callable, *args) -> None:
+        """Ask for the topics and call with the answer: a broker answers in order, so it comes when the
+        fetch is back that was out already, if any."""
+        self.advance()
+        loop, now = self.loop, self.clock.now
+        self.clock.at(
+            max(loop.fetched_at, now) if loop.fetched != NOT_OUT else now, self.in_time, call, *args
+        )
+
     def find_coordinator(self, then: Callable[[], None] | None = None) -> None:
         """Ask any broker which one coordinates the group (FindCoordinator); ``then`` go on."""
 

@@ -17,8 +17,8 @@ from assignlab.timeline.scenario import Scenario
 
 EMPTY = np.empty(0, dtype=np.int64)
 
-FOR_EVER = 2**52
-"""Milliseconds, as many as a float counts exactly."""
+FOR_EVER = 2**60
+"""Milliseconds, so many that no run adds a part of them that counts."""
 
 NO_OFFSET = -1
 """Stands for "nothing committed" among committed offsets."""
@@ -138,7 +138,7 @@ class Log:
     """The logs of all partitions, what is committed of them, and who delivered what.
 
     ``since`` and ``until`` int64 ms: when a partition was created and deleted (far in the future until
-    then). ``rate`` float64 records per ms from ``created`` int64 ms on: the line that the poll loops
+    then). ``rate`` float64 records a second from ``created`` int64 ms on: the line that the poll loops
     read, which lies flat once the partition is deleted. ``committed`` int64. ``reach`` int64: how far a
     partition was ever delivered; ``ended`` int64: why its last delivery ended, an index of ``reasons``;
     ``back_to``, ``back_by`` int64: where a commit set the offset back, and why.
@@ -161,17 +161,18 @@ class Log:
 
     def create(self, partitions: np.ndarray, rate: float, now: int) -> None:
         """These partitions exist from now on and take ``rate`` records a second."""
-        self.rate[partitions] = rate / 1000
+        self.rate[partitions] = rate
         self.created[partitions] = self.since[partitions] = now
 
     def delete(self, partitions: np.ndarray, read: np.ndarray, now: int) -> None:
         """These partitions are gone, and with them what was not ``read`` yet: their logs end there.
 
-        The poll loops know rates alone, so what is left is spread so thin that no record is added.
+        The poll loops know rates alone, so what is left, and half a record, is spread so thin that
+        no record is added.
         """
         self.until[partitions] = now
         self.created[partitions] = -FOR_EVER
-        self.rate[partitions] = read / FOR_EVER
+        self.rate[partitions] = (read + 0.5) / FOR_EVER * 1000
 
     def ends(self, partitions: np.ndarray, now: int) -> np.ndarray:
         """Log end offsets at ``now``."""

@@ -65,6 +65,8 @@ class Client(Consumer):
         self._metadata_age = None
         self._sent_generation = NO_GENERATION
         self.strategies = world.strategies_of(member)
+        self._in_c = any(strategy.system == "librdkafka" for strategy in self.strategies)
+        self._asks_before_join = False
         self.cooperative = all(s.protocol == "cooperative" for s in self.strategies)
 
     # ---- start and metadata --------------------------------------------------------------------
@@ -74,18 +76,24 @@ class Client(Consumer):
         self.clock.after(2 * self.config.latency_ms, self.in_time, self._found_coordinator)
 
     def _found_coordinator(self) -> None:
-        self._refresh_metadata()
+        self._look_at_metadata()
         self.request_rejoin("")
 
     def metadata_is_stale(self) -> None:
         """A topic that was missing is there now: clients that name it keep asking for it."""
-        self.clock.after(self.config.retry_backoff_ms, self.in_time, self._refresh_metadata)
+        self.clock.after(self.config.retry_backoff_ms, self.in_time, self._look_at_metadata)
 
     def _refresh_metadata(self) -> None:
+        """Ask for the topics and look at them."""
+        self.when_metadata_is_here(self._look_at_metadata)
+
+    def _look_at_metadata(self) -> None:
         """The topics as the cluster has them now; may call for a rebalance."""
         if not self.alive:
             return
+        before = self.subscription
         self._fetch_metadata()
+        self._asks_before_join = self.member.pattern is not None and self.subscription != before
         self._check_subscription()
 
     def _fetch_metadata(self, age: int = 0) -> None:
@@ -117,7 +125,7 @@ class Client(Consumer):
         same = self.subscription == self.world.subscription_of(self.member, self.metadata)
         if same and not self.unsubscribed:
             return  # nothing to ask for
-        self._refresh_metadata()
+        self._look_at_metadata()
         if self.unsubscribed:
             self.unsubscribed = False
             self.request_rejoin("")
@@ -170,9 +178,27 @@ class Client(Consumer):
         self.at_poll(self._join_prepare)
 
     def _join_prepare(self) -> None:
-        """Commit, tell the listener, give up what has to be given up; then join."""
-        if self.member.pattern is not None:
-            self._fetch_metadata()
+        """Look at the topics of a pattern, commit, tell the listener, give up what has to be given up;
+        then join.
+
+        Java's client asks for the topics of a pattern again, unless it just has, and even then where
+        new ones have come. As far as recorded, librdkafka's does not wait for an answer.
+        """
+        is_old = self.clock.now - self._fetched >= self.config.retry_backoff_ms
+        if self.member.pattern is None or not (is_old or self._asks_before_join):
+            self._commit_before_join()
+        elif self._in_c:
+            self._with_metadata()
+        else:
+            self.when_metadata_is_here(self.at_poll, self._with_metadata)
+
+    def _with_metadata(self) -> None:
+        self._fetch_metadata()
+        self._asks_before_join = False
+        if self.joining:
+            self._commit_before_join()
+
+    def _commit_before_join(self) -> None:
         if self.config.commit == "auto" and self.phase == JOINED and self.own.partition.size:
             self.commit_in_poll(self._committed_before_join)
         else:
@@ -302,8 +328,8 @@ class Client(Consumer):
             self._perform_assignment(members, skip_assignment)
         else:
             self.clock.after(
-                2 * self.config.latency_ms, self.in_time, self._fetch_and_assign,
-                self.generation, members, skip_assignment,
+                2 * self.config.latency_ms, self.in_time, self.when_metadata_is_here,
+                self._fetch_and_assign, self.generation, members, skip_assignment,
             )  # fmt: skip
 
     def _fetch_and_assign(self, generation: int, *of_group) -> None:

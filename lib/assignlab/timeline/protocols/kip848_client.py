@@ -68,6 +68,9 @@ class Client(Consumer):
         """Whether this client looks for topics itself (``subscribe(Pattern)``)."""
         return self.member.pattern is not None and self.member.client_pattern
 
+    def _ask_for_topics(self) -> None:
+        self.when_metadata_is_here(self._look_at_topics)
+
     def _look_at_topics(self) -> None:
         """The topics as they are now, and again when this is ``metadata_max_age_ms`` old."""
         if not self.alive or not self._matches():
@@ -76,7 +79,7 @@ class Client(Consumer):
         if self._metadata_age is not None:
             self._metadata_age.cancel()
         self._metadata_age = self.clock.after(
-            self.config.metadata_max_age_ms, self.in_time, self._look_at_topics
+            self.config.metadata_max_age_ms, self.in_time, self._ask_for_topics
         )
         self.at_poll(self._match, found)
 
