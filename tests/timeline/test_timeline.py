@@ -1100,6 +1100,19 @@ def test_metadata_comes_after_the_fetch_that_was_out(strategy):
     assert waits == pytest.approx(500 if strategy == "cooperative-sticky" else soon, abs=15)
 
 
+def test_who_subscribes_to_the_same_again_joins_in_librdkafka():
+    """As recorded: alone, as the coordinator sees no change, and not in Java's client at all."""
+    again = [timeline.subscribe(60_000, "b", ["t"])]
+    java, c = (play(again, strategy) for strategy in ("range", "librdkafka-range"))
+    assert rounds(java, 60_000) == rounds(c, 60_000) == []
+    calls = [
+        [(java.members[e.member], e.kind) for e in history.events
+         if e.kind in ("revoked", "assigned") and e.time_ms >= 60_000]
+        for history in (java, c)
+    ]  # fmt: skip
+    assert calls == [[], [("b", "revoked"), ("b", "assigned")]]
+
+
 @pytest.mark.parametrize("rate", [0.3, 1, 7, 9, 11, 1e5, 123.4])
 def test_logs_have_what_their_rate_says(rate):
     for seconds in (3, 7, 10, 33):

@@ -66,7 +66,7 @@ class Client(Consumer):
         self._sent_generation = NO_GENERATION
         self.strategies = world.strategies_of(member)
         self._in_c = any(strategy.system == "librdkafka" for strategy in self.strategies)
-        self._asks_before_join = False
+        self._asks_before_join = self._in_order = False
         self.cooperative = all(s.protocol == "cooperative" for s in self.strategies)
 
     # ---- start and metadata --------------------------------------------------------------------
@@ -123,10 +123,12 @@ class Client(Consumer):
 
     def _subscribed(self) -> None:
         same = self.subscription == self.world.subscription_of(self.member, self.metadata)
-        if same and not self.unsubscribed:
+        # librdkafka gives its eager assignment up and joins for whatever an application subscribes to.
+        joins_anyway = self.unsubscribed or (same and self._in_c and not self.cooperative)
+        if same and not joins_anyway:
             return  # nothing to ask for
         self._look_at_metadata()
-        if self.unsubscribed:
+        if joins_anyway:
             self.unsubscribed = False
             self.request_rejoin("")
         if self.joining:  # what the group read is forgotten before the metadata is looked at
@@ -212,7 +214,7 @@ class Client(Consumer):
     def _revoke_before_join(self) -> None:
         if self.generation == NO_GENERATION or self.member_id == "":
             if self.held.size:
-                self.tell("lost", self.held, self.lost_reason)
+                self.tell("revoked" if self._in_order else "lost", self.held, self.lost_reason)
                 self.give_up(self.held, f"lost: {self.lost_reason}" if self.lost_reason else "lost")
             self.claim = None
             self._send_join()
@@ -250,10 +252,11 @@ class Client(Consumer):
         self._sent_generation = self.generation
         self.joined_subscription = self.subscription
         self.leads, self.group_subscription = False, set()
+        # librdkafka's strategies send a generation with what is owned, Java's always.
         request = JoinRequest(
             self.member_id, tuple(s.kind for s in self.strategies), self.subscription,
-            tuple(self._claim_for(strategy) for strategy in self.strategies), self.generation,
-            self.held,
+            tuple(self._claim_for(strategy) for strategy in self.strategies),
+            NO_GENERATION if self._in_c else self.generation, self.held,
         )  # fmt: skip
         self.clock.after(self.config.latency_ms, self.coordinator.join_group, self, request)
 
@@ -574,6 +577,8 @@ class Client(Consumer):
         if reason != ILLEGAL_GENERATION:
             self.member_id = ""
         self.lost_reason = reason
+        # librdkafka's listener is called for the rebalance that was there before.
+        self._in_order = self._in_c and self.joining
         self.phase = UNJOINED
         self._stop_heartbeats()
         self.set_verdict()
