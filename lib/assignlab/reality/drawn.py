@@ -19,12 +19,15 @@ from assignlab.jvm.names import string_hash
 from assignlab.reality import beside, recording
 from assignlab.reality.broker import REPLICATED
 from assignlab.reality.record import record
-from assignlab.reality.scripts import CLASSIC, SERVER, Script, is_server
+from assignlab.reality.scripts import CLASSIC, SERVER, Script, is_server, pace
 from assignlab.timeline import scenario as happens
+from assignlab.timeline.config import COMMITS
 from assignlab.timeline.scenario import Action, Member, Scenario, Topic
 
-THEMES = {"plain": 4, "coordinator moves": 1, "migration": 1, "librdkafka": 1}
-"""What a group is about, and how often of seven times."""
+THEMES = {"plain": 4, "records": 2, "coordinator moves": 1, "migration": 1, "librdkafka": 1}
+"""What a group is about, and how often of nine times."""
+RECORDS_PER_S = 100
+"""Of all partitions of a group that reads records, about: members that take 8 ms for each keep up."""
 IN_C = ("librdkafka-range", "librdkafka-roundrobin", "librdkafka-cooperative-sticky")
 MIGRATING = ("range", "sticky", "cooperative-sticky", "server-uniform")
 PLAYS = 8
@@ -72,7 +75,18 @@ class Life:
         sizes = [self.random.randint(1, 9) for _ in range(self.random.randint(1, 3))]
         self.sizes = {f"{self.name}-{i}": size for i, size in enumerate(sizes)}
         self.read = list(self.sizes)
-        self.topics = [Topic(name, size) for name, size in self.sizes.items()]
+        self.pace: dict[str, Any] = {}
+        rate = 0
+        if self.theme == "records":
+            commit = self.random.choice(COMMITS[:-1])
+            self.settings |= {
+                "commit": commit,
+                "auto_commit_interval_ms": self.random.choice((1_000, 3_000)),
+                "auto_offset_reset": "earliest",
+            }
+            self.pace = pace(commit)
+            rate = -(-RECORDS_PER_S // sum(sizes))
+        self.topics = [Topic(name, size, rate=rate) for name, size in self.sizes.items()]
         names = "abcde"[: self.random.randint(2, 5)]
         apart = 600 if is_server([self.strategy]) else self.random.choice((0, 200, 600))
         self.members = [self.member(name, start_ms=apart * i) for i, name in enumerate(names)]
@@ -98,9 +112,11 @@ class Life:
 
     def possible(self) -> dict[str, int]:
         """What may happen now, and how often of how many times."""
-        weights = {"join": 2, "grow": 1, "create": 1}
-        if len(self.read) > 1:
-            weights["delete"] = 1
+        weights = {"join": 2, "create": 1}
+        if self.theme != "records":  # these come to the partitions that there are at first
+            weights["grow"] = 1
+            if len(self.read) > 1:
+                weights["delete"] = 1
         if self.away:
             weights["back"] = 5
         if self.free():
@@ -133,6 +149,7 @@ class Life:
 
     def member(self, name: str, **values) -> Member:
         """A member, with topics of its own at times."""
+        values |= self.pace
         if self.static and self.chance(0.8):
             values["instance"] = f"instance-{name}"
         if self.patterns:

@@ -253,9 +253,8 @@ class Consumer:
         fetch is back that was out already, if any."""
         self.advance()
         loop, now = self.loop, self.clock.now
-        self.clock.at(
-            max(loop.fetched_at, now) if loop.fetched != NOT_OUT else now, self.in_time, call, *args
-        )
+        at = now if loop.fetched == NOT_OUT else max(loop.fetched_at, now)
+        self.clock.at(at, self.in_time, call, *args)
 
     def find_coordinator(self, then: Callable[[], None] | None = None) -> None:
         """Ask any broker which one coordinates the group (FindCoordinator); ``then`` go on."""

@@ -93,7 +93,8 @@ class Client(Consumer):
             return
         before = self.subscription
         self._fetch_metadata()
-        self._asks_before_join = self.member.pattern is not None and self.subscription != before
+        added = not set(self.subscription).issubset(before)
+        self._asks_before_join = self.member.pattern is not None and added
         self._check_subscription()
 
     def _fetch_metadata(self, age: int = 0) -> None:
