@@ -272,15 +272,76 @@ def test_a_pattern_of_the_client_is_matched_by_each_client_under_kip_848_too():
     assert found_after(False) < 12_000
 
 
-def test_who_matches_no_topic_yet_does_not_join():
+def test_who_matches_no_topic_yet_joins_with_nothing():
+    """As recorded, and listeners are called with nothing."""
     members = [Member("a"), Member("b", pattern="u.*", client_pattern=True)]
     created = [timeline.create_topic(50_000, Topic("u", 2))]
     history = play(created, SERVER, members, metadata_max_age_ms=20_000)
-    joined = [
+    first, last = [
         e for e in history.events if e.kind == "assigned" and history.members[e.member] == "b"
     ]
-    assert 60_000 <= joined[0].time_ms < 67_000
+    assert first.time_ms < 1_000 and first.partitions.size == 0
+    assert 60_000 <= last.time_ms < 71_000 and last.partitions.size == 2
     assert owners_at_end(history)["b"] == [("u", 0), ("u", 1)]
+
+
+def test_the_coordinator_forgets_a_pattern_with_its_last_member():
+    """Who comes back with it joins with nothing, until it is resolved anew and the assignor may run."""
+    restart = [timeline.restart(20_000, "a", down_ms=2_000)]
+    history = play(restart, SERVER, [Member("a", pattern="t")])
+    found = [(e.time_ms, e.partitions.size) for e in history.events
+             if e.kind == "assigned" and e.time_ms > 20_000]  # fmt: skip
+    (first, none), (then, all_six) = found
+    assert first < 22_500 and (none, all_six) == (0, 6) and 26_500 < then < 27_500
+
+
+@pytest.mark.parametrize(("release", "epoch"), [("4.1", 2), ("4.4", 2)])
+def test_a_group_that_begins_with_a_pattern(release, epoch):
+    """As recorded on 4.1.2 and 4.4.0: the first epoch is that of nothing, the next of what it matches."""
+    config = timeline.config.defaults(release)
+    scenario = Scenario([Topic("t", 3)], [Member("a", pattern="t")], duration_ms=20_000)
+    history = timeline.run(scenario, config, SERVER)
+    given = [(e.generation, e.partitions.size) for e in history.events if e.kind == "assigned"]
+    assert given[0][1] == 0 and given[-1] == (epoch, 3)
+
+
+def test_patterns_are_resolved_for_created_topics_only():
+    topics = [Topic("t", 3), Topic("other", 3)]
+    changes = [
+        timeline.add_partitions(31_000, "t", 4),
+        timeline.create_topic(36_000, Topic("t2", 1)),
+    ]
+    history = play(changes, SERVER, [Member("a", pattern="t.*")], topics)
+    found = [e.time_ms for e in history.events if e.detail == "subscribed topics changed"]
+    assert len(found) == 2 and 36_000 < found[1] <= 41_100
+
+
+def test_the_last_member_may_commit_though_it_has_left():
+    """A consumer without a group may; where others are left it is unknown."""
+
+    def refused(members):
+        stall = [timeline.stall(60_000, "a", for_ms=30_000)]
+        history = play(stall, SERVER, members, commit="after", max_poll_interval_ms=20_000)
+        return told(history, "commit refused")
+
+    assert refused("a") == [] and refused("ab") == ["UNKNOWN_MEMBER_ID"]
+
+
+@pytest.mark.parametrize("strategy", PROTOCOLS)
+def test_to_subscribe_to_nothing_is_to_unsubscribe(strategy):
+    nothing, unsubscribe = (
+        play([action], strategy)
+        for action in (timeline.subscribe(60_000, "b", []), timeline.unsubscribe(60_000, "b"))
+    )
+    happened = [
+        [
+            (e.time_ms, e.kind, e.member, e.detail)
+            for e in history.events
+            if not e.kind.startswith("action")
+        ]
+        for history in (nothing, unsubscribe)
+    ]
+    assert happened[0] == happened[1] and set(owners_at_end(nothing)) == {"a"}
 
 
 @pytest.mark.parametrize("in_client", [True, False])

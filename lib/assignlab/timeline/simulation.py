@@ -250,9 +250,10 @@ def freeze(run: Simulation, freezes: Action) -> None:
 
 @action("subscribe")
 def subscribe(run: Simulation, subscribes: Action) -> None:
-    """A member subscribes to other topics."""
+    """A member subscribes to other topics; to none is to unsubscribe."""
     if client := run.running(subscribes):
-        client.subscribe(subscribes["topics"])
+        topics = subscribes["topics"]
+        client.subscribe(topics) if topics else client.unsubscribe()
 
 
 @action("unsubscribe")

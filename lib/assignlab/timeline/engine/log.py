@@ -74,14 +74,14 @@ class Cluster:
 
     ``names``: topics that exist at the start, then the others by creation; ``first`` int64[topics]:
     dense number of partition 0; ``topic``: that of every dense number there will ever be;
-    ``version`` counts changes.
+    ``created``: how many were created since the start.
     """
 
     names: list[str]
     first: np.ndarray
     partitions: np.ndarray
     topic: np.ndarray
-    version: int = 0
+    created: int = 0
     index: dict[str, int] = field(default_factory=dict)
 
     @staticmethod

@@ -162,8 +162,8 @@ class World:
         """A topic has so many partitions from now on; new ones take ``rate`` records a second."""
         new = self.cluster.dense_range(topic, int(self.cluster.partitions[topic]), partitions)
         self.log.create(new, rate, self.clock.now)
+        self.cluster.created += int(self.cluster.partitions[topic] == 0)
         self.cluster.partitions[topic] = partitions
-        self.cluster.version += 1
 
     def delete(self, topic: int) -> None:
         """A topic is gone, with all records that nobody has read."""
@@ -179,7 +179,6 @@ class World:
                 reached[place] = np.maximum(reached[place], process.own.position[held])
         self.log.delete(partitions, reached[partitions], self.clock.now)
         self.cluster.partitions[topic] = 0
-        self.cluster.version += 1
 
     def play_commits(self) -> None:
         """What has arrived so far is judged by how things were so far.

@@ -5,13 +5,14 @@ kafka-clients 4.3.0. The broker's side is
 :mod:`~assignlab.timeline.protocols.kip848_coordinator`.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from assignlab.timeline.engine.consumer import Consumer
 from assignlab.timeline.engine.log import EMPTY
-from assignlab.timeline.engine.poll_loop import NEVER
+from assignlab.timeline.engine.poll_loop import NEVER, Mode
 from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols.errors import (
     FENCED_INSTANCE_ID,
@@ -61,8 +62,9 @@ class Client(Consumer):
 
     def start(self) -> None:
         """Find the coordinator, then join with the first heartbeat."""
-        begin = self._look_at_topics if self._matches() else self._join
-        self.clock.after(2 * self.config.latency_ms, self.in_time, begin)
+        self.clock.after(2 * self.config.latency_ms, self.in_time, self._join)
+        if self._matches():
+            self.clock.after(4 * self.config.latency_ms, self.in_time, self._look_at_topics)
 
     def _matches(self) -> bool:
         """Whether this client looks for topics itself (``subscribe(Pattern)``)."""
@@ -84,10 +86,8 @@ class Client(Consumer):
         self.at_poll(self._match, found)
 
     def _match(self, found: tuple[int, ...]) -> None:
-        """The poll takes it over; who matches nothing does not join (updatePatternSubscription)."""
-        changed, self._matched = found != self._matched, found
-        if changed and self.phase == UNSUBSCRIBED:
-            self._join()
+        """The poll takes it over, the next heartbeat says so (updatePatternSubscription)."""
+        self._matched = found
 
     def _join(self) -> None:
         if not self.alive:
@@ -183,11 +183,7 @@ class Client(Consumer):
             else:
                 self._beat = self.clock.after(self.config.retry_backoff_ms, self._send_heartbeat)
         elif error in FATAL:
-            if self.held.size:
-                self.tell("lost", self.held, error)
-            self.tell("fatal", self.held, error)
-            self._stop_heartbeats()
-            self.end(f"fatal: {error}")
+            self._out(error, self._die)
         elif error is not None:
             self._fenced(error)
         else:
@@ -219,11 +215,22 @@ class Client(Consumer):
     def _fenced(self, error: str) -> None:
         """The coordinator does not know this member (any more): give everything up, join anew."""
         self.tell("error", EMPTY, error)
+        self._out(error, self._lose_and_join)
+
+    def _out(self, error: str, then: Callable[[str], None]) -> None:
+        """It is no member any more; the application hears of it when its poll next looks."""
         self._stop_heartbeats()
         self.advance()
         self.phase = STALE
         self.set_verdict()
-        self.when_poll_looks(self._lose_and_join, error)
+        self.when_poll_looks(then, error)
+
+    def _die(self, error: str) -> None:
+        """A fatal error: the application gets an exception and gives up."""
+        if self.held.size:
+            self.tell("lost", self.held, error)
+        self.tell("fatal", self.held, error)
+        self.end(f"fatal: {error}")
 
     def heartbeat_due(self) -> int:
         """When the next heartbeat is due."""
@@ -302,9 +309,7 @@ class Client(Consumer):
     def _assign(self, target: np.ndarray) -> None:
         if not self._goes_on(target):
             return
-        added = target[~self.log.among(target, self.held)]
-        if added.size:
-            self.take(added)
+        self.take(target[~self.log.among(target, self.held)])
         self._reconciling = None
         self.phase = ACKNOWLEDGING
         self._send_heartbeat()
@@ -379,8 +384,10 @@ class Client(Consumer):
     # ---- commits -------------------------------------------------------------------------------
 
     def identity(self):
-        """What a commit says of its sender: member id and epoch."""
-        return self.member_id, self.generation
+        """What a commit says of its sender: member id and epoch, none once it has left; a producer
+        goes on to send what the consumer was told last."""
+        left = self.phase in (UNSUBSCRIBED, STALE) and self.mode != Mode.TRANSACTION
+        return self.member_id, LEAVING_EPOCH if left else self.generation
 
     def why_refused(self, sent=None) -> str | None:
         """The error that a commit is answered with, or None; ``sent``: an earlier identity."""

@@ -75,7 +75,7 @@ class Coordinator(Hosted):
         self.assigned_at: int | None = None
         self.resolved: dict[str, tuple[int, ...]] = {}
         self._resolved_at = -REGEX_REFRESH_AT_LEAST_MS - 1
-        self._resolved_version = -1
+        self._resolved_created = -1
         self._topics_seen = world.cluster.partitions.copy()
         self._topics_changed = False
         self._holder = np.full(world.log.rate.size, -1)
@@ -95,6 +95,7 @@ class Coordinator(Hosted):
             member = self.members[member_id]
         before = member.assigned
         changed = self._update_subscription(member, client.pattern, subscription)
+        changed = changed or self.group_epoch == 0
         if changed or self._topics_changed:
             self._refresh_metadata(changed)
         self._update_target_assignment()
@@ -108,10 +109,10 @@ class Coordinator(Hosted):
     def _validate(self, client, member_id: str, epoch: int, owned) -> str | None:
         if client.instance is not None and client.instance in self.static:
             holder = self.members[self.static[client.instance]]
-            if holder.id != member_id:
-                if epoch != JOINING_EPOCH:
-                    return FENCED_INSTANCE_ID
+            if epoch == JOINING_EPOCH:
                 return None if self._released(holder) else UNRELEASED_INSTANCE_ID
+            if holder.id != member_id:
+                return FENCED_INSTANCE_ID
         if epoch == JOINING_EPOCH:
             return None
         if member_id not in self.members:
@@ -166,8 +167,14 @@ class Coordinator(Hosted):
             member.pattern = pattern
             member.subscription = self.resolved.get(pattern, ())
             changed = pattern in self.resolved
+        self._forget_patterns()
         self._refresh_patterns()
         return changed
+
+    def _forget_patterns(self) -> None:
+        """What a pattern matches is known as long as a member has it."""
+        patterns = {member.pattern for member in self.members.values()}
+        self.resolved = {p: topics for p, topics in self.resolved.items() if p in patterns}
 
     def _refresh_patterns(self) -> None:
         """Resolve the patterns when it is time; the result is there a moment later."""
@@ -179,20 +186,19 @@ class Coordinator(Hosted):
             return
         if (
             new
-            or self._resolved_version < self.world.cluster.version
+            or self._resolved_created < self.world.cluster.created
             or now > self._resolved_at + self.config.group_consumer_regex_refresh_interval_ms
         ):
             self._resolved_at = now
-            self._resolved_version = self.world.cluster.version
+            self._resolved_created = self.world.cluster.created
             self.clock.after(0, self._patterns_resolved, sorted(patterns))
 
     def _patterns_resolved(self, patterns: list[str]) -> None:
         changed = False
         for pattern in patterns:
             topics = self.world.topics_matching(pattern, self.world.cluster.partitions)
-            if self.resolved.get(pattern) != topics:
-                self.resolved[pattern] = topics
-                changed = True
+            changed = changed or self.resolved.get(pattern, ()) != topics
+            self.resolved[pattern] = topics
         for member in self.members.values():
             if member.pattern is not None:
                 member.subscription = self.resolved.get(member.pattern, ())
@@ -308,9 +314,9 @@ class Coordinator(Hosted):
 
     # ---- sessions, leaving, fencing ------------------------------------------------------------
 
-    def _session_lasts(self, member: GroupMember) -> None:
+    def _session_lasts(self, member: GroupMember, for_ms: int | None = None) -> None:
         known = member.deadline
-        member.deadline = self.clock.now + self._session_ms(member)
+        member.deadline = self.clock.now + (for_ms or self._session_ms(member))
         if not known:
             self.clock.at(member.deadline, self._expire_session, member)
 
@@ -358,6 +364,7 @@ class Coordinator(Hosted):
             self.static.pop(member.instance, None)
         if member.revocation_timer is not None:
             member.revocation_timer.cancel()
+        self._forget_patterns()
         client.passed_by(why)
         client.set_verdict()
         client.tell("removed", client.held, why)
@@ -368,6 +375,8 @@ class Coordinator(Hosted):
             return error
         if not self.config.fencing:
             return None
+        if epoch < 0 and not self.members:
+            return None  # as of a consumer without a group
         member = self.members.get(member_id)
         if member is None:
             return UNKNOWN_MEMBER_ID
@@ -383,8 +392,8 @@ class Coordinator(Hosted):
         return STALE_MEMBER_EPOCH
 
     def load(self) -> None:
-        """Everything is there, and all times begin anew."""
+        """Everything is there, and all times begin anew, for members of either protocol those of this one."""
         for member in self.members.values():
-            self._session_lasts(member)
+            self._session_lasts(member, self.config.group_consumer_session_timeout_ms)
             if member.state == UNREVOKED:
-                self._revocation_times_out(member)
+                Coordinator._revocation_times_out(self, member)
