@@ -224,7 +224,7 @@ def test_what_is_no_time_and_no_name_is_refused(topics, members, actions, told):
 @pytest.mark.parametrize("strategy", [*KAFKA, *INDEPENDENT])
 def test_a_topic_that_is_deleted_has_no_owner_and_no_more_records(strategy):
     topics = [Topic("t", 3, rate=10), Topic("u", 2, rate=10)]
-    history = play([timeline.delete_topic(60_000, "u")], strategy, topics=topics)
+    history = play([timeline.delete_topic(60_000, "u")], strategy, topics=topics, commit="none")
     assert {topic for owned in owners_at_end(history).values() for topic, _ in owned} == {"t"}
     assert sum(map(len, owners_at_end(history).values())) == 3
     totals = measure.totals(history)
@@ -238,7 +238,9 @@ def test_a_topic_that_is_deleted_has_no_owner_and_no_more_records(strategy):
 def test_a_deleted_topic_is_not_without_an_owner_though_it_is_owned_anew():
     actions = [timeline.crash(17_000, "a"), timeline.delete_topic(21_000, "u")]
     topics = [Topic("t", 3, rate=10), Topic("u", 2, rate=10)]
-    history = play(actions, "range", "abc", topics, seed=2, session_timeout_ms=10_000)
+    history = play(
+        actions, "range", "abc", topics, seed=2, session_timeout_ms=10_000, commit="none"
+    )
     # c leads then, and had nothing of u, so that no fetch told it.
     assert told(history, "generation")[-1] == "range, leader c"
     owned = history.ownership()
@@ -386,7 +388,7 @@ def test_the_last_topic_is_deleted_that_a_pattern_matched(strategy):
     """Sticky members still remember partitions of it."""
     topics = [Topic("t", 3, rate=10), Topic("u", 9, rate=10)]
     members = [Member(name, pattern="t|u") for name in "abc"]
-    history = play([timeline.delete_topic(50_000, "u")], strategy, members, topics)
+    history = play([timeline.delete_topic(50_000, "u")], strategy, members, topics, commit="none")
     owned = owners_at_end(history)
     assert sorted(one for own in owned.values() for one in own) == [("t", p) for p in range(3)]
 
@@ -890,11 +892,84 @@ def test_subscribing_to_the_same_topics_changes_nothing():
 
 
 def test_commits_of_a_cooperative_member_fail_while_the_group_waits():
-    history = play(
-        [timeline.stall(50_000, "b", 40_000), timeline.join(50_000, Member("c"))], COOPERATIVE
-    )
+    waits = [timeline.stall(50_000, "b", 40_000), timeline.join(50_000, Member("c"))]
+    history = play(waits, COOPERATIVE, commit="after")
     assert "REBALANCE_IN_PROGRESS" in told(history, "commit refused")
     assert not told(history, "lost")
+    # An auto commit is not even sent while a join is under way.
+    assert not told(play(waits, COOPERATIVE), "commit refused")
+
+
+@pytest.mark.parametrize("strategy", [EAGER, COOPERATIVE])
+def test_auto_commits_of_a_deleted_topic_hold_the_group_up(strategy):
+    """Members commit again and again before they join: the leader until the poll interval is over, the
+    others until they are expelled, as recorded with 12 s."""
+    topics = [Topic("t", 6, rate=10), Topic("u", 3, rate=10)]
+    gone, fields = [timeline.delete_topic(50_000, "u")], {"max_poll_interval_ms": 12_000}
+    history = play(gone, strategy, "abc", topics, **fields)
+    first, *_ = rounds(history, after=50_000)
+    assert 62_000 + 12_000 < first < 62_000 + 12_000 + 4_500
+    assert {m: len(own) for m, own in owners_at_end(history).items()} == dict.fromkeys("abc", 2)
+    assert bool(told(history, "lost", after=50_000)) == (strategy == COOPERATIVE)
+    prompt = play(gone, strategy, "abc", topics, **fields, commit="none")
+    assert rounds(prompt, after=50_000)[0] < 54_000
+
+
+def test_a_moved_coordinator_knows_the_groups_protocol_alone():
+    """As recorded: of lists it has only what was chosen, so who offers another may not join."""
+    both = [Member(name, strategies=("range", "roundrobin")) for name in "ab"]
+    joins = timeline.join(60_000, Member("d", strategies=("roundrobin",)))
+    plain, moved = (
+        play([*moves, joins], EAGER, both) for moves in ([], [timeline.coordinator_moves(50_000)])
+    )
+    assert told(plain, "generation")[-1].startswith("roundrobin") and not told(plain, "fatal")
+    assert told(moved, "fatal") == ["INCONSISTENT_GROUP_PROTOCOL"]
+    assert not rounds(moved, after=50_000)
+
+
+@pytest.mark.parametrize(
+    "what", [timeline.leave, lambda at, name: timeline.subscribe(at, name, ["t"])]
+)
+def test_what_an_application_calls_comes_before_the_join_that_waits_for_its_poll(what):
+    """As recorded: one generation, without who closes or with what is subscribed to now."""
+    actions = [
+        timeline.stall(59_000, "b", for_ms=6_000), timeline.join(60_000, Member("d")),
+        what(62_000, "b"),
+    ]  # fmt: skip
+    topics = [Topic("t", 3), Topic("u", 3)]
+    history = play(actions, "range", "ab", topics, commit="none")
+    assert len(rounds(history, after=60_000)) == 1
+
+
+@pytest.mark.parametrize("leaves", [timeline.leave, timeline.unsubscribe])
+def test_who_leaves_in_a_rebalance_has_lost_its_partitions(leaves):
+    actions = [
+        timeline.stall(59_000, "b", for_ms=20_000), timeline.join(60_000, Member("d")),
+        leaves(65_000, "a"),
+    ]  # fmt: skip
+    history = play(actions, COOPERATIVE)
+    calls = [e.kind for e in history.events
+             if e.time_ms >= 60_000 and history.members[e.member] == "a"
+             and e.kind in ("lost", "revoked")]  # fmt: skip
+    assert calls == ["lost"]
+
+
+def test_who_is_fenced_works_on_until_its_next_poll():
+    """The heartbeat thread hears of it, and the poll throws it."""
+    members = [Member("a", instance="i", processing_ms=40.0), Member("b")]
+    twin = [timeline.join(60_000, Member("twin", instance="i"))]
+    history = play(twin, "range", members, [Topic("t", 6, rate=100)], commit="none")
+    [heard] = [e.time_ms for e in history.events if e.detail == "FENCED_INSTANCE_ID"
+               and e.kind == "error"]  # fmt: skip
+    [dies] = [e.time_ms for e in history.events if e.kind == "fatal"]
+    assert 63_500 > heard > 60_000 and dies - heard > 1_000
+
+
+def test_an_eager_listener_is_called_with_nothing_too():
+    history = play([timeline.join(60_000, Member("d"))], "range", "ab", [Topic("t", 1)])
+    calls = [(history.members[e.member], e.partitions.size) for e in history.events
+             if e.kind == "revoked" and e.time_ms >= 60_000]  # fmt: skip
+    assert sorted(calls) == [("a", 1), ("b", 0)]
 
 
 def test_who_stalls_before_its_join_is_answered_reads_the_answer_late():

@@ -63,7 +63,8 @@ class Config(Given):
     ``max_poll_interval_ms`` (also the rebalance timeout), ``max_poll_records``,
     ``metadata_max_age_ms``, ``auto_commit_interval_ms``, ``auto_offset_reset`` (``earliest``,
     ``latest``), ``fetch_min_records`` (Kafka: ``fetch.min.bytes``), ``fetch_max_wait_ms``,
-    ``retry_backoff_ms``.
+    ``retry_backoff_ms``; ``retry_backoff_max_ms``, up to which looks at topics that are not there
+    wait twice as long each.
 
     ``commit``: when the application commits. ``auto`` (``enable.auto.commit``: inside poll, every
     ``auto_commit_interval_ms``, and before a rebalance) and ``after`` (``commitSync`` when a batch
@@ -109,6 +110,7 @@ class Config(Given):
     fetch_min_records: int = 1
     fetch_max_wait_ms: int = 500
     retry_backoff_ms: int = 100
+    retry_backoff_max_ms: int = 1_000
     poll_timeout_ms: int = 100
     poll_wakes: str = "backoff"
 
@@ -197,6 +199,7 @@ CHANGES: Mapping[str, Mapping[str, Mapping[str, object]]] = MappingProxyType(
                 "max_poll_interval_ms": 30_000,
                 "max_poll_records": 2**31 - 1,
                 "fetch_max_wait_ms": 500,
+                "retry_backoff_max_ms": 100,
                 "group_initial_rebalance_delay_ms": 0,
                 "group_coordinator_new_enable": False,
                 "group_consumer_migration_policy": "disabled",
@@ -208,6 +211,7 @@ CHANGES: Mapping[str, Mapping[str, Mapping[str, object]]] = MappingProxyType(
             },
             "0.11": {"group_initial_rebalance_delay_ms": 3_000},
             "3.0": {"session_timeout_ms": 45_000},
+            "3.7": {"retry_backoff_max_ms": 1_000},
             "4.0": {
                 "group_coordinator_new_enable": True,
                 "group_consumer_assignment_interval_ms": 0,

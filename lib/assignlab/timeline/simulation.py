@@ -289,7 +289,7 @@ def delete_topic(run: Simulation, deletes: Action) -> None:
     run.coordinator.topics_changed()
     for client in run.clients():
         if (run.world.cluster.topic[client.held] == topic).any():
-            client.metadata_is_stale()
+            client.topic_is_gone()
 
 
 @action("add_partitions")

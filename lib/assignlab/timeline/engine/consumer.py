@@ -78,6 +78,7 @@ class Consumer:
         self.verdict = Verdict.ACCEPTED
         self._blocked = 0
         self._waiting: list[tuple[Callable, tuple]] = []
+        self._called = 0
         self._waker = None
         self._poll_check = None
         self.held = self.held_since = self.held_generation = EMPTY
@@ -145,7 +146,17 @@ class Consumer:
     def at_poll(self, call: Callable, *args) -> None:
         """Call when the application is in poll: now, or when the batch at hand is done with."""
         self.advance()  # from here on the loop stops at a poll
-        self._waiting.append((call, args))
+        self._wait(len(self._waiting), call, args)
+
+    def instead_of_poll(self, call: Callable, *args) -> None:
+        """What the application calls when it is through with its batch: whatever waits for its poll comes
+        after that."""
+        self.advance()
+        self._called += 1
+        self._wait(self._called - 1, call, args)
+
+    def _wait(self, place: int, call: Callable, args: tuple) -> None:
+        self._waiting.insert(place, (call, args))
         if len(self._waiting) == 1:
             self._try_poll()
 
@@ -212,7 +223,7 @@ class Consumer:
             return
         self.loop.last_poll = self.clock.now
         self._block()
-        calls, self._waiting = self._waiting, []
+        calls, self._waiting, self._called = self._waiting, [], 0
         for call, args in calls:
             call(*args)
         self._unblock()
@@ -255,6 +266,13 @@ class Consumer:
         loop, now = self.loop, self.clock.now
         at = now if loop.fetched == NOT_OUT else max(loop.fetched_at, now)
         self.clock.at(at, self.in_time, call, *args)
+
+    def metadata_is_stale(self) -> None:
+        """The topics are not what they were."""
+
+    def topic_is_gone(self) -> None:
+        """A topic that it reads is not there any more."""
+        self.metadata_is_stale()
 
     def find_coordinator(self, then: Callable[[], None] | None = None) -> None:
         """Ask any broker which one coordinates the group (FindCoordinator); ``then`` go on."""

@@ -1,7 +1,7 @@
 """What members tell the one who assigns, and the assignment by the exact strategy."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -62,6 +62,10 @@ class JoinRequest:
     def claim_for(self, strategy: str) -> Claim | None:
         """What the member tells a strategy that it owns."""
         return dict(zip(self.protocols, self.claims, strict=False)).get(strategy)
+
+    def only(self, strategy: str) -> "JoinRequest":
+        """What is kept of it where one strategy is known alone."""
+        return replace(self, protocols=(strategy,), claims=(self.claim_for(strategy),))
 
     def matches(self, other: "JoinRequest") -> bool:
         """Whether the coordinator sees no change."""

@@ -114,6 +114,10 @@ class World:
         """How much later than planned a process starts at the beginning, or restarts."""
         return self._random.randint(0, self.config.start_spread_ms)
 
+    def tossed(self) -> bool:
+        """One of two ways, each as often."""
+        return self._random.random() < 0.5
+
     def heartbeat_delay(self) -> int:
         """How much later than due a heartbeat is sent."""
         most = self.config.heartbeat_drift_ms

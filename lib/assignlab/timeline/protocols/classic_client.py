@@ -14,7 +14,7 @@ import numpy as np
 from assignlab.errors import OriginalError
 from assignlab.timeline.engine.consumer import Consumer
 from assignlab.timeline.engine.log import EMPTY, FOR_EVER
-from assignlab.timeline.engine.poll_loop import Mode, Phase, Verdict
+from assignlab.timeline.engine.poll_loop import NEVER, Mode, Phase, Verdict
 from assignlab.timeline.engine.requests import Claim, JoinRequest
 from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols.classic_coordinator import Coordinator, GroupMember
@@ -31,6 +31,8 @@ from assignlab.timeline.protocols.errors import (
 from assignlab.timeline.scenario import Member
 
 NO_GENERATION = -1
+CLOSE_TIMEOUT_MS = 30_000
+"""How long ``close`` tries to commit, unless it is told otherwise."""
 
 UNJOINED, JOINING, SYNCING, JOINED = "unjoined", "joining", "syncing", "stable"
 
@@ -62,11 +64,13 @@ class Client(Consumer):
         self.lost_reason = ""
         self._beat = None
         self._fetched = 0
+        self._missing_since: int | None = None
         self._metadata_age = None
         self._sent_generation = NO_GENERATION
         self.strategies = world.strategies_of(member)
         self._in_c = any(strategy.system == "librdkafka" for strategy in self.strategies)
         self._asks_before_join = self._in_order = False
+        self._retries = None
         self.cooperative = all(s.protocol == "cooperative" for s in self.strategies)
 
     # ---- start and metadata --------------------------------------------------------------------
@@ -81,7 +85,23 @@ class Client(Consumer):
 
     def metadata_is_stale(self) -> None:
         """A topic that was missing is there now: clients that name it keep asking for it."""
-        self.clock.after(self.config.retry_backoff_ms, self.in_time, self._look_at_metadata)
+        self.clock.after(self._next_look_ms(), self.in_time, self._look_at_metadata)
+
+    def topic_is_gone(self) -> None:
+        """Its fetch says so. The look at the topics comes before the next fetch or after it, as drawn:
+        both were recorded."""
+        look = self._refresh_metadata if self.world.tossed() else self._look_at_metadata
+        self.clock.after(2 * self.config.latency_ms, self.in_time, look)
+
+    def _next_look_ms(self) -> int:
+        """Until when a client waits that keeps asking for topics which are not there, twice as long each
+        time."""
+        step, most = self.config.retry_backoff_ms, self.config.retry_backoff_max_ms
+        at = self.clock.now if self._missing_since is None else self._missing_since
+        while at <= self.clock.now and step < most:
+            at, step = at + step, min(2 * step, most)
+        late = self.clock.now - at
+        return -late if late < 0 else max(step, 1) - late % max(step, 1)
 
     def _refresh_metadata(self) -> None:
         """Ask for the topics and look at them."""
@@ -104,6 +124,10 @@ class Client(Consumer):
         self.subscription = self.world.subscription_of(self.member, self.metadata)
         self._take_snapshot()
         self._fetched = self.clock.now - age
+        if self.metadata[list(self.subscription)].all():
+            self._missing_since = None
+        elif self._missing_since is None:
+            self._missing_since = self.clock.now
         if self._metadata_age is not None:
             self._metadata_age.cancel()
         self._metadata_age = self.clock.at(
@@ -120,7 +144,7 @@ class Client(Consumer):
     def subscribe(self, topics) -> None:
         """The application subscribes to something else."""
         self.member = replace(self.member, topics=tuple(topics), pattern=None)
-        self.at_poll(self._subscribed)
+        self.instead_of_poll(self._subscribed)
 
     def _subscribed(self) -> None:
         same = self.subscription == self.world.subscription_of(self.member, self.metadata)
@@ -138,7 +162,7 @@ class Client(Consumer):
 
     def unsubscribe(self) -> None:
         """The application gives everything up, from its poll; nothing is committed for it."""
-        self.at_poll(self._unsubscribe)
+        self.instead_of_poll(self._unsubscribe)
 
     def _unsubscribe(self) -> None:
         def go() -> None:
@@ -150,10 +174,7 @@ class Client(Consumer):
 
         if self._metadata_age is not None:
             self._metadata_age.cancel()
-        if self.held.size and self.phase != UNJOINED:
-            self._revoke(self.held, go)
-        else:
-            go()
+        self._leave_prepare(go)
 
     def enforce_rebalance(self) -> None:
         """The application asks for a rebalance; it begins with its next poll."""
@@ -176,9 +197,16 @@ class Client(Consumer):
         if self.joining or self.unsubscribed or not self.alive:
             return
         self.joining = True
+        self._hold_auto_commit()
         if reason:
             self.tell("rejoin", detail=reason)
         self.at_poll(self._join_prepare)
+
+    def _hold_auto_commit(self) -> None:
+        """No auto commit goes out while a join is under way; its end begins the interval anew."""
+        self.advance()
+        if self.mode == Mode.AUTO:
+            self.loop.next_commit = NEVER
 
     def _join_prepare(self) -> None:
         """Look at the topics of a pattern, commit, tell the listener, give up what has to be given up;
@@ -187,6 +215,8 @@ class Client(Consumer):
         Java's client asks for the topics of a pattern again, unless it just has, and even then where
         new ones have come. As far as recorded, librdkafka's does not wait for an answer.
         """
+        if not self.joining or not self.alive:
+            return  # the application has called something else before it polled
         is_old = self.clock.now - self._fetched >= self.config.retry_backoff_ms
         if self.member.pattern is None or not (is_old or self._asks_before_join):
             self._commit_before_join()
@@ -202,14 +232,41 @@ class Client(Consumer):
             self._commit_before_join()
 
     def _commit_before_join(self) -> None:
-        if self.config.commit == "auto" and self.phase == JOINED and self.own.partition.size:
-            self.commit_in_poll(self._committed_before_join)
-        else:
+        if self.config.commit != "auto" or self.phase != JOINED or not self.own.partition.size:
             self._committed_before_join(None)
+        elif self._commits_in_vain():
+            self._retry_commit()
+        else:
+            self.commit_in_poll(self._committed_before_join)
+
+    def _commits_in_vain(self) -> bool:
+        """Whether the coordinator does not know a topic any more that this member reads: Java's client
+        commits again and again then (KAFKA-20959)."""
+        gone = self.world.cluster.partitions[self.world.cluster.topic[self.own.partition]] == 0
+        return bool(gone.any()) and not self._in_c
+
+    def _retry_commit(self) -> None:
+        """Commit until the rebalance timeout is over, or the client is no member any more; what it reads
+        of other topics is kept the first time. Its application polls on, and an eager one gets nothing."""
+        self.commit(lambda error: None)
+        lasts_ms = self.config.max_poll_interval_ms
+        if not self.cooperative:
+            self._block()
+            self.loop.last_poll = self.clock.now + lasts_ms
+        self._retries = self.clock.after(lasts_ms, self.in_time, self._stop_retries)
+
+    def _stop_retries(self) -> None:
+        self._retries = None
+        self.at_poll(self._committed_before_join, None)
+        if not self.cooperative:
+            self._unblock()
 
     def _committed_before_join(self, error: str | None) -> None:
+        if not self.joining or not self.alive:
+            return
         if error is not None:
             self._reset_on(error)
+        self._hold_auto_commit()
         self._revoke_before_join()
 
     def _revoke_before_join(self) -> None:
@@ -224,6 +281,8 @@ class Client(Consumer):
             going = self.held[~self.world.cluster.of_topics(self.held, self.subscription)]
         else:
             going = self.held
+            if not going.size:
+                self.tell("revoked")  # its listener is called all the same
         self._revoke(going, self._send_join)
 
     def _revoke(self, partitions: np.ndarray, then) -> None:
@@ -327,12 +386,13 @@ class Client(Consumer):
         """Watch the topics of the whole group, and ask for them first if some are not its own, or are
         not there: for those a client asks all the time."""
         self.group_subscription = {t for m in members for t in m.request.subscription}
-        known = self.metadata[list(self.subscription)].all()
-        if known and self.group_subscription.issubset(self.subscription):
+        if self._missing_since is None and self.group_subscription.issubset(self.subscription):
             self._perform_assignment(members, skip_assignment)
         else:
+            known = self._missing_since is None
             self.clock.after(
-                2 * self.config.latency_ms, self.in_time, self.when_metadata_is_here,
+                2 * self.config.latency_ms if known else self._next_look_ms(),
+                self.in_time, self.when_metadata_is_here,
                 self._fetch_and_assign, self.generation, members, skip_assignment,
             )  # fmt: skip
 
@@ -431,9 +491,14 @@ class Client(Consumer):
             self.set_verdict()
         if self.config.commit == "auto":
             self.loop.next_commit = self.clock.now + self.config.auto_commit_interval_ms
-        if not self.world.cluster.of_topics(partitions, self.subscription).all():
+        if not self.world.cluster.of_topics(partitions, self._accepted()).all():
             self.request_rejoin("received assignment does not match the current subscription")
             return
+        given = np.unique(self.world.cluster.topic[partitions])
+        unasked = tuple(t for t in given.tolist() if t not in self.joined_subscription)
+        if unasked:  # maybeUpdateJoinedSubscription: the next metadata tell whether they are there
+            self.joined_subscription += unasked
+            self._refresh_metadata()
         self.remembered[self.protocol] = claim
         if self.cooperative:
             self.claim = claim
@@ -446,6 +511,13 @@ class Client(Consumer):
             self._check_subscription()
             if self.rejoin_due:  # the same poll goes on to the next join (joinGroupIfNeeded)
                 self.request_rejoin(self.rejoin_due)
+
+    def _accepted(self) -> tuple[int, ...]:
+        """The topics that an assignment may have: of a pattern all that it fits, whether they are there
+        or not (checkAssignmentMatchedSubscription)."""
+        if self.member.pattern is None:
+            return self.subscription
+        return self.world.topics_matching(self.member.pattern, np.ones_like(self.metadata))
 
     def _follow(self) -> None:
         """Another member leads now. Who led before compares its last assignment with its metadata until
@@ -497,9 +569,10 @@ class Client(Consumer):
             if self.phase == JOINED:
                 self.request_rejoin("group is rebalancing")
         elif error == FENCED_INSTANCE_ID:
+            # The heartbeat thread ends with it, and the next poll throws it.
             self._error(error)
-            self._reset(error)
-            self._die(error)
+            self._stop_heartbeats()
+            self.at_poll(self._die, error)
         else:
             self._error(error)
             self._reset_and_rejoin(error)
@@ -527,13 +600,17 @@ class Client(Consumer):
 
     def close(self) -> None:
         """The application closes the consumer, from its poll."""
-        self.at_poll(self._close)
+        self.instead_of_poll(self._close)
 
     def _close(self) -> None:
-        if self.config.commit == "auto" and self.phase == JOINED and self.own.partition.size:
-            self.commit_in_poll(lambda error: self._leave())
-        else:
+        if self.config.commit != "auto" or self.phase != JOINED or not self.own.partition.size:
             self._leave()
+        elif self._commits_in_vain():
+            self.commit(lambda error: None)
+            self._block()
+            self.clock.after(CLOSE_TIMEOUT_MS, self.in_time, self._leave)
+        else:
+            self.commit_in_poll(lambda error: self._leave())
 
     def _leave(self) -> None:
         def go() -> None:
@@ -543,10 +620,14 @@ class Client(Consumer):
             self.end("closed")
 
         self._stop_heartbeats()
-        if self.held.size and self.phase == JOINED:
-            self._revoke(self.held, go)
-        else:
-            go()
+        self._leave_prepare(go)
+
+    def _leave_prepare(self, then) -> None:
+        """Who leaves in a rebalance, or is out already, has lost what it holds."""
+        if self.held.size and self.phase != JOINED:
+            self.tell("lost", self.held, self.lost_reason)
+            self.give_up(self.held, f"lost: {self.lost_reason}" if self.lost_reason else "lost")
+        self._revoke(self.held, then)
 
     def _send_leave(self) -> None:
         if not self.stays and self.phase != UNJOINED and self.member_id:
@@ -578,6 +659,9 @@ class Client(Consumer):
         if reason != ILLEGAL_GENERATION:
             self.member_id = ""
         self.lost_reason = reason
+        if self._retries is not None:
+            self._retries.cancel()
+            self._retries = self.clock.after(0, self.in_time, self._stop_retries)
         # librdkafka's listener is called for the rebalance that was there before.
         self._in_order = self._in_c and self.joining
         self.phase = UNJOINED

@@ -230,6 +230,7 @@ class Coordinator(Hosted):
                 member.assignment = EMPTY
                 if member.awaiting_sync:
                     member.awaiting_sync = False
+                    self._session_lasts(member)
                     self.answer(member.client, member.client.synced, REBALANCE_IN_PROGRESS)
         self.pending_sync.clear()
         self._cancel("_sync_timer")
@@ -532,15 +533,19 @@ class Coordinator(Hosted):
         self._cancel("_sync_timer")
 
     def load(self) -> None:
-        """The group as of its last record: a rebalance that was under way is forgotten."""
+        """The group as of its last record: a rebalance that was under way is forgotten, and of what members
+        propose all but the group's protocol, until they join again."""
         if self._persisted is None:
             self.members, self.leader = {}, None
         else:
             self.generation, self.protocol, self.leader, members = self._persisted
             self.members = {
-                id: replace(member, awaiting_join=False, awaiting_sync=False, deadline=0)
+                id: replace(
+                    member, request=member.request.only(self.protocol), awaiting_join=False,
+                    awaiting_sync=False, deadline=0,
+                )
                 for id, member in members.items()
-            }
+            }  # fmt: skip
         self.static = {m.instance: m.id for m in self.members.values() if m.instance}
         self._table = table_size(len(self.members), 16)
         self._transition(STABLE if self.members else EMPTY_GROUP)

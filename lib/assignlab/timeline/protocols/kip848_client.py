@@ -102,7 +102,7 @@ class Client(Consumer):
 
     def subscribe(self, topics) -> None:
         """The application subscribes to something else."""
-        self.at_poll(self._subscribed, tuple(topics))
+        self.instead_of_poll(self._subscribed, tuple(topics))
 
     def _subscribed(self, topics: tuple[str, ...]) -> None:
         """The next heartbeat carries it; none is sent for it (onSubscriptionUpdated)."""
@@ -112,7 +112,7 @@ class Client(Consumer):
 
     def unsubscribe(self) -> None:
         """The application gives everything up and leaves; nothing is committed for it."""
-        self.at_poll(self._unsubscribe)
+        self.instead_of_poll(self._unsubscribe)
 
     def _unsubscribe(self) -> None:
         if self.held.size:
@@ -352,7 +352,7 @@ class Client(Consumer):
 
     def close(self) -> None:
         """The application closes the consumer, from its poll."""
-        self.at_poll(self._close)
+        self.instead_of_poll(self._close)
 
     def _close(self) -> None:
         self._stop_heartbeats()

@@ -134,9 +134,6 @@ class Client(Consumer):
             self.registry.register(self, self._subscription())
             self.watch_fires()
 
-    def metadata_is_stale(self) -> None:
-        """Watches see to topics."""
-
     # ---- rebalancing ---------------------------------------------------------------------------
 
     def watch_fires(self) -> None:
