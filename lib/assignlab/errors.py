@@ -9,7 +9,10 @@ INTERRUPTED = 130
 
 def shown(value: object) -> str:
     """A value as a message shows it: at most 60 characters."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no number of more than some thousand digits
+        return "a number of too many digits"
     return text if len(text) <= 60 else text[:57] + "..."
 
 

@@ -88,6 +88,19 @@ def version(release: str) -> tuple[int, ...]:
     return tuple(map(int, release.split(".")))
 
 
+def release_behind(name: str) -> str:
+    """A strategy's name with its release behind it, wherever it stands.
+
+    >>> release_behind("kafka@3.6 sticky"), release_behind("librdkafka@2.15.1 range")
+    ('sticky@3.6', 'librdkafka-range@2.15.1')
+    """
+    found = SYSTEM_FIRST.fullmatch(name)
+    if found is None:
+        return name
+    kind = found["kind"] if found["system"] == "kafka" else f"{found['system']}-{found['kind']}"
+    return f"{kind}@{found['release']}"
+
+
 def resolve(name: str, known: Iterable[Facts]) -> Release:
     """The strategy that a name with a release stands for.
 
@@ -100,11 +113,7 @@ def resolve(name: str, known: Iterable[Facts]) -> Release:
     ('sticky@3.5', Release(same='sticky', release='4.1.2'))
     """
     known = list(known)
-    asked = name
-    if found := SYSTEM_FIRST.fullmatch(name):
-        kind = found["kind"] if found["system"] == "kafka" else f"{found['system']}-{found['kind']}"
-        asked = f"{kind}@{found['release']}"
-    base, at, release = asked.partition("@")
+    base, at, release = release_behind(name).partition("@")
     same_base = sorted(
         (facts for facts in known if facts.base == base), key=lambda facts: version(facts.first)
     )

@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import assignlab
@@ -139,11 +138,13 @@ def test_the_same_group_gives_the_same_assignment(name):
     strategy, found = states(name)
     for step in found:
         once = strategy.assign(step.group)
+        offsets, codes = once.offsets.tolist(), once.codes.tolist()
+        once.offsets[:] = once.codes[:] = -1  # an answer belongs to whoever asked
         again = strategy.assign(step.group)
         anew = strategy.assign(pickle.loads(pickle.dumps(step.group)))
         for other in (again, anew):
-            assert once.offsets.tolist() == other.offsets.tolist()
-            assert once.codes.tolist() == other.codes.tolist()
+            assert offsets == other.offsets.tolist()
+            assert codes == other.codes.tolist()
             assert once.notes == other.notes
 
 
@@ -152,17 +153,8 @@ def test_the_group_is_not_changed(name):
     strategy, found = states(name)
     for step in found:
         before = pickle.dumps(step.group)
-        held = [array.copy() for array in arrays_of(step.group)]
         strategy.assign(step.group)
         assert pickle.dumps(step.group) == before
-        assert all(map(np.array_equal, held, arrays_of(step.group)))
-
-
-def arrays_of(the_group):
-    for part in (the_group.topics, the_group.members, the_group.claims):
-        for field in type(part).__dataclass_fields__:
-            if isinstance(value := getattr(part, field), np.ndarray):
-                yield value
 
 
 @each_strategy

@@ -37,6 +37,7 @@ def test_a_release_stands_for_the_behaviour_that_it_has(name, same, release):
     assert resolve(name, FACTS) == (same, release)
     strategy = assignors.get(name)
     assert strategy.name == name and strategy.first == strategy.last == release
+    assert strategy.base == assignors.get(same).base and strategy.kind == assignors.get(same).kind
     assert strategy.assign is assignors.get(same).assign
     assert strategy is assignors.get(name)
 

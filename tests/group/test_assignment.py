@@ -8,7 +8,7 @@ import pytest
 
 from assignlab import assignors
 from assignlab.group import group
-from assignlab.group.assignment import LINE, MEMBERS_SHOWN
+from assignlab.group.assignment import LINE, MEMBERS_SHOWN, Assignment
 
 
 def test_long_assignments_are_cut_at_members_and_at_lines():
@@ -19,6 +19,13 @@ def test_long_assignments_are_cut_at_members_and_at_lines():
     assert len(shown) == 1 + MEMBERS_SHOWN and max(map(len, shown)) <= LINE
     one = repr(assignors.get("sticky@3.5").assign(group(topics, {"c": list(topics)})))
     assert one.endswith(" ...") and len(one.splitlines()[1]) <= LINE
+
+
+def test_a_member_whose_name_takes_the_line_shows_no_more_than_that_it_has_some():
+    long, none = "m" * 2 * LINE, "n" * 2 * LINE
+    given = Assignment.from_lists([range(1000), []])
+    given.group = group({"t": 1000}, {long: ["t"], none: []})
+    assert repr(given).splitlines()[1:] == [f"{long}  1000   ...", f"{none}     0"]
 
 
 def test_names_are_text_and_nobody_is_a_member():

@@ -14,7 +14,7 @@ from assignlab.assignors.answer import answer, converse, solve
 from assignlab.errors import DocumentError
 from assignlab.group import plain
 from assignlab.group.document import dump, parse
-from assignlab.group.model import Claims, weights_of
+from assignlab.group.model import MIXED, Claims, weights_of
 from assignlab.group.reading import documents
 from assignlab.replay import events
 
@@ -59,6 +59,11 @@ def test_a_broker_that_is_listed_twice_survives_too():
         "members": [{"id": "m", "topics": ["t"]}],
     }
     assert dump(parse(document))["topics"] == document["topics"]
+
+
+def test_that_members_subscribe_in_different_ways_survives_too():
+    document = {"topics": [], "members": [], **MIXED}
+    assert parse(document).options == MIXED and dump(parse(document)) == document
 
 
 def test_unknown_fields_are_ignored():

@@ -69,6 +69,9 @@ def test_numbers_are_keys_of_their_digits():
 def test_a_key_of_another_type_is_refused():
     with pytest.raises(TypeError, match="int"):
         hashes.keys([7])
+    for one in ("TT0124", b"TT0124"):  # not six keys of a letter each
+        with pytest.raises(TypeError, match="expected several"):
+            hashes.keys(one)
 
 
 def test_the_draws_are_those_that_java_made_from_these_seeds():

@@ -94,6 +94,13 @@ def test_ours_gives_what_the_original_gave(vectors, answers):
     )
 
 
+def test_a_strategy_says_that_it_throws_and_that_its_answer_may_be_another(name, vectors):
+    told = assignors.get(name).assign.__doc__
+    thrown = any("error" in vector.get("expected", {}) for vector in vectors)
+    assert not thrown or "Raises " in told
+    assert not any("undetermined" in vector for vector in vectors) or "Notes" in told
+
+
 def test_members_claim_next_what_their_clients_would_send(name, vectors, answers):
     if assignors.get(name).reclaim is None:
         pytest.skip(f"{name} sends no claims")

@@ -10,7 +10,7 @@ from assignlab.errors import UnknownName
 from assignlab.group.assignment import Assignment
 from assignlab.group.document import lists
 from assignlab.group.model import Group
-from assignlab.releases import version
+from assignlab.releases import release_behind, version
 
 COMMON_CHECKS = {
     "vectors": "tests/golden keeps at least 2,000 answers of its original",
@@ -97,8 +97,8 @@ class Strategy:
 
     @property
     def base(self) -> str:
-        """The name without the release: ``sticky`` of ``sticky@2.0``."""
-        return self.name.partition("@")[0]
+        """The name without the release: ``sticky`` of ``sticky@2.0`` and of ``kafka@2.0 sticky``."""
+        return release_behind(self.name).partition("@")[0]
 
     @property
     def kind(self) -> str:

@@ -135,6 +135,7 @@ class Assignment:
 
     def _names(self, codes: np.ndarray, room: int) -> str:
         """Partitions as Kafka writes them, ``topic-number``, as many as there is room for."""
+        room = max(room, 0)  # a member's name may take all of it
         some = codes[:room]
         named = (
             partition_names(self.group, some)
@@ -142,9 +143,9 @@ class Assignment:
             else zip(topic_of(some), partition_of(some), strict=True)
         )
         text = " ".join(f"{topic}-{partition}" for topic, partition in named)
-        if len(text) <= room:
+        if len(text) <= room and codes.size <= room:
             return text
-        return text[: room - 3].rpartition(" ")[0] + " ..."
+        return text[: max(room - 3, 0)].rpartition(" ")[0] + " ..."
 
 
 class Showing:

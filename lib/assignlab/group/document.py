@@ -18,7 +18,7 @@ from assignlab.jvm.names import Names
 Document = dict[str, Any]
 """A group document, as JSON has it."""
 T = TypeVar("T")
-OPTIONS = ("idcs", "vnodes", "inner", "config", "capacity")
+OPTIONS = ("idcs", "vnodes", "inner", "config", "capacity", "subscribed")
 MAX_NUMBER = 2**31 - 1
 MAX_PARTITIONS = 10_000_000
 """Of all topics together: their lists would fill the memory of most machines."""
@@ -242,7 +242,8 @@ def expect(value: Any, kind: type | tuple[type, ...], field: str, wanted: str) -
 
 
 def required(entry: Mapping, name: str, kind: type, field: str, wanted: str) -> Any:
-    """The field ``name`` of an entry, which must be there and of that kind."""
+    """The field ``name`` of an entry; raises :class:`DocumentError` unless it is there and of that
+    kind."""
     if name not in entry:
         raise DocumentError(field, f"is missing; expected {wanted}")
     expect(entry[name], kind, field, wanted)

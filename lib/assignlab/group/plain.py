@@ -24,7 +24,8 @@ def group(
     ``topics``: partition count by topic; ``members``: subscribed topics by member, in the
     coordinator's order; ``owned``, ``instances``, ``racks``: claims, instance id, rack by member;
     ``generation`` of all claims; ``streams``: threads of every consumer (Kafka 0.8); ``weights``:
-    by topic, one number for each partition.
+    by topic, one number for each partition. Raises :class:`~assignlab.errors.DocumentError`, which
+    names the field and the reason.
 
     >>> g = group({"t0": 3}, {"C0": ["t0"], "C1": ["t0"]})
     >>> len(g.members), len(g.topics)

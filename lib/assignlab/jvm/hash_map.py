@@ -1,9 +1,7 @@
-"""The Java behaviours that decide ties: hash codes, UTF-16 order, the walk of a HashMap.
+"""The order in which Java walks a HashMap or HashSet, from the hash codes of its keys.
 
-Names become small integer arrays here, once per set of names; strategies see only the arrays.
-Sources: ``java.lang.String``, ``java.util.HashMap`` and ``HashSet`` as JDK 17 runs them (newer ones
-make the tables of copied maps smaller), ``TopicPartition`` and ``Uuid`` of
-kafka-clients 4.4.0.
+Sources: ``java.util.HashMap`` and ``HashSet`` as JDK 17 runs them (newer ones make the tables of
+copied maps smaller). Maps with crowded slots are in :mod:`assignlab.jvm.tree_bins`.
 """
 
 import numpy as np
@@ -13,8 +11,6 @@ from assignlab.jvm import tree_bins
 from assignlab.jvm.names import MASK, signed
 
 NOTHING = np.empty(0, dtype=np.int64)
-
-# HashMap and HashSet
 
 
 @leaf
@@ -159,7 +155,7 @@ def hash_map_slots(hashes: np.ndarray, capacity: int = 16) -> int:
     """
     spreads = spread_all(hashes)
     if was_crowded(spreads, capacity, 8):
-        return tree_bins.walk(spreads, NOTHING, capacity, spreads.size, False, NOTHING)[2]
+        return int(tree_bins.walk(spreads, NOTHING, capacity, spreads.size, False, NOTHING)[2])
     return int(table_size(spreads.size, capacity))
 
 

@@ -8,8 +8,6 @@ from assignlab.compiled import inner, leaf
 from assignlab.jvm import tree_bins
 from assignlab.jvm.hash_map import spread
 
-# HashSets whose elements come and go
-
 
 class HashSets(NamedTuple):
     """Many ``HashSet``s over numbered elements, each element in one set at the most.

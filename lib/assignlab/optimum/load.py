@@ -76,8 +76,9 @@ def measures(group: Group, assignment: Assignment) -> dict[str, Measure]:
     assignment.
 
     Gaps are of the most and the least that members have, that of a topic of its readers; the
-    largest of all topics counts. ``load_max_over_mean`` is 1 where there is no load. Raises
-    :class:`~assignlab.optimum.certificate.NotComplete` for other assignments.
+    largest of all topics counts. ``load_max_over_mean`` is 1 where there is no load; without members
+    there is nothing. Raises :class:`~assignlab.optimum.certificate.NotComplete` for other
+    assignments, :class:`WrongBound` if one lies below its bound, and what ``optimum`` raises.
 
     >>> from assignlab.group import group
     >>> from assignlab.group.assignment import Assignment, code

@@ -66,7 +66,6 @@ def _pour(network, flow, node, end):
     if amount == 0:
         return
     order = begin + np.argsort(flow.sizes[network.head[begin:end]], kind="mergesort")
-    level = 0
     total = amount
     filled = 0
     for arc in order:

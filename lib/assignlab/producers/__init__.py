@@ -97,7 +97,7 @@ def partitions_of(
     and loads: :meth:`Partitioner.choose`.
 
     Raises UnknownName for the name, ValueError for partitions below 1 or columns of another length,
-    OriginalError where the original throws.
+    TypeError for a key of another type, OriginalError where the original throws.
 
     >>> partitions_of("default@2.0", ["TT0124"], 15).tolist()
     [10]

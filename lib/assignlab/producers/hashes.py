@@ -41,11 +41,13 @@ class Keys(NamedTuple):
 
 
 def keys(values: Iterable[bytes | str | None]) -> Keys:
-    """Keys from bytes, texts (their UTF-8) and None (null keys).
+    """Keys from bytes, texts (their UTF-8) and None (null keys); TypeError for anything else.
 
     >>> keys([b"ab", None, ""]).offsets.tolist()
     [0, 2, 2, 2]
     """
+    if isinstance(values, str | bytes):
+        raise TypeError(f"keys: expected several, got one as {type(values).__name__}")
     parts, null = [], []
     for value in values:
         if not (value is None or isinstance(value, bytes | str)):
@@ -63,8 +65,7 @@ def numbered(numbers: np.ndarray, digits: int = 0) -> Keys:
     >>> bytes(numbered(np.array([7, 12]), digits=3).data)
     b'007012'
     """
-    texts = np.char.zfill(np.asarray(numbers, dtype=np.int64).astype(str), digits)
-    return keys(texts.tolist())
+    return keys(str(n).zfill(digits) for n in np.asarray(numbers, dtype=np.int64).tolist())
 
 
 def no_keys(count: int) -> Keys:

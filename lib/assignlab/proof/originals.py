@@ -166,7 +166,10 @@ def known() -> list[str]:
 
 
 def classpath(system: System, release: str) -> str:
-    """Class path of one release; builds the module and fetches the release where need be."""
+    """Class path of one release; builds the module and fetches the release where need be.
+
+    Raises what :func:`maven` raises.
+    """
     target = PROJECT / system.module / "target"
     jar = target / f"oracle-{system.module}-1.jar"
     entries = [str(jar)]
@@ -250,7 +253,10 @@ def java() -> str:
 
 
 def bridge(system: System, release: str) -> list[str]:
-    """The command line of a client's bridge; builds it where need be."""
+    """The command line of a client's bridge; builds it where need be.
+
+    Raises :class:`OriginalsUnavailable` where that fails.
+    """
     with one_build_at_a_time():
         try:
             return bridges.command(system.module, release, PROJECT)
@@ -375,7 +381,10 @@ class Originals(Closing):
     running: dict[tuple[str, str], Original] = field(default_factory=dict)
 
     def ask(self, document: dict[str, Any], seconds: float = ANSWER_SECONDS) -> dict[str, Any]:
-        """The original's answer; the document's ``strategy`` says which original."""
+        """The original's answer; the document's ``strategy`` says which original.
+
+        Raises what :meth:`Original.ask` raises, and :class:`OriginalsUnavailable` where there is none.
+        """
         system, release = original_of(document["strategy"])
         key = (system.module, release)
         if key not in self.running:

@@ -1,9 +1,7 @@
-"""What is wrong with an answer, the smallest group that shows it, and what a correct answer is.
+"""The museum of faults: the smallest group that shows each, what every release answers to it.
 
-:func:`faults` looks at a group document and an answer, whoever gave it.
-:func:`~assignlab.proof.smaller.smallest` cuts a document down until nothing can be left out
-without losing the fault. :func:`correct` finds the best answer by trying all of them, which is
-possible because the groups are so small.
+:mod:`assignlab.published.diagnosis` says what is wrong with an answer and what a correct one is;
+:func:`~assignlab.proof.smaller.first_cut` whether a smaller group shows the same.
 
 ``published/data/exhibits.yaml`` holds the groups, each with the name of its fault in
 :mod:`assignlab.proof.faults`; ``published/data/exhibits.jsonl`` what every release of the original

@@ -62,7 +62,7 @@ def pair_of(text: str) -> list:
     return [topic, int(partition)]
 
 
-# ---- measures: what is read off an answer, as text -----------------------------------------------
+# ---- answers and groups as text ------------------------------------------------------------------
 
 
 def lists(document: Document, answer: Answer, *_) -> str:

@@ -388,7 +388,7 @@ def hash_ring(group: Group) -> Ring:
     ring = group.prepared(consistent_hash.consumer_ring)
     places = group.prepared(consistent_hash.hashed_partitions).place
     names = group.prepared(lines).names
-    hashes = np.frombuffer(consistent_hash.md5(names), dtype="<u4")[::4].astype(np.int64)
+    hashes = consistent_hash.first_numbers(names)
     members = np.array(group.members.names)
     owners = members[ring.consumers[places]]
     return Ring(

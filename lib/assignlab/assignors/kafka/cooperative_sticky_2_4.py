@@ -23,7 +23,11 @@ from assignlab.group.model import ABSENT, Group
 
 
 def assign(group: Group) -> Assignment:
-    """The eager assignment without the partitions that must first be revoked."""
+    """The eager assignment without the partitions that must first be revoked.
+
+    Raises :class:`~assignlab.errors.OriginalError` where the original throws or never ends. Notes
+    ``nondeterministic`` where it orders partitions by identity hash codes.
+    """
     absent = np.full(len(group.members), ABSENT)
     claims = replace(group.claims, generation=absent)
     return sticky_2_3.assign_sticky(group, claims, cooperative=True, new_first=True)

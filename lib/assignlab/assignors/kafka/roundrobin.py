@@ -29,7 +29,10 @@ from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
-    """Deal the sorted partitions around the circle of members."""
+    """Deal the sorted partitions around the circle of members.
+
+    Raises :class:`~assignlab.errors.OriginalError` without members.
+    """
     refuse_empty_circle(group)
     topics = group.prepared(orders.topics_by_name)
     return deal(group, topics, group.prepared(orders.members_by_info))

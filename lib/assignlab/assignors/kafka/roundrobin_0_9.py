@@ -20,7 +20,10 @@ from assignlab.group.model import Group, subscriptions_by_topic
 
 
 def assign(group: Group) -> Assignment:
-    """Deal as the later releases do, unless a subscribed topic has no partitions."""
+    """Deal as the later releases do, unless a subscribed topic has no partitions.
+
+    Raises :class:`~assignlab.errors.OriginalError` then, and without members.
+    """
     subscribed = group.prepared(subscriptions_by_topic).any(axis=0)
     if (missing := np.flatnonzero(subscribed & (group.topics.partitions <= 0))).size:
         name = group.topics.names[missing[0]]

@@ -20,7 +20,10 @@ from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
-    """Deal the sorted partitions around the circle of member ids."""
+    """Deal the sorted partitions around the circle of member ids.
+
+    Raises :class:`~assignlab.errors.OriginalError` without members.
+    """
     refuse_empty_circle(group)
     return deal(group, group.prepared(orders.topics_by_name), orders.members_by_id(group))
 

@@ -66,7 +66,7 @@ def assign_sticky(group: Group, cooperative: bool, release: int) -> Assignment:
     ``release``: whose behaviour, see :mod:`assignlab.assignors.kafka.parts.releases`.
     """
     if len(group.members) == 0:
-        return Assignment(group.claims.offsets, group.claims.codes)
+        return Assignment.from_lists([])
     if group.prepared(all_subscriptions_equal):
         known = (group.prepared(packed_shape),)
         _, offsets, codes = sticky.run(constrained, group, known, cooperative, release)

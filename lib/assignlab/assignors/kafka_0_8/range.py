@@ -38,7 +38,10 @@ from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
-    """Cut every topic into one range per thread."""
+    """Cut every topic into one range per thread.
+
+    Raises :class:`~assignlab.errors.OriginalError` where the original throws.
+    """
     return Assignment(
         *assign_ranges(
             group.prepared(topics_by_name),

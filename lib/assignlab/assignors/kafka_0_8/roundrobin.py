@@ -58,7 +58,11 @@ ZERO, BRACKET = ord("0"), ord("]")
 
 
 def assign(group: Group) -> Assignment:
-    """Deal the partitions, by hash code, around the circle of threads."""
+    """Deal the partitions, by hash code, around the circle of threads.
+
+    Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
+    ``hash_ties`` where consumers may see different orders.
+    """
     circle = group.prepared(circle_of_threads)
     layout = group.prepared(laid_out)
     lists = deal(
@@ -73,7 +77,8 @@ def assign(group: Group) -> Assignment:
 
 
 def circle_of_threads(group: Group) -> threads.Threads:
-    """The threads of the circle, once the conditions of round robin are met."""
+    """The threads of the circle; raises :class:`~assignlab.errors.OriginalError` unless the
+    conditions of round robin are met."""
     members = group.members
     asked = group.prepared(threads.streams)
     starts = asked.starts.tolist()

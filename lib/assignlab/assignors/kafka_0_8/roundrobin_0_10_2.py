@@ -35,7 +35,11 @@ from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
-    """Deal the partitions, by hash code, around the circle, passing over who does not read them."""
+    """Deal the partitions, by hash code, around the circle, passing over who does not read them.
+
+    Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
+    ``hash_ties`` where hash codes tie.
+    """
     circle = group.prepared(threads.by_name)
     codes, walk, kinds, ties = group.prepared(laid_out)
     readers = group.prepared(threads.by_topic)

@@ -34,7 +34,11 @@ from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
-    """The sticky assignment without what has to be given up first."""
+    """The sticky assignment without what has to be given up first.
+
+    Raises :class:`~assignlab.errors.OriginalError` where the original throws or never ends. Notes
+    ``nondeterministic`` where it may answer otherwise in another process.
+    """
     return final_assignment(group, group.claims.sub_generation, cooperative=True)
 
 

@@ -31,7 +31,10 @@ from assignlab.group.model import Group, subscriptions_by_topic
 
 
 def assign(group: Group) -> Assignment:
-    """Deal the sorted partitions around the circle, as long as nobody has to be passed over."""
+    """Deal the sorted partitions around the circle, as long as nobody has to be passed over.
+
+    Raises :class:`~assignlab.errors.OriginalError` where somebody has to.
+    """
     circle = group.prepared(circle_of_all)
     codes = group.prepared(subscribed)
     owners = circle[np.arange(codes.size) % max(1, circle.size)]

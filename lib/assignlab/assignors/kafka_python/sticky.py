@@ -38,7 +38,8 @@ from assignlab.group.model import Group
 def assign(group: Group) -> Assignment:
     """Keep what is claimed, hand out the rest, balance.
 
-    Notes ``nondeterministic`` where the original may answer otherwise in another process.
+    Raises :class:`~assignlab.errors.OriginalError` where the original throws or never ends. Notes
+    ``nondeterministic`` where it may answer otherwise in another process.
     """
     return final_assignment(group, group.claims.generation, cooperative=False)
 

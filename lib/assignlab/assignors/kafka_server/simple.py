@@ -28,6 +28,7 @@ import numpy as np
 
 from assignlab.assignors.kafka_server.parts import sets, targets
 from assignlab.assignors.parts import hash_codes, orders
+from assignlab.assignors.parts.partitions import codes_of
 from assignlab.assignors.parts.slices import copy_into, first_alike, taken
 from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import inner, njit
@@ -47,7 +48,11 @@ NOBODY = -1
 
 
 def assign(group: Group) -> Assignment:
-    """Share the pools, one after the other."""
+    """Share the pools, one after the other.
+
+    Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
+    ``nondeterministic`` where it orders partitions by identity hash codes.
+    """
     if len(group.members) == 0 or not group.prepared(anything_named):
         return sets.nothing(group)
     held = group.of_claims(sets.walked)
@@ -95,18 +100,13 @@ def common_pool(group: Group) -> CommonPool:
 @njit
 def laid_out(topics, partitions, hashes):
     """The :class:`CommonPool` of topics; ``hashes``: of their ids."""
-    total = 0
-    for t in topics:
-        total += partitions[t]
-    codes = np.empty(total, dtype=np.int64)
+    codes = codes_of(topics, partitions)
     first = np.zeros(partitions.size, dtype=np.int64)
     mine = np.zeros(partitions.size, dtype=np.bool_)
     n = 0
     for t in topics:
         first[t], mine[t] = n, True
-        for p in range(partitions[t]):
-            codes[n] = code(t, p)
-            n += 1
+        n += partitions[t]
     of_partitions = hash_codes.partition_hashes(hashes, codes, hash_codes.TOPIC_ID_PARTITION)
     return codes, of_partitions, first, mine
 

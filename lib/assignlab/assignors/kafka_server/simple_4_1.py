@@ -34,7 +34,11 @@ from assignlab.jvm.hash_map import collection_capacity, walk_map
 
 
 def assign(group: Group) -> Assignment:
-    """One by hash code, then what is held, then the rest; lists in the order of their sets."""
+    """One by hash code, then what is held, then the rest; lists in the order of their sets.
+
+    Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
+    ``nondeterministic`` where it orders partitions by identity hash codes.
+    """
     if len(group.members) == 0 or not group.prepared(simple.anything_named):
         return sets.nothing(group)
     held = group.of_claims(sets.walked)
@@ -288,27 +292,8 @@ def _walk_names(by_hash, of_member, of_topic, partitions, sent, members):
                     lists[n] = t
                     n += 1
         offsets[s + 1] = n
-    met = met_first(order, of_sent, offsets, lists, partitions.size)
+    met = orders.first_seen(order, of_sent, offsets, lists, partitions.size)
     return order, subscribed, offsets, lists[:n], met
-
-
-@inner
-def met_first(order, subscription, offsets, lists, topics):
-    """Topics in the order in which a walk over the members' lists meets them."""
-    seen = np.zeros(topics, dtype=np.bool_)
-    done = np.zeros(offsets.size, dtype=np.bool_)
-    met = np.empty(topics, dtype=np.int64)
-    n = 0
-    for m in order:
-        s = subscription[m]
-        if not done[s]:
-            done[s] = True
-            for t in lists[offsets[s] : offsets[s + 1]]:
-                if not seen[t]:
-                    seen[t] = True
-                    met[n] = t
-                    n += 1
-    return met[:n]
 
 
 @njit

@@ -64,7 +64,11 @@ def shape(group: Group) -> heterogeneous_3_9.Shape:
 
 
 def assign(group: Group) -> Assignment:
-    """By the builder that the subscriptions call for."""
+    """By the builder that the subscriptions call for.
+
+    Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
+    ``nondeterministic`` where it orders partitions by identity hash codes.
+    """
     if len(group.members) == 0:
         return sets.nothing(group)
     if group.prepared(homogeneous):

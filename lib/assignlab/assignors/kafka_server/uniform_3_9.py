@@ -20,7 +20,11 @@ from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
-    """By the builder that the subscriptions call for."""
+    """By the builder that the subscriptions call for.
+
+    Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
+    ``nondeterministic`` where it orders partitions by identity hash codes.
+    """
     if len(group.members) == 0:
         return sets.nothing(group)
     if group.prepared(sets.homogeneous):

@@ -22,7 +22,10 @@ from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
-    """By the builder that the subscriptions call for."""
+    """By the builder that the subscriptions call for.
+
+    Raises :class:`~assignlab.errors.OriginalError` where the original throws.
+    """
     if len(group.members) == 0:
         return sets.nothing(group)
     if group.prepared(sets.homogeneous):

@@ -28,7 +28,10 @@ from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
-    """Keep what fits, pack the rest."""
+    """Keep what fits, pack the rest.
+
+    Raises :class:`~assignlab.errors.DocumentError` for a capacity that is no number above 0.
+    """
     return pack(group, best=False)
 
 

@@ -52,7 +52,11 @@ NONE = -1
 
 
 def assign(group: Group) -> Assignment:
-    """Assign as sticky does, then move by weight."""
+    """Assign as sticky does, then move by weight.
+
+    Raises :class:`~assignlab.errors.OriginalError` where sticky's original throws or never
+    ends. Notes what ``sticky`` notes.
+    """
     sticky = assignors.get(STICKY).assign(group)
     known = group.prepared(weighed.weighed)
     if not np.array_equal(np.sort(sticky.codes), np.sort(known.codes)):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from assignlab.assignors.parts.partitions import codes_of
 from assignlab.compiled import leaf, njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, by_member, code, topic_of
@@ -63,15 +64,7 @@ def next_subscriber(circle, assigner, subscription, subscribed, topic):
 @njit
 def deal_to_subscribers(topics, partitions, circle, subscription, subscribed):
     """Deal, passing over members that do not subscribe to the topic. Returns (owners, codes)."""
-    total = 0
-    for t in topics:
-        total += partitions[t]
-    codes = np.empty(total, dtype=np.int64)
-    k = 0
-    for t in topics:
-        for p in range(partitions[t]):
-            codes[k] = code(t, p)
-            k += 1
+    codes = codes_of(topics, partitions)
     return deal_in_order(codes, circle, subscription, subscribed), codes
 
 

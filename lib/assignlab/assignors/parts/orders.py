@@ -54,7 +54,7 @@ def _walks(members, of_member, of_topic, subscriptions, partitions):
     """The :class:`Walks`; ``members``: by hash; ``of_member``, ``of_topic``: (hash codes, rank) of
     the names; ``subscriptions``: of :class:`~assignlab.group.model.Members`."""
     again = put_into_map(members, *of_member, 16)
-    met = _first_seen(members, *subscriptions, partitions.size)
+    met = first_seen(members, *subscriptions, partitions.size)
     subscribed = put_into_map(met, *of_topic, 16)
     there = put_into_map(_with_partitions(subscribed, partitions), *of_topic, 16)
     return again, subscribed, there, _sorted(there, of_topic[1])
@@ -71,13 +71,17 @@ def put_into_map(keys, hashes, rank, capacity):
 
 
 @inner
-def _first_seen(by_hash, subscription, offsets, topics, known):
-    """Subscribed topics in the order in which a walk over the members meets them first."""
+def first_seen(order, subscription, offsets, topics, known):
+    """Topics in the order in which a walk over the members' lists meets them first.
+
+    ``order``: the members as they are walked; member m has ``topics[offsets[s]:offsets[s + 1]]``
+    with ``s = subscription[m]``; ``known``: how many topics there are.
+    """
     seen = np.zeros(known, dtype=np.bool_)
     done = np.zeros(offsets.size - 1, dtype=np.bool_)
     met = np.empty(known, dtype=np.int64)
     count = 0
-    for m in by_hash:
+    for m in order:
         s = subscription[m]
         if done[s]:
             continue

@@ -3,6 +3,7 @@
 import numpy as np
 
 from assignlab.assignors.parts.code_points import topics_by_name
+from assignlab.compiled import inner
 from assignlab.group.assignment import code
 from assignlab.group.model import Group
 
@@ -14,6 +15,21 @@ def of_topics(group: Group, topics: np.ndarray) -> np.ndarray:
     """
     counts = np.maximum(group.topics.partitions[topics], 0)
     return code(np.repeat(topics, counts), ramps(counts))
+
+
+@inner
+def codes_of(topics, partitions):
+    """:func:`of_topics` in compiled code; ``partitions``: of all topics."""
+    total = 0
+    for t in topics:
+        total += partitions[t]
+    codes = np.empty(total, dtype=np.int64)
+    n = 0
+    for t in topics:
+        for p in range(partitions[t]):
+            codes[n] = code(t, p)
+            n += 1
+    return codes
 
 
 def subscribed(group: Group) -> np.ndarray:

@@ -35,7 +35,10 @@ from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
-    """Cut every topic into blocks."""
+    """Cut every topic into blocks.
+
+    Raises :class:`~assignlab.errors.OriginalError` where the original throws.
+    """
     calls = group.prepared(queues.calls_by_topic)
     return queues.hand_out(group, calls, allocate(group, calls))
 

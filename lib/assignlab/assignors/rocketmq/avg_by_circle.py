@@ -29,7 +29,10 @@ from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
-    """Deal every topic around the circle."""
+    """Deal every topic around the circle.
+
+    Raises :class:`~assignlab.errors.OriginalError` where the original throws.
+    """
     calls = group.prepared(queues.calls_by_topic)
     return queues.hand_out(group, calls, allocate(group, calls))
 

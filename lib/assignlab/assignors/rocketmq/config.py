@@ -36,8 +36,12 @@ NOWHERE: tuple[int, Places] = (0, {})
 
 
 def assign(group: Group) -> Assignment:
-    """Give every client its list."""
-    return group.prepared(configured)
+    """Give every client its list.
+
+    Raises :class:`~assignlab.errors.DocumentError` for a ``config`` that is not understood.
+    """
+    known = group.prepared(configured)
+    return Assignment(known.offsets.copy(), known.codes.copy())
 
 
 def configured(group: Group) -> Assignment:

@@ -45,7 +45,11 @@ POSITION_BITS = 31
 
 
 def assign(group: Group) -> Assignment:
-    """Find the client of every queue on the ring."""
+    """Find the client of every queue on the ring.
+
+    Raises :class:`~assignlab.errors.OriginalError` where the original throws, DocumentError for an
+    option of the wrong kind.
+    """
     calls = group.prepared(queues.calls_by_topic)
     return queues.hand_out(group, calls, allocate(group, calls))
 
@@ -73,7 +77,10 @@ def route(points: np.ndarray, clients: np.ndarray, hashes: np.ndarray) -> np.nda
 
 
 def client_points(group: Group) -> np.ndarray:
-    """The points of every member: int64[members, vnodes], 0 to 2**32 - 1."""
+    """The points of every member: int64[members, vnodes], 0 to 2**32 - 1.
+
+    Raises OriginalError for ``vnodes`` below 0, DocumentError for too many, or no whole number.
+    """
     vnodes = queues.option(group, "vnodes", int, VNODES)
     names = group.members.names
     if len(names) == 0:

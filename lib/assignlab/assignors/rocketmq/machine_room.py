@@ -41,7 +41,11 @@ NO_ROOM = None
 
 
 def assign(group: Group) -> Assignment:
-    """Share out the queues of the named rooms."""
+    """Share out the queues of the named rooms.
+
+    Raises :class:`~assignlab.errors.OriginalError` where the original throws, DocumentError for an
+    option of the wrong kind.
+    """
     group.prepared(check)
     calls = group.prepared(queues.calls_by_topic)
     return queues.hand_out(group, calls, allocate(group, calls))

@@ -45,7 +45,11 @@ INNER = {
 
 
 def assign(group: Group) -> Assignment:
-    """Share out each room by itself."""
+    """Share out each room by itself.
+
+    Raises :class:`~assignlab.errors.OriginalError` where the original throws, DocumentError for an
+    option of the wrong kind, UnknownName for an inner strategy that is none.
+    """
     name = queues.option(group, "inner", str, avg.STRATEGY.name)
     if name not in INNER:
         raise UnknownName("inner strategy", name, INNER)

@@ -33,7 +33,10 @@ from assignlab.group.model import NO_METADATA, Group, subscriptions_by_topic
 
 
 def assign(group: Group) -> Assignment:
-    """Deal the partitions in the order of their names as strings."""
+    """Deal the partitions in the order of their names as strings.
+
+    Raises :class:`~assignlab.errors.OriginalError` without members, or without any topic that exists.
+    """
     members = group.members
     subscribed = group.prepared(subscriptions_by_topic)
     known = subscribed.any(axis=0) & (group.topics.partitions != NO_METADATA)

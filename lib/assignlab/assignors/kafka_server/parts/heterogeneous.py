@@ -217,7 +217,7 @@ def by_kind(of, bounds, own, kinds):
 def assign(group: Group) -> Assignment:
     """Keep, give out, balance."""
     offsets, codes, _ = group.of_claims(moved)
-    return Assignment(offsets, codes)
+    return Assignment(offsets.copy(), codes.copy())
 
 
 def changes(group: Group) -> targets.Changes:

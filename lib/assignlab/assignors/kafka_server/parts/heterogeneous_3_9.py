@@ -39,6 +39,7 @@ from assignlab.assignors.kafka_server.parts.racks_3_7 import (
 )
 from assignlab.assignors.parts import hash_codes, orders
 from assignlab.assignors.parts.holdings import record
+from assignlab.assignors.parts.partitions import codes_of
 from assignlab.assignors.parts.slices import taken
 from assignlab.assignors.parts.trees import (
     NOT_SEATED,
@@ -53,7 +54,6 @@ from assignlab.errors import OriginalError
 from assignlab.group.assignment import (
     Assignment,
     by_member,
-    code,
     number_of,
     topic_of,
 )
@@ -170,7 +170,7 @@ def shape_of(
     )  # fmt: skip
     again, unassigned = in_turn, Filling(*filled)
     if crowded:
-        codes = partitions_of(topics, partitions)
+        codes = codes_of(topics, partitions)
         fixed, _ = walked(group, Filling(codes[subscribers[topic_of(codes)] < 2]))
         slots = hash_map_slots(partition_hashes(group, unassigned.codes), unassigned.capacity)
         walk, fine = walked(group, Filling(new, slots), fixed)
@@ -222,7 +222,7 @@ def _shape(topics, ordered, partitions, subscribers, of_id, copied):
     ``ordered``: the topics as :func:`turns_of` has them; ``of_id``: hash codes of topic ids.
     """
     turns = turns_of(ordered, partitions, subscribers)
-    codes, capacity = partitions_of(topics, partitions), 16
+    codes, capacity = codes_of(topics, partitions), 16
     new, crowded, certain = _walked(codes, of_id, capacity)
     first = new
     if copied:
@@ -272,21 +272,6 @@ def sort_partitions(codes, turns):
 def by_turn(codes: np.ndarray, turns: np.ndarray) -> np.ndarray:
     """:func:`sort_partitions` for what is not compiled."""
     return codes[np.argsort(number_of(codes, turns), kind="stable")]
-
-
-@inner
-def partitions_of(topics, partitions):
-    """The codes of all partitions of some topics, topic by topic: int64[n]."""
-    total = 0
-    for t in topics:
-        total += partitions[t]
-    codes = np.empty(total, dtype=np.int64)
-    n = 0
-    for t in topics:
-        for p in range(partitions[t]):
-            codes[n] = code(t, p)
-            n += 1
-    return codes
 
 
 @inner

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assignlab.group.assignment import Assignment, partition_of, topic_of
+from assignlab.group.assignment import Assignment, partition_names
 from assignlab.group.document import named_lists
 from assignlab.group.model import Group
 from assignlab.jvm.names import Names
@@ -75,14 +75,6 @@ def partition_name(queues: tuple[tuple[str, int], ...] | None, partition: int) -
 
 def lists(group: Group, assignment: Assignment) -> dict[str, list[list[Any]]]:
     """``[topic, "broker-partition"]`` pairs by member, in order."""
-    topics = group.topics
-    queues = topics.queues or (None,) * len(topics)
-    pairs = [
-        [topics.names[t], partition_name(queues[t], p)]
-        for t, p in zip(
-            topic_of(assignment.codes).tolist(),
-            partition_of(assignment.codes).tolist(),
-            strict=True,
-        )
-    ]
-    return named_lists(group, assignment, pairs)
+    pairs = partition_names(group, assignment.codes)
+    named = [[t, f"{BROKER}-{p}" if isinstance(p, int) else p] for t, p in pairs]
+    return named_lists(group, assignment, named)

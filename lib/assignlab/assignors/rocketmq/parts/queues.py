@@ -219,14 +219,7 @@ def keep_own(codes, owners, subscribed, subscription):
 
 def lists(group: Group, assignment: Assignment) -> dict[str, list[list[Any]]]:
     """``[topic, broker name, queue id]`` by member, in order."""
-    names = group.topics.names
-    queues = {t: queues_of(group, t) for t in np.unique(topic_of(assignment.codes)).tolist()}
-    entries = [
-        [names[t], *queues[t][p]]
-        for t, p in zip(
-            topic_of(assignment.codes).tolist(),
-            partition_of(assignment.codes).tolist(),
-            strict=True,
-        )
-    ]
-    return named_lists(group, assignment, entries)
+    names, queues = group.topics.names, group.topics.prepared(queues_by_topic)
+    topics, partitions = topic_of(assignment.codes), partition_of(assignment.codes)
+    places = zip(topics.tolist(), partitions.tolist(), strict=True)
+    return named_lists(group, assignment, [[names[t], *queues[t][p]] for t, p in places])
