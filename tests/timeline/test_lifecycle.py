@@ -18,8 +18,8 @@ SETTINGS = {
 PLAIN = timeline.Config(session_timeout_ms=10_000)
 
 
-def told(strategy="range", **settings):
-    story = lifecycle.stale_commit(20_000, 200, rate=20.0)
+def told(strategy="range", away_ms=20_000, **settings):
+    story = lifecycle.stale_commit(away_ms, 200, rate=20.0)
     return timeline.run(story, timeline.Config(**SETTINGS, **settings), strategy, seed=1)
 
 
@@ -37,7 +37,7 @@ def test_a_refused_commit_leaves_the_offset_where_it_was():
 
 @pytest.mark.parametrize("strategy, fencing", [("range", False), ("scala-range", True)])
 def test_where_nobody_checks_the_offset_goes_back_and_is_read_from_there(strategy, fencing):
-    history = told(strategy, fencing=fencing)
+    history = told(strategy, 21_000, fencing=fencing)
     steps = lifecycle.steps(history, 19_000)
     late = steps[steps["what"].str.startswith("a commits")].iloc[0]
     assert late["what"].endswith("goes back")

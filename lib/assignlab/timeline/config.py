@@ -234,6 +234,7 @@ CHANGES: Mapping[str, Mapping[str, Mapping[str, object]]] = MappingProxyType(
         },
         "metaq": {
             "1.4": {
+                "auto_offset_reset": "earliest",
                 "zookeeper_session_timeout_ms": 30_000,
                 "rebalance_backoff_ms": 5_000,
                 "rebalance_max_retries": 7,

@@ -112,7 +112,11 @@ class World:
 
     def start_delay(self) -> int:
         """How much later than planned a process starts at the beginning, or restarts."""
-        return self._random.randint(0, self.config.start_spread_ms)
+        return self.drawn_ms(self.config.start_spread_ms)
+
+    def drawn_ms(self, most: int) -> int:
+        """So many milliseconds at most."""
+        return self._random.randint(0, most)
 
     def tossed(self) -> bool:
         """One of two ways, each as often."""
@@ -121,7 +125,7 @@ class World:
     def heartbeat_delay(self) -> int:
         """How much later than due a heartbeat is sent."""
         most = self.config.heartbeat_drift_ms
-        return self._random.randint(0, most) if most else 0
+        return self.drawn_ms(most) if most else 0
 
     # ---- what members know ---------------------------------------------------------------------
 

@@ -5,11 +5,13 @@ consumers and partitions with those at its last rebalance. Where nothing changed
 Otherwise it stops fetching, commits everything, and for each topic that changed gives up what it is
 to lose and claims what is new. If a claim fails, all its partitions are released and everything is
 forgotten, so that the next try, after ``zkSyncTimeMs`` (``rebalance_backoff_ms``), starts afresh;
-after seven tries (``rebalance_max_retries``) it is left with nothing.
+after seven tries (``rebalance_max_retries``), seven times as many at its start and at the start of a
+new session, it is left with nothing until a watch fires.
 """
 
 import numpy as np
 
+from assignlab.timeline.engine.log import EMPTY
 from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols import zookeeper
 from assignlab.timeline.scenario import Member
@@ -73,6 +75,18 @@ class Client(zookeeper.Client):
             self.give_up(self.held, self.revoked_how())
         self._failed(number)
 
+    def _failed(self, number: int) -> None:
+        tries = self.config.rebalance_max_retries
+        if number + 1 < tries * (tries if self._first else 1):
+            self.clock.after(self.config.rebalance_backoff_ms, self.in_time, self._try, number + 1)
+        else:
+            self.tell("error", EMPTY, "rebalance failed")
+            self._done()
+
+    def is_told(self, changed: set[int], known: tuple[int, ...]) -> bool:
+        """Of a topic of its own that is gone, too."""
+        return not changed.isdisjoint(known)
+
     def _new_session(self) -> None:
-        self._seen = {}
+        self._seen, self._first = {}, True
         super()._new_session()

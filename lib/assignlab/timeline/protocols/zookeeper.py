@@ -22,12 +22,14 @@ from assignlab.errors import OriginalError
 from assignlab.timeline.config import TimelineError
 from assignlab.timeline.engine.consumer import Consumer
 from assignlab.timeline.engine.log import EMPTY
-from assignlab.timeline.engine.poll_loop import NEVER, Phase
+from assignlab.timeline.engine.poll_loop import NEVER, Mode, Phase, processed_count
 from assignlab.timeline.engine.requests import JoinRequest
 from assignlab.timeline.engine.world import World
 from assignlab.timeline.scenario import Member
 
 FREE = -1
+RECONNECTS_WITHIN_MS = 1_000
+"""ZooKeeper's client sleeps as long at most, drawn, before it connects again (ClientCnxn)."""
 
 
 class Registered:
@@ -51,6 +53,15 @@ class Registry:
             raise TimelineError("commit: there are no transactions over ZooKeeper")
         self.consumers: dict[str, Registered] = {}
         self.owner = np.full(world.log.rate.size, FREE)
+        self._topics_seen = world.cluster.partitions.copy()
+
+    def members(self) -> list[Registered]:
+        """Who is in the group, with what it reads: of a pattern everybody sees the pattern, and resolves
+        it."""
+        return [
+            Registered(one.client, one.client.subscription()) if one.client.member.pattern else one
+            for one in self.consumers.values()
+        ]
 
     def register(self, client: "Client", subscription: tuple[int, ...]) -> None:
         """A consumer's ephemeral node is there, or has other topics; all others see it."""
@@ -82,14 +93,23 @@ class Registry:
         self.owner[mine] = FREE
 
     def topics_changed(self) -> None:
-        """Partitions were added, or a topic created: the watches fire."""
-        self._changed()
+        """Partitions were added, a topic created or deleted: who watches it is told."""
+        now = self.world.cluster.partitions
+        changed = set(np.flatnonzero(now != self._topics_seen).tolist())
+        self._topics_seen = now.copy()
+        for name, registered in self.consumers.items():
+            client, known = registered.client, registered.request.subscription
+            if client.is_told(changed, known):
+                self.consumers[name] = Registered(client, client.subscription())
+                self._tell(client)
 
     def _changed(self, by: "Client | None" = None) -> None:
         for registered in self.consumers.values():
-            client = registered.client
-            if client is not by:
-                self.clock.after(self.config.latency_ms, client.in_time, client.watch_fires)
+            if registered.client is not by:
+                self._tell(registered.client)
+
+    def _tell(self, client: "Client") -> None:
+        self.clock.after(self.config.latency_ms, client.in_time, client.watch_fires)
 
     def move(self) -> None:
         """There is no coordinator that could move."""
@@ -108,6 +128,7 @@ class Client(Consumer):
         self._triggered = False
         self._busy = False
         self._first = True
+        self._works_until = self._started = self.clock.now
 
     def start(self) -> None:
         """Register, then rebalance at once."""
@@ -118,11 +139,20 @@ class Client(Consumer):
         """Whether the process runs, and its node is there."""
         return self.alive and self.consumer_id in self.registry.consumers
 
-    def _subscription(self) -> tuple[int, ...]:
+    def subscription(self) -> tuple[int, ...]:
+        """The topics that it reads, as they are now."""
         return self.world.subscription_of(self.member, self.world.cluster.partitions)
 
+    def is_told(self, changed: set[int], known: tuple[int, ...]) -> bool:
+        """Whether its watches fire when these topics changed: of its own those that are not gone, of a
+        pattern if it fits others than were ``known``."""
+        if self.member.pattern is not None and self.subscription() != known:
+            return True
+        partitions = self.world.cluster.partitions
+        return any(partitions[topic] for topic in changed.intersection(known))
+
     def _register(self) -> None:
-        self.registry.register(self, self._subscription())
+        self.registry.register(self, self.subscription())
         self.belongs_again()
         self.set_verdict()
         self._synced_rebalance()
@@ -131,7 +161,7 @@ class Client(Consumer):
         """The application subscribes to something else: its node changes."""
         self.member = replace(self.member, topics=tuple(topics), pattern=None)
         if self.in_group:
-            self.registry.register(self, self._subscription())
+            self.registry.register(self, self.subscription())
             self.watch_fires()
 
     # ---- rebalancing ---------------------------------------------------------------------------
@@ -140,8 +170,6 @@ class Client(Consumer):
         """Something changed; rebalance, or once more when the rebalance at hand is over."""
         if not self.in_group:
             return
-        if self.member.pattern is not None:
-            self.registry.consumers[self.consumer_id] = Registered(self, self._subscription())
         self._triggered = True
         if not self._busy:
             self._synced_rebalance()
@@ -163,13 +191,29 @@ class Client(Consumer):
             self._released(number)
 
     def _cut_off(self) -> None:
-        """Stop at the record at hand; what else was fetched is dropped."""
+        """Stop at the record at hand; what else was fetched is dropped. A batch that the application has
+        taken to itself, as one that commits first does, stays its own.
+
+        The application's thread is not stopped: it reads on when it is through with its work.
+        """
         self.advance()
-        if self.loop.phase in (Phase.PROCESS, Phase.COMMIT_BEFORE):
-            one = -(-self.settings.processing_us // 1000)
-            self.own.position[:] = self._processed(self.clock.now + one)
-        self.loop.phase = Phase.POLL if self.own.partition.size else Phase.HALTED
-        self.loop.next = NEVER
+        loop, settings = self.loop, self.settings
+        if loop.phase == Phase.COMMIT_BEFORE:
+            self._works_until = loop.next + loop.batch_size * settings.processing_us // 1000
+        elif loop.phase == Phase.PROCESS:
+            self._works_until = loop.next
+            done = processed_count(self.clock.now, loop, settings)
+            if self.mode != Mode.BEFORE and done < loop.batch_size:
+                self._works_until = loop.batch_at - (-(done + 1) * settings.processing_us // 1000)
+                self.own.position[:] = self._processed(self._works_until)
+        loop.phase = Phase.POLL if self.own.partition.size else Phase.HALTED
+        loop.next = NEVER
+
+    def _go_on(self) -> None:
+        if self.clock.now < self._works_until:
+            self.clock.at(self._works_until, self.in_time, self._go_on)
+        elif not self._busy and self.own.partition.size:
+            super()._go_on()
 
     def _released(self, number: int) -> None:
         """Everything is given up, one node after the other."""
@@ -205,7 +249,7 @@ class Client(Consumer):
 
     def _mine(self) -> np.ndarray:
         """This consumer's part of the assignment that it computes for everybody."""
-        members = list(self.registry.consumers.values())
+        members = self.registry.members()
         counts = self.world.cluster.partitions
         assignment = self.world.groups.assign(self.strategy, members, counts, self.generation)
         return assignment[self.consumer_id][0]
@@ -214,6 +258,9 @@ class Client(Consumer):
         if number + 1 < self.config.rebalance_max_retries:
             self.clock.after(self.config.rebalance_backoff_ms, self.in_time, self._try, number + 1)
             return
+        self.clock.after(self.config.rebalance_backoff_ms, self.in_time, self._out_of_tries)
+
+    def _out_of_tries(self) -> None:
         self.tell("error", EMPTY, "ConsumerRebalanceFailedException")
         if self._first:
             self.tell("fatal", EMPTY, "ConsumerRebalanceFailedException")
@@ -231,11 +278,13 @@ class Client(Consumer):
         self.world.history.tell(
             self.clock.now, "generation", self.number, self.generation, EMPTY, self.strategy.name
         )
-        if self.config.commit == "auto":
-            self.loop.next_commit = self.clock.now + self.config.auto_commit_interval_ms
+        if self.config.commit == "auto":  # a schedule of its own, from the start on
+            interval = max(self.config.auto_commit_interval_ms, 1)
+            past = (self.clock.now - self._started) % interval
+            self.loop.next_commit = self.clock.now - past + interval
         self.take(partitions[~self.log.among(partitions, self.held)])
-        if self.own.partition.size:
-            self._go_on()
+        self._busy = False
+        self._go_on()
         self._done()
 
     def _done(self) -> None:
@@ -251,7 +300,8 @@ class Client(Consumer):
         timeout = self.config.zookeeper_session_timeout_ms
         if for_ms > timeout:
             self.clock.after(timeout, self.registry.session_over, self, "session expired")
-            self.clock.at(self.frozen_until + self.config.latency_ms, self._new_session)
+            wait = self.world.drawn_ms(RECONNECTS_WITHIN_MS) + self.config.latency_ms
+            self.clock.at(self.frozen_until + wait, self._new_session)
 
     def _new_session(self) -> None:
         if self.alive:

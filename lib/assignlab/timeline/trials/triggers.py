@@ -13,6 +13,7 @@ from math import nan
 import pandas as pd
 
 from assignlab import assignors
+from assignlab.assignors.strategy import Strategy
 from assignlab.timeline.config import Config, TimelineError, defaults
 from assignlab.timeline.engine.history import History
 from assignlab.timeline.measure import gaps, per_event
@@ -105,7 +106,8 @@ def grid(
     """Every combination there is; ``fields``: of :class:`Trial`, the same for all.
 
     Every drift has groups of its own: the first one those of ``seeds``, each further one as many
-    that follow. Static members exist where Kafka's coordinator knows the group's members.
+    that follow. Static members, and another subscription while it runs, exist where Kafka's
+    coordinator knows the group's members; patterns everywhere but in MetaQ.
 
     >>> found = grid(["join", "static too late"], ["range", "scala-range"], [0])
     >>> [(trial.trigger, trial.strategy) for trial in found]
@@ -127,9 +129,15 @@ def grid(
     return [
         replace(trial, seed=trial.seed + own[trial.drift_ms] * further)
         for trial in trials
-        if not trial.trigger.startswith("static")
-        or assignors.get(trial.strategy).membership == "coordinator"
+        if exists(trial.trigger, assignors.get(trial.strategy))
     ]
+
+
+def exists(trigger: str, strategy: Strategy) -> bool:
+    """Whether consumers of a strategy's system have what a trigger takes."""
+    if trigger.startswith("static") or trigger == "subscription changed":
+        return strategy.membership == "coordinator"
+    return trigger != "topic matches the pattern" or strategy.system != "MetaQ"
 
 
 def action(trial: Trial) -> Action:
