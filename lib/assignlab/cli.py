@@ -424,6 +424,11 @@ def fuzz(assignments, seed, chosen, step, plant, hunt, ask):
     from assignlab import assignors
     from assignlab.proof import fuzz as fuzzing
 
+    hunts = {"--hunt": hunt and not ask, "--ask": ask}
+    given = {"--step": step is not None, "--defects": plant, **hunts}
+    alone = [option for option, is_there in given.items() if is_there]
+    if len(alone) > 1:
+        raise click.UsageError(f"{alone[0]} and {alone[1]} exclude each other")
     if ask:
         from assignlab.published import mishaps
 

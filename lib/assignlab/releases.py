@@ -30,7 +30,7 @@ CAME_WITH = {
 """The release that brought each of Kafka's assignors (KIP-54, KIP-429, KIP-848, KIP-932)."""
 
 SYSTEM_FIRST = re.compile(r"(?P<system>[^@\s]+)@(?P<release>\S+)\s+(?P<kind>\S+)")
-RELEASE = re.compile(r"\d{1,9}(\.\d{1,9}){1,3}")
+RELEASE = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9}){1,3}")
 
 
 class Facts(NamedTuple):

@@ -679,6 +679,7 @@ def test_a_partition_with_two_owners_is_of_two_moments_unless_the_group_is_movin
     [alone] = groups.read(DESCRIBE + more, later, refused=refused)
     assert [error.group for error in refused] == ["billing-classic"]
     assert groups.read(DESCRIBE + more, later, only=["billing-more"]) == [alone]
+    assert groups.read(DESCRIBE + more, later, only="billing-more") == [alone]
     group = one(DESCRIBE, later, STATE_OF.format("PreparingRebalance"))
     assert ["orders", 0] in member(group, "m1")["owned"]
     assert ["orders", 0] in member(group, "m2")["owned"]

@@ -49,6 +49,13 @@ def test_a_wrong_name_is_refused_with_the_nearest_right_one(words, nearest):
     assert f"did you mean '{nearest}'?" in result.output and "Traceback" not in result.output
 
 
+@pytest.mark.parametrize("other", [["--step", "3"], ["--hunt"], ["--ask"]])
+def test_options_of_fuzz_that_do_different_things_exclude_each_other(other):
+    result = call("fuzz", "--defects", *other, "--strategy", "range")
+    assert result.exit_code == 2 and "--defects" in result.output
+    assert "exclude each other" in result.output
+
+
 @pytest.mark.parametrize("words", [["verify"], ["proof", "golden"], ["proof", "museum"]])
 def test_where_the_originals_cannot_run_the_reason_is_told(monkeypatch, tmp_path, words):
     monkeypatch.setattr(originals, "PROJECT", tmp_path / "nowhere")

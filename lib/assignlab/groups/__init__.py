@@ -18,13 +18,13 @@ from assignlab.groups.text import open_text
 
 
 def read(
-    *sources: Any, only: Sequence[str] = (), refused: list[GroupError] | None = None
+    *sources: Any, only: str | Sequence[str] = (), refused: list[GroupError] | None = None
 ) -> list[dict[str, Any]]:
     r"""The group documents of texts that tools print; several together where one lacks something.
 
     A source is a path, ``-`` for standard input, an open file, a text itself, or a :class:`Live`
-    cluster; ``only``: the names of the groups that are meant, all if there is none. Each document has
-    ``inferred``: what was not in the texts, and what was taken instead. Raises
+    cluster; ``only``: the groups that are meant, names or one name, all if there is none. Each document
+    has ``inferred``: what was not in the texts, and what was taken instead. Raises
     :class:`~assignlab.errors.GroupError` for a group of which the texts say what does not go
     together; where there is a list ``refused``, that goes there and the other groups are read.
     Raises :class:`~assignlab.errors.TextError` with line and column where a text is not understood,
@@ -42,6 +42,7 @@ def read(
     ['subscriptions: every member to orders']
     """
     texts: list[list[Row]] = []
+    only = [only] if isinstance(only, str) else only
     for source in sources:
         if isinstance(source, Live):
             texts.append(list(source.rows()))

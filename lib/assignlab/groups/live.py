@@ -39,11 +39,14 @@ class Live:
     """
 
     def __init__(
-        self, bootstrap: str, command_config: str | Path | None = None, groups: Sequence[str] = ()
+        self,
+        bootstrap: str,
+        command_config: str | Path | None = None,
+        groups: str | Sequence[str] = (),
     ):
         self.bootstrap = bootstrap
         self.command_config = command_config
-        self.groups = list(dict.fromkeys(groups))
+        self.groups = [groups] if isinstance(groups, str) else list(dict.fromkeys(groups))
 
     def rows(self) -> Iterator[Row]:
         """What the cluster says of its groups; AssignlabError where it does not answer."""
