@@ -381,6 +381,18 @@ def test_metaq_tries_on_at_its_start():
     assert timeline.config.defaults("1.4", system="metaq").auto_offset_reset == "earliest"
 
 
+def test_most_members_decide_on_the_coordinators_assignor():
+    """A rolling restart from one to the other: no restart of all, and what is kept is kept."""
+    changes = timeline.rolling_restart(60_000, "abc", 20_000, strategies=["server-uniform"])
+    history = play(changes, "server-range", "abc", until=200_000)
+    chosen = [detail.partition(",")[0] for detail in told(history, "generation", after=60_000)]
+    assert chosen[0] == "server-range" and chosen[-1] == "server-uniform"
+    assert chosen.index("server-uniform") == chosen.count("server-range")  # it changes once
+    assert {m: len(own) for m, own in owners_at_end(history).items()} == dict.fromkeys("abc", 2)
+    with pytest.raises(TimelineError, match="no group can run"):
+        play([], "server-uniform", [Member("a"), Member("b", strategies=("server-uniform@3.9",))])
+
+
 @pytest.mark.parametrize("strategy", PROTOCOLS)
 def test_to_subscribe_to_nothing_is_to_unsubscribe(strategy):
     nothing, unsubscribe = (

@@ -80,6 +80,7 @@ def strategies_named(strategy: str | Sequence[str]) -> tuple[Strategy, ...]:
 def protocol_of(chosen: set[Strategy]) -> Protocol:
     """The protocol of a group whose members have these strategies among them.
 
+    Members of the consumer protocol may ask for different assignors of the coordinator, of one release.
     With members of the classic and others of the consumer protocol it is a group on its way from
     one to the other. Assignors of other clients than Java's run in a client that otherwise behaves
     as Java's.
@@ -89,6 +90,9 @@ def protocol_of(chosen: set[Strategy]) -> Protocol:
         return ALONE[kinds.pop()]
     if kinds <= {("coordinator", "eager"), ("coordinator", "cooperative")}:
         return CLASSIC
+    different = len({strategy.remote for strategy in chosen}) == len(chosen)
+    if kinds == {("coordinator", "server")} and different and not any(s.shares for s in chosen):
+        return KIP_848
     servers = {strategy for strategy in chosen if strategy.protocol == "server"}
     others = chosen - servers
     if others and servers and protocol_of(servers) is KIP_848 and protocol_of(others) is CLASSIC:
@@ -114,7 +118,8 @@ class Simulation:
         lists = [self.world.strategies_of(member) for member in scenario.versions]
         for proposed in lists:
             names = ", ".join(strategy.name for strategy in proposed)
-            if protocol_of(set(proposed)) is MIGRATION:
+            one_only = protocol_of(set(proposed)) in (MIGRATION, KIP_848)
+            if one_only and len(proposed) > 1:
                 raise TimelineError(f"strategies: no group can run {names} in one member's list")
             if len({strategy.kind for strategy in proposed}) < len(proposed):
                 # As ConsumerPartitionAssignor.getAssignorInstances does.

@@ -11,10 +11,13 @@ did), then it has the target's epoch and gets what nobody holds any more (UNRELE
 long as something is missing). Nobody waits for anybody but for the partitions it is to get.
 """
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from assignlab.jvm.hash_map import hash_map_order
+from assignlab.jvm.names import Names
 from assignlab.timeline.engine.consumer import Consumer
 from assignlab.timeline.engine.log import EMPTY
 from assignlab.timeline.engine.requests import Claim, JoinRequest
@@ -229,6 +232,7 @@ class Coordinator(Hosted):
         interval = self.config.group_consumer_assignment_interval_ms
         if self.assigned_at is not None and self.clock.now < self.assigned_at + interval:
             return
+        self._ask_the_preferred()
         walked = list(self.walk)
         new = [id for id in self.members if id not in walked]  # joins with this heartbeat
         members = [self.members[id] for id in (*walked, *new)]
@@ -244,6 +248,21 @@ class Coordinator(Hosted):
             self.clock.now, "generation", -1, self.assignment_epoch, EMPTY,
             f"{self.strategy.name}, target assignment",
         )  # fmt: skip
+
+    def _ask_the_preferred(self) -> None:
+        """The assignor that most members ask for (``group.remote.assignor``) is this group's: of several
+        the first in the order of a HashMap."""
+        asked = [self.world.strategies_of(m.client.member)[0] for m in self.members.values()]
+        servers = {strategy.remote: strategy for strategy in asked if strategy.protocol == "server"}
+        names = sorted(servers)
+        walked = [names[i] for i in hash_map_order(Names(names).hashes, 16).tolist()]
+        votes = Counter(strategy.remote for strategy in asked)
+        preferred = servers[max(walked, key=votes.__getitem__)] if names else self.strategy
+        if preferred is not self.strategy:
+            self.strategy = preferred
+            for member in self.members.values():
+                codes = self.world.cluster.codes(member.target)
+                member.strategy, member.claim = preferred.kind, Claim(codes, self.assignment_epoch)
 
     # ---- reconciliation ------------------------------------------------------------------------
 
