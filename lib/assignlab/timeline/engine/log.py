@@ -138,7 +138,7 @@ class Log:
     """The logs of all partitions, what is committed of them, and who delivered what.
 
     ``since`` and ``until`` int64 ms: when a partition was created and deleted (far in the future until
-    then). ``rate`` float64 records a second from ``created`` int64 ms on: the line that the poll loops
+    then). ``rate`` float64 records per ms from ``created`` int64 ms on: the line that the poll loops
     read, which lies flat once the partition is deleted. ``committed`` int64. ``reach`` int64: how far a
     partition was ever delivered; ``ended`` int64: why its last delivery ended, an index of ``reasons``;
     ``back_to``, ``back_by`` int64: where a commit set the offset back, and why.
@@ -160,8 +160,11 @@ class Log:
         self.skips: list[Skip] = []
 
     def create(self, partitions: np.ndarray, rate: float, now: int) -> None:
-        """These partitions exist from now on and take ``rate`` records a second."""
-        self.rate[partitions] = rate
+        """These partitions exist from now on and take ``rate`` records a second.
+
+        A hair more, in fact, so that rounding takes no whole record away.
+        """
+        self.rate[partitions] = rate / 1000 * (1 + 2**-51)
         self.created[partitions] = self.since[partitions] = now
 
     def delete(self, partitions: np.ndarray, read: np.ndarray, now: int) -> None:
@@ -172,7 +175,7 @@ class Log:
         """
         self.until[partitions] = now
         self.created[partitions] = -FOR_EVER
-        self.rate[partitions] = (read + 0.5) / FOR_EVER * 1000
+        self.rate[partitions] = (read + 0.5) / FOR_EVER
 
     def ends(self, partitions: np.ndarray, now: int) -> np.ndarray:
         """Log end offsets at ``now``."""

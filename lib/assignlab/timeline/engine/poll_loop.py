@@ -164,7 +164,7 @@ def owned(rows):
 @leaf
 def end_offset(rate, created, t):
     """The log end offset at ``t``: records that were produced since the partition was created."""
-    return np.int64(rate * (t - created) / 1000) if t > created else np.int64(0)
+    return np.int64(rate * (t - created)) if t > created else np.int64(0)
 
 
 @njit
