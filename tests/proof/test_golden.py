@@ -63,12 +63,13 @@ def answer(strategy, vector):
 
 
 def test_vectors_are_many_and_of_all_kinds(vectors):
+    if len(vectors) == FIRST:
+        pytest.skip("only the first are read")
     events = Counter(vector["event"] for vector in vectors)
-    if len(vectors) != FIRST:
-        assert events.total() >= STATES_AT_LEAST
-        assert events.keys() >= MEANT_TO_MEET
-        members = [member for vector in vectors for member in vector["members"]]
-        assert any(len(set(m["topics"])) < len(m["topics"]) for m in members), "none named twice"
+    assert events.total() >= STATES_AT_LEAST
+    assert events.keys() >= MEANT_TO_MEET
+    members = [member for vector in vectors for member in vector["members"]]
+    assert any(len(set(m["topics"])) < len(m["topics"]) for m in members), "none named twice"
 
 
 @pytest.mark.slow
