@@ -400,7 +400,7 @@ def test_with_surge_a_topic_that_one_member_reads_is_hardly_ever_without_owner()
     for member, topic in zip(apart["members"], "tu", strict=True):
         member["topics"] = [topic]
     cost = cells(apart, "a rollout with surge", "range")["unowned partition-seconds"]
-    assert cost.high < 6
+    assert cost.high < 7  # leaders ask for topics that they do not read, behind their fetch
 
 
 def test_of_many_members_no_topic_is_without_its_reader():
