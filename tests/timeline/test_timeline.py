@@ -289,13 +289,16 @@ def test_who_matches_no_topic_yet_joins_with_nothing():
 
 
 def test_the_coordinator_forgets_a_pattern_with_its_last_member():
-    """Who comes back with it joins with nothing, until it is resolved anew and the assignor may run."""
+    """Who comes back with it joins with nothing, until it is resolved anew and the assignor may run: before 4.4 it
+    had just run for the first heartbeat."""
     restart = [timeline.restart(20_000, "a", down_ms=2_000)]
-    history = play(restart, SERVER, [Member("a", pattern="t")])
-    found = [(e.time_ms, e.partitions.size) for e in history.events
-             if e.kind == "assigned" and e.time_ms > 20_000]  # fmt: skip
-    (first, none), (then, all_six) = found
-    assert first < 22_500 and (none, all_six) == (0, 6) and 26_500 < then < 27_500
+    for assigned, least, most in ((False, 26_500, 27_500), (True, 22_000, 22_500)):
+        fields = {"group_consumer_empty_is_assigned": assigned}
+        history = play(restart, SERVER, [Member("a", pattern="t")], **fields)
+        found = [(e.time_ms, e.partitions.size) for e in history.events
+                 if e.kind == "assigned" and e.time_ms > 20_000]  # fmt: skip
+        (first, none), (then, all_six) = found
+        assert first < 22_500 and (none, all_six) == (0, 6) and least < then < most
 
 
 @pytest.mark.parametrize(("release", "epoch"), [("4.1", 2), ("4.4", 2)])
@@ -391,6 +394,70 @@ def test_most_members_decide_on_the_coordinators_assignor():
     assert {m: len(own) for m, own in owners_at_end(history).items()} == dict.fromkeys("abc", 2)
     with pytest.raises(TimelineError, match="no group can run"):
         play([], "server-uniform", [Member("a"), Member("b", strategies=("server-uniform@3.9",))])
+
+
+def test_another_preferred_assignor_bumps_the_epoch():
+    """Static members restart with another assignor: since 4.4 the second one of three calls for another target
+    assignment (KAFKA-20434). And of two members that ask for one each every heartbeat may."""
+    restarts = timeline.rolling_restart(60_000, "abc", 20_000, strategies=["server-uniform"])
+    who = [Member(name, instance=name) for name in "abc"]
+    tie = [Member("a"), Member("b", strategies=["server-uniform"])]
+    chosen, epochs = [], []
+    for watched in (False, True):
+        watch = {"group_consumer_assignor_watched": watched}
+        history = play(restarts, "server-range", who, until=150_000, **watch)
+        told_of = told(history, "generation", after=60_000)
+        chosen.append([detail.partition(",")[0] for detail in told_of])
+        history = play([], "server-range", tie, until=120_000, **watch)
+        epochs.append(len(told(history, "group epoch", after=60_000)))
+    assert chosen == [[], ["server-uniform"]]
+    assert epochs[0] == 0 and epochs[1] >= 12
+
+
+def test_who_joins_an_empty_kip848_group_does_not_wait():
+    """Its first heartbeat names no topics, its second does; since 4.4 the last one that left has left a target of
+    the group's epoch (KAFKA-20442), so that the first computes none and the second need not wait."""
+    first = []
+    for assigned in (False, True):
+        history = play(
+            [timeline.leave(60_000, "a"), timeline.back(70_000, "a")],
+            "server-uniform",
+            [Member("a", pattern="t", client_pattern=True)],
+            group_consumer_empty_is_assigned=assigned,
+        )
+        got = [e.time_ms for e in history.events if e.kind == "assigned" and len(e.partitions)]
+        first.append(got[-1] - 70_000)
+    assert first[0] > 1_000 > first[1]
+
+
+def test_auto_commit_of_who_polls_too_late_and_was_alone():
+    """Up to 4.1 its poll sends an auto commit that is due before the listener hears that all is lost."""
+    again = []
+    for release in ("4.1", "4.4"):
+        fields = {"max_poll_interval_ms": 6_000, "auto_offset_reset": "earliest"}
+        scenario = Scenario(
+            [Topic("t", 6, rate=10)], [Member("a")], [timeline.stall(59_000, "a", 15_000)], 120_000
+        )
+        config = timeline.defaults(release, **fields)
+        history = timeline.run(scenario, config, "server-uniform", 1)
+        again.append(timeline.totals(history)["repeated"])
+    assert again[0] == 0 < again[1]
+
+
+@pytest.mark.parametrize(("release", "calls"), [("4.1", ["revoked", "lost"]), ("4.4", ["lost"])])
+def test_who_stalls_too_long_with_a_revocation_before_it(release, calls):
+    """As recorded on 4.1.2 and 4.4.0: up to 4.2 the listener hears of the revocation, too, and then that all is lost."""
+    scenario = Scenario(
+        [Topic("t", 6)],
+        [Member("a"), Member("b")],
+        [timeline.stall(60_000, "b", 20_000), timeline.join(60_500, Member("c"))],
+        120_000,
+    )
+    config = timeline.defaults(release, max_poll_interval_ms=12_000, commit="none")
+    history = timeline.run(scenario, config, SERVER, 1)
+    heard = [e for e in history.events if e.member == 1 and e.time_ms > 60_000]
+    found = [e.kind for e in heard if e.kind in ("revoked", "lost") and e.time_ms < 85_000]
+    assert found[: len(calls)] == calls
 
 
 @pytest.mark.parametrize("strategy", PROTOCOLS)

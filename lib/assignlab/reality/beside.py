@@ -162,8 +162,8 @@ def predicted(history: History) -> Play:
     refused = [
         (event.time_ms, history.members[event.member], EXCEPTIONS.get(event.detail, event.detail))
         for event in history.events
-        if event.kind == "commit refused"
-    ]
+        if event.kind == "commit refused" and history.config.commit != "auto"
+    ]  # nobody is told of an auto commit
     return Play(_predicted(history), _rows(again), _rows(lost), refused)
 
 

@@ -81,7 +81,11 @@ class Config(Given):
     epoch counts for partitions that the member has had since then, ``group_consumer_new_epoch``,
     the epoch of a group before its first member's, and ``group_consumer_rejoin_for_target``:
     members of the classic protocol in a consumer group are told to join again when there is another
-    target assignment; before, when the group's epoch was bumped. And one of 4.0.1:
+    target assignment; before, when the group's epoch was bumped. Two of 4.4:
+    ``group_consumer_assignor_watched``, whether the group's epoch is bumped when another assignor is
+    the preferred one (KAFKA-20434), and
+    ``group_consumer_empty_is_assigned``, whether the last member that goes leaves a target of its epoch
+    (KAFKA-20442), so that who comes next begins a new one, and does not wait. And one of 4.0.1:
     ``group_consumer_knows_topics``, whether a classic group that becomes a consumer group knows the
     topics it has read; in 4.0.0 they are new to it, and its epoch is bumped.
     ``group_consumer_migration_policy``: which groups may turn from one protocol to the other while
@@ -128,6 +132,8 @@ class Config(Given):
     group_consumer_older_epochs: bool = True
     group_consumer_new_epoch: int = 1
     group_consumer_rejoin_for_target: bool = True
+    group_consumer_assignor_watched: bool = True
+    group_consumer_empty_is_assigned: bool = True
     group_consumer_knows_topics: bool = True
     group_consumer_migration_policy: str = "bidirectional"
     fencing: bool = True
@@ -218,6 +224,8 @@ CHANGES: Mapping[str, Mapping[str, Mapping[str, object]]] = MappingProxyType(
                 "group_consumer_older_epochs": False,
                 "group_consumer_new_epoch": 0,
                 "group_consumer_rejoin_for_target": False,
+                "group_consumer_assignor_watched": False,
+                "group_consumer_empty_is_assigned": False,
                 "group_consumer_knows_topics": False,
                 "group_consumer_migration_policy": "bidirectional",
                 "poll_wakes": "timeout",
@@ -230,7 +238,11 @@ CHANGES: Mapping[str, Mapping[str, Mapping[str, object]]] = MappingProxyType(
                 "group_consumer_rejoin_for_target": True,
                 "group_consumer_new_epoch": 1,
             },
-            "4.4": {"poll_wakes": "backoff"},
+            "4.4": {
+                "poll_wakes": "backoff",
+                "group_consumer_assignor_watched": True,
+                "group_consumer_empty_is_assigned": True,
+            },
         },
         "metaq": {
             "1.4": {

@@ -328,7 +328,7 @@ class Client(Consumer):
         self.advance()
         self.phase = STALE
         self.set_verdict()
-        self.at_poll(self._lose_at_poll, self._awaiting_callback())
+        self.at_poll(self._lose_at_poll, self._awaiting_callback(), self._awaiting_revocation())
 
     def _awaiting_callback(self) -> np.ndarray:
         """Of the target what onPartitionsAssigned will tell, once the application polls."""
@@ -337,9 +337,23 @@ class Client(Consumer):
             return EMPTY
         return target[~self.log.among(target, self.held)]
 
-    def _lose_at_poll(self, awaiting: np.ndarray) -> None:
-        """What happens is told in its order: the listener hears first of partitions that it was
-        about to get, which onPartitionsLost does not name."""
+    def _awaiting_revocation(self) -> np.ndarray:
+        """What onPartitionsRevoked will tell, once the application polls: up to 4.2 a revocation began
+        without its poll (maybeReconcile)."""
+        target, since_4_3 = self._reconciling, self.config.group_consumer_older_epochs
+        if target is None or self.config.commit == "auto" or since_4_3:
+            return EMPTY
+        return self._revoked(target)
+
+    def _lose_at_poll(self, awaiting: np.ndarray, revoked: np.ndarray) -> None:
+        """What happens is told in its order: the listener hears first of partitions that it was about
+        to get, which onPartitionsLost does not name, or to give up, which it names, too. Up to 4.1 an
+        auto commit that is due goes out before, and counts where the group is empty."""
+        due = self.config.commit == "auto" and self.loop.next_commit <= self.clock.now
+        if due and self.config.poll_wakes == "timeout":
+            self.commit(lambda error: None)
+        if revoked.size:
+            self.tell("revoked", revoked, "too late")
         if awaiting.size:
             self.tell("assigned", awaiting, "too late")
         self._lose_and_join("max.poll.interval.ms exceeded")

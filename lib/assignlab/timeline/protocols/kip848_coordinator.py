@@ -16,8 +16,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from assignlab.jvm.hash_map import hash_map_order
-from assignlab.jvm.names import Names
 from assignlab.timeline.engine.consumer import Consumer
 from assignlab.timeline.engine.log import EMPTY
 from assignlab.timeline.engine.requests import Claim, JoinRequest
@@ -36,6 +34,8 @@ STABLE, UNREVOKED, UNRELEASED = "STABLE", "UNREVOKED_PARTITIONS", "UNRELEASED_PA
 
 JOINING_EPOCH, LEAVING_EPOCH, STATIC_LEAVING_EPOCH = 0, -1, -2
 REGEX_REFRESH_AT_LEAST_MS = 10_000
+DEFAULT_ASSIGNOR = "uniform"
+"""The first of ``group.consumer.assignors``."""
 
 
 @dataclass(eq=False)
@@ -46,6 +46,7 @@ class GroupMember:
     client: Consumer
     instance: str | None
     strategy: str
+    asked: str | None = None
     epoch: int = 0
     previous_epoch: int = 0
     state: str = STABLE
@@ -83,6 +84,7 @@ class Coordinator(Hosted):
         self._topics_changed = False
         self._holder = np.full(world.log.rate.size, -1)
         self._numbers: dict[str, int] = {}
+        self._votes: Counter[str | None] = Counter()
 
     # ---- heartbeats ----------------------------------------------------------------------------
 
@@ -92,6 +94,7 @@ class Coordinator(Hosted):
         if error is not None:
             self.answer(client, client.answered, error, 0, None)
             return
+        preferred = self._preferred()
         if epoch == JOINING_EPOCH:
             member = self._subscribe(client, member_id)
         else:
@@ -99,9 +102,12 @@ class Coordinator(Hosted):
         before = member.assigned
         changed = self._update_subscription(member, client.pattern, subscription)
         changed = changed or self.group_epoch == 0
-        if changed or self._topics_changed:
-            self._refresh_metadata(changed)
-        self._update_target_assignment()
+        other = self.config.group_consumer_assignor_watched and (
+            self._preferred(member) != preferred
+        )
+        if changed or other or self._topics_changed:
+            self._refresh_metadata(changed or other)
+        self._update_target_assignment(member)
         self.walk.add(member_id)
         self._reconcile(member, owned, changed)
         self._session_lasts(member)
@@ -139,10 +145,12 @@ class Coordinator(Hosted):
         """A member joins, or a static one comes back under a new id."""
         old_id = self.static.get(client.instance) if client.instance else None
         if old_id is not None and old_id != member_id:
-            old = self.members[old_id]
+            old, asked = self.members[old_id], self._asked(client)
+            self._votes[old.asked] -= 1
+            self._votes[asked] += 1
             members = [
-                (member_id, replace(old, id=member_id, client=client, epoch=0, previous_epoch=0,
-                                    deadline=0))
+                (member_id, replace(old, id=member_id, client=client, asked=asked, epoch=0,
+                                    previous_epoch=0, deadline=0))
                 if id == old_id else (id, member)
                 for id, member in self.members.items()
             ]  # fmt: skip
@@ -153,8 +161,10 @@ class Coordinator(Hosted):
             return self.members[member_id]
         if member_id not in self.members:
             self._numbers[member_id] = max(self._numbers.values(), default=-1) + 1
+            asked = self._asked(client)
+            self._votes[asked] += 1
             self.members[member_id] = GroupMember(
-                member_id, client, client.instance, self.strategy.kind
+                member_id, client, client.instance, self.strategy.kind, asked
             )
             if client.instance is not None:
                 self.static[client.instance] = member_id
@@ -226,13 +236,13 @@ class Coordinator(Hosted):
         self.group_epoch += 1
         self.world.history.tell(self.clock.now, "group epoch", -1, self.group_epoch, EMPTY, why)
 
-    def _update_target_assignment(self) -> None:
+    def _update_target_assignment(self, heard: GroupMember) -> None:
         if self.assignment_epoch >= self.group_epoch:
             return
         interval = self.config.group_consumer_assignment_interval_ms
         if self.assigned_at is not None and self.clock.now < self.assigned_at + interval:
             return
-        self._ask_the_preferred()
+        self._ask_the_preferred(heard)
         walked = list(self.walk)
         new = [id for id in self.members if id not in walked]  # joins with this heartbeat
         members = [self.members[id] for id in (*walked, *new)]
@@ -249,15 +259,28 @@ class Coordinator(Hosted):
             f"{self.strategy.name}, target assignment",
         )  # fmt: skip
 
-    def _ask_the_preferred(self) -> None:
-        """The assignor that most members ask for (``group.remote.assignor``) is this group's: of several
-        the first in the order of a HashMap."""
+    def _asked(self, client) -> str | None:
+        """The assignor that a member asks for (``group.remote.assignor``)."""
+        strategy = self.world.strategies_of(client.member)[0]
+        return strategy.remote if strategy.protocol == "server" else None
+
+    def _preferred(self, heard: GroupMember | None = None) -> str:
+        """The assignor that most members ask for, else the first that there is. Of two with as many votes
+        the first of a map: as the group keeps it; while a member is ``heard``, a HashMap where both share a
+        bucket, into which what it alone asks for was put last, and so in front (``HashMap.compute``)."""
+        walk = TimelineMap()
+        for name in sorted(name for name, votes in self._votes.items() if votes and name):
+            walk.add(name)
+        names = list(walk)
+        if heard is not None and heard.asked is not None and self._votes[heard.asked] == 1:
+            names = [heard.asked, *(name for name in names if name != heard.asked)]
+        return max(names, key=self._votes.__getitem__, default=DEFAULT_ASSIGNOR)
+
+    def _ask_the_preferred(self, heard: GroupMember) -> None:
+        """The preferred assignor is this group's."""
+        name = self._preferred(heard)
         asked = [self.world.strategies_of(m.client.member)[0] for m in self.members.values()]
-        servers = {strategy.remote: strategy for strategy in asked if strategy.protocol == "server"}
-        names = sorted(servers)
-        walked = [names[i] for i in hash_map_order(Names(names).hashes, 16).tolist()]
-        votes = Counter(strategy.remote for strategy in asked)
-        preferred = servers[max(walked, key=votes.__getitem__)] if names else self.strategy
+        preferred = next((one for one in asked if one.remote == name), self.strategy)
         if preferred is not self.strategy:
             self.strategy = preferred
             for member in self.members.values():
@@ -370,12 +393,15 @@ class Coordinator(Hosted):
         """Remove a member, which calls for another target assignment."""
         self._remove(member, why)
         self._bump(f"{member.client.name} {why}")
+        if not self.members and self.config.group_consumer_empty_is_assigned:
+            self.assignment_epoch, self.assigned_at = self.group_epoch, None
 
     def _remove(self, member: GroupMember, why: str) -> None:
         """Remove a member; its partitions are free at once."""
         client = member.client
         client.advance()
         self._holder[member.assigned] = self._holder[member.revoking] = -1
+        self._votes[member.asked] -= 1
         del self.members[member.id]
         self.walk.remove(member.id)
         del self._numbers[member.id]

@@ -236,7 +236,7 @@ class ConsumerGroup(kip848_coordinator.Coordinator):
                 self._reconcile(member, request.owned, changed)
             self.walk.add(member_id)
         else:
-            self._update_target_assignment()
+            self._update_target_assignment(member)
             self.walk.add(member_id)
             self._reconcile(member, request.owned, changed)
             self._session_lasts(member)
