@@ -72,6 +72,20 @@ def test_a_new_group_waits_and_waits_again_while_members_come():
     assert rounds(play([], members="a", **config)) == [5]
 
 
+@pytest.mark.parametrize(("new", "waits_ms"), [(False, 3_000), (True, 6_000)])
+def test_a_group_that_was_empty_waits_once_before_4_0(new, waits_ms):
+    """As recorded; GroupCoordinator.addMemberAndRebalance asks for generation 0."""
+    actions = [
+        timeline.leave(30_000, "a"),
+        timeline.leave(30_100, "b"),
+        timeline.back(60_000, "a"),
+        timeline.back(61_000, "b"),
+    ]
+    history = play(actions, "range", group_coordinator_new_enable=new)
+    assert rounds(history, 50_000)[0] == pytest.approx(60_000 + waits_ms, abs=20)
+    assert sorted(owners_at_end(history)) == ["a", "b"]
+
+
 @pytest.mark.parametrize("strategy", PROTOCOLS)
 def test_join(strategy):
     history = play([timeline.join(50_000, Member("c"))], strategy)
@@ -1365,6 +1379,110 @@ def test_metadata_comes_after_the_fetch_that_was_out(strategy):
     )
     assert 0 < idle - busy <= 500 and soon <= 15
     assert waits == pytest.approx(500 if strategy == "cooperative-sticky" else soon, abs=15)
+
+
+def test_a_position_is_known_after_the_fetch_that_was_out():
+    """As recorded: who waits for records that do not come gets none of what it is given meanwhile, either."""
+    fields = {"commit": "after", "fetch_min_records": 10**6, "fetch_max_wait_ms": 8_000}
+    history = play([timeline.join(60_000, Member("c"))], "range", **fields)
+    [begins] = rounds(history, 60_000)
+    frame = measure.first_watched(history)
+    frame = frame[frame["time_ms"] >= begins]
+    read = frame[frame["position"] > frame["position"].iloc[0]]["time_ms"].iloc[0]
+    assert 10_000 < read - begins < 16_000
+
+
+@pytest.mark.parametrize("named", ["ab", "b"])
+def test_who_misses_a_topic_sees_soon_what_becomes_of_the_others(named):
+    """As recorded: members, and the leader of one, ask for it all the time."""
+    members = [Member(m, topics=["t", "late"] if m in named else ["t"]) for m in "ab"]
+    changes = [
+        timeline.add_partitions(60_000, "t", 9),
+        timeline.create_topic(80_000, Topic("late", 2)),
+    ]
+    history = play(changes, "range", members)
+    grown, created = rounds(history, 60_000)
+    assert 60_000 < grown < 64_500 and 80_000 < created < 84_500
+    assert sum(map(len, owners_at_end(history).values())) == 11
+
+
+def test_who_misses_a_deleted_topic_sees_soon_what_becomes_of_the_others():
+    topics = [Topic("t", 6), Topic("u", 2)]
+    changes = [timeline.delete_topic(60_000, "u"), timeline.add_partitions(80_000, "t", 9)]
+    history = play(changes, "range", topics=topics, commit="none")
+    assert [at for at in rounds(history, 80_000) if at < 84_500]
+    assert sum(map(len, owners_at_end(history).values())) == 9
+
+
+def test_a_member_that_is_to_be_back_before_it_is_closed_comes_afterwards():
+    actions = [
+        timeline.stall(59_000, "b", 3_000),
+        timeline.leave(60_000, "b"),
+        timeline.back(60_050, "b"),
+    ]
+    history = play(actions, "range", until=90_000)
+    closed, started = (
+        [e.time_ms for e in history.events
+         if e.kind == kind and history.members[e.member] == "b" and e.time_ms >= 60_000]
+        for kind in ("closed", "started")
+    )  # fmt: skip
+    assert len(closed) == len(started) == 1 and started[0] >= closed[0] > 60_100
+    assert sorted(owners_at_end(history)) == ["a", "b"]
+
+
+def test_an_application_that_waits_to_try_again_reads_no_answer():
+    """Its thread sleeps: the JoinGroup of a leader is answered, and the others wait for its assignment."""
+    actions = [timeline.stall(30_000, "c", 6_000), timeline.join(30_500, Member("d"))]
+    fields = {"commit": "before", "retry_backoff_ms": 2_000, "retry_backoff_max_ms": 2_000}
+    waits = []
+    for seed in range(6):
+        history = play(actions, COOPERATIVE, "abc", seed=seed, until=60_000, **fields)
+        begins = rounds(history, 30_000)[0]
+        given = [e.time_ms for e in history.events if e.kind == "assigned" and e.time_ms >= begins]
+        waits.append(given[0] - begins)
+    assert max(waits) > 200
+
+
+def test_who_misses_a_topic_asks_soon_again_when_something_has_changed():
+    """As recorded: the leader waits for the answer, and its waits begin anew with every change."""
+    topics = [Topic("t", 4, rate=50), Topic("u", 2, rate=50)]
+    changes = [
+        timeline.delete_topic(60_000, "u"),
+        timeline.create_topic(140_000, Topic("late", 2)),
+    ]
+    found = set()
+    for seed in range(5):
+        members = [Member("a", topics=["t", "u", "late"])]
+        history = play(changes, "range", members, topics, seed, until=141_000, commit="none")
+        [begins] = [at for at in rounds(history, 60_000) if at < 70_000]
+        [given] = [e.time_ms for e in history.events
+                   if e.kind == "assigned" and 60_000 <= e.time_ms < 70_000]  # fmt: skip
+        found.add(given - begins)
+    assert max(found) <= 250 and len(found) > 1
+
+
+@pytest.mark.parametrize("strategy", ["range", COOPERATIVE])
+def test_who_subscribes_again_while_its_join_waits_is_no_member_twice(strategy):
+    """As recorded: the next JoinGroup goes out when the first is answered; nobody waits for a session."""
+    actions = [
+        timeline.stall(60_000, "c", 9_000),
+        timeline.join(60_100, Member("d")),
+        timeline.unsubscribe(65_000, "b"),
+        timeline.subscribe(65_100, "b", ["t"]),
+    ]
+    history = play(actions, strategy, "abc")
+    assert sorted(owners_at_end(history)) == list("abcd")
+    assert all(at < 80_000 for at in rounds(history, 60_000))
+
+
+def test_a_leader_waits_for_metadata_that_are_due():
+    """As recorded: it asks for them when they are old, and assigns when the fetch is back that was out."""
+    fields = {"fetch_min_records": 10**6, "fetch_max_wait_ms": 5_000, "metadata_max_age_ms": 9_000}
+    history = play([timeline.join(9_500, Member("b"))], "range", "a", until=40_000,
+                   heartbeat_interval_ms=1_000, **fields)  # fmt: skip
+    [begins] = rounds(history, 9_500)
+    given = [e.time_ms for e in history.events if e.kind == "assigned" and e.time_ms >= begins]
+    assert 1_500 < given[0] - begins < 5_000
 
 
 def test_who_subscribes_to_the_same_again_joins_in_librdkafka():

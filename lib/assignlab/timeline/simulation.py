@@ -168,8 +168,12 @@ class Simulation:
         return client if client is not None and client.alive else None
 
     def start_anew(self, action: Action) -> None:
-        """The member's process starts again, if it does not run."""
-        if self.running(action) is None:
+        """The member's process starts again, if it does not run; as soon as it is closed, if it is through
+        with a batch first."""
+        client = self.running(action)
+        if client is not None and client.closing:
+            self.return_when_closed(action)
+        elif client is None:
             name = str(action.member)
             self.members[name] = replace(self.members[name], **action.changed)
             self.start(self.members[name])
@@ -215,6 +219,7 @@ def leave(run: Simulation, leaves: Action) -> None:
     """A member closes."""
     if client := run.running(leaves):
         client.stays = client.stays and not leaves.get("for_good", False)
+        client.closing = True
         client.close()
 
 
@@ -282,7 +287,8 @@ def create_topic(run: Simulation, creates: Action) -> None:
     run.rates[topic.name] = topic.rate
     run.grow(topic.name, topic.partitions)
     for client in run.clients():
-        if client.member.topics and topic.name in client.member.topics:
+        named = client.member.topics and topic.name in client.member.topics
+        if named or client.keeps_asking:
             client.metadata_is_stale()
 
 
@@ -295,12 +301,17 @@ def delete_topic(run: Simulation, deletes: Action) -> None:
     for client in run.clients():
         if (run.world.cluster.topic[client.held] == topic).any():
             client.topic_is_gone()
+        elif client.keeps_asking:
+            client.metadata_is_stale()
 
 
 @action("add_partitions")
 def add_partitions(run: Simulation, adds: Action) -> None:
     """A topic grows."""
     run.grow(adds["topic"], adds["partitions"])
+    for client in run.clients():
+        if client.keeps_asking:  # for a topic that is not there: it is told of all the others, too
+            client.metadata_is_stale()
 
 
 @action("coordinator_moves")

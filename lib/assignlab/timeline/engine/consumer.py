@@ -37,6 +37,8 @@ class Consumer:
     consumer. ``coordinator_known``: the broker that it takes for the group's coordinator.
     """
 
+    keeps_asking = False
+    """Whether it sees soon what becomes of any topic that it asks for."""
     asks_again: tuple[str, ...] = ()
     """Answers of a broker without the group: the client looks for the right one and asks again."""
 
@@ -53,6 +55,7 @@ class Consumer:
         self.generation = -1
         self.coordinator_known = world.coordinator
         self.alive = True
+        self.closing = False
         self.valid = True
         self.frozen_until = 0
         self.loop = Loop(
@@ -373,8 +376,13 @@ class Consumer:
         )
         self._takes += 1
         self._awaited |= dict.fromkeys(partitions.tolist(), self._takes)
-        self.clock.after(2 * self.config.latency_ms, self.in_time, self.at_poll, self._begin,
-                         partitions, self._takes)  # fmt: skip
+        self.clock.after(
+            2 * self.config.latency_ms, self.in_time, self.offsets_are_here, partitions, self._takes
+        )
+
+    def offsets_are_here(self, partitions: np.ndarray, taken: int) -> None:
+        """The committed offsets of what was taken are known."""
+        self.at_poll(self._begin, partitions, taken)
 
     def _begin(self, partitions: np.ndarray, taken: int) -> None:
         """In poll, the committed offsets are here: start, with what is still held since then."""

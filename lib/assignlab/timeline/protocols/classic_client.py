@@ -65,11 +65,13 @@ class Client(Consumer):
         self._beat = None
         self._fetched = 0
         self._missing_since: int | None = None
+        self._next_look = self._looks = 0
         self._metadata_age = None
         self._sent_generation = NO_GENERATION
         self.strategies = world.strategies_of(member)
         self._in_c = any(strategy.system == "librdkafka" for strategy in self.strategies)
         self._asks_before_join = self._in_order = False
+        self._asked = self._in_vain = False
         self._retries = None
         self.cooperative = all(s.protocol == "cooperative" for s in self.strategies)
 
@@ -94,14 +96,17 @@ class Client(Consumer):
         self.clock.after(2 * self.config.latency_ms, self.in_time, look)
 
     def _next_look_ms(self) -> int:
-        """Until when a client waits that keeps asking for topics which are not there, twice as long each
-        time."""
+        """Until when a client waits that keeps asking for topics which are not there: twice as long each time
+        that nothing has changed, give or take a fifth (Metadata.timeToAllowUpdate)."""
         step, most = self.config.retry_backoff_ms, self.config.retry_backoff_max_ms
-        at = self.clock.now if self._missing_since is None else self._missing_since
-        while at <= self.clock.now and step < most:
-            at, step = at + step, min(2 * step, most)
-        late = self.clock.now - at
-        return -late if late < 0 else max(step, 1) - late % max(step, 1)
+        if self._missing_since is None:
+            return step
+        while self._next_look <= self.clock.now:
+            wait = min(step << max(self._looks - 1, 0), most)
+            drawn = self.world.drawn_ms(2 * wait // 5) if most > step else wait // 5
+            self._next_look += max(min(wait - wait // 5 + drawn, most), 1)
+            self._looks = min(self._looks + 1, 32)
+        return self._next_look - self.clock.now
 
     def _refresh_metadata(self) -> None:
         """Ask for the topics and look at them."""
@@ -122,12 +127,10 @@ class Client(Consumer):
         ``metadata_max_age_ms`` old."""
         self.metadata = self.world.cluster.partitions.copy()
         self.subscription = self.world.subscription_of(self.member, self.metadata)
+        before = self.metadata_snapshot
         self._take_snapshot()
         self._fetched = self.clock.now - age
-        if self.metadata[list(self.subscription)].all():
-            self._missing_since = None
-        elif self._missing_since is None:
-            self._missing_since = self.clock.now
+        self._note_missing(self.metadata_snapshot != before)
         if self._metadata_age is not None:
             self._metadata_age.cancel()
         self._metadata_age = self.clock.at(
@@ -135,6 +138,21 @@ class Client(Consumer):
             self.in_time,
             self._refresh_metadata,
         )
+
+    def _note_missing(self, changed: bool = False) -> None:
+        """Who names a topic that is not there, or leads somebody who does, asks again and again; with a
+        pattern a client asks for all that there are."""
+        named = () if self.member.pattern else self.group_subscription.union(self.subscription)
+        if self.metadata[list(named)].all():
+            self._missing_since = None
+        elif self._missing_since is None or changed:
+            self._missing_since = self._next_look = self.clock.now
+            self._looks = 0
+
+    @property
+    def keeps_asking(self) -> bool:
+        """Whether it sees soon what becomes of any topic that it asks for."""
+        return self._missing_since is not None
 
     def _take_snapshot(self) -> None:
         """The partitions of what this client reads and, while it leads, of what its group does."""
@@ -309,9 +327,14 @@ class Client(Consumer):
         self.advance()
         self.phase = JOINING
         self.set_verdict()
+        if self._asked:  # initiateJoinGroup: the one that waits has to be answered first
+            self._in_vain = True
+            return
+        self._asked = True
         self._sent_generation = self.generation
         self.joined_subscription = self.subscription
         self.leads, self.group_subscription = False, set()
+        self._note_missing()
         # librdkafka's strategies send a generation with what is owned, Java's always.
         request = JoinRequest(
             self.member_id, tuple(s.kind for s in self.strategies), self.subscription,
@@ -333,9 +356,18 @@ class Client(Consumer):
         return Claim(EMPTY, self.generation)
 
     def joined(self, error, *answer) -> None:
-        """The answer to JoinGroup, which waits for the application: the heartbeat thread rests."""
+        """The answer to JoinGroup, which waits for the application: the heartbeat thread rests. commitSync
+        reads it, a producer's transaction and an application that waits to try again do not."""
         self.advance()
-        if self.loop.phase in (Phase.COMMIT_AFTER, Phase.COMMIT_BEFORE):
+        self._asked = False
+        if self._in_vain:  # it has left since, and comes anew (UnjoinedGroupException)
+            self._in_vain = False
+            self._rejoin_again()
+            return
+        if (self.mode, self.loop.phase) in (
+            (Mode.AFTER, Phase.COMMIT_AFTER),
+            (Mode.BEFORE, Phase.COMMIT_BEFORE),
+        ):
             self._read_join(error, *answer)
         else:
             self.at_poll(self._read_join, error, *answer)
@@ -386,7 +418,12 @@ class Client(Consumer):
         """Watch the topics of the whole group, and ask for them first if some are not its own, or are
         not there: for those a client asks all the time."""
         self.group_subscription = {t for m in members for t in m.request.subscription}
-        if self._missing_since is None and self.group_subscription.issubset(self.subscription):
+        if self.clock.now - self._fetched >= self.config.metadata_max_age_ms:
+            # It has asked for the topics anew, and waits for the answer (ensureFreshMetadata).
+            self.when_metadata_is_here(
+                self._fetch_and_assign, self.generation, members, skip_assignment
+            )
+        elif self._missing_since is None and self.group_subscription.issubset(self.subscription):
             self._perform_assignment(members, skip_assignment)
         else:
             known = self._missing_since is None
@@ -529,6 +566,11 @@ class Client(Consumer):
     def _take_and_rejoin(self, added: np.ndarray) -> None:
         self.take(added)
         self.request_rejoin("gave partitions up")
+
+    def offsets_are_here(self, partitions: np.ndarray, taken: int) -> None:
+        """Whether what is committed is still there, or where a log begins or ends, says the broker that is
+        read from (OffsetsForLeaderEpoch, ListOffsets): when the fetch is back that was out already."""
+        self.when_metadata_is_here(super().offsets_are_here, partitions, taken)
 
     # ---- heartbeats ----------------------------------------------------------------------------
 

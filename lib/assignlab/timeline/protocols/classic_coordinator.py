@@ -149,7 +149,9 @@ class Coordinator(Hosted):
     def _add_member_then_rebalance(self, client, request: JoinRequest, member_id: str) -> None:
         member = GroupMember(member_id, client, request, client.instance, awaiting_join=True)
         if self.state == PREPARING and self.previous_state == EMPTY_GROUP:
-            self.new_member_added = True
+            # Scala's, before 4.0, is prolonged for a group's very first generation alone.
+            new = self.config.group_coordinator_new_enable or self.generation == 0
+            self.new_member_added = self.new_member_added or new
         self.pending.pop(member_id, None)
         self._add(member)
         self._session_lasts(member)
