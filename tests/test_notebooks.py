@@ -244,7 +244,9 @@ def test_a_stale_commit_is_refused_and_changes_nothing(results):
     for name in ("steps_unchecked", "steps_0_8"):
         steps = pd.read_csv(folder / f"{name}.csv")
         taken = steps[steps["what"] == "a commits; accepted, the offset goes back"].iloc[0]
-        assert taken["committed_after"] < taken["committed_before"]
+        # Under Kafka 0.8 the owner's own commit comes before the next sample with these parameters.
+        went_back = taken["committed_after"] < taken["committed_before"]
+        assert went_back == (name == "steps_unchecked")
 
 
 @needs_java

@@ -268,13 +268,16 @@ class Coordinator(Hosted):
         """The assignor that most members ask for, else the first that there is. Of two with as many votes
         the first of a map: as the group keeps it; while a member is ``heard``, a HashMap where both share a
         bucket, into which what it alone asks for was put last, and so in front (``HashMap.compute``)."""
+        asked = sorted(name for name, votes in self._votes.items() if votes and name)
+        if len(asked) < 2:
+            return asked[0] if asked else DEFAULT_ASSIGNOR
         walk = TimelineMap()
-        for name in sorted(name for name, votes in self._votes.items() if votes and name):
+        for name in asked:
             walk.add(name)
         names = list(walk)
         if heard is not None and heard.asked is not None and self._votes[heard.asked] == 1:
             names = [heard.asked, *(name for name in names if name != heard.asked)]
-        return max(names, key=self._votes.__getitem__, default=DEFAULT_ASSIGNOR)
+        return max(names, key=self._votes.__getitem__)
 
     def _ask_the_preferred(self, heard: GroupMember) -> None:
         """The preferred assignor is this group's."""
