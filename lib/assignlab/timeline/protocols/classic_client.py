@@ -64,7 +64,6 @@ class Client(Consumer):
         self.lost_reason = ""
         self._beat = None
         self._fetched = 0
-        self._missing_since: int | None = None
         self._next_look = self._looks = 0
         self._metadata_age = None
         self._sent_generation = NO_GENERATION
@@ -99,7 +98,7 @@ class Client(Consumer):
         """Until when a client waits that keeps asking for topics which are not there: twice as long each time
         that nothing has changed, give or take a fifth (Metadata.timeToAllowUpdate)."""
         step, most = self.config.retry_backoff_ms, self.config.retry_backoff_max_ms
-        if self._missing_since is None:
+        if not self.keeps_asking:
             return step
         while self._next_look <= self.clock.now:
             wait = min(step << max(self._looks - 1, 0), most)
@@ -144,15 +143,9 @@ class Client(Consumer):
         pattern a client asks for all that there are."""
         named = () if self.member.pattern else self.group_subscription.union(self.subscription)
         if self.metadata[list(named)].all():
-            self._missing_since = None
-        elif self._missing_since is None or changed:
-            self._missing_since = self._next_look = self.clock.now
-            self._looks = 0
-
-    @property
-    def keeps_asking(self) -> bool:
-        """Whether it sees soon what becomes of any topic that it asks for."""
-        return self._missing_since is not None
+            self.keeps_asking = False
+        elif not self.keeps_asking or changed:
+            self.keeps_asking, self._next_look, self._looks = True, self.clock.now, 0
 
     def _take_snapshot(self) -> None:
         """The partitions of what this client reads and, while it leads, of what its group does."""
@@ -290,8 +283,7 @@ class Client(Consumer):
     def _revoke_before_join(self) -> None:
         if self.generation == NO_GENERATION or self.member_id == "":
             if self.held.size:
-                self.tell("revoked" if self._in_order else "lost", self.held, self.lost_reason)
-                self.give_up(self.held, f"lost: {self.lost_reason}" if self.lost_reason else "lost")
+                self._lose("revoked" if self._in_order else "lost")
             self.claim = None
             self._send_join()
             return
@@ -302,6 +294,11 @@ class Client(Consumer):
             if not going.size:
                 self.tell("revoked")  # its listener is called all the same
         self._revoke(going, self._send_join)
+
+    def _lose(self, told: str) -> None:
+        """Everything is somebody else's; ``told``: what the listener hears."""
+        self.tell(told, self.held, self.lost_reason)
+        self.give_up(self.held, f"lost: {self.lost_reason}" if self.lost_reason else "lost")
 
     def _revoke(self, partitions: np.ndarray, then) -> None:
         """onPartitionsRevoked, with the listener's commit, then let the partitions go."""
@@ -423,12 +420,11 @@ class Client(Consumer):
             self.when_metadata_is_here(
                 self._fetch_and_assign, self.generation, members, skip_assignment
             )
-        elif self._missing_since is None and self.group_subscription.issubset(self.subscription):
+        elif not self.keeps_asking and self.group_subscription.issubset(self.subscription):
             self._perform_assignment(members, skip_assignment)
         else:
-            known = self._missing_since is None
             self.clock.after(
-                2 * self.config.latency_ms if known else self._next_look_ms(),
+                self._next_look_ms() if self.keeps_asking else 2 * self.config.latency_ms,
                 self.in_time, self.when_metadata_is_here,
                 self._fetch_and_assign, self.generation, members, skip_assignment,
             )  # fmt: skip
@@ -667,8 +663,7 @@ class Client(Consumer):
     def _leave_prepare(self, then) -> None:
         """Who leaves in a rebalance, or is out already, has lost what it holds."""
         if self.held.size and self.phase != JOINED:
-            self.tell("lost", self.held, self.lost_reason)
-            self.give_up(self.held, f"lost: {self.lost_reason}" if self.lost_reason else "lost")
+            self._lose("lost")
         self._revoke(self.held, then)
 
     def _send_leave(self) -> None:
