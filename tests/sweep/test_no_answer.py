@@ -47,6 +47,47 @@ def test_a_standalone_master_without_a_port(monkeypatch, tmp_path, url):
         sparks.start(url)
 
 
+def test_kubernetes_without_an_image_is_refused_before_spark_waits_for_it(monkeypatch, tmp_path):
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    with pytest.raises(SparkDidNotStart, match=f"^[^\n]*--conf {sparks.IMAGE}=IMAGE[^\n]*$"):
+        sparks.start("k8s://https://127.0.0.1:1")
+    sparks.ensure_image("k8s://https://x:1", {"spark.kubernetes.executor.container.image": "spark"})
+
+
+def test_what_kubernetes_says_is_one_line(tmp_path):
+    refused = "KubernetesClientException: An error has occurred.\n\tat io.fabric8\n"
+    refused += (
+        "Caused by: java.io.IOException: /10.0.0.1\nCaused by: Connection refused\n\tat java\n"
+    )
+    forbidden = "KubernetesClientException: POST at: https://x. Message: pods is forbidden. Received status: S"
+    assert "asked (Connection refused)" in sparks.kubernetes_problem(refused)
+    assert sparks.kubernetes_problem(forbidden).startswith("pods is forbidden (")
+    assert sparks.kubernetes_problem("java.lang.OutOfMemoryError") is None
+    log = tmp_path / "driver.log"
+    log.write_text("ERROR: Max number of executor failures (4) reached\n\tat org.apache\n")
+    assert sparks.executors_fail(log).startswith("Max number of executor failures (4) reached. ")
+    assert sparks.last_lines(log).endswith("reached")
+
+
+@pytest.mark.slow
+@needs_java
+def test_after_a_spark_that_did_not_start_what_is_set_then_counts(tmp_path):
+    script = """
+import os
+from assignlab.sweep.spark import SparkDidNotStart, session
+try:
+    session()
+except SparkDidNotStart:
+    os.environ["SPARK_MASTER"] = "local[1]"
+    os.environ["PYSPARK_SUBMIT_ARGS"] = "--conf spark.mine=yes pyspark-shell"
+    print(session().sparkContext.getConf().get("spark.mine"))
+"""
+    own = {OUTPUTS_VARIABLE: str(tmp_path), "SPARK_MASTER": "sparkk://x:1"}
+    command = [sys.executable, "-c", script]
+    answer = subprocess.run(command, env=os.environ | own, capture_output=True, text=True)
+    assert answer.stdout == "yes\n", answer.stderr
+
+
 @pytest.mark.slow
 @needs_java
 @pytest.mark.parametrize(

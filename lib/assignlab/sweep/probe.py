@@ -30,9 +30,7 @@ def ask_executors(spark, folder: Path | None) -> bool:
         token.touch()
     try:
         rows = spark.range(TASKS, numPartitions=TASKS)
-        with told_waiting(
-            "for Spark's executors: the cluster may have no free cores or memory, or unpacks an archive"
-        ):
+        with told_waiting(waited_for(spark)):
             found = rows.mapInArrow(
                 asked(str(token) if token else None), "lacks string, sees boolean"
             ).collect()
@@ -46,6 +44,18 @@ def ask_executors(spark, folder: Path | None) -> bool:
     for lacks in sorted({row.lacks for row in found if row.lacks}):
         raise SweepError(f"Python on Spark's executors has no {lacks}: {remedy}")
     return all(row.sees for row in found)
+
+
+def waited_for(spark) -> str:
+    """What executors may wait for, as the user is told while none answers."""
+    why = (
+        "for Spark's executors: the cluster may have no free cores or memory, or unpacks an archive"
+    )
+    if is_connect(spark) or not spark.sparkContext.master.startswith("k8s://"):
+        return why
+    namespace = spark.sparkContext.getConf().get("spark.kubernetes.namespace", "default")
+    pods = f"'kubectl -n {namespace} get pods -l spark-role=executor'"
+    return f"{why}; {pods} shows whether the image is found, 'logs' whether pods reach this driver"
 
 
 def asked(token: str | None) -> Callable:

@@ -59,10 +59,16 @@ PATIENCE, WAIT_TOLD = 20.0, 30.0
 SHIPPED = "assignlab-shipped-"
 NO_MASTER = re.compile(r"Could not parse Master URL|Master must [^\n]*|Invalid master URL[^\n]*")
 """What Spark says of a master that can be none."""
+IMAGE = "spark.kubernetes.container.image"
+FAILING = re.compile(r"Max number of executor failures \(\d+\) reached")
+"""What Spark says on Kubernetes before it ends because its executors do."""
+FRAME = re.compile(r"\s+(at |\.\.\. \d+ more)")
 LOG_SHOWN = 15
 LOG_BYTES = 2**22
 
 _shipped: WeakKeyDictionary = WeakKeyDictionary()
+_log_before = 0
+"""How much of Spark's log is older than the session."""
 
 
 class SparkDidNotStart(AssignlabError):
@@ -149,6 +155,9 @@ def answering(spark):
             raise SparkEnded(f"{where}: start it and ask again ({first_line(error)})") from error
         forget(spark.sparkContext)
         log = outputs() / "spark" / "driver.log"
+        on_kubernetes = spark.sparkContext.master.startswith("k8s://")
+        if on_kubernetes and (why := executors_fail(log)):
+            raise SparkEnded(f"Spark has ended: {why}") from error
         raise SparkEnded(
             "Spark's Java machine has ended. If its log says OutOfMemoryError, give it more: "
             f"SPARK_DRIVER_MEMORY=8g. The end of {log}:\n{last_lines(log)}"
@@ -228,6 +237,7 @@ def start(master: str | None):
     own = own_settings() | submitted()
     master = master or own.get("spark.master") or f"local[{cores()},{ATTEMPTS}]"
     reach(master)
+    ensure_image(master, own)
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     if master.startswith("local"):
         os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -248,8 +258,9 @@ def start(master: str | None):
         os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
     conf = SparkConf().setAll([(key, chosen[key]) for key in chosen if key not in own])
     conf.setMaster(master)
+    global _log_before
     with open_log(place / "driver.log") as log:
-        before = log.tell()
+        _log_before = log.tell()
         told = f"Spark on {master}; its log is {log.name}"
         if not master.startswith("local"):
             tell(f"starts {told}")
@@ -261,11 +272,16 @@ def start(master: str | None):
                     )
                 return SparkSession(SparkContext(conf=conf, gateway=gateway))
         except Exception as error:
-            ended = last_lines(Path(log.name), before)
+            # What the user sets next, such as PYSPARK_SUBMIT_ARGS, counts for a new Java machine only.
+            forget(SparkContext._active_spark_context)
+            ended = last_lines(Path(log.name), _log_before)
             if found := NO_MASTER.search(f"{error}\n{ended}"):
                 raise SparkDidNotStart(no_master(master, found[0])) from error
+            if why := executors_fail(Path(log.name)) or kubernetes_problem(str(error)):
+                raise SparkDidNotStart(f"Spark did not start on {master}: {why}") from error
+            said = "\n".join(without_frames(str(error).splitlines()))
             raise SparkDidNotStart(
-                f"Spark did not start on {master}: {error}; the end of {log.name}:\n{ended}"
+                f"Spark did not start on {master}: {said}; the end of {log.name}:\n{ended}"
             ) from error
 
 
@@ -327,6 +343,42 @@ def reach(master: str) -> None:
         f"no Spark master answers at {master} (SPARK_MASTER): start it, name another, or leave "
         f"SPARK_MASTER out to run on this machine ({'; '.join(reasons)})"
     )
+
+
+def ensure_image(master: str, own: dict[str, str]) -> None:
+    """Raise :class:`SparkDidNotStart` where Kubernetes is named and no image: Spark would wait for
+    executors that it cannot ask for."""
+    executors = IMAGE.replace("container", "executor.container")
+    if master.startswith("k8s://") and not (own.get(IMAGE) or own.get(executors)):
+        raise SparkDidNotStart(
+            f"{master} (SPARK_MASTER) needs an image for Spark's executors: PYSPARK_SUBMIT_ARGS="
+            f'"--conf {IMAGE}=IMAGE pyspark-shell" (docs/clusters.md)'
+        )
+
+
+def executors_fail(log: Path) -> str | None:
+    """In a line that Spark ended since its executors do; None if its log does not say so."""
+    if not (found := FAILING.search(written(log, _log_before))):
+        return None
+    return (
+        f"{found[0]}. 'kubectl logs' of their pods tells why, which are kept with "
+        "spark.kubernetes.executor.deleteOnTermination=false; each has to reach this driver "
+        "(docs/clusters.md)"
+    )
+
+
+def kubernetes_problem(said: str) -> str | None:
+    """In a line why Kubernetes' API server could not be asked; None if the error is about another.
+
+    >>> kubernetes_problem("KubernetesClientException: .. Message: Unauthorized. Received status: ..")
+    'Unauthorized (kubectl would ask as the same user)'
+    """
+    if "KubernetesClientException" not in said:
+        return None
+    if found := re.search(r"Message: (.+?)\.? Received status", said):
+        return f"{found[1]} (kubectl would ask as the same user)"
+    causes = re.findall(r"^Caused by: (.+)", said, re.MULTILINE)
+    return f"its API server cannot be asked ({causes[-1]})" if causes else None
 
 
 SUBMITTED = {
@@ -446,8 +498,17 @@ def open_log(path: Path):
 
 def last_lines(path: Path, since: int = 0) -> str:
     """What a log ends with, of what was written behind its first bytes ``since``."""
-    lines = path.read_bytes()[since:].decode("utf-8", errors="replace").splitlines()
-    return "\n".join(lines[-LOG_SHOWN:])
+    return "\n".join(without_frames(written(path, since).splitlines())[-LOG_SHOWN:])
+
+
+def written(path: Path, since: int) -> str:
+    """What a log has behind its first bytes ``since``."""
+    return path.read_bytes()[since:].decode("utf-8", errors="replace")
+
+
+def without_frames(lines: list[str]) -> list[str]:
+    """What Java says, without the lines that tell where in its code."""
+    return [line for line in lines if not FRAME.match(line)]
 
 
 def ship(spark) -> None:
