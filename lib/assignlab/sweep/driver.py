@@ -262,10 +262,10 @@ def tables_named() -> str | None:
 
 
 def not_shared(folder: Path) -> str:
-    """What a user is told where executors do not see the driver's folder."""
+    """What a user is told where executors do not see the driver's folder, or cannot write there."""
     return (
-        f"Spark's executors do not see {folder}: send tables to a store that they can write, "
-        f"assignlab run --tables hdfs://..., sweep.run(to=...) or {TABLES_VARIABLE}"
+        f"Spark's executors do not see {folder}, or may not write there: send tables to a store that "
+        f"they can write, assignlab run --tables hdfs://..., sweep.run(to=...) or {TABLES_VARIABLE}"
     )
 
 
