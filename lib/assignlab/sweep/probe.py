@@ -7,7 +7,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from assignlab.sweep.question import SweepError
-from assignlab.sweep.spark import is_connect, told_waiting
+from assignlab.sweep.spark import is_connect, is_kubernetes, told_waiting
 
 TASKS = 16
 PAUSE = 0.1
@@ -51,7 +51,7 @@ def waited_for(spark) -> str:
     why = (
         "for Spark's executors: the cluster may have no free cores or memory, or unpacks an archive"
     )
-    if is_connect(spark) or not spark.sparkContext.master.startswith("k8s://"):
+    if is_connect(spark) or not is_kubernetes(spark.sparkContext.master):
         return why
     namespace = spark.sparkContext.getConf().get("spark.kubernetes.namespace", "default")
     pods = f"'kubectl -n {namespace} get pods -l spark-role=executor'"

@@ -63,6 +63,7 @@ IMAGE = "spark.kubernetes.container.image"
 FAILING = re.compile(r"Max number of executor failures \(\d+\) reached")
 """What Spark says on Kubernetes before it ends because its executors do."""
 FRAME = re.compile(r"\s+(at |\.\.\. \d+ more)")
+"""A line of a trace of Java that tells where in its code."""
 LOG_SHOWN = 15
 LOG_BYTES = 2**22
 
@@ -155,8 +156,7 @@ def answering(spark):
             raise SparkEnded(f"{where}: start it and ask again ({first_line(error)})") from error
         forget(spark.sparkContext)
         log = outputs() / "spark" / "driver.log"
-        on_kubernetes = spark.sparkContext.master.startswith("k8s://")
-        if on_kubernetes and (why := executors_fail(log)):
+        if is_kubernetes(spark.sparkContext.master) and (why := executors_fail(log)):
             raise SparkEnded(f"Spark has ended: {why}") from error
         raise SparkEnded(
             "Spark's Java machine has ended. If its log says OutOfMemoryError, give it more: "
@@ -277,7 +277,9 @@ def start(master: str | None):
             ended = last_lines(Path(log.name), _log_before)
             if found := NO_MASTER.search(f"{error}\n{ended}"):
                 raise SparkDidNotStart(no_master(master, found[0])) from error
-            if why := executors_fail(Path(log.name)) or kubernetes_problem(str(error)):
+            if is_kubernetes(master) and (
+                why := executors_fail(Path(log.name)) or kubernetes_problem(str(error))
+            ):
                 raise SparkDidNotStart(f"Spark did not start on {master}: {why}") from error
             said = "\n".join(without_frames(str(error).splitlines()))
             raise SparkDidNotStart(
@@ -345,11 +347,16 @@ def reach(master: str) -> None:
     )
 
 
+def is_kubernetes(master: str) -> bool:
+    """Whether executors are pods."""
+    return master.startswith("k8s://")
+
+
 def ensure_image(master: str, own: dict[str, str]) -> None:
     """Raise :class:`SparkDidNotStart` where Kubernetes is named and no image: Spark would wait for
     executors that it cannot ask for."""
     executors = IMAGE.replace("container", "executor.container")
-    if master.startswith("k8s://") and not (own.get(IMAGE) or own.get(executors)):
+    if is_kubernetes(master) and not (own.get(IMAGE) or own.get(executors)):
         raise SparkDidNotStart(
             f"{master} (SPARK_MASTER) needs an image for Spark's executors: PYSPARK_SUBMIT_ARGS="
             f'"--conf {IMAGE}=IMAGE pyspark-shell" (docs/clusters.md)'
