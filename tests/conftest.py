@@ -34,8 +34,14 @@ settings.register_profile("quick", max_examples=20)
 """For the tests of every save; the others draw as many examples as they say."""
 
 
-LONG = ("test_notebooks", "test_stores", "test_live_originals", "test_golden", "test_no_answer")
-"""The files that take longest; they begin first, or one core waits at the end."""
+LONG = (
+    "test_stores", "test_notebooks", "test_no_answer", "test_compiled",
+    "test_aggregate", "test_interrupted", "test_judge", "test_cluster",
+    "test_sweep", "test_recommend", "test_runner", "test_golden", "test_live_originals",
+    "test_reality", "test_other_clients", "test_timeline", "test_jvm", "test_contract",
+)  # fmt: skip
+"""The files that take longest begin first, or one core waits at the end: of those at a time each
+takes one of the first row and then one of the second, and who has ended takes the next."""
 
 
 AT_ONCE, EACH = 4, 2 * 2**30
