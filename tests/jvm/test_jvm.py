@@ -21,11 +21,12 @@ from assignlab.assignors.parts.hash_codes import TOPIC_PARTITION, partition_hash
 from assignlab.jvm.hash_map import (
     NOTHING,
     collection_capacity,
+    has_room,
     spread_all,
     table_size_for,
+    walk_lists,
     walk_map,
     walk_map_without,
-    walk_some,
     was_crowded,
 )
 from assignlab.jvm.hash_set import hash_sets, set_add, set_first, set_new, set_remove
@@ -293,16 +294,17 @@ def test_walks_recorded_from_java():
 
 
 @pytest.mark.parametrize("newest_first, again", list(product((False, True), repeat=2)))
-def test_a_walk_past_some_keys_tells_these_in_the_same_order(newest_first, again):
+def test_where_all_keys_have_room_some_walk_as_among_the_others(newest_first, again):
     draw = np.random.default_rng(1)
-    for step in (1, 16, 64):  # the last two crowd slots
-        hashes = draw.permutation(60)[:40].astype(np.int32) * step
+    limit = 7 if newest_first else 8
+    for step, slots, room in (1, 64, True), (1, 16, False), (16, 64, False), (4, 128, True):
+        hashes = draw.permutation(60)[:40].astype(np.int32) * np.int32(step)
         wanted = np.flatnonzero(draw.random(40) < 0.3)
-        how = 16, np.argsort(np.argsort(hashes)), newest_first, again
-        order, certain = walk_map(hashes, *how)
-        some, fixed = walk_some(hashes, *how, wanted)
-        assert some.tolist() == [k for k in order.tolist() if k in wanted]
-        assert fixed == certain
+        assert has_room(hashes, slots, limit) == room
+        order, _ = walk_map(hashes, slots, np.argsort(np.argsort(hashes)), newest_first, again)
+        if room:
+            some = wanted[walk_lists(spread_all(hashes[wanted]), slots, newest_first)]
+            assert some.tolist() == [k for k in order.tolist() if k in wanted]
 
 
 def test_recorded_walks_have_trees_and_early_doubling():

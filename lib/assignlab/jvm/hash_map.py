@@ -88,38 +88,29 @@ def walk_map(hashes, capacity, rank, newest_first, called_again):
     if a crowded slot was ordered by identity hash codes, so that Java itself may walk otherwise).
     """
     spreads = spread_all(hashes)
-    size = uncrowded_size(spreads, capacity, newest_first, called_again)
-    if size == 0:
-        put = 0 if newest_first else spreads.size
+    n = spreads.size
+    if was_crowded(spreads, capacity, 7 if newest_first else 8):
+        put = 0 if newest_first else n
         removed = np.empty(0, dtype=np.int64)
         order, certain, _ = tree_bins.walk(spreads, rank, capacity, put, called_again, removed)
         return order, certain
-    return walk_lists(spreads, size, newest_first), True
-
-
-@njit
-def walk_some(hashes, capacity, rank, newest_first, called_again, wanted):
-    """:func:`walk_map`, of which only the ``wanted`` keys are told: positions in ``hashes``,
-    ascending. That is quick where they are few."""
-    spreads = spread_all(hashes)
-    size = uncrowded_size(spreads, capacity, newest_first, called_again)
-    if size == 0:
-        order, certain = walk_map(hashes, capacity, rank, newest_first, called_again)
-        among = np.zeros(order.size, dtype=np.bool_)
-        among[wanted] = True
-        return order[among[order]], certain
-    return wanted[walk_lists(spreads[wanted], size, newest_first)], True
+    late = 1 if newest_first and not called_again and n > 0 else 0
+    return walk_lists(spreads, table_size(n - late, capacity), newest_first), True
 
 
 @inner
-def uncrowded_size(spreads, capacity, newest_first, called_again):
-    """Slots of the table of :func:`walk_map` at the end; 0 if one was crowded, so that there are trees
-    or the table grew for that."""
-    n = spreads.size
-    if was_crowded(spreads, capacity, 7 if newest_first else 8):
-        return 0
-    late = 1 if newest_first and not called_again and n > 0 else 0
-    return table_size(n - late, capacity)
+def has_room(hashes, slots, limit):
+    """Whether keys, in whatever order they come into a table of so many slots, neither make it grow nor
+    crowd a slot, which may hold ``limit`` before the next one comes."""
+    if table_size(hashes.size, slots) > slots:
+        return False
+    held = np.zeros(slots, dtype=np.uint8)
+    for h in hashes:
+        slot = spread(h) & (slots - 1)
+        if held[slot] == limit:
+            return False
+        held[slot] += np.uint8(1)
+    return True
 
 
 @njit

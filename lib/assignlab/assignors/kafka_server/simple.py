@@ -29,7 +29,7 @@ import numpy as np
 from assignlab.assignors.kafka_server.parts import sets, targets
 from assignlab.assignors.parts import hash_codes, orders
 from assignlab.assignors.parts.partitions import codes_of
-from assignlab.assignors.parts.slices import copy_into, first_alike, taken
+from assignlab.assignors.parts.slices import first_alike, taken
 from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import inner, njit
 from assignlab.errors import OriginalError
@@ -42,7 +42,7 @@ from assignlab.group.assignment import (
     topic_of,
 )
 from assignlab.group.model import Group
-from assignlab.jvm.hash_map import NOTHING, walk_map, walk_some
+from assignlab.jvm.hash_map import NOTHING, has_room, spread_all, walk_lists, walk_map
 
 NOBODY = -1
 
@@ -118,25 +118,43 @@ def share_common(pool, walks, offsets, codes, beyond):
     pool_codes, hashes, first, mine = pool
     partitions = hashes.size - beyond
     order, walk = walks
-    holders, codes = in_order(walk, order, offsets, codes)
+    keys, holders = np.empty(codes.size, dtype=np.int32), np.empty(codes.size, dtype=np.int32)
     n = 0
-    keys = np.empty(codes.size, dtype=np.int64)
-    for k in range(codes.size):
-        if mine[topic_of(codes[k])]:
-            at = number_of(codes[k], first)
-            if beyond > 0 and (at >= partitions or pool_codes[at] != codes[k]):
-                at = partitions + np.searchsorted(pool_codes[partitions:], codes[k])
-            keys[n], holders[n], codes[n] = at, holders[k], codes[k]
-            n += 1
-    everybody = np.arange(walk.size)
-    owners = np.empty(n + walk.size + hashes.size, dtype=np.int64)
-    given = np.empty(owners.size, dtype=np.int64)
+    for i in walk:
+        for c in codes[offsets[order[i]] : offsets[order[i] + 1]]:
+            if mine[topic_of(c)]:
+                at = number_of(c, first)
+                if beyond > 0 and (at >= partitions or pool_codes[at] != c):
+                    at = partitions + np.searchsorted(pool_codes[partitions:], c)
+                keys[n], holders[n] = at, i
+                n += 1
     place = np.full(walk.size, NOBODY)
-    n, empty, certain = share(
-        (hashes, keys[:0], partitions, pool_codes), (keys[:n], holders[:n], codes[:n]),
-        (everybody, walk), order, place, owners, given, 0,
+    removed, new_owners, new_keys, empty, certain = share(
+        (hashes, pool_codes[:0], partitions), (keys[:n], holders[:n]),
+        (np.arange(walk.size), walk), place,
     )  # fmt: skip
-    new_offsets, lists = by_member(owners[:n], given[:n], order.size)
+    new_offsets = np.zeros_like(offsets)
+    for k in range(n):
+        new_offsets[order[holders[k]] + 1] += not removed[k]
+    for i in new_owners:
+        new_offsets[order[i] + 1] += 1
+    for m in range(order.size):
+        new_offsets[m + 1] += new_offsets[m]
+    fill = new_offsets[:-1].copy()
+    lists = np.empty(new_offsets[-1], dtype=np.int64)
+    k = 0
+    for i in walk:
+        m = order[i]
+        for c in codes[offsets[m] : offsets[m + 1]]:
+            if mine[topic_of(c)]:
+                if not removed[k]:
+                    lists[fill[m]] = c
+                    fill[m] += 1
+                k += 1
+    for k in range(new_keys.size):
+        m = order[new_owners[k]]
+        lists[fill[m]] = pool_codes[new_keys[k]]
+        fill[m] += 1
     return new_offsets, lists, empty, certain
 
 
@@ -174,16 +192,23 @@ def share_topics(pools, walks, offsets, codes, beyond):
         keys, numbers = partition_of(claimed), np.arange(partitions[t])
         if beyond.size > 0:
             keys, numbers = with_beyond(t, partitions[t], keys, beyond)
-        end, empty, fixed = share(
-            (numbers.astype(np.int32), numbers, partitions[t], numbers),
-            (keys, topic_of(claimed), partition_of(claimed)),
-            (subscribers[a:b], walked[a:b]), order, place, owners, given, n,
+        removed, new_owners, new_keys, empty, fixed = share(
+            (numbers.astype(np.int32), numbers, partitions[t]),
+            (keys.astype(np.int32), topic_of(claimed).astype(np.int32)),
+            (subscribers[a:b], walked[a:b]), place,
         )  # fmt: skip
         if empty:
             return offsets, codes, True, True
         certain = certain and fixed
-        shared[first[t], 0], shared[first[t], 1] = n, end
-        n = end
+        shared[first[t], 0] = n
+        for k in range(claimed.size):
+            if not removed[k]:
+                owners[n], given[n] = order[topic_of(claimed[k])], partition_of(claimed[k])
+                n += 1
+        for k in range(new_keys.size):
+            owners[n], given[n] = order[new_owners[k]], numbers[new_keys[k]]
+            n += 1
+        shared[first[t], 1] = n
     new_offsets, lists = dealt(topics, first, times, shared, owners, given, offsets, codes)
     return new_offsets, lists, False, certain
 
@@ -232,27 +257,24 @@ def dealt(topics, first, times, shared, owners, given, offsets, codes):
 
 
 @inner
-def share(pool, claims, readers, order, place, owners, given, n):
-    """One pool: (end, whether a partition met an empty set of members, whether Java fixes this result).
-
-    The result, members and names of keys, stands in ``owners`` and ``given`` from ``n`` to the end.
+def share(pool, claims, readers, place):
+    """One pool: (which claims are removed; new owners and the keys they get; whether a partition met an
+    empty set of members; whether Java fixes this result).
 
     ``pool``: (hash codes of its keys; their order, empty if they are not Comparable; how many there
-    are that exist, which come first; their names); ``claims``: (keys, holders, names of the keys);
-    ``readers``: subscribers, ascending and as they are gone through; ``order``: the member of each
-    number; ``place``: scratch, ``NOBODY`` for every member. Here the members are those of the pool, by
-    their places: subscribers as they are gone through, then others that hold something.
+    are that exist, which come first); ``claims``: (keys, holders), int32[n]; ``readers``:
+    subscribers, ascending and as they are gone through; ``place``: scratch, ``NOBODY`` for every
+    member. Here the members are those of the pool, by their places: subscribers as they are gone
+    through, then others that hold something.
     """
-    hashes, ranks, partitions, names = pool
-    keys, holders, claimed = claims
+    hashes, ranks, partitions = pool
+    keys, holders = claims
     subscribers, walked = readers
-    of_claims = taken(ranks, keys) if ranks.size > 0 else ranks
-    certain = True
     sharing = (subscribers.size + partitions - 1) // partitions if partitions > 0 else 0
     members = walked.size
     for i in range(members):
         place[walked[i]] = i
-    holding = np.empty(keys.size, dtype=np.int64)
+    holding = np.empty(keys.size, dtype=np.int32)
     for k in range(keys.size):
         if place[holders[k]] == NOBODY:
             place[holders[k]] = members
@@ -260,66 +282,92 @@ def share(pool, claims, readers, order, place, owners, given, n):
         holding[k] = place[holders[k]]
     desired = parts(place[subscribers], sharing * partitions, members)
     place[subscribers] = NOBODY
-    place[holders] = NOBODY
+    for m in holders:
+        place[m] = NOBODY
     removed = np.zeros(keys.size, dtype=np.bool_)
     sizes = np.zeros(members, dtype=np.int64)
     for i in holding:
         sizes[i] += 1
     # Most members hold no more than their part, and most partitions have as many members as they
     # should: nothing is asked of them.
-    overfilled = sizes > desired
-    if overfilled.any():
-        of_members, held = grouped_where(overfilled, holding)
-        which = np.flatnonzero(overfilled)
-        walks, certain = walk_sets(of_members, held, taken(hashes, keys), of_claims, which)
-        revoke(of_members, walks, which, desired, removed)
+    certain = True
+    which = np.flatnonzero(sizes > desired)
+    if which.size > 0:
+        offsets, entries, _ = grouped_with(numbered(which, members), holding, which.size)
+        held = taken(keys, entries)
+        rank = taken(ranks, held) if ranks.size > 0 else ranks
+        walk, certain = walk_sets(offsets, taken(hashes, held), rank, np.arange(which.size))
+        revoke(offsets, taken(entries, walk), np.arange(which.size), taken(desired, which), removed)
     shared = np.zeros(hashes.size, dtype=np.int32)
     for k in range(keys.size):
         shared[keys[k]] += not removed[k]
-    uneven = shared != sharing
-    offsets, entries = grouped_where(uneven, keys)
-    overshared = np.flatnonzero(shared > sharing)
-    if overshared.size > 0:
-        walks, _ = walk_sets(offsets, entries, holders.astype(np.int32), holders, overshared)
-        revoke(offsets, walks, overshared, np.full(hashes.size, sharing), removed)
-    inserted, called_again = insertions(keys, hashes.size, partitions)
-    wanted = places_where(uneven, inserted)
-    in_map = taken(ranks, inserted) if ranks.size > 0 else ranks
-    walk, fixed = walk_some(
-        taken(hashes, inserted), new_hash_map(partitions), in_map, True, called_again, wanted
-    )
-    new_owners, new_keys, empty = find_owners(
-        taken(inserted, walk), offsets, entries, holding, removed, sharing, desired
-    )
+    uneven = np.flatnonzero(shared != sharing)
+    many = np.flatnonzero(taken(shared, uneven) > sharing)
+    number = numbered(uneven, hashes.size)
+    offsets, entries, of = grouped_with(number, keys, uneven.size)
+    if many.size > 0:
+        by = taken(holders, entries)
+        walk, _ = walk_sets(offsets, by, by.astype(np.int64), many)
+        revoke(offsets, taken(entries, walk), many, np.full(uneven.size, sharing), removed)
     for k in range(keys.size):
-        if not removed[k]:
-            owners[n], given[n] = order[holders[k]], claimed[k]
-            n += 1
-    readers_by_place = order[walked]
-    for k in range(new_keys.size):
-        owners[n], given[n] = readers_by_place[new_owners[k]], names[new_keys[k]]
-        n += 1
-    return n, empty, certain and fixed
+        if removed[k]:
+            sizes[holding[k]] -= 1
+    walk, fixed = walk_some(pool, keys, uneven, number, of)
+    new_owners, new_keys, empty = find_owners(
+        walk, offsets, entries, holding, removed, sharing, sizes, desired
+    )
+    new_owners, new_keys = taken(walked, new_owners), taken(uneven, new_keys)
+    return removed, new_owners, new_keys, empty, certain and fixed
 
 
 @inner
-def places_where(marked, of):
-    """Where those numbers stand in ``of`` that are marked."""
+def numbered(those, count):
+    """The place of every number below ``count`` among ``those``, or ``NOBODY``: int32[count]."""
+    number = np.full(count, NOBODY, dtype=np.int32)
+    for i in range(those.size):
+        number[those[i]] = i
+    return number
+
+
+@inner
+def grouped_with(number, of, count):
+    """Those in ``of`` that have a number, by it: :func:`grouped`; and their numbers as they stand."""
+    places = places_with(number, of)
+    numbers = taken(number, taken(of, places))
+    offsets, entries = grouped(numbers, count)
+    return offsets, taken(places, entries), numbers
+
+
+@inner
+def places_with(number, of):
+    """Where those in ``of`` stand that have a number."""
     places = np.empty(of.size, dtype=np.int64)
     n = 0
     for k in range(of.size):
-        if marked[of[k]]:
+        if number[of[k]] != NOBODY:
             places[n] = k
             n += 1
     return places[:n]
 
 
 @inner
-def grouped_where(marked, of):
-    """:func:`grouped`, of the marked numbers alone."""
-    places = places_where(marked, of)
-    offsets, entries = grouped(taken(of, places), marked.size)
-    return offsets, taken(places, entries)
+def walk_some(pool, keys, some, number, of):
+    """(the numbers of ``some`` keys in the order of the map of all partitions, whether Java fixes it).
+
+    The ``keys`` that are claimed come into the map first; ``of``: the numbers of those that have one.
+    """
+    hashes, ranks, partitions = pool
+    slots = new_hash_map(partitions)
+    if has_room(hashes, slots, 7):
+        inserted, _ = insertions(of, some.size)
+        spreads = spread_all(taken(hashes, taken(some, inserted)))
+        return taken(inserted, walk_lists(spreads, slots, True)), True
+    inserted, last = insertions(keys, hashes.size)
+    in_map = taken(ranks, inserted) if ranks.size > 0 else ranks
+    called_again = last + 1 < keys.size + partitions
+    walk, certain = walk_map(taken(hashes, inserted), slots, in_map, True, called_again)
+    walk = taken(inserted, walk)
+    return taken(number, taken(walk, places_with(number, walk))).astype(np.int64), certain
 
 
 @njit
@@ -363,20 +411,6 @@ def numbered_subscribers(group: Group) -> tuple[np.ndarray, ...]:
     return kinds, starts, numbers, number[orders.subscribers_by_kind(group, order[walk])[2]]
 
 
-@njit
-def in_order(walk, order, offsets, codes):
-    """(member number, code) of every claim, member by member."""
-    holders = np.empty(codes.size, dtype=np.int64)
-    claims = np.empty(codes.size, dtype=np.int64)
-    n = 0
-    for i in walk:
-        for k in range(offsets[order[i]], offsets[order[i] + 1]):
-            holders[n] = i
-            claims[n] = codes[k]
-            n += 1
-    return holders, claims
-
-
 def partition_hashes(group: Group, codes: np.ndarray) -> np.ndarray:
     """``TopicIdPartition.hashCode`` since 4.1: int32[n]."""
     ids = group.topics.prepared(sets.topic_ids)
@@ -399,19 +433,21 @@ def grouped(of, count):
 
 
 @njit
-def walk_sets(offsets, entries, hashes, ranks, which):
-    """(the entries of the sets ``which`` in the order of a HashSet, whether Java fixes it).
+def walk_sets(offsets, hashes, ranks, which):
+    """(the entries of the sets ``which`` in the order of a HashSet, whether Java fixes it); the others
+    as they stand.
 
-    Set s holds the claims ``entries[offsets[s]:offsets[s + 1]]``, in order of insertion; ``hashes``,
-    ``ranks``: of every claim, the second empty if keys are not Comparable.
+    Set s holds the entries from ``offsets[s]`` to ``offsets[s + 1]``, in order of insertion;
+    ``hashes``, ``ranks``: of every entry, the second empty if keys are not Comparable.
     """
-    walked = entries.copy()
+    walked = np.arange(hashes.size)
     certain = True
     for s in which:
-        of_set = entries[offsets[s] : offsets[s + 1]]
-        rank = taken(ranks, of_set) if ranks.size > 0 else ranks
-        walk, fixed = walk_map(taken(hashes, of_set), 16, rank, False, False)
-        copy_into(walked, offsets[s], taken(of_set, walk))
+        a, b = offsets[s], offsets[s + 1]
+        rank = ranks[a:b] if ranks.size > 0 else ranks
+        walk, fixed = walk_map(hashes[a:b], 16, rank, False, False)
+        for k in range(walk.size):
+            walked[a + k] = a + walk[k]
         certain = certain and fixed
     return walked, certain
 
@@ -431,35 +467,34 @@ def revoke(offsets, walks, which, most, removed):
             k += 1
 
 
-@njit
-def insertions(keys, count, partitions):
-    """Keys in order of insertion, claims first, and whether calls followed the last new one."""
+@inner
+def insertions(keys, count):
+    """The keys below ``count`` in order of insertion, the given ones first; which call had the last
+    new one, if all are inserted after them."""
     seen = np.zeros(count, dtype=np.bool_)
     inserted = np.empty(count, dtype=np.int64)
-    n = 0
-    last = 0
-    for call in range(keys.size + partitions):
-        key = keys[call] if call < keys.size else call - keys.size
+    n = last = 0
+    for k in range(keys.size):
+        if not seen[keys[k]]:
+            seen[keys[k]] = True
+            inserted[n] = keys[k]
+            n += 1
+            last = k
+    for key in range(count):
         if not seen[key]:
-            seen[key] = True
             inserted[n] = key
             n += 1
-            last = call
-    return inserted, last + 1 < keys.size + partitions
+            last = keys.size + key
+    return inserted, last
 
 
 @njit
-def find_owners(keys, offsets, entries, holders, removed, sharing, desired):
+def find_owners(keys, offsets, entries, holders, removed, sharing, sizes, desired):
     """(owners, keys) that are added, and whether a partition met an empty set of members.
 
     Members with room are gone through in their order, again and again.
     """
-    members = desired.size
-    sizes = np.zeros(members, dtype=np.int64)
-    for e in range(holders.size):
-        if not removed[e]:
-            sizes[holders[e]] += 1
-    none = members
+    members = none = desired.size
     after = np.full(members + 1, none, dtype=np.int64)  # a ring: entry ``none`` is its start
     before = np.full(members + 1, none, dtype=np.int64)
     for i in range(members):
@@ -469,8 +504,8 @@ def find_owners(keys, offsets, entries, holders, removed, sharing, desired):
             after[i], before[none] = none, i
     has = np.full(members, -1, dtype=np.int64)
     given = np.full(members, -1, dtype=np.int64)
-    new_owners = np.empty(sharing * keys.size, dtype=np.int64)
-    new_keys = np.empty(sharing * keys.size, dtype=np.int64)
+    new_owners = np.empty(sharing * keys.size, dtype=np.int32)
+    new_keys = np.empty(sharing * keys.size, dtype=np.int32)
     n = 0
     following = after[none]
     assigned = False  # since the walk over the members began

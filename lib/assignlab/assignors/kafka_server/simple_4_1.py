@@ -119,9 +119,7 @@ def as_walked(known, owners, codes):
     members = known.order.size
     offsets, lists = by_member(owners, codes, members)
     hashes = hash_codes.partition_hashes(known.ids, lists, hash_codes.TOPIC_ID_PARTITION)
-    walked, certain = simple.walk_sets(
-        offsets, np.arange(lists.size), hashes, lists[:0], np.arange(members)
-    )
+    walked, certain = simple.walk_sets(offsets, hashes, lists[:0], np.arange(members))
     return offsets, lists[walked], certain
 
 
