@@ -10,6 +10,7 @@ import pickle
 import re
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from itertools import count
 
@@ -23,7 +24,7 @@ from assignlab.errors import UnknownName
 from assignlab.local.project import project
 from assignlab.replay.records import records, scenario_values
 from assignlab.replay.scenarios import Scenario
-from assignlab.sweep import driver, question, slices
+from assignlab.sweep import driver, progress, question, slices
 from assignlab.sweep.slices import REBALANCES, SCHEMA
 
 STRATEGIES = ["range@2.0", "roundrobin"]
@@ -552,3 +553,12 @@ def test_no_path_is_too_strange_and_no_default_file_system(spark, tmp_path):
     assert answer.returncode == 0, answer.stderr
     assert [path.name for path in tmp_path.iterdir()] == [here.name]
     assert (here / "outputs" / "spark" / "driver.log").exists()
+
+
+def test_a_sweep_that_stands_still_is_not_said_to_end_at_once(monkeypatch, capsys):
+    """So it is until Spark notices that an executor is gone."""
+    monkeypatch.setattr(progress, "PROGRESS_EVERY", 0.02)
+    with progress.Progress(lambda: (3, 3.0), [1.0] * 4):
+        time.sleep(0.3)
+    told = capsys.readouterr().err.splitlines()
+    assert len(told) > 2 and all("3/4 scenarios, 75%, 0 s so far" in line for line in told[1:-1])

@@ -47,9 +47,10 @@ class Progress:
             if cost / self._cost != share:
                 seen, share = taken, cost / self._cost
             if done:
-                # What is reported may stand still for as long as a task takes.
-                left = max(seen / share - taken, 0.0)
-                self._say(f"{left:.0f} s left", done, min(share, 1.0))
+                # What is reported may stand still for as long as a task takes, or an executor is gone.
+                left = round(seen / share - taken)
+                time_told = f"{left} s left" if left > 0 else f"{taken:.0f} s so far"
+                self._say(time_told, done, min(share, 1.0))
             elif taken >= NOTHING_YET and not told:
                 told = True
                 compiled = (
