@@ -142,15 +142,11 @@ def share_common(pool, walks, offsets, codes, beyond):
         new_offsets[m + 1] += new_offsets[m]
     fill = new_offsets[:-1].copy()
     lists = np.empty(new_offsets[-1], dtype=np.int64)
-    k = 0
-    for i in walk:
-        m = order[i]
-        for c in codes[offsets[m] : offsets[m + 1]]:
-            if mine[topic_of(c)]:
-                if not removed[k]:
-                    lists[fill[m]] = c
-                    fill[m] += 1
-                k += 1
+    for k in range(n):
+        if not removed[k]:
+            m = order[holders[k]]
+            lists[fill[m]] = pool_codes[keys[k]]
+            fill[m] += 1
     for k in range(new_keys.size):
         m = order[new_owners[k]]
         lists[fill[m]] = pool_codes[new_keys[k]]
@@ -296,8 +292,9 @@ def share(pool, claims, readers, place):
         offsets, entries, _ = grouped_with(numbered(which, members), holding, which.size)
         held = taken(keys, entries)
         rank = taken(ranks, held) if ranks.size > 0 else ranks
-        walk, certain = walk_sets(offsets, taken(hashes, held), rank, np.arange(which.size))
-        revoke(offsets, taken(entries, walk), np.arange(which.size), taken(desired, which), removed)
+        every = np.arange(which.size)
+        walk, certain = walk_sets(offsets, taken(hashes, held), rank, every)
+        revoke(offsets, taken(entries, walk), every, taken(desired, which), removed)
     shared = np.zeros(hashes.size, dtype=np.int32)
     for k in range(keys.size):
         shared[keys[k]] += not removed[k]
@@ -492,7 +489,8 @@ def insertions(keys, count):
 def find_owners(keys, offsets, entries, holders, removed, sharing, sizes, desired):
     """(owners, keys) that are added, and whether a partition met an empty set of members.
 
-    Members with room are gone through in their order, again and again.
+    Members with room are gone through in their order, again and again. ``sizes``: how many partitions
+    each has, brought up to date.
     """
     members = none = desired.size
     after = np.full(members + 1, none, dtype=np.int64)  # a ring: entry ``none`` is its start
