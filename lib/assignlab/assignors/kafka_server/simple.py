@@ -258,10 +258,10 @@ def share(pool, claims, readers, place):
     empty set of members; whether Java fixes this result).
 
     ``pool``: (hash codes of its keys; their order, empty if they are not Comparable; how many there
-    are that exist, which come first); ``claims``: (keys, holders), int32[n]; ``readers``:
-    subscribers, ascending and as they are gone through; ``place``: scratch, ``NOBODY`` for every
-    member. Here the members are those of the pool, by their places: subscribers as they are gone
-    through, then others that hold something.
+    are that exist, which come first); ``claims``: (keys, holders), int32[n], holder
+    by holder; ``readers``: subscribers, ascending and as they are gone through; ``place``: scratch,
+    ``NOBODY`` for every member. Here the members are those of the pool, by their places: subscribers
+    as they are gone through, then others that hold something.
     """
     hashes, ranks, partitions = pool
     keys, holders = claims
@@ -287,25 +287,26 @@ def share(pool, claims, readers, place):
     # Most members hold no more than their part, and most partitions have as many members as they
     # should: nothing is asked of them.
     certain = True
-    which = np.flatnonzero(sizes > desired)
-    if which.size > 0:
-        offsets, entries, _ = grouped_with(numbered(which, members), holding, which.size)
-        held = taken(keys, entries)
-        rank = taken(ranks, held) if ranks.size > 0 else ranks
-        every = np.arange(which.size)
-        walk, certain = walk_sets(offsets, taken(hashes, held), rank, every)
-        revoke(offsets, taken(entries, walk), every, taken(desired, which), removed)
+    a = 0
+    while a < keys.size:
+        i = holding[a]
+        b = a + sizes[i]
+        if sizes[i] > desired[i]:
+            held = keys[a:b]
+            rank = taken(ranks, held) if ranks.size > 0 else ranks
+            certain &= revoke(np.arange(a, b), taken(hashes, held), rank, desired[i], removed)
+        a = b
     shared = np.zeros(hashes.size, dtype=np.int32)
     for k in range(keys.size):
         shared[keys[k]] += not removed[k]
     uneven = np.flatnonzero(shared != sharing)
-    many = np.flatnonzero(taken(shared, uneven) > sharing)
     number = numbered(uneven, hashes.size)
     offsets, entries, of = grouped_with(number, keys, uneven.size)
-    if many.size > 0:
-        by = taken(holders, entries)
-        walk, _ = walk_sets(offsets, by, by.astype(np.int64), many)
-        revoke(offsets, taken(entries, walk), many, np.full(uneven.size, sharing), removed)
+    for u in range(uneven.size):
+        if shared[uneven[u]] > sharing:
+            claimed = entries[offsets[u] : offsets[u + 1]]
+            by = taken(holders, claimed)
+            revoke(claimed, by, by.astype(np.int64), sharing, removed)
     for k in range(keys.size):
         if removed[k]:
             sizes[holding[k]] -= 1
@@ -429,39 +430,24 @@ def grouped(of, count):
     return by_member(of, np.arange(of.size), count)
 
 
-@njit
-def walk_sets(offsets, hashes, ranks, which):
-    """(the entries of the sets ``which`` in the order of a HashSet, whether Java fixes it); the others
-    as they stand.
+@inner
+def revoke(entries, hashes, ranks, most, removed):
+    """Remove the first claims of a HashSet until ``most`` are left: whether Java fixes its order.
 
-    Set s holds the entries from ``offsets[s]`` to ``offsets[s + 1]``, in order of insertion;
-    ``hashes``, ``ranks``: of every entry, the second empty if keys are not Comparable.
+    ``entries``: the claims in it, in order of insertion; ``hashes``, ``ranks``: of each, the second
+    empty if keys are not Comparable.
     """
-    walked = np.arange(hashes.size)
-    certain = True
-    for s in which:
-        a, b = offsets[s], offsets[s + 1]
-        rank = ranks[a:b] if ranks.size > 0 else ranks
-        walk, fixed = walk_map(hashes[a:b], 16, rank, False, False)
-        for k in range(walk.size):
-            walked[a + k] = a + walk[k]
-        certain = certain and fixed
-    return walked, certain
-
-
-@njit
-def revoke(offsets, walks, which, most, removed):
-    """Remove the first claims of each set ``which`` until ``most`` are left in it."""
-    for s in which:
-        left = -most[s]
-        for k in range(offsets[s], offsets[s + 1]):
-            left += not removed[walks[k]]
-        k = offsets[s]
-        while left > 0:
-            if not removed[walks[k]]:
-                removed[walks[k]] = True
-                left -= 1
-            k += 1
+    walk, certain = walk_map(hashes, 16, ranks, False, False)
+    left = -most
+    for k in entries:
+        left += not removed[k]
+    for i in walk:
+        if left <= 0:
+            break
+        if not removed[entries[i]]:
+            removed[entries[i]] = True
+            left -= 1
+    return certain
 
 
 @inner

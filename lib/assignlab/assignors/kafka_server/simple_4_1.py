@@ -25,7 +25,7 @@ import numpy as np
 from assignlab.assignors.kafka_server import simple
 from assignlab.assignors.kafka_server.parts import sets, targets
 from assignlab.assignors.parts import hash_codes, orders
-from assignlab.assignors.parts.slices import taken
+from assignlab.assignors.parts.slices import copy_into, taken
 from assignlab.compiled import inner, njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, by_member, code, number_of, topic_of
@@ -116,11 +116,15 @@ def walk_partitions(known, keys, called_again):
 @inner
 def as_walked(known, owners, codes):
     """(offsets, codes, whether Java fixes their order): every member's set as it is walked."""
-    members = known.order.size
-    offsets, lists = by_member(owners, codes, members)
-    hashes = hash_codes.partition_hashes(known.ids, lists, hash_codes.TOPIC_ID_PARTITION)
-    walked, certain = simple.walk_sets(offsets, hashes, lists[:0], np.arange(members))
-    return offsets, lists[walked], certain
+    offsets, lists = by_member(owners, codes, known.order.size)
+    certain = True
+    for m in known.order:
+        own = lists[offsets[m] : offsets[m + 1]]
+        hashes = hash_codes.partition_hashes(known.ids, own, hash_codes.TOPIC_ID_PARTITION)
+        walk, fixed = walk_map(hashes, 16, own[:0], False, False)
+        copy_into(lists, offsets[m], taken(own, walk))
+        certain = certain and fixed
+    return offsets, lists, certain
 
 
 @inner
