@@ -4,11 +4,14 @@
 strategy assigns the group afresh, then after each kind of event, after a quarter of new members, and
 after all subscriptions changed. Printed: the whole rebalance (names and subscriptions of the new group
 prepared, assigned, and turned into the next claims), beside how many partitions moved, and the peak
-memory of the process.
+memory of the process. A virtual machine may have to fetch memory that it has not used for a while, which
+is no strategy's work: so another process writes to as much of it before, twice, and both times are printed.
 """
 
 import argparse
 import resource
+import subprocess
+import sys
 import time
 from dataclasses import replace
 
@@ -26,6 +29,8 @@ EVENTS = (
     "JOIN_ONE", "LEAVE_ONE", "CRASH", "JOIN_MANY", "LEAVE_MANY", "TOPIC_CREATED", "TOPIC_DELETED",
     "PARTITIONS_ADDED", "SUBSCRIBE", "UNSUBSCRIBE", "STABLE",
 )  # fmt: skip
+BYTES = 400
+"""More than any strategy needs for a partition."""
 STRATEGIES = ("range", "roundrobin", "sticky", "cooperative-sticky", "sticky@2.0")
 SHAPES = ("HOMOGENEOUS", "HETEROGENEOUS_NESTED")
 
@@ -56,6 +61,13 @@ def rebalance(strategy: str, group: Group) -> tuple[Assignment, float]:
     return assignment, time.perf_counter() - began
 
 
+def fetch_memory(size: int) -> float:
+    """Seconds to write to so many bytes once, in a process of its own."""
+    began = time.perf_counter()
+    subprocess.run([sys.executable, "-c", f"import numpy; numpy.ones({size // 8})"], check=True)
+    return time.perf_counter() - began
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("strategies", nargs="*", default=STRATEGIES, metavar="STRATEGY")
@@ -64,6 +76,9 @@ def main() -> None:
     asked = parser.parse_args()
     size = {name: int(getattr(asked, name)) for name in ("partitions", "topics", "members")}
     print(", ".join(f"{number:,} {name}" for name, number in size.items()))
+    memory = BYTES * size["partitions"]
+    once, again = fetch_memory(memory), fetch_memory(memory)
+    print(f"{memory / 2**30:.1f} GB of memory written to in {once:.1f} s, again in {again:.1f} s")
     for strategy in asked.strategies:
         load.load(strategy)
         for subscription in SHAPES:
