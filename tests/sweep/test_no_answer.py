@@ -6,6 +6,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyspark
 import pytest
@@ -67,6 +68,26 @@ def test_what_kubernetes_says_is_one_line(tmp_path):
     log.write_text("ERROR: Max number of executor failures (4) reached\n\tat org.apache\n")
     assert sparks.executors_fail(log).startswith("Max number of executor failures (4) reached. ")
     assert sparks.last_lines(log).endswith("reached")
+
+
+def test_of_a_log_that_spark_ended_with_nothing_is_told_that_is_older_than_the_session(
+    monkeypatch, tmp_path
+):
+    monkeypatch.setenv(OUTPUTS_VARIABLE, str(tmp_path))
+    log = tmp_path / "spark" / "driver.log"
+    log.parent.mkdir()
+    log.write_text("of another session\n")
+    monkeypatch.setattr(sparks, "_log_before", log.stat().st_size)
+    with log.open("a") as more:
+        more.write("OutOfMemoryError\n")
+    gone = SimpleNamespace(sparkContext=SimpleNamespace(master="local[1]"))
+    monkeypatch.setattr(sparks, "forget", lambda context: None)
+    with (
+        pytest.raises(sparks.SparkEnded, match="OutOfMemoryError$") as ended,
+        sparks.answering(gone),
+    ):
+        raise RuntimeError
+    assert "of another session" not in str(ended.value)
 
 
 @pytest.mark.slow

@@ -274,7 +274,7 @@ def start(master: str | None):
         except Exception as error:
             # What the user sets next, such as PYSPARK_SUBMIT_ARGS, counts for a new Java machine only.
             forget(SparkContext._active_spark_context)
-            ended = last_lines(Path(log.name), _log_before)
+            ended = last_lines(Path(log.name))
             if found := NO_MASTER.search(f"{error}\n{ended}"):
                 raise SparkDidNotStart(no_master(master, found[0])) from error
             if is_kubernetes(master) and (
@@ -365,7 +365,7 @@ def ensure_image(master: str, own: dict[str, str]) -> None:
 
 def executors_fail(log: Path) -> str | None:
     """In a line that Spark ended since its executors do; None if its log does not say so."""
-    if not (found := FAILING.search(written(log, _log_before))):
+    if not (found := FAILING.search(written(log))):
         return None
     return (
         f"{found[0]}. 'kubectl logs' of their pods tells why, which are kept with "
@@ -503,14 +503,14 @@ def open_log(path: Path):
     return path.open("a", encoding="utf-8")
 
 
-def last_lines(path: Path, since: int = 0) -> str:
-    """What a log ends with, of what was written behind its first bytes ``since``."""
-    return "\n".join(without_frames(written(path, since).splitlines())[-LOG_SHOWN:])
+def last_lines(path: Path) -> str:
+    """What Spark's log ends with, of what it has of this session."""
+    return "\n".join(without_frames(written(path).splitlines())[-LOG_SHOWN:])
 
 
-def written(path: Path, since: int) -> str:
-    """What a log has behind its first bytes ``since``."""
-    return path.read_bytes()[since:].decode("utf-8", errors="replace")
+def written(path: Path) -> str:
+    """What Spark's log has of this session."""
+    return path.read_bytes()[_log_before:].decode("utf-8", errors="replace")
 
 
 def without_frames(lines: list[str]) -> list[str]:
