@@ -74,6 +74,11 @@ def test_a_key_of_another_type_is_refused():
             hashes.keys(one)
 
 
+def test_a_key_without_utf_8_is_refused_with_what_is_wrong():
+    with pytest.raises(ValueError, match=r"^a key with a lone surrogate has no UTF-8: 'a\\ud800'$"):
+        hashes.keys(["a", "a\ud800"])
+
+
 def test_the_draws_are_those_that_java_made_from_these_seeds():
     thread = draws.generator(1)
     assert [draws.thread_local_int(thread) for _ in range(2)] == [1608314699, 642366842]

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.compiled import inner, njit
+from assignlab.errors import shown
 from assignlab.jvm.names import string_hashes
 
 MASK = 0xFFFFFFFF
@@ -41,7 +42,8 @@ class Keys(NamedTuple):
 
 
 def keys(values: Iterable[bytes | str | None]) -> Keys:
-    """Keys from bytes, texts (their UTF-8) and None (null keys); TypeError for anything else.
+    """Keys from bytes, texts (their UTF-8) and None (null keys); TypeError for anything else, ValueError
+    for a text that has no UTF-8.
 
     >>> keys([b"ab", None, ""]).offsets.tolist()
     [0, 2, 2, 2]
@@ -53,7 +55,10 @@ def keys(values: Iterable[bytes | str | None]) -> Keys:
         if not (value is None or isinstance(value, bytes | str)):
             raise TypeError(f"a key is bytes, a text or None, not {type(value).__name__}")
         null.append(value is None)
-        parts.append(value.encode() if isinstance(value, str) else value or b"")
+        try:
+            parts.append(value.encode() if isinstance(value, str) else value or b"")
+        except UnicodeEncodeError:
+            raise ValueError(f"a key with a lone surrogate has no UTF-8: {shown(value)}") from None
     lengths = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
     data = np.frombuffer(b"".join(parts), dtype=np.uint8)
     return Keys(data, np.concatenate(([0], np.cumsum(lengths))), np.array(null, dtype=bool))
