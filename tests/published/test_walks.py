@@ -76,6 +76,12 @@ def test_range_arithmetic_is_what_range_gives(partitions, consumers):
     assert {c: text.replace("t", "") for c, text in given.items()} == steps.to_dict()
 
 
+def test_without_consumers_range_has_no_rows_and_a_ring_is_refused():
+    assert walks.range_steps(3, []).empty
+    with pytest.raises(ValueError, match="at least one member"):
+        walks.hash_ring(group({"t": 3}, {}))
+
+
 def test_the_ring_has_the_owners_of_consistent_hashing():
     of = group({"t": 9}, {f"c{i}": ["t"] for i in range(4)})
     ring = walks.hash_ring(of)

@@ -34,7 +34,7 @@ def range_steps(partitions: int, consumers: list[str]) -> pd.DataFrame:
     >>> range_steps(10, ["c", "a", "b"])[["consumer", "start", "length"]].values.tolist()
     [['a', 0, 4], ['b', 4, 3], ['c', 7, 3]]
     """
-    shares = shares_of(partitions, len(consumers))
+    shares = shares_of(partitions, len(consumers) or 1)
     rows = []
     for i, consumer in enumerate(sorted(consumers)):
         start, length = range_of(i, shares)
@@ -383,8 +383,10 @@ class Ring(NamedTuple):
 def hash_ring(group: Group) -> Ring:
     """The ring on which MetaQ's consistent hashing finds the owners of a topic's partitions.
 
-    ``group``: one topic, which every member reads.
+    ``group``: one topic, which every member reads. Raises ValueError for a group without members.
     """
+    if not len(group.members):
+        raise ValueError("a ring needs at least one member")
     ring = group.prepared(consistent_hash.consumer_ring)
     places = group.prepared(consistent_hash.hashed_partitions).place
     names = group.prepared(lines).names
