@@ -50,7 +50,7 @@ def sweep(
     """
     trials = list(trials)
     check(trials)
-    importable("play", play)
+    refuse_unimportable(play)
     check_table(name, limit, slices)
     columns, seconds = learn(trials[0], play)
     subject = Subject(
@@ -69,13 +69,13 @@ def sweep(
     return play_on_spark(work, name or f"timeline-{question}", slices)
 
 
-def importable(name: str, function: Any) -> None:
+def refuse_unimportable(play: Any) -> None:
     """Raises :class:`TimelineError` for what another process cannot import by its name."""
-    module, own = (getattr(function, key, "") for key in ("__module__", "__qualname__"))
-    if not callable(function) or "." in own or "<" in own or not own or module == "__main__":
+    module, own = (getattr(play, key, "") for key in ("__module__", "__qualname__"))
+    if not callable(play) or "." in own or "<" in own or not own or module == "__main__":
         raise TimelineError(
-            f"{name}: expected a function at the top of a module that can be imported, not of the program or "
-            f"notebook itself, got {function!r}"
+            "play: expected a function at the top of a module that can be imported, not of the program or "
+            f"notebook itself, got {play!r}"
         )
 
 
