@@ -425,7 +425,9 @@ def fuzz(assignments, seed, chosen, step, plant, hunt, ask):
     from assignlab.proof import fuzz as fuzzing
 
     hunts = {"--hunt": hunt and not ask, "--ask": ask}
-    given = {"--step": step is not None, "--defects": plant, **hunts}
+    source = click.get_current_context().get_parameter_source("assignments")
+    told = source is click.core.ParameterSource.COMMANDLINE and not (hunt or ask)
+    given = {"--step": step is not None, "--defects": plant, **hunts, "--assignments": told}
     alone = [option for option, is_there in given.items() if is_there]
     if len(alone) > 1:
         raise click.UsageError(f"{alone[0]} and {alone[1]} exclude each other")

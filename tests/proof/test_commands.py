@@ -49,7 +49,7 @@ def test_a_wrong_name_is_refused_with_the_nearest_right_one(words, nearest):
     assert f"did you mean '{nearest}'?" in result.output and "Traceback" not in result.output
 
 
-@pytest.mark.parametrize("other", [["--step", "3"], ["--hunt"], ["--ask"]])
+@pytest.mark.parametrize("other", [["--step", "3"], ["--hunt"], ["--ask"], ["--assignments", "9"]])
 def test_options_of_fuzz_that_do_different_things_exclude_each_other(other):
     result = call("fuzz", "--defects", *other, "--strategy", "range")
     assert result.exit_code == 2 and "--defects" in result.output
@@ -177,9 +177,12 @@ def test_a_java_that_is_too_old_is_told(monkeypatch, tmp_path):
 
 
 def test_the_museum_tells_of_answers_that_have_changed(monkeypatch):
-    monkeypatch.setattr(museum, "changed", lambda names: [f"{name} 4.4.0" for name in names])
+    monkeypatch.setattr(museum, "Original", lambda system, release: Ours())
+    monkeypatch.setattr(Ours, "ask", lambda self, document: {"error": "another"})
     result = call("proof", "museum", "two claims")
-    assert result.exit_code == 1 and "changed: ['two claims 4.4.0']" in result.output
+    first, *_, last = result.output.splitlines()
+    assert result.exit_code == 1 and first == "asking kafka-clients 2.0.1, exhibits: 1"
+    assert "changed: [" in last and "'two claims 4.4.0'" in last
 
 
 def test_defects_answers_as_assign_does(tmp_path):
