@@ -534,11 +534,14 @@ def recheck(strategies: Iterable[str], newest_only: bool = False) -> list[str]:
     return changed(names, newest_only)
 
 
-def changed(names: Collection[str], newest_only: bool = False) -> list[str]:
+def changed(
+    names: Collection[str], newest_only: bool = False, tell: Tell = lambda line: None
+) -> list[str]:
     """Asks the live originals these exhibits again: "exhibit release" of every answer that is not as
     recorded.
 
     ``newest_only``: of every exhibit the newest release alone, and not where that would never end.
+    ``tell`` gets a line for every release that is asked.
     """
     found = []
     for system, release, shown in _by_release(names):
@@ -550,6 +553,7 @@ def changed(names: Collection[str], newest_only: bool = False) -> list[str]:
             ]  # fmt: skip
         if not shown:
             continue
+        tell(f"asking {system.module} {release}, exhibits: {len(shown)}")
         with Original(system, release) as original:
             for exhibit in shown:
                 given = as_recorded(original.ask(exhibit.document))
@@ -564,7 +568,7 @@ def main(names: Collection[str], anew: bool, tell: Tell) -> int:
     refuse_unknown("exhibit", names, exhibits())
     names = list(dict.fromkeys(names)) or list(exhibits())
     if not anew:
-        others = changed(names)
+        others = changed(names, tell=tell)
         asked = sum(len(shown) for *_, shown in _by_release(names))
         tell(f"{asked} answers asked again, changed: {others}")
         return int(bool(others))
