@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from assignlab.errors import DocumentError, shown
-from assignlab.group.assignment import Assignment, code, partition_names
+from assignlab.group.assignment import Assignment, code, partition_names, partition_of
 from assignlab.group.model import ABSENT, NO_METADATA, Claims, Group, Members, Topics, subscriptions
 from assignlab.jvm.names import Names
 
@@ -309,6 +309,9 @@ def dump(group: Group) -> dict[str, Any]:
     """The document of a group: ``parse(dump(g))`` describes the same group as ``g``."""
     topics, members, claims = group.topics, group.sent, group.claims
     document: dict[str, Any] = {"topics": [], "members": []}
+    listed = zip(topics.names, topics.queues or (), strict=False)
+    # A broker is listed twice: claims by number, since a name stands for two partitions.
+    twice = {name for name, queues in listed if queues and len({*queues}) < len(queues)}
     for t, name in enumerate(topics.names):
         if topics.partitions[t] == NO_METADATA:
             continue
@@ -333,7 +336,8 @@ def dump(group: Group) -> dict[str, Any]:
             entry["streams"] = list(streams) if isinstance(streams, tuple) else streams
         if claims.present[m]:
             owned = claims.codes[claims.offsets[m] : claims.offsets[m + 1]]
-            entry["owned"] = partition_names(group, owned)
+            named = zip(partition_names(group, owned), partition_of(owned).tolist(), strict=True)
+            entry["owned"] = [[t, p if t in twice else name] for (t, name), p in named]
         for field, generations in (
             ("generation", claims.generation),
             ("sub_generation", claims.sub_generation),
