@@ -82,6 +82,10 @@ def test_laws_of_small_and_of_mixed_groups(range_3_5):
     strays["members"][0]["topics"] = ["u"]
     strays["members"][1]["topics"] = ["t", "u"]
     assert law(subject(strays)).startswith("2 partitions held that are not there, held by another")
+    gone = document(
+        {"t": 2}, [["t-0", "t-2"], ["t-1", "t-2"]], "range"
+    )  # one, which two members claim
+    assert law(subject(gone)).startswith("1 partition held that is not there, held by another")
     mixed = document({"a": 4, "b": 1}, [["a-0", "a-1", "a-2", "a-3"], ["b-0"]], "sticky")
     mixed["members"][0]["topics"], mixed["members"][1]["topics"] = ["a"], ["b"]
     assert "smaller gap than 3, this one has 3" in law(subject(mixed))

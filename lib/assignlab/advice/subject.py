@@ -86,12 +86,14 @@ class Subject:
 
     @cached_property
     def astray(self) -> int:
-        """How much is held that nobody should hold: what is not there, what its holder does not
-        subscribe to, and what is held before."""
+        """How many partitions are held as they should not be: that are not there, to which a holder
+        does not subscribe, or that are held twice."""
         codes, members = self.held.codes, self.group.members
         subscription = members.subscription[self.held.owners]
         own = self.group.prepared(subscriptions_by_topic)[subscription, topic_of(codes)]
-        return codes.size - np.unique(codes[self._exist(codes) & own]).size
+        sound = self._exist(codes) & own
+        _, first, times = np.unique(codes, return_index=True, return_counts=True)
+        return int((~sound[first] | (times > 1)).sum())
 
     def _exist(self, codes: np.ndarray) -> np.ndarray:
         return partition_of(codes) < self.group.topics.partitions[topic_of(codes)]
