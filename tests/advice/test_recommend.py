@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from assignlab import assignors, timeline
-from assignlab.advice import pauses, recommend, scaling, show, survey, what_if
+from assignlab.advice import clients, pauses, recommend, replicas, scaling, show, survey, what_if
 from assignlab.advice.play import numbers, steps
 from assignlab.advice.report import as_data, as_text
 from assignlab.advice.subject import subject
@@ -460,7 +460,7 @@ def of_client(group, client):
 def test_where_ids_name_the_client_only_what_it_has_is_set(range_3_5, client, name, headline):
     group = of_client(librdkafkas(), client)
     report = recommend.report(group, "4.4", CONFIG)
-    assert report.said[0].startswith(f"The members' ids begin as {name} names its clients.")
+    assert report.said[0].startswith(f"The members are taken for clients of {name},")
     assert report.said[1] == headline
     told = as_text(report)
     assert "org.apache.kafka" not in told and "which clients the members run" not in told
@@ -491,6 +491,18 @@ def test_what_if_and_survey_try_what_the_client_has():
     kafkajs = of_client(librdkafkas(), "kafkajs")
     rows = what_if.report(kafkajs, [], [], "4.4", CONFIG).tables[0].rows
     assert {row.strategy for row in rows} == {"range", "roundrobin"}
+
+
+def test_where_another_clients_strategy_or_ids_are_told_it_is_said_that_javas_client_was_played():
+    told = "The members are taken for clients of kafkajs, by their strategy or their ids."
+    by_strategy = librdkafkas() | {"strategy": "kafkajs-roundrobin"}
+    for group in (by_strategy, of_client(librdkafkas(), "kafkajs")):
+        for report in (
+            what_if.report(group, [], ["a member more"], "4.4", CONFIG),
+            replicas.report(group, 5, None, "4.4", CONFIG),
+        ):
+            assert any(said.startswith(told) for said in report.said)
+    assert not clients.played_as_java(subject(librdkafkas()))
 
 
 def test_partitions_without_an_owner_come_first(range_3_5):

@@ -1,4 +1,4 @@
-"""Which client the members of a group run, where their ids say it, and which strategies it has."""
+"""Which client the members of a group run, where strategy or ids say it, and which strategies it has."""
 
 from assignlab import assignors
 from assignlab.advice.subject import CLASSIC, Subject
@@ -16,10 +16,18 @@ HAS = {
 }
 """What clients have that lack a strategy of Java's, or KIP-848 (of its requests Sarama 1.61.1 and
 kafka-python 3.0.12 have no more than the numbers)."""
+PLAYED_AS_JAVA = (
+    "The members are taken for clients of {}, by their strategy or their ids. What is played here is Kafka's"
+    " Java client; how far strategies of one name differ is in docs/clients.md."
+)
 
 
 def client_of(asked: Subject) -> str:
-    """The system whose client ids all members have where they were given none; empty for Java's."""
+    """The system whose own strategy the group has, or whose client ids all members have where they were
+    given none; empty for Java's."""
+    own = asked.strategy
+    if own is not None and own.of_clients and own.system != CLASSIC:
+        return own.system
     names = asked.group.members.names
     return next(
         (
@@ -29,6 +37,12 @@ def client_of(asked: Subject) -> str:
         ),
         "",
     )
+
+
+def played_as_java(asked: Subject) -> list[str]:
+    """What there is to know of pauses that are not those of the members' own client."""
+    client = client_of(asked)
+    return [PLAYED_AS_JAVA.format(client)] if client else []
 
 
 def lacks(client: str, strategy: Strategy) -> bool:

@@ -15,7 +15,13 @@ from typing import Any, NamedTuple
 
 from assignlab import assignors
 from assignlab.advice import pauses, what_if
-from assignlab.advice.clients import LIBRDKAFKA, OF_LIBRDKAFKA, client_of
+from assignlab.advice.clients import (
+    LIBRDKAFKA,
+    OF_LIBRDKAFKA,
+    PLAYED_AS_JAVA,
+    client_of,
+    played_as_java,
+)
 from assignlab.advice.law import law, least_idle
 from assignlab.advice.report import Lines, Report, Table
 from assignlab.advice.subject import (
@@ -41,10 +47,6 @@ STATIC = " + group.instance.id"
 STATIC_SINCE = (2, 3)
 """The release that brought it (KIP-345)."""
 TRADE = "A trade, not recommended: "
-PLAYED_AS_JAVA = (
-    "The members' ids begin as {} names its clients. What is played here is Kafka's Java client; how far"
-    " strategies of one name differ is in docs/clients.md."
-)
 
 
 class Option(NamedTuple):
@@ -98,7 +100,7 @@ def report(
     if own.base in failed:  # whatever has an answer is better
         better, trades = sorted(others, key=lambda o: (o.fullest or o.moved, o.moved)), []
     unowned = _without_owner(asked, now)
-    before = [*([PLAYED_AS_JAVA.format(client)] if client else []), *unowned]
+    before = [*played_as_java(asked), *unowned]
     said, above = _said(asked, now, better, trades, rows, failed, len(names) > 1, client)
     offline = not what_if.is_online(config)
     lines = _lines(better[0], now, offline, client) if better else []

@@ -5,6 +5,7 @@ from typing import Any
 
 from assignlab import assignors
 from assignlab.advice import pauses
+from assignlab.advice.clients import played_as_java
 from assignlab.advice.happening import UP_TO
 from assignlab.advice.play import Event, begun, numbers
 from assignlab.advice.report import Report, Table
@@ -72,6 +73,8 @@ def report(
             f"Nobody subscribes to {', '.join(asked.unread)}:"
             f" {counted(sum(asked.unread.values()), 'partition')} that no number here counts."
         )
+    if costs:
+        said += played_as_java(asked)
     if rows and asked.topics and not asked.equal:
         said.append(
             "Members subscribe differently: one more is taken to read what most read, and those that"

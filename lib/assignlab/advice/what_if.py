@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from assignlab import assignors
 from assignlab.advice import pauses
-from assignlab.advice.clients import LIBRDKAFKA, client_of, lacks
+from assignlab.advice.clients import LIBRDKAFKA, client_of, lacks, played_as_java
 from assignlab.advice.happening import MIGRATIONS, NAMES, PAUSES
 from assignlab.advice.play import Event, numbers, steps, stops, together
 from assignlab.advice.report import Report, Table
@@ -202,7 +202,8 @@ def report(
         for event in [event for event in sized if event in {row.event for row in rows}]:
             note += f"; {event}: {sized[event].format(name, counted(count, 'partition'))}"
     found = Table("what_if", "What if", COLUMNS, rows, note)
-    return Report(title(document), document.get("inferred", []), in_words(rows), [found])
+    said = [*played_as_java(asked), *in_words(rows)]
+    return Report(title(document), document.get("inferred", []), said, [found])
 
 
 def in_words(rows: Sequence[Row]) -> list[str]:
