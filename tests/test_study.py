@@ -339,6 +339,11 @@ def test_another_figure_may_stand_for_a_picture_in_the_index(project, shown):
     assert matplotlib.pyplot.get_fignums() == opened
 
 
+def test_a_card_of_nothing_has_its_title_alone():
+    [ax] = bars.card(pd.Series({"range": float("nan")}), "moved").axes
+    assert ax.get_title() == "moved" and not ax.patches and not ax.get_yticks().size
+
+
 def test_bars_of_costs_show_what_there_is_rollouts_first():
     rows = pd.DataFrame(
         {
@@ -353,4 +358,7 @@ def test_bars_of_costs_show_what_there_is_rollouts_first():
     assert most["a rollout", "partitions moved"].to_dict() == {"range": 5, "sticky": 6}
     assert most["a crash", "partitions moved"].to_dict() == {"range": 1}
     assert [ax.get_title() for ax in drawn.axes] == ["a rollout", "a crash"]
+    assert not any(ax.texts for ax in drawn.axes)
+    drawn, _ = bars.costs(rows.assign(moved_high=[None, None, 5, 6]))
+    assert [[text.get_text() for text in ax.texts] for ax in drawn.axes] == [[], ["not measured"]]
     matplotlib.pyplot.close(drawn)

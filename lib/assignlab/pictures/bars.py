@@ -41,6 +41,9 @@ def costs(rows: pd.DataFrame) -> tuple[Figure, dict[tuple[str, str], pd.Series]]
                 ax.barh(part["strategy"].map(names.index), values, color=color, label=label)
             ax.set_yticks(range(len(names)), names)
             ax.set_ylim(len(names) - 0.5, -0.5)
+            if part.empty:
+                at = {"transform": ax.transAxes, "ha": "center", "va": "center"}
+                ax.text(0.5, 0.5, "not measured", backgroundcolor="white", **at)
             ax.set_xlabel(textwrap.fill(title, 20))  # panels stand close together
             ax.set_xlim(0, None if part[f"{cost}_high"].gt(0).any() else 1)
             plain_ticks(ax.xaxis, whole=cost == "moved")
@@ -55,7 +58,7 @@ def card(values: pd.Series, title: str) -> Figure:
     """A picture for the index: the first few numbers of a series as bars, with name and number."""
     shown = values.dropna().astype(float).head(ON_A_CARD)[::-1]
     figure, ax = plt.subplots(figsize=(4.2, 0.3 * len(shown) + 0.5), layout="constrained")
-    drawn = ax.barh(shown.index.map(str), shown, color=COLORS[0])
+    drawn = ax.barh(range(len(shown)), shown, tick_label=shown.index.map(str), color=COLORS[0])
     ax.bar_label(drawn, [f"{value:,.3g}" if value < 100 else f"{value:,.0f}" for value in shown],
                  padding=3)  # fmt: skip
     ax.set_xlim(0, 1.2 * max(shown.max(), 1e-9) if len(shown) else 1)
