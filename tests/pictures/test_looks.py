@@ -136,6 +136,8 @@ def test_what_is_counted_has_ticks_at_whole_numbers(ax):
     assert all(tick == round(tick) for tick in ax.get_xticks())
     maps.labelled({"a": ([0.1, 0.4], [0.5, 2])}, ax)
     assert not all(tick == round(tick) for tick in ax.get_xticks())
+    maps.labelled({"a": ([0.4], [2]), "b": ([0.4], [1])}, ax)
+    assert ax.get_xticks().tolist() == [0.4]
 
 
 @pytest.mark.parametrize("many", [1, 2, 40])

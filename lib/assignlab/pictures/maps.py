@@ -141,6 +141,8 @@ def labelled(
     """
     ends, across = [], np.concatenate([np.asarray(x, dtype=float) for x, _ in lines.values()])
     charts.plain_ticks(ax.xaxis, whole=bool((across == across.round()).all()))
+    if len(set(across)) == 1:
+        ax.set_xticks(across[:1])
     for place, (label, (x, y)) in enumerate(lines.items()):
         x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
         color = charts.COLORS[place % len(charts.COLORS)]
