@@ -8,7 +8,10 @@ import pandas as pd
 import pytest
 
 from assignlab import assignors
+from assignlab.group.plain import group
 from assignlab.pictures import bars, charts, maps
+from assignlab.pictures.panels import picture
+from assignlab.published.examples import give
 
 FRAME = pd.DataFrame(
     [
@@ -154,6 +157,19 @@ def test_every_strategy_is_named_once_beside_its_bar(many):
     assert [label.get_text() for label in told] == names
     boxes = [label.get_window_extent() for label in told]
     assert not any(one.overlaps(other) for one, other in itertools.pairwise(boxes))
+    plt.close(figure)
+
+
+def test_titles_of_narrow_panels_stand_beside_each_other():
+    alone = group({"t0": 1}, {"C0": ["t0"]})
+    titles = (
+        "server-uniform after UNSUBSCRIBE, random: 0 moved",
+        "optimum for server-uniform: 0 moved",
+    )
+    figure = picture(dict.fromkeys(titles, (alone, give("range", alone))))
+    figure.draw_without_rendering()
+    one, other = (ax.title.get_window_extent() for ax in figure.axes)
+    assert not one.overlaps(other)
     plt.close(figure)
 
 

@@ -22,13 +22,15 @@ def picture(
     """
     colors = charts.member_colors([members, *(g.members.names for g, *_ in panels.values())])
     widest = max(int(np.maximum(g.topics.partitions, 0).sum()) for g, *_ in panels.values())
+    titles = 0.085 * max(len(line) for title in panels for line in title.splitlines())
+    width = min(max(1.6 + 0.42 * widest, titles), 5)
     tallest = max(len(g.members) for g, *_ in panels.values())
     columns = min(len(panels), 2)
     rows = -(-len(panels) // columns)
     figure, axes = plt.subplots(
         rows,
         columns,
-        figsize=(min(1.6 + 0.42 * widest, 5) * columns, (1.3 + 0.42 * tallest) * rows),
+        figsize=(width * columns, (1.3 + 0.42 * tallest) * rows),
         squeeze=False,
         layout="constrained",
     )
