@@ -93,7 +93,7 @@ def test_trials_that_differ_in_the_strategy_alone_are_played_in_one_slice():
 
 def test_records_that_do_not_fit_the_first_one_are_errors():
     trial = trials()[0]
-    columns, seconds = sweep.learn(trial, lambda trial: {"a": 1, "b": 0.5})
+    columns, seconds = sweep.learn([trial], lambda trial: {"a": 1, "b": 0.5})
     assert seconds > 0
 
     def rows(record):
@@ -104,6 +104,18 @@ def test_records_that_do_not_fit_the_first_one_are_errors():
     names = [column.name for column in columns[1:]]
     for record, says in (({"a": 0.5}, "a: 0.5"), ({"c": 1}, "has no c")):
         assert says in rows(record)[0][names.index("error")]
+
+
+def test_columns_are_learnt_from_the_first_record_that_has_numbers():
+    asked = trials()[:3]
+
+    def play(trial):
+        assert trial != asked[1], "raises"
+        error = "none" if trial == asked[0] else None
+        return {"error": error, "moved": None if error else 7}
+
+    columns, _ = sweep.learn(asked, play)
+    assert [(c.name, c.type) for c in columns if c.name == "moved"] == [("moved", "int64")]
 
 
 @dataclass(frozen=True)
@@ -139,7 +151,7 @@ def test_bad_sweeps_are_refused(asked, says):
 @pytest.mark.parametrize("made", [None, [1], ["a"]])
 def test_what_is_no_record_is_refused(made):
     with pytest.raises(TimelineError, match="play: expected a dict of numbers and words"):
-        sweep.learn(trials()[0], lambda trial: made)
+        sweep.learn(trials()[:1], lambda trial: made)
 
 
 def test_trials_of_what_there_is_not_are_refused():

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, is_dataclass
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from assignlab.replay.columns import Column
@@ -40,11 +41,12 @@ def sweep(
     that the program was started from, on ``PYTHONPATH``), not made in a notebook or in the program
     itself. The columns are ``scenario`` (number of the trial), ``record`` (number of its record, 0
     where there is one), the fields of the trial, ``error``, and whatever else the records have (of
-    a name that the trial has, the record's); the first trial is played here to learn that. A record
-    may say in its own ``error`` why it has no numbers. A trial that raises, or takes more than
-    ``limit`` seconds of processor time, becomes an error row. ``name``, ``slices``: as of
-    :func:`assignlab.sweep.driver.run`. ``load``: has the code that trials need in the process that
-    plays them, importable like ``play``; the first trial is played for that unless it is given.
+    a name that the trial has, the record's); the first trial is played here to learn that, and further
+    ones until a record has numbers: it may say in its own ``error`` why it has none. A trial that
+    raises, or takes more than ``limit`` seconds of processor time, becomes an error row. ``name``,
+    ``slices``: as of :func:`assignlab.sweep.driver.run`. ``load``: has the code that trials need in the
+    process that plays them, importable like ``play``; the first trial is played for that unless it is
+    given.
     Trials that differ in their ``strategy`` alone, or in the fields that their class names in
     ``SHARING``, are played in one slice, where they share what ``play`` keeps of them.
     """
@@ -52,7 +54,7 @@ def sweep(
     check(trials)
     refuse_unimportable(play)
     check_table(name, limit, slices)
-    columns, seconds = learn(trials[0], play)
+    columns, seconds = learn(trials, play)
     subject = Subject(
         columns,
         ("scenario", "record"),
@@ -115,16 +117,19 @@ def weight(trial: Any) -> float:
     return math.prod(1 + size for size in sizes if isinstance(size, int | float))
 
 
-def learn(trial: Any, play: Callable) -> tuple[tuple[Column, ...], float]:
-    """The columns of a table, and how many seconds the trial took."""
+def learn(trials: Sequence[Any], play: Callable) -> tuple[tuple[Column, ...], float]:
+    """The columns of a table, and how many seconds the first trial took."""
     began = time.process_time()
-    first = plain_records(play(trial))
+    first = plain_records(play(trials[0]))
     seconds = max(time.process_time() - began, 1e-3)
     if not first:
         raise TimelineError("play: the first trial gives no record")
-    fields = asdict(trial)
+    later = (record for trial in trials[1:] for record in _tried(play, trial))
+    sound = (record for record in chain(first, later) if record.get("error") is None)
+    told = next(sound, first[0])
+    fields = asdict(trials[0])
     key = {"scenario", "record"}
-    ours = fields.keys() & {*key, "error"} | first[0].keys() & key
+    ours = fields.keys() & {*key, "error"} | told.keys() & key
     if ours:
         raise TimelineError(f"{min(ours)}: every table has a column of its own of this name")
     columns = [
@@ -134,12 +139,20 @@ def learn(trial: Any, play: Callable) -> tuple[tuple[Column, ...], float]:
         Column("error", "string", "", "why there is no record, else null"),
     ]
     known = {column.name for column in columns}
-    for name, value in first[0].items():
+    for name, value in told.items():
         if name not in known:
             if type(value) not in TYPES:
                 raise TimelineError(f"{name}: expected a number or a word, got {value!r}")
             columns.append(Column(name, TYPES[type(value)], "", "of the record"))
     return tuple(columns), seconds
+
+
+def _tried(play: Callable, trial: Any) -> list[dict]:
+    """The records of a trial, none if it raises: then it will be an error row."""
+    try:
+        return plain_records(play(trial))
+    except Exception:
+        return []
 
 
 def plain_records(made: dict | list[dict]) -> list[dict]:
