@@ -77,7 +77,7 @@ def test_a_session_decides_whether_a_member_is_given_up():
 @pytest.mark.parametrize(
     "session_s, away_s, said",
     [
-        (10, 20, "sets the offset back by 827 records"),
+        (10, 20, "sets the offset back by 826 records"),
         (15, 20, "sets nothing back, for nothing beyond it was committed yet"),
         (100, 110, "sets the offset back only until the owner's own commit, which follows at once"),
     ],

@@ -922,6 +922,34 @@ def test_a_second_freeze_does_not_end_the_first():
     assert [e.time_ms for e in history.events if e.kind == "closed"] == [65_000]
 
 
+@pytest.mark.parametrize("strategy", PROTOCOLS)
+def test_who_is_frozen_in_poll_gets_what_its_fetch_has_brought(strategy):
+    """The fetch was answered as soon as there was a record, which another member has read meanwhile."""
+    history = play(
+        [timeline.freeze(50_060, "b", 12_000)], strategy,
+        [Member(name, processing_ms=8) for name in "ab"], [Topic("t", 2, rate=8)],
+        commit="after", session_timeout_ms=6_000, heartbeat_interval_ms=2_000,
+        group_consumer_session_timeout_ms=6_000, group_consumer_heartbeat_interval_ms=2_000,
+    )  # fmt: skip
+    again = timeline.deliveries_frame(history)
+    again = again[again["again"] > 0]
+    assert again[["member", "again"]].to_numpy().tolist() == [["b", 1]]
+    assert 62_060 <= again["to_ms"].item() < 62_160
+
+
+def test_who_was_frozen_for_longer_than_its_session_looks_for_the_coordinator_first():
+    """Before its next fetch, or behind it, which a broker answers after half a second where nothing comes."""
+
+    def learned_ms(seed):
+        history = play(
+            [timeline.freeze(50_000, "b", 12_000)], topics=[Topic("t", 6)], seed=seed,
+            commit="none", session_timeout_ms=6_000, heartbeat_interval_ms=2_000,
+        )  # fmt: skip
+        return next(e.time_ms for e in history.events if e.kind == "error") - 62_000
+
+    assert {learned_ms(seed) // 100 for seed in range(8)} == {1, 6}
+
+
 def test_who_unsubscribes_without_leaving():
     """A classic static member says nothing, and nobody has its partitions until its session is over."""
     members = [Member(name, instance=name) for name in "ab"]

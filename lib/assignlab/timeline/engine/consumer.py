@@ -317,11 +317,19 @@ class Consumer:
         self.own.because[:] = self.log.reason("read on after a pause")
 
     def freeze(self, for_ms: int) -> None:
-        """The whole process stands still for ``for_ms``."""
+        """The whole process stands still for ``for_ms``; what waits in poll still does so then, and gets
+        what its fetch has brought meanwhile."""
         begins, ends = max(self.frozen_until, self.clock.now), self.clock.now + for_ms
-        if ends > begins:
+        if ends <= begins:
+            return
+        self.advance()
+        if self.loop.phase == Phase.POLL:
+            self._deliver_so_far(ends - begins)
+            self.loop.next = max(self.loop.next, ends)
+            self._watch()
+        else:
             self.stall(ends - begins)
-            self.frozen_until = ends
+        self.frozen_until = ends
 
     def unsubscribe(self) -> None:
         """Refused: only clients with a coordinator can give everything up and leave from their poll."""

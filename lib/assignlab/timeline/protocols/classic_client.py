@@ -588,7 +588,12 @@ class Client(Consumer):
         if not self.alive or self.phase in (UNJOINED, JOINING):
             return
         if self.clock.now - self.config.latency_ms < self.frozen_until:
-            self._beat = self.clock.at(self.frozen_until + self.config.latency_ms, self._heartbeat)
+            unheard = self.frozen_until - self.clock.now + self.config.heartbeat_interval_ms
+            if unheard < self.config.session_timeout_ms or self._in_c:
+                ends = self.frozen_until + self.config.latency_ms
+                self._beat = self.clock.at(ends, self._heartbeat)
+            else:
+                self._beat = self.clock.at(self.frozen_until, self._session_expired)
             return
         error = self.coordinator.heartbeat(self, self.member_id, self.generation)
         if error is not None:
@@ -596,6 +601,15 @@ class Client(Consumer):
         self._beat = self.clock.after(
             self.config.heartbeat_interval_ms + self.world.heartbeat_delay(), self._heartbeat
         )
+
+    def _session_expired(self) -> None:
+        """Frozen for longer than its session, Java's client looks for the coordinator before it sends one.
+        The next fetch goes out before that or after it, as drawn: both were recorded."""
+        self._stop_heartbeats()
+        if self.world.tossed():
+            self.when_metadata_is_here(self._find_and_beat)
+        else:
+            self._find_and_beat()
 
     def _heartbeat_failed(self, error: str, generation: int) -> None:
         if error == NOT_COORDINATOR:
