@@ -950,6 +950,37 @@ def test_who_was_frozen_for_longer_than_its_session_looks_for_the_coordinator_fi
     assert {learned_ms(seed) // 100 for seed in range(8)} == {1, 6}
 
 
+@pytest.mark.parametrize("in_client", [False, True])
+def test_names_of_topics_that_a_pattern_gets_for_the_first_time_are_asked_for(in_client):
+    """The listener of who stands still meanwhile hears of the topics that the client knew."""
+    members = [Member(name, pattern="t|u", client_pattern=in_client) for name in "ab"]
+    history = play(
+        [timeline.stall(60_000, "a", 60_000), timeline.leave(62_000, "b")], "server-range",
+        members, [Topic("t", 1), Topic("u", 2)], max_poll_interval_ms=30_000, commit="after",
+    )  # fmt: skip
+    given = [
+        (e.detail, history.cluster.labels(e.partitions))
+        for e in history.events if e.kind == "assigned" and e.time_ms > 60_000 and e.partitions.size
+    ]  # fmt: skip
+    first = ["u-0"] if not in_client else ["t-0", "u-0"]
+    assert given == [("too late", first), ("", ["t-0", "u-0", "u-1"])]
+
+
+def test_a_pattern_of_the_coordinator_learns_of_no_topic_after_one_that_it_had_is_deleted():
+    """Asked for by its id it has no name, which Java's client does not expect; it knows what it knew."""
+
+    def has(in_client, deleted):
+        members = [Member(name, pattern="t|u", client_pattern=in_client) for name in "ab"]
+        deletes = timeline.delete_topic(20_000, deleted)
+        topics = [Topic("t", 1), Topic("u", 2)]
+        history = play([deletes, timeline.leave(60_000, "b")], "server-range", members, topics)
+        return owners_at_end(history).get("a", [])
+
+    assert has(True, "t") == has(False, "t") == [("u", 0), ("u", 1)]
+    assert has(True, "u") == [("t", 0)]
+    assert has(False, "u") == []
+
+
 def test_who_unsubscribes_without_leaving():
     """A classic static member says nothing, and nobody has its partitions until its session is over."""
     members = [Member(name, instance=name) for name in "ab"]

@@ -54,6 +54,8 @@ class Client(Consumer):
         self._reconciling: np.ndarray | None = None
         self._matched: tuple[int, ...] = ()
         self._metadata_age = None
+        self._named: set[int] = set()
+        self._asking = False
 
     @property
     def pattern(self) -> str | None:
@@ -128,6 +130,16 @@ class Client(Consumer):
     def metadata_is_stale(self) -> None:
         """The coordinator sees to topics, but for those that a pattern matches here."""
         self.clock.after(self.config.retry_backoff_ms, self.in_time, self._look_at_topics)
+
+    def topic_is_gone(self) -> None:
+        """Its fetch says so, and it looks at its topics. Who asks for ids fails at the answer, which has no
+        name for this one (MetadataSnapshot), and waits for it ever after: it learns of no other topic."""
+        if self.pattern is None:
+            self.metadata_is_stale()
+            return
+        self._asking = True
+        if self._metadata_age is not None:
+            self._metadata_age.cancel()
 
     # ---- heartbeats ----------------------------------------------------------------------------
 
@@ -257,14 +269,46 @@ class Client(Consumer):
         """Commit, give up what is not in the target, take what is new, acknowledge."""
         if self._reconciling is not None or self.target is None or self.phase != RECONCILING:
             return
-        self._reconciling = self.target
+        target = self._resolved(self.target)
+        as_many = target is not self.target and target.size == self.held.size
+        if as_many and self.log.among(target, self.held).all():
+            return  # it has these, and waits for the names of the others
+        self._reconciling = target
         if self.config.commit == "auto":
             # A poll has to say that positions are safe.
-            self.when_poll_looks(self._commit_and_revoke, self.target)
-        elif self._revoked(self.target).size:
-            self.when_poll_looks(self._revoke, self.target)
+            self.when_poll_looks(self._commit_and_revoke, target)
+        elif self._revoked(target).size:
+            self.when_poll_looks(self._revoke, target)
         else:
-            self.when_poll_looks(self._assign, self.target)
+            self.when_poll_looks(self._assign, target)
+
+    def _resolved(self, target: np.ndarray) -> np.ndarray:
+        """What it can take of this: it is given ids of topics, and where the coordinator resolves a pattern,
+        it asks for names that it does not know (findResolvableAssignmentAndTriggerMetadataUpdate)."""
+        if self.pattern is None or self._topics_of(target) <= self._named:
+            return target
+        if not self._asking:
+            self._asking = True
+            self.clock.after(2 * self.config.latency_ms, self.in_time, self._ask_for_names)
+        return target[self.world.cluster.of_topics(target, tuple(self._named))]
+
+    def _topics_of(self, partitions: np.ndarray) -> set[int]:
+        return set(self.world.cluster.topic[partitions].tolist())
+
+    def _ask_for_names(self) -> None:
+        self.when_metadata_is_here(self._names_are_here)
+
+    def _names_are_here(self) -> None:
+        """It knows the topics that it is given, and no others any more; asked again when this is
+        ``metadata_max_age_ms`` old."""
+        self._asking = False
+        self._named = set() if self.target is None else self._topics_of(self.target)
+        if self._metadata_age is not None:
+            self._metadata_age.cancel()
+        self._metadata_age = self.clock.after(
+            self.config.metadata_max_age_ms, self.in_time, self._ask_for_names
+        )
+        self._reconcile()
 
     def _revoked(self, target: np.ndarray) -> np.ndarray:
         return self.held[~self.log.among(self.held, target)]
