@@ -30,7 +30,7 @@ its successor reads again what was processed long ago:
 ...     told = [e.detail for e in history.events if e.time_ms == 80_001]
 ...     print(*told, dict(timeline.repeats(history).values.tolist()))
 UNKNOWN_MEMBER_ID {'read on after a pause': 501, 'crash': 58, 'passed by: session expired': 39}
-offsets went back {'offset set back by slow': 610, 'read on after a pause': 501, \
+offsets went back {'offset set back by slow': 610, 'read on after a pause': 602, \
 'passed by: session expired': 39, 'crash': 29}
 """
 
