@@ -64,7 +64,7 @@ def build(known, offsets, codes, are_sets, extras_in_turn):
     ids = hashes, rank
     starts = first_numbers(partitions)
     owner, found_sets, rivals, beyond = sets.survey(order, offsets, codes, starts)
-    if not are_sets and (beyond or not found_sets):
+    if not (are_sets or found_sets):
         return offsets, codes, 0, NO_SETS
     subscribed = np.zeros(partitions.size, dtype=np.bool_)
     total = 0

@@ -265,7 +265,7 @@ def held(group: Group) -> Held:
     if held_once(offsets, codes, starts):
         return Held(offsets, codes, rivals=False, beyond=False)
     _, are_sets, rivals, beyond = survey(order, offsets, codes, starts)
-    if beyond or not are_sets:
+    if not are_sets:
         offsets, codes = _regrouped(offsets, codes, starts.size - 1)
         _, _, rivals, beyond = survey(order, offsets, codes, starts)
     return Held(offsets, codes, rivals, beyond)
@@ -304,7 +304,7 @@ def held_once(offsets, codes, starts):
 @njit
 def survey(order, offsets, codes, starts):
     """(owner, whether the claims are sets, topic by topic, rivals, beyond); the last two as in
-    :class:`Held`.
+    :class:`Held`. Partitions that do not exist are taken for a set only where they ascend.
 
     ``owner``: per partition, numbered through, the last holder in the order of the members, -1 for
     nobody.
@@ -328,9 +328,12 @@ def survey(order, offsets, codes, starts):
                 topic = topic_of(codes[k])
                 are_sets &= seen[topic] != m
                 seen[topic] = m
+                latest = -1
             at = number_of(codes[k], starts)
             if at >= starts[topic + 1]:
                 beyond = True
+                are_sets &= codes[k] > latest
+                latest = codes[k]
             else:
                 are_sets &= owner[at] != m
                 rivals |= several or (owner[at] >= 0 and owner[at] != m)
