@@ -22,6 +22,7 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
 from numba.core.itanium_mangler import prepend_namespace
+from numba.core.runtime.nrt import rtsys
 from numba.core.typed_passes import NativeLowering
 
 from assignlab.compiled.lowered import Lowering
@@ -119,11 +120,13 @@ def call_by_symbol(compiled) -> None:
 
 
 def load_what_fits(cache) -> None:
-    """Have ``cache`` load machine code only together with the entries that it calls."""
-    load = cache.load_overload
+    """Have ``cache`` load machine code only together with the entries that it calls, and without what
+    numba needs to compile: a tenth of what a command takes that does not."""
+    load, guarded = cache._load_overload, cache._guard_against_spurious_io_errors
 
     def load_overload(signature, context):
-        with suppress(OtherSymbol):
+        rtsys.initialize(context)
+        with suppress(OtherSymbol), guarded():
             return load(signature, context)
 
     cache.load_overload = load_overload

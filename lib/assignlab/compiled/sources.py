@@ -40,6 +40,7 @@ def _source(module: str) -> str | None:
         return None
 
 
+@cache
 def _imported(source: str) -> list[str]:
     """The modules that a source names in its imports, and what may be modules among the names."""
     modules = []

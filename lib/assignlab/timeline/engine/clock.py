@@ -32,14 +32,16 @@ class Timer(simpy.Event):
         self.call: Callable | None = call
         self.args = args
 
-    def cancel(self) -> None:
-        """It will not be called."""
-        self.call = None
-
     def _ring(self) -> None:
         if self.call is not None:
             self.clock.now = self.moment
             self.call(*self.args)
+
+
+def cancel(timer: Timer | None) -> None:
+    """What it waits for will not be called; None has nothing to wait for."""
+    if timer is not None:
+        timer.call = None
 
 
 class Clock:

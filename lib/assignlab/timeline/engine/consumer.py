@@ -10,6 +10,7 @@ import numpy as np
 
 from assignlab.timeline.config import COMMITS, TimelineError
 from assignlab.timeline.engine import poll_loop
+from assignlab.timeline.engine.clock import cancel
 from assignlab.timeline.engine.history import Ownership
 from assignlab.timeline.engine.log import EMPTY, Delivery
 from assignlab.timeline.engine.poll_loop import (
@@ -127,9 +128,8 @@ class Consumer:
 
     def _watch(self) -> None:
         """See to it that the loop is played in time where something may have to be decided."""
-        if self._waker is not None:
-            self._waker.cancel()
-            self._waker = None
+        cancel(self._waker)
+        self._waker = None
         if not (self._slow or self.verdict == Verdict.ASKED) or not self.alive:
             return
         at, flight = self.loop.next, self.loop.flight_at
@@ -346,8 +346,7 @@ class Consumer:
             self._check_poll_interval()
 
     def _check_poll_interval(self) -> None:
-        if self._poll_check is not None:
-            self._poll_check.cancel()
+        cancel(self._poll_check)
         due = self.loop.last_poll + self.config.max_poll_interval_ms
         self._poll_check = self.clock.at(due, self._poll_interval_over)
 

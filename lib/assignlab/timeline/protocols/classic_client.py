@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from assignlab.errors import OriginalError
+from assignlab.timeline.engine.clock import cancel
 from assignlab.timeline.engine.consumer import Consumer
 from assignlab.timeline.engine.log import EMPTY, FOR_EVER
 from assignlab.timeline.engine.poll_loop import NEVER, Mode, Phase, Verdict
@@ -130,13 +131,9 @@ class Client(Consumer):
         self._take_snapshot()
         self._fetched = self.clock.now - age
         self._note_missing(self.metadata_snapshot != before)
-        if self._metadata_age is not None:
-            self._metadata_age.cancel()
-        self._metadata_age = self.clock.at(
-            max(self._fetched + self.config.metadata_max_age_ms, self.clock.now),
-            self.in_time,
-            self._refresh_metadata,
-        )
+        cancel(self._metadata_age)
+        due = self._fetched + self.config.metadata_max_age_ms
+        self._metadata_age = self.clock.at(due, self.in_time, self._refresh_metadata)
 
     def _note_missing(self, changed: bool = False) -> None:
         """Who names a topic that is not there, or leads somebody who does, asks again and again; with a
@@ -183,8 +180,7 @@ class Client(Consumer):
             self._reset("unsubscribed")
             self.tell("unsubscribed")
 
-        if self._metadata_age is not None:
-            self._metadata_age.cancel()
+        cancel(self._metadata_age)
         self._leave_prepare(go)
 
     def enforce_rebalance(self) -> None:
@@ -578,9 +574,8 @@ class Client(Consumer):
         )
 
     def _stop_heartbeats(self) -> None:
-        if self._beat is not None:
-            self._beat.cancel()
-            self._beat = None
+        cancel(self._beat)
+        self._beat = None
 
     def _heartbeat(self) -> None:
         """A heartbeat arrives at the coordinator; the next one follows."""
@@ -711,7 +706,7 @@ class Client(Consumer):
             self.member_id = ""
         self.lost_reason = reason
         if self._retries is not None:
-            self._retries.cancel()
+            cancel(self._retries)
             self._retries = self.clock.after(0, self.in_time, self._stop_retries)
         # librdkafka's listener is called for the rebalance that was there before.
         self._in_order = self._in_c and self.joining

@@ -17,6 +17,7 @@ import numpy as np
 
 from assignlab.jvm.hash_map import hash_map_order, table_size
 from assignlab.jvm.names import Names
+from assignlab.timeline.engine.clock import cancel
 from assignlab.timeline.engine.consumer import Consumer
 from assignlab.timeline.engine.log import EMPTY
 from assignlab.timeline.engine.requests import Claim, JoinRequest
@@ -606,7 +607,5 @@ class Coordinator(Hosted):
         self.world.history.tell(self.clock.now, "state", -1, self.generation, EMPTY, state)
 
     def _cancel(self, name: str) -> None:
-        timer = getattr(self, name)
-        if timer is not None:
-            timer.cancel()
-            setattr(self, name, None)
+        cancel(getattr(self, name))
+        setattr(self, name, None)

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from assignlab.timeline.engine.clock import cancel
 from assignlab.timeline.engine.consumer import Consumer
 from assignlab.timeline.engine.log import EMPTY
 from assignlab.timeline.engine.poll_loop import NEVER, Mode
@@ -80,8 +81,7 @@ class Client(Consumer):
         if not self.alive or not self._matches():
             return
         found = self.world.topics_matching(self.member.pattern, self.world.cluster.partitions)
-        if self._metadata_age is not None:
-            self._metadata_age.cancel()
+        cancel(self._metadata_age)
         self._metadata_age = self.clock.after(
             self.config.metadata_max_age_ms, self.in_time, self._ask_for_topics
         )
@@ -138,8 +138,7 @@ class Client(Consumer):
             self.metadata_is_stale()
             return
         self._asking = True
-        if self._metadata_age is not None:
-            self._metadata_age.cancel()
+        cancel(self._metadata_age)
 
     # ---- heartbeats ----------------------------------------------------------------------------
 
@@ -256,9 +255,8 @@ class Client(Consumer):
         self._join()
 
     def _stop_heartbeats(self) -> None:
-        if self._beat is not None:
-            self._beat.cancel()
-            self._beat = None
+        cancel(self._beat)
+        self._beat = None
 
     # ---- reconciliation ------------------------------------------------------------------------
 
@@ -303,8 +301,7 @@ class Client(Consumer):
         ``metadata_max_age_ms`` old."""
         self._asking = False
         self._named = set() if self.target is None else self._topics_of(self.target)
-        if self._metadata_age is not None:
-            self._metadata_age.cancel()
+        cancel(self._metadata_age)
         self._metadata_age = self.clock.after(
             self.config.metadata_max_age_ms, self.in_time, self._ask_for_names
         )

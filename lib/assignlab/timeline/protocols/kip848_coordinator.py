@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from assignlab.timeline.engine.clock import cancel
 from assignlab.timeline.engine.consumer import Consumer
 from assignlab.timeline.engine.log import EMPTY
 from assignlab.timeline.engine.requests import Claim, JoinRequest
@@ -320,9 +321,8 @@ class Coordinator(Hosted):
             np.concatenate((kept, new)),
             np.concatenate((kept_epochs, np.full(new.size, self.assignment_epoch))), EMPTY,
         )  # fmt: skip
-        if member.revocation_timer is not None:
-            member.revocation_timer.cancel()
-            member.revocation_timer = None
+        cancel(member.revocation_timer)
+        member.revocation_timer = None
 
     def _subscribed(self, member: GroupMember) -> np.ndarray:
         """The member's target, without topics that it has meanwhile given up."""
@@ -347,8 +347,7 @@ class Coordinator(Hosted):
         client.set_verdict()
 
     def _revocation_times_out(self, member: GroupMember) -> None:
-        if member.revocation_timer is not None:
-            member.revocation_timer.cancel()
+        cancel(member.revocation_timer)
         member.revocation_timer = self.clock.after(
             self.config.max_poll_interval_ms, self._revocation_too_late, member, member.epoch
         )
@@ -410,8 +409,7 @@ class Coordinator(Hosted):
         del self._numbers[member.id]
         if member.instance is not None:
             self.static.pop(member.instance, None)
-        if member.revocation_timer is not None:
-            member.revocation_timer.cancel()
+        cancel(member.revocation_timer)
         self._forget_patterns()
         client.passed_by(why)
         client.set_verdict()

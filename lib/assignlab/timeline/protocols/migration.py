@@ -18,6 +18,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from assignlab.timeline.engine.clock import cancel
 from assignlab.timeline.engine.consumer import Consumer
 from assignlab.timeline.engine.log import EMPTY
 from assignlab.timeline.engine.requests import Claim, JoinRequest
@@ -378,9 +379,7 @@ class ConsumerGroup(kip848_coordinator.Coordinator):
             self._fence(member, why)
 
     def _cancel(self, kind: str, member_id: str) -> None:
-        timer = self._timers.pop((kind, member_id), None)
-        if timer is not None:
-            timer.cancel()
+        cancel(self._timers.pop((kind, member_id), None))
 
     def validate_commit(self, client, member_id: str, epoch: int) -> str | None:
         """Members of the classic protocol know the same errors by another name."""
