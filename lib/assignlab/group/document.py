@@ -150,9 +150,9 @@ def _member(
     queue_index: Mapping,
 ) -> dict[str, Any]:
     expect(entry, dict, where, "an object")
-    names = _list(entry.get("topics", []), f"{where}.topics")
-    for name in names:
-        expect(name, str, f"{where}.topics", "topic names")
+    names, at = entry.get("topics", []), f"{where}.topics"
+    for name in _list(names, at):
+        expect(name, str, at, "topic names")
     member = {
         "id": required(entry, "id", str, f"{where}.id", "a string"),
         "topics": [named(name) for name in names],
@@ -174,11 +174,11 @@ def _member(
     member["streams"] = _streams(entry.get("streams"), len(names), f"{where}.streams")
     owned = entry.get("owned")
     if owned is not None:
-        claim = []
-        for topic, partition in _pairs(owned, f"{where}.owned", str, "[topic, partition]"):
-            number = _partition(partition, queue_index.get(topic), f"{where}.owned")
-            claim.append(code(claimed(topic), number))
-        member["owned"] = claim
+        at = f"{where}.owned"
+        member["owned"] = [
+            code(claimed(topic), _partition(partition, queue_index.get(topic), at))
+            for topic, partition in _pairs(owned, at, str, "[topic, partition]")
+        ]
     return member
 
 
@@ -237,7 +237,7 @@ def _claims(members: list[dict]) -> Claims:
 
 def expect(value: Any, kind: type | tuple[type, ...], field: str, wanted: str) -> None:
     """Raise :class:`DocumentError` unless the value is of that kind; no number is a bool."""
-    if not isinstance(value, kind) or isinstance(value, bool):
+    if not isinstance(value, kind) or value is True or value is False:
         raise DocumentError(field, f"expected {wanted}, got {shown(value)}")
 
 
