@@ -39,7 +39,7 @@ def solve(document: Any, strategy: str | None = None, at_once: bool = False) -> 
     compiler. The answer has ``assignment`` and the notes of the result, such as ``hash_ties``.
     """
     expect(document, dict, "document", "a JSON object")
-    name = strategy or required(document, "strategy", str, "strategy", "the name of a strategy")
+    name = strategy or required(document, "strategy", str, "the name of a strategy")
     chosen = assignors.get(name)
     group = parse(document)
     with as_python(at_once and are_small([group])):

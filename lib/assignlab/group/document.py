@@ -5,7 +5,7 @@
 Unknown fields are ignored.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -31,8 +31,8 @@ MAX_WEIGHT = 1e15
 def parse(document: Mapping[str, Any]) -> Group:
     """The group of a document; raises :class:`DocumentError` naming the field and the reason."""
     expect(document, dict, "document", "a JSON object")
-    topic_entries = required(document, "topics", list, "topics", "an array of topics")
-    member_entries = required(document, "members", list, "members", "an array of members")
+    topic_entries = required(document, "topics", list, "an array of topics")
+    member_entries = required(document, "members", list, "an array of members")
     topics = _topics_within_reach(topic_entries)
     index = _index([topic["name"] for topic in topics], "topics", "topic")
     with_id = [topic for topic in topics if topic["id"] is not None]
@@ -52,21 +52,31 @@ def parse(document: Mapping[str, Any]) -> Group:
     def claimed(name_or_id: str) -> int:
         return named(by_id.get(name_or_id, name_or_id))
 
-    members = [
-        _member(entry, f"members[{i}]", named, claimed, queue_index)
-        for i, entry in enumerate(member_entries)
-    ]
+    def member(entry: Any) -> dict[str, Any]:
+        return _member(entry, named, claimed, queue_index)
+
+    members = list(_each(member_entries, "members", member))
     _index([member["id"] for member in members], "members", "member id")
     _streams_within_reach(members)
     options = {name: document[name] for name in OPTIONS if document.get(name) is not None}
     return Group(_topics(topics, index), _members(members), _claims(members), options)
 
 
+def _each(entries: Sequence, field: str, read: Callable[[Any], T]) -> Iterator[T]:
+    """What ``read`` makes of every entry; what it refuses is a field of that entry."""
+    for i, entry in enumerate(entries):
+        try:
+            yield read(entry)
+        except DocumentError as error:
+            place = f"{field}[{i}].{error.field}".rstrip(".")
+            raise DocumentError(place, error.reason) from None
+
+
 def _topics_within_reach(entries: list) -> list[dict[str, Any]]:
     topics, total = [], 0
-    for i, entry in enumerate(entries):
-        topics.append(_topic(entry, f"topics[{i}]"))
-        total += topics[-1]["partitions"]
+    for topic in _each(entries, "topics", _topic):
+        topics.append(topic)
+        total += topic["partitions"]
         if total > MAX_PARTITIONS:
             raise DocumentError(
                 "topics",
@@ -89,38 +99,30 @@ def _streams_within_reach(members: list[dict]) -> None:
             )
 
 
-def _topic(entry: Any, where: str) -> dict[str, Any]:
-    expect(entry, dict, where, "an object")
-    name = required(entry, "name", str, f"{where}.name", "a string")
+def _topic(entry: Any) -> dict[str, Any]:
+    expect(entry, dict, "", "an object")
+    name = required(entry, "name", str, "a string")
     queues = None
     if entry.get("brokers") is not None:
-        brokers = _pairs(entry["brokers"], f"{where}.brokers", str, "[broker, count]")
-        partitions = sum(_count(count, f"{where}.brokers") for _, count in brokers)
-        _count(partitions, f"{where}.brokers", MAX_PARTITIONS)
+        brokers = _pairs(entry["brokers"], "brokers", str, "[broker, count]")
+        partitions = sum(_count(count, "brokers") for _, count in brokers)
+        _count(partitions, "brokers", MAX_PARTITIONS)
         queues = tuple((broker, number) for broker, count in brokers for number in range(count))
     else:
-        partitions = _count(
-            required(entry, "partitions", int, f"{where}.partitions", "a count of 0 or more"),
-            f"{where}.partitions",
-            MAX_PARTITIONS,
-        )
+        partitions = required(entry, "partitions", int, "a count of 0 or more")
+        _count(partitions, "partitions", MAX_PARTITIONS)
     racks = entry.get("racks")
     if racks is not None:
-        expect(racks, list, f"{where}.racks", "one list of racks per partition")
+        expect(racks, list, "racks", "one list of racks per partition")
         if len(racks) != partitions:
-            raise DocumentError(
-                f"{where}.racks", f"has {len(racks)} entries for {partitions} partitions"
-            )
-        racks = tuple(
-            tuple(_rack(rack, f"{where}.racks") for rack in _list(replicas, f"{where}.racks"))
-            for replicas in racks
-        )
+            raise DocumentError("racks", f"has {len(racks)} entries for {partitions} partitions")
+        racks = tuple(tuple(map(_rack, _list(replicas, "racks"))) for replicas in racks)
     uuid = entry.get("id")
     if uuid is not None:
-        expect(uuid, str, f"{where}.id", "a Uuid in base64")
+        expect(uuid, str, "id", "a Uuid in base64")
     weights = entry.get("weights")
     if weights is not None:
-        weights = _weights(weights, partitions, f"{where}.weights")
+        weights = _weights(weights, partitions)
     return {
         "name": name,
         "partitions": partitions,
@@ -131,74 +133,71 @@ def _topic(entry: Any, where: str) -> dict[str, Any]:
     }
 
 
-def _weights(value: Any, partitions: int, where: str) -> np.ndarray:
-    for i, weight in enumerate(_list(value, where)):
-        expect(weight, (int, float), f"{where}[{i}]", "a number of 0 or more")
-        if not 0 <= weight <= MAX_WEIGHT:  # nor NaN
-            reason = f"{shown(weight)} is not between 0 and {MAX_WEIGHT:g}"
-            raise DocumentError(f"{where}[{i}]", reason)
-    if len(value) != partitions:
-        raise DocumentError(where, f"has {len(value)} entries for {partitions} partitions")
-    return np.array(value, dtype=np.float64)
+def _weights(value: Any, partitions: int) -> np.ndarray:
+    weights = list(_each(_list(value, "weights"), "weights", _weight))
+    if len(weights) != partitions:
+        raise DocumentError("weights", f"has {len(weights)} entries for {partitions} partitions")
+    return np.array(weights, dtype=np.float64)
+
+
+def _weight(value: Any) -> float:
+    expect(value, (int, float), "", "a number of 0 or more")
+    if not 0 <= value <= MAX_WEIGHT:  # nor NaN
+        raise DocumentError("", f"{shown(value)} is not between 0 and {MAX_WEIGHT:g}")
+    return value
 
 
 def _member(
-    entry: Any,
-    where: str,
-    named: Callable[[str], int],
-    claimed: Callable[[str], int],
-    queue_index: Mapping,
+    entry: Any, named: Callable[[str], int], claimed: Callable[[str], int], queue_index: Mapping
 ) -> dict[str, Any]:
-    expect(entry, dict, where, "an object")
-    names, at = entry.get("topics", []), f"{where}.topics"
-    for name in _list(names, at):
-        expect(name, str, at, "topic names")
+    expect(entry, dict, "", "an object")
+    names = _list(entry.get("topics", []), "topics")
+    for name in names:
+        expect(name, str, "topics", "topic names")
     member = {
-        "id": required(entry, "id", str, f"{where}.id", "a string"),
+        "id": required(entry, "id", str, "a string"),
         "topics": [named(name) for name in names],
         "owned": None,
     }
     for name in ("instance", "rack"):
         value = entry.get(name)
         if value is not None:
-            expect(value, str, f"{where}.{name}", "a string")
+            expect(value, str, name, "a string")
         member[name] = value
     for name in ("generation", "sub_generation"):
         value = entry.get(name)
         if value is not None:
-            expect(value, int, f"{where}.{name}", "an integer")
+            expect(value, int, name, "an integer")
             if not ABSENT < value < 2**31:
-                reason = f"{shown(value)} is not a 32-bit generation"
-                raise DocumentError(f"{where}.{name}", reason)
+                raise DocumentError(name, f"{shown(value)} is not a 32-bit generation")
         member[name] = ABSENT if value is None else value
-    member["streams"] = _streams(entry.get("streams"), len(names), f"{where}.streams")
+    member["streams"] = _streams(entry.get("streams"), len(names))
     owned = entry.get("owned")
     if owned is not None:
-        at = f"{where}.owned"
         member["owned"] = [
-            code(claimed(topic), _partition(partition, queue_index.get(topic), at))
-            for topic, partition in _pairs(owned, at, str, "[topic, partition]")
+            code(claimed(topic), _partition(partition, queue_index.get(topic)))
+            for topic, partition in _pairs(owned, "owned", str, "[topic, partition]")
         ]
     return member
 
 
-def _partition(value: Any, queues: Mapping[str, int] | None, where: str) -> int:
+def _partition(value: Any, queues: Mapping[str, int] | None) -> int:
     if isinstance(value, str) and queues is not None:
         if value not in queues:
-            raise DocumentError(where, f"no partition {shown(value)}")
+            raise DocumentError("owned", f"no partition {shown(value)}")
         return queues[value]
-    return _count(value, where)
+    return _count(value, "owned")
 
 
-def _streams(value: Any, topics: int, where: str) -> int | tuple[int, ...] | None:
+def _streams(value: Any, topics: int) -> int | tuple[int, ...] | None:
     if value is None:
         return None
     if isinstance(value, list):
         if len(value) != topics:
-            raise DocumentError(where, f"has {len(value)} entries for {topics} topics")
-        return tuple(_count(number, where, MAX_STREAMS) for number in value)
-    expect(value, int, where, "a whole number of 0 or more, or a list of one for each topic")
-    return _count(value, where, MAX_STREAMS)
+            raise DocumentError("streams", f"has {len(value)} entries for {topics} topics")
+        return tuple(_count(number, "streams", MAX_STREAMS) for number in value)
+    expect(value, int, "streams", "a whole number of 0 or more, or a list of one for each topic")
+    return _count(value, "streams", MAX_STREAMS)
 
 
 def _topics(topics: list[dict], index: Mapping[str, int]) -> Topics:
@@ -241,12 +240,12 @@ def expect(value: Any, kind: type | tuple[type, ...], field: str, wanted: str) -
         raise DocumentError(field, f"expected {wanted}, got {shown(value)}")
 
 
-def required(entry: Mapping, name: str, kind: type, field: str, wanted: str) -> Any:
+def required(entry: Mapping, name: str, kind: type, wanted: str) -> Any:
     """The field ``name`` of an entry; raises :class:`DocumentError` unless it is there and of that
     kind."""
     if name not in entry:
-        raise DocumentError(field, f"is missing; expected {wanted}")
-    expect(entry[name], kind, field, wanted)
+        raise DocumentError(name, f"is missing; expected {wanted}")
+    expect(entry[name], kind, name, wanted)
     return entry[name]
 
 
@@ -262,9 +261,9 @@ def _count(value: Any, field: str, most: int = MAX_NUMBER) -> int:
     return value
 
 
-def _rack(value: Any, field: str) -> str | None:
+def _rack(value: Any) -> str | None:
     if value is not None:
-        expect(value, str, field, "rack names or null")
+        expect(value, str, "racks", "rack names or null")
     return value
 
 
