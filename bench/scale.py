@@ -31,6 +31,7 @@ from assignlab.replay.history import history
 from assignlab.replay.rebalance import replay
 from assignlab.replay.records import record, scenario_values
 from assignlab.sweep import load, slices
+from assignlab.words import counted
 
 STRATEGIES = ("range", "roundrobin", "sticky", "cooperative-sticky")
 """Those that Kafka's clients have now."""
@@ -201,7 +202,7 @@ def tell(law: dict[str, float]) -> None:
         waves = math.ceil(tasks / count)
         shared = waves * (work / tasks + law["task"])
         print(
-            f"  {count:5,} cores: {shared / 60:7.1f} minutes in {waves:,} waves, "
+            f"  {count:5,} cores: {shared / 60:7.1f} minutes in {counted(waves, 'wave')}, "
             f"{(shared + serial) / 60:7.1f} with the driver's"
         )
 

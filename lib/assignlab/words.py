@@ -154,6 +154,11 @@ TERMS = (
         "coordinator",
         "the broker that keeps a group: who its members are, its generation, its committed offsets",
     ),
+    Term(
+        "timeline",
+        "a group played in simulated time: heartbeats, joins, fetches and commits, each at its moment",
+    ),
+    Term("exhibit", "the smallest group found that shows a fault of an original"),
     Term("session", "time without a sign of life after which a member is given up"),
     Term(
         "drift",
