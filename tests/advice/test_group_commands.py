@@ -59,6 +59,20 @@ def test_a_group_without_members_is_told_and_the_others_go_on(cluster, question)
     assert complaints(said) == ["assignlab: empty has no members: there is nothing to assign"]
 
 
+def test_a_group_whose_strategy_is_none_of_the_labs_is_named_and_the_others_go_on(tmp_path):
+    members = [{"id": "a", "topics": ["t"], "owned": [["t", 0]]}]
+    group = {"topics": [{"name": "t", "partitions": 1}], "members": members}
+    (tmp_path / "two.jsonl").write_text(
+        "\n".join(
+            json.dumps({"group": name, "strategy": strategy, **group})
+            for name, strategy in (("good", "range"), ("bad", "my-own"))
+        )
+    )
+    said = asked("show", tmp_path / "two.jsonl")
+    assert said.exit_code == 0
+    assert "good, range" in said.stdout and "bad: unknown strategy 'my-own'" in said.stdout
+
+
 def test_a_group_of_two_moments_does_not_keep_the_others_from_an_answer(tmp_path):
     first = (RECORDED / "classic-describe.txt").read_text()
     more = first.replace("billing-classic", "billing-more   ")

@@ -150,6 +150,20 @@ def test_shorter_rollouts_alone_are_no_reason_to_go_back_to_an_eager_strategy():
     assert eager.high < today.low
 
 
+def test_moves_that_are_overdue_do_not_speak_for_another_strategy():
+    """Each row of the own strategy would have them, of another one its switch alone."""
+    for held in ([12, 0, 0], [4, 4, 4]):
+        whose = [m for m, count in enumerate(held) for _ in range(count)]
+        lists = [[f"t-{p}" for p in range(12) if whose[p] == m] for m in range(3)]
+        group = document({"t": 12}, lists, "cooperative-sticky")
+        report = recommend.report(group, "4.4", CONFIG)
+        moved = {(row.strategy, row.event): row.moved for row in report.tables[0].rows}
+        for event in "a member more", "a rollout":
+            assert moved["cooperative-sticky", event] == moved["sticky", event]
+        assert moved["cooperative-sticky", "a rebalance"].high == max(held) - 4
+        assert report.said[0] != "Set sticky."
+
+
 def test_moves_that_a_more_even_group_needs_do_not_speak_against_it():
     held = [["a-0", "b-0", "c-0"], ["a-1", "b-1", "c-1"], [], []]
     group = document({"a": 2, "b": 2, "c": 2}, held, "range")
@@ -167,8 +181,8 @@ def test_a_worst_rollout_that_is_twice_as_long_gives_way(monkeypatch):
     monkeypatch.setattr(scaling, "MOST_ROLLED_OUT", 5)
     monkeypatch.setattr(scaling, "ROLLED_OUT", 2)
     monkeypatch.setattr(recommend, "STATIC_SINCE", (99,))  # they would move less still
-    held = [[f"a-{p}", f"b-{p}"] if p < 10 else [] for p in range(16)]
-    report = recommend.report(document({"a": 10, "b": 10}, held, "range"), "4.4", CONFIG)
+    held = [[f"{t}-{p}" for t in "ab" for p in range(m, 20, 16)] for m in range(16)]
+    report = recommend.report(document({"a": 20, "b": 20}, held, "range"), "4.4", CONFIG)
     rolled = {
         row.strategy: row.unowned for row in report.tables[0].rows if row.event == "a rollout"
     }

@@ -125,6 +125,20 @@ def test_a_member_that_joins_a_rebalancing_group_claims_nothing():
     assert group["state"] == "PreparingRebalance"
 
 
+@pytest.mark.parametrize("warned_first", [True, False])
+def test_owners_of_a_text_that_warns_of_a_rebalance_move_whatever_another_says(warned_first):
+    warned = """Warning: Consumer group 'g' is rebalancing.
+
+GROUP TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONSUMER-ID HOST CLIENT-ID
+g t 0 5 5 0 a-1 /10.0.0.1 a
+"""
+    later = "GROUP COORDINATOR (ID) ASSIGNMENT-STRATEGY STATE #MEMBERS\ng b:1 (1) sticky Stable 1\n"
+    group = one("\n".join([warned, later] if warned_first else [later, warned]))
+    assert group["state"] == "Rebalancing"
+    told = "state: Rebalancing and Stable are told, the first counts; the texts are of two moments"
+    assert told in group["inferred"]
+
+
 def test_unequal_sizes_rule_out_equal_subscriptions():
     group = one(*kafka("mixed-topics-members-verbose"))
     assert {m["client"]: m["topics"] for m in group["members"]} == {

@@ -18,11 +18,12 @@ import numpy as np
 
 from assignlab.advice.play import steps
 from assignlab.advice.scaling import highest_first, switched
-from assignlab.advice.subject import MOVING, Range, Subject, usual_topics
+from assignlab.advice.subject import Range, Subject, usual_topics
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError, refuse_unknown
 from assignlab.group.assignment import partition_of, topic_of
 from assignlab.group.model import Group
+from assignlab.groups.states import MOVING
 from assignlab.releases import NEWEST_LINE
 from assignlab.timeline import (
     Action,

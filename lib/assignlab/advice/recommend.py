@@ -26,7 +26,6 @@ from assignlab.advice.law import law, least_idle
 from assignlab.advice.report import Lines, Report, Table
 from assignlab.advice.subject import (
     CLASSIC,
-    MOVING,
     SERVER,
     Range,
     Subject,
@@ -38,6 +37,7 @@ from assignlab.advice.what_if import Row
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError
 from assignlab.groups.show import title
+from assignlab.groups.states import MOVING
 from assignlab.releases import version
 from assignlab.timeline import Config
 from assignlab.words import counted

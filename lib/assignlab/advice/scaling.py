@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from assignlab.advice.play import Event, stops
+from assignlab.advice.play import Event, steps, stops
 from assignlab.advice.subject import DRAWS, Subject, is_server, new_id, usual_topics
 from assignlab.advice.subject import subject as of_document
 from assignlab.assignors.strategy import Strategy
@@ -101,6 +101,16 @@ def switched(subject: Subject, strategy: Strategy) -> list[Event]:
     """The event by which the group comes to run this strategy: none if it does already."""
     own = subject.strategy
     return [] if own is not None and own.name == strategy.name else [("switch", subject.group)]
+
+
+def settling(subject: Subject, strategy: Strategy) -> list[Event]:
+    """A rebalance with nothing changed, which moves what is overdue; none where it fails."""
+    overdue = [("a rebalance", subject.group)]
+    try:
+        steps(subject, overdue, strategy)
+    except AssignlabError:
+        return []
+    return overdue
 
 
 def stopped(subject: Subject, strategy: Strategy, draw: random.Random) -> Subject:

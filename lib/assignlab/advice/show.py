@@ -7,8 +7,9 @@ from assignlab.advice.law import law
 from assignlab.advice.load import load
 from assignlab.advice.racks import racks
 from assignlab.advice.report import Report, Table, as_data, body
-from assignlab.advice.subject import MOVING, READ_AGAIN, NotAnswerable, subject
+from assignlab.advice.subject import READ_AGAIN, NotAnswerable, subject
 from assignlab.groups.show import HEADS, MEMBER, TOPIC, as_text, by_size, sentence, summary, title
+from assignlab.groups.states import MOVING
 from assignlab.groups.text import printable
 
 

@@ -13,12 +13,12 @@ import numpy as np
 
 from assignlab import assignors
 from assignlab.assignors.strategy import Strategy
-from assignlab.errors import AssignlabError
+from assignlab.errors import AssignlabError, UnknownName
 from assignlab.group.assignment import Assignment, partition_of, topic_of
 from assignlab.group.document import parse
 from assignlab.group.model import Group, subscriptions_by_topic
 from assignlab.groups.inference import UUID
-from assignlab.groups.states import STATES
+from assignlab.groups.states import MOVING
 from assignlab.jvm.uuids import random_uuid
 from assignlab.replay.metrics import subscribers
 
@@ -33,8 +33,6 @@ KIP_848_SINCE = "4.0"
 """Where the coordinator's protocol counts. From 3.7 to 3.9 it is a preview that brokers have switched
 off and call unfit for production."""
 READ_AGAIN = "read it again when it is Stable"
-MOVING = {*STATES, "Rebalancing"} - {"Stable", "Empty", "Dead"}
-"""The states of a group in the midst of a rebalance."""
 
 
 class NotAnswerable(AssignlabError):
@@ -160,8 +158,8 @@ def answered_by(document: dict[str, Any], strategy: str) -> dict[str, Any]:
 def subject(document: dict[str, Any]) -> Subject:
     """The subject of a document.
 
-    Raises NotAnswerable where the document has no members, does not say what each holds, or is one
-    of Kafka Streams.
+    Raises NotAnswerable where the document has no members, does not say what each holds, names a strategy
+    that the lab does not have, or is one of Kafka Streams.
     """
     refuse_streams(document)
     name, state = document.get("group") or "the group", document.get("state")
@@ -195,7 +193,10 @@ def subject(document: dict[str, Any]) -> Subject:
     group = parse(document)
     named = document.get("strategy")
     held = Assignment(group.claims.offsets, group.claims.codes)
-    return Subject(document, group, held, assignors.get(named) if named else None)
+    try:
+        return Subject(document, group, held, assignors.get(named) if named else None)
+    except UnknownName as error:
+        raise NotAnswerable(f"{name}: {error}") from None
 
 
 def untold(document: dict[str, Any]) -> list[str]:

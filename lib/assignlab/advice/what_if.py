@@ -2,7 +2,8 @@
 
 Balance and moves are replayed from what the members hold now, by the exact strategies; time without
 an owner is the timeline's, under the group's own settings. A strategy other than the group's own is
-switched to first; what that moves is its row "switch".
+switched to first; what that moves is its row "switch". The own strategy has a rebalance first, if that
+ends; what that moves is the row "a rebalance", and no part of the other rows.
 """
 
 import random
@@ -26,6 +27,7 @@ from assignlab.advice.scaling import (
     restarted,
     returned,
     rolled_out,
+    settling,
     stopped,
     switched,
 )
@@ -302,24 +304,25 @@ def _pauses(
 def _measured(asked: Subject, strategy: Strategy, word: str, make: Make) -> dict[str, Range]:
     restarts = rolled_out(asked) if "rollout" in word else 0
     rebalances = max(1, 2 * restarts)
+    settled = settling(asked, strategy)
 
     def once(draw: random.Random) -> dict[str, float]:
         begun = stopped(asked, strategy, draw)
         happened = make(begun, strategy, draw)
-        switch = switched(begun, strategy)
-        played = steps(begun, [*switch, *happened], strategy)[1:]
-        if word == "switch":
+        first = switched(begun, strategy) or settled
+        played = steps(begun, [*first, *happened], strategy)[1:]
+        if word in ("switch", "a rebalance"):
             return _measures(numbers(played[0]))
         if not happened:  # nothing reaches the assignor
             now = numbers(played[-1]) if played else {}
             return _measures({**_at_rest(begun), **now, "moved": 0, "avoidable": 0, "rounds": 0})
-        found = together(played[len(switch) :])
+        found = together(played[len(first) :])
         if 0 < restarts < asked.members:
             for name in ("moved", "avoidable", "rounds"):
                 found[name] = round(found[name] * asked.members / restarts)
         return _measures(found)
 
-    draws = draws_for(asked, rebalances + len(switched(asked, strategy)))
+    draws = draws_for(asked, rebalances + 1)
     same_ids = word in ("a rebalance", "switch", "a topic more", "twice the partitions")
     return drawn(1 if same_ids and not stops(asked, strategy) else draws, once)
 

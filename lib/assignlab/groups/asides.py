@@ -3,6 +3,7 @@
 import re
 
 from assignlab.groups.rows import GroupRow
+from assignlab.groups.states import WARNED
 from assignlab.groups.text import Text, printable
 
 _TOOL = re.compile(
@@ -57,7 +58,7 @@ def pass_over(text: Text) -> bool:
     if _is_command(line):
         _pass_command(text)
         return True
-    for pattern, state in ((_NO_MEMBERS, "Empty"), (_REBALANCING, "Rebalancing")):
+    for pattern, state in ((_NO_MEMBERS, "Empty"), (_REBALANCING, WARNED)):
         if match := pattern.fullmatch(line):
             text.asides.append(GroupRow(match[1], state=state))
             break

@@ -13,6 +13,7 @@ from typing import Any
 from assignlab.errors import GroupError
 from assignlab.groups.rows import MemberRow, TopicRow
 from assignlab.groups.seen import Partition, Seen
+from assignlab.groups.states import MOVING, WARNED
 from assignlab.groups.text import printable
 from assignlab.releases import CAME_WITH
 from assignlab.words import counted
@@ -51,11 +52,11 @@ def document(seen: Seen, cluster: dict[str, TopicRow]) -> dict[str, Any]:
     say = inferred.append
     if not seen.name:
         say("group: the text does not name it")
-    state = _state(seen)
-    for what, told in (("state", seen.states), ("strategy", seen.assignors)):
-        different = [word for word in dict.fromkeys(told) if word != "Rebalancing"]
-        if len(different) > 1:
-            named = " and ".join(map(printable, different))
+    states = _states(seen)
+    state = next(iter(states), None)
+    for what, told in (("state", states), ("strategy", list(dict.fromkeys(seen.assignors)))):
+        if len(told) > 1:
+            named = " and ".join(map(printable, told))
             say(f"{what}: {named} are told, the first counts; {TWO_MOMENTS}")
     members = _members(seen, say)
     if state in ("Empty", "Dead") and members:
@@ -104,9 +105,14 @@ def _without_gaps(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _state(seen: Seen) -> str | None:
-    """The state that a text names; ``Rebalancing`` where one only warns of that."""
-    return next((s for s in seen.states if s != "Rebalancing"), (*seen.states, None)[0])
+def _states(seen: Seen) -> list[str]:
+    """The different states that texts name, first that which counts: of the text that has the owners, if it
+    warns of a rebalance. Another text may name the state that it warns of."""
+    named = [state for state in dict.fromkeys(seen.states) if state != WARNED]
+    if WARNED not in seen.states:
+        return named
+    moving = [state for state in named if state in MOVING] or [WARNED]
+    return list(dict.fromkeys([*moving, *named]))
 
 
 def _members(seen: Seen, say: Say) -> list[MemberRow]:

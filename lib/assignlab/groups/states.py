@@ -10,6 +10,11 @@ STATES = (
     "Reconciling",
 )
 
+WARNED = "Rebalancing"
+"""What kafka-consumer-groups warns of, where it names no state."""
+MOVING = {*STATES, WARNED} - {"Stable", "Empty", "Dead"}
+"""The states of a group in the midst of a rebalance."""
+
 
 def state_named(name: str | None) -> str | None:
     """Kafka's own spelling of a state; None for one that is not known.
