@@ -4,6 +4,7 @@ import itertools
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from assignlab import assignors
 from assignlab.errors import UnknownName
 from assignlab.proof import faults, fuzz
 from assignlab.proof.defects import DEFECTS
+from assignlab.proof.originals import has_original
 from assignlab.proof.promises import CHECKS, broken, common_checker, promises
 from assignlab.proof.smaller import smallest
 from assignlab.proof.state import State, solve
@@ -57,6 +59,16 @@ def test_a_state_can_be_played_again():
     for step, event, document in itertools.islice(fuzz.states("sticky", 4), 19):
         pass
     assert fuzz.state_at("sticky", 4, step) == (event, document)
+
+
+def test_what_is_planted_and_what_was_asked_stand_in_the_page():
+    page = (Path(__file__).parents[2] / "docs" / "proof.md").read_text(encoding="utf-8")
+    histories, planted = (
+        set(re.findall(r"^\| (\S+) \|", page.split(head)[1].split("\n## ")[0], re.MULTILINE))
+        for head in ("## Fresh histories", "## Planted defects")
+    )
+    assert planted >= set(DEFECTS) and f"\n{len(DEFECTS)} kinds of defect" in page
+    assert histories >= {name for name in assignors.names() if has_original(name)}
 
 
 @pytest.mark.slow

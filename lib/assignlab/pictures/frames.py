@@ -100,9 +100,8 @@ def _drawn(rows: Iterable[Row]) -> tuple[int, list[str], str]:
 def ring(points: pd.DataFrame, partitions: pd.DataFrame, consumers: Sequence[str]) -> str:
     """The ring of consistent hashing: a circle of points per consumer, and every partition's owner.
 
-    As :func:`assignlab.pictures.walks.ring`: who is gone leaves its circle empty. A partition
-    belongs to the consumer of the next point clockwise; a line goes from its place to the owner's
-    circle.
+    Who is gone leaves its circle empty. A partition belongs to the consumer of the next point
+    clockwise; a line goes from its place to the owner's circle.
     """
     parts = []
     inner = {name: 84 + 20 * i for i, name in enumerate(consumers)}

@@ -93,7 +93,7 @@ LEADING = 0.16
 
 
 def sticky_flow(ax: Axes) -> str:
-    """The flow chart of the sticky assignor up to 2.4; returns it in words."""
+    """The flow chart of the sticky assignor up to 2.5; returns it in words."""
     for column, row, kind, text in FLOW.values():
         ax.add_patch(
             FancyBboxPatch(

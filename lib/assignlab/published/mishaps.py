@@ -57,7 +57,7 @@ EVENTS = (
     "FULL", "JOIN_ONE", "TOPIC_CREATED", "JOIN_MANY", "CRASH", "PARTITIONS_ADDED", "JOIN_ONE",
     "RETURN", "SUBSCRIBE", "JOIN_ONE", "UNSUBSCRIBE", "JOIN_MANY", "LEAVE_ONE", "TOPIC_DELETED",
 )  # fmt: skip
-"""A life with events of every kind."""
+"""A life: members, topics and partitions come and go."""
 SHAPES = tuple(
     (members, topics, partitions, subscription)
     for members, topics, partitions in ((5, 5, 21), (13, 13, 86), (24, 16, 140))

@@ -62,9 +62,9 @@ func play(asked history) []*int32 {
 			check(err)
 			message.Key = sarama.ByteEncoder(bytes)
 		}
-		repeat := 1
-		if message.Key == nil && asked.Partitioner != "sarama-round-robin" {
-			repeat = calls
+		repeat := calls
+		if asked.Partitioner == "sarama-round-robin" {
+			repeat = 1
 		}
 		chosen = append(chosen, choose(ofTopic[topic], message, asked.Topics[topic].Partitions, repeat))
 	}
