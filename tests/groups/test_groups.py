@@ -808,6 +808,14 @@ def test_other_json_is_named_by_its_fields():
         groups.read('{"members": [{"id": "a", "topics": []}]}')
 
 
+@pytest.mark.parametrize(("draws", "shown"), [(-5, "-5"), (1.5, "1.5"), ("2", "'2'")])
+def test_numbers_of_a_document_are_whole_and_not_below_0(draws, shown):
+    document = {"topics": [], "members": [{"id": "a"}], "draws": draws}
+    wanted = f"draws: expected a whole number of 0 or more, got {shown}"
+    with pytest.raises(TextError, match=wanted):
+        groups.read(json.dumps(document))
+
+
 @settings(max_examples=150, deadline=None)
 @given(data=st.data(), text=st.sampled_from(MIXED))
 def test_a_changed_text_is_read_or_refused(data, text):

@@ -11,7 +11,7 @@ from assignlab.groups.text import Misfit
 
 Kinds = Mapping[str, tuple[type, str]]
 """By field the type of its value, and what it is called."""
-TEXT, NUMBER, LIST = (str, "a string"), (int, "a whole number"), (list, "an array")
+TEXT, NUMBER, LIST = (str, "a string"), (int, "a whole number of 0 or more"), (list, "an array")
 OF_GROUP: Kinds = {
     "group": TEXT, "state": TEXT, "assignor": TEXT, "strategy": TEXT, "idle": NUMBER, "draws": NUMBER,
     "inferred": LIST,
@@ -50,6 +50,8 @@ def _expect_kinds(entry: dict[str, Any], known: Kinds, where: str = "") -> None:
     for field, (kind, wanted) in known.items():
         if entry.get(field) is not None:
             expect(entry[field], kind, where + field, wanted)
+            if kind is int and entry[field] < 0:
+                raise DocumentError(where + field, f"expected {wanted}, got {entry[field]}")
 
 
 FORMAT = JsonFormat(
