@@ -101,8 +101,8 @@ def test_under_kip_848_the_target_is_the_claim():
     [path] = kafka("rebalancing-consumer-members-verbose")
     text = path.read_text()
     assert said(one(text), "owned") == []
-    text = "3               -   ".join(text.rsplit("3               orders:4,5,6", 1))
-    text = "orders:0,1,2,3,4".join(text.rsplit("orders:0,1,2,3", 1))
+    text = "4               -   ".join(text.rsplit("3               orders:4,5,6", 1))
+    text = "4               orders:0,1,2,3,4".join(text.rsplit("3               orders:0,1,2,3", 1))
     group = one(text)
     assert member(group, "b2")["owned"] == [] and len(member(group, "b1")["owned"]) == 5
     assert said(group, "owned") != []
@@ -663,6 +663,51 @@ def test_a_paste_need_not_be_clean(change):
     assert group["members"] == clean["members"] and group["topics"] == clean["topics"]
 
 
+def folded(text):
+    return "\n".join(" ".join(line.split()) for line in text.splitlines()) + "\n"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [p for p in sorted(OLDER.glob("*.txt")) if "describe" in p.name or "members" in p.name],
+    ids=lambda path: path.stem,
+)
+def test_folded_spaces_leave_names_with_spaces_whole(path):
+    assert groups.read(folded(path.read_text())) == groups.read(path)
+
+
+WITH_SPACES = "GROUP TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONSUMER-ID HOST CLIENT-ID\n"
+ROW_OF_FOLDED = "mail letters {0} 5 9 4 my app {0}-5f0f8b2c-0000-4000-8000-00000000000{0} /2001:db8:0:0:0:0:0:{0} {1}\n"
+
+
+@pytest.mark.parametrize("client", ["my app {}", "worker"], ids=["dynamic", "static"])
+def test_folded_spaces_do_not_make_one_member_of_several(client):
+    rows = (ROW_OF_FOLDED.format(number, client.format(number)) for number in range(3))
+    assert [(m["id"], m["client"], m["host"]) for m in one(WITH_SPACES + "".join(rows))["members"]] == [
+        (f"my app {n}-5f0f8b2c-0000-4000-8000-00000000000{n}", client.format(n), f"/2001:db8:0:0:0:0:0:{n}")
+        for n in range(3)
+    ]  # fmt: skip
+
+
+MEMBERS_FOLDED = "GROUP CONSUMER-ID GROUP-INSTANCE-ID HOST CLIENT-ID #PARTITIONS ASSIGNMENT\n"
+
+
+def test_a_blank_instance_and_a_group_with_a_space_are_told_apart_where_rows_are_folded():
+    group = one(MEMBERS_FOLDED + "my mail a-1 /h a 1 letters(0)\nmy mail s-1 s /h b 1 letters(1)\n")
+    assert group["group"] == "my mail"
+    assert [(m["id"], m.get("instance"), m["client"]) for m in group["members"]] == [
+        ("a-1", None, "a"), ("s-1", "s", "b")
+    ]  # fmt: skip
+
+
+def test_redpandas_rows_may_be_folded():
+    first, second = groups.read(folded(RPK.replace("b-1", "kgo-1")))
+    assert [(m["id"], m.get("instance"), m.get("client")) for m in first["members"][:2]] == [
+        ("a-1", "a", "kgo"), ("kgo-1", None, "kgo")
+    ]  # fmt: skip
+    assert second["members"] == []
+
+
 def test_stderr_may_stand_between_the_rows():
     lines = DESCRIBE.splitlines()
     lines.insert(4, "Consumer group 'batch-empty' has no active members.")
@@ -703,6 +748,12 @@ def test_a_partition_with_two_owners_is_of_two_moments_unless_the_group_is_movin
 # What is refused
 
 
+AT_ITS_TARGET = (
+    "GROUP CONSUMER-ID HOST CLIENT-ID #PARTITIONS CURRENT-EPOCH CURRENT-ASSIGNMENT TARGET-EPOCH"
+    " TARGET-ASSIGNMENT\ng Ey9CsHGQTU+6WQn27XlsFw /h b 3 8 t:0,1;u:10 8"
+)
+
+
 @pytest.mark.parametrize(
     ("text", "where", "what"),
     [
@@ -711,6 +762,25 @@ def test_a_partition_with_two_owners_is_of_two_moments_unless_the_group_is_movin
         (DESCRIBE.replace(" 2          7", " x          7"), "5:33", "PARTITION"),
         (DESCRIBE.replace("orders          2", "or/ders         2"), "5:17", "TOPIC"),
         (DESCRIBE.replace("orders          2 ", "orders          99999999 "), "5:33", "partition"),
+        (
+            WITH_SPACES + "g t 0 5 9 4 my x9 10.0.0.1 my client\n",
+            "2:13",
+            "CONSUMER-ID with two spaces",
+        ),
+        (
+            WITH_SPACES + "g t 0 5 9 4 my client-x9 /10.0.0.1\n",
+            "2:16",
+            "HOST, a host or a dash; found",
+        ),
+        (
+            MEMBERS_FOLDED + "my mail x9 /h a 1 t(0)\n",
+            "2:4",
+            "CONSUMER-ID with two spaces behind it: 'mail'",
+        ),
+        (MEMBERS_FOLDED + "mail a-1 a /h a 2 t(5,99999999)\n", "2:23", "number, below 10,000,000"),
+        (AT_ITS_TARGET + " t:0,1;u:1\n", "2:48", "with u:10, which is held at the target's epoch"),
+        (AT_ITS_TARGET.replace(" 8 t", " 7 t") + " t:0,1;\n", "2:48", "like orders:0,1;payments:3"),
+        (folded(AT_ITS_TARGET.replace("TARGET-ASSIGNMENT", "")), "2:1", "TARGET-ASSIGNMENT behind"),
         ("hello\n", "1:1", "kafka-consumer-groups --describe"),
         (DESCRIBE + "...\n", "17:1", "lines were left out"),
         ("<snip>\n" + DESCRIBE, "1:1", "lines were left out"),
@@ -753,6 +823,13 @@ def test_an_assignment_that_is_cut_off_is_noticed():
         groups.read(text.replace("payments:0,1,2", "payments:0,1  "))
     with pytest.raises(TextError, match="CURRENT-ASSIGNMENT like"):
         groups.read(text.replace("payments:0,1,2", "payments      "))
+
+
+def test_a_target_that_is_cut_off_is_noticed():
+    whole = (KAFKA / "consumer-members-verbose.txt").read_text()
+    cut = "\n".join(line[:165] for line in whole.splitlines())
+    with pytest.raises(TextError, match="^<text>:3:145: .*with payments:6, .*cut off"):
+        groups.read(cut + "\n")
 
 
 @pytest.mark.parametrize("source", [None, {"members": []}, [1], b"GROUP"])
@@ -835,12 +912,18 @@ def test_a_changed_text_is_read_or_refused(data, text):
 
 @pytest.mark.parametrize(
     "line",
-    ["a" + " " * 50_000 + "b:1" + " " * 50_000, "sudo " + "a" * 100_000, "[root@" + "a:" * 50_000],
+    [
+        "a" + " " * 50_000 + "b:1" + " " * 50_000,
+        "sudo " + "a" * 100_000,
+        "[root@" + "a:" * 50_000,
+        "- " * 50_000,
+    ],
 )
 def test_no_line_takes_long(line):
     start = time.monotonic()
-    with pytest.raises(TextError):
-        groups.read("GROUP COORDINATOR (ID) ASSIGNMENT-STRATEGY STATE #MEMBERS\n" + line + "\n")
+    for head in ("GROUP COORDINATOR (ID) ASSIGNMENT-STRATEGY STATE #MEMBERS\n", MEMBERS_FOLDED):
+        with pytest.raises(TextError):
+            groups.read(head + line + "\n")
     assert time.monotonic() - start < 5
 
 

@@ -15,7 +15,7 @@ from assignlab.groups.text import Text
 
 NAME = re.compile(r"[A-Z][A-Za-z]+")
 COLUMNS = (
-    Column("GROUP"),
+    Column("GROUP", single=True),
     Column("TYPE", NAME, "a type such as Classic", optional=True),
     Column("STATE", NAME, "a state such as Stable", optional=True),
     Column("PROTOCOL", optional=True, blank=True),

@@ -12,12 +12,13 @@ there if any member is static, and blank for the others.
 import re
 from collections.abc import Iterator
 
+from assignlab.group.document import MAX_PARTITIONS
 from assignlab.groups import table
 from assignlab.groups.format import LineFormat
 from assignlab.groups.formats import kafka_share_groups
 from assignlab.groups.rows import GroupRow, MemberRow, OwnerRow, Row
 from assignlab.groups.table import NUMBER, WORD, Cells, Column
-from assignlab.groups.text import Text, shown
+from assignlab.groups.text import PARTITION, Text, shown
 from assignlab.words import counted
 
 EPOCH = "an epoch or a dash"
@@ -39,8 +40,10 @@ COLUMNS = (
 _TOPIC = r"(?P<topic>[a-zA-Z0-9._-]+)"
 _NUMBERS = r"(?P<numbers>\d{1,10}(?:,\d{1,10})*)"
 _BRACKETS = re.compile(rf"{_TOPIC}\({_NUMBERS}\)(?:, ?|$)")
-_COLONS = re.compile(rf"{_TOPIC}:{_NUMBERS}(?:;|$)")
+_COLONS = re.compile(rf"{_TOPIC}:{_NUMBERS}(?:;(?!$)|$)")
 _NO_TOPICS = re.compile(rf"\({_NUMBERS}\)(, \(\d[\d,]*\))*")
+
+Partitions = list[tuple[str, int]]
 
 
 def read(text: Text) -> Iterator[Row]:
@@ -49,7 +52,7 @@ def read(text: Text) -> Iterator[Row]:
         group, member = cells.get("GROUP", text.group), cells["CONSUMER-ID"]
         count = table.number(cells["#PARTITIONS"])
         epoch = table.number(cells.get("CURRENT-EPOCH"))
-        target = tuple(_partitions(text, cells, "TARGET-ASSIGNMENT", _COLONS))
+        target = _partitions(text, cells, "TARGET-ASSIGNMENT", _COLONS)
         yield MemberRow(
             group,
             member,
@@ -58,7 +61,7 @@ def read(text: Text) -> Iterator[Row]:
             cells.get("GROUP-INSTANCE-ID"),
             partitions=count,
             epoch=epoch,
-            target=None if epoch is None else target,
+            target=None if epoch is None else tuple(target),
         )
         held = _partitions(text, cells, "ASSIGNMENT", _BRACKETS)
         held += _partitions(text, cells, "CURRENT-ASSIGNMENT", _COLONS)
@@ -68,11 +71,30 @@ def read(text: Text) -> Iterator[Row]:
                 f"expected {counted(count, 'partition')}, found {len(held)} (is the paste cut off?)",
                 column,
             )
+        if epoch is not None:
+            _check_target(text, cells, held, target)
         yield from (OwnerRow(group, *partition, member) for partition in held)
         yield GroupRow(group, protocol=None if epoch is None else "consumer", whole=True)
 
 
-def _partitions(text: Text, cells: Cells, column: str, part: re.Pattern) -> list[tuple[str, int]]:
+def _check_target(text: Text, cells: Cells, held: Partitions, target: Partitions) -> None:
+    """An error where the target is cut off.
+
+    A member is at the target's epoch once it has given up all that is not in the target (KIP-848).
+    """
+    if "TARGET-ASSIGNMENT" not in cells:
+        raise text.error("expected TARGET-ASSIGNMENT behind CURRENT-EPOCH: the lines are cut off")
+    lacks = [partition for partition in held if partition not in target]
+    if lacks and cells["CURRENT-EPOCH"] == cells["TARGET-EPOCH"]:
+        topic, number = lacks[0]
+        raise text.error(
+            f"expected TARGET-ASSIGNMENT with {topic}:{number}, which is held at the target's epoch (is the"
+            " paste cut off?)",
+            cells.at["TARGET-ASSIGNMENT"],
+        )
+
+
+def _partitions(text: Text, cells: Cells, column: str, part: re.Pattern) -> Partitions:
     value = cells.get(column)
     if value is None or (column == "ASSIGNMENT" and _NO_TOPICS.fullmatch(value)):
         return []
@@ -87,7 +109,11 @@ def _partitions(text: Text, cells: Cells, column: str, part: re.Pattern) -> list
                 f"expected {column} like {example}; found {shown(value[at:])}",
                 cells.at[column] + at,
             )
-        partitions += [(match["topic"], int(number)) for number in match["numbers"].split(",")]
+        for number in re.finditer(r"\d+", match["numbers"]):
+            if int(number[0]) >= MAX_PARTITIONS:
+                where = cells.at[column] + match.start("numbers") + number.start()
+                raise text.error(f"expected {PARTITION}; found {number[0]}", where)
+            partitions.append((match["topic"], int(number[0])))
         at = match.end()
     return partitions
 
