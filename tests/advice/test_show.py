@@ -208,6 +208,17 @@ def test_no_assignment_is_below_the_bound_that_the_optimum_has():
     assert "the most loaded member has 20, the mean is 15; no assignment can be below 20." in said
 
 
+def test_what_members_hold_of_topics_that_nobody_reads_is_no_owner_of_what_they_read():
+    group = document({"t": 3, "u": 1}, [["t-0", "u-0"], ["t-1"]])
+    for member in group["members"]:
+        member["topics"] = ["t"]
+    for topic in group["topics"]:
+        topic["weights"] = [10.0] * topic["partitions"]
+    [said], _ = load(group)
+    told = "has 20, partitions without an owner 10; no assignment of all can be below 20."
+    assert told in said
+
+
 COUNTED = """
 GROUP COORDINATOR (ID) ASSIGNMENT-STRATEGY STATE #MEMBERS
 g b:9092 (1) {} Stable {}

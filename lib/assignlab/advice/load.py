@@ -50,13 +50,14 @@ def load(document: dict[str, Any]) -> tuple[list[str], list[Table]]:
         for topic in topics
     }
     unit = _unit(document)
-    per_member = []
+    per_member, owned = [], set()
     for member in claims_by_name(document):
         own = [
             (weights[topic][partition], topic, partition)
             for topic, partition in member.get("owned") or ()
             if topic in weights and partition in weights[topic]
         ]
+        owned |= {(topic, partition) for _, topic, partition in own}
         heaviest = max(own, default=None)
         label = (
             f"{heaviest[1]}-{heaviest[2]}: {amount(heaviest[0])}"
@@ -68,10 +69,10 @@ def load(document: dict[str, Any]) -> tuple[list[str], list[Table]]:
     if not any(row[2] for row in per_member):
         return [], []
     read = {topic for member in document["members"] for topic in member.get("topics", weights)}
-    shared = [w for topic, each in weights.items() if topic in read for w in each.values()]
+    shared = {(t, p): w for t, each in weights.items() if t in read for p, w in each.items()}
     if not shared:
         return [], []
-    total, largest = sum(shared), max(shared)
+    total, largest = sum(shared.values()), max(shared.values())
     if not total:
         return [f"No load to compare: {unit} are 0 everywhere."], []
     mean = total / len(per_member)
@@ -79,7 +80,7 @@ def load(document: dict[str, Any]) -> tuple[list[str], list[Table]]:
         bound = subject(document).group.prepared(load_bounds).least_largest
     except NotAnswerable:
         bound = max(mean, largest)
-    free = total - sum(row[0] for row in per_member)
+    free = sum(weight for place, weight in shared.items() if place not in owned)
     beside = (
         f"partitions without an owner {amount(free)}" if free > 0 else f"the mean is {amount(mean)}"
     )
