@@ -14,7 +14,7 @@ from assignlab.assignors.answer import answer, converse, solve
 from assignlab.errors import DocumentError
 from assignlab.group import plain
 from assignlab.group.document import dump, parse
-from assignlab.group.model import MIXED, Claims, weights_of
+from assignlab.group.model import MIXED, NO_METADATA, Claims, weights_of
 from assignlab.group.reading import documents
 from assignlab.replay import events
 
@@ -113,6 +113,13 @@ def test_a_claim_may_name_its_topic_by_uuid():
     assert parse(document).claims.codes.tolist() == [1]
 
 
+def test_a_claim_may_name_its_topic_by_uuid_and_its_partition_by_broker():
+    uuid = "AAAAAAAAAAAAAAAAAAAAAQ"
+    brokers = {"name": "t", "brokers": [["a", 1], ["b", 2]], "id": uuid}
+    document = {"topics": [brokers], "members": [{"id": "m", "owned": [[uuid, "b-1"]]}]}
+    assert parse(document).claims.codes.tolist() == [2]
+
+
 def test_names_go_before_uuids_and_only_claims_know_uuids():
     one, other = "AAAAAAAAAAAAAAAAAAAAAQ", "AAAAAAAAAAAAAAAAAAAAAg"
     document = {
@@ -182,7 +189,12 @@ def topic(**fields):
         (member(owned=[["t", -1]]), "members[0].owned", "-1"),
         (member(owned=[["t", "0"]]), "members[0].owned", "'0'"),
         (member(generation="1"), "members[0].generation", "an integer"),
-        (member(sub_generation=2**31), "members[0].sub_generation", "32-bit"),
+        (
+            member(generation=-(2**31)),
+            "members[0].generation",
+            "between -2147483647 and 2147483647",
+        ),
+        (member(sub_generation=2**31), "members[0].sub_generation", "2147483648 is not between"),
         (member(instance=1), "members[0].instance", "a string"),
         (member(topics=["t"], streams=[1, 2]), "members[0].streams", "2 entries for 1 topics"),
         (member(streams=-1), "members[0].streams", "-1"),
@@ -237,6 +249,16 @@ def test_a_plain_group_may_have_numpys_numbers():
     two = np.int64(2)
     made = plain.group({"t": two}, {"a": ["t"]}, {"a": [("t", two)]}, two, streams=two)
     assert dump(made) == dump(plain.group({"t": 2}, {"a": ["t"]}, {"a": [("t", 2)]}, 2, streams=2))
+
+
+def test_a_plain_topic_that_the_cluster_lacks_keeps_its_place():
+    made = plain.group({"t": None, "u": 2}, {"a": ["u", "t", "v"]}, {"a": [("t", 1), ("u", 0)]})
+    assert list(made.topics.names) == ["t", "u", "v"]
+    assert made.topics.partitions.tolist() == [NO_METADATA, 2, NO_METADATA]
+    assert made.claims.codes.tolist() == [1, 1 << 32]
+    for count in (False, ""):
+        with pytest.raises(DocumentError, match="expected a count"):
+            plain.group({"t": count}, {"a": ["t"]})
 
 
 def test_weights_of_a_topic_that_is_not_there_are_refused():

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from assignlab import assignors
-from assignlab.errors import DocumentError
+from assignlab.errors import AssignlabError, DocumentError
+from assignlab.group.document import lists
 from assignlab.group.plain import group
+from assignlab.replay.events import delete_topic
 from assignlab.replay.history import history, moments
 from assignlab.replay.metrics import FIELDS
 from assignlab.replay.rebalance import replay
@@ -52,6 +54,27 @@ def test_groups_that_number_topics_otherwise_are_refused():
         with pytest.raises(DocumentError, match="topics: expected those before 'later' first"):
             moments([("FULL", first), ("later", other)])
     assert len(moments([("FULL", first), ("later", longer)])) == 2
+
+
+@pytest.mark.parametrize("still", [["u"], ["t", "u"]])
+def test_a_topic_that_is_gone_stays_without_partitions(still):
+    """Whether its readers still name it or not, all goes as after the event TOPIC_DELETED."""
+    before = group({"t": 4, "u": 4}, {name: ["t", "u"] for name in "ab"})
+    after = group({"t": None, "u": 4}, {name: still for name in "ab"})
+    sticky = assignors.get("sticky")
+    [_, step] = replay(moments([("FULL", before), ("deleted", after)]), sticky)
+    [_, as_event] = replay(moments([("FULL", before), ("e", delete_topic(before, 0))]), sticky)
+    assert lists(after, step.after) == lists(after, as_event.after)
+    assert sorted(p for own in lists(after, step.after).values() for p in own) == [
+        ["u", partition] for partition in range(4)
+    ]
+
+
+def test_a_strategy_is_no_name():
+    history = moments([("FULL", group({"t": 2}, {"a": ["t"]}))])
+    for name in ("sticky", ["sticky"], None):
+        with pytest.raises(AssignlabError, match="expected one, such as assignors.get"):
+            list(replay(history, name))
 
 
 @pytest.mark.parametrize("subscription", ["HOMOGENEOUS", "RANDOM"])

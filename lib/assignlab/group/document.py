@@ -41,19 +41,20 @@ def parse(document: Mapping[str, Any]) -> Group:
     for name in index:
         by_id[name] = name  # a claim names a topic by name first
     queue_index = {
-        topic["name"]: {"{}-{}".format(*queue): i for i, queue in enumerate(topic["queues"])}
-        for topic in topics
+        t: {"{}-{}".format(*queue): i for i, queue in enumerate(topic["queues"])}
+        for t, topic in enumerate(topics)
         if topic["queues"] is not None
     }
 
     def named(name: str) -> int:
         return index.setdefault(name, len(index))
 
-    def claimed(name_or_id: str) -> int:
-        return named(by_id.get(name_or_id, name_or_id))
+    def claimed(name_or_id: str, partition: Any) -> int:
+        topic = named(by_id.get(name_or_id, name_or_id))
+        return code(topic, _partition(partition, queue_index.get(topic)))
 
     def member(entry: Any) -> dict[str, Any]:
-        return _member(entry, named, claimed, queue_index)
+        return _member(entry, named, claimed)
 
     members = list(_each(member_entries, "members", member))
     _index([member["id"] for member in members], "members", "member id")
@@ -148,7 +149,7 @@ def _weight(value: Any) -> float:
 
 
 def _member(
-    entry: Any, named: Callable[[str], int], claimed: Callable[[str], int], queue_index: Mapping
+    entry: Any, named: Callable[[str], int], claimed: Callable[[str, Any], int]
 ) -> dict[str, Any]:
     expect(entry, dict, "", "an object")
     names = _list(entry.get("topics", []), "topics")
@@ -168,14 +169,16 @@ def _member(
         value = entry.get(name)
         if value is not None:
             expect(value, int, name, "an integer")
-            if not ABSENT < value < 2**31:
-                raise DocumentError(name, f"{shown(value)} is not a 32-bit generation")
+            if abs(value) > MAX_NUMBER:
+                raise DocumentError(
+                    name, f"{shown(value)} is not between {-MAX_NUMBER} and {MAX_NUMBER}"
+                )
         member[name] = ABSENT if value is None else value
     member["streams"] = _streams(entry.get("streams"), len(names))
     owned = entry.get("owned")
     if owned is not None:
         member["owned"] = [
-            code(claimed(topic), _partition(partition, queue_index.get(topic)))
+            claimed(topic, partition)
             for topic, partition in _pairs(owned, "owned", str, "[topic, partition]")
         ]
     return member

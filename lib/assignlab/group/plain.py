@@ -1,16 +1,17 @@
 """A group from plain names: the short way for examples and notebooks."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from assignlab.errors import DocumentError, shown
-from assignlab.group.model import Group
+from assignlab.group.model import NO_METADATA, Group
 
 
 def group(
-    topics: Mapping[str, int],
+    topics: Mapping[str, int | None],
     members: Mapping[str, Sequence[str]],
     owned: Mapping[str, Sequence[tuple[str, int]]] | None = None,
     generation: int | None = None,
@@ -21,11 +22,11 @@ def group(
 ) -> Group:
     """A group from plain names: the short way for examples and notebooks.
 
-    ``topics``: partition count by topic; ``members``: subscribed topics by member, in the
-    coordinator's order; ``owned``, ``instances``, ``racks``: claims, instance id, rack by member;
-    ``generation`` of all claims; ``streams``: threads of every consumer (Kafka 0.8); ``weights``:
-    by topic, one number for each partition. Raises :class:`~assignlab.errors.DocumentError`, which
-    names the field and the reason.
+    ``topics``: partition count by topic, None for a topic that the cluster does not have;
+    ``members``: subscribed topics by member, in the coordinator's order; ``owned``, ``instances``,
+    ``racks``: claims, instance id, rack by member; ``generation`` of all claims; ``streams``:
+    threads of every consumer (Kafka 0.8); ``weights``: by topic, one number for each partition.
+    Raises :class:`~assignlab.errors.DocumentError`, which names the field and the reason.
 
     >>> g = group({"t0": 3}, {"C0": ["t0"], "C1": ["t0"]})
     >>> len(g.members), len(g.topics)
@@ -51,10 +52,14 @@ def group(
         name: _plain(list(each) if isinstance(each, Iterable) else each)
         for name, each in weights.items()
     }
-    return parse(
+    made = parse(
         {
             "topics": [
-                {"name": name, "partitions": _plain(count), "weights": lists.get(name)}
+                {
+                    "name": name,
+                    "partitions": _plain(0 if count is None else count),
+                    "weights": lists.get(name),
+                }
                 for name, count in topics.items()
             ],
             "members": [
@@ -72,6 +77,10 @@ def group(
             ],
         }
     )
+    partitions = made.topics.partitions.copy()
+    gone = [topic for topic, count in enumerate(topics.values()) if count is None]
+    partitions[gone] = NO_METADATA
+    return made.with_topics(replace(made.topics, partitions=partitions))
 
 
 def _plain(given: Any) -> Any:

@@ -27,7 +27,7 @@ import numpy as np
 
 from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import njit
-from assignlab.errors import AssignlabError, OriginalError
+from assignlab.errors import AssignlabError, OriginalError, shown
 from assignlab.group.assignment import Assignment, topic_of
 from assignlab.group.model import ABSENT, Claims, Group
 from assignlab.replay import metrics
@@ -92,9 +92,15 @@ def replay(
     or one for each, as in an upgrade; where it changes, the new one reads of the old assignment
     what :func:`handed_over` says. ``silent``: for each moment the members that gave up everything
     before they joined and claim nothing, though the strategy is cooperative: those whose client
-    still has an eager assignor in its list.
+    still has an eager assignor in its list. Raises :class:`~assignlab.errors.AssignlabError` where
+    that is no strategy, such as a name.
     """
     chosen = [strategy] * len(moments) if isinstance(strategy, Strategy) else strategy
+    if not isinstance(chosen, Sequence) or not all(isinstance(one, Strategy) for one in chosen):
+        raise AssignlabError(
+            "strategy: expected one, such as assignors.get('range'), or one for each moment, got "
+            + shown(strategy)
+        )
     silent = silent or [()] * len(moments)
     step = None
     claims = Claims.none(0)
