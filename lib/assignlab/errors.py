@@ -111,11 +111,11 @@ def _some(kind: str, name: str, allowed: list) -> str:
 
 
 class UnknownRelease(UnknownName):
-    """A release is not known, or a strategy's name is and the release in it is not; the message
+    """A release is not known, or a name of that ``kind`` is and the release in it is not; the message
     says why."""
 
-    def __init__(self, name: str, reason: str):
-        place = "release in strategy" if "@" in name else "release"
+    def __init__(self, name: str, reason: str, kind: str = "strategy"):
+        place = f"release in {kind}" if "@" in name else "release"
         AssignlabError.__init__(self, f"unknown {place} {shown(name)}: {reason}")
         self.name = name
         self.nearest = None

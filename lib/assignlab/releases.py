@@ -29,6 +29,12 @@ CAME_WITH = {
 }  # fmt: skip
 """The release that brought each of Kafka's assignors (KIP-54, KIP-429, KIP-848, KIP-932)."""
 
+PARTITIONERS_CAME_WITH = {
+    "scala-default": "0.8.0", "default": "0.8.2.0", "round-robin": "2.4.0",
+    "uniform-sticky": "2.4.0", "built-in": "3.3.0",
+}  # fmt: skip
+"""The release that brought each of Kafka's partitioners (KIP-369, KIP-480, KIP-794)."""
+
 SYSTEM_FIRST = re.compile(r"(?P<system>[^@\s]+)@(?P<release>\S+)\s+(?P<kind>\S+)")
 RELEASE = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9}){1,3}")
 
@@ -101,8 +107,8 @@ def release_behind(name: str) -> str:
     return f"{kind}@{found['release']}"
 
 
-def resolve(name: str, known: Iterable[Facts]) -> Release:
-    """The strategy that a name with a release stands for.
+def resolve(name: str, known: Iterable[Facts], kind: str = "strategy") -> Release:
+    """The strategy, or what else the ``kind`` is, that a name with a release stands for.
 
     ``librdkafka@2.3 range`` is the same as ``librdkafka-range@2.3``, ``kafka@3.6 range`` as
     ``range@3.6``. Raises :class:`~assignlab.errors.UnknownName`, and where the strategy is known
@@ -118,41 +124,42 @@ def resolve(name: str, known: Iterable[Facts]) -> Release:
         (facts for facts in known if facts.base == base), key=lambda facts: version(facts.first)
     )
     if not at or not same_base:
-        raise UnknownName("strategy", name, [facts.name for facts in known])
+        raise UnknownName(kind, name, [facts.name for facts in known])
     if not RELEASE.fullmatch(release):
-        raise UnknownRelease(name, f"expected a release such as {base}@{same_base[-1].last}")
-    if base in CAME_WITH:
-        release = of_kafka(release, name)
-        if version(release) < version(CAME_WITH[base]):
-            raise UnknownRelease(name, f"{base} came with Kafka {CAME_WITH[base]}")
+        raise UnknownRelease(name, f"expected a release such as {base}@{same_base[-1].last}", kind)
+    if came := (CAME_WITH | PARTITIONERS_CAME_WITH).get(base):
+        release = of_kafka(release, name, kind)
+        if version(release) < version(came):
+            raise UnknownRelease(name, f"{base} came with Kafka {came}", kind)
     place = version(release)
     for facts in same_base:
         if version(facts.first) <= place <= version(facts.last) or facts.last == release:
             return Release(facts.name, release)
     has = ", ".join(f"{facts.name} is {facts.span}" for facts in same_base)
-    raise UnknownRelease(name, f"none of the lab's is known to do what {release} does: {has}")
+    raise UnknownRelease(name, f"none of the lab's is known to do what {release} does: {has}", kind)
 
 
-def of_kafka(release: str, asked: str | None = None) -> str:
+def of_kafka(release: str, asked: str | None = None, kind: str = "strategy") -> str:
     """The release of Kafka that is meant, in full.
 
-    Raises :class:`~assignlab.errors.UnknownRelease` where there is none; ``asked``: the name that
-    it stood in.
+    Raises :class:`~assignlab.errors.UnknownRelease` where there is none; ``asked``: the name, of
+    that ``kind``, that it stood in.
 
     >>> of_kafka("3.6"), of_kafka("0.8.2.1")
     ('3.6.2', '0.8.2.1')
     """
     name = asked or release
     if not RELEASE.fullmatch(release):
-        raise UnknownRelease(name, "expected a release such as 3.6 or 3.6.1")
+        raise UnknownRelease(name, "expected a release such as 3.6 or 3.6.1", kind)
     if lines := [line for line in LINES if f"{line}.".startswith(f"{release}.")]:
         release = f"{lines[-1]}.{LINES[lines[-1]]}"
     line, _, number = release.rpartition(".")
     if line not in LINES:
         first, *_, newest = LINES
         raise UnknownRelease(
-            name, f"the lab knows no Kafka {release}; it knows {first} to {newest}"
+            name, f"the lab knows no Kafka {release}; it knows {first} to {newest}", kind
         )
     if int(number) > LINES[line]:
-        raise UnknownRelease(name, f"there is no Kafka {release}; the last is {line}.{LINES[line]}")
+        last = f"{line}.{LINES[line]}"
+        raise UnknownRelease(name, f"there is no Kafka {release}; the last is {last}", kind)
     return release

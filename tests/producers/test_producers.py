@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assignlab import producers
-from assignlab.errors import OriginalError, UnknownName
+from assignlab.errors import OriginalError, UnknownName, UnknownRelease
 from assignlab.producers import accumulator, delivery, hashes, kafka_built_in, kip_794, load
 from assignlab.producers.draws import generator
-from assignlab.producers.partitioner import fresh, topics
+from assignlab.producers.partitioner import NONE, fresh, topics
 from assignlab.proof import partitioner_originals
 from assignlab.proof.originals import Original, OriginalsUnavailable
 from assignlab.proof.partitioner_histories import (
@@ -26,6 +26,7 @@ from assignlab.proof.partitioner_histories import (
     same,
 )
 from assignlab.proof.verify import NotUnderstood
+from assignlab.releases import PARTITIONERS_CAME_WITH
 
 ROUND_ROBIN = "org.apache.kafka.clients.producer.RoundRobinPartitioner"
 some_keys = st.lists(st.none() | st.text(max_size=12).map(str.encode), min_size=1, max_size=30)
@@ -522,16 +523,28 @@ def test_the_model_of_kip_794_tells_the_configurations_apart_as_published():
 
 
 def test_bad_input_is_refused_by_name():
-    with pytest.raises(UnknownName, match="default@2.0"):
-        producers.get("default@2")
+    with pytest.raises(UnknownName, match="did you mean 'default@2"):
+        producers.get("defautl@2.0")
     with pytest.raises(ValueError, match="at least one partition"):
         chosen("built-in", [None], 0)
     for no_partition in (3, -1, 0.5, "1"):
         with pytest.raises(ValueError, match="available partitions"):
             chosen("built-in", [None], 3, available=[no_partition])
-    for no_partition in (0.5, "1"):
-        with pytest.raises(ValueError, match="explicit: expected whole numbers or None"):
+    for no_partition in (0.5, "1", NONE, 2**31):
+        with pytest.raises(ValueError, match="explicit: .* whole numbers of 32 bits or None"):
             chosen("built-in", ["a"], 3, explicit=[no_partition])
+    for no_list in (1, [[0], [0, 1]]):
+        with pytest.raises(ValueError, match="available partitions: expected a list"):
+            chosen("built-in", [None], 3, available=no_list)
+    for no_seed in ("a", 1.5, None):
+        with pytest.raises(TypeError, match="seed: expected a whole number, got"):
+            chosen("built-in", [None], 3, seed=no_seed)
+    with pytest.raises(ValueError, match="partitions: expected at least one topic"):
+        topics([])
+    with pytest.raises(ValueError, match="topics: expected a list of whole numbers, got .0.7"):
+        producers.records(["a"], topics=[0.7])
+    with pytest.raises(ValueError, match="new_batch: expected a list of True or False, got .2"):
+        producers.records(["a"], new_batch=[2])
     with pytest.raises(ValueError, match="beside them"):
         chosen("built-in", [None], 3, new_batch=[True, False])
     with pytest.raises(ValueError, match="takes no explicit partition"):
@@ -546,6 +559,56 @@ def test_bad_input_is_refused_by_name():
         chosen("rocketmq-hash", [None], 3)
     with pytest.raises(ValueError, match="default@2.4"):
         setting(partitioner="uniform-sticky")
+
+
+@pytest.mark.parametrize(
+    ("name", "same"),
+    [
+        ("default@3.0", "default@2.4"),
+        ("kafka@0.9 default", "default@0.8.2"),
+        ("round-robin@3.9.1", "round-robin@2.4"),
+        ("built-in@4.1", "built-in"),
+        ("sarama-hash@1.61.1", "sarama-hash"),
+    ],
+)
+def test_any_release_may_be_named(name, same):
+    keys = [None, "a"] * 20
+    new_batch = [True] * len(keys)
+    assert producers.get(name).name == name
+    assert chosen(name, keys, 7, new_batch=new_batch) == chosen(same, keys, 7, new_batch=new_batch)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("default@4.1", "none of the lab's is known to do what 4.1.2 does"),
+        ("built-in@3.0", "built-in came with Kafka 3.3.0"),
+        ("round-robin@3.0.7", "there is no Kafka 3.0.7"),
+        ("round-robin@new", "expected a release such as round-robin@4.4.0"),
+    ],
+)
+def test_other_releases_are_refused_with_the_reason(name, reason):
+    with pytest.raises(UnknownRelease) as refused:
+        producers.get(name)
+    assert str(refused.value).startswith(f"unknown release in partitioner {name!r}: {reason}")
+
+
+def test_the_table_of_releases_has_all_of_kafkas_own():
+    own = [p for p in producers.partitioners().values() if p.client.startswith("Kafka ")]
+    assert {p.name.partition("@")[0] for p in own} == set(PARTITIONERS_CAME_WITH)
+    for p in own:
+        for release in (p.first, p.last):
+            same = producers.resolved(f"{p.name.partition('@')[0]}@{release}").same
+            assert same == p.name, release
+
+
+def test_an_original_is_asked_by_the_name_of_any_release(monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        partitioner_originals, "check", lambda name, *_: asked.append(name) or (1, [])
+    )
+    assert partitioner_originals.main(["default@3.0", "accumulator"], True, 1, 1) == 0
+    assert set(asked) == {"default@2.4", "accumulator"}
 
 
 def test_every_name_has_its_facts():

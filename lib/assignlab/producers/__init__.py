@@ -9,7 +9,9 @@ data, as those of strategies.
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +19,8 @@ from assignlab import discovery
 from assignlab.errors import UnknownName, refuse_unknown
 from assignlab.producers import hashes
 from assignlab.producers.hashes import Keys
-from assignlab.producers.partitioner import NONE, Partitioner, Records, Topics, topics
+from assignlab.producers.partitioner import NONE, Partitioner, Records, Topics, column, topics
+from assignlab.releases import Facts, Release, resolve
 
 
 @cache
@@ -34,10 +37,26 @@ def names() -> list[str]:
 
 
 def get(name: str) -> Partitioner:
-    """The partitioner of that name; :class:`~assignlab.errors.UnknownName` says the nearest one."""
-    if not isinstance(name, str) or name not in partitioners():
+    """The partitioner of that name, or of that name and release, which keeps the name it is asked by.
+
+    :class:`~assignlab.errors.UnknownName` says the nearest one, or what is wrong with the release.
+
+    >>> get("default@3.0").source == get("default@2.4").source, get("default@3.0").first
+    (True, '3.0.2')
+    """
+    known = partitioners()
+    if isinstance(name, str) and name in known:
+        return known[name]
+    same, release = resolved(name)
+    return replace(known[same], name=name, first=release, last=release)
+
+
+def resolved(name: str) -> Release:
+    """The partitioner here that a name with a release stands for; errors as :func:`get`."""
+    if not isinstance(name, str):
         raise UnknownName("partitioner", name, names())
-    return partitioners()[name]
+    known = [Facts(p.name, p.first, p.last) for p in partitioners().values()]
+    return resolve(name, known, "partitioner")
 
 
 def records(
@@ -53,28 +72,32 @@ def records(
     """Records in the order of sending, all of topic 0 with no explicit partition unless told.
 
     The flags of the buffer (see :class:`~assignlab.producers.partitioner.Records`) are false where
-    they are not given, and ``sizes`` 0. Raises ValueError where lengths differ.
+    they are not given, and ``sizes`` 0. Raises ValueError where lengths differ, and for values that
+    are no whole numbers or flags; an ``explicit`` one has 32 bits, as Java's.
     """
     of = keys if isinstance(keys, Keys) else hashes.keys(keys)
     count = of.null.size
 
-    def column(values, kind) -> np.ndarray:
-        found = np.zeros(count, kind) if values is None else np.asarray(values, dtype=kind)
-        if found.shape != (count,):
-            raise ValueError(f"{count} keys, but a column of shape {found.shape} beside them")
+    def beside(name: str, values: Any, kind: type = np.int64) -> np.ndarray:
+        found = np.zeros(count, kind) if values is None else column(name, values, kind)
+        if found.size != count:
+            raise ValueError(f"{count} keys, but {found.size} values of {name} beside them")
         return found
 
-    named = None if explicit is None else np.array([NONE if p is None else p for p in explicit])
-    if named is not None and named.size and named.dtype.kind not in "iu":
-        raise ValueError(f"explicit: expected whole numbers or None, got {explicit!r}")
+    partitions = np.full(count, NONE)
+    if explicit is not None:
+        named = np.array(explicit, dtype=object)
+        there = np.not_equal(named, None)
+        given = beside("explicit", np.where(there, named, 0).tolist(), np.int32)
+        partitions[there] = given[there]
     return Records(
-        column(topics, np.int64),
+        beside("topics", topics),
         of,
-        np.full(count, NONE) if named is None else column(named, np.int64),
-        column(new_batch, bool),
-        column(full_before, bool),
-        column(full_after, bool),
-        column(sizes, np.int64),
+        partitions,
+        beside("new_batch", new_batch, bool),
+        beside("full_before", full_before, bool),
+        beside("full_after", full_after, bool),
+        beside("sizes", sizes),
     )
 
 
@@ -96,8 +119,9 @@ def partitions_of(
     batch with room at the partition chosen first. State over several calls, several topics, bytes
     and loads: :meth:`Partitioner.choose`.
 
-    Raises UnknownName for the name, ValueError for partitions below 1 or columns of another length,
-    TypeError for a key of another type, OriginalError where the original throws.
+    Raises UnknownName for the name, ValueError for partitions below 1, columns of another length and
+    values of another kind, TypeError for a key or a seed of another type, OriginalError where the
+    original throws.
 
     >>> partitions_of("default@2.0", ["TT0124"], 15).tolist()
     [10]

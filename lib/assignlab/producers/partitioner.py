@@ -5,13 +5,14 @@ gives a partition for each, and the state after them. Draws are part of the stat
 everything.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from assignlab.errors import OriginalError
+from assignlab.errors import OriginalError, shown
 from assignlab.group.document import MAX_PARTITIONS
 from assignlab.producers.draws import generator
 from assignlab.producers.hashes import Keys
@@ -19,6 +20,28 @@ from assignlab.releases import span
 
 NONE = 1 << 40
 """No number yet: a counter that has not started, a topic without a sticky partition."""
+
+
+WANTED = {
+    np.int64: "whole numbers",
+    np.int32: "whole numbers of 32 bits or None",
+    bool: "True or False",
+}
+"""What a column of a kind holds."""
+
+
+def column(name: str, values: Any, kind: type = np.int64) -> np.ndarray:
+    """A list of whole numbers, or of flags, as an array of that kind.
+
+    Raises ValueError for what is none, and where a value would become another one.
+    """
+    with suppress(ValueError), np.errstate(invalid="ignore"):  # lists of several lengths; NaN
+        found = np.asarray(values)
+        if found.ndim == 1 and found.dtype.kind in ("iufb" if kind is bool else "iuf"):
+            made = found.astype(kind)
+            if (made == found).all():
+                return made
+    raise ValueError(f"{name}: expected a list of {WANTED[kind]}, got {shown(values)}")
 
 
 class Topics(NamedTuple):
@@ -36,18 +59,20 @@ class Topics(NamedTuple):
 def topics(partitions: Sequence[int], available: Sequence[Sequence[int]] | None = None) -> Topics:
     """Topics from their numbers of partitions; all partitions are available unless told otherwise.
 
-    Raises ValueError for a topic without partitions, or with more than ``MAX_PARTITIONS``, and for an
-    available partition that it lacks.
+    Raises ValueError for no topic, one without partitions, or with more than ``MAX_PARTITIONS``, and
+    for an available partition that it lacks.
     """
-    counts = np.asarray(partitions)
-    if counts.dtype.kind not in "iu":
-        raise ValueError(f"partitions: expected whole numbers, got {partitions!r}")
-    if counts.ndim != 1 or counts.size == 0 or counts.min() < 1:
+    counts = column("partitions", partitions)
+    if counts.size == 0:
+        raise ValueError("partitions: expected at least one topic")
+    if counts.min() < 1:
         raise ValueError("every topic needs at least one partition")
     if counts.max() > MAX_PARTITIONS:
         raise ValueError(f"partitions: {counts.max()} of a topic are more than {MAX_PARTITIONS:,}")
-    counts = counts.astype(np.int64)
-    lists = [range(count) for count in counts] if available is None else list(available)
+    lists = [range(count) for count in counts.tolist()]
+    if available is not None:
+        one_each = available if isinstance(available, Iterable) else [available]
+        lists = [column("available partitions", ids).tolist() for ids in one_each]
     if len(lists) != counts.size:
         raise ValueError(f"{counts.size} topics, but available partitions of {len(lists)}")
     for count, ids in zip(counts.tolist(), lists, strict=True):
@@ -153,8 +178,11 @@ class Partitioner:
         return span(self.first, self.last)
 
     def start(self, of: Topics, seed: int = 0) -> State:
-        """The state of a new producer with this partitioner."""
-        return fresh(of, self.seeded(seed))
+        """The state of a new producer with this partitioner. Raises TypeError for a seed that is no
+        whole number."""
+        if not isinstance(seed, int | np.integer):
+            raise TypeError(f"seed: expected a whole number, got {shown(seed)}")
+        return fresh(of, self.seeded(int(seed)))
 
     def choose(self, records: Records, of: Topics, state: State) -> tuple[np.ndarray, State]:
         """Partitions int64[n], one for each record, and the state afterwards.

@@ -203,7 +203,9 @@ def check(name: str, release: str, seed: int, sends: int) -> tuple[int, list[His
 def main(names: Iterable[str], checking: bool, seed: int, sends: int) -> int:
     """Record vectors of partitioners, or check ours against the live originals; 1 if that fails."""
     failed = False
-    for name in names or [*producers.names(), *OTHERS]:
+    known = [*producers.names(), *OTHERS]
+    own = [name if name in known else producers.resolved(name).same for name in names]
+    for name in own or known:
         for release in JAVA[name][1:] if name in JAVA else ("",):
             try:
                 if not checking:
