@@ -1889,6 +1889,21 @@ GOOD = {"topics": [Topic("t", 2)], "members": [Member("a")]}
         ({"members": [Member("a", strategies="range")]}, "strategies of 'a': expected a list"),
         ({"members": [Member("a", instance=1)]}, "instance of 'a': expected a name"),
         ({"members": [Member("a", pattern=1)]}, "pattern of 'a'"),
+        ({"members": [Member("a", pattern=b"t")]}, "pattern of 'a': cannot use a bytes pattern"),
+        ({"members": [Member("a", client_pattern="no")]}, "client_pattern of 'a': expected a bool"),
+        ({"actions": [timeline.leave(1, "a", "no")]}, "for_good of leave: expected a bool"),
+        (
+            {"actions": [timeline.Action(1, "create_topic", None, (("topic", "t"),))]},
+            "topic of create_topic: expected a Topic, got 't'",
+        ),
+        (
+            {"actions": [timeline.Action(1, "join", "b", (("member", "b"),))]},
+            "member of join: expected a Member, got 'b'",
+        ),
+        (
+            {"actions": [timeline.Action(1, "subscribe", "a", (("topics", "t"),))]},
+            "topics of subscribe: expected a list of names, got 't'",
+        ),
         ({"actions": timeline.crash(1, "a")}, "actions: expected a list of Actions"),
         ({"actions": [timeline.crash(60_001, "a")]}, "at_ms of crash: 60001 is after the end"),
         ({"actions": [timeline.rolling_restart(1, ["a"], 9)]}, "one of actions: expected a"),
@@ -1938,6 +1953,8 @@ def test_bad_scenarios_are_refused(change, says):
         ({"heartbeat_interval_ms": 45_000}, "not below session_timeout_ms"),
         ({"group_consumer_heartbeat_interval_ms": 45_000}, "not below group_consumer_session"),
         ({"max_poll_records": 0}, "max_poll_records"),
+        ({"max_poll_interval_ms": 0}, "max_poll_interval_ms: expected 1 or more, got 0"),
+        ({"group_consumer_regex_refresh_interval_ms": 9_999}, "expected 10000 or more, got 9999"),
         ({"max_poll_records": 2**64}, "max_poll_records: .* is above"),
     ],
 )
@@ -1966,12 +1983,30 @@ def test_bad_runs_are_refused():
     for wrong, says in (({"config": "range"}, "config: expected a Config, got 'range'"),
                         ({"seed": "1"}, "seed: expected a whole number"),
                         ({"strategy": []}, "at least one name"),
+                        ({"ids": [("a", "x")]}, "ids: expected a Mapping"),
+                        ({"ids": {"b": ["x"]}}, "unknown topic or member of ids 'b'"),
+                        ({"ids": {"a": "x"}}, "ids of 'a': expected a list of names, got 'x'"),
+                        ({"ids": {"a": [1]}}, "one of ids of 'a': expected a name, got 1"),
+                        ({"ids": {"t": ["x"], "a": ["x"]}}, "ids of 'a': 'x' is one of 't', too"),
                         ({"strategy": None}, "unknown strategy None")):  # fmt: skip
         with pytest.raises((TimelineError, UnknownName), match=says):
             timeline.run(scenario, **wrong)
     for make in (timeline.join, timeline.create_topic):
         with pytest.raises(TimelineError, match="expected a .*, got 'x'"):
             make(1, "x")
+
+
+@pytest.mark.parametrize("strategy", PROTOCOLS)
+def test_a_member_may_come_back_under_its_id(strategy):
+    returns = [timeline.leave(20_000, "a"), timeline.back(30_000, "a")]
+    joins = [timeline.create_topic(5_000, Topic("u", 1)), timeline.join(40_000, Member("c"))]
+    scenario = Scenario([Topic("t", 6)], [Member("a"), Member("b")], returns + joins, 90_000)
+    ids = {"a": ["x", "x"], "b": iter(["y"]), "c": ["z"], "u": ["AAAAAAAAAAAAAAAAAAAAAg"]}
+    held = owners_at_end(timeline.run(scenario, strategy=strategy, ids=ids))
+    assert sorted(p for own in held.values() for p in own if p[0] == "t") == [
+        ("t", p) for p in range(6)
+    ]
+    assert {name: len(own) for name, own in held.items()} == dict.fromkeys("abc", 2)
 
 
 def test_numpys_numbers_and_what_is_read_once_are_taken():

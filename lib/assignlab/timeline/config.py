@@ -26,6 +26,21 @@ MOST = 2**53
 MOST_SESSION_MS = 86_400_000
 """A day, of which every heartbeat is played."""
 
+LEAST = MappingProxyType(
+    {
+        "heartbeat_interval_ms": 1,
+        "max_poll_interval_ms": 1,
+        "max_poll_records": 1,
+        "fetch_min_records": 1,
+        "group_consumer_heartbeat_interval_ms": 1,
+        "metadata_max_age_ms": 1,
+        "retry_backoff_ms": 1,
+        "auto_commit_interval_ms": 1,
+        "group_consumer_regex_refresh_interval_ms": 10_000,
+    }
+)
+"""What Kafka itself refuses to go below, and 1 where 0 cannot be played."""
+
 POLICIES = ("bidirectional", "upgrade", "downgrade", "disabled")
 """Which migrations a coordinator allows."""
 
@@ -169,12 +184,9 @@ class Config(Given):
             ("isolation_level", ("read_committed", "read_uncommitted")),
         ):
             refuse_unknown(name, [getattr(self, name)], allowed)
-        for name in ("heartbeat_interval_ms", "max_poll_records", "fetch_min_records",
-                     "group_consumer_heartbeat_interval_ms", "metadata_max_age_ms",
-                     "retry_backoff_ms", "auto_commit_interval_ms",
-                     "group_consumer_regex_refresh_interval_ms"):  # fmt: skip
-            if getattr(self, name) < 1:
-                raise TimelineError(f"{name}: expected 1 or more, got {getattr(self, name)}")
+        for name, least in LEAST.items():
+            if getattr(self, name) < least:
+                raise TimelineError(f"{name}: expected {least} or more, got {getattr(self, name)}")
         for name in ("session_timeout_ms", "group_consumer_session_timeout_ms",
                      "zookeeper_session_timeout_ms"):  # fmt: skip
             if getattr(self, name) > MOST_SESSION_MS:

@@ -290,7 +290,24 @@ def _named(scenario: Scenario) -> list[tuple[str, Sequence[str]]]:
     ]
 
 
+def known_ids(ids: Mapping[str, Iterable[str]], scenario: Scenario) -> dict[str, tuple[str, ...]]:
+    """The ids of topics and members by name, if each is that of one."""
+    created = [action["topic"] for action in scenario.actions if action.kind == "create_topic"]
+    named = [topic.name for topic in (*scenario.topics, *created)]
+    refuse_unknown(
+        "topic or member of ids", one_of("ids", ids, Mapping), [*named, *scenario.processes]
+    )
+    known = {name: _each(f"ids of {name!r}", ids[name], str) for name in ids}
+    owner: dict[str, str] = {}
+    for name, own in known.items():
+        for one in own:
+            if owner.setdefault(one, name) != name:
+                raise TimelineError(f"ids of {name!r}: {shown(one)} is one of {owner[one]!r}, too")
+    return known
+
+
 def _check_topic(topic: Topic, topics: dict[str, int]) -> None:
+    one_of("topic of create_topic", topic, Topic)
     if one_of("name of a topic", topic.name, str) in topics:
         deleted = topics[topic.name] == DELETED
         why = "was deleted: give the new one another name" if deleted else "is given twice"
@@ -301,6 +318,7 @@ def _check_topic(topic: Topic, topics: dict[str, int]) -> None:
 
 
 def _check_member(member: Member, members: dict[str, Member]) -> None:
+    one_of("member of join", member, Member)
     if one_of("name of a member", member.name, str) in members:
         raise TimelineError(f"member {member.name!r} is given twice")
     members[member.name] = member
@@ -311,11 +329,12 @@ def _check_member(member: Member, members: dict[str, Member]) -> None:
     if member.strategies is not None and not member.strategies:
         raise TimelineError(f"strategies of {member.name!r}: expected at least one")
     one_of(f"instance of {member.name!r}", member.instance or "", str)
+    one_of(f"client_pattern of {member.name!r}", member.client_pattern, bool)
     if member.topics is not None and member.pattern is not None:
         raise TimelineError(f"member {member.name!r} has both topics and a pattern")
     if member.pattern is not None:
         try:
-            re.compile(member.pattern)
+            re.compile(member.pattern).fullmatch("")  # a pattern of bytes matches no name
         except (re.error, TypeError) as error:
             raise TimelineError(f"pattern of {member.name!r}: {error}") from None
 
@@ -336,6 +355,10 @@ def _check_action(action: Action, topics: dict[str, int], members: dict[str, Mem
         _check_exists(name, topics)
         _whole(f"partitions of {name!r}", count, least=topics[name], most=MOST_PARTITIONS)
         topics[name] = count
+    elif action.kind == "leave":
+        one_of("for_good of leave", action.get("for_good", False), bool)
+    elif action.kind == "subscribe":
+        _each("topics of subscribe", action["topics"], str)
     elif action.kind in ("stall", "freeze"):
         _whole(f"for_ms of {action.kind}", action["for_ms"])
     elif action.kind == "restart":

@@ -20,7 +20,7 @@ from assignlab.timeline.protocols import (
     migration,
     zookeeper,
 )
-from assignlab.timeline.scenario import Action, Member, Scenario, one_of
+from assignlab.timeline.scenario import Action, Member, Scenario, known_ids, one_of
 
 
 class Protocol(NamedTuple):
@@ -55,13 +55,14 @@ def run(
 
     ``strategy``: the name of a strategy, which decides on the protocol, too; several, most wanted
     first, are what every member proposes. ``seed``: of member ids, topic ids and start moments.
-    ``ids``: those that are known instead, by name; a member gets the next one whenever it is new.
+    ``ids``: those that are known instead, by name, none for two; a member gets the next one whenever
+    it is new.
     Raises :class:`TimelineError` or :class:`~assignlab.errors.UnknownName` for what is wrong.
     """
     one_of("scenario", scenario, Scenario)
     config = one_of("config", Config() if config is None else config, Config)
     seed = one_of("seed", plain(seed), int)
-    one_of("ids", ids, Mapping)
+    ids = known_ids(ids, scenario)
     return Simulation(scenario, config, strategies_named(strategy), seed, ids).run()
 
 
