@@ -119,7 +119,7 @@ def rebalances(draw):
     partitions = draw(PARTITIONS)
     topics = range(len(partitions))
     pairs = st.tuples(st.sampled_from(topics), st.integers(0, 5))
-    before = draw(st.lists(st.lists(pairs, max_size=6, unique=True), min_size=0, max_size=4))
+    before = draw(st.lists(st.lists(pairs, max_size=6), min_size=0, max_size=4))
     wanted = st.tuples(st.lists(pairs, max_size=6), st.lists(st.sampled_from(topics), unique=True))
     members = draw(st.lists(wanted, min_size=1, max_size=5))
     in_a_row = draw(st.integers(1, 3))  # so many members have, had and want the same
@@ -138,7 +138,7 @@ def rebalances(draw):
 def test_moves_and_faults(case, eager):
     partitions, topics_of, before, after, origin = case
     exists = {(t, p) for t, count in enumerate(partitions) for p in range(count)}
-    held = [(m, pair) for m, pairs in enumerate(before) for pair in pairs]
+    held = {(m, pair) for m, pairs in enumerate(before) for pair in pairs}
     now = {old: m for m, old in enumerate(origin) if old >= 0}
     kinds = {"stayed": 0, "owner_left": 0, "unsubscribed": 0, "gone": 0, "by_choice": 0}
     for old, pair in held:
@@ -180,6 +180,11 @@ def test_moves_and_faults(case, eager):
         max(sizes) - min(sizes),
     )
     assert got["idle"] == sizes.count(0)
+    read = {frozenset(pair for pair in exists if pair[0] in topics) for topics in topics_of}
+    complete = got["unassigned"] + got["doubled"] + got["invalid"] == 0
+    held_once = all(all_held.count(pair) <= 1 for pair in exists)
+    proven = len(read) == 1 and any(read) and complete and held_once
+    assert (got["fewest"] is not None) == proven
 
 
 @pytest.mark.slow
@@ -225,6 +230,17 @@ def test_still_held_is_the_intersection_in_the_order_held(case):
     )
     assert offsets.tolist() == expected.offsets.tolist()
     assert codes.tolist() == expected.codes.tolist()
+
+
+def test_what_a_list_repeats_is_held_once():
+    twice, gone = (0, 0), (0, 5)
+    before = assignment([[twice, twice, gone, gone], [(0, 1)]])
+    the_group, after = a_group([2], [[0]]), assignment([[(0, 0), (0, 1)]])
+    stays = measured(the_group, after, before, [0])
+    assert (stays["held"], stays["stayed"], stays["gone"], stays["owner_left"]) == (3, 1, 1, 1)
+    leaves = measured(the_group, after, before, [1])
+    assert (leaves["held"], leaves["stayed"], leaves["gone"], leaves["owner_left"]) == (3, 1, 1, 1)
+    assert (leaves["forced"], leaves["interrupted"], leaves["fewest"]) == (1, 1, 0)
 
 
 def test_fewest_is_null_where_it_is_not_proven():

@@ -3,8 +3,8 @@
 Imbalance looks at ``sizes``, partitions per member. Moves compare two assignments as sets of
 (member, partition) pairs, so that partitions with several owners (share groups) and consumers with
 several threads need no special case. :func:`measure` computes everything for one rebalance in one
-compiled pass, in time linear in partitions and members; :data:`assignlab.replay.columns.METRICS`
-says what it returns.
+compiled pass, in time linear in partitions and members (only what is gone may have to be sorted);
+:data:`assignlab.replay.columns.METRICS` says what it returns.
 
 Sources of the definitions: Jain, Chiu, Hawe 1984 (fairness index); Kafka's ``getBalanceScore`` in
 ``AbstractStickyAssignor``; the closed form of the fewest moves follows from keeping, per member,
@@ -481,17 +481,18 @@ def _moves(change, group, partitions_now, revoked_kept, model):
         needed = fewest_moves_within(kept.owned, partitions_now, (sizes * sizes).sum())
         least = fewest_moves(kept.owned, partitions_now)
         fewest = Fewest(least, needed, kept.by_choice - needed)
+    gone = kept.gone + lost
     forced = owner_left + kept.unsubscribed
     revoked = kept.stayed if revoked_kept < 0 else revoked_kept
     moves = Moves(
         unassigned=owners.unassigned,
         doubled=owners.doubled,
         invalid=kept.invalid,
-        held=change.before_codes.size - kept.again,
+        held=kept.stayed + kept.by_choice + forced + gone,
         stayed=kept.stayed,
         owner_left=owner_left,
         unsubscribed=kept.unsubscribed,
-        gone=kept.gone + lost,
+        gone=gone,
         by_choice=kept.by_choice,
         forced=forced,
         received=kept.given - kept.stayed,
@@ -504,8 +505,7 @@ def _moves(change, group, partitions_now, revoked_kept, model):
 
 class Compared(NamedTuple):
     """What members were given (``given``: pairs of existing partitions), and what became of what
-    they held (``again``: what their lists had twice); ``owned``: int64[members], how much of that they
-    could have kept."""
+    they held; ``owned``: int64[members], how much of that they could have kept."""
 
     given: int
     invalid: int
@@ -513,14 +513,13 @@ class Compared(NamedTuple):
     unsubscribed: int
     gone: int
     by_choice: int
-    again: int
     owned: np.ndarray
 
 
 @inner
 def _compare_members(change, group, starts, seen, model):
     """First step: each member's list now, then the one it had; once for all with the same model."""
-    given = invalid = stayed = unsubscribed = gone = by_choice = again = 0
+    given = invalid = stayed = unsubscribed = gone = by_choice = 0
     owned = np.zeros(change.origin.size, dtype=np.int64)
     if model.size > 0:
         model = _models_that_held_it(change, model)
@@ -543,13 +542,13 @@ def _compare_members(change, group, starts, seen, model):
         before = change.origin[m]
         if before < 0:
             continue
+        beyond = 0
         for k in range(change.before_offsets[before], change.before_offsets[before + 1]):
             d = _place(change.before_codes[k], starts)
             if d < 0:
-                gone += times
+                beyond += 1
                 continue
             if seen[d].last == -(m + 1):
-                again += times
                 continue
             seen[d].before += times
             may_keep = subscribed[topic_of(change.before_codes[k])]
@@ -561,7 +560,9 @@ def _compare_members(change, group, starts, seen, model):
             else:
                 unsubscribed += times
             seen[d].last = -(m + 1)
-    return Compared(given, invalid, stayed, unsubscribed, gone, by_choice, again, owned)
+        if beyond > 0:
+            gone += times * _different_beyond(change, before, starts)
+    return Compared(given, invalid, stayed, unsubscribed, gone, by_choice, owned)
 
 
 @inner
@@ -590,14 +591,37 @@ def _see_left(change, starts, seen):
     for before in range(here.size):
         if here[before]:
             continue
+        mark = change.origin.size + before + 1  # of no member
+        beyond = 0
         for k in range(change.before_offsets[before], change.before_offsets[before + 1]):
             d = _place(change.before_codes[k], starts)
             if d < 0:
-                gone += 1
-            else:
+                beyond += 1
+            elif seen[d].last != mark:
                 left += 1
                 seen[d].before += 1
+                seen[d].last = mark
+        if beyond > 0:
+            gone += _different_beyond(change, before, starts)
     return left, gone
+
+
+@inner
+def _different_beyond(change, before, starts):
+    """How many different partitions a list of before has that the cluster does not have."""
+    codes = change.before_codes[change.before_offsets[before] : change.before_offsets[before + 1]]
+    beyond = 0
+    rising = True
+    last = -1
+    for code in codes:
+        if _place(code, starts) < 0:
+            beyond += 1
+            rising = rising and code > last
+            last = code
+    if rising:  # as most lists are
+        return beyond
+    ordered = np.sort(np.array([code for code in codes if _place(code, starts) < 0]))
+    return 1 + np.count_nonzero(ordered[1:] != ordered[:-1])
 
 
 class Owners(NamedTuple):
