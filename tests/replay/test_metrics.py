@@ -16,6 +16,8 @@ from assignlab.jvm.names import Names, signed
 from assignlab.optimum import closed_form, front
 from assignlab.replay import metrics
 from assignlab.replay.columns import METRICS
+from assignlab.replay.records import COLUMNS, records
+from assignlab.replay.scenarios import Scenario
 
 SIZES = st.lists(st.integers(0, 40), min_size=1, max_size=12).map(np.array)
 
@@ -224,12 +226,14 @@ def test_still_held_is_the_intersection_in_the_order_held(case):
     _, _, before, after, _ = case
     after = (after + [[]] * len(before))[: len(before)]
     held, given_ = assignment(before), assignment(after)
-    offsets, codes = metrics.still_held(held.offsets, held.codes, given_.offsets, given_.codes)
-    expected = assignment(
-        [[pair for pair in pairs if pair in after[m]] for m, pairs in enumerate(before)]
+    offsets, codes, every = metrics.still_held(
+        held.offsets, held.codes, given_.offsets, given_.codes
     )
+    both = [[p for p in dict.fromkeys(pairs) if p in after[m]] for m, pairs in enumerate(before)]
+    expected = assignment(both)
     assert offsets.tolist() == expected.offsets.tolist()
     assert codes.tolist() == expected.codes.tolist()
+    assert every == all(set(pairs) <= set(after[m]) for m, pairs in enumerate(before))
 
 
 def test_what_a_list_repeats_is_held_once():
@@ -241,6 +245,16 @@ def test_what_a_list_repeats_is_held_once():
     leaves = measured(the_group, after, before, [1])
     assert (leaves["held"], leaves["stayed"], leaves["gone"], leaves["owner_left"]) == (3, 1, 1, 1)
     assert (leaves["forced"], leaves["interrupted"], leaves["fewest"]) == (1, 1, 0)
+
+
+def test_what_comes_back_is_held_in_the_end_however_often_lists_repeat_it():
+    scenario = Scenario(
+        members=3, topics=5, partitions=20, subscription="NARROW_1", seed=8,
+        events=("FULL", "TOPIC_RECREATED", "LEAVE_ONE"),
+    )  # fmt: skip
+    *_, last = records(scenario, ["cooperative-sticky"])
+    found = dict(zip([column.name for column in COLUMNS], last, strict=True))
+    assert 0 < found["revoked_kept"] <= found["stayed"]
 
 
 def test_fewest_is_null_where_it_is_not_proven():

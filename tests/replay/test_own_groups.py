@@ -75,6 +75,8 @@ def test_a_strategy_is_no_name():
     for name in ("sticky", ["sticky"], None):
         with pytest.raises(AssignlabError, match="expected one, such as assignors.get"):
             list(replay(history, name))
+    with pytest.raises(AssignlabError, match="2 for 1 moments"):
+        list(replay(history, [assignors.get("sticky")] * 2))
 
 
 @pytest.mark.parametrize("subscription", ["HOMOGENEOUS", "RANDOM"])

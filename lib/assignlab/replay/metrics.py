@@ -196,7 +196,8 @@ def uneven_topics(partitions, subscribers):
 
 @njit
 def still_held(offsets, codes, after_offsets, after_codes):
-    """What every member holds before and after: (offsets, codes), in the order held before.
+    """What every member holds before and after: (offsets, codes), each once, in the order held before;
+    and whether that is all that was held.
 
     Both assignments speak of the same members. Partitions that the cluster does not have count like
     others, because a client knows only its lists.
@@ -212,17 +213,23 @@ def still_held(offsets, codes, after_offsets, after_codes):
     kept_offsets = np.zeros(offsets.size, dtype=np.int64)
     kept = np.empty(codes.size, dtype=np.int64)
     n = 0
+    every = True
     for m in range(offsets.size - 1):
+        taken = -(m + 2)
         for k in range(after_offsets[m], after_offsets[m + 1]):
             d = _place(after_codes[k], starts)
             if d >= 0:
                 given[d] = m
         for k in range(offsets[m], offsets[m + 1]):
-            if given[_place(codes[k], starts)] == m:
+            d = _place(codes[k], starts)
+            if given[d] == m:
                 kept[n] = codes[k]
                 n += 1
+                given[d] = taken
+            elif given[d] != taken:
+                every = False
         kept_offsets[m + 1] = n
-    return kept_offsets, kept[:n]
+    return kept_offsets, kept[:n], every
 
 
 @leaf

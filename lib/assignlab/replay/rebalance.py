@@ -93,7 +93,7 @@ def replay(
     what :func:`handed_over` says. ``silent``: for each moment the members that gave up everything
     before they joined and claim nothing, though the strategy is cooperative: those whose client
     still has an eager assignor in its list. Raises :class:`~assignlab.errors.AssignlabError` where
-    that is no strategy, such as a name.
+    that is no strategy, such as a name, or not one for each.
     """
     chosen = [strategy] * len(moments) if isinstance(strategy, Strategy) else strategy
     if not isinstance(chosen, Sequence) or not all(isinstance(one, Strategy) for one in chosen):
@@ -101,6 +101,8 @@ def replay(
             "strategy: expected one, such as assignors.get('range'), or one for each moment, got "
             + shown(strategy)
         )
+    if len(chosen) != len(moments):
+        raise AssignlabError(f"strategy: {len(chosen)} for {len(moments)} moments")
     silent = silent or [()] * len(moments)
     step = None
     claims = Claims.none(0)
@@ -318,22 +320,22 @@ def _rounds(
     uninterrupted = None
     for number in range(1, MAX_ROUNDS + 1):
         after = strategy.assign(group)
-        kept = metrics.still_held(held.offsets, held.codes, after.offsets, after.codes)
-        if kept[1].size == held.codes.size:
+        *kept, every = metrics.still_held(held.offsets, held.codes, after.offsets, after.codes)
+        if every:
             break
         if uninterrupted is None:
             uninterrupted = kept
         else:
-            uninterrupted = metrics.still_held(*uninterrupted, *kept)
+            *uninterrupted, _ = metrics.still_held(*uninterrupted, *kept)
         held = _claims(group, strategy, after, generation + number)
         group = group.with_claims(held)
     else:
         raise NeverStable(f"{strategy.name}: partitions still move after {MAX_ROUNDS} rounds")
     revoked_kept = 0
     if uninterrupted is not None:
-        again = metrics.still_held(*owned, after.offsets, after.codes)
-        always = metrics.still_held(*uninterrupted, *again)
-        revoked_kept = again[1].size - always[1].size
+        *again, _ = metrics.still_held(*owned, after.offsets, after.codes)
+        _, always, _ = metrics.still_held(*uninterrupted, *again)
+        revoked_kept = again[1].size - always.size
     return Rounds(after, group, number, revoked_kept)
 
 
