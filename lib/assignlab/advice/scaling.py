@@ -105,12 +105,12 @@ def switched(subject: Subject, strategy: Strategy) -> list[Event]:
 
 def settling(subject: Subject, strategy: Strategy) -> list[Event]:
     """A rebalance with nothing changed, which moves what is overdue; none where it fails."""
-    overdue = [("a rebalance", subject.group)]
+    again = [("a rebalance", subject.group)]
     try:
-        steps(subject, overdue, strategy)
+        steps(subject, again, strategy)
     except AssignlabError:
         return []
-    return overdue
+    return again
 
 
 def stopped(subject: Subject, strategy: Strategy, draw: random.Random) -> Subject:

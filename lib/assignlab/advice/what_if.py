@@ -304,12 +304,12 @@ def _pauses(
 def _measured(asked: Subject, strategy: Strategy, word: str, make: Make) -> dict[str, Range]:
     restarts = rolled_out(asked) if "rollout" in word else 0
     rebalances = max(1, 2 * restarts)
-    settled = settling(asked, strategy)
+    overdue = [] if switched(asked, strategy) else settling(asked, strategy)
 
     def once(draw: random.Random) -> dict[str, float]:
         begun = stopped(asked, strategy, draw)
         happened = make(begun, strategy, draw)
-        first = switched(begun, strategy) or settled
+        first = switched(begun, strategy) or overdue
         played = steps(begun, [*first, *happened], strategy)[1:]
         if word in ("switch", "a rebalance"):
             return _measures(numbers(played[0]))
