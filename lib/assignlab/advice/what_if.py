@@ -304,14 +304,15 @@ def _pauses(
 def _measured(asked: Subject, strategy: Strategy, word: str, make: Make) -> dict[str, Range]:
     restarts = rolled_out(asked) if "rollout" in word else 0
     rebalances = max(1, 2 * restarts)
-    overdue = [] if switched(asked, strategy) else settling(asked, strategy)
+    alone = word == "a rebalance" or switched(asked, strategy)
+    overdue = [] if alone else settling(asked, strategy)
 
     def once(draw: random.Random) -> dict[str, float]:
         begun = stopped(asked, strategy, draw)
         happened = make(begun, strategy, draw)
         first = switched(begun, strategy) or overdue
         played = steps(begun, [*first, *happened], strategy)[1:]
-        if word in ("switch", "a rebalance"):
+        if word == "switch":
             return _measures(numbers(played[0]))
         if not happened:  # nothing reaches the assignor
             now = numbers(played[-1]) if played else {}

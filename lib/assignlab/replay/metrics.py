@@ -627,8 +627,7 @@ def _different_beyond(change, before, starts):
             last = code
     if rising:  # as most lists are
         return beyond
-    ordered = np.sort(np.array([code for code in codes if _place(code, starts) < 0]))
-    return 1 + np.count_nonzero(ordered[1:] != ordered[:-1])
+    return np.unique(np.array([code for code in codes if _place(code, starts) < 0])).size
 
 
 class Owners(NamedTuple):
