@@ -206,8 +206,12 @@ def _holdings(seen: Seen, members: list[MemberRow], say: Say) -> Holdings | None
 
 def _say_who_waits(holdings: Holdings, targets: Holdings, say: Say) -> None:
     """Who has yet to give up what, and for whom; of many, the first three."""
-    waiting = {p: m for m, target in targets.items() for p in target if p not in holdings[m]}
-    late = {m: [p for p in holdings[m] if p not in target] for m, target in targets.items()}
+    waiting: dict[Partition, str] = {}
+    late: Holdings = {}
+    for m, target in targets.items():
+        held, wanted = set(holdings[m]), set(target)
+        waiting |= {p: m for p in target if p not in held}
+        late[m] = [p for p in holdings[m] if p not in wanted]
     for member in [m for m, given_up in late.items() if given_up][:3]:
         names = [_name(partition) for partition in late[member]]
         others = list(dict.fromkeys(waiting[p] for p in late[member] if p in waiting))

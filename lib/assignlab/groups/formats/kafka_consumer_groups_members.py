@@ -84,9 +84,8 @@ def _check_target(text: Text, cells: Cells, held: Partitions, target: Partitions
     """
     if "TARGET-ASSIGNMENT" not in cells:
         raise text.error("expected TARGET-ASSIGNMENT behind CURRENT-EPOCH: the lines are cut off")
-    lacks = [partition for partition in held if partition not in target]
-    if lacks and cells["CURRENT-EPOCH"] == cells["TARGET-EPOCH"]:
-        topic, number = lacks[0]
+    if cells["CURRENT-EPOCH"] == cells["TARGET-EPOCH"] and (lacks := {*held}.difference(target)):
+        topic, number = next(partition for partition in held if partition in lacks)
         raise text.error(
             f"expected TARGET-ASSIGNMENT with {topic}:{number}, which is held at the target's epoch (is the"
             " paste cut off?)",
