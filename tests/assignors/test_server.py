@@ -284,6 +284,13 @@ def test_a_claim_is_walked_as_a_set_made_of_it():
             assert read.codes.tolist() == code(0, made).tolist()
 
 
+@pytest.mark.parametrize("claim", [[9, 5], [9, 5, 9], [5, 9, 7, 9], [*range(40, 5, -1), 40]])
+def test_of_partitions_that_do_not_exist_each_is_held_once(claim):
+    claimed = group({"t": 2}, {"a": ["t"]}, {"a": [["t", number] for number in claim]})
+    assert claimed.claims.codes.size == len(claim)
+    assert sets.held(claimed).codes.tolist() == [code(0, n) for n in dict.fromkeys(claim)]
+
+
 @pytest.mark.parametrize("claimed", [{}, {"a": [["t", 1]], "b": [["t", 0]]}])
 @pytest.mark.parametrize("name", ["server-uniform", "server-simple"])
 def test_members_keep_what_they_were_given_beyond_the_end_of_a_topic(name, claimed):

@@ -24,6 +24,7 @@ from assignlab.jvm.hash_map import (
     has_room,
     spread_all,
     table_size_for,
+    walk_first,
     walk_lists,
     walk_map,
     walk_map_without,
@@ -305,6 +306,24 @@ def test_where_all_keys_have_room_some_walk_as_among_the_others(newest_first, ag
         if room:
             some = wanted[walk_lists(spread_all(hashes[wanted]), slots, newest_first)]
             assert some.tolist() == [k for k in order.tolist() if k in wanted]
+
+
+def test_a_walk_that_ends_early_begins_like_the_whole_one():
+    left_out = 0
+    for seed in range(200):
+        draw = np.random.default_rng(seed)
+        keys = draw.integers(1, 400)
+        crowds = draw.integers(0, 60, keys) * draw.choice([16, 33, 64, 129]) + draw.integers(0, 9)
+        hashes = crowds.astype(np.int32) if seed % 4 else draw.integers(0, 99, keys, dtype=np.int32)
+        rank = draw.permutation(keys) if seed % 2 else NOTHING
+        wanted = draw.integers(0, keys + 1)
+        whole, certain = walk_map(hashes, 16, rank, False, False)
+        first, first_certain = walk_first(hashes, wanted, rank)
+        assert first.size >= wanted
+        assert first.tolist() == whole[: first.size].tolist()
+        assert first_certain >= certain
+        left_out += first.size < keys
+    assert left_out > 50
 
 
 def test_recorded_walks_have_trees_and_early_doubling():

@@ -9,6 +9,7 @@ import numpy as np
 from assignlab.compiled import inner, leaf, njit
 from assignlab.jvm import tree_bins
 from assignlab.jvm.names import MASK, signed
+from assignlab.jvm.tree_bins import ALL
 
 NOTHING = np.empty(0, dtype=np.int64)
 
@@ -92,10 +93,35 @@ def walk_map(hashes, capacity, rank, newest_first, called_again):
     if was_crowded(spreads, capacity, 7 if newest_first else 8):
         put = 0 if newest_first else n
         removed = np.empty(0, dtype=np.int64)
-        order, certain, _ = tree_bins.walk(spreads, rank, capacity, put, called_again, removed)
+        order, certain, _ = tree_bins.walk(spreads, rank, capacity, put, called_again, removed, ALL)
         return order, certain
     late = 1 if newest_first and not called_again and n > 0 else 0
     return walk_lists(spreads, table_size(n - late, capacity), newest_first), True
+
+
+@njit
+def walk_first(hashes, wanted, rank):
+    """At least the ``wanted`` first keys of :func:`walk_map` of a ``HashSet``, and whether Java fixes
+    their order.
+
+    Slots that come later are left out where that saves work: where a slot was crowded.
+    """
+    put, slots = hashes.size, table_size(hashes.size, 16)
+    if slots <= tree_bins.MIN_TREEIFY_CAPACITY:  # or more, where slots are crowded
+        return walk_map(hashes, 16, rank, False, False)
+    spreads = spread_all(hashes)
+    if not was_crowded(spreads, 16, 8):
+        return walk_lists(spreads, slots, False), True
+    held = np.zeros(slots, dtype=np.int64)
+    for h in spreads:
+        held[h & (slots - 1)] += 1
+    bins = 0
+    while bins < slots and (bins < tree_bins.MIN_TREEIFY_CAPACITY or wanted > 0):
+        wanted -= held[bins]
+        bins += 1
+    removed = np.empty(0, dtype=np.int64)
+    order, certain, _ = tree_bins.walk(spreads, rank, 16, put, False, removed, bins)
+    return order, certain
 
 
 @inner
@@ -122,7 +148,8 @@ def walk_map_without(hashes, removed, capacity, rank):
     """
     spreads = spread_all(hashes)
     if was_crowded(spreads, capacity, 8):
-        order, certain, _ = tree_bins.walk(spreads, rank, capacity, spreads.size, False, removed)
+        put = spreads.size
+        order, certain, _ = tree_bins.walk(spreads, rank, capacity, put, False, removed, ALL)
         return order, certain
     order = walk_lists(spreads, table_size(spreads.size, capacity), False)
     stays = np.ones(order.size, dtype=np.bool_)
@@ -146,7 +173,8 @@ def hash_map_slots(hashes: np.ndarray, capacity: int = 16) -> int:
     """
     spreads = spread_all(hashes)
     if was_crowded(spreads, capacity, 8):
-        return int(tree_bins.walk(spreads, NOTHING, capacity, spreads.size, False, NOTHING)[2])
+        put = spreads.size
+        return int(tree_bins.walk(spreads, NOTHING, capacity, put, False, NOTHING, ALL)[2])
     return int(table_size(spreads.size, capacity))
 
 

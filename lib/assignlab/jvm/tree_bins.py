@@ -22,6 +22,7 @@ LEFT, RIGHT = 0, 1
 TREEIFY_THRESHOLD = 8
 UNTREEIFY_THRESHOLD = 6
 MIN_TREEIFY_CAPACITY = 64
+ALL = np.iinfo(np.int64).max
 
 
 class HashMap(NamedTuple):
@@ -31,7 +32,8 @@ class HashMap(NamedTuple):
     empty if keys are not Comparable; ``next``, ``prev``, ``parent``: int64[n], and ``child``:
     int64[n, 2], links; ``red``: bool[n]. Of every slot: ``table``: int64[slots], its first key;
     ``tree``: bool[slots], whether it is a tree bin. ``slots``: int64[1], how many of these there are
-    by now; ``tied``: bool[1], whether identity hash codes had to decide.
+    by now; ``tied``: bool[1], whether identity hash codes had to decide. ``bins``: only so many of
+    the slots are kept, from the first one on.
     """
 
     hash: np.ndarray
@@ -45,15 +47,17 @@ class HashMap(NamedTuple):
     tree: np.ndarray
     slots: np.ndarray
     tied: np.ndarray
+    bins: int
 
 
 @njit
-def walk(spreads, rank, capacity, put, called_again, removed):
+def walk(spreads, rank, capacity, put, called_again, removed, bins):
     """Put keys one by one and walk the map: (order int64[n], whether Java fixes that order, slots).
 
     ``spreads``: int64[n], spread hashes of the keys; ``put``: how many of them, the first ones,
     come by ``put``, the others by ``computeIfAbsent``; ``removed``: int64[], keys that are removed
-    then. The others as of :func:`assignlab.jvm.hash_map.hash_map_order`.
+    then. The others as of :func:`assignlab.jvm.hash_map.hash_map_order`. ``bins``: only so many slots
+    are walked, at least ``MIN_TREEIFY_CAPACITY``; what never stands in one of them is left out.
     """
     n = spreads.size
     most = max(capacity, MIN_TREEIFY_CAPACITY)
@@ -62,24 +66,24 @@ def walk(spreads, rank, capacity, put, called_again, removed):
     map_ = HashMap(
         spreads, rank, np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64),
         np.empty((n, 2), np.int64), np.empty(n, np.bool_), np.full(most, NIL),
-        np.zeros(most, np.bool_), np.full(1, capacity), np.zeros(1, np.bool_),
+        np.zeros(most, np.bool_), np.full(1, capacity), np.zeros(1, np.bool_), bins,
     )  # fmt: skip
     late = 1 if put < n and not called_again else 0
     for x in range(n + 1 - late):
         if x > map_.slots[0] * 3 // 4:
             resize(map_)
-        if x < n:
+        if x < n and map_.hash[x] & (map_.slots[0] - 1) < bins:
             put_val(map_, x, x >= put)
     for x in removed:
         remove_node(map_, x)
     order = np.empty(n - removed.size, np.int64)
     k = 0
-    for x in map_.table:
+    for x in map_.table[:bins]:
         while x != NIL:
             order[k] = x
             x = map_.next[x]
             k += 1
-    return order, not map_.tied[0], map_.slots[0]
+    return order[:k], not map_.tied[0], map_.slots[0]
 
 
 @leaf
@@ -119,7 +123,8 @@ def resize(map_):
     """
     bit = map_.slots[0]
     map_.slots[0] = 2 * bit
-    for slot in range(bit):
+    for slot in range(min(bit, map_.bins)):
+        kept = slot + bit < map_.bins
         e = map_.table[slot]
         map_.table[slot] = NIL
         low_tail = high_tail = NIL
@@ -131,13 +136,14 @@ def resize(map_):
                 low_tail = e
                 low += 1
             else:
-                link(map_, slot + bit, high_tail, e)
-                high_tail = e
+                if kept:
+                    link(map_, slot + bit, high_tail, e)
+                    high_tail = e
                 high += 1
             e = following
         if map_.tree[slot]:
             map_.tree[slot] = low > UNTREEIFY_THRESHOLD
-            map_.tree[slot + bit] = high > UNTREEIFY_THRESHOLD
+            map_.tree[slot + bit] = kept and high > UNTREEIFY_THRESHOLD
             if map_.tree[slot] and high > 0:
                 treeify(map_, slot)
             if map_.tree[slot + bit] and low > 0:

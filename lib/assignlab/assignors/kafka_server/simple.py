@@ -42,7 +42,7 @@ from assignlab.group.assignment import (
     topic_of,
 )
 from assignlab.group.model import Group
-from assignlab.jvm.hash_map import NOTHING, has_room, spread_all, walk_lists, walk_map
+from assignlab.jvm.hash_map import NOTHING, has_room, spread_all, walk_first, walk_lists, walk_map
 
 NOBODY = -1
 
@@ -437,7 +437,7 @@ def revoke(entries, hashes, ranks, most, removed):
     ``entries``: the claims in it, in order of insertion; ``hashes``, ``ranks``: of each, the second
     empty if keys are not Comparable.
     """
-    walk, certain = walk_map(hashes, 16, ranks, False, False)
+    walk, certain = walk_first(hashes, entries.size - most, ranks)
     left = -most
     for k in entries:
         left += not removed[k]

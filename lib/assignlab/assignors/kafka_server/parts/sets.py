@@ -245,6 +245,10 @@ SHARING = 4
 """From so many holders of a partition on it pays to look for members that hold the same."""
 
 
+FEW = 16
+"""Up to so many partitions of a topic are compared with each other."""
+
+
 class Held(NamedTuple):
     """The members' current targets as sets.
 
@@ -304,7 +308,7 @@ def held_once(offsets, codes, starts):
 @njit
 def survey(order, offsets, codes, starts):
     """(owner, whether the claims are sets, topic by topic, rivals, beyond); the last two as in
-    :class:`Held`. Partitions that do not exist are taken for a set only where they ascend.
+    :class:`Held`. Partitions that do not exist are taken for a set only where they ascend or are ``FEW``.
 
     ``owner``: per partition, numbered through, the last holder in the order of the members, -1 for
     nobody.
@@ -325,20 +329,29 @@ def survey(order, offsets, codes, starts):
         topic = -1
         for k in range(offsets[m], offsets[m + 1]):
             if topic_of(codes[k]) != topic:
-                topic = topic_of(codes[k])
+                topic, first, latest = topic_of(codes[k]), k, -1
                 are_sets &= seen[topic] != m
                 seen[topic] = m
-                latest = -1
             at = number_of(codes[k], starts)
             if at >= starts[topic + 1]:
                 beyond = True
-                are_sets &= codes[k] > latest
-                latest = codes[k]
+                few = k - first < FEW and not among(codes[k], codes[first:k])
+                are_sets &= few or codes[k] > latest
+                latest = max(latest, codes[k])
             else:
                 are_sets &= owner[at] != m
                 rivals |= several or (owner[at] >= 0 and owner[at] != m)
                 owner[at] = m
     return owner, are_sets, rivals, beyond
+
+
+@leaf
+def among(code, codes):
+    """Whether the code is one of those."""
+    for other in codes:
+        if other == code:
+            return True
+    return False
 
 
 @inner

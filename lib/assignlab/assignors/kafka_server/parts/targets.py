@@ -142,7 +142,8 @@ def walk_of_trees(topics, old, again, ids):
     again; the first ``old`` were copied, the others came then."""
     hashes, rank = taken(ids[0], topics), taken(ids[1], topics)
     slots = table_size_for(old)
-    record, _, _ = tree_bins.walk(spread_all(hashes), rank, slots, old, again, NOTHING)
+    spreads = spread_all(hashes)
+    record, _, _ = tree_bins.walk(spreads, rank, slots, old, again, NOTHING, tree_bins.ALL)
     read, _ = walk_map(taken(hashes, record), 16, taken(rank, record), False, False)
     return taken(topics, taken(record, read))
 
