@@ -1176,6 +1176,17 @@ def test_an_eager_listener_is_called_with_nothing_too():
     assert sorted(calls) == [("a", 1), ("b", 0)]
 
 
+@pytest.mark.parametrize(
+    "again", [timeline.join(55_000, Member("c")), timeline.coordinator_moves(55_000)]
+)
+def test_an_eager_listener_hears_once_of_a_join_that_is_asked_for_again(again):
+    """AbstractCoordinator.joinGroupIfNeeded prepares a join once, unless the generation was reset."""
+    history = play([timeline.enforce_rebalance(50_000, "a"), again], "range", assignment_ms=5_000)
+    calls = [(history.members[e.member], e.partitions.size) for e in history.events
+             if e.kind == "revoked" and e.time_ms >= 50_000]  # fmt: skip
+    assert sorted(calls) == [("a", 3), ("b", 3)]
+
+
 def test_who_stalls_before_its_join_is_answered_reads_the_answer_late():
     """No heartbeat thread runs yet, so its session ends just behind it. Seen on a broker of 4.4.0."""
     actions = [timeline.join(50_200, Member("c")), timeline.stall(50_300, "c", 6_000)]

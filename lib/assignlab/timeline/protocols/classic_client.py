@@ -276,11 +276,14 @@ class Client(Consumer):
         self._hold_auto_commit()
         self._revoke_before_join()
 
-    def _revoke_before_join(self) -> None:
+    def _revoke_before_join(self, prepared: bool = False) -> None:
+        """``prepared``: a join that is asked for again; its listener has heard of it (needsJoinPrepare)."""
         if self.generation == NO_GENERATION or self.member_id == "":
             if self.held.size:
                 self._lose("revoked" if self._in_order else "lost")
             self.claim = None
+            prepared = True
+        if prepared:
             self._send_join()
             return
         if self.cooperative:
@@ -499,7 +502,7 @@ class Client(Consumer):
                 self.phase = UNJOINED if self.generation == NO_GENERATION else JOINED
                 self.set_verdict()
             self.joining = True
-            self.at_poll(self._revoke_before_join)
+            self.at_poll(self._revoke_before_join, True)
 
     def _join_complete(self, generation: int, partitions: np.ndarray, claim: Claim | None) -> None:
         """The assignment is here: give up the difference, take what is new; a partition that is listed
