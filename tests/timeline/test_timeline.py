@@ -703,6 +703,15 @@ def test_an_empty_group_is_empty_at_the_new_coordinator_too():
     assert back >= 73_000  # the initial delay
 
 
+def test_a_coordinator_that_moves_before_the_first_assignment_knows_nothing_of_the_group():
+    moves = timeline.coordinator_moves(3_500)
+    history = play([moves], members="a", assignment_ms=1_000)
+    assert [e.generation for e in history.events if e.kind == "generation"] == [1, 1]
+    alone = [timeline.crash(1_500, "b"), timeline.coordinator_moves(2_000)]
+    [first] = rounds(play(alone))
+    assert 5_000 <= first <= 5_200  # nobody new has come since the new group began to wait
+
+
 # ---- who decides -------------------------------------------------------------------------------
 
 

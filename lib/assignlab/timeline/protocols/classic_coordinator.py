@@ -538,8 +538,9 @@ class Coordinator(Hosted):
     def load(self) -> None:
         """The group as of its last record: a rebalance that was under way is forgotten, and of what members
         propose all but the group's protocol, until they join again."""
+        self.new_member_added = False
         if self._persisted is None:
-            self.members, self.leader = {}, None
+            self.members, self.leader, self.protocol, self.generation = {}, None, None, 0
         else:
             self.generation, self.protocol, self.leader, members = self._persisted
             self.members = {
