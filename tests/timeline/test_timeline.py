@@ -1273,6 +1273,19 @@ def test_a_member_that_closes_while_it_waits_for_a_join_leaves_after_it(strategy
     assert set(owners_at_end(history)) == {"b", "d"}
 
 
+@pytest.mark.parametrize("strategy", (EAGER, COOPERATIVE))
+def test_a_member_that_leaves_while_it_waits_for_its_assignment_leaves_after_it(strategy):
+    """Its broker reads the LeaveGroup when the SyncGroup is answered, which the leader's lets it."""
+    for leaves in (timeline.leave(55_000, "b"), timeline.unsubscribe(55_000, "b")):
+        actions = [timeline.enforce_rebalance(50_000, "a"), leaves]
+        history = play(actions, strategy, assignment_ms=5_000, until=120_000)
+        second, third, *_ = rounds(history, 50_000)
+        [gone] = [e for e in history.events if e.kind == "removed"]
+        assert second < 55_000 < second + 5_000 <= gone.time_ms <= third
+        assert gone.detail == "left"
+        assert owners_at_end(history).keys() == {"a"}
+
+
 def test_a_member_that_unsubscribes_while_it_waits_for_a_join_comes_back_after_it():
     actions = [
         timeline.stall(59_000, "b", for_ms=40_000),

@@ -171,8 +171,7 @@ class Coordinator(Hosted):
         """A static member is back under a new member id and takes the place of the old one."""
         old = self.members.pop(old_id)
         self.answer_join(old, FENCED_INSTANCE_ID)
-        if old.awaiting_sync:
-            self.answer(old.client, old.client.synced, FENCED_INSTANCE_ID)
+        self.answer_sync(old, FENCED_INSTANCE_ID)
         old.client.advance()
         old.client.passed_by("replaced by its instance id")
         member = GroupMember(
@@ -231,10 +230,8 @@ class Coordinator(Hosted):
         if self.state == COMPLETING:
             for member in self.members.values():
                 member.assignment = EMPTY
-                if member.awaiting_sync:
-                    member.awaiting_sync = False
+                if self.answer_sync(member, REBALANCE_IN_PROGRESS):
                     self._session_lasts(member)
-                    self.answer(member.client, member.client.synced, REBALANCE_IN_PROGRESS)
         self.pending_sync.clear()
         self._cancel("_sync_timer")
         initial = self.state == EMPTY_GROUP
@@ -317,9 +314,20 @@ class Coordinator(Hosted):
         waited, member.awaiting_join = member.awaiting_join, False
         if waited:
             self.answer(member.client, member.client.joined, *values)
-            for request in self.behind.pop(member.client, ()):
-                self.clock.after(0, *request)
+            self._read_on(member.client)
         return waited
+
+    def answer_sync(self, member: GroupMember, *values) -> bool:
+        """Answer a member's SyncGroup likewise, if it waits."""
+        waited, member.awaiting_sync = member.awaiting_sync, False
+        if waited:
+            self.answer(member.client, member.client.synced, *values)
+            self._read_on(member.client)
+        return waited
+
+    def _read_on(self, client) -> None:
+        for request in self.behind.pop(client, ()):
+            self.clock.after(0, *request)
 
     def _elect_joined_leader(self) -> bool:
         if self.members[self.leader].awaiting_join:
@@ -369,7 +377,7 @@ class Coordinator(Hosted):
         member = self.members[member_id]
         if self.state == STABLE:
             self.pending_sync.pop(member_id, None)
-            self._answer_sync(member)
+            self.answer(client, client.synced, None, member.assignment, member.claim)
             return
         member.awaiting_sync = True
         self.pending_sync.pop(member_id, None)
@@ -380,8 +388,7 @@ class Coordinator(Hosted):
         self._transition(STABLE)
         self._persist()
         for other in list(self.members.values()):
-            if other.awaiting_sync:
-                self._answer_sync(other)
+            if self.answer_sync(other, None, other.assignment, other.claim):
                 self._session_lasts(other)
 
     def _persist(self) -> None:
@@ -393,11 +400,6 @@ class Coordinator(Hosted):
         """Whether a client is a member, in the generation that it knows."""
         member = self.members.get(client.member_id)
         return member is not None and client.generation == self.generation
-
-    def _answer_sync(self, member: GroupMember) -> None:
-        member.awaiting_sync = False
-        client = member.client
-        self.answer(client, client.synced, None, member.assignment, member.claim)
 
     def _expire_pending_sync(self, generation: int) -> None:
         if (
@@ -428,7 +430,7 @@ class Coordinator(Hosted):
         if self.unreached(client):
             return
         member = self.members.get(member_id)
-        if member is not None and member.awaiting_join:
+        if member is not None and (member.awaiting_join or member.awaiting_sync):
             # A broker reads a connection's next request when it has answered the one before.
             self.behind[client] = [(self._leave_late, client, member_id, self.clock.now)]
         elif member_id in self.pending:
@@ -529,9 +531,7 @@ class Coordinator(Hosted):
         self.pending.clear()
         for member in self.members.values():
             self.answer_join(member, NOT_COORDINATOR)
-            if member.awaiting_sync:
-                self.answer(member.client, member.client.synced, NOT_COORDINATOR)
-            member.awaiting_sync = False
+            self.answer_sync(member, NOT_COORDINATOR)
         self._cancel("_join_timer")
         self._cancel("_sync_timer")
 

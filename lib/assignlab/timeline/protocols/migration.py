@@ -147,8 +147,7 @@ class Coordinator:
         if old.state != classic_coordinator.EMPTY_GROUP:
             for member in old.members.values():
                 old.answer_join(member, REBALANCE_IN_PROGRESS)
-                if member.awaiting_sync:
-                    old.answer(member.client, member.client.synced, REBALANCE_IN_PROGRESS)
+                old.answer_sync(member, REBALANCE_IN_PROGRESS)
             group.continue_from(old.generation)
             for member in old.walk():
                 group.adopt(member, old.generation)
