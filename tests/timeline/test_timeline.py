@@ -2077,6 +2077,8 @@ def test_defaults_of_releases():
     with pytest.raises(UnknownRelease, match="'0.7': the first one of metaq that is known is 1.4"):
         timeline.defaults("0.7", system="metaq")
     assert timeline.defaults("4.1").group_consumer_assignment_interval_ms == 0
+    preview = {"group_coordinator_new_enable": False, "group_consumer_migration_policy": "disabled"}
+    assert timeline.defaults("3.9") == replace(timeline.defaults("4.0.0"), **preview)
     assert timeline.defaults() == Config()
     for line, last in (("0.10", "0.10.2.2"), ("4.0", "4.0.2"), ("3.9", "3.9.2")):
         assert timeline.defaults(line) == timeline.defaults(last)
