@@ -659,6 +659,20 @@ def test_a_coordinator_that_moves_costs_no_rebalance(strategy):
     assert timeline.totals(history)["repeated"] == 0
 
 
+@pytest.mark.parametrize("strategy", (EAGER, COOPERATIVE))
+def test_a_leader_that_gives_itself_a_topic_that_is_gone_finds_out_at_once(strategy):
+    """Nothing of it was b's, so b has not looked since; the broker does not know its offsets (ListOffsets)."""
+    members = [Member("b"), Member("a", start_ms=500)]
+    topics = [Topic("t", 2, rate=10), Topic("u", 1, rate=10)]
+    actions = [timeline.delete_topic(20_000, "u"), timeline.leave(60_000, "a")]
+    history = play(actions, strategy, members, topics, commit="after")
+    assert told(history, "rejoin", 60_000)[:2] == [
+        "group is rebalancing", "cached metadata has changed",
+    ]  # fmt: skip
+    assert rounds(history, 60_000)[1] < 62_000
+    assert owners_at_end(history) == {"b": [("t", 0), ("t", 1)]}
+
+
 def test_a_coordinator_that_moves_within_a_rebalance():
     for after in range(0, 9_000, 700):
         moves = timeline.coordinator_moves(50_000 + after)

@@ -564,8 +564,12 @@ class Client(Consumer):
 
     def offsets_are_here(self, partitions: np.ndarray, taken: int) -> None:
         """Whether what is committed is still there, or where a log begins or ends, says the broker that is
-        read from (OffsetsForLeaderEpoch, ListOffsets): when the fetch is back that was out already."""
-        self.when_metadata_is_here(super().offsets_are_here, partitions, taken)
+        read from (OffsetsForLeaderEpoch, ListOffsets): when the fetch is back that was out already. Of a
+        topic that is gone it says so, and this client looks at its topics."""
+        gone = self.world.cluster.partitions[self.world.cluster.topic[partitions]] == 0
+        if gone.any():
+            self.topic_is_gone()
+        self.when_metadata_is_here(super().offsets_are_here, partitions[~gone], taken)
 
     # ---- heartbeats ----------------------------------------------------------------------------
 
