@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from assignlab import timeline
 from assignlab.timeline import Config, Member, Scenario, TimelineError, Topic
 from assignlab.timeline.protocols import kip848_client
-from assignlab.timeline.simulation import Simulation
+from assignlab.timeline.simulation import Simulation, strategies_named
 
 CLASSIC = ("range", "sticky", "cooperative-sticky")
 SERVER = "server-uniform"
@@ -67,6 +67,19 @@ def owned_at_end(history):
     rows = history.ownership()
     rows = rows[rows["to_ms"] == history.scenario.duration_ms]
     return sorted(zip(rows["topic"], rows["partition"], strict=True))
+
+
+def test_the_static_member_that_turns_a_group_into_a_classic_one_does_not_lead_it():
+    """ClassicGroup.fromConsumerGroup adds it behind the others, and the first one that is added leads."""
+    members = [Member(name, instance=f"i-{name}") for name in "abc"]
+    scenario = Scenario(TOPICS, members, upgrade(to="range"), duration_ms=90_000)
+    leaders = set()
+    for seed in range(8):
+        run = Simulation(scenario, Config(), strategies_named(SERVER), seed)
+        assert types(run.run()) == ["consumer", "classic"]
+        group = run.coordinator.group
+        leaders.add(group.members[group.leader].client.name)
+    assert leaders == {"a", "b"}
 
 
 @pytest.mark.parametrize("release", ["4.1", "4.4"])

@@ -153,10 +153,11 @@ class Coordinator:
                 group.adopt(member, old.generation)
         self._turn_into(group)
 
-    def _downgrade(self, old: "ConsumerGroup", rebalance: bool) -> None:
-        """convertToClassicGroup: the target becomes what was assigned last."""
+    def _downgrade(self, old: "ConsumerGroup", rebalance: bool, joins: str | None = None) -> None:
+        """convertToClassicGroup: the target becomes what was assigned last; who ``joins`` comes last, and
+        the first one leads."""
         group = classic_coordinator.Coordinator(self.world)
-        for member_id in old.walk:
+        for member_id in sorted(old.walk, key=lambda member_id: member_id == joins):
             group.adopt(old.members[member_id], old.classic[member_id])
         group.begin(old.group_epoch)
         self._turn_into(group)
@@ -179,7 +180,7 @@ class ConsumerGroup(kip848_coordinator.Coordinator):
     classic one, and says whether its members are to rebalance.
     """
 
-    def __init__(self, world: World, downgrade: Callable[["ConsumerGroup", bool], None]):
+    def __init__(self, world: World, downgrade: Callable[..., None]):
         super().__init__(world)
         self.strategy = world.server_strategy
         self.classic: dict[str, JoinRequest] = {}
@@ -243,7 +244,7 @@ class ConsumerGroup(kip848_coordinator.Coordinator):
             self._times_out("sync", member, "did not sync in time")
         self.answer(client, client.joined, None, member_id, member.epoch, request.protocols[0])
         if last:
-            self._downgrade(self, rebalance)
+            self._downgrade(self, rebalance, member_id)
 
     def _validate_join(self, client, request: JoinRequest) -> tuple[str | None, str]:
         """(the error of the answer, if any; the member id)"""
