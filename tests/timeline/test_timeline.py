@@ -896,6 +896,18 @@ def test_a_rolling_upgrade_brings_the_new_strategy_when_all_have_it():
         play([timeline.back(20_000, "a", topics=["t"], pattern="t")])
 
 
+@pytest.mark.parametrize(("release", "watches"), [("3.1", False), ("3.2", True), ("4.4", True)])
+def test_a_static_leader_that_is_back_watches_the_topics_since_3_2(release, watches):
+    """GroupCoordinator.updateStaticMemberAndRebalance names the leader's old id before (KAFKA-13435)."""
+    members = [Member(name, instance=name) for name in "ab"]
+    actions = [timeline.restart(30_000, "a"), timeline.add_partitions(60_000, "t", 6)]
+    scenario = Scenario([Topic("t", 4)], members, actions, duration_ms=400_000)
+    history = timeline.run(scenario, timeline.defaults(release), "range", seed=1)
+    assert told(history, "generation")[0] == "range, leader a"
+    assert bool(rounds(history, 30_000)) == watches
+    assert sum(map(len, owners_at_end(history).values())) == (6 if watches else 4)
+
+
 @pytest.mark.parametrize("strategy", PROTOCOLS)
 def test_a_static_member_that_leaves_for_good_is_gone_at_once(strategy):
     members = [Member(name, instance=name) for name in "ab"]

@@ -91,8 +91,10 @@ class Config(Given):
     ``isolation_level``: how the readers of the outputs see aborted transactions.
 
     Coordinator: ``group_initial_rebalance_delay_ms``; ``group_coordinator_new_enable``: the one in
-    Java, as since 4.0, else the one in Scala; KIP-848: ``group_consumer_*``. No setting of Kafka's
-    but a change of 4.3: ``group_consumer_older_epochs``, whether a commit with an older member
+    Java, as since 4.0, else the one in Scala. No setting of Kafka's but a change of 3.2:
+    ``group_static_leader_leads``, whether a static leader that is back in time goes on to lead; before,
+    nobody watches the topics until the next rebalance (KAFKA-13435). KIP-848: ``group_consumer_*``. A
+    change of 4.3: ``group_consumer_older_epochs``, whether a commit with an older member
     epoch counts for partitions that the member has had since then, ``group_consumer_new_epoch``,
     the epoch of a group before its first member's, and ``group_consumer_rejoin_for_target``:
     members of the classic protocol in a consumer group are told to join again when there is another
@@ -140,6 +142,7 @@ class Config(Given):
 
     group_initial_rebalance_delay_ms: int = 3_000
     group_coordinator_new_enable: bool = True
+    group_static_leader_leads: bool = True
     group_consumer_heartbeat_interval_ms: int = 5_000
     group_consumer_session_timeout_ms: int = 45_000
     group_consumer_assignment_interval_ms: int = 1_000
@@ -220,6 +223,7 @@ CHANGES: Mapping[str, Mapping[str, Mapping[str, object]]] = MappingProxyType(
                 "retry_backoff_max_ms": 100,
                 "group_initial_rebalance_delay_ms": 0,
                 "group_coordinator_new_enable": False,
+                "group_static_leader_leads": False,
                 "group_consumer_migration_policy": "disabled",
                 "group_consumer_assignment_interval_ms": 0,
                 "group_consumer_older_epochs": False,
@@ -237,6 +241,7 @@ CHANGES: Mapping[str, Mapping[str, Mapping[str, object]]] = MappingProxyType(
             },
             "0.11": {"group_initial_rebalance_delay_ms": 3_000},
             "3.0": {"session_timeout_ms": 45_000},
+            "3.2": {"group_static_leader_leads": True},
             "3.7": {"retry_backoff_max_ms": 1_000},
             "4.0": {
                 "group_coordinator_new_enable": True,

@@ -191,7 +191,8 @@ class Coordinator(Hosted):
                 # Nothing changes for the others: it gets what it had (KIP-345).
                 member.awaiting_join = False
                 self._persist()
-                others = self.walk() if self.leader == new_id else None
+                leads = self.leader == new_id and self.config.group_static_leader_leads
+                others = self.walk() if leads else None
                 self.answer(client, client.joined, None, new_id, self.generation, self.protocol,
                             others, others is not None)  # fmt: skip
             else:
