@@ -220,8 +220,18 @@ def test_redpandas_groups_have_summary_and_owners():
     ]  # fmt: skip
     assert (old["group"], old["state"], old["members"]) == ("old", "Empty", [])
     assert old["topics"][0]["weights"] == [5, 8]
+    assert mail["topics"][0]["weights"] == [7, 0], "nothing was produced yet"
     shown = CliRunner().invoke(main, ["group", "show", "-"], input=RPK).output
     assert "No load" not in shown
+
+
+def test_offsets_that_redpandas_tool_could_not_ask_are_unknown():
+    head, first, second = RPK.splitlines()[9:12]
+    failed = second.replace("0               -    b-1", "-1              -1   b-1")
+    text = [*RPK.splitlines()[:9], head + "      ERROR", first, failed + "  NOT_LEADER: try again"]
+    group = one("\n".join(text) + "\n")
+    assert said(group, "weights") == ["weights: none; the text lacks lags of letters"]
+    assert "ends" not in group["topics"][0] and group["members"][1]["owned"] == [["letters", 1]]
 
 
 def test_counts_alone_leave_the_owners_open():

@@ -11,7 +11,8 @@
     orders  0          5               10              5    m1-cf04..  m1         127.0.0.1
 
 Where nobody holds a partition, the columns of the member are blank. LOG-START-OFFSET, and the line
-between the two parts, came with later releases; INSTANCE-ID is there if any member is static.
+between the two parts, came with later releases; INSTANCE-ID is there if any member is static, ERROR
+if offsets of any partition could not be asked, whose lag is then -1. A log that ends at 0 has no lag.
 """
 
 import re
@@ -64,7 +65,9 @@ def read(text: Text) -> Iterator[Row]:
             yield MemberRow(group, member, client, host, cells.get("INSTANCE-ID"))
         yield OwnerRow(*where, member)
         lag, end = table.number(cells["LAG"]), table.number(cells["LOG-END-OFFSET"])
-        yield OffsetRow(*where, lag, end=end)
+        if cells.get("ERROR") is not None:
+            lag = end = None
+        yield OffsetRow(*where, 0 if end == 0 else lag, end=end)
 
 
 def _summary(text: Text) -> dict[str, str | None]:
