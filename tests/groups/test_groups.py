@@ -1104,6 +1104,17 @@ def test_texts_of_two_moments_are_told_and_an_empty_one_is_refused(tmp_path):
         groups.read(empty)
 
 
+def test_who_counts_other_members_is_of_another_moment_whatever_comes_first():
+    five = KMINION.replace('"billing"} 3', '"billing"} 5')
+    told = "members: 5 are counted and 3 named: the texts are of two moments"
+    for listed in (AKHQ, JAVA, CONFLUENT):  # of these every one lists all members
+        for texts in ((json.dumps(listed), five), (five, json.dumps(listed))):
+            group = one(*texts)
+            assert len(group["members"]) == 3 and told in group["inferred"]
+    told = "members: 5 are counted and 3 counted by another: the texts are of two moments"
+    assert told in one(KAFKA_EXPORTER, five)["inferred"]
+
+
 def test_an_idle_member_reads_what_others_of_its_client_id_do():
     members = (
         "GROUP CONSUMER-ID HOST CLIENT-ID #PARTITIONS ASSIGNMENT\n"

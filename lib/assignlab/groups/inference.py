@@ -131,8 +131,9 @@ def _members(seen: Seen, say: Say) -> list[MemberRow]:
         known = any(seen.owners.values()) and not seen.partial
         holding = ", and to hold nothing if the texts are whole and of one moment" * known
         say(f"members: {seen.count} are counted; {ids} made up{holding}")
-    elif seen.count is not None and seen.count != len(members):
-        say(f"members: {seen.count} are counted and {len(members)} named: {TWO_MOMENTS}")
+    if others := [n for n in seen.counts if n != len(members)]:
+        named = "counted by another" if missing else "named"
+        say(f"members: {others[0]} are counted and {len(members)} {named}: {TWO_MOMENTS}")
     elif not members and seen.count is None:
         say("members: the text has none")
     elif seen.count is None and all(member.partitions is None for member in members):

@@ -35,7 +35,7 @@ class Seen:
     states: list[str] = field(default_factory=list)
     assignors: list[str] = field(default_factory=list)
     protocol: str | None = None
-    count: int | None = None
+    counts: list[int] = field(default_factory=list)
     idle: int | None = None
     topics: tuple[str, ...] | None = None
     partial: bool = False
@@ -51,6 +51,11 @@ class Seen:
     def assignor(self) -> str | None:
         """The strategy as the first text names it."""
         return self.assignors[0] if self.assignors else None
+
+    @property
+    def count(self) -> int | None:
+        """How many members the first text counts that does."""
+        return self.counts[0] if self.counts else None
 
 
 @dataclass
@@ -117,7 +122,8 @@ def _add_group(seen: Seen, row: GroupRow) -> None:
     if row.assignor:
         seen.assignors.append(row.assignor)
     seen.protocol = seen.protocol or row.protocol
-    seen.count = row.members if seen.count is None else seen.count
+    if row.members is not None:
+        seen.counts.append(row.members)
     seen.idle = row.idle if seen.idle is None else seen.idle
     seen.topics = seen.topics or row.topics
     seen.partial = seen.partial or row.partial

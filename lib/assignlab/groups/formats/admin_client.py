@@ -67,7 +67,8 @@ def group_rows(group: dict[str, Any]) -> Iterator[Row]:
         state=state_named(fields.text(group, "state", "groupstate")),
         assignor=fields.text(group, "partitionassignor", "protocoldata", "protocol"),
         protocol=PROTOCOLS.get(kind),
-        members=len(members),
+        members=None if group["members"] is None else len(members),
+        whole=group["members"] is not None,
     )
     for member in members:
         yield from member_rows(name, member)

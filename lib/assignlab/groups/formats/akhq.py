@@ -31,6 +31,7 @@ def read(value: dict[str, Any]) -> Iterator[Row]:
         state=state_named(fields.text(value, "state")),
         assignor=fields.text(value, "partitionAssignor"),
         members=len(members),
+        whole=True,
     )
     for member in members:
         name, held = fields.name(member, "id"), fields.entries(member, "assignments")
