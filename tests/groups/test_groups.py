@@ -1104,6 +1104,17 @@ def test_texts_of_two_moments_are_told_and_an_empty_one_is_refused(tmp_path):
         groups.read(empty)
 
 
+def test_counts_of_partitions_that_differ_are_told():
+    listed = json.dumps({"originating_broker": {}, "topics": [
+        {"topic": "orders", "partitions": [{"partition": n} for n in range(12)]},
+        {"topic": "payments", "partitions": [{"partition": n} for n in range(8)]},
+    ]})  # fmt: skip
+    told = "partitions: orders has 9 by one text, 12 by another: the texts are of two moments"
+    group = one(*kafka("classic-describe"), TOPICS, listed)
+    assert said(group, "partitions") == [told + ", or of two clusters"]
+    assert group["topics"][0]["partitions"] == 9
+
+
 def test_who_counts_other_members_is_of_another_moment_whatever_comes_first():
     five = KMINION.replace('"billing"} 3', '"billing"} 5')
     told = "members: 5 are counted and 3 named: the texts are of two moments"

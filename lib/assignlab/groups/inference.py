@@ -349,6 +349,12 @@ def _topics(
             )
             entry["partitions"] = most + 1
             entry.pop("racks", None)
+    for row in rows:
+        if row.other is not None:
+            say(
+                f"partitions: {row.topic} has {row.partitions} by one text, {row.other} by another:"
+                f" {TWO_MOMENTS}, or of two clusters"
+            )
     if guessed := [entry["name"] for entry in entries if entry["name"] not in told]:
         say(f"partitions: as many of {_some(guessed)} as the highest number tells")
     if protocol == "consumer" and any("id" not in entry for entry in entries):

@@ -74,13 +74,14 @@ class OffsetRow(NamedTuple):
 
 class TopicRow(NamedTuple):
     """A topic of the cluster. ``highest``: a partition number seen, where no count is; ``racks``:
-    per partition those of its replicas."""
+    per partition those of its replicas; ``other``: a count that a later text has instead."""
 
     topic: str
     partitions: int | None = None
     id: str | None = None
     highest: int | None = None
     racks: tuple[tuple[str | None, ...], ...] | None = None
+    other: int | None = None
 
 
 class DocumentRow(NamedTuple):

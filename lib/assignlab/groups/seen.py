@@ -107,6 +107,8 @@ def _add(seen: Seen, row: OfGroup, text: int) -> None:
 
 def _add_topic(cluster: Cluster, row: TopicRow) -> None:
     known = cluster.topics.get(row.topic, row)
+    if None not in (known.partitions, row.partitions) and known.partitions != row.partitions:
+        known = known._replace(other=row.partitions)
     highest = max((r.highest for r in (known, row) if r.highest is not None), default=None)
     cluster.topics[row.topic] = _first(known, row)._replace(highest=highest)
 
