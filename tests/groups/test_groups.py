@@ -486,6 +486,7 @@ def test_kcat_adds_partition_counts():
         assert group["topics"] == [{"name": "wide", "partitions": 12}]
         assert said(group, "partitions") == []
     text = (DATA / "kcat-1.7.1-L.txt").read_text()
+    assert one(members, text.replace("\n", "  \n"), only="half-static") == group
     with pytest.raises(TextError, match="expected 1 more topics .*cut off"):
         groups.read(members, text[: text.index('  topic "orders.eu"')])
 

@@ -18,7 +18,7 @@ from assignlab.groups.text import Text
 
 LINE = re.compile(
     r"\s*((?P<count>\d+) (?P<of>brokers|topics):|broker -?\d+ at .*|partition \d+, leader .*"
-    r'|topic "(?P<topic>[a-zA-Z0-9._-]{0,249})" with (?P<partitions>\d{1,9}) partitions:(?P<error>.*))'
+    r'|topic "(?P<topic>[a-zA-Z0-9._-]{0,249})" with (?P<partitions>\d{1,9}) partitions:(?P<error>.*))\s*'
 )
 
 
