@@ -538,6 +538,9 @@ def test_burrow_has_hosts():
     counted = f"{{'group_id': '{name}', 'members': 1, 'partition_assignor': 'range', 'state': "
     counted += "<ConsumerGroupState.STABLE: 3>}"
     assert [m["id"] for m in one(counted, json.dumps(BURROW))["members"]] == ["m1@/h1", "m2@/h2"]
+    counts = "GROUP CONSUMER-ID HOST CLIENT-ID #PARTITIONS\nbilling m1-1 /h1 m1 1\nbilling m2-1 /h1 m2 1\n"
+    group = one(counts, json.dumps(BURROW).replace("/h2", "/h1"))
+    assert [m["owned"] for m in group["members"]] == [[["t", 0]], [["t", 1]]]
     bad = {**BURROW["status"], "partition_count": 8}
     with pytest.raises(TextError, match="expected 8 partitions, found 2: ask for .../lag"):
         groups.read(json.dumps({**BURROW, "status": bad}))

@@ -238,10 +238,12 @@ def _refuse_two_owners(seen: Seen, strategy: str | None) -> None:
 
 
 def _owners(seen: Seen, members: list[MemberRow]) -> dict[Partition, list[str]] | None:
-    """Who holds each partition; None where members share the host that a text has instead."""
+    """Who holds each partition; None where members share what a text has instead: a host, or a
+    client and its host."""
     on_host: dict[str | None, list[str]] = {}
     for member in members:
-        on_host.setdefault(member.host, []).append(member.member)
+        for place in (member.host, f"{member.client}@{member.host}"):
+            on_host.setdefault(place, []).append(member.member)
     owners: dict[Partition, list[str]] = {}
     for partition, told in seen.owners.items():
         names: list[str] = [*told]
