@@ -73,6 +73,16 @@ def test_a_group_whose_strategy_is_none_of_the_labs_is_named_and_the_others_go_o
     assert "good, range" in said.stdout and "bad: unknown strategy 'my-own'" in said.stdout
 
 
+def test_groups_without_a_name_are_told_as_such(tmp_path):
+    group = json.dumps(
+        {"topics": [], "members": [{"id": "a", "topics": [], "owned": []}], "strategy": "range"}
+    )
+    (tmp_path / "two.jsonl").write_text(f"{group}\n{group}\n")
+    said = asked("replicas", tmp_path / "two.jsonl", "--up-to", "5000")
+    assert said.exit_code == 1
+    assert complaints(said)[0].startswith("assignlab: a group without a name: up to 5000 members: ")
+
+
 def test_a_group_of_two_moments_does_not_keep_the_others_from_an_answer(tmp_path):
     first = (RECORDED / "classic-describe.txt").read_text()
     more = first.replace("billing-classic", "billing-more   ")

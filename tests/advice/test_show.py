@@ -272,6 +272,12 @@ def test_the_command_takes_a_later_snapshot(tmp_path):
     said = runner.invoke(main, ["group", "show", now, "--then", later, "--apart", "30", "--json"])
     [found] = json.loads(said.output)
     assert found["load"][0]["records_a_second"] == 10 and found["gap"] == 0
+    both = tmp_path / "both.jsonl"
+    both.write_text("\n".join(json.dumps(groups.read(text)[0]) for text in (later, now)))
+    said = runner.invoke(main, ["group", "show", now, "--then", str(both), "--apart", "30"])
+    assert (
+        said.exit_code == 1 and "g: the later snapshot has the group more than once" in said.output
+    )
     assert runner.invoke(main, ["group", "show", now, "--then", later]).exit_code == 2
 
 

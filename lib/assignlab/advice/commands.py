@@ -1,5 +1,6 @@
 """What ``assignlab group`` does with its sources."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -81,18 +82,24 @@ def show_groups(sources: Sources, told: Told, later: Later | None = None) -> int
 
 def _rated(groups: list[Document], later: Later) -> list[Document]:
     refused: list[GroupError] = []
-    after = {group.get("group"): group for group in read(*later.sources, refused=refused)}
+    snapshot = read(*later.sources, refused=refused)
+    times = Counter(_name(group) for group in snapshot)
+    after = {_name(group): group for group in snapshot}
     rated = []
     for group in groups:
         for error in refused:
             if error.group == group.get("group"):
                 raise error
-        if group.get("group") not in after:
-            raise AssignlabError(
-                f"{group.get('group')}: the later snapshot does not have the group"
-            )
-        rated.append(load.with_rates(group, after[group.get("group")], later.seconds))
+        name = _name(group)
+        if times[name] != 1:
+            how = "has the group more than once" if name in times else "does not have the group"
+            raise AssignlabError(f"{name}: the later snapshot {how}")
+        rated.append(load.with_rates(group, after[name], later.seconds))
     return rated
+
+
+def _name(group: Document) -> str:
+    return group.get("group") or "a group without a name"
 
 
 def ask(sources: Sources, told: Told, question: Callable[..., report.Report], *given: Any) -> int:
@@ -111,7 +118,10 @@ def ask(sources: Sources, told: Told, question: Callable[..., report.Report], *g
             except AssignlabError as error:
                 if len(groups) == 1:
                     raise
-                name = "" if isinstance(error, NotAnswerable) else f"{group.get('group')}: "
+                name = f"{_name(group)}: "
+                name = (
+                    "" if isinstance(error, NotAnswerable) or str(error).startswith(name) else name
+                )
                 told.complain(printable(f"{name}{error}"))
         if not answers:
             raise AssignlabError(f"none of {len(groups)} groups can be asked")
