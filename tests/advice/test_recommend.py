@@ -276,6 +276,20 @@ def test_a_group_whose_every_event_fails_says_so(monkeypatch):
         recommend.report(document({"t": 2}, [["t-0"], ["t-1"]], "range"), "4.4", CONFIG)
 
 
+def test_of_a_group_that_fails_at_all_events_it_says_what_does_not(monkeypatch):
+    played = what_if.steps
+
+    def fails(asked, happened, strategy, silent=None):
+        if strategy is assignors.get("range"):
+            raise AssignlabError("range: NeverEnds")
+        return played(asked, happened, strategy, silent)
+
+    monkeypatch.setattr(what_if, "steps", fails)
+    told = r"NeverEnds \(it does not fail under roundrobin, sticky, cooperative-sticky and server-u"
+    with pytest.raises(AssignlabError, match=told):
+        recommend.report(document({"t": 2}, [["t-0"], ["t-1"]], "range"), "4.4", CONFIG)
+
+
 UNEVEN = [[f"a-{p}", f"b-{p}", f"c-{p}"] for p in range(3)] + [[]]
 
 

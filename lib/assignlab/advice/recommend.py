@@ -40,7 +40,7 @@ from assignlab.groups.show import title
 from assignlab.groups.states import MOVING
 from assignlab.releases import version
 from assignlab.timeline import Config
-from assignlab.words import counted
+from assignlab.words import counted, listed
 
 WATCHED = ("a rebalance", "switch", "a member more", "a crash", "a rollout")
 STATIC = " + group.instance.id"
@@ -87,9 +87,11 @@ def report(
     failed = _failed(rows)
     options = _options(asked, rows)
     now = next((option for option in options if option.label == own.name), None)
-    if now is None:
-        raise AssignlabError(f"{asked.name}: {own.name} {failed[own.base]}")
     others = [o for o in options if o is not now and o.strategy.base not in failed]
+    if now is None:
+        why = re.sub(r" \(row W[^)]*\)", "", failed[own.base])
+        can = f" (it does not fail under {listed(o.label for o in others)})" if others else ""
+        raise AssignlabError(f"{asked.name}: {own.name} {why}{can}")
     if asked.members == 1:
         others = []
     better = [option for option in others if _verdict(option, now)[0]]
