@@ -526,3 +526,9 @@ def test_how_far_it_is_is_told_and_many_members_take_fewer_histories(
     monkeypatch.setattr(pauses, "MANY", 3)
     assert "over 2 histories" in what_if.report(*asked).tables[0].note
     assert "billing: 1 of 2 strategies played after 0 s" in capsys.readouterr().err
+
+
+def test_a_topic_without_partitions_is_not_called_unread():
+    group = document({"t": 0}, [[], []], "range")
+    [row] = what_if.report(group, ["range"], ["a topic more"], "4.4", CONFIG).tables[0].rows
+    assert row.note == "nobody reads a topic that has partitions"

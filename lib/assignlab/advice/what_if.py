@@ -108,7 +108,7 @@ def _partitions(subject: Subject, strategy: Strategy, draw: random.Random) -> li
 def _largest(subject: Subject) -> tuple[str, int]:
     """The topic with the most partitions of those that somebody reads, and how many they are."""
     if not subject.topics:
-        raise AssignlabError("nobody reads a topic")
+        raise AssignlabError("nobody reads a topic that has partitions")
     return max(subject.topics.items(), key=lambda topic: topic[1])
 
 
