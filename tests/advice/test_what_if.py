@@ -532,3 +532,8 @@ def test_a_topic_without_partitions_is_not_called_unread():
     group = document({"t": 0}, [[], []], "range")
     [row] = what_if.report(group, ["range"], ["a topic more"], "4.4", CONFIG).tables[0].rows
     assert row.note == "nobody reads a topic that has partitions"
+    counts = replicas.report(group, 3, None, "4.4", CONFIG)
+    assert counts.said == [
+        "The topics that members read have no partitions: nobody has anything to read."
+    ]
+    assert [row[-1] for row in counts.tables[0].rows] == [None] * 3

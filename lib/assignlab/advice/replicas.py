@@ -60,7 +60,7 @@ def report(
             sizes.get(f"{n} moved"),
             sizes.get(f"{n} avoidable"),
             costs.get(n),
-            asked.partitions % n == 0,
+            asked.partitions % n == 0 if asked.partitions else None,
         )
         for n in range(1, max(up_to, now) + 1)
         if (n <= up_to or n == now) and f"{n} fullest" in sizes
@@ -144,6 +144,8 @@ def _advice(
     asked: Subject, strategy: Strategy, rows: list[tuple], gaps: dict[int, Range]
 ) -> list[str]:
     """``gaps``: by the number of members, between the fullest and the emptiest of one draw."""
+    if not asked.partitions:
+        return ["The topics that members read have no partitions: nobody has anything to read."]
     even = [n for n, gap in gaps.items() if not gap.high]
     idle = [row[0] for row in rows if row[3].low > 0]
     counts = list(asked.topics.values())
