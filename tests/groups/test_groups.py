@@ -441,6 +441,14 @@ def test_json_of_tools_and_admin_clients(value):
     assert groups.read(json.dumps([value], indent=1)) == [group]
 
 
+def test_of_an_array_it_is_told_which_entry_is_wrong():
+    wrong = AKHQ | {"members": [{"id": 5}]}
+    with pytest.raises(TextError, match=r"1:1: AKHQ, entry 2 of 3: id: expected a string, found"):
+        groups.read(json.dumps([AKHQ, wrong, AKHQ], indent=1))
+    with pytest.raises(TextError, match=r"found an object with 'what', entry 2 of 2$"):
+        groups.read(json.dumps([AKHQ, {"what": 1}]))
+
+
 def test_kafbat_merely_counts_members_that_hold_nothing():
     assert one(json.dumps(KAFBAT))["members"][2]["id"] == "~unknown-1"
     listed = {k: v for k, v in KAFBAT.items() if k != "partitions"}

@@ -48,12 +48,14 @@ def _begins_another(text: Text) -> bool:
 def _json_rows(text: Text) -> Iterator[Row]:
     text.skip(len(text.line()) - len(text.line().lstrip()))
     value, length = text.json()
-    for item in value if isinstance(value, list) else [value]:
+    items = value if isinstance(value, list) else [value]
+    for number, item in enumerate(items, 1):
+        which = f", entry {number} of {len(items)}" if len(items) > 1 else ""
         form = next((f for f in formats.of(JsonFormat) if f.fits(item)), None)
         if form is None:
             names = ", ".join(f.name for f in formats.of(JsonFormat))
-            raise text.error(f"expected the JSON of {names}; found {_kind(item)}")
-        with _refusing(text, form.name):
+            raise text.error(f"expected the JSON of {names}; found {_kind(item)}{which}")
+        with _refusing(text, f"{form.name}{which}"):
             yield from form.read(item)
     text.skip(length)
 
