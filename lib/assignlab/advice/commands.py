@@ -118,11 +118,9 @@ def ask(sources: Sources, told: Told, question: Callable[..., report.Report], *g
             except AssignlabError as error:
                 if len(groups) == 1:
                     raise
-                name = f"{_name(group)}: "
-                name = (
-                    "" if isinstance(error, NotAnswerable) or str(error).startswith(name) else name
-                )
-                told.complain(printable(f"{name}{error}"))
+                name, why = f"{_name(group)}: ", str(error)
+                named = isinstance(error, NotAnswerable) or why.startswith(name)
+                told.complain(printable(why if named else name + why))
         if not answers:
             raise AssignlabError(f"none of {len(groups)} groups can be asked")
         _tell(answers, OF_REPORTS, told)
