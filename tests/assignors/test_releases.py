@@ -23,6 +23,8 @@ FACTS = [Facts(s.name, s.first, s.last) for s in assignors.strategies().values()
         ("range@3.4.1", "range@2.4", "3.4.1"),
         ("range@0.10.2.2", "range@2.0", "0.10.2.2"),
         ("range@0.9", "range@2.0", "0.9.0.1"),
+        ("sticky@0.11", "sticky@2.0", "0.11.0.3"),
+        ("sticky@1.0.2", "sticky@2.0", "1.0.2"),
         ("cooperative-sticky@4.1", "cooperative-sticky", "4.1.2"),
         ("cooperative-sticky@3.7.0", "cooperative-sticky@3.5", "3.7.0"),
         ("cooperative-sticky@3.7", "cooperative-sticky", "3.7.2"),
@@ -57,10 +59,7 @@ def test_a_release_stands_for_the_behaviour_that_it_has(name, same, release):
             "none of the lab's is known to do what 2.3 does: librdkafka-range is 2.15.1",
         ),
         ("scala-roundrobin@1.0.2", "none of the lab's is known to do what 1.0.2 does: "),
-        (
-            "sticky@1.0.2",
-            "none of the lab's is known to do what 1.0.2 does: sticky@2.0 is 1.1.1 to",
-        ),
+        ("sticky@0.10.2.2", "sticky came with Kafka 0.11.0"),
     ],
 )
 def test_other_releases_are_refused_with_the_reason(name, reason):

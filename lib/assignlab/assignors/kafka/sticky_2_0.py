@@ -215,7 +215,7 @@ def reclaim(group: Group, assignment: Assignment) -> Assignment:
 STRATEGY = replace(
     sticky.STRATEGY,
     name="sticky@2.0",
-    first="1.1.1",
+    first="0.11.0",
     last="2.2.2",
     original="kafka-clients:2.0.1",
     look=("slate", "o", "dotted"),
