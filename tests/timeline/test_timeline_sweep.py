@@ -106,6 +106,18 @@ def test_records_that_do_not_fit_the_first_one_are_errors():
         assert says in rows(record)[0][names.index("error")]
 
 
+def test_a_column_holds_the_values_of_all_trials():
+    kinds = [(10, 2.5), (np.int64(1), 3), (np.float64(0.5), 1), (None, 4), ("a", None)]
+    columns_of = ["float64", "int64", "float64", "int64", "string"]
+    for (one, other), kind in zip(kinds, columns_of, strict=True):
+        asked = [sweep.plain_trial(Listed(value)) for value in (one, other)]
+        columns, _ = sweep.learn(asked, lambda trial: {"a": 1})
+        assert [c.type for c in columns if c.name == "values"] == [kind]
+        for trial in asked:
+            [row] = sweep.records(lambda trial: {"a": 1}, columns, trial, ())
+            assert row[1] == trial.values and row[2] is None
+
+
 def test_columns_are_learnt_from_the_first_record_that_has_numbers():
     asked = trials()[:3]
 
@@ -140,6 +152,11 @@ class Open:
         ([], "at least one trial"),
         ([{"strategy": "range"}], "dataclasses of one kind"),
         ([Listed()], "values: expected a number or a word"),
+        ([Listed(1), Listed("a")], "values: expected values of one kind, got 1 and 'a'"),
+        ([Listed(1), Listed(True)], "given twice"),
+        ([Listed(2), Listed(True)], "values: expected values of one kind, got 2 and True"),
+        ([Listed(None)], "values: expected a number or a word, got None"),
+        (Open(), "trials: expected several"),
         (trials()[:1] * 2, "given twice"),
     ],
 )

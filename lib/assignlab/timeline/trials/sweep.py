@@ -11,11 +11,14 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, is_dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import Any
 
+import numpy as np
+
+from assignlab.errors import shown
 from assignlab.replay.columns import Column
 from assignlab.replay.records import reason
 from assignlab.sweep.driver import TIME_LIMIT, Work, play_on_spark
@@ -50,7 +53,9 @@ def sweep(
     Trials that differ in their ``strategy`` alone, or in the fields that their class names in
     ``SHARING``, are played in one slice, where they share what ``play`` keeps of them.
     """
-    trials = list(trials)
+    if not isinstance(trials, Iterable):
+        raise TimelineError(f"trials: expected several, got {shown(trials)}")
+    trials = [plain_trial(trial) for trial in trials]
     check(trials)
     refuse_unimportable(play)
     check_table(name, limit, slices)
@@ -88,15 +93,43 @@ def check(trials: Sequence[Any]) -> None:
     for trial in trials:
         if not is_dataclass(trial) or type(trial) is not type(trials[0]):
             raise TimelineError(f"trials: expected dataclasses of one kind, got {trial!r}")
-    for field, value in asdict(trials[0]).items():
-        if type(value) not in TYPES:
-            raise TimelineError(f"{field}: expected a number or a word, got {value!r}")
     try:
         different = len(set(trials))
-    except TypeError as error:  # not frozen, or a later one has a list
+    except TypeError as error:  # not frozen, or one has a list
         raise TimelineError(f"trials: expected frozen ones of numbers and words: {error}") from None
     if different < len(trials):
         raise TimelineError(f"trial {Counter(trials).most_common(1)[0][0]!r} is given twice")
+    kinds_of(trials)
+
+
+def plain_trial(trial: Any) -> Any:
+    """A trial whose numbers are Python's own; what is no dataclass stays as it is."""
+    if not is_dataclass(trial) or isinstance(trial, type):
+        return trial
+    values = asdict(trial)
+    own = {name: value.item() for name, value in values.items() if isinstance(value, np.generic)}
+    return replace(trial, **own) if own else trial
+
+
+def kinds_of(trials: Sequence[Any]) -> dict[str, str]:
+    """The type of the column of each field, by name; whole numbers beside others are doubles.
+
+    Raises :class:`TimelineError` for values that no column holds, or not one column.
+    """
+    found: dict[str, dict[str, Any]] = {name: {} for name in asdict(trials[0])}
+    for trial in trials:
+        for name, value in asdict(trial).items():
+            if value is not None and type(value) not in TYPES:
+                raise TimelineError(f"{name}: expected a number or a word, got {value!r}")
+            if value is not None:
+                found[name].setdefault(TYPES[type(value)], value)
+    for name, examples in found.items():
+        if not examples:
+            raise TimelineError(f"{name}: expected a number or a word, got None")
+        if len(examples) > 1 and set(examples) != {"int64", "float64"}:
+            several = " and ".join(map(repr, examples.values()))
+            raise TimelineError(f"{name}: expected values of one kind, got {several}")
+    return {name: min(examples) for name, examples in found.items()}
 
 
 def alike(trials: Sequence[Any]) -> list[int] | None:
@@ -127,7 +160,7 @@ def learn(trials: Sequence[Any], play: Callable) -> tuple[tuple[Column, ...], fl
     later = (record for trial in trials[1:] for record in _tried(play, trial))
     sound = (record for record in chain(first, later) if record.get("error") is None)
     told = next(sound, first[0])
-    fields = asdict(trials[0])
+    fields = kinds_of(trials)
     key = {"scenario", "record"}
     ours = fields.keys() & {*key, "error"} | told.keys() & key
     if ours:
@@ -135,7 +168,7 @@ def learn(trials: Sequence[Any], play: Callable) -> tuple[tuple[Column, ...], fl
     columns = [
         Column("scenario", "int64", "", "number of the trial in the sweep, from 0"),
         Column("record", "int64", "", "number of the record of its trial, from 0"),
-        *[Column(name, TYPES[type(value)], "", "of the trial") for name, value in fields.items()],
+        *[Column(name, kind, "", "of the trial") for name, kind in fields.items()],
         Column("error", "string", "", "why there is no record, else null"),
     ]
     known = {column.name for column in columns}
