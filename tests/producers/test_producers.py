@@ -559,6 +559,37 @@ def test_bad_input_is_refused_by_name():
         chosen("rocketmq-hash", [None], 3)
     with pytest.raises(ValueError, match="default@2.4"):
         setting(partitioner="uniform-sticky")
+    with pytest.raises(TypeError, match="seed: expected a whole number, got 1.5"):
+        delivery.deliver(setting(), seed=1.5)
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        ("records", [0, 1.5, True, "9", 2**31]),
+        ("rate", [0, np.nan, np.inf, "9", None]),
+        ("value_bytes", [-1, 1.5]),
+        ("response_ms", [(), 1.0, (0.0,), (1.0, np.nan), np.array([1.0, -1.0]), "1", None]),
+        ("linger_ms", [-1.0, np.nan, np.inf, None]),
+        ("batch_size", [0, 16.5]),
+        ("in_flight", [0, 1.5]),
+        ("availability_timeout_ms", [-1, 0.5]),
+        ("partitioner", [None, ["built-in"]]),
+    ],
+)
+def test_a_setting_that_cannot_be_played_is_refused_by_name(field, values):
+    for value in values:
+        with pytest.raises(ValueError, match=f"^{field}: expected|is not one of"):
+            setting(**{field: value})
+
+
+def test_numbers_of_numpy_make_the_same_setting():
+    numpy = setting(records=np.int32(50), response_ms=np.array([2.0, 1.0]), rate=np.float32(500))
+    plain = setting(records=50, response_ms=(2.0, 1.0), rate=500)
+    for one, two in zip(
+        delivery.deliver(numpy, np.int64(3)), delivery.deliver(plain, 3), strict=True
+    ):
+        np.testing.assert_array_equal(one, two)
 
 
 @pytest.mark.parametrize(

@@ -13,15 +13,19 @@ and the partitioners' files) and everything behind them as plain queues:
 Nothing fails, memory is not limited, and other producers do not exist.
 """
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from assignlab.compiled import inner, njit
+from assignlab.errors import shown
+from assignlab.group.document import MAX_NUMBER
 from assignlab.producers import accumulator
 from assignlab.producers.accumulator import NO_KEY, drain, empty, full, new_batch, try_append
-from assignlab.producers.draws import generator, thread_local_int
+from assignlab.producers.draws import generator, seed_of, thread_local_int
 from assignlab.producers.kafka_hash import in_turn
 from assignlab.producers.kafka_sticky import next_partition
 from assignlab.producers.kafka_sticky import partition as sticky_partition
@@ -37,6 +41,15 @@ KINDS = {
 }
 """The partitioners that the model knows."""
 
+LEAST = {
+    "records": 1,
+    "value_bytes": 0,
+    "batch_size": 1,
+    "in_flight": 1,
+    "availability_timeout_ms": 0,
+}
+"""The whole numbers of a setting, and how small they may be."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
@@ -48,7 +61,7 @@ class Setting:
     ``batch.size``, ``linger.ms``, ``max.in.flight.requests.per.connection``,
     ``partitioner.adaptive.partitioning.enable`` and ``partitioner.availability.timeout.ms``.
     ``waits``: whether the built-in partitioner waits for a full batch before it switches, as in all
-    releases (KAFKA-14156).
+    releases (KAFKA-14156). Raises ValueError, which names the field, for what cannot be played.
     """
 
     partitioner: str
@@ -64,14 +77,37 @@ class Setting:
     waits: bool = True
 
     def __post_init__(self):
-        if self.partitioner not in KINDS:
+        if self.partitioner not in list(KINDS):
             raise ValueError(f"{self.partitioner!r} is not one of {', '.join(KINDS)}")
-        if self.records < 1 or self.rate <= 0 or self.value_bytes < 0 or self.batch_size < 1:
+        for name, least in LEAST.items():
+            value = plain(getattr(self, name))
+            if type(value) is not int or not least <= value <= MAX_NUMBER:
+                raise ValueError(
+                    f"{name}: expected a whole number from {least} to {MAX_NUMBER}, got {shown(value)}"
+                )
+            object.__setattr__(self, name, value)
+        if not is_number(self.rate) or self.rate <= 0:
+            raise ValueError(f"rate: expected a number above 0, got {shown(self.rate)}")
+        if not is_number(self.linger_ms) or self.linger_ms < 0:
+            raise ValueError(f"linger_ms: expected a number from 0 on, got {shown(self.linger_ms)}")
+        given = self.response_ms
+        times = tuple(given) if isinstance(given, Iterable) else ()
+        if not times or not all(is_number(time) and time > 0 for time in times):
             raise ValueError(
-                "records, rate and batch_size have to be positive, value_bytes 0 or more"
+                f"response_ms: expected a time above 0 for every broker, got {shown(given)}"
             )
-        if not self.response_ms or min(self.response_ms) <= 0 or self.in_flight < 1:
-            raise ValueError("every broker needs a response time above 0, and a request in flight")
+        object.__setattr__(self, "response_ms", times)
+
+
+def plain(value: Any) -> Any:
+    """A number of NumPy as Python's own."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a finite number, which a flag is not."""
+    value = plain(value)
+    return isinstance(value, int | float) and type(value) is not bool and math.isfinite(value)
 
 
 class Played(NamedTuple):
@@ -116,7 +152,7 @@ class Delivery(NamedTuple):
 
 
 def deliver(setting: Setting, seed: int = 0) -> Delivery:
-    """Plays a setting to its end; the seed decides the partitioner's draws."""
+    """Plays a setting to its end; the seed, a whole number, decides the partitioner's draws."""
     of = topics([len(setting.response_ms)])
     sent = np.arange(setting.records) * (1000.0 / setting.rate)
     played = Played(
@@ -124,7 +160,7 @@ def deliver(setting: Setting, seed: int = 0) -> Delivery:
         np.array(setting.response_ms, float), setting.batch_size, float(setting.linger_ms),
         setting.in_flight, setting.adaptive, setting.availability_timeout_ms, setting.waits,
     )  # fmt: skip
-    state = fresh(of, generator(seed))
+    state = fresh(of, generator(seed_of(seed)))
     chosen, done, requests = _deliver(played, sent, empty(of.partitions[0]), of, state)
     return Delivery(chosen, sent, done, requests)
 

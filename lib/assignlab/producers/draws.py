@@ -8,6 +8,7 @@
 import numpy as np
 
 from assignlab.compiled import inner, njit
+from assignlab.errors import shown
 from assignlab.jvm.names import signed
 
 STEP = np.uint64(0x9E3779B97F4A7C15 + 2)
@@ -18,6 +19,13 @@ THIRTY_TWO, THIRTY_THREE = np.uint64(32), np.uint64(33)
 FACTOR, ADDED = np.uint64(0x5DEECE66D), np.uint64(0xB)
 BITS_48 = np.uint64((1 << 48) - 1)
 SIXTEEN, SEVENTEEN = np.uint64(16), np.uint64(17)
+
+
+def seed_of(given: int) -> int:
+    """A seed as Python's own number. Raises TypeError for what is no whole number."""
+    if not isinstance(given, int | np.integer):
+        raise TypeError(f"seed: expected a whole number, got {shown(given)}")
+    return int(given)
 
 
 def generator(seed: int) -> np.ndarray:

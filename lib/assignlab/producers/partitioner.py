@@ -14,7 +14,7 @@ import numpy as np
 
 from assignlab.errors import OriginalError, shown
 from assignlab.group.document import MAX_PARTITIONS
-from assignlab.producers.draws import generator
+from assignlab.producers.draws import generator, seed_of
 from assignlab.producers.hashes import Keys
 from assignlab.releases import span
 
@@ -180,9 +180,7 @@ class Partitioner:
     def start(self, of: Topics, seed: int = 0) -> State:
         """The state of a new producer with this partitioner. Raises TypeError for a seed that is no
         whole number."""
-        if not isinstance(seed, int | np.integer):
-            raise TypeError(f"seed: expected a whole number, got {shown(seed)}")
-        return fresh(of, self.seeded(int(seed)))
+        return fresh(of, self.seeded(seed_of(seed)))
 
     def choose(self, records: Records, of: Topics, state: State) -> tuple[np.ndarray, State]:
         """Partitions int64[n], one for each record, and the state afterwards.
