@@ -47,6 +47,12 @@ def test_the_table_of_a_sweep(spark, tables, slices):
     np.testing.assert_allclose(summary["unowned_s"], means)
 
 
+@pytest.mark.parametrize("rate", [float("nan"), float("inf"), -1.0])
+def test_a_size_that_is_none_costs_what_the_others_do(rate):
+    usual = rolling.Trial("range", members=4, partitions=9)
+    assert sweep.weight(replace(usual, rate=rate)) == sweep.weight(replace(usual, rate=0.0)) == 50
+
+
 def test_a_trial_that_raises_or_takes_too_long_becomes_an_error_row(spark, tables):
     good = trials()[0]
     bad = replace(good, strategy="stiky")

@@ -147,7 +147,8 @@ def weight(trial: Any) -> float:
     """How long a trial takes, compared with others: by its members, partitions and minutes."""
     fields = asdict(trial)
     sizes = [fields.get(name) for name in ("members", "partitions", "minutes", "rate")]
-    return math.prod(1 + size for size in sizes if isinstance(size, int | float))
+    known = (size for size in sizes if isinstance(size, int | float) and 0 < size < math.inf)
+    return math.prod(1 + size for size in known)
 
 
 def learn(trials: Sequence[Any], play: Callable) -> tuple[tuple[Column, ...], float]:
