@@ -1,5 +1,6 @@
 """Partitioners against what the originals answered, published examples, and their own promises."""
 
+import pickle
 import random
 from collections import Counter
 from dataclasses import replace
@@ -38,6 +39,16 @@ def chosen(name, *arguments, **settings) -> list[int]:
 
 
 # ---- against the originals ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", producers.names())
+def test_a_partitioner_can_travel_to_another_process(name):
+    there = pickle.loads(pickle.dumps(producers.get(name)))
+    sent, of = producers.records(["a", "", "b"] * 5), topics([7])
+    assert there.name == name
+    assert there.choose(sent, of, there.start(of))[0].tolist() == chosen(
+        name, ["a", "", "b"] * 5, 7
+    )
 
 
 @pytest.mark.parametrize("name", [*producers.names(), *partitioner_originals.OTHERS])

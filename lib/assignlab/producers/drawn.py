@@ -1,5 +1,7 @@
 """A key's hash where there is one, a uniform draw where there is none: what most clients do."""
 
+from functools import partial
+
 import numpy as np
 
 from assignlab.compiled import njit
@@ -11,13 +13,16 @@ def hashed_or_drawn(hashed: Run, empty_too: bool = False) -> Run:
     """What ``hashed`` gives a record with a key, and a uniform draw over all partitions without one;
     ``empty_too``: a key of no bytes is none."""
 
-    def run(records: Records, of: Topics, state: State) -> np.ndarray:
-        chosen = hashed(records, of, state)
-        draws = np.diff(records.keys.offsets) == 0 if empty_too else records.keys.null
-        _draw(chosen, draws, records.topics, of.partitions, state.random)
-        return chosen
+    return partial(_hashed_or_drawn, hashed, empty_too)
 
-    return run
+
+def _hashed_or_drawn(
+    hashed: Run, empty_too: bool, records: Records, of: Topics, state: State
+) -> np.ndarray:
+    chosen = hashed(records, of, state)
+    draws = np.diff(records.keys.offsets) == 0 if empty_too else records.keys.null
+    _draw(chosen, draws, records.topics, of.partitions, state.random)
+    return chosen
 
 
 @njit

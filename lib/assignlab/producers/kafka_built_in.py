@@ -7,6 +7,7 @@ weights that follow from the batches that wait at each partition.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -28,13 +29,16 @@ def with_batch_size(batch_size: int = BATCH_SIZE, ignore_keys: bool = False):
     if batch_size < 1:
         raise ValueError(f"batch_size has to be at least 1, not {batch_size}")
 
-    def run(records: Records, of: Topics, state: State) -> np.ndarray:
-        keys = no_keys(records.topics.size) if ignore_keys else records.keys
-        chosen = by_murmur2(keys, of.partitions[records.topics])
-        _stick(chosen, keys.null, records, batch_size, of, state)
-        return chosen
+    return partial(_chosen, batch_size, ignore_keys)
 
-    return run
+
+def _chosen(
+    batch_size: int, ignore_keys: bool, records: Records, of: Topics, state: State
+) -> np.ndarray:
+    keys = no_keys(records.topics.size) if ignore_keys else records.keys
+    chosen = by_murmur2(keys, of.partitions[records.topics])
+    _stick(chosen, keys.null, records, batch_size, of, state)
+    return chosen
 
 
 @njit
