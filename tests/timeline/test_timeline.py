@@ -233,6 +233,12 @@ def test_what_is_no_time_and_no_name_is_refused(topics, members, actions, told):
         Scenario(topics, [Member(name) for name in members], actions)
     with pytest.raises(TimelineError, match="at_ms of rolling_restart"):
         timeline.rolling_restart("0", ["a"], 10)
+    with pytest.raises(TimelineError, match="rate of 't': expected a number"):
+        Scenario([Topic("t", 4, rate=True)], [Member("a")])
+    names = ["a", "b"]
+    assert timeline.rolling_restart(np.int64(5), names, np.int32(10)) == timeline.rolling_restart(
+        5, names, 10
+    )
 
 
 @pytest.mark.parametrize("strategy", [*KAFKA, *INDEPENDENT])

@@ -177,6 +177,7 @@ def rolling_restart(
     at_ms: int, members: Sequence[str], every_ms: int, down_ms: int = 1_000, **changed
 ) -> list[Action]:
     """The members restart one by one, ``every_ms`` apart, and come back as :func:`back` says."""
+    at_ms, every_ms = plain(at_ms), plain(every_ms)
     _whole("at_ms of rolling_restart", at_ms)
     _whole("every_ms of rolling_restart", every_ms)
     return [
@@ -391,7 +392,8 @@ def _called(kind: type) -> str:
 
 
 def _number(name: str, value: Any, below: float) -> None:
-    if not isinstance(value, (int, float)) or not 0 <= value < below:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not 0 <= value < below:
         raise TimelineError(f"{name}: expected a number from 0 to {below:g}, got {shown(value)}")
 
 
