@@ -1,10 +1,13 @@
 """Groups of one's own: what is refused, and what comes back to whom."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from assignlab import assignors
 from assignlab.errors import AssignlabError, DocumentError
+from assignlab.group.assignment import Assignment
 from assignlab.group.document import lists
 from assignlab.group.plain import group
 from assignlab.replay.events import delete_topic
@@ -77,6 +80,30 @@ def test_a_strategy_is_no_name():
             list(replay(history, name))
     with pytest.raises(AssignlabError, match="2 for 1 moments"):
         list(replay(history, [assignors.get("sticky")] * 2))
+
+
+@pytest.mark.parametrize("protocol", ["eager", "cooperative"])
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ([[0, 1]], "1 lists for 2 members"),
+        ([[0], [1], []], "3 lists for 2 members"),
+        (None, "got None"),
+        ([[("t", 0)], []], "codes: expected whole numbers"),
+        ([[0.5], []], "codes: expected whole numbers"),
+    ],
+)
+def test_an_answer_of_ones_own_has_a_list_for_each_member(answer, told, protocol):
+    def assign(group):
+        return answer and Assignment.from_lists(answer)
+
+    mine = replace(
+        assignors.get("range"), name="mine", original="", first="2026", last="",
+        protocol=protocol, assign=assign,
+    )  # fmt: skip
+    start = moments([("FULL", group({"t": 2}, {"a": ["t"], "b": ["t"]}))])
+    with pytest.raises(AssignlabError, match=told):
+        list(replay(start, mine))
 
 
 @pytest.mark.parametrize("subscription", ["HOMOGENEOUS", "RANDOM"])

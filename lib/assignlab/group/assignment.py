@@ -4,12 +4,14 @@ import html
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import update_wrapper
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from assignlab.compiled import inner, leaf, njit
 from assignlab.compiled.memory import LARGE, keep_freed
+from assignlab.errors import AssignlabError, shown
 
 PARTITION_BITS = 32
 MEMBERS_SHOWN, LINE = 20, 80
@@ -84,10 +86,16 @@ class Assignment:
 
     @classmethod
     def from_lists(cls, lists: Iterable) -> "Assignment":
-        """The assignment of every member's codes, in their order."""
+        """The assignment of every member's codes (see :func:`code`), in their order. Raises
+        :class:`~assignlab.errors.AssignlabError` for what are none, such as pairs."""
         lists = [list(codes) for codes in lists]
         offsets = np.cumsum([0] + [len(codes) for codes in lists], dtype=np.int64)
-        return cls(offsets, np.array([c for codes in lists for c in codes], dtype=np.int64))
+        flat = [c for codes in lists for c in codes]
+        if not all(isinstance(c, Integral) for c in flat):
+            raise AssignlabError(
+                f"codes: expected whole numbers, as code() gives, got {shown(flat)}"
+            )
+        return cls(offsets, np.array(flat, dtype=np.int64))
 
     def of(self, member: int) -> np.ndarray:
         """The partition codes of one member, in order (a view)."""

@@ -182,12 +182,25 @@ def _assign(step: Step) -> Group | None:
                 group, strategy, step.generation, owned
             )
         else:
-            step.after = strategy.assign(group)
+            step.after = answered(strategy, group)
     except OriginalError as raised:
         step.error = str(raised)
         asked = None
     step.generation += step.rounds
     return asked
+
+
+def answered(strategy: Strategy, group: Group) -> Assignment:
+    """What a strategy answers. Raises :class:`~assignlab.errors.AssignlabError` where one of your own
+    gives no list for each member: compiled code reads them without looking."""
+    found, members = strategy.assign(group), len(group.members)
+    lists = found.offsets.size - 1 if isinstance(found, Assignment) else None
+    if lists != members:
+        told = shown(found) if lists is None else f"{lists} lists for {members} members"
+        raise AssignlabError(
+            f"strategy {strategy.name}: expected an Assignment with a list for each member, got {told}"
+        )
+    return found
 
 
 @lru_cache(maxsize=64)
@@ -296,7 +309,7 @@ def rounds(group: Group, strategy: Strategy) -> int:
 def _settling(group: Group, strategy: Strategy) -> tuple[Assignment, int]:
     """(what the members have at the end, after how many rounds)."""
     if strategy.protocol != "cooperative":
-        return strategy.assign(group), 1
+        return answered(strategy, group), 1
     generation = max(0, int(group.claims.generation.max(initial=0)))
     end = _rounds(group, strategy, generation, (group.claims.offsets, group.claims.codes))
     return end.after, end.rounds
@@ -319,7 +332,7 @@ def _rounds(
     held = group.claims
     uninterrupted = None
     for number in range(1, MAX_ROUNDS + 1):
-        after = strategy.assign(group)
+        after = answered(strategy, group)
         *kept, every = metrics.still_held(held.offsets, held.codes, after.offsets, after.codes)
         if every:
             break
