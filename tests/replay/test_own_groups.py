@@ -10,6 +10,7 @@ from assignlab.errors import AssignlabError, DocumentError
 from assignlab.group.assignment import Assignment
 from assignlab.group.document import lists
 from assignlab.group.plain import group
+from assignlab.optimum import front, least, optimum
 from assignlab.replay.events import delete_topic
 from assignlab.replay.history import history, moments
 from assignlab.replay.metrics import FIELDS
@@ -71,6 +72,26 @@ def test_a_topic_that_is_gone_stays_without_partitions(still):
     assert sorted(p for own in lists(after, step.after).values() for p in own) == [
         ["u", partition] for partition in range(4)
     ]
+
+
+@pytest.mark.parametrize("no_group", [{"topics": [], "members": []}, "orders", None])
+def test_a_document_is_no_group(no_group):
+    asked = [
+        assignors.get("range").assign,
+        assignors.get("sticky@2.0").assign,
+        optimum,
+        least,
+        front,
+    ]
+    for ask in (*asked, lambda given: moments([("FULL", given)])):
+        with pytest.raises(DocumentError, match="group: expected a Group, of assignlab.group"):
+            ask(no_group)
+
+
+@pytest.mark.parametrize("no_moments", [Scenario(), [Scenario()], None, "FULL"])
+def test_a_scenario_is_no_history(no_moments):
+    with pytest.raises(AssignlabError, match="moments: expected those of history"):
+        list(replay(no_moments, assignors.get("range")))
 
 
 def test_a_strategy_is_no_name():

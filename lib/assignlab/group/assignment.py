@@ -11,7 +11,7 @@ import numpy as np
 
 from assignlab.compiled import inner, leaf, njit
 from assignlab.compiled.memory import LARGE, keep_freed
-from assignlab.errors import AssignlabError, shown
+from assignlab.errors import AssignlabError, DocumentError, shown
 
 PARTITION_BITS = 32
 MEMBERS_SHOWN, LINE = 20, 80
@@ -156,15 +156,30 @@ class Assignment:
         return text[: max(room - 3, 0)].rpartition(" ")[0] + " ..."
 
 
+def no_group(given: Any) -> DocumentError:
+    """The error of what is given where a group is meant, such as its document."""
+    return DocumentError(
+        "group",
+        "expected a Group, of assignlab.group.group or assignlab.group.document.parse, got "
+        + shown(given),
+    )
+
+
 class Showing:
-    """The same strategy, whose assignments know the group that they were given to."""
+    """The same strategy, whose assignments know the group that they were given to. Raises
+    :class:`~assignlab.errors.DocumentError` for what is no group."""
 
     def __init__(self, assign: Callable[[Any], Assignment]):
         self._assign = assign
         update_wrapper(self, assign)
 
     def __call__(self, group: Any) -> Assignment:
-        found = self._assign(group)
+        try:
+            found = self._assign(group)
+        except AttributeError:
+            if hasattr(group, "topics"):
+                raise
+            raise no_group(group) from None
         if found.codes.size >= LARGE:
             keep_freed()
         found.group = group

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from assignlab.compiled import njit
-from assignlab.group.assignment import number_of
+from assignlab.group.assignment import no_group, number_of
 from assignlab.jvm.names import Names
 from assignlab.once import once
 
@@ -182,6 +182,14 @@ class Group:
     def __getstate__(self):
         given = {"topics": self.topics, "sent": self.sent, "claims": self.claims}
         return given | {"options": dict(self.options), "_prepared": {}, "_read": {}}
+
+
+def a_group(given: Any) -> Group:
+    """What is given, if it is a group. Raises :class:`~assignlab.errors.DocumentError` for anything
+    else, such as its document."""
+    if not isinstance(given, Group):
+        raise no_group(given)
+    return given
 
 
 def subscriptions_by_topic(group: Group) -> np.ndarray:

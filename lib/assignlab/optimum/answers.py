@@ -7,7 +7,7 @@ import numpy as np
 
 from assignlab.compiled import leaf, njit
 from assignlab.group.assignment import Assignment, code
-from assignlab.group.model import Claims, Group
+from assignlab.group.model import Claims, Group, a_group
 from assignlab.optimum import closed_form, network, pareto, paths
 from assignlab.optimum.certificate import (
     Certificate,
@@ -82,7 +82,7 @@ def optimum(group: Group) -> Optimum:
     >>> best.assignment.sizes.tolist(), best.sum_of_squares, best.moves
     ([2, 2], 8, 1)
     """
-    shared = group.prepared(network.pools)
+    shared = a_group(group).prepared(network.pools)
     claimed = network.kinds(group, shared)
     arcs = network.network(len(group.members), shared, claimed)
     offsets, codes, weight, prices = _solved(arcs, shared, claimed)
@@ -106,7 +106,7 @@ def least(group: Group) -> Least:
     Raises what :func:`optimum` raises. The closed form holds where every member reads every
     topic that has a reader, and no partition has several claimants.
     """
-    members = len(group.members)
+    members = len(a_group(group).members)
     shared = group.prepared(network.pools)
     if shared.offsets.tolist() == [0, members]:  # one pool, read by everybody
         claimed = network.kinds(group, shared)
@@ -256,7 +256,7 @@ def _spread(offsets):
 
 
 def _modelled(group: Group) -> network.Network:
-    shared = group.prepared(network.pools)
+    shared = a_group(group).prepared(network.pools)
     return network.network(len(group.members), shared, network.kinds(group, shared))
 
 

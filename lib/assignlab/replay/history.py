@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.errors import DocumentError
-from assignlab.group.model import NO_METADATA, Group
+from assignlab.group.model import NO_METADATA, Group, a_group
 from assignlab.replay import events
 from assignlab.replay.scenarios import (
     EVENTS,
@@ -66,6 +66,7 @@ def moments(groups: Iterable[tuple[str, Group]]) -> list[Moment]:
     history: list[Moment] = []
     before = None
     for word, group in groups:
+        a_group(group)
         if before is not None and before.topics.names is not group.topics.names:
             known, names = list(before.topics.names), list(group.topics.names)
             if names[: len(known)] != known:

@@ -93,8 +93,13 @@ def replay(
     what :func:`handed_over` says. ``silent``: for each moment the members that gave up everything
     before they joined and claim nothing, though the strategy is cooperative: those whose client
     still has an eager assignor in its list. Raises :class:`~assignlab.errors.AssignlabError` where
-    that is no strategy, such as a name, or not one for each.
+    these are no moments, such as a scenario, or that is no strategy, such as a name, or not one for
+    each.
     """
+    if not isinstance(moments, Sequence) or not all(isinstance(m, Moment) for m in moments):
+        raise AssignlabError(
+            f"moments: expected those of history(scenario) or moments(groups), got {shown(moments)}"
+        )
     chosen = [strategy] * len(moments) if isinstance(strategy, Strategy) else strategy
     if not isinstance(chosen, Sequence) or not all(isinstance(one, Strategy) for one in chosen):
         raise AssignlabError(
