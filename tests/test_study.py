@@ -150,6 +150,30 @@ def test_a_file_that_cannot_be_made_leaves_nothing(project, shown, monkeypatch):
     assert names(made.folder) == []
 
 
+@pytest.mark.parametrize(
+    ("frame", "why"),
+    [
+        (pd.DataFrame({"gap": [1, "none"]}), "column gap .*'none'"),
+        (pd.DataFrame([[1, 2]], columns=["gap", "gap"]), "Duplicate column names found"),
+        (pd.DataFrame({"gap": [2**70, 1]}), "too large"),
+        (pd.DataFrame({"gap": ["\ud800"]}), "surrogates"),
+    ],
+)
+def test_a_table_that_no_file_holds_is_refused_by_name_and_not_told(project, shown, frame, why):
+    made = study.begin("01_first", {})
+    with pytest.raises(ValueError, match=f"table 'gaps' cannot be kept: .*{why}") as refused:
+        made.table("gaps", frame, caption="Gaps")
+    assert "\n" not in str(refused.value)
+    with pytest.raises(AttributeError):
+        made.figure("curve", None, alt="None")
+    made.table("gaps", pd.DataFrame({"gap": [1]}), caption="Gaps")
+    made.figure("curve", figure(), alt="A rising line")
+    made.answer("Yes.")
+    made.finish()
+    told = json.loads((made.folder / "record.json").read_text())["results"]
+    assert all((made.folder / file).is_file() for result in told for file in result["files"])
+
+
 def test_a_long_table_is_shown_in_part_and_kept_whole(project, shown):
     made = study.begin("01_first", {})
     frame = pd.DataFrame({"n": range(100)}, index=pd.Index(range(100), name="row"))

@@ -178,10 +178,10 @@ class Study:
         if not alt.strip():
             raise ValueError(f"figure {name!r} needs an alt text that says what it shows")
         figure = getattr(figure, "figure", figure)
-        files = self._claim(name, "figure", ["png", "svg"], alt)
         png = io.BytesIO()
         box = _laid_out(figure)
         figure.savefig(png, format="png", dpi=DPI, bbox_inches=box)
+        files = self._claim(name, "figure", ["png", "svg"], alt)
         with whole(files[0]) as part:
             part.write_bytes(png.getvalue())
         # No date and no random ids: the same numbers give the same file.
@@ -365,10 +365,17 @@ class Study:
     def _keep(self, name: str, frame, caption: str) -> None:
         """The rows of a table in its two files."""
         csv, parquet = self._claim(name, "table", ["csv", "parquet"], caption)
-        with whole(csv) as part:
-            frame.to_csv(part, index=False)
-        with whole(parquet) as part:
-            frame.to_parquet(part, index=False)
+        try:
+            with whole(csv) as text, whole(parquet) as columns:
+                frame.to_parquet(columns, index=False)
+                frame.to_csv(text, index=False)
+        except Exception as error:
+            del self._results[name]
+            if isinstance(error, OSError):
+                raise
+            # pyarrow says last which column
+            why = " ".join(error.args[::-1]) if len(error.args) == 2 else error
+            raise ValueError(f"table {name!r} cannot be kept: {why}") from None
 
     def _claim(self, name: str, kind: str, suffixes: list[str], text: str) -> list[Path]:
         """The files of the result `name`, noted for the record; every result has its own name.
