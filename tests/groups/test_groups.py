@@ -1112,6 +1112,9 @@ def test_texts_of_two_moments_are_told_and_an_empty_one_is_refused(tmp_path):
     assert group["topics"][0]["partitions"] == 1
     empty = tmp_path / "nothing.txt"
     empty.write_text("\n")
+    for blank in ("", " "):  # what a tool that failed leaves in a variable
+        with pytest.raises(TextError, match="the text is empty: did the tool fail"):
+            groups.read(blank)
     with pytest.raises(TextError, match=r"nothing\.txt.*the text is empty"):
         groups.read(empty)
 

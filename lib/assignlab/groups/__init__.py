@@ -18,7 +18,7 @@ from assignlab.groups.text import open_text
 
 
 def read(
-    *sources: Any, only: str | Sequence[str] = (), refused: list[GroupError] | None = None
+    *sources: Any, only: str | Sequence[str] | None = (), refused: list[GroupError] | None = None
 ) -> list[dict[str, Any]]:
     r"""The group documents of texts that tools print; several together where one lacks something.
 
@@ -42,7 +42,7 @@ def read(
     ['subscriptions: every member to orders']
     """
     texts: list[list[Row]] = []
-    only = [only] if isinstance(only, str) else only
+    only = [only] if isinstance(only, str) else only or ()
     for source in sources:
         if isinstance(source, Live):
             texts.append(list(source.rows()))

@@ -127,11 +127,11 @@ class Text:
 def open_text(source: Any) -> Text:
     """The text of a source: a path, ``-`` for standard input, an open file, or a text itself.
 
-    A string is a text if it has a line break or begins like JSON, else a path. Raises OSError
+    A string is a text if it has a line break, begins like JSON or is blank, else a path. Raises OSError
     where a file cannot be read, TextError where it is not Unicode, and AssignlabError for anything
     else or a closed standard input.
     """
-    if isinstance(source, str) and ("\n" in source or source.lstrip()[:1] in ("{", "[")):
+    if isinstance(source, str) and ("\n" in source or source.lstrip()[:1] in ("", "{", "[")):
         return Text("<text>", source)
     if hasattr(source, "read"):
         return _decoded(getattr(source, "name", "<text>"), source.read())
