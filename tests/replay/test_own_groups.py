@@ -112,6 +112,8 @@ def test_a_strategy_is_no_name():
         (None, "got None"),
         ([[("t", 0)], []], "codes: expected whole numbers"),
         ([[0.5], []], "codes: expected whole numbers"),
+        ([[1 << 32], []], "partitions of the group's 1 topics"),
+        ([[-1], []], "partitions of the group's 1 topics"),
     ],
 )
 def test_an_answer_of_ones_own_has_a_list_for_each_member(answer, told, protocol):

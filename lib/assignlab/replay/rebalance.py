@@ -28,7 +28,7 @@ import numpy as np
 from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import njit
 from assignlab.errors import AssignlabError, OriginalError, shown
-from assignlab.group.assignment import Assignment, topic_of
+from assignlab.group.assignment import Assignment, Showing, code, topic_of
 from assignlab.group.model import ABSENT, Claims, Group
 from assignlab.replay import metrics
 from assignlab.replay.history import Moment, origins
@@ -197,13 +197,22 @@ def _assign(step: Step) -> Group | None:
 
 def answered(strategy: Strategy, group: Group) -> Assignment:
     """What a strategy answers. Raises :class:`~assignlab.errors.AssignlabError` where one of your own
-    gives no list for each member: compiled code reads them without looking."""
+    gives no list for each member, or topics that the group does not have: compiled code reads them
+    without looking."""
     found, members = strategy.assign(group), len(group.members)
     lists = found.offsets.size - 1 if isinstance(found, Assignment) else None
     if lists != members:
         told = shown(found) if lists is None else f"{lists} lists for {members} members"
         raise AssignlabError(
             f"strategy {strategy.name}: expected an Assignment with a list for each member, got {told}"
+        )
+    topics, codes = len(group.topics), found.codes
+    if isinstance(strategy.assign, Showing):  # one that is discovered knows its group's topics
+        return found
+    if codes.min(initial=0) < 0 or codes.max(initial=-1) >= code(topics, 0):
+        raise AssignlabError(
+            f"strategy {strategy.name}: expected partitions of the group's {topics} topics, as "
+            "code(topic, partition) numbers them"
         )
     return found
 
