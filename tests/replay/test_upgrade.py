@@ -168,3 +168,9 @@ def test_the_first_member_with_the_new_protocol_turns_the_group_over():
     uniform = ROADS[ROADS["road"] == "range → server-uniform"]
     assert (uniform.groupby("step")["strategy"].first().loc[2:] == "server-uniform").all()
     assert (uniform[uniform["step"] >= 2]["gap"] <= 1).all()
+
+
+def test_between_two_assignors_of_the_coordinator_most_members_decide():
+    records = upgrade.play_migrations(upgrade.Trial(0, "server-range", members=5))
+    assigned = [r["strategy"] for r in records if r["road"] == "server-range → server-uniform"]
+    assert assigned == ["server-range"] * 4 + ["server-uniform"] * 16

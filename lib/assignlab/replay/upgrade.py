@@ -14,9 +14,10 @@ eager, because a client is as eager as the most eager strategy in its list. In t
 strategy is taken off the list; members that have restarted keep what they own, the others still
 give up everything before they join. Between the clients and the coordinator it takes one bounce
 (KIP-848): the first member that speaks the new protocol turns the group over, and the coordinator
-knows what the others have; on the way back the last one that spoke it does. Classic members still
-take part in every rebalance with their own protocol: eager ones give up everything and get most of
-it back, as recordings of real groups show (``migrate-up.range`` of :mod:`assignlab.reality`).
+knows what the others have; on the way back the last one that spoke it does. Between two assignors of
+the coordinator most members decide (``group.remote.assignor``). Classic members still take part in
+every rebalance with their own protocol: eager ones give up everything and get most of it back, as
+recordings of real groups show (``migrate-up.range`` of :mod:`assignlab.reality`).
 """
 
 from collections.abc import Sequence
@@ -158,7 +159,7 @@ def play_migrations(trial: Trial) -> list[dict]:
     if of_kafka and old.kind != cooperative.kind:
         plans[f"{trial.old} → cooperative-sticky"] = two_bounces(old, cooperative, members)
     if of_kafka and old.kind != uniform.kind:
-        plans[f"{trial.old} → server-uniform"] = [old] + [uniform] * (4 * members - 1)
+        plans[f"{trial.old} → server-uniform"] = one_bounce(old, uniform, members)
     moments = trial.moments("FULL", "ROLLING_RESTART", "ROLLING_RESTART")
     sizes = [len(moment.group.members) for moment in moments]
     found = []
@@ -225,6 +226,20 @@ def two_bounces(old: Strategy, new: Strategy, members: int) -> list[Strategy]:
     know the new, cooperative one has left, all others do.
     """
     return [old] * (2 * members - 2) + [new] * (2 * members + 2)
+
+
+def one_bounce(old: Strategy, new: Strategy, members: int) -> list[Strategy]:
+    """Who assigns at each rebalance: the coordinator's new one as soon as the first member is back; if
+    the old one is the coordinator's too, what most members ask for.
+
+    Of as many the coordinator takes uniform: it walks a map that has uniform before range.
+
+    >>> names = [assignors.get(f"server-{name}") for name in ("range", "uniform")]
+    >>> [strategy.remote for strategy in one_bounce(*names, members=3)[:6]]
+    ['range', 'range', 'uniform', 'uniform', 'uniform', 'uniform']
+    """
+    kept = members - 1 if old.protocol == "server" else 1
+    return [old] * kept + [new] * (4 * members - kept)
 
 
 def still_eager(
