@@ -52,6 +52,14 @@ def test_where_nobody_checks_the_offset_goes_back_and_is_read_from_there(strateg
     assert read["again"].sum() <= timeline.totals(history)["repeated"]
 
 
+def test_an_offset_that_goes_back_between_two_samples_is_said_to():
+    history = told("scala-range")
+    steps = lifecycle.steps(history, 19_000)
+    late = steps[steps["what"].str.startswith("a commits")].iloc[0]
+    assert late["committed_before"] < late["committed_after"] and measure.set_back(history) == 0
+    assert late["what"].endswith("the offset goes back, between two samples")
+
+
 @pytest.mark.parametrize("fencing", [True, False])
 def test_what_is_read_after_a_pause_is_read_after_the_others(fencing):
     history = told(fencing=fencing)
@@ -79,7 +87,7 @@ def test_a_session_decides_whether_a_member_is_given_up():
     [
         (10, 20, "sets the offset back by 826 records"),
         (15, 20, "sets nothing back, for nothing beyond it was committed yet"),
-        (100, 110, "sets the offset back only until the owner's own commit, which follows at once"),
+        (100, 110, "sets the offset back so little, or so shortly, that no sample shows it"),
     ],
 )
 def test_a_late_commit_is_a_step_whatever_it_sets_back(session_s, away_s, said):

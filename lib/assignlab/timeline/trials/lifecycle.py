@@ -135,8 +135,8 @@ def steps(history: History, start_ms: int = 0) -> pd.DataFrame:
 
     Columns: ``time_s``, ``what``, ``generation`` (of whom it happens to, null without a
     coordinator), ``committed_before`` and ``committed_after``: the committed offset at the samples
-    around. Of accepted commits those are told by which an offset goes back, and those of a member
-    that has been given up.
+    around, between which others commit, too. Of accepted commits those are told by which an offset
+    goes back, and those of a member that has been given up.
     """
     watched = first_watched(history)
     times, committed = watched["time_ms"].to_numpy(), watched["committed"].to_numpy()
@@ -162,9 +162,12 @@ def steps(history: History, start_ms: int = 0) -> pd.DataFrame:
             continue
         before = max(np.searchsorted(times, event.time_ms, side="left") - 1, 0)
         after = min(np.searchsorted(times, event.time_ms, side="right"), times.size - 1)
+        what = said[kind].format(**event._asdict())
+        if kind == "committed" and committed[after] >= committed[before]:
+            what += ", between two samples"
         rows.append(
             (
-                event.time_ms / SECOND, said[kind].format(**event._asdict()),
+                event.time_ms / SECOND, what,
                 None if alone else max(event.generation, 0) or None,
                 committed[before], committed[after],
             )
@@ -176,14 +179,15 @@ def steps(history: History, start_ms: int = 0) -> pd.DataFrame:
 def late_commit(history: History, member: str) -> str:
     """What becomes of the offset by the accepted commit of a member that was given up, in words.
 
-    An offset that goes back may go forward again before the next sample, with the owner's own commit.
+    Between two samples the owner may commit, too: just before, what the offset goes back from, or just
+    after, so that it goes forward again.
     """
     told, back = steps(history), set_back(history)
     [late, *_] = told.loc[told["what"].str.startswith(f"{member} commits; accepted"), "what"]
-    if not late.endswith(", the offset goes back"):
+    if "the offset goes back" not in late:
         return "sets nothing back, for nothing beyond it was committed yet"
     if not back:
-        return "sets the offset back only until the owner's own commit, which follows at once"
+        return "sets the offset back so little, or so shortly, that no sample shows it"
     return f"sets the offset back by {back:,} records"
 
 
