@@ -10,6 +10,7 @@ import pytest
 
 from assignlab import timeline
 from assignlab.errors import AssignlabError
+from assignlab.replay import upgrade
 from assignlab.sweep import driver
 from assignlab.sweep.question import SweepError
 from assignlab.sweep.slices import REBALANCES
@@ -260,3 +261,11 @@ def test_a_moved_coordinator_keeps_the_group_at_every_drift_that_the_notebook_al
                 triggers.Trial("coordinator moves", strategy, seed, drift_ms=15_000)
             )
             assert cost["rounds"] == cost["unowned_s"] == 0
+
+
+def test_a_sweep_without_a_result_says_why_there_is_none():
+    trial = upgrade.Trial(0, "scala-roundrobin", "range", subscription="HETEROGENEOUS_DISJOINT")
+    with pytest.raises(
+        TimelineError, match="no trial has a result: IllegalArgumentException: round"
+    ):
+        timeline.sweep([trial], upgrade.play_switches)
