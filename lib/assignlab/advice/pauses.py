@@ -52,7 +52,7 @@ LEAD_MS = 60_000
 MOST_RESTARTS, LEAST_RESTARTS = 20, 5
 """Rollouts restart so many members of the group, the fewer the larger it is, and are counted up from
 there."""
-MANY = 500
+MANY = 100
 """From more members on, whose histories take seconds, figures range over few start moments."""
 EVERY_MS = 20_000
 DOWN_MS = 5_000
@@ -160,8 +160,8 @@ def starts(config: Config, few: bool = False) -> list[Start]:
 def restarts(members: int) -> int:
     """How many members of a group a rollout restarts.
 
-    >>> [restarts(members) for members in (8, 100, 500, 1_000, 10_000)]
-    [8, 20, 20, 10, 5]
+    >>> [restarts(members) for members in (8, 100, 200, 500, 10_000)]
+    [8, 20, 10, 5, 5]
     """
     most = min(MOST_RESTARTS, MANY * MOST_RESTARTS // members)
     return min(members, max(LEAST_RESTARTS, most))
