@@ -543,6 +543,61 @@ def test_partitions_without_an_owner_come_first(range_3_5):
     assert not moving.said[0].startswith("First")
 
 
+@pytest.mark.parametrize(
+    ("strategy", "comes"),
+    [
+        ("range", "metadata has partitions that are new (metadata.max.age.ms)."),
+        ("sarama-range", "metadata has partitions that are new."),
+        ("server-range", "sends a heartbeat, once the coordinator knows partitions that are new."),
+        ("rocketmq-avg", "at most 2 a member (row W1)."),
+    ],
+)
+def test_what_makes_partitions_without_an_owner_have_one_is_that_of_the_protocol(strategy, comes):
+    group = document({"t": 2, "u": 1}, [["t-0"], [], [], [], []], strategy)
+    if strategy.startswith("rocketmq"):
+        group = queues(group)
+    report = recommend.report(group, "4.4", CONFIG)
+    assert report.said[report.said[0].startswith("The members are")].endswith(comes)
+
+
+def queues(group):
+    """The same of RocketMQ's queues."""
+    topics = [{"name": t["name"], "brokers": [["b", t["partitions"]]]} for t in group["topics"]]
+    members = [
+        {"id": m["id"], "topics": m["topics"], "owned": [[t, f"b-{n}"] for t, n in m["owned"]]}
+        for m in group["members"]
+    ]
+    return group | {"topics": topics, "members": members}
+
+
+def test_a_rebalance_that_leaves_partitions_out_is_not_said_to_give_out_all():
+    group = queues(document({"t": 4}, [["t-0"], ["t-1"]], "rocketmq-machine-room"))
+    group["topics"][0]["brokers"] = [["a@b", 2], ["c@b", 2]]
+    for number, member in enumerate(group["members"]):
+        member["owned"] = [["t", f"a@b-{number}"]]
+    said = recommend.report(group | {"idcs": ["a"]}, "4.4", CONFIG).said
+    assert said[0] == (
+        "First: 2 of 4 partitions have no owner. The next rebalance gives out all but 2, at most 1 a"
+        " member (row W1)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("strategy", "told"),
+    [
+        ("sticky", "run 3 at most, or give the topics 5 partitions together (kafka-topics"),
+        ("sarama-range", "run 2 at most, or give one topic 5 partitions (kafka-topics"),
+        ("rocketmq-avg", "run 2 at most, or give one topic 5 partitions."),
+    ],
+)
+def test_what_gives_idle_members_something_does_so_under_their_strategy(strategy, told):
+    """Two topics, of which the first members have all under strategies that deal each by itself."""
+    group = document({"t": 2, "u": 1}, [["t-0"], ["t-1"], ["u-0"], [], []], strategy)
+    group = queues(group) if strategy.startswith("rocketmq") else group
+    said = recommend.report(group, "4.4", CONFIG).said
+    assert [told in one for one in said if one.startswith("No strategy has")] == [True]
+
+
 def test_members_that_share_no_topic_are_applications_under_one_name(range_3_5):
     for member, topic in zip(range_3_5["members"], "aabb", strict=True):
         member["topics"] = [topic]

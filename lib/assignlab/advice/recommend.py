@@ -11,6 +11,7 @@ rollout leaves half as much without an owner. Every reason names the row it came
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from assignlab import assignors
@@ -22,7 +23,8 @@ from assignlab.advice.clients import (
     client_of,
     played_as_java,
 )
-from assignlab.advice.law import law, least_idle
+from assignlab.advice.law import PER_TOPIC, law, least_idle
+from assignlab.advice.play import steps
 from assignlab.advice.report import Lines, Report, Table
 from assignlab.advice.subject import (
     CLASSIC,
@@ -101,7 +103,7 @@ def report(
     trades = [o for o in others if o not in better and _verdict(o, now)[1]]
     if own.base in failed:  # whatever has an answer is better
         better, trades = sorted(others, key=lambda o: (o.fullest or o.moved, o.moved)), []
-    unowned = _without_owner(asked, now)
+    unowned = _without_owner(asked, now, client)
     before = [*played_as_java(asked), *unowned]
     said, above = _said(asked, now, better, trades, rows, failed, len(names) > 1, client)
     offline = not what_if.is_online(config)
@@ -303,7 +305,7 @@ def _said(
         said.append(
             f"Nothing else was tried: the lab knows no change for a group of {now.strategy.system}."
         )
-    said += _idle(asked)
+    said += _idle(asked, (better[0] if better else now).strategy)
     first = len(said)
     for option in trades:
         reasons = " ".join(_reasons(option, now))
@@ -503,22 +505,34 @@ def _missing_in_librdkafka(options: list[Option], now: Option) -> str:
     return f"; librdkafka has no {' and no '.join(missing)}, only {only}"
 
 
-def _without_owner(asked: Subject, now: Option) -> list[str]:
+def _without_owner(asked: Subject, now: Option, client: str) -> list[str]:
     free = asked.unowned
     row = now.rows.get("a rebalance")
     if not free or row is None or asked.document.get("state") in MOVING:
         return []
     have = "has" if free == 1 else "have"
+    own = now.strategy
+    after = steps(asked, [("a rebalance", asked.group)], own)[-1].after
+    left = replace(asked, held=after).unowned
+    comes = "; it comes by itself when"
+    if is_server(own):
+        comes += " a member sends a heartbeat, once the coordinator knows partitions that are new"
+    elif own.membership == "coordinator":
+        comes += " the members' metadata has partitions that are new"
+        comes += " (metadata.max.age.ms)" * (not client)
+    else:
+        comes = ""
     return [
         (
             f"First: {free} of {counted(asked.partitions, 'partition')} {have} no owner. The next"
-            f" rebalance gives out all, at most {row.fullest} a member (row {row.row}); it comes by itself"
-            " when the members' metadata has partitions that are new (metadata.max.age.ms)."
+            f" rebalance gives out all{f' but {left}' if left else ''}, at most {row.fullest} a member"
+            f" (row {row.row}){comes}."
         )
     ]
 
 
-def _idle(asked: Subject) -> list[str]:
+def _idle(asked: Subject, strategy: Strategy) -> list[str]:
+    """``strategy``: the one that is set, or today's."""
     idle = least_idle(asked)
     if not idle or not asked.partitions:
         return []
@@ -527,9 +541,9 @@ def _idle(asked: Subject) -> list[str]:
         return [
             f"{said} so many fewer of those that read the same, or give their topics more partitions."
         ]
-    return [
-        (
-            f"{said} {asked.partitions} at most, or give the topics {counted(asked.members, 'partition')}"
-            " together (kafka-topics --alter --partitions; keys then go to other partitions)."
-        )
-    ]
+    most, which, together = asked.partitions, "the topics", " together"
+    if len(asked.topics) > 1 and PER_TOPIC & {*strategy.promises}:
+        most, which, together = max(asked.topics.values()), "one topic", ""
+    how = " (kafka-topics --alter --partitions; keys then go to other partitions)"
+    said += f" {most} at most, or give {which} {counted(asked.members, 'partition')}{together}"
+    return [f"{said}{how * (not strategy.broker)}."]
