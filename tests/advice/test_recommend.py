@@ -241,6 +241,29 @@ def test_no_static_members_before_the_release_that_brought_them(range_3_5):
         assert any("group.instance.id" in row.strategy for row in rows) == there
 
 
+def test_no_static_members_of_a_client_that_has_none():
+    group = of_client(document({"t": 5}, [["t-0", "t-1"], ["t-2", "t-3"], ["t-4"]]), "kafkajs")
+    report = recommend.report(group, "4.4", CONFIG, "roundrobin")
+    assert "instance" not in as_text(report)
+    assert any(said.startswith("Nothing else was tried") for said in report.said)
+
+
+def test_a_static_member_that_leaves_is_missed_as_one_that_crashes():
+    group = document({"t": 4}, [["t-0", "t-1"], ["t-2", "t-3"]], "server-uniform")
+    report = recommend.report(group, "4.4", CONFIG)
+    cost = next(said for said in report.said if said.startswith("It costs"))
+    named = re.search(r"after its session, as one that crashes \(row (W\d+)\)", cost)[1]
+    rows = {row.row: row for row in report.tables[0].rows}
+    assert rows[named][1:3] == ("a crash", "server-uniform + group.instance.id")
+
+
+def test_settings_that_are_given_are_not_said_to_be_defaults(range_3_5):
+    given = pauses.settings("4.4", {"session.timeout.ms": "10000"})
+    for config, told in ((CONFIG, "as its defaults;"), (given, "as given, else its defaults;")):
+        unknown = recommend.report(range_3_5, "4.4", config).unknown
+        assert any(f"taken as 4.4, settings {told}" in one for one in unknown)
+
+
 def test_static_names_keep_the_order_of_the_members():
     """Twelve members: i10 would sort before i2."""
     held = [[f"t-{p}"] for p in range(12)]

@@ -48,6 +48,8 @@ WATCHED = ("a rebalance", "switch", "a member more", "a crash", "a rollout")
 STATIC = " + group.instance.id"
 STATIC_SINCE = (2, 3)
 """The release that brought it (KIP-345)."""
+NO_STATIC = ("kafkajs",)
+"""Clients of Kafka's strategies that do not have it (KafkaJS's issue #884)."""
 TRADE = "A trade, not recommended: "
 
 
@@ -80,7 +82,7 @@ def report(
     names = what_if.strategies_for(asked, release)
     rows = what_if.table(asked, names, (*WATCHED, *what_if.MIGRATIONS), release, config)
     knows_static = own.system in (CLASSIC, SERVER) and version(release) >= STATIC_SINCE
-    if knows_static and not asked.static:
+    if knows_static and client not in NO_STATIC and not asked.static:
         more = what_if.table(
             _static(document), [own.name], ("a crash", "a rollout"), release, config
         )
@@ -116,7 +118,9 @@ def report(
         unknown.insert(
             0,
             f"why members hold what they hold: {now.label} would move {counted(again.moved, 'partition')}"
-            f" (row {again.row}) with nothing changed; something that was inferred above may be wrong",
+            f" (row {again.row}) with nothing changed"
+            + "; something that was inferred above may be wrong"
+            * bool(document.get("inferred")),
         )
     if asked.group.members.racks is not None and asked.group.topics.racks is not None:
         unknown.append("what reading from another rack costs: group show has it by strategy")
@@ -125,9 +129,10 @@ def report(
     ):
         unknown.append("what the members subscribe to: taken as said above, since no text has it")
     if own.membership == "coordinator":
+        given = "given, else " * (config != pauses.settings(release))
         unknown += [
             (
-                f"the release of clients and brokers: taken as {release}, settings as its defaults;"
+                f"the release of clients and brokers: taken as {release}, settings as {given}its defaults;"
                 " assignlab group recommend takes others (--release, --set)"
             ),
             (
@@ -362,8 +367,8 @@ def _reasons(option: Option, now: Option) -> list[str]:
 
 def _costs(best: Option, now: Option, rows: Sequence[Row], client: str) -> list[str]:
     if best.label.endswith(STATIC):
-        crash, today = best.rows.get("a crash"), now.rows.get("a crash")
-        told = f" (row {crash.row} against row {today.row})" if crash and today else ""
+        crash = best.rows.get("a crash")
+        told = f", as one that crashes (row {crash.row})" if crash else ""
         return [
             (
                 "It costs one restart of every member; a member that leaves for good is missed only"
