@@ -652,6 +652,18 @@ def test_groups_of_kafka_streams_are_refused_whatever_strategy_is_named(range_3_
     assert "Kafka Streams" in show.answer(range_3_5).said[-1]
 
 
+@pytest.mark.parametrize("command", ["show", "survey", "recommend", "replicas", "what-if"])
+def test_share_groups_have_no_answer_whatever_is_asked(tmp_path, range_3_5, command):
+    source, told = tmp_path / "group.json", "server-simple is of share groups"
+    source.write_text(json.dumps(range_3_5))
+    if command not in ("show", "survey"):
+        named = ["group", command, str(source), "--strategy", "server-simple"]
+        refused = CliRunner().invoke(main, named)
+        assert refused.exit_code == 1 and told in refused.stderr
+    source.write_text(json.dumps(range_3_5 | {"strategy": "server-simple"}))
+    assert f"billing: {told}" in CliRunner().invoke(main, ["group", command, str(source)]).output
+
+
 def test_what_the_groups_strategy_does_not_explain_is_not_known(range_3_5):
     def unknown(group):
         return recommend.report(group, "4.4", CONFIG).unknown[0]

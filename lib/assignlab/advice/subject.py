@@ -144,13 +144,22 @@ def refuse_streams(document: dict[str, Any]) -> None:
         )
 
 
+def refuse_shares(strategy: Strategy) -> Strategy:
+    """The strategy; NotAnswerable where it is one of share groups."""
+    if strategy.shares:
+        raise NotAnswerable(
+            f"{strategy.name} is of share groups, whose members may all read one partition: no owner, no move"
+        )
+    return strategy
+
+
 def answered_by(document: dict[str, Any], strategy: str) -> dict[str, Any]:
     """The document of the group, were this its strategy; what was inferred of its own is left out."""
     refuse_streams(document)
     said = document.get("inferred", [])
     return document | {
         "strategy": strategy,
-        "assignor": assignors.get(strategy).kind,
+        "assignor": refuse_shares(assignors.get(strategy)).kind,
         "inferred": [sentence for sentence in said if not sentence.startswith("strategy:")],
     }
 
@@ -159,7 +168,7 @@ def subject(document: dict[str, Any]) -> Subject:
     """The subject of a document.
 
     Raises NotAnswerable where the document has no members, does not say what each holds, names a strategy
-    that the lab does not have, or is one of Kafka Streams.
+    that the lab does not have, or is one of Kafka Streams or of a share group.
     """
     refuse_streams(document)
     name, state = document.get("group") or "the group", document.get("state")
@@ -194,8 +203,9 @@ def subject(document: dict[str, Any]) -> Subject:
     named = document.get("strategy")
     held = Assignment(group.claims.offsets, group.claims.codes)
     try:
-        return Subject(document, group, held, assignors.get(named) if named else None)
-    except UnknownName as error:
+        strategy = refuse_shares(assignors.get(named)) if named else None
+        return Subject(document, group, held, strategy)
+    except (UnknownName, NotAnswerable) as error:
         raise NotAnswerable(f"{name}: {error}") from None
 
 

@@ -41,6 +41,7 @@ from assignlab.advice.subject import (
     drawn,
     is_server,
     new_id,
+    refuse_shares,
     subject,
     three_digits,
 )
@@ -243,7 +244,7 @@ def table(
         if (gone := time.monotonic() - began) > TELL_AFTER:
             told = f"{asked.name}: {number} of {len(names)} strategies played after {gone:.0f} s"
             print(printable(told), file=sys.stderr, flush=True)
-        strategy = assignors.get(name)
+        strategy = refuse_shares(assignors.get(name))
         costs = _pauses(asked, strategy, happening, config)
         for word, make in EVENTS.items():
             if happening and word not in happening:
