@@ -263,13 +263,17 @@ def test_a_static_member_that_leaves_is_missed_after_the_session_of_its_protocol
     group = document({"t": 4}, [["t-0", "t-1"], ["t-2", "t-3"]], "server-uniform")
     for number, member in enumerate(group["members"]):
         member["instance"] = f"i{number}"
+    dynamic = {"id": "c9-00000000-0000-4000-8000-000000000009", "topics": ["t"], "owned": []}
     asked, own = subject(group), assignors.get("server-uniform")
+    some = subject(group | {"members": [*group["members"], dynamic]})
     long = {"session.timeout.ms": "6000", "group.consumer.session.timeout.ms": "120000"}
     config = pauses.settings("4.4", long)
     [away] = pauses.staircase(asked, own, 2, config).values()
     assert 2 * 110 < away.low <= away.high < 2 * 130
     left = pauses.usual_events(asked, own, config, ["member less"])["member less"]
     assert 2 * 110 < left.low <= left.high < 2 * 130
+    left = pauses.usual_events(some, own, config, ["member less"])["member less"]
+    assert left.low < 1 and 2 * 110 < left.high < 2 * 130
 
 
 def test_static_members_are_back_in_time_only_if_the_session_is_long_enough():
@@ -355,15 +359,16 @@ def test_a_stateful_set_takes_away_its_highest_number(range_3_5):
     assert scaling.highest_first(group.members.instances) == [0, 1, 3, 2]
 
 
-def test_under_kip_848_a_static_member_cannot_be_replaced_while_it_is_there(range_3_5):
-    for number, member in enumerate(range_3_5["members"]):
+@pytest.mark.parametrize("static", [1, 4])
+def test_under_kip_848_a_static_member_cannot_be_replaced_while_it_is_there(range_3_5, static):
+    for number, member in enumerate(range_3_5["members"][:static]):
         member["instance"] = f"pod-{number}"
     refused, played = (
         cells(range_3_5, "a rollout with surge", name) for name in ("server-uniform", "range")
     )
     assert "UNRELEASED_INSTANCE_ID" in refused["note"]
     assert refused["moved"] is None and refused["unowned partition-seconds"] is None
-    assert played["moved"] == Range(0, 0, 0)
+    assert (played["moved"] == Range(0, 0, 0)) == (static == 4)
 
 
 @pytest.mark.parametrize("surge", [False, True])

@@ -263,7 +263,7 @@ def _missed_ms(config: Config) -> int:
 
 def _leaving_ms(subject: Subject, config: Config) -> int:
     """The same of a member that leaves; a static one is missed after its session alone."""
-    return _missed_ms(config) if subject.static else 60_000
+    return _missed_ms(config) if subject.some_static else 60_000
 
 
 def of_one_member(

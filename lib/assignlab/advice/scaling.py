@@ -139,7 +139,7 @@ def restarted(
     rebalance; in the classic protocol their newcomers would take over at once, so surge does not matter,
     under KIP-848 the coordinator refuses them: AssignlabError.
     """
-    if surge and subject.static and is_server(strategy):
+    if surge and subject.some_static and is_server(strategy):
         raise AssignlabError(
             "newcomers are refused while the member of their instance id is there (UNRELEASED_INSTANCE_ID)"
         )

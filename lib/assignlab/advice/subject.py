@@ -112,6 +112,11 @@ class Subject:
         instances = self.group.members.instances
         return instances is not None and None not in instances
 
+    @property
+    def some_static(self) -> bool:
+        """Whether any member has a group.instance.id."""
+        return any(name is not None for name in self.group.members.instances or ())
+
     def chosen(self) -> Strategy:
         """The group's own strategy; NotAnswerable if none is known."""
         if self.strategy is None:

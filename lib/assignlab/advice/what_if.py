@@ -275,7 +275,7 @@ def _note(
         if pauses.MOST_RESTARTS < asked.members:
             return f"unowned: counted up from {pauses.restarts(asked.members)} members"
     if word in ("a member less", "a crash") and unowned is not None:
-        missed = " more" if word == "a crash" else ""
+        missed = " more" if word == "a crash" or asked.some_static else ""
         alone = "" if asked.equal else f"; what nobody else reads: for a minute{missed}"
         return f"unowned: of the emptiest member to that of the fullest{alone}"
     if word == "switch":
