@@ -279,7 +279,18 @@ def test_a_static_member_that_leaves_is_missed_after_the_session_of_its_protocol
 def test_static_members_are_back_in_time_only_if_the_session_is_long_enough():
     short = pauses.settings("4.4", {"session.timeout.ms": "6000", "heartbeat.interval.ms": "1500"})
     assert what_if.back_in_time(CONFIG) == "static members back in time"
-    assert "too short for 5 s" in what_if.back_in_time(short)
+    for config in (short, pauses.settings("2.8")):  # whose session is 10 s
+        assert "too short for 10 s" in what_if.back_in_time(config)
+
+
+def test_restarts_take_as_long_as_is_said():
+    """Static members of four partitions that are back within 45 s: 5 to 10 s for each."""
+    group = document({"t": 4}, [["t-0", "t-1"], ["t-2", "t-3"]])
+    for number, member in enumerate(group["members"]):
+        member["instance"] = f"i{number}"
+    asked, own = subject(group), assignors.get("range")
+    cost = pauses.rollouts(asked, own, CONFIG, {"rollout"})["rollout"]
+    assert 4 * 5 < cost.low < cost.high < 4 * 10.2
 
 
 def test_what_is_not_played_says_so(monkeypatch, range_3_5):

@@ -55,7 +55,8 @@ there."""
 MANY = 100
 """From more members on, whose histories take seconds, figures range over few start moments."""
 EVERY_MS = 20_000
-DOWN_MS = 5_000
+DOWN_MS, START_MS = 5_000, 5_000
+"""How long a restart takes at least, and how much longer it may: a process takes so long to start."""
 
 
 def settings(release: str = NEWEST_LINE, given: Mapping[str, str] | None = None) -> Config:
@@ -152,7 +153,7 @@ class Start(NamedTuple):
 def starts(config: Config, few: bool = False) -> list[Start]:
     """The start moments over which a figure ranges; a few of them for what takes long to play."""
     return [
-        Start(replace(config, start_spread_ms=5_000, heartbeat_drift_ms=drift), seed)
+        Start(replace(config, start_spread_ms=START_MS, heartbeat_drift_ms=drift), seed)
         for seed, drift in product(SEEDS[: 1 if few else None], DRIFTS_MS[:: 2 if few else 1])
     ]
 
@@ -302,7 +303,7 @@ def rollouts(
     subject: Subject, strategy: Strategy, config: Config, wanted: Collection[str]
 ) -> dict[str, Range]:
     """What each of those that are wanted costs: rollout, rollout with surge; one member every 20 s, each
-    away for 5 s, or replaced before it goes."""
+    away for 5 to 10 s, or replaced before it goes."""
     if not subject.partitions:
         return {}
     new_life = lives(subject, strategy)

@@ -399,13 +399,12 @@ def is_online(config: Config) -> bool:
 
 def back_in_time(config: Config) -> str:
     """What static members are that restart, if the session is long enough for it."""
-    longest = pauses.DOWN_MS + max(
-        config.heartbeat_interval_ms, config.group_consumer_heartbeat_interval_ms
-    )
+    away = pauses.DOWN_MS + pauses.START_MS
+    longest = away + max(config.heartbeat_interval_ms, config.group_consumer_heartbeat_interval_ms)
     least = min(config.session_timeout_ms, config.group_consumer_session_timeout_ms)
     if longest <= least:
         return "static members back in time"
-    return f"static members, if back within a session, which is too short for {pauses.DOWN_MS // 1000} s"
+    return f"static members, if back within a session, which is too short for {away // 1000} s"
 
 
 def _migrated(
