@@ -14,7 +14,7 @@ from assignlab import assignors, groups
 from assignlab.advice.subject import NotAnswerable, subject
 from assignlab.assignors.answer import solve
 from assignlab.cli import main
-from assignlab.errors import AssignlabError, TextError
+from assignlab.errors import AssignlabError, GroupError, TextError
 from assignlab.group.document import parse
 from assignlab.groups import formats, inference
 from assignlab.groups.show import as_text, summary
@@ -986,6 +986,24 @@ def test_a_group_document_is_read_as_it_is():
     assert one(json.dumps(document)) == one(json.dumps(document, indent=2))
     several = json.dumps(document) + "\n" + json.dumps(document, indent=2)
     assert groups.read(several) == [{**document, "inferred": []}] * 2
+
+
+def test_a_group_document_takes_nothing_from_other_texts():
+    """The other group goes on; topics that are counted as in the document contradict nothing."""
+    topics = "Topic: orders\tPartitionCount: {}\tReplicationFactor: 1\n".format
+    told = one(*kafka("classic-describe"))
+    alone = json.dumps(told)
+    assert groups.read(alone, topics(7)) == [told]
+    for beside, why in (
+        (kafka("classic-describe")[0], "a group document tells of it and another text, too"),
+        (topics(8), "orders has 7 partitions in the group document and 8 in another text"),
+    ):
+        with pytest.raises(GroupError, match=f"^billing-classic: {why}"):
+            groups.read(alone, beside)
+        refused = []
+        other = json.dumps({**told, "group": "other", "topics": [{"name": "t", "partitions": 1}]})
+        assert [g["group"] for g in groups.read(alone, beside, other, refused=refused)] == ["other"]
+        assert [error.group for error in refused] == ["billing-classic"]
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,14 @@ from itertools import chain
 from typing import Any
 
 from assignlab.errors import AssignlabError, GroupError, refuse_unknown
+from assignlab.group.document import Document
 from assignlab.groups.inference import document
 from assignlab.groups.live import Live
 from assignlab.groups.reading import rows_of
 from assignlab.groups.rows import DocumentRow, Row
-from assignlab.groups.seen import NO_GROUP, gather
+from assignlab.groups.seen import NO_GROUP, Cluster, Seen, gather
 from assignlab.groups.text import open_text
+from assignlab.words import counted
 
 
 def read(
@@ -66,18 +68,45 @@ def read(
             " (add kafka-consumer-groups --describe --group NAME)"
         )
     refuse_unknown("group", only, sorted(names))
-    groups = [
-        {**whole, "inferred": whole.get("inferred") or []}
-        for whole in read_whole
-        if not only or (whole.get("group") or NO_GROUP) in only
-    ]
-    for name, seen in cluster.groups.items():
+    groups: list[dict[str, Any]] = []
+    every: list[tuple[str, Any]] = [(whole.get("group") or NO_GROUP, whole) for whole in read_whole]
+    documents = {name for name, _ in every if name}
+    every += [(name, seen) for name, seen in cluster.groups.items() if name not in documents]
+    for name, told in every:
         if only and name not in only:
             continue
         try:
-            groups.append(document(seen, cluster.topics))
+            if isinstance(told, Seen):
+                groups.append(document(told, cluster.topics))
+            else:
+                _refuse_more(told, cluster)
+                groups.append({**told, "inferred": told.get("inferred") or []})
         except GroupError as error:
             if refused is None:
                 raise
             refused.append(error)
     return groups
+
+
+def _refuse_more(whole: Document, cluster: Cluster) -> None:
+    """GroupError where texts tell of the group of a document, which takes nothing from others, or count the
+    partitions of its topics otherwise."""
+    name = whole.get("group") or NO_GROUP
+    if name and name in cluster.groups:
+        raise GroupError(
+            name, "a group document tells of it and another text, too: give the one or the other"
+        )
+    for topic in whole["topics"]:
+        count, row = _partitions(topic), cluster.topics.get(topic["name"])
+        if row is not None and row.partitions not in (None, count):
+            raise GroupError(
+                name,
+                f"{topic['name']} has {counted(count, 'partition')} in the group document and"
+                f" {row.partitions} in another text: a document takes nothing from others; correct it, or"
+                " give the texts that it is from",
+            )
+
+
+def _partitions(topic: dict[str, Any]) -> int:
+    brokers = topic.get("brokers")
+    return topic["partitions"] if brokers is None else sum(count for _, count in brokers)
