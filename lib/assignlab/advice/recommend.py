@@ -308,7 +308,7 @@ def _said(
         said.append("Nothing that was tried is better than today: set nothing new.")
     else:
         said.append(
-            f"Nothing else was tried: the lab knows no change for a group of {now.strategy.system}."
+            f"Nothing else was tried: the lab knows no change for a group of {client or now.strategy.system}."
         )
     said += _idle(asked, (better[0] if better else now).strategy)
     first = len(said)
