@@ -159,6 +159,7 @@ REFUSED = [
     ("members", "[2, x]", "'x' is not a whole number; allowed: list of int 1..100"),
     ("members", "[2, 101]", "101 is out of range; allowed: list of int 1..100"),
     ("members", "[]", "[] is not a list with at least one value; allowed: list of int 1..100"),
+    ("members", "[2, 4, 2]", "2 is there more than once; allowed: list of int 1..100"),
     ("members", "[2, [3]]", "['3'] is not a whole number; allowed: list of int 1..100"),
     ("seed", "-1", "-1 is out of range; allowed: int 0.."),
     ("seed", "1.5", "'1.5' is not a whole number; allowed: int 0.."),

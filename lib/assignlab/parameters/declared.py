@@ -13,8 +13,8 @@ then the meaning::
 The words: ``int``, ``float`` (each with a range ``LOW..HIGH``, ``LOW..`` or ``..HIGH``, or with
 ``> LOW``), ``bool``, ``str``, ``source`` (a file, or the text itself), ``one of a, b``,
 ``some of a, b`` (a list without repeats), ``strategy name``, ``list of strategy names``;
-``list of`` before a type; ``or None`` at the end. There is no ``>=``: Papermill's own reader of
-this cell stumbles over a second equals sign.
+``list of`` before a type (numbers without repeats); ``or None`` at the end. There is no ``>=``:
+Papermill's own reader of this cell stumbles over a second equals sign.
 """
 
 import ast
@@ -108,7 +108,7 @@ def read_kind(text: str) -> Kind:
         above=float(match["above"] or -math.inf),
         choices=tuple(re.split(r", *", match["choices"])) if match["choices"] else (),
         listed=bool(match["listed"]) or some,
-        distinct=some or (base == "strategy" and bool(match["listed"])),
+        distinct=some or (base in ("strategy", "int", "float") and bool(match["listed"])),
         optional=bool(match["optional"]),
     )
 
