@@ -335,6 +335,69 @@ def test_plain_papermill_runs_a_notebook_from_any_folder(tmp_path):
     assert "lists and orders that the articles print" in record["answer"]
 
 
+def with_others(tmp_path, page, *parameters):
+    """A page at scale smoke with other parameters: its exit code and what was said."""
+    command = [sys.executable, "-m", "assignlab", "run", "--scale", "smoke", "--outputs", tmp_path]
+    command += [page, *(word for pair in parameters for word in ("-p", *pair))]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
+    return run.returncode, run.stdout + run.stderr
+
+
+REFUSED_AT_ONCE = [
+    ("08", ("strategies", "[server-simple]"), "server-simple: share groups have no place here"),
+    ("10", ("strategies", "[range, rocketmq-avg]"), "no group can run rocketmq-avg"),
+    ("13", ("drifting", "[server-simple]"), "server-simple: share groups have no place here"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("page", "parameter", "told"), REFUSED_AT_ONCE)
+def test_a_page_refuses_a_strategy_that_it_has_no_place_for(tmp_path, page, parameter, told):
+    code, said = with_others(tmp_path, page, parameter)
+    assert code == 1 and told in said and "sweep" not in said
+
+
+@needs_java
+@pytest.mark.slow
+def test_your_own_group_has_machine_rooms_and_a_config_where_rocketmq_needs_them(tmp_path):
+    names = "[rocketmq-config, rocketmq-machine-room, rocketmq-machine-room-nearby]"
+    code, said = with_others(
+        tmp_path,
+        "01",
+        ("strategies", names),
+        ("partitions", "5"),
+        ("topics", "1"),
+        ("consumers", "2"),
+    )
+    assert code == 0 and "0 partitions apart" not in said, "5 partitions of two members"
+
+
+@needs_java
+@pytest.mark.slow
+def test_partitioners_may_agree_on_every_key(tmp_path):
+    names = "[default@2.0, kafka-python, librdkafka-murmur2, built-in, kafkajs]"
+    code, said = with_others(tmp_path, "08", ("partitioners", names))
+    assert code == 0, said[-3000:]
+
+
+@needs_java
+@pytest.mark.slow
+def test_the_answer_on_crashes_is_of_those_that_were_asked(tmp_path):
+    code, said = with_others(
+        tmp_path, "10", ("strategies", "[range]"), ("crashes", "[2.0]"), ("minutes", "4")
+    )
+    assert code == 0 and "At 2 crashes drawn a minute" in said
+
+
+@needs_java
+@pytest.mark.slow
+def test_a_strategy_without_an_answer_is_told_so_on_the_page_of_moves(tmp_path):
+    names = "[kafka-python-roundrobin, server-simple@4.0]"
+    given = [("strategies", names), ("events", "[UNSUBSCRIBE]"), ("everywhere", "[range]")]
+    code, said = with_others(tmp_path, "03", *given)
+    assert code == 0 and "no answer under kafka-python-roundrobin, 0 (avoidably: not known" in said
+
+
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_notebooks_are_kept_without_outputs_and_with_a_question(name):
     notebook = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4)
