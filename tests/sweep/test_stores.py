@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pyspark
 import pytest
@@ -187,6 +188,26 @@ def test_a_state_that_another_sweep_takes_away_is_written_again(tmp_path, monkey
     table = sweep.run(grid, STRATEGIES, name="table", to=f"file:{tmp_path}/store")
     assert "this one tries again" in capsys.readouterr().err
     assert vanished and digest(read(table)) == digest(plain(grid))
+
+
+@pytest.mark.slow
+def test_a_note_that_cannot_be_written_is_not_another_sweeps_work(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(driver, "PAUSES", (0.01,))
+    note, grid, store = Store._note, sweep.grid(members=[2, 3]), f"file:{tmp_path}/store"
+
+    def full(self, done=None):
+        if done:
+            raise OSError("disk full")
+        note(self)
+
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="disk full"):
+        patch.setattr(Store, "_note", full)
+        sweep.run(grid, STRATEGIES, name="table", to=store)
+    assert "another sweep writes" not in capsys.readouterr().err
+    for to in (None, store):  # notes and names take no numbers of NumPy
+        numbers = {"limit": np.float32(60), "slices": np.int64(2)}
+        table = sweep.run(grid, STRATEGIES, name="table", to=to or tmp_path, **numbers)
+        assert digest(read(table)) == digest(plain(grid))
 
 
 @pytest.mark.slow

@@ -119,6 +119,8 @@ def play_on_spark(
     work: Work, name: str, slices: int | None = None, to: str | None = None
 ) -> "Table":
     """Have Spark play the work into the table of this name; see :func:`run`."""
+    # Notes hold plain numbers, not NumPy's.
+    work, slices = work._replace(limit=float(work.limit)), slices and int(slices)
     target = to or tables_named()
     if target and is_uri(target):
         return play_into_store(session(), work, target, name, slices)

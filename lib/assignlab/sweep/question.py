@@ -5,6 +5,7 @@ import inspect
 import json
 import re
 import reprlib
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -24,6 +25,8 @@ from assignlab.replay.scenarios import DEFAULTS, VALUES, Scenario, all_words, fi
 # A timer rounds less to no limit, and takes no more.
 SHORTEST_LIMIT, LONGEST_LIMIT = 1e-3, 1e6
 
+LONGEST_NAME = 200
+"""Of a table: names of files have 255 letters, and files beside it are called after it."""
 MOST_SCENARIOS, MOST_VALUES = 100_000_000, 10_000_000
 """Of a grid, and on one of its axes that is not a range: the driver keeps such an axis as a list, and
 estimates what every scenario costs."""
@@ -145,6 +148,9 @@ def grid(**fields) -> Grid:
         if name not in DEFAULTS:
             raise UnknownName("scenario field", name, DEFAULTS)
     axes = {name: axis(name, value) for name, value in fields.items()}
+    for name, values in axes.items():
+        if isinstance(values, range) and values[sys.maxsize :]:  # len() knows no greater number
+            raise SweepError(f"{name}: {values} has more than {MOST_SCENARIOS:,} values")
     if (count := prod(map(len, axes.values()))) > MOST_SCENARIOS:
         raise SweepError(
             f"a grid of {count:,} scenarios: ask for at most {MOST_SCENARIOS:,} at once"
@@ -265,6 +271,8 @@ def check_table(name: str | None, limit: float, slices=None) -> None:
         raise SweepError(f"slices: expected a number of tasks, 1 or more, got {slices!r}")
     if name is not None and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", str(name)):
         raise SweepError(f"not a name for a table (letters, digits, . _ -): {name!r}")
+    if name is not None and len(str(name)) > LONGEST_NAME:
+        raise SweepError(f"a name for a table has at most {LONGEST_NAME} characters: {name!r}")
     if not (isinstance(limit, Real) and SHORTEST_LIMIT <= limit <= LONGEST_LIMIT):
         raise SweepError(
             f"limit: expected {SHORTEST_LIMIT:g} to {LONGEST_LIMIT:g} seconds, got {limit!r}"

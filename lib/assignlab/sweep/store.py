@@ -170,8 +170,8 @@ class Store:
                     "all executors share"
                 )
             done = Round(self.cut, number, folder, scenarios, records, errors, cost)
+            self._note(done)  # first: a round without its note would look like another sweep's work
             self.done[number] = done
-            self._note(done)
 
     def take_place(self, schema: str, described: dict) -> bool:
         """Write the rounds that are done into the table, in place of an earlier one.
