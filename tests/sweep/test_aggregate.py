@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assignlab.sweep import Table, aggregate
+from assignlab.sweep import SweepError, Table, aggregate
+from assignlab.sweep.workplace import errors_in
 
 MEASURES = ["gini", "variation", "largest", "jain"]
 
@@ -91,3 +92,13 @@ def test_a_table_without_numbers(spark, tmp_path):
     frame = Table(tmp_path).summary(["strategy"], ["gini"])
     assert frame[["runs", "failed"]].values.tolist() == [[0, 1]] and frame["gini"].isna().all()
     assert Table(tmp_path).summary(["strategy"], ["gini"], where="false").empty
+
+
+def test_files_that_do_not_say_how_large_their_values_are(cuts, tmp_path):
+    table = pa.concat_tables(map(pq.read_table, cuts[0].path.glob("*.parquet")))
+    pq.write_table(table, tmp_path / "slice-0.parquet", write_statistics=False)
+    asked = (["strategy"], ["gini", "largest"])
+    pd.testing.assert_frame_equal(Table(tmp_path).summary(*asked), cuts[1].summary(*asked))
+    with pytest.raises(SweepError, match="has no column 'idle': it is of another sweep"):
+        Table(tmp_path).summary("strategy", "idle")
+    assert errors_in(tmp_path / "slice-0.parquet") == len(table)

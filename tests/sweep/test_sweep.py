@@ -471,6 +471,10 @@ def test_a_wrong_condition_is_one_line_and_a_table_shows_itself(
         assert len(str(refused.value).splitlines()) == 1 and "count_gap" in str(refused.value)
     with pytest.raises(sweep.SweepError, match="where: .*cannot be cast"):
         table.summary("strategy", "gini", where="members = 'four'")
+    with pytest.raises(sweep.SweepError, match="where: .* no regular expression: Unclosed"):
+        table.summary("strategy", "gini", where="strategy rlike '('")
+    with pytest.raises(sweep.SweepError, match="where: .*out of bounds"):
+        table.frame(where="split(strategy, '@')[5] = 'x'")
     assert "UNRESOLVED_COLUMN" not in capfd.readouterr().err
     assert not recwarn.list
     refused = [
@@ -494,6 +498,34 @@ def test_a_wrong_condition_is_one_line_and_a_table_shows_itself(
     assert whole["runs"] == asked_twice["runs"].sum()
     page = table._repr_html_()
     assert page.count("<tr") == 11 and "<th>strategy</th>" in page
+
+
+def test_a_table_that_lacks_a_file_or_has_a_damaged_one_is_not_read(spark, tables, asked):
+    table = sweep.run(asked, STRATEGIES, slices=2)
+    first, second = sorted(table.path.glob("*.parquet"))
+    whole = first.read_bytes()
+    reads = [len, repr, sweep.Table.frame, lambda t: t.failures, lambda t: t.summary([], "gini")]
+
+    def told() -> set[str]:
+        found = set()
+        for read in reads:
+            try:
+                found.add(read(sweep.Table(table.path)))
+            except sweep.SweepError as error:
+                found.add(f"{sweep.Table(table.path)!r}".partition(": ")[0] + f": {error}")
+        return found
+
+    for left in (b"", whole[:-50]):  # Spark passes over an empty file
+        first.write_bytes(left)
+        assert len(told()) == 1 and f"{first} cannot be read, or is damaged" in told().pop()
+    first.write_bytes(whole[:40] + b"\xff" * 2000 + whole[2040:])
+    with pytest.raises(sweep.SweepError, match=f"{first} is damaged: run its sweep again"):
+        table.frame()
+    first.unlink()
+    assert len(told()) == 1 and "1 of its 2 files are there; copy them all" in told().pop()
+    second.unlink()
+    (table.path / "_description.json").write_text("{")
+    assert len(told()) == 1 and f"no table of a sweep at {table.path}" in told().pop()
 
 
 def test_grid_tells_its_fields_and_their_defaults():

@@ -60,9 +60,12 @@ def extent(files: Iterable[Path], rows, measures: Sequence[str]) -> Extent:
         places = {name: found.schema.names.index(name) for name in measures}
         for i in range(found.num_row_groups):
             for name, place in places.items():
-                ends = found.row_group(i).column(place).statistics
+                column = found.row_group(i).column(place)
+                ends = column.statistics
                 if ends is not None and ends.has_min_max:
                     largest[name] = max(largest[name], abs(ends.min), abs(ends.max))
+                elif ends is None or ends.null_count != column.num_values:
+                    largest[name] = math.inf
     odd = [name for name in measures if not math.isfinite(largest[name])]
     read = extent_of(rows, odd).exponent if odd else {}
     return Extent(count, {**exponents(largest), **read})

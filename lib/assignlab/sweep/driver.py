@@ -142,7 +142,8 @@ def play_on_spark(
             tell(f"{len(costs) - len(rest)} scenarios are there, from a sweep that did not end")
         with Progress(partial(reported, place.progress), rest):
             errors = write(spark, work, waiting, place)
-        write_json(place.slices / DESCRIPTION, describe(work, round(time.monotonic() - began, 3)))
+        described = describe(work, round(time.monotonic() - began, 3)) | {"slices": len(set(dealt))}
+        write_json(place.slices / DESCRIPTION, described)
         place.take_place(path)
     table = Table(path, work.subject)
     if errors:

@@ -48,6 +48,14 @@ PROBLEMS = (
         "Spark may not read or write there",
     ),
     (r"FAILED_READ_FILE.FILE_NOT_EXIST", "its files were replaced while they were read: ask again"),
+    (
+        r"FAILED_READ_FILE\.\w+\] Encountered error while reading file (.+?)\.  SQLSTATE",
+        "{0} is damaged: run its sweep again",
+    ),
+    (
+        r"FAILED_READ_FILE\.\w+\] Encountered error while reading file .+?\. (.+?)\. SQLSTATE",
+        "it is no table of such a sweep: {0}",
+    ),
 )
 """What Spark says of a store that cannot be used, and what that means."""
 
@@ -260,8 +268,8 @@ def state(spark, path: str) -> dict:
     return loaded(found[0][0]) if found else {}
 
 
-def loaded(line: str) -> dict:
-    """What a state or a note says; empty where it is cut off, or none of ours."""
+def loaded(line: str | bytes) -> dict:
+    """What a state, a note or a description says; empty where it is cut off, or none of ours."""
     try:
         found = json.loads(line)
     except ValueError:

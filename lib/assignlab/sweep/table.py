@@ -1,14 +1,16 @@
 """The table of a sweep, aggregated by Spark before it becomes a pandas frame."""
 
 import html
+import re
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pyarrow import ArrowException
 from pyarrow.parquet import read_metadata
 
 from assignlab.errors import UnknownName
@@ -17,9 +19,9 @@ from assignlab.sweep.aggregate import Extent, extent, extent_of, summarise, sums
 from assignlab.sweep.question import SweepError, words
 from assignlab.sweep.slices import REBALANCES, SCENARIO_NAMES
 from assignlab.sweep.spark import answering, session
-from assignlab.sweep.store import ensure_whole, literal, reaching, reader
+from assignlab.sweep.store import ensure_whole, literal, loaded, reaching, reader
 from assignlab.sweep.subject import Subject
-from assignlab.sweep.workplace import errors_in
+from assignlab.sweep.workplace import DESCRIPTION, errors_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,6 +38,7 @@ def refusing(condition: str | None, subject: Subject) -> Iterator[None]:
     from pyspark.errors import (
         AnalysisException,
         ArithmeticException,
+        ArrayIndexOutOfBoundsException,
         DateTimeException,
         IllegalArgumentException,
         NumberFormatException,
@@ -52,14 +55,18 @@ def refusing(condition: str | None, subject: Subject) -> Iterator[None]:
             warnings.filterwarnings("ignore", message="toPandas attempted Arrow")
             yield
     except (
-        AnalysisException, ArithmeticException, DateTimeException, IllegalArgumentException,
-        NumberFormatException, ParseException,
+        AnalysisException, ArithmeticException, ArrayIndexOutOfBoundsException, DateTimeException,
+        IllegalArgumentException, NumberFormatException, ParseException,
     ) as error:  # fmt: skip
         if not condition:
             raise
         why = next(filter(None, str(error).strip().splitlines()), "").split(" SQLSTATE")[0]
         known = ", ".join(subject.schema.names)
         raise SweepError(f"where: {condition!r}: {why} Columns: {known}") from None
+    except Exception as error:
+        if found := re.search(r"PatternSyntaxException: ([^\n]+)", str(error)):
+            raise SweepError(f"where: {condition!r}: no regular expression: {found[1]}") from None
+        raise
 
 
 def check_band(band: Sequence[float] | None) -> tuple[float, float] | None:
@@ -112,7 +119,9 @@ class Table:
 
     def _repr_html_(self):
         """Its first rows, for notebooks."""
-        rows = self.records().orderBy(*self.subject.key).limit(ROWS_SHOWN).toPandas()
+        rows = self.records().orderBy(*self.subject.key).limit(ROWS_SHOWN)
+        with answering(rows.sparkSession), reaching(str(self.path)):
+            rows = rows.toPandas()
         count = len(self)
         told = f"the first {ROWS_SHOWN} of {count:,} rows" if count > ROWS_SHOWN else "all"
         page = rows.dropna(axis="columns", how="all").to_html(index=False)
@@ -120,18 +129,22 @@ class Table:
 
     def records(self):
         """All rows, as a Spark DataFrame."""
+        return self._rows(())
+
+    def _rows(self, columns: Iterable[str]):
+        """All rows of a table that has to have these columns."""
         spark = session()
         source = reader(spark, self.subject.spark_schema)
         if isinstance(self.path, str):
             ensure_whole(spark, self.path)
             return source.parquet(literal(spark, self.path))
-        self._ensure_there(self.path)
+        self._ensure_there(self.path, columns)
         # Spark takes a path without a scheme to its default file system.
         rows = source.parquet(literal(spark, f"file:{self.path.absolute()}"))
         return rows.select(*self.subject.schema.names)
 
-    def _ensure_there(self, folder: Path):
-        """Raise where a local table is not there, or not whole."""
+    def _ensure_there(self, folder: Path, columns: Iterable[str] = ()):
+        """Raise where a local table is not there, not whole, or lacks one of the columns."""
         if not folder.is_dir():
             raise SweepError(f"no table at {folder}")
         self._made = self._made or _made(folder)
@@ -141,6 +154,24 @@ class Table:
             )
         if folder.with_name(f"{folder.name}.state").is_dir():  # written as a store
             ensure_whole(session(), f"file:{folder.absolute()}")
+        files, described = list(folder.glob("*.parquet")), folder / DESCRIPTION
+        if not files:
+            raise SweepError(f"no table of a sweep at {folder}")
+        expected = loaded(described.read_bytes()).get("slices", 0) if described.exists() else 0
+        if len(files) < expected:
+            raise SweepError(
+                f"no whole table at {folder}: {len(files)} of its {expected} files are there; copy "
+                "them all, or run its sweep again"
+            )
+        for file in files:
+            try:
+                known = read_metadata(file).schema.names
+            except (OSError, ArrowException):
+                raise SweepError(
+                    f"{file} cannot be read, or is damaged: run its sweep again"
+                ) from None
+            if missing := [column for column in columns if column not in known]:
+                raise SweepError(f"{file} has no column {missing[0]!r}: it is of another sweep")
 
     def summary(
         self,
@@ -169,7 +200,7 @@ class Table:
             if next(c.type for c in self.subject.columns if c.name == name) == "string":
                 raise SweepError(f"measures: {name} holds words, which have no mean")
         band = check_band(band)
-        everything = self.records()
+        everything = self._rows([*by, *measures])
         with (
             answering(everything.sparkSession),
             reaching(str(self.path)),
@@ -189,7 +220,7 @@ class Table:
         :class:`SweepError` above a million rows: aggregate those with :meth:`summary`.
         """
         columns = self._columns("columns", () if columns is None else columns)
-        rows = self._where(self.records(), where)
+        rows = self._where(self._rows([*self.subject.key, *columns]), where)
         rows = rows.orderBy(*self.subject.key).limit(FRAME_ROWS + 1).select(*(columns or "*"))
         with answering(rows.sparkSession), reaching(str(self.path)), refusing(where, self.subject):
             rows = rows.toPandas()

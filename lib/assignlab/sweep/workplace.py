@@ -147,11 +147,15 @@ def code() -> str:
 
 
 def errors_in(file: Path) -> int:
-    """How many error records a slice has, from the end of its file; raises if that is missing."""
+    """How many error records a slice has, from the end of its file; raises if that is missing.
+
+    All its records, where another wrote the file and does not say how many.
+    """
     found = pq.read_metadata(file)
     error = found.schema.names.index("error")
     groups = [found.row_group(i) for i in range(found.num_row_groups)]
-    return sum(g.num_rows - g.column(error).statistics.null_count for g in groups if g.num_rows)
+    known = [(g.num_rows, g.column(error).statistics) for g in groups]
+    return sum(rows - (ends.null_count or 0 if ends else 0) for rows, ends in known)
 
 
 def make(folder: Path) -> None:
