@@ -63,6 +63,17 @@ def test_a_slice_that_is_cut_off_is_played_again(tmp_path):
         assert place.done() == {0: 0}
 
 
+@pytest.mark.parametrize("left", [0, 50])
+def test_what_was_dealt_is_dealt_anew_where_it_is_cut_off(tmp_path, left):
+    with pytest.raises(OSError, match="disk"), Workplace(tmp_path, "question") as place:
+        place.dealt(lambda: [0, 1])
+        write_slices(place, [0, 1])
+        os.truncate(place.path / "dealt.npy", left)
+        raise OSError("disk full")
+    with Workplace(tmp_path, "question") as place:
+        assert place.dealt(lambda: [1, 0]) == [1, 0] and not place.done()
+
+
 @pytest.mark.parametrize("question", [None, "question"])
 def test_without_finished_slices_nothing_is_left(tmp_path, question):
     with pytest.raises(OSError, match="full"), Workplace(tmp_path, question) as place:

@@ -139,6 +139,13 @@ def test_a_table_whose_sweep_was_killed_is_not_read_and_told_of(tmp_path, monkey
     table = sweep.run(grid, STRATEGIES, name="table", to=store)
     assert "table.parquet is not whole" in capsys.readouterr().err
     assert digest(read(table)) == digest(plain(grid))
+    state = tmp_path / "store" / "table.parquet.state"
+    for to in (store, tmp_path / "store"):
+        shutil.rmtree(state)  # killed while it writes the state
+        (state / "_temporary" / "0").mkdir(parents=True)
+        with pytest.raises(sweep.SweepError, match="is no whole table"):
+            sweep.Table(f"{store}/table.parquet").records()
+        assert digest(read(sweep.run(grid, STRATEGIES, name="table", to=to))) == digest(plain(grid))
 
 
 @pytest.mark.slow

@@ -263,9 +263,12 @@ class Store:
 
 
 def state(spark, path: str) -> dict:
-    """What a table in a store says of itself; empty where there is none."""
+    """What a table in a store says of itself: empty where there is none, and that it is not whole
+    where its sweep was killed while it wrote the state."""
     found = at(spark, f"{path}.state", TEXT, lambda rows: rows.collect(), "text")
-    return loaded(found[0][0]) if found else {}
+    if found is None:
+        return {}
+    return (loaded(found[0][0]) if found else {}) or {"whole": False}
 
 
 def loaded(line: str | bytes) -> dict:

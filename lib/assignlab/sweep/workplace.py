@@ -85,11 +85,13 @@ class Workplace:
     def dealt(self, deal: Callable[[], Sequence[int]]) -> list[int]:
         """The slice of every scenario: what the interrupted sweep dealt, else ``deal()``."""
         file = self.path / "dealt.npy"
-        if not file.exists():
-            shutil.rmtree(self.slices)
-            self.slices.mkdir()
-            with whole(file) as part, part.open("wb") as out:
-                np.save(out, np.array(deal(), dtype=np.int32))
+        # ValueError, EOFError: cut off where the machine lost its power
+        with suppress(FileNotFoundError, ValueError, EOFError):
+            return np.load(file).tolist()
+        shutil.rmtree(self.slices)
+        self.slices.mkdir()
+        with whole(file) as part, part.open("wb") as out:
+            np.save(out, np.array(deal(), dtype=np.int32))
         return np.load(file).tolist()
 
     def done(self) -> dict[int, int]:
@@ -116,6 +118,8 @@ class Workplace:
         while not renamed(new, path):
             with suppress(FileNotFoundError):  # another sweep of this name does the same just now
                 path.rename(earlier / f"{uuid4().hex[:8]}.{path.name}")
+        # of a table that was here before, written as a store's
+        shutil.rmtree(path.with_name(f"{path.name}.state"), ignore_errors=True)
         if earlier.parent != self.path:
             shutil.rmtree(earlier.parent, ignore_errors=True)
 
