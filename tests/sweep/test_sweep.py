@@ -1,6 +1,7 @@
 """Sweeps: refused before Spark starts, the same table however it is cut, nothing lost silently."""
 
 import dataclasses
+import errno
 import hashlib
 import inspect
 import io
@@ -8,6 +9,7 @@ import math
 import os
 import pickle
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -24,7 +26,7 @@ from assignlab.errors import UnknownName
 from assignlab.local.project import project
 from assignlab.replay.records import records, scenario_values
 from assignlab.replay.scenarios import Scenario
-from assignlab.sweep import driver, progress, question, slices
+from assignlab.sweep import driver, progress, question, slices, store
 from assignlab.sweep.slices import REBALANCES, SCHEMA
 
 STRATEGIES = ["range@2.0", "roundrobin"]
@@ -410,6 +412,30 @@ def test_a_table_appears_whole_or_not_at_all(spark, tables, monkeypatch):
     monkeypatch.setenv("ASSIGNLAB_RUN_FOLDER", str(tables))
     sweep.run([Scenario(seed=1)], STRATEGIES, name="kept")
     assert [path.name for path in tables.iterdir()] == ["kept.parquet"]
+
+
+def test_a_full_disk_and_a_folder_that_is_removed_are_one_line(spark, tables, monkeypatch):
+    for error, why in (
+        (OSError(errno.ENOSPC, "No space left"), "No space left"),
+        (OSError(errno.EROFS, "Read-only"), "Read-only"),
+        (OSError("20000 requested and 2016 written"), "a file was cut off, the disk may be full"),
+    ):
+        with (
+            pytest.raises(sweep.SweepError, match=f"^{tables}: {why}$"),
+            driver.room_on_disk(tables),
+        ):
+            raise error
+    said = "[TASK_WRITE_FAILED] ...\nCaused by: java.io.IOException: No space left on device"
+    assert "no space is left there" in str(store.problem(said))
+    to_play = driver.slices_to_play
+
+    def removed(*arguments):
+        shutil.rmtree(tables / ".unfinished")
+        return to_play(*arguments)
+
+    monkeypatch.setattr(driver, "slices_to_play", removed)
+    with pytest.raises(sweep.SweepError, match="is gone: it was removed while the sweep worked"):
+        sweep.run([Scenario()], STRATEGIES)
 
 
 # ---- what comes back ---------------------------------------------------------------------------

@@ -1,12 +1,14 @@
 """Runs a sweep: cuts the work into slices, has Spark play them, and puts the table in its place."""
 
+import errno
 import heapq
 import math
 import os
 import pickle
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from random import random
@@ -129,7 +131,10 @@ def play_on_spark(
     spark = session()
     began = time.monotonic()
     costs = work.costs
-    with Workplace(unfinished_beside(path.parent), question_of(work)) as place:
+    with (
+        room_on_disk(path.parent),
+        Workplace(unfinished_beside(path.parent), question_of(work)) as place,
+    ):
         with answering(spark):
             if not is_local(spark) and not ask_executors(spark, place.path):
                 raise SweepError(not_shared(place.path))
@@ -149,6 +154,19 @@ def play_on_spark(
     if errors:
         table.tell_errors()
     return table
+
+
+@contextmanager
+def room_on_disk(folder: Path) -> Iterator[None]:
+    """A disk that is full, or cannot be written any more, becomes :class:`SweepError`."""
+    try:
+        yield
+    except OSError as error:
+        cut_off = "requested and" in str(error)  # as NumPy says it
+        if not cut_off and error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+            raise
+        why = error.strerror or "a file was cut off, the disk may be full"
+        raise SweepError(f"{error.filename or folder}: {why}") from None
 
 
 def play_into_store(spark, work: Work, to: str, name: str, slices: int | None) -> "Table":
@@ -266,6 +284,8 @@ def tables_named() -> str | None:
 
 def not_shared(folder: Path) -> str:
     """What a user is told where executors do not see the driver's folder, or cannot write there."""
+    if not folder.is_dir():
+        return f"{folder} is gone: it was removed while the sweep worked there"
     return (
         f"Spark's executors do not see {folder}, or may not write there: send tables to a store that "
         f"they can write, assignlab run --tables hdfs://..., sweep.run(to=...) or {TABLES_VARIABLE}"
@@ -336,7 +356,7 @@ def write(spark, work: Work, slices: Mapping[int, Sequence[int]], place: Workpla
             try:
                 jobs(spark, work, slices).mapInArrow(player(work, place), "slice int").collect()
             except Exception as error:
-                if NOT_SHARED in str(error):
+                if NOT_SHARED in str(error) or not place.slices.is_dir():
                     raise SweepError(not_shared(place.path)) from None
                 if full := re.search(r"\[Errno (28|122)\] ([^\n]+)", str(error)):
                     raise SweepError(f"{place.path}: {full[2]}") from None

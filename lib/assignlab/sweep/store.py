@@ -47,6 +47,10 @@ PROBLEMS = (
         r"AccessControlException|AccessDenied|Permission denied|Mkdirs failed",
         "Spark may not read or write there",
     ),
+    (
+        r"No space left on device|Disk quota exceeded",
+        "no space is left there, or where Spark keeps its own files (spark.local.dir)",
+    ),
     (r"FAILED_READ_FILE.FILE_NOT_EXIST", "its files were replaced while they were read: ask again"),
     (
         r"FAILED_READ_FILE\.\w+\] Encountered error while reading file (.+?)\.  SQLSTATE",
@@ -189,19 +193,20 @@ class Store:
         mine = {"sweep": self._sweep, "question": self._question}
         folders = [literal(self._spark, one.folder) for one in self.done.values()]
         rows = reader(self._spark, schema).parquet(*folders)
-        try:
-            self._set_state({"whole": False} | mine)
-            self._known = (self._sweep,)
-            rows.write.mode("overwrite").parquet(self.path)
-        except Exception as error:
-            if VANISHED in str(error):
+        with reaching(self._tables):
+            try:
+                self._set_state({"whole": False} | mine)
+                self._known = (self._sweep,)
+                rows.write.mode("overwrite").parquet(self.path)
+            except Exception as error:
+                if VANISHED in str(error):
+                    return False
+                raise
+            records = self._counted(self.path, schema)[1]
+            whole = records == sum(one.records for one in self.done.values())
+            if not whole or self.is_disturbed():
                 return False
-            raise
-        records = self._counted(self.path, schema)[1]
-        whole = records == sum(one.records for one in self.done.values())
-        if not whole or self.is_disturbed():
-            return False
-        self._set_state({"whole": True} | mine | described)
+            self._set_state({"whole": True} | mine | described)
         return True
 
     def is_disturbed(self) -> bool:
