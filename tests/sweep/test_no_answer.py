@@ -55,7 +55,8 @@ def test_kubernetes_without_an_image_is_refused_before_spark_waits_for_it(monkey
     sparks.ensure_image("k8s://https://x:1", {"spark.kubernetes.executor.container.image": "spark"})
 
 
-def test_what_kubernetes_says_is_one_line(tmp_path):
+def test_what_kubernetes_says_is_one_line(monkeypatch, tmp_path):
+    monkeypatch.setattr(sparks, "_log_before", 0)
     refused = "KubernetesClientException: An error has occurred.\n\tat io.fabric8\n"
     refused += (
         "Caused by: java.io.IOException: /10.0.0.1\nCaused by: Connection refused\n\tat java\n"
@@ -240,7 +241,7 @@ print(len(table.frame()))
 
 def test_what_the_user_says_to_spark_wins(monkeypatch, tmp_path):
     lines = ["# ours", "spark.driver.memory  5g", "spark.local.dir=/fast, disk", "spark.x:y", ""]
-    (tmp_path / "spark-defaults.conf").write_text("\n".join(lines))
+    (tmp_path / "spark-defaults.conf").write_text("\n".join(["# café", *lines]), "latin-1")
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
     monkeypatch.setenv("SPARK_DRIVER_MEMORY", "7g")
     asked = {"spark.driver.memory": "5g", "spark.local.dir": "/fast, disk", "spark.x": "y"}
@@ -258,6 +259,9 @@ def test_what_the_user_says_to_spark_wins(monkeypatch, tmp_path):
     options = f"--properties-file={tmp_path}/mine.conf -c spark.z=4 pyspark-shell"
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", options)
     assert own_settings() == {"spark.driver.memory": "7g", "spark.y": "2", "spark.z": "4"}
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--conf 'spark.x=1 pyspark-shell")
+    with pytest.raises(SparkDidNotStart, match="^PYSPARK_SUBMIT_ARGS: No closing quotation in "):
+        own_settings()
 
 
 @needs_java

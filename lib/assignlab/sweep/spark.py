@@ -400,12 +400,17 @@ def own_settings() -> dict[str, str]:
     """What the user has set for Spark itself, outside this program."""
     from pyspark.find_spark_home import _find_spark_home
 
-    given = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
+    arguments = os.environ.get("PYSPARK_SUBMIT_ARGS", "")
+    try:
+        given = shlex.split(arguments)
+    except ValueError as error:
+        raise SparkDidNotStart(f"PYSPARK_SUBMIT_ARGS: {error} in {arguments!r}") from None
     # --name=value is --name value; -c key=value is not.
     options = list(pairwise(part for word in given for part in word.split("=", word[:2] == "--")))
     folder = os.environ.get("SPARK_CONF_DIR") or os.path.join(_find_spark_home(), "conf")
     file = Path(dict(options).get("--properties-file") or Path(folder) / "spark-defaults.conf")
-    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    # Java replaces what is no UTF-8, too.
+    lines = file.read_text("utf-8", errors="replace").splitlines() if file.is_file() else []
     pairs = [re.split(r"[\s=:]+", line.strip(), maxsplit=1) for line in lines]
     found = {pair[0]: pair[1] for pair in pairs if len(pair) == 2 and re.match("[^#!]", pair[0])}
     if memory := os.environ.get("SPARK_DRIVER_MEMORY"):
