@@ -241,12 +241,12 @@ def test_a_stale_commit_is_refused_and_changes_nothing(results):
     refused = checked[checked["what"] == "a commits; the answer: UNKNOWN_MEMBER_ID"]
     assert len(refused) == 1
     assert (checked["committed_after"] >= checked["committed_before"]).all()
-    for name in ("steps_unchecked", "steps_0_8"):
+    # Under Kafka 0.8 the owner's own commit comes before the next sample with these parameters.
+    for name, unseen in (("steps_unchecked", ""), ("steps_0_8", ", between two samples")):
         steps = pd.read_csv(folder / f"{name}.csv")
-        taken = steps[steps["what"] == "a commits; accepted, the offset goes back"].iloc[0]
-        # Under Kafka 0.8 the owner's own commit comes before the next sample with these parameters.
-        went_back = taken["committed_after"] < taken["committed_before"]
-        assert went_back == (name == "steps_unchecked")
+        said = f"a commits; accepted, the offset goes back{unseen}"
+        taken = steps[steps["what"] == said].iloc[0]
+        assert (taken["committed_after"] >= taken["committed_before"]) == bool(unseen)
 
 
 @needs_java
