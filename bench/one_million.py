@@ -86,7 +86,7 @@ def main() -> None:
                 held, fresh = rebalance(strategy, before)
                 claimed = claiming(after, strategy, before, held)
                 given, taken = rebalance(strategy, claimed)
-                kept, _ = metrics.still_held(
+                kept, *_ = metrics.still_held(
                     claimed.claims.offsets, claimed.claims.codes, given.offsets, given.codes
                 )
                 print(
