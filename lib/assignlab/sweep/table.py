@@ -107,8 +107,7 @@ class Table:
             rows = self.records()
             with answering(rows.sparkSession), reaching(self.path):
                 return rows.count()
-        self._ensure_there(self.path)
-        return sum(read_metadata(file).num_rows for file in self.path.glob("*.parquet"))
+        return sum(found.num_rows for found in self._ensure_there(self.path))
 
     def __repr__(self):
         try:
@@ -143,8 +142,9 @@ class Table:
         rows = source.parquet(literal(spark, f"file:{self.path.absolute()}"))
         return rows.select(*self.subject.schema.names)
 
-    def _ensure_there(self, folder: Path, columns: Iterable[str] = ()):
-        """Raise where a local table is not there, not whole, or lacks one of the columns."""
+    def _ensure_there(self, folder: Path, columns: Iterable[str] = ()) -> list:
+        """What the files of a local table say of themselves; raises where it is not there, not whole, or
+        lacks one of the columns."""
         if not folder.is_dir():
             raise SweepError(f"no table at {folder}")
         self._made = self._made or _made(folder)
@@ -163,15 +163,18 @@ class Table:
                 f"no whole table at {folder}: {len(files)} of its {expected} files are there; copy "
                 "them all, or run its sweep again"
             )
+        told = []
         for file in files:
             try:
-                known = read_metadata(file).schema.names
+                told.append(read_metadata(file))
             except (OSError, ArrowException):
                 raise SweepError(
                     f"{file} cannot be read, or is damaged: run its sweep again"
                 ) from None
+            known = told[-1].schema.names
             if missing := [column for column in columns if column not in known]:
                 raise SweepError(f"{file} has no column {missing[0]!r}: it is of another sweep")
+        return told
 
     def summary(
         self,

@@ -175,9 +175,9 @@ def learn(trials: Sequence[Any], play: Callable) -> tuple[tuple[Column, ...], fl
     known = {column.name for column in columns}
     for name, value in told.items():
         if name not in known:
-            if type(value) not in TYPES and told.get("error") is not None:
-                raise TimelineError(f"play: no trial has a result: {told['error']}")
             if type(value) not in TYPES:
+                if told.get("error") is not None:
+                    raise TimelineError(f"play: no trial has a result: {told['error']}")
                 raise TimelineError(f"{name}: expected a number or a word, got {value!r}")
             columns.append(Column(name, TYPES[type(value)], "", "of the record"))
     return tuple(columns), seconds
