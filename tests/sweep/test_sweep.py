@@ -131,6 +131,7 @@ def no_spark(monkeypatch):
             "'mine' is a strategy of your own",
         ),
         (lambda: sweep.run([Scenario()], STRATEGIES, to=" "), sweep.SweepError, "names no folder"),
+        (lambda: sweep.run([Scenario()], STRATEGIES, to=""), sweep.SweepError, "to: expected"),
         (
             lambda: sweep.run([Scenario()], STRATEGIES, to="hdfs//h/x"),
             sweep.SweepError,
@@ -277,6 +278,9 @@ def test_tables_of_a_notebook_lie_beside_its_results(tables, monkeypatch, tmp_pa
     assert driver.folder_to_write(None) == tmp_path / "sweeps"
     begun = study.begin("02_mine", {})
     assert driver.folder_to_write(None) == begun.folder == tmp_path / "adhoc" / "02_mine"
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert driver.folder_to_write("~/tables") == tmp_path / "tables"
+    assert sweep.Table("~/tables/mine.parquet").path == tmp_path / "tables" / "mine.parquet"
 
 
 @pytest.mark.slow
@@ -303,7 +307,9 @@ def test_the_optimum_stands_beside_every_answer_that_is_there(spark, tables, ask
     done = frame[frame["error"].isna()]
     assert (done["gap_regret"] >= 0).all() and (done["moves_regret"] == done["avoidable"]).all()
     assert table.failures["scenario"].tolist() == [len(asked) - 1] * 2
-    assert "gap_regret" not in sweep.run(asked, STRATEGIES).frame()
+    for path in (table.path, f"file:{table.path}"):  # as the files say themselves
+        assert sweep.Table(path).frame().equals(frame)
+    assert "gap_regret" not in sweep.Table(sweep.run(asked, STRATEGIES).path).frame()
 
 
 # ---- nothing lost silently ---------------------------------------------------------------------

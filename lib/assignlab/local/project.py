@@ -75,8 +75,8 @@ def is_uri(text: str) -> bool:
 
 
 def folder_named(text: str) -> Path:
-    """The folder that a text names. Raises ValueError for a URI, which no local path can reach, and
-    for what would be one.
+    """The folder that a text names, ``~`` for the user's. Raises ValueError for a URI, which no local
+    path can reach, and for what would be one.
 
     >>> folder_named("s3a://bucket/tables")
     Traceback (most recent call last):
@@ -92,7 +92,7 @@ def folder_named(text: str) -> Path:
         raise ValueError(
             f"{text!r} is a URI: name a folder of this machine; --tables sends tables there"
         )
-    return Path(text).resolve()
+    return Path(os.path.expanduser(text)).resolve()
 
 
 def versions(packages: Iterable[str] = PACKAGES) -> dict[str, str]:

@@ -86,7 +86,7 @@ def run(
     """
     scenarios, strategies = listed(scenarios), words("strategies", strategies)
     check(scenarios, strategies, name, limit, slices)
-    if to is not None and not isinstance(to, str | os.PathLike):
+    if to == "" or to is not None and not isinstance(to, str | os.PathLike):
         raise SweepError(f"to: expected a folder or the URI of a store, got {to!r}")
     longest = limit * len(strategies)
     costs = [min(cost(scenario, len(strategies), optimum), longest) for scenario in scenarios]

@@ -305,9 +305,11 @@ def in_folder(path: str) -> bool:
     return folder != path and Path(folder, DESCRIPTION).exists()
 
 
-def reader(spark, schema):
-    """Spark's reader of Parquet at places that are :func:`literal`."""
-    return spark.read.option("__globPaths__", "false").schema(schema)
+def reader(spark, schema=None):
+    """Spark's reader of Parquet at places that are :func:`literal`; it looks for a schema in the
+    files where none is given."""
+    found = spark.read.option("__globPaths__", "false")
+    return found if schema is None else found.schema(schema)
 
 
 def literal(spark, path: str) -> str:

@@ -1,6 +1,7 @@
 """The table of a sweep, aggregated by Spark before it becomes a pandas frame."""
 
 import html
+import os
 import re
 import sys
 import warnings
@@ -17,7 +18,7 @@ from assignlab.errors import UnknownName
 from assignlab.local.project import is_uri
 from assignlab.sweep.aggregate import Extent, extent, extent_of, summarise, sums_over
 from assignlab.sweep.question import SweepError, words
-from assignlab.sweep.slices import REBALANCES, SCENARIO_NAMES
+from assignlab.sweep.slices import REBALANCES, SCENARIO_NAMES, WITH_OPTIMUM
 from assignlab.sweep.spark import answering, session
 from assignlab.sweep.store import ensure_whole, literal, loaded, reaching, reader
 from assignlab.sweep.subject import Subject
@@ -97,10 +98,25 @@ class Table:
     and ``step`` are the key. Sweeps of another ``subject`` have its columns and its key.
     """
 
-    def __init__(self, path: Path | str, subject: Subject = REBALANCES):
-        self.path = path.rstrip("/") if isinstance(path, str) and is_uri(path) else Path(path)
-        self.subject = subject
+    def __init__(self, path: Path | str, subject: Subject | None = None):
+        store = isinstance(path, str) and is_uri(path)
+        self.path = path.rstrip("/") if store else Path(os.path.expanduser(path))
+        if subject is not None:
+            self.subject = subject
         self._made = _made(self.path)
+
+    @cached_property
+    def subject(self) -> Subject:
+        """What the sweep was about, where nobody said: rebalances, and the files tell whether they
+        stand beside the optimum."""
+        if isinstance(self.path, str):
+            spark = session()
+            with answering(spark), reaching(self.path):
+                ensure_whole(spark, self.path)
+                known = reader(spark).parquet(literal(spark, self.path)).columns
+        else:
+            known = self._ensure_there(self.path)[0].schema.names
+        return WITH_OPTIMUM if set(WITH_OPTIMUM.schema.names) <= set(known) else REBALANCES
 
     def __len__(self):
         if isinstance(self.path, str):
