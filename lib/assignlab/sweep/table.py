@@ -99,8 +99,10 @@ class Table:
     """
 
     def __init__(self, path: Path | str, subject: Subject | None = None):
-        store = isinstance(path, str) and is_uri(path)
-        self.path = path.rstrip("/") if store else Path(os.path.expanduser(path))
+        if isinstance(path, str) and is_uri(path):
+            self.path: Path | str = path.rstrip("/")
+        else:
+            self.path = Path(os.path.expanduser(path))
         if subject is not None:
             self.subject = subject
         self._made = _made(self.path)
