@@ -283,6 +283,28 @@ def test_what_spark_submit_is_told_counts_and_spark_master_before_it(master, tmp
     assert answer.stdout.splitlines()[-1:] == [f"{master or 'local[1]'} 777m"], answer.stderr
 
 
+@needs_java
+@pytest.mark.slow
+def test_in_a_session_of_the_users_own_tasks_have_this_python(tmp_path):
+    """As in JupyterLab, whose PATH names another."""
+    script = (
+        "from pyspark.sql import SparkSession\n"
+        "SparkSession.builder.master('local[1]').getOrCreate()\n"
+        "from assignlab import sweep\n"
+        "scenarios = sweep.grid(members=[2], topics=[1], partitions=[2])\n"
+        "print(len(sweep.run(scenarios, ['roundrobin'])))\n"
+    )
+    (tmp_path / "python3").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "python3").chmod(0o755)
+    own = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "JAVA_HOME": java_home()}
+    given = {name: value for name, value in os.environ.items() if name != "PYSPARK_PYTHON"}
+    answer = subprocess.run(
+        [sys.executable, "-c", script], env={**given, OUTPUTS_VARIABLE: str(tmp_path), **own},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert answer.stdout == "3\n", answer.stderr
+
+
 @pytest.mark.parametrize("name", ["a:b", 'a"b', "a'b"])
 def test_classes_are_kept_where_their_path_means_nothing_else_to_java(monkeypatch, tmp_path, name):
     monkeypatch.setattr(sparks, "CLASSES", tmp_path / name)

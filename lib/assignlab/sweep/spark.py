@@ -97,6 +97,8 @@ def session():
             forget(context)
         if SparkContext._active_spark_context is not None:
             spark = SparkSession.builder.getOrCreate()
+            if is_local(spark):  # one that the user started: Spark takes python3 of the PATH
+                spark.sparkContext.pythonExec = sys.executable
         else:
             spark = start(os.environ.get("SPARK_MASTER"))
     if spark not in _shipped and not is_local(spark):
