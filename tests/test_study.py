@@ -118,6 +118,14 @@ def test_beginning_again_takes_back_the_record_of_the_run_before(project, shown)
     assert not (again.folder / "record.json").exists()
 
 
+@pytest.mark.parametrize("named", [OUTPUTS_VARIABLE, FOLDER_VARIABLE])
+def test_a_folder_that_cannot_be_written_is_told_in_a_line(project, monkeypatch, named):
+    (project / "file").touch()
+    monkeypatch.setenv(named, str(project / "file"))
+    with pytest.raises(OSError, match=f"^cannot write in .*file.* elsewhere with {named}$"):
+        study.begin("01_first", {})
+
+
 def test_no_answer_no_record(project, shown):
     made = study.begin("01_first", {})
     with pytest.raises(ValueError, match="gave no answer"):

@@ -28,9 +28,12 @@ from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
 
+from assignlab.local.doctor import folder_problem
 from assignlab.local.files import whole, write_json
 from assignlab.local.project import (
     BEGUN,
+    FOLDER_VARIABLE,
+    OUTPUTS_VARIABLE,
     RUN_ID_VARIABLE,
     git_state,
     outputs,
@@ -106,7 +109,7 @@ def begin(notebook: str, variables) -> "Study":
 
     variables: the notebook's ``globals()``, or a dict of its parameters. Where the parameters cell
     ran, their values are checked as ``assignlab run`` does before it starts anything: ``Mistake``,
-    a ValueError, says what is allowed.
+    a ValueError, says what is allowed. Raises OSError where the results cannot be written.
     """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", notebook):
         raise ValueError(f"not a notebook's name: {notebook!r}")
@@ -115,6 +118,9 @@ def begin(notebook: str, variables) -> "Study":
     parameters = of_session(variables)
     if parameters is None:
         parameters = parameters_among(variables)
+    named = FOLDER_VARIABLE if run_folder() else OUTPUTS_VARIABLE
+    if problem := folder_problem(str(folder), named):
+        raise OSError(problem)
     return Study(notebook, folder, parameters, os.environ.get(RUN_ID_VARIABLE))
 
 
