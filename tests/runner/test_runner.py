@@ -212,7 +212,7 @@ WRONG_FILES = [
     ("members: ['2']", "members: '2' is not a whole number"),
     ("seed: true", "seed: True is not a whole number"),
     ("rate: 1e3", "rate: '1e3' is not a number for YAML (write 1000.0)"),
-    ("label: 7", "label: 7 is not a text (quote it in YAML)"),
+    ("label: 7", "label: 7 is not a text (put it in quotes; papermill: -r, not -p)"),
     ("seed: [", "params/smoke/01_first.yaml is not YAML: "),
     ("[]", "params/smoke/01_first.yaml must hold 'name: value' lines"),
     ("seed: 1\nshare: 1\nseed: 2", "01_first.yaml line 3: 'seed' is given twice"),

@@ -145,7 +145,9 @@ def _check_item(kind: Kind, value):
     if kind.base == "bool" and type(value) is not bool:
         raise _not_allowed(kind, f"{shown(value)} is neither true nor false")
     if kind.base in ("str", "source", "choice", "strategy") and not isinstance(value, str):
-        raise _not_allowed(kind, f"{shown(value)} is not a text (quote it in YAML)")
+        raise _not_allowed(
+            kind, f"{shown(value)} is not a text (put it in quotes; papermill: -r, not -p)"
+        )
     if kind.base in ("str", "source") and not _is_unicode(value):
         raise _not_allowed(kind, f"{shown(value)} has bytes that are not UTF-8")
     if kind.base == "source":
