@@ -110,12 +110,19 @@ def test_values_are_checked_wherever_a_notebook_runs(project):
     assert study.begin("01_first", shell.user_ns).parameters == {"consumers": [4]}
 
 
-def test_beginning_again_takes_back_the_record_of_the_run_before(project, shown):
+def test_beginning_again_takes_back_record_and_results_of_the_run_before(project, shown):
     made = study.begin("01_first", {})
+    made.figure("curve", figure(), alt="A rising line")
+    made.failures(pd.DataFrame({"error": ["TimeLimit"]}))
     made.answer("Yes.")
     made.finish()
+    (made.folder / "mine.csv").touch()
+    assert "failures.csv" in names(made.folder)
     again = study.begin("01_first", {})
-    assert not (again.folder / "record.json").exists()
+    assert names(again.folder) == ["mine.csv"]
+    for other in ("", "[]", '{"results": [1]}'):
+        (made.folder / "record.json").write_text(other)
+        assert names(study.begin("01_first", {}).folder) == ["mine.csv"]
 
 
 @pytest.mark.parametrize("named", [OUTPUTS_VARIABLE, FOLDER_VARIABLE])

@@ -20,11 +20,13 @@ died: the runner believes it and not the notebook's metadata.
 import base64
 import html
 import io
+import json
 import math
 import os
 import re
 import time
 from collections.abc import Collection
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -142,7 +144,11 @@ class Study:
         self._started = datetime.now(UTC)
         self._clock = time.monotonic()
         folder.mkdir(parents=True, exist_ok=True)
-        # The record of an earlier run must not vouch for this one.
+        # Neither the record of an earlier run nor what it made must pass for this one's.
+        with suppress(FileNotFoundError, ValueError, LookupError, TypeError):  # none, or another's
+            for result in json.loads((folder / RECORD).read_text(encoding="utf-8"))["results"]:
+                for name in [*result["files"], f"{result['name']}.small.png"]:
+                    (folder / Path(name).name).unlink(missing_ok=True)
         (folder / RECORD).unlink(missing_ok=True)
 
     def table(self, name: str, frame, caption: str, show=None):
