@@ -11,9 +11,10 @@ from pathlib import Path
 import click
 import pytest
 
-from assignlab import groups
+from assignlab import assignors, groups
 from assignlab.assignors.answer import answer
 from assignlab.cli import main as cli
+from assignlab.errors import UnknownRelease
 
 ROOT = Path(__file__).parents[1]
 spec = importlib.util.spec_from_file_location("tables", ROOT / "docs" / "tables.py")
@@ -48,6 +49,12 @@ def test_the_group_in_the_readme_is_answered_as_printed():
     asked = re.search(r"echo '(.*?)' \|", README, re.DOTALL)[1].replace("\n", "")
     printed = re.search(r'^\{"assignment".*$', README, re.MULTILINE)[0]
     assert answer(json.loads(asked)) == json.loads(printed)
+
+
+def test_the_release_that_the_readme_calls_refused_is():
+    name, release = re.search(r"nobody asked \((\S+) of ([\d.]+)", README).groups()
+    with pytest.raises(UnknownRelease):
+        assignors.get(f"{name}@{release}")
 
 
 def test_what_sets_up_can_be_pasted_into_zsh():
