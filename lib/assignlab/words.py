@@ -220,10 +220,12 @@ TERMS = (
     ),
     Term(
         "HETEROGENEOUS_NESTED",
-        "five buckets of members; bucket b reads the topics of ranges 0 to b",
+        "five buckets of members at most, as many ranges of topics; bucket b reads ranges 0 to b",
     ),
     Term("HETEROGENEOUS_DISJOINT", "buckets of members that share no topic"),
-    Term("RANDOM", "every member reads every topic with probability one half"),
+    Term(
+        "RANDOM", "every member reads every topic with probability one half, and one topic at least"
+    ),
     Term(
         "000, 001, 002, 003, 004",
         "the five articles that this collection started from: 000 on Kafka's three assignors; 001 on "
