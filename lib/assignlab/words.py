@@ -95,11 +95,15 @@ TERMS = (
         "the group gets a new assignment, in one or more rounds of joining",
         {"rounds": "rounds"},
     ),
-    Term("stayed", "partitions that the same member has before and after", {"stayed": "stayed"}),
+    Term(
+        "stayed",
+        "of the partitions that members held before: those that the same member has afterwards",
+        {"stayed": "stayed", "held": "held before"},
+    ),
     Term(
         "forced",
         "partitions whose owner left or no longer subscribes",
-        {"forced": "forced", "held": "held before"},
+        {"forced": "forced"},
     ),
     Term(
         "by choice",
