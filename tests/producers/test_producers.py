@@ -213,6 +213,27 @@ def test_a_whole_producer_refuses_explicit_partitions_as_ours_does(java):
             assert raised.value.original == error
 
 
+@pytest.mark.parametrize(
+    ("name", "lacking"),
+    [
+        ("default@0.8.2", "IllegalArgumentException"),
+        ("default@0.10.0", "IllegalArgumentException"),
+        ("default@0.10.1", "KafkaException"),
+        ("default@2.0", "KafkaException"),
+        ("default@2.1.0", "KafkaException"),
+        ("default@2.1.1", "TimeoutException"),
+        ("default@2.3", "TimeoutException"),
+        ("default@2.4", "TimeoutException"),
+    ],
+)
+def test_what_a_partition_that_the_topic_lacks_is_answered_with_hangs_on_the_release(name, lacking):
+    """As KafkaProducers of 0.9.0.1 to 2.1.1 do whose metadata is answered within max.block.ms."""
+    for partition, error in ((-1, "IllegalArgumentException"), (3, lacking)):
+        with pytest.raises(OriginalError) as raised:
+            chosen(name, [None], 3, explicit=[partition])
+        assert raised.value.original == error
+
+
 def test_the_partitioner_of_0_8_2_looks_at_explicit_partitions_itself(java):
     for partition in (-1, 3):
         asked = {

@@ -8,7 +8,7 @@ import numpy as np
 
 from assignlab.compiled import njit
 from assignlab.producers.draws import random_int, scrambled
-from assignlab.producers.kafka_hash import by_murmur2, in_turn
+from assignlab.producers.kafka_hash import OLDER_LACKING, by_murmur2, in_turn
 from assignlab.producers.partitioner import NONE, Partitioner, Records, State, Topics
 
 
@@ -41,5 +41,6 @@ PARTITIONERS = (
         run=run,
         seeded=scrambled,
         explicit_errors=("IllegalArgumentException", "IllegalArgumentException"),
+        lacking_since=("0.10.1.0", OLDER_LACKING),
     ),
 )

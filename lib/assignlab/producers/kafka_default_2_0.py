@@ -8,7 +8,7 @@ import numpy as np
 
 from assignlab.compiled import njit
 from assignlab.producers.draws import thread_local_int
-from assignlab.producers.kafka_hash import JAVA_EXPLICIT, by_murmur2, in_turn
+from assignlab.producers.kafka_hash import JAVA_EXPLICIT, OLDER_LACKING, by_murmur2, in_turn
 from assignlab.producers.partitioner import NONE, Partitioner, Records, State, Topics
 
 
@@ -40,6 +40,7 @@ PARTITIONERS = (
         "(kafka-clients 2.0.1)",
         rule="murmur2 of the key; without one, a counter of the topic over available partitions",
         run=run,
-        explicit_errors=JAVA_EXPLICIT,
+        explicit_errors=(JAVA_EXPLICIT[0], OLDER_LACKING),
+        lacking_since=("2.1.1", JAVA_EXPLICIT[1]),
     ),
 )

@@ -7,7 +7,11 @@ from assignlab.producers.hashes import Keys, murmur2
 
 JAVA_EXPLICIT = ("IllegalArgumentException", "TimeoutException")
 """A record refuses a negative partition; for one that the topic lacks the producer waits for other
-metadata until ``max.block.ms``. Seen with 2.0.1, 2.4.1, 3.3.2 and 4.4.0."""
+metadata until ``max.block.ms``. Seen with 2.1.1, 2.4.1, 3.3.2 and 4.4.0."""
+
+OLDER_LACKING = "KafkaException"
+"""From 0.10.1.0 to 2.1.0 the producer asks for metadata once, and throws this where the topic still
+lacks the partition; without an answer within ``max.block.ms`` it is a TimeoutException, too."""
 
 
 def to_positive(number):

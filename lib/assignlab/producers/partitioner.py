@@ -16,7 +16,7 @@ from assignlab.errors import OriginalError, shown
 from assignlab.group.document import MAX_PARTITIONS
 from assignlab.producers.draws import generator, seed_of
 from assignlab.producers.hashes import Keys
-from assignlab.releases import span
+from assignlab.releases import span, version
 
 NONE = 1 << 40
 """No number yet: a counter that has not started, a topic without a sticky partition."""
@@ -152,7 +152,8 @@ class Partitioner:
     ``exact_draws``: whether the draws are the original's own for the same seed; where not, a record
     without such a key gets a uniform draw of ours. ``explicit_errors``: the exceptions for an
     explicit partition below 0 and for one that the topic lacks; empty where a record cannot name
-    its partition. ``sees_explicit``: whether ``run`` is given the records with an explicit
+    its partition. ``lacking_since``: the release since which the latter is another one, and which.
+    ``sees_explicit``: whether ``run`` is given the records with an explicit
     partition too, because they change what the others get.
     """
 
@@ -167,6 +168,7 @@ class Partitioner:
     keyed: str = "all"
     exact_draws: bool = True
     explicit_errors: tuple[str, ...] = ()
+    lacking_since: tuple[str, str] | None = None
     sees_explicit: bool = False
 
     def __post_init__(self):
@@ -212,8 +214,12 @@ class Partitioner:
         if wrong.any():
             row = int(wrong.argmax())
             partition = int(records.explicit[row])
+            error = self.explicit_errors[partition >= 0]
+            if partition >= 0 and self.lacking_since is not None:
+                since, later = self.lacking_since
+                error = later if version(self.first) >= version(since) else error
             raise OriginalError(
-                self.explicit_errors[partition >= 0],
+                error,
                 f"record {row} names partition {partition} of a topic with {counts[row]}",
             )
 
