@@ -607,12 +607,19 @@ def test_bad_input_is_refused_by_name():
         ("in_flight", [0, 1.5]),
         ("availability_timeout_ms", [-1, 0.5]),
         ("partitioner", [None, ["built-in"]]),
+        ("adaptive", [None, "no", 1]),
+        ("waits", [None, "no", 1]),
     ],
 )
 def test_a_setting_that_cannot_be_played_is_refused_by_name(field, values):
     for value in values:
         with pytest.raises(ValueError, match=f"^{field}: expected|is not one of"):
             setting(**{field: value})
+
+
+def test_more_requests_under_way_than_records_take_no_memory():
+    most, enough = (delivery.deliver(setting(records=50, in_flight=n)) for n in (2**31 - 1, 50))
+    np.testing.assert_array_equal(most.done_ms, enough.done_ms)
 
 
 def test_numbers_of_numpy_make_the_same_setting():

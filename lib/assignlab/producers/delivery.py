@@ -86,6 +86,11 @@ class Setting:
                     f"{name}: expected a whole number from {least} to {MAX_NUMBER}, got {shown(value)}"
                 )
             object.__setattr__(self, name, value)
+        for name in ("adaptive", "waits"):
+            value = plain(getattr(self, name))
+            if type(value) is not bool:
+                raise ValueError(f"{name}: expected True or False, got {shown(value)}")
+            object.__setattr__(self, name, value)
         if not is_number(self.rate) or self.rate <= 0:
             raise ValueError(f"rate: expected a number above 0, got {shown(self.rate)}")
         if not is_number(self.linger_ms) or self.linger_ms < 0:
@@ -158,7 +163,8 @@ def deliver(setting: Setting, seed: int = 0) -> Delivery:
     played = Played(
         KINDS[setting.partitioner], setting.partitioner == "default@2.0", setting.value_bytes,
         np.array(setting.response_ms, float), setting.batch_size, float(setting.linger_ms),
-        setting.in_flight, setting.adaptive, setting.availability_timeout_ms, setting.waits,
+        min(setting.in_flight, setting.records), setting.adaptive,
+        setting.availability_timeout_ms, setting.waits,
     )  # fmt: skip
     state = fresh(of, generator(seed_of(seed)))
     chosen, done, requests = _deliver(played, sent, empty(of.partitions[0]), of, state)
