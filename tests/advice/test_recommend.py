@@ -557,6 +557,14 @@ def test_where_another_clients_strategy_or_ids_are_told_it_is_said_that_javas_cl
     assert not clients.played_as_java(subject(librdkafkas()))
 
 
+def test_a_client_whose_session_is_another_one_unless_set_is_told_with_it():
+    for client, session_ms in (("kafkajs", 30_000), ("sarama", 10_000)):
+        [told] = clients.played_as_java(subject(of_client(librdkafkas(), client)))
+        assert f"session.timeout.ms={session_ms}" in told and "--set" in told
+    [told] = clients.played_as_java(subject(of_client(librdkafkas(), "kafka-python")))
+    assert "--set" not in told
+
+
 def test_partitions_without_an_owner_come_first(range_3_5):
     range_3_5["members"][0]["owned"] = []
     report = recommend.report(range_3_5, "4.4", CONFIG)

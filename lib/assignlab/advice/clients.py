@@ -21,6 +21,14 @@ PLAYED_AS_JAVA = (
     " Java client; how far strategies of one name differ is in docs/clients.md."
 )
 
+OWN_DEFAULTS = {
+    "kafka-go": "session.timeout.ms=30000",
+    "kafkajs": "session.timeout.ms=30000",
+    "sarama": "session.timeout.ms=10000 and metadata.max.age.ms=600000",
+}
+"""What clients have unless it is set, in the words of Java's, where it is not what Java's newest has:
+kafka-go 0.4.51, KafkaJS 2.2.4 and sarama 1.61.1. franz-go, librdkafka and kafka-python have the same."""
+
 
 def client_of(asked: Subject) -> str:
     """The system whose own strategy the group has, or whose client ids all members have where they were
@@ -42,7 +50,10 @@ def client_of(asked: Subject) -> str:
 def played_as_java(asked: Subject) -> list[str]:
     """What there is to know of pauses that are not those of the members' own client."""
     client = client_of(asked)
-    return [PLAYED_AS_JAVA.format(client)] if client else []
+    said = [PLAYED_AS_JAVA.format(client)] if client else []
+    if client in OWN_DEFAULTS:
+        said[0] += f" Unless set, {client} has what is {OWN_DEFAULTS[client]} there: --set plays it."
+    return said
 
 
 def lacks(client: str, strategy: Strategy) -> bool:
