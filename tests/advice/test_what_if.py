@@ -110,6 +110,15 @@ def test_a_rolling_change_is_to_the_releases_strategy_and_offline_it_is_a_switch
     assert gone_over.note == what_if.OFFLINE and gone_over.moved == switch.moved
 
 
+def test_librdkafkas_cooperative_sticky_goes_over_to_the_coordinator_offline(range_3_5):
+    """docs/clients.md: its assignments carry user data, so the coordinator refuses to turn it."""
+    for client, note in (("rdkafka-", what_if.USER_DATA), ("c", "1 restart of every member")):
+        group = range_3_5 | {"strategy": "cooperative-sticky"}
+        group["members"] = [m | {"id": f"{client}{m['id']}"} for m in group["members"]]
+        [row] = what_if.table(subject(group), ["server-uniform"], ["KIP-848"], "4.4", CONFIG)
+        assert row.note == note
+
+
 def test_a_topic_that_nobody_reads_changes_no_row(range_3_5):
     events = ["a member more", "a crash", "a rollout", "a topic more", "twice the partitions"]
     rows = what_if.table(subject(range_3_5), ["range"], events, "4.4", CONFIG)

@@ -164,6 +164,21 @@ def test_roads_and_their_bounces(old, bounces):
         assert upgrade.gentlest(costs) == ""
 
 
+@pytest.mark.parametrize(
+    ("old", "roads"),
+    [
+        ("librdkafka-cooperative-sticky", []),
+        ("librdkafka-range", ["cooperative-sticky", "server-uniform"]),
+        ("kafkajs-roundrobin", ["server-uniform"]),
+    ],
+)
+def test_no_road_that_the_coordinator_refuses(old, roads):
+    """librdkafka's cooperative-sticky sends user data, KafkaJS's name is in no other client's list."""
+    records = upgrade.play_migrations(upgrade.Trial(0, old, members=2, topics=1, partitions=4))
+    found = {record["road"] for record in records}
+    assert found == {f"{old}, no upgrade", *(f"{old} → {new}" for new in roads)}
+
+
 def test_the_first_member_with_the_new_protocol_turns_the_group_over():
     uniform = ROADS[ROADS["road"] == "range → server-uniform"]
     assert (uniform.groupby("step")["strategy"].first().loc[2:] == "server-uniform").all()

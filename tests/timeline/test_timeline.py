@@ -751,6 +751,12 @@ def test_a_member_without_a_common_protocol_is_refused():
     history = play([], members=members, until=30_000)
     assert told(history, "fatal") == ["INCONSISTENT_GROUP_PROTOCOL"]
     assert owners_at_end(history).keys() == {"a"}
+    both = ["librdkafka-range", "librdkafka-cooperative-sticky"]
+    with pytest.raises(TimelineError, match="librdkafka refuses eager and cooperative ones"):
+        play([], members=[Member("a", strategies=both)], until=30_000)
+    kafkajs = Member("a", strategies=["kafkajs-roundrobin"])  # it offers RoundRobinAssigner
+    history = play([], members=[kafkajs, replace(late, strategies=["roundrobin"])], until=30_000)
+    assert told(history, "fatal") == ["INCONSISTENT_GROUP_PROTOCOL"]
 
 
 def test_clients_and_releases_that_offer_the_same_name_are_one_group():

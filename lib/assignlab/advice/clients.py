@@ -52,7 +52,9 @@ def played_as_java(asked: Subject) -> list[str]:
     client = client_of(asked)
     said = [PLAYED_AS_JAVA.format(client)] if client else []
     if client in OWN_DEFAULTS:
-        said[0] += f" Unless set, {client} has what is {OWN_DEFAULTS[client]} there: --set plays it."
+        said[0] += (
+            f" Unless set, {client} has what is {OWN_DEFAULTS[client]} there: --set plays it."
+        )
     return said
 
 

@@ -108,7 +108,7 @@ def report(
     unowned = _without_owner(asked, now, client)
     before = [*played_as_java(asked), *unowned]
     said, above = _said(asked, now, better, trades, rows, failed, len(names) > 1, client)
-    offline = not what_if.is_online(config)
+    offline = bool(what_if.offline(own, client, config))
     lines = _lines(better[0], now, offline, client) if better else []
     found = Table("what_if", "What the reasons come from", what_if.COLUMNS, rows)
     unknown = ["what a record costs to process, and what a pause costs the application"]
@@ -386,7 +386,7 @@ def _costs(best: Option, now: Option, rows: Sequence[Row], client: str) -> list[
         row = found[0]
         if row.moved is None:
             return [f"What the change costs is {row.note} (row {row.row})."]
-        if row.note == what_if.OFFLINE:
+        if row.note in (what_if.OFFLINE, what_if.USER_DATA):
             return [
                 f"It costs a pause, since {row.note}: {counted(row.moved, 'move')} (row {row.row})."
             ]

@@ -58,7 +58,11 @@ Make = Callable[[Subject, Strategy, random.Random], list[Event]]
 NOT_PLAYED = "not played"
 """How notes begin of what no strategy was asked."""
 OFFLINE = "all members stop first: group.consumer.migration.policy does not allow it online"
-"""The note of a change of protocols for which nobody may be left."""
+USER_DATA = (
+    "all members stop first: the coordinator turns no group of librdkafka's cooperative-sticky, whose"
+    " assignments carry user data"
+)
+"""The notes of a change of protocols for which nobody may be left."""
 BOTH = "librdkafka refuses a list of eager and cooperative strategies"
 TELL_AFTER = 10
 """Seconds, after which it is told how far the strategies are."""
@@ -376,9 +380,9 @@ def _migration(
         return Row("", word, change, note=f"{NOT_PLAYED}: more than {MOST_ROLLED_OUT} members")
     bounces = 2 if word == "two bounces" else 1
     try:
-        if bounces == 1 and not is_online(config):
+        if bounces == 1 and (why := offline(own, client, config)):
             cells = _measured(asked, new, "switch", EVENTS["switch"])
-            return Row("", word, change, **cells, note=OFFLINE)
+            return Row("", word, change, **cells, note=why)
         count = draws_for(asked, 2 * bounces * asked.members)
         cells = drawn(count, partial(_migrated, asked, own, new, bounces))
     except AssignlabError as error:
@@ -392,9 +396,11 @@ def _migration(
     return Row("", word, change, **cells, unowned=cost, note=note)
 
 
-def is_online(config: Config) -> bool:
-    """Whether classic members may come over to the coordinator's protocol while others run."""
-    return config.group_consumer_migration_policy in ("bidirectional", "upgrade")
+def offline(own: Strategy, client: str, config: Config) -> str:
+    """Why no classic member may come over to the coordinator's protocol while others run, if so."""
+    if config.group_consumer_migration_policy not in ("bidirectional", "upgrade"):
+        return OFFLINE
+    return USER_DATA if client == LIBRDKAFKA and own.protocol == "cooperative" else ""
 
 
 def back_in_time(config: Config) -> str:

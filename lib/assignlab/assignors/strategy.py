@@ -35,7 +35,8 @@ class Strategy:
     (only the difference, in follow-up rounds), ``server`` (the coordinator assigns) or
     ``independent`` (every consumer computes for itself). ``membership``: who knows the members: a
     ``coordinator`` of Kafka's, ``ZooKeeper`` or a ``broker``. ``client_id``: what member ids begin
-    with where its client was given no id of its own. ``sticky``: whether claims matter.
+    with where its client was given no id of its own. ``offered``: the name under which clients offer
+    it to a group, where that is not the end of its own. ``sticky``: whether claims matter.
     ``reads_weights``: whether the weights of partitions do. ``source``: the class that is
     reproduced. ``original``: ``artifact:release`` that answers in its place when both are compared;
     "" for none, which makes nothing of it proven.
@@ -69,6 +70,7 @@ class Strategy:
     assign: Callable[[Group], Assignment]
     membership: str = "coordinator"
     client_id: str = ""
+    offered: str = ""
     original: str = ""
     first: str = ""
     last: str = ""
@@ -103,7 +105,7 @@ class Strategy:
     @property
     def kind(self) -> str:
         """The name that clients offer it under: ``sticky`` of ``sticky@2.0`` and of ``sarama-sticky``."""
-        return self.base.removeprefix(f"{self.system}-")
+        return self.offered or self.base.removeprefix(f"{self.system}-")
 
     @property
     def remote(self) -> str:

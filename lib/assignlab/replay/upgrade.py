@@ -141,7 +141,10 @@ def play_migrations(trial: Trial) -> list[dict]:
 
     Three roads from the old strategy: two restarts of everybody without an upgrade; to
     cooperative-sticky; to the coordinator's uniform. None to the strategy that is the old one
-    already, nor out of a group that no coordinator of Kafka's keeps. A road of one bounce is followed
+    already, nor out of a group that no coordinator of Kafka's keeps. None member by member from
+    KafkaJS to cooperative-sticky, since no other client offers a strategy of KafkaJS's name, nor from
+    librdkafka's cooperative-sticky to the coordinator, which refuses to turn a group whose
+    assignments carry user data. A road of one bounce is followed
     by one more restart of everybody. road, seed, bounce (1, 2), upgrade (whether the bounce is part
     of the upgrade), step (from 1; two rebalances for each restart), strategy (which assigned), moved
     (partitions that change owner), interrupted (given up, also if kept), gap (fullest - emptiest
@@ -156,9 +159,10 @@ def play_migrations(trial: Trial) -> list[dict]:
     plain = f"{trial.old}, no upgrade"
     plans = {plain: [old] * (4 * members)}
     of_kafka = old.membership == "coordinator" and not old.shares
-    if of_kafka and old.kind != cooperative.kind:
+    if of_kafka and old.kind != cooperative.kind and not old.offered:
         plans[f"{trial.old} → cooperative-sticky"] = two_bounces(old, cooperative, members)
-    if of_kafka and old.kind != uniform.kind:
+    sends_data = old.system == "librdkafka" and old.kind == cooperative.kind
+    if of_kafka and old.kind != uniform.kind and not sends_data:
         plans[f"{trial.old} → server-uniform"] = one_bounce(old, uniform, members)
     moments = trial.moments("FULL", "ROLLING_RESTART", "ROLLING_RESTART")
     sizes = [len(moment.group.members) for moment in moments]

@@ -125,6 +125,11 @@ class Simulation:
             if len({strategy.kind for strategy in proposed}) < len(proposed):
                 # As ConsumerPartitionAssignor.getAssignorInstances does.
                 raise TimelineError(f"strategies: {names}: clients refuse a name that comes twice")
+            in_c = any(strategy.system == "librdkafka" for strategy in proposed)
+            if in_c and len({strategy.protocol for strategy in proposed}) > 1:
+                raise TimelineError(
+                    f"strategies: {names}: librdkafka refuses eager and cooperative ones in one list"
+                )
         chosen = {strategy for proposed in lists for strategy in proposed}
         coordinator, self._client = protocol_of(chosen)
         self.coordinator: Any = coordinator(self.world)

@@ -92,6 +92,7 @@ STRATEGY = Strategy(
     name="kafkajs-roundrobin",
     system="kafkajs",
     client_id="kafkajs-",
+    offered="RoundRobinAssigner",
     protocol="eager",
     source="PartitionAssigners.roundRobin",
     original="kafkajs:2.2.4",
