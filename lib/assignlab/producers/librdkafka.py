@@ -2,7 +2,8 @@
 
 The variants without ``random`` hash a null key as if it were empty. Of those with it, crc32's draws
 for empty keys too, while murmur2's and fnv1a's draw for null keys only. FNV-1a is taken as a
-signed number and made positive, as sarama does. Draws are librdkafka's own and not reproduced; with
+signed number and made positive, as sarama does. Draws are librdkafka's own and not reproduced, nor
+is that it draws once more where the first partition has no leader; with
 ``sticky.partitioning.linger.ms`` (10 ms unless set) it keeps a drawn partition for a while, which
 is left out here.
 """
