@@ -12,6 +12,7 @@ from assignlab.assignors.kafka_server.parts import sets
 from assignlab.errors import DocumentError
 from assignlab.group import document
 from assignlab.group.assignment import Assignment, code, topic_of
+from assignlab.group.model import MIXED
 from assignlab.group.plain import group
 from assignlab.jvm.hash_map import collection_capacity, hash_map_order
 from assignlab.jvm.names import Uuid, string_hash
@@ -76,6 +77,13 @@ def test_overlapping_subscriptions_may_stay_slightly_uneven():
     reply = answer("server-uniform", {"x": 10, "y": 20}, held)
     assert sizes(reply) == [9, 10, 11]
     assert moved({name: owned for name, (_, owned) in held.items()}, reply["assignment"]) == 0
+
+
+def test_who_subscribes_in_different_ways_counts_as_different_whatever_else_the_document_has():
+    sent = document.dump(group({"t": 3, "u": 3}, {member: ["t", "u"] for member in "abc"}))
+    sent["strategy"] = "server-uniform"
+    mixed = our_answer(sent | MIXED)
+    assert our_answer(sent | MIXED | {"vnodes": 3}) == mixed != our_answer(sent)
 
 
 def test_a_partition_that_does_not_exist_is_an_error_of_the_original():

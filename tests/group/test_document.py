@@ -198,6 +198,7 @@ def topic(**fields):
         (member(instance=1), "members[0].instance", "a string"),
         (member(topics=["t"], streams=[1, 2]), "members[0].streams", "2 entries for 1 topics"),
         (member(streams=-1), "members[0].streams", "-1"),
+        (member() | {"subscribed": "in two ways"}, "subscribed", "'in two ways'"),
     ],
 )
 def test_a_document_that_is_not_understood_names_field_and_reason(document, field, reason):

@@ -12,7 +12,16 @@ import numpy as np
 
 from assignlab.errors import DocumentError, shown
 from assignlab.group.assignment import Assignment, code, partition_names, partition_of
-from assignlab.group.model import ABSENT, NO_METADATA, Claims, Group, Members, Topics, subscriptions
+from assignlab.group.model import (
+    ABSENT,
+    MIXED,
+    NO_METADATA,
+    Claims,
+    Group,
+    Members,
+    Topics,
+    subscriptions,
+)
 from assignlab.jvm.names import Names
 
 Document = dict[str, Any]
@@ -60,6 +69,9 @@ def parse(document: Mapping[str, Any]) -> Group:
     _index([member["id"] for member in members], "members", "member id")
     _streams_within_reach(members)
     options = {name: document[name] for name in OPTIONS if document.get(name) is not None}
+    for name, only in MIXED.items():
+        if (given := options.get(name, only)) != only:
+            raise DocumentError(name, f"expected {only!r}, got {shown(given)}")
     return Group(_topics(topics, index), _members(members), _claims(members), options)
 
 

@@ -109,7 +109,7 @@ def homogeneous(group: Group) -> bool:
     can make up for one that does not name it. Where not all subscribe in the same way, by names or by
     one regular expression, subscriptions count as different (:data:`assignlab.group.model.MIXED`).
     """
-    if group.options == model.MIXED:
+    if model.MIXED.keys() <= group.options.keys():
         return False
     if group.sent is group.members and group.sent.offsets.size == 2:  # one subscription
         return True
