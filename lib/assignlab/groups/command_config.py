@@ -17,11 +17,13 @@ from assignlab.errors import AssignlabError
 
 SAME = frozenset({
     "client.dns.lookup", "client.id", "sasl.kerberos.service.name", "sasl.mechanism",
-    "sasl.oauthbearer.token.endpoint.url", "security.protocol", "ssl.cipher.suites",
-    "ssl.key.password",
+    "sasl.oauthbearer.scope", "sasl.oauthbearer.token.endpoint.url", "security.protocol",
+    "ssl.cipher.suites", "ssl.key.password",
 })  # fmt: skip
 """Properties of one name and meaning in both."""
 OTHERWISE = {
+    "sasl.oauthbearer.client.credentials.client.id": "sasl.oauthbearer.client.id",
+    "sasl.oauthbearer.client.credentials.client.secret": "sasl.oauthbearer.client.secret",
     "ssl.truststore.certificates": "ssl.ca.pem",
     "ssl.keystore.key": "ssl.key.pem",
     "ssl.keystore.certificate.chain": "ssl.certificate.pem",
@@ -38,7 +40,11 @@ CONNECTION = ("sasl.", "security.", "ssl.")
 LOGIN = {
     "PlainLoginModule": {"username": "sasl.username", "password": "sasl.password"},
     "ScramLoginModule": {"username": "sasl.username", "password": "sasl.password"},
-    "Krb5LoginModule": {"keyTab": "sasl.kerberos.keytab", "principal": "sasl.kerberos.principal"},
+    "Krb5LoginModule": {
+        "keyTab": "sasl.kerberos.keytab",
+        "principal": "sasl.kerberos.principal",
+        "serviceName": "sasl.kerberos.service.name",
+    },
     "OAuthBearerLoginModule": {
         "clientId": "sasl.oauthbearer.client.id",
         "clientSecret": "sasl.oauthbearer.client.secret",
@@ -82,7 +88,8 @@ def of_properties(properties: Settings) -> Settings:
     settings |= {OTHERWISE[name]: properties[name] for name in properties if name in OTHERWISE}
     for name, read in ELSE.items():
         if name in properties:
-            settings |= read(properties)
+            # A property goes before an option of the login module.
+            settings = read(properties) | settings
     known = SAME | OTHERWISE.keys() | NOT_NEEDED | ELSE.keys()
     for name in properties:
         if name.startswith(CONNECTION) and name not in known:
