@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from assignlab import assignors
 from assignlab.advice import pauses, play, replicas, scaling, what_if
+from assignlab.advice.report import as_data, as_json, as_text
 from assignlab.advice.subject import NotAnswerable, Range, subject
 from assignlab.assignors.answer import solve
 from assignlab.cli import main
@@ -41,6 +42,20 @@ def test_kedas_divisors_are_wrong_for_topics_of_3_and_5_partitions(range_3_5):
     told = " ".join(report.said)
     assert "(3 + 5 = 8); it is wrong here. Under range it is uneven with 2 and 4" in told
     assert rows[5]["unowned partition-seconds"].high > 0
+
+
+def test_what_plain_python_counts_are_numbers_for_programs_and_people(range_3_5, monkeypatch):
+    """A command that does not wait for compiled functions runs them as they are written."""
+    measured = play.measure
+
+    def numpys(step):
+        return tuple(np.int64(n) if isinstance(n, int) else n for n in measured(step))
+
+    found = what_if.report(range_3_5, ["range"], ["a rebalance"], "4.4", CONFIG)
+    monkeypatch.setattr(play, "measure", numpys)
+    plain = what_if.report(range_3_5, ["range"], ["a rebalance"], "4.4", CONFIG)
+    assert as_json(as_data(plain)) == as_json(as_data(found))
+    assert as_text(plain) == as_text(found)
 
 
 def test_steps_that_are_not_played_in_time_are_not_said_to_be(range_3_5, monkeypatch):

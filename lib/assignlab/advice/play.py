@@ -100,7 +100,7 @@ def numbers(step: Step) -> dict[str, int]:
     if avoidable is None:
         regret = regret_of(step)[1] if found["by_choice"] else None
         avoidable = regret.moves_regret if regret else 0
-    return {
+    told = {
         "fullest": found["largest"],
         "emptiest": found["smallest"],
         "gap": found["count_gap"],
@@ -111,6 +111,7 @@ def numbers(step: Step) -> dict[str, int]:
         "interrupted": found["interrupted"],
         "rounds": step.rounds,
     }
+    return {name: int(number) for name, number in told.items()}  # NumPy's, of plain Python
 
 
 def together(played: Sequence[Step]) -> dict[str, int]:
