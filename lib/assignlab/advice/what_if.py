@@ -58,10 +58,7 @@ Make = Callable[[Subject, Strategy, random.Random], list[Event]]
 NOT_PLAYED = "not played"
 """How notes begin of what no strategy was asked."""
 OFFLINE = "all members stop first: group.consumer.migration.policy does not allow it online"
-USER_DATA = (
-    "all members stop first: the coordinator turns no group of librdkafka's cooperative-sticky, whose"
-    " assignments carry user data"
-)
+USER_DATA = "all members stop first: librdkafka's leader sends user data with what it assigns"
 """The notes of a change of protocols for which nobody may be left."""
 BOTH = "librdkafka refuses a list of eager and cooperative strategies"
 TELL_AFTER = 10
@@ -397,7 +394,8 @@ def _migration(
 
 
 def offline(own: Strategy, client: str, config: Config) -> str:
-    """Why no classic member may come over to the coordinator's protocol while others run, if so."""
+    """Why no classic member may come over to the coordinator's protocol while others run, if so. User
+    data in an assignment would be lost (``ConsumerGroup.fromClassicGroup``)."""
     if config.group_consumer_migration_policy not in ("bidirectional", "upgrade"):
         return OFFLINE
     return USER_DATA if client == LIBRDKAFKA and own.protocol == "cooperative" else ""
