@@ -103,6 +103,7 @@ class Groups:
         self.held = held
         self._cluster = cluster
         self._topic_ids = tuple(topic_ids)
+        self._id_hashes = uuid_hashes([Uuid.parse(text) for text in topic_ids])
         self._topics: dict[bytes, Topics] = {}
         self._last: tuple | None = None
 
@@ -171,14 +172,13 @@ class Groups:
     def in_map_order(self, partitions: np.ndarray) -> np.ndarray:
         """Dense partitions as the coordinator's maps of topic ids and of partitions have them in
         order."""
-        topic = self._cluster.topic[partitions]
-        topics = np.unique(topic)
-        ids = [Uuid.parse(self._topic_ids[t]) for t in topics.tolist()]
+        ordered = np.sort(partitions)
+        topics, begins = np.unique(self._cluster.topic[ordered], return_index=True)
         found = [EMPTY]
-        for t in topics[hash_map_order(uuid_hashes(ids))].tolist():
-            numbers = np.sort(partitions[topic == t]) - self._cluster.first[t]
-            walk = hash_map_order(numbers.astype(np.int32))
-            found.append(numbers[walk] + self._cluster.first[t])
+        owns = np.split(ordered, begins[1:])
+        for i in hash_map_order(self._id_hashes[topics]).tolist():
+            numbers = owns[i] - self._cluster.first[topics[i]]
+            found.append(owns[i][hash_map_order(numbers.astype(np.int32))])
         return np.concatenate(found)
 
     def _group(

@@ -527,7 +527,8 @@ class Client(Consumer):
             self.request_rejoin("received assignment does not match the current subscription")
             return
         given = np.unique(self.world.cluster.topic[partitions])
-        unasked = tuple(t for t in given.tolist() if t not in self.joined_subscription)
+        asked = set(self.joined_subscription)
+        unasked = tuple(t for t in given.tolist() if t not in asked)
         if unasked:  # maybeUpdateJoinedSubscription: the next metadata tell whether they are there
             self.joined_subscription += unasked
             self._refresh_metadata()
