@@ -556,14 +556,15 @@ def test_the_commands_speak_json(tmp_path, range_3_5):
     assert [row["event"] for row in found["what_if"]] == ["a topic more"]
 
 
-def test_how_far_it_is_is_told_and_many_members_take_fewer_histories(
-    monkeypatch, capsys, range_3_5
+@pytest.mark.parametrize("bound", ["MANY", "MUCH"])
+def test_how_far_it_is_is_told_and_a_large_group_takes_fewer_histories(
+    monkeypatch, capsys, range_3_5, bound
 ):
     asked = range_3_5, ["range", "sticky"], ["a crash"], "4.4", CONFIG
     assert "over 6 histories" in what_if.report(*asked).tables[0].note
     assert not capsys.readouterr().err
     monkeypatch.setattr(what_if, "TELL_AFTER", -1)
-    monkeypatch.setattr(pauses, "MANY", 3)
+    monkeypatch.setattr(pauses, bound, 3)
     assert "over 2 histories" in what_if.report(*asked).tables[0].note
     assert "billing: 1 of 2 strategies played after 0 s" in capsys.readouterr().err
 

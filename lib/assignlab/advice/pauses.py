@@ -52,8 +52,9 @@ LEAD_MS = 60_000
 MOST_RESTARTS, LEAST_RESTARTS = 20, 5
 """Rollouts restart so many members of the group, the fewer the larger it is, and are counted up from
 there."""
-MANY = 100
-"""From more members on, whose histories take seconds, figures range over few start moments."""
+MANY, MUCH = 100, 200_000
+"""Of more members, or where members times partitions are more, histories take seconds, and figures range
+over few start moments."""
 EVERY_MS = 20_000
 DOWN_MS, START_MS = 5_000, 5_000
 """How long a restart takes at least, and how much longer it may: a process takes so long to start."""
@@ -158,6 +159,11 @@ def starts(config: Config, few: bool = False) -> list[Start]:
     ]
 
 
+def is_large(members: int, partitions: int) -> bool:
+    """Whether figures of such a group range over few start moments."""
+    return members > MANY or members * partitions > MUCH
+
+
 def restarts(members: int) -> int:
     """How many members of a group a rollout restarts.
 
@@ -182,6 +188,11 @@ class Life:
         self.now = LEAD_MS
         self.spans: dict[str, tuple[int, int]] = {}
 
+    @property
+    def is_large(self) -> bool:
+        """See :func:`is_large`."""
+        return is_large(len(self.members), sum(topic.partitions for topic in self.topics))
+
     def add(self, name: str, actions: Sequence[Action], lasts_ms: int) -> None:
         """Let ``actions`` happen now; what comes next comes ``lasts_ms`` later."""
         self.actions += actions
@@ -192,13 +203,13 @@ class Life:
         self, strategies: Sequence[str], config: Config, few: bool = False
     ) -> dict[str, Range]:
         """Partition-seconds without an owner, by the name of what happened. ``few``: over few start
-        moments, as with many members anyway.
+        moments, as those of a large group anyway.
 
         Empty where the timeline does not play these strategies.
         """
         found: dict[str, list[float]] = {name: [] for name in self.spans}
         try:
-            for start in starts(config, few or len(self.members) > MANY):
+            for start in starts(config, few or self.is_large):
                 history = self.played(strategies, start)
                 for name, span in self.spans.items():
                     found[name].append(unowned_ms(history, *span) / 1000)
@@ -278,7 +289,7 @@ def of_one_member(
     where the timeline does not play the strategy."""
     costs = []
     try:
-        for start in starts(config, few=len(new_life().members) > MANY):
+        for start in starts(config, few=new_life().is_large):
             before = new_life()
             sizes = _held_at(before.played([strategy.name], start), before.now)
             for name in {max(sizes, key=sizes.__getitem__), min(sizes, key=sizes.__getitem__)}:

@@ -190,9 +190,10 @@ def report(
         document = answered_by(document, chosen[0])
     asked = subject(of_release(document, release))
     rows = table(asked, chosen, happening, release, config)
-    histories = len(pauses.starts(config, few=asked.members > pauses.MANY))
+    large = pauses.is_large(asked.members, asked.partitions)
+    histories = len(pauses.starts(config, few=large))
     few = f" ({len(pauses.starts(config, few=True))} for rolling changes)"
-    few *= pauses.MOST_RESTARTS < asked.members <= MOST_ROLLED_OUT
+    few *= pauses.MOST_RESTARTS < asked.members <= MOST_ROLLED_OUT and not large
     note = (
         "moved: partitions taken from their owners; avoidable: more than an answer as even needs; 'a to b':"
         f" the least and the most over {counted(draws_for(asked, 2), 'draw')} of ids"
