@@ -1111,8 +1111,8 @@ def test_a_matrix_is_a_grid_from_a_file(collection, tmp_path):
 
 
 WRONG_GRIDS = [
-    (["--grid", "members=[2],[0]"], "01_first: --grid members: 0 is out of range"),
-    (["--grid", "members=2"], "--grid members: '2' is not a YAML list such as [2, 4]"),
+    (["--grid", "members=[2],[0]"], "01_first: axis members: 0 is out of range"),
+    (["--grid", "members=2"], "axis members: '2' is not a YAML list such as [2, 4]"),
     (["--grid", "memebrs=[2]"], "unknown parameter 'memebrs' (did you mean 'members'?)"),
     (["--grid", "seed"], "--grid 'seed': write NAME=VALUE,VALUE"),
     (["--grid", "seed=1", "--grid", "seed=2"], "--grid seed is given twice"),

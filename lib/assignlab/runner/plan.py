@@ -177,7 +177,7 @@ def _points(notebook: Notebook, passed, axes: Mapping[str, list]) -> tuple[list[
     mistakes: list[str] = []
     turning: dict[str, list] = {}
     given = [(name, [text], "-p") for name, text in passed]
-    for name, values, option in [*given, *((name, axes[name], "--grid") for name in axes)]:
+    for name, values, option in [*given, *((name, axes[name], "axis") for name in axes)]:
         if name not in notebook.parameters:
             continue
         kind, checked = notebook.parameters[name].kind, []
