@@ -147,7 +147,7 @@ class Study:
         # Neither the record of an earlier run nor what it made must pass for this one's.
         with suppress(FileNotFoundError, ValueError, LookupError, TypeError):  # none, or another's
             for result in json.loads((folder / RECORD).read_text(encoding="utf-8"))["results"]:
-                for name in [*result["files"], f"{result['name']}.small.png"]:
+                for name in filter(None, [*result["files"], result.get("small")]):
                     (folder / Path(name).name).unlink(missing_ok=True)
         (folder / RECORD).unlink(missing_ok=True)
 

@@ -91,6 +91,13 @@ def _made(path: Path | str) -> tuple[int, ...]:
     return found.st_dev, found.st_ino, found.st_mtime_ns
 
 
+def _stored(path: str, schema: str | None = None):
+    """All rows of a table in a store, which has to be whole."""
+    spark = session()
+    ensure_whole(spark, path)
+    return reader(spark, schema).parquet(literal(spark, path))
+
+
 class Table:
     """The records of a sweep: a Parquet folder, one row per simulated rebalance and strategy.
 
@@ -112,10 +119,8 @@ class Table:
         """What the sweep was about, where nobody said: rebalances, and the files tell whether they
         stand beside the optimum."""
         if isinstance(self.path, str):
-            spark = session()
-            with answering(spark), reaching(self.path):
-                ensure_whole(spark, self.path)
-                known = reader(spark).parquet(literal(spark, self.path)).columns
+            with answering(session()), reaching(self.path):
+                known = _stored(self.path).columns
         else:
             known = self._ensure_there(self.path)[0].schema.names
         return WITH_OPTIMUM if set(WITH_OPTIMUM.schema.names) <= set(known) else REBALANCES
@@ -150,11 +155,10 @@ class Table:
 
     def _rows(self, columns: Iterable[str]):
         """All rows of a table that has to have these columns."""
+        if isinstance(self.path, str):
+            return _stored(self.path, self.subject.spark_schema)
         spark = session()
         source = reader(spark, self.subject.spark_schema)
-        if isinstance(self.path, str):
-            ensure_whole(spark, self.path)
-            return source.parquet(literal(spark, self.path))
         self._ensure_there(self.path, columns)
         # Spark takes a path without a scheme to its default file system.
         rows = source.parquet(literal(spark, f"file:{self.path.absolute()}"))
