@@ -173,6 +173,7 @@ def topic(**fields):
         (topic(partitions=1, racks=[[1]]), "topics[0].racks", "rack names"),
         (topic(partitions=1, racks=["a"]), "topics[0].racks", "an array"),
         (topic(brokers=[["b"]]), "topics[0].brokers", "[broker, count]"),
+        (topic(brokers=[["b", 2]], partitions=3), "topics[0].brokers", "2 partitions"),
         (topic(partitions=1, id=5), "topics[0].id", "Uuid"),
         (
             {"topics": [{"name": "t", "partitions": 1}] * 2, "members": []},

@@ -154,6 +154,23 @@ def test_what_the_policy_does_not_allow(policy, strategy, reached):
     assert owned_at_end(history) == sorted(ALL)
 
 
+@pytest.mark.parametrize(
+    ("strategy", "again", "turned"),
+    [
+        ("librdkafka-cooperative-sticky", [], True),  # nobody has told yet what it owns
+        ("librdkafka-cooperative-sticky", ["c"], False),
+        ("librdkafka-range", ["c"], True),
+        ("cooperative-sticky", ["c"], True),
+    ],
+)
+def test_a_group_whose_assignment_has_user_data_is_not_turned(strategy, again, turned):
+    restarts = [timeline.restart(20_000, name, 5_000) for name in again]
+    history = play([*restarts, timeline.join(50_000, Member("d", strategies=[SERVER]))], strategy)
+    assert types(history) == ["consumer"] * turned
+    assert told(history, "fatal") == ["GROUP_ID_NOT_FOUND"] * (not turned)
+    assert owned_at_end(history) == sorted(ALL)
+
+
 def test_who_wakes_up_in_a_group_that_is_classic_again_loses_everything_first():
     joins = timeline.join(30_000, Member("d", strategies=[SERVER]))
     history = play([joins, timeline.freeze(60_000, "d", 60_000)], "sticky")

@@ -908,6 +908,14 @@ def test_a_rolling_upgrade_brings_the_new_strategy_when_all_have_it():
         play([timeline.back(20_000, "a", topics=["t"], pattern="t")])
 
 
+def test_consumers_of_metaq_have_no_patterns():
+    members = [Member("a", pattern="t.*")]
+    with pytest.raises(TimelineError, match="MetaQ's consumers name their topics"):
+        timeline.run(Scenario([Topic("t", 1)], members), strategy="metaq-default")
+    history = timeline.run(Scenario([Topic("t", 1)], members), strategy="scala-range")
+    assert history.ownership()["member"].tolist() == ["a"]
+
+
 @pytest.mark.parametrize(("release", "watches"), [("3.1", False), ("3.2", True), ("4.4", True)])
 def test_a_static_leader_that_is_back_watches_the_topics_since_3_2(release, watches):
     """GroupCoordinator.updateStaticMemberAndRebalance names the leader's old id before (KAFKA-13435)."""

@@ -120,6 +120,11 @@ def _topic(entry: Any) -> dict[str, Any]:
         brokers = _pairs(entry["brokers"], "brokers", str, "[broker, count]")
         partitions = sum(_count(count, "brokers") for _, count in brokers)
         _count(partitions, "brokers", MAX_PARTITIONS)
+        if entry.get("partitions") not in (None, partitions):
+            raise DocumentError(
+                "brokers",
+                f"have {partitions} partitions, but partitions is {entry['partitions']!r}",
+            )
         queues = tuple((broker, number) for broker, count in brokers for number in range(count))
     else:
         partitions = required(entry, "partitions", int, "a count of 0 or more")

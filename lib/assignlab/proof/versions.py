@@ -106,6 +106,8 @@ def compare(strategy: str, histories: int, seed: int) -> Iterator[Step]:
 def main(strategies: Iterable[str], histories: int, seed: int) -> None:
     """Print the table as Markdown; of a name with a release all releases are compared."""
     strategies = dict.fromkeys(assignors.get(name).base for name in strategies)
+    for strategy in strategies:
+        releases(strategy)  # one without an original is told before anything is played
     print("| strategy | release | against | states | other lists | other sets |")
     print("| --- | --- | --- | --- | --- | --- |")
     for strategy in strategies:

@@ -351,6 +351,11 @@ class Client(Consumer):
             return self.claim
         return Claim(EMPTY, self.generation)
 
+    def sends_user_data(self, members, protocol: str) -> bool:
+        """Whether the leader's assignment has user data: librdkafka's sends back what a cooperative-sticky
+        member has told that it owns (``rd_kafka_group_MemberState_consumer_write``)."""
+        return self._in_c and any(one.request.claim_for(protocol) is not None for one in members)
+
     def joined(self, error, *answer) -> None:
         """The answer to JoinGroup, which waits for the application: the heartbeat thread rests. commitSync
         reads it, a producer's transaction and an application that waits to try again do not."""

@@ -108,6 +108,7 @@ class Coordinator(Hosted):
         self.pending_sync: dict[str, None] = {}  # in order
         self.static: dict[str, str] = {}
         self.new_member_added = False
+        self.has_user_data = False  # what the leader assigned last
         self.behind: dict[Consumer, list[tuple]] = {}  # requests, of a client that leaves
         self._table = 16
         self._join_timer = self._sync_timer = None
@@ -386,6 +387,7 @@ class Coordinator(Hosted):
             return
         for other in self.members.values():
             other.assignment, other.claim = assignment.get(other.id, (EMPTY, None))
+        self.has_user_data = client.sends_user_data(self.members.values(), str(self.protocol))
         self._transition(STABLE)
         self._persist()
         for other in list(self.members.values()):

@@ -11,6 +11,7 @@ new session, it is left with nothing until a watch fires.
 
 import numpy as np
 
+from assignlab.timeline.config import TimelineError
 from assignlab.timeline.engine.log import EMPTY
 from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols import zookeeper
@@ -22,6 +23,8 @@ class Client(zookeeper.Client):
 
     def __init__(self, world: World, registry: zookeeper.Registry, member: Member, number: int):
         super().__init__(world, registry, member, number)
+        if member.pattern is not None:
+            raise TimelineError(f"pattern of {member.name!r}: MetaQ's consumers name their topics")
         self._seen: dict[int, tuple] = {}
 
     def _try(self, number: int) -> None:

@@ -138,6 +138,8 @@ class Coordinator:
             return None
         if self.world.config.group_consumer_migration_policy not in ("bidirectional", "upgrade"):
             return GROUP_ID_NOT_FOUND
+        if group.has_user_data:  # it would be lost (ConsumerGroup.fromClassicGroup)
+            return GROUP_ID_NOT_FOUND
         # There is no first generation yet, and the original asks for its protocol all the same.
         return UNKNOWN_SERVER_ERROR if group.protocol is None else None
 
