@@ -534,6 +534,27 @@ def deliveries() -> Iterator[Script]:
         yield with_records("rollout", strategy, "auto", rollout("abc"))
 
 
+def backlogs() -> Iterator[Script]:
+    """What a member that stalled finds at hand takes it some polls: two of them crash in the first large
+    batch, or another one joins, or that batch lasts longer than the poll interval leaves."""
+    goes_on = JOINS + 5_000
+    stalls = [happens.stall(JOINS, name, for_ms=5_000) for name in "bc"]
+    crashes = [happens.crash(goes_on + 200 + 50 * i, name) for i, name in enumerate("bc")]
+    joins = [happens.join(goes_on + 300, Member("d"))]
+    for strategy in ("range", "server-uniform"):
+        for what, actions, fields in (
+            ("crash", [*stalls, *crashes], {"max_poll_records": 50}),
+            ("join", [stalls[0], *joins], {"max_poll_records": 50}),
+            ("stall", stalls[:1], {"max_poll_interval_ms": 6_000}),
+        ):
+            made = with_records(
+                f"{what}-at-hand", strategy, "auto", actions, goes_on + 12_000, **fields
+            )
+            first, *others = made.scenario.members
+            slow = [replace(member, **pace("after")) for member in others]
+            yield replace(made, scenario=replace(made.scenario, members=[first, *slow]))
+
+
 def coordinator_moves() -> Iterator[Script]:
     """Another broker becomes the coordinator: of a group at rest, and while something happens."""
     moves, what = happens.coordinator_moves, "coordinator-moves"
@@ -570,7 +591,7 @@ def all_scripts() -> Iterator[Script]:
     """Every script."""
     for some in (
         joins_and_leaves, crashes, stalls, static_members, rollouts, migrations, topics_change,
-        subscriptions, other_clients, older_clients, deliveries, coordinator_moves,
+        subscriptions, other_clients, older_clients, deliveries, backlogs, coordinator_moves,
     ):  # fmt: skip
         yield from some()
 

@@ -72,7 +72,10 @@ class Config(Given):
     its application's thread waits for it. ``poll_wakes``, no setting of Kafka's but a change of 4.2
     and 4.4: before which end of it a poll without records looks: ``timeout`` none (and heartbeats
     and auto commits that are due), ``at once`` all the time, ``backoff`` every
-    ``retry_backoff_ms``.
+    ``retry_backoff_ms``. Since 4.2 such a poll does not wait for the network thread either (all but
+    ``timeout``): where records are always at hand, every other poll asks it for nothing, no commit and no
+    new poll interval; and of a hundred auto commits that are due in one of the others,
+    ``auto_commit_ahead_percent`` cover the records that the poll returns, which a crash then loses.
 
     Consumer, classic protocol: ``session_timeout_ms``, ``heartbeat_interval_ms``,
     ``max_poll_interval_ms`` (also the rebalance timeout), ``max_poll_records``,
@@ -134,6 +137,7 @@ class Config(Given):
     retry_backoff_max_ms: int = 1_000
     poll_timeout_ms: int = 100
     poll_wakes: str = "backoff"
+    auto_commit_ahead_percent: int = 70
 
     commit: str = "auto"
     commit_interval_ms: int = 0
@@ -190,6 +194,10 @@ class Config(Given):
         for name, least in LEAST.items():
             if getattr(self, name) < least:
                 raise TimelineError(f"{name}: expected {least} or more, got {getattr(self, name)}")
+        if self.auto_commit_ahead_percent > 100:
+            raise TimelineError(
+                f"auto_commit_ahead_percent: expected 100 at most, got {self.auto_commit_ahead_percent}"
+            )
         for name in ("session_timeout_ms", "group_consumer_session_timeout_ms",
                      "zookeeper_session_timeout_ms"):  # fmt: skip
             if getattr(self, name) > MOST_SESSION_MS:
@@ -233,6 +241,7 @@ CHANGES: Mapping[str, Mapping[str, Mapping[str, object]]] = MappingProxyType(
                 "group_consumer_empty_is_assigned": False,
                 "group_consumer_knows_topics": False,
                 "poll_wakes": "timeout",
+                "auto_commit_ahead_percent": 0,
             },
             "0.10.1": {
                 "session_timeout_ms": 10_000,
@@ -248,7 +257,7 @@ CHANGES: Mapping[str, Mapping[str, Mapping[str, object]]] = MappingProxyType(
                 "group_consumer_migration_policy": "bidirectional",
             },
             "4.0.1": {"group_consumer_knows_topics": True},
-            "4.2": {"poll_wakes": "at once"},
+            "4.2": {"poll_wakes": "at once", "auto_commit_ahead_percent": 70},
             "4.3": {
                 "group_consumer_assignment_interval_ms": 1_000,
                 "group_consumer_older_epochs": True,

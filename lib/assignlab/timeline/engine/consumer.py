@@ -16,6 +16,7 @@ from assignlab.timeline.engine.log import EMPTY, Delivery
 from assignlab.timeline.engine.poll_loop import (
     NEVER,
     NOT_OUT,
+    WAITS,
     Loop,
     Mode,
     Owned,
@@ -60,8 +61,9 @@ class Consumer:
         self.valid = True
         self.frozen_until = 0
         self.loop = Loop(
-            phase=Phase.HALTED, next=NEVER, flight_at=-1, fetched=NOT_OUT, called=self.clock.now
-        )
+            phase=Phase.HALTED, next=NEVER, flight_at=-1, fetched=NOT_OUT, called=self.clock.now,
+            drawn=world.drawn_for(member.name),
+        )  # fmt: skip
         auto = config.commit == "auto"
         self.mode = Mode(COMMITS.index(config.commit))
         self.settings = Settings(
@@ -75,9 +77,10 @@ class Consumer:
             replication=config.replication_ms,
             max_poll_interval=config.max_poll_interval_ms,
             backoff=config.retry_backoff_ms,
+            ahead=WAITS if self.poll_waits() else config.auto_commit_ahead_percent,
         )
         self._words = words(self.loop), words(self.settings)
-        longest = config.max_poll_records * member.processing_ms
+        longest = config.max_poll_records * member.processing_ms * (1 if self.poll_waits() else 2)
         self._slow = longest > config.max_poll_interval_ms
         self.verdict = Verdict.ACCEPTED
         self._blocked = 0
@@ -91,6 +94,10 @@ class Consumer:
         self.deciding = False
         self._awaited: dict[int, int] = {}
         self._takes = 0
+
+    def poll_waits(self) -> bool:
+        """Whether a poll takes no records before the network thread has done what it asks for."""
+        return True
 
     # ---- time ----------------------------------------------------------------------------------
 
@@ -167,20 +174,13 @@ class Consumer:
         """Call when the application's thread next looks at what the network thread has left for it.
 
         That is at its next poll, or while it waits in one, as
-        :attr:`~assignlab.timeline.config.Config.poll_wakes` says. Until then it takes no records.
+        :attr:`~assignlab.timeline.config.Config.poll_wakes` says. A poll that has records returns them.
         """
         self.advance()
         if self.loop.phase not in (Phase.POLL, Phase.HALTED):
             self.at_poll(call, *args)
-            return
-
-        def look() -> None:
-            self.at_poll(call, *args)
-            self._unblock()
-
-        at = self._next_look()
-        self._block()
-        self.clock.at(at, self.in_time, look)
+        else:
+            self.clock.at(self._next_look(), self.in_time, self.at_poll, call, *args)
 
     def _next_look(self) -> int:
         """When an application that waits in poll for records stops to do so for a moment."""
@@ -196,14 +196,9 @@ class Consumer:
         own, behind = self.own, self.config.replication_ms + self.config.latency_ms
         ends = min([ends, *due])
         return behind + poll_loop.when_available(
-            now - behind,
-            ends - behind,
-            1,
-            own.partition,
-            own.position,
-            self.log.rate,
+            now - behind, ends - behind, 1, own.partition, own.position, own.paused, self.log.rate,
             self.log.created,
-        )
+        )  # fmt: skip
 
     def waited_in_poll(self) -> int:
         """How long the poll at hand lasts already; those before it brought nothing."""
@@ -224,12 +219,30 @@ class Consumer:
         if self.loop.phase not in (Phase.POLL, Phase.HALTED):
             self.clock.at(self.loop.next, self._try_poll)
             return
-        self.loop.last_poll = self.clock.now
+        if self.poll_asks():
+            self.loop.last_poll = self.clock.now
         self._block()
         calls, self._waiting, self._called = self._waiting, [], 0
         for call, args in calls:
             call(*args)
         self._unblock()
+
+    def poll_asks(self) -> bool:
+        """Whether the poll at hand asks the network thread for anything."""
+        own, log = self.own, self.log
+        return self.poll_waits() or not (
+            self.loop.asked
+            and poll_loop.returns_at_once(
+                self.clock.now,
+                self.loop,
+                own.partition,
+                own.position,
+                own.fresh,
+                own.paused,
+                log.rate,
+                log.created,
+            )
+        )
 
     def _block(self) -> None:
         """The application does not come back from poll for the time being."""
@@ -427,6 +440,12 @@ class Consumer:
             loop.next, loop.fetched = self.clock.now, NOT_OUT
         self.advance()
         self._watch()
+
+    def pause(self, partitions: np.ndarray) -> None:
+        """Partitions are to be given up: nothing of them is fetched or taken any more
+        (markPendingRevocation)."""
+        self.advance()
+        self.own.paused[self.log.among(self.own.partition, partitions)] = 1
 
     def give_up(self, partitions: np.ndarray, why: str) -> None:
         """Partitions are no longer consumed; what was processed is booked."""

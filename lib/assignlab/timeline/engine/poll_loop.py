@@ -26,6 +26,8 @@ NEVER = 2**62
 """A moment that does not come, in ms."""
 NOT_OUT = -NEVER
 """Instead of a moment: no fetch is out."""
+WAITS = -1
+"""Instead of a share: a poll takes no records before the network thread has done what it asks for."""
 
 
 class Phase(IntEnum):
@@ -83,8 +85,9 @@ class Loop(ctypes.Structure):
     processing began, ``batch_size`` in records, ``frozen``: how many of them were processed before
     a stall. ``first``, ``turn``: the partition that the batch, and the next one, begins with.
     ``fetched``: the last fetch brings the records up to that moment, :data:`NOT_OUT` for none;
-    ``fetched_at``: when it is back; ``accepted_at``: when a commit last counted. Counts: ``polls``,
-    ``commits``, ``failed`` (commits without effect), ``aborted`` (records).
+    ``fetched_at``: when it is back; ``accepted_at``: when a commit last counted. ``asked``: whether the
+    last poll had something asked of the network thread; ``drawn``: the last number drawn at random.
+    Counts: ``polls``, ``commits``, ``failed`` (commits without effect), ``aborted`` (records).
     """
 
     phase: int
@@ -102,6 +105,8 @@ class Loop(ctypes.Structure):
     fetched: int
     fetched_at: int
     accepted_at: int
+    asked: int
+    drawn: int
     polls: int
     commits: int
     failed: int
@@ -109,7 +114,11 @@ class Loop(ctypes.Structure):
 
 
 class Settings(ctypes.Structure):
-    """What does not change during a run; times in ms, of one record in microseconds."""
+    """What does not change during a run; times in ms, of one record in microseconds.
+
+    ``ahead``: where poll does not wait for the network thread, how many of a hundred auto commits
+    cover the records that their poll returns; :data:`WAITS` where it does.
+    """
 
     mode: int
     processing_us: int
@@ -121,6 +130,7 @@ class Settings(ctypes.Structure):
     replication: int
     max_poll_interval: int
     backoff: int
+    ahead: int
 
 
 for kind in (Loop, Settings):
@@ -141,8 +151,9 @@ class Owned(NamedTuple):
 
     ``partition``: dense number; ``position``: next offset to fetch; ``batch``: where the batch at
     hand begins; ``flight``: what the commit under way says; ``fresh``: room to count what can be
-    fetched. ``start``: where this consumer began, ``since`` when, and ``because``: why the delivery
-    before it ended, an index of ``Log.reasons``.
+    fetched; ``paused``: 1 where nothing is fetched or taken any more, since it is to be given up.
+    ``start``: where this consumer began, ``since`` when, and ``because``: why the delivery before it
+    ended, an index of ``Log.reasons``.
     """
 
     partition: np.ndarray
@@ -150,6 +161,7 @@ class Owned(NamedTuple):
     batch: np.ndarray
     flight: np.ndarray
     fresh: np.ndarray
+    paused: np.ndarray
     start: np.ndarray
     because: np.ndarray
     since: np.ndarray
@@ -158,7 +170,7 @@ class Owned(NamedTuple):
 @inner
 def owned(rows):
     """The fields of int64[fields, n], one a row."""
-    return Owned(rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7])
+    return Owned(rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7], rows[8])
 
 
 @leaf
@@ -177,22 +189,23 @@ def end_offsets(t, partitions, rate, created):
 
 
 @leaf
-def available(t, partition, position, rate, created):
+def available(t, partition, position, paused, rate, created):
     """How many records below the high watermark have not been fetched."""
     total = 0
     for k in range(partition.size):
-        p = partition[k]
-        total += max(end_offset(rate[p], created[p], t) - position[k], 0)
+        if paused[k] == 0:
+            p = partition[k]
+            total += max(end_offset(rate[p], created[p], t) - position[k], 0)
     return total
 
 
 @njit
-def when_available(t, until, wanted, partition, position, rate, created):
+def when_available(t, until, wanted, partition, position, paused, rate, created):
     """The first moment from ``t`` to ``until`` with ``wanted`` records, else ``until``."""
     low, high = t, until
     while low < high:
         middle = (low + high) // 2
-        if available(middle, partition, position, rate, created) >= wanted:
+        if available(middle, partition, position, paused, rate, created) >= wanted:
             high = middle
         else:
             low = middle + 1
@@ -200,18 +213,18 @@ def when_available(t, until, wanted, partition, position, rate, created):
 
 
 @leaf
-def look(t, partition, position, fresh, rate, created):
+def look(t, partition, position, fresh, paused, rate, created):
     """How many records each partition has below the high watermark, unfetched; returns the sum."""
     total = 0
     for k in range(partition.size):
         p = partition[k]
-        fresh[k] = max(end_offset(rate[p], created[p], t) - position[k], 0)
+        fresh[k] = 0 if paused[k] else max(end_offset(rate[p], created[p], t) - position[k], 0)
         total += fresh[k]
     return total
 
 
 @leaf
-def fetch(back, loop, settings, partition, position, rate, created):
+def fetch(back, loop, settings, partition, position, paused, rate, created):
     """A fetch goes out, which can be back at ``back``.
 
     It is answered when ``fetch_min_records`` are there, at the latest after ``fetch_max_wait_ms``;
@@ -220,7 +233,14 @@ def fetch(back, loop, settings, partition, position, rate, created):
     behind = settings.replication + settings.latency
     first = back - behind
     loop.fetched = when_available(
-        first, first + settings.max_wait, settings.min_records, partition, position, rate, created
+        first,
+        first + settings.max_wait,
+        settings.min_records,
+        partition,
+        position,
+        paused,
+        rate,
+        created,
     )
     loop.fetched_at = loop.fetched + behind
 
@@ -284,12 +304,27 @@ def send_commit(t, loop, position, flight, latency):
 
 
 @leaf
+def returns_at_once(t, loop, partition, position, fresh, paused, rate, created):
+    """Whether a poll that is called at ``t`` finds records at hand."""
+    if t != loop.called or loop.fetched == NOT_OUT or t < loop.fetched_at:
+        return False
+    return look(loop.fetched, partition, position, fresh, paused, rate, created) > 0
+
+
+@leaf
+def is_ahead(loop, settings):
+    """Whether a commit that the network thread makes while poll takes records comes after that."""
+    loop.drawn = (loop.drawn * 1_103_515_245 + 12_345) & 0x7FFFFFFF
+    return (loop.drawn >> 16) % 100 < settings.ahead
+
+
+@leaf
 def process(t, loop, settings):
     """The batch is processed from ``t`` on; returns whether two polls are too far apart then."""
     loop.phase = Phase.PROCESS
     loop.batch_at = t
     loop.next = t + max(1, -(-loop.batch_size * settings.processing_us // 1000))
-    return loop.next - t > settings.max_poll_interval
+    return loop.next - loop.last_poll > settings.max_poll_interval
 
 
 @njit
@@ -303,7 +338,7 @@ def advance(until, hold, verdict, loop_words, rows, rate, created, committed, se
     :class:`Loop` and of :class:`Settings`.
     """
     loop, settings = loop_words.view(LOOP)[0], setting_words.view(SETTINGS)[0]
-    partition, position, batch, flight, fresh = owned(rows)[:5]
+    partition, position, batch, flight, fresh, paused = owned(rows)[:6]
     n = partition.size
     mode, latency = settings.mode, settings.latency
     while True:
@@ -339,23 +374,42 @@ def advance(until, hold, verdict, loop_words, rows, rate, created, committed, se
         if phase == Phase.POLL:
             if hold:
                 return Stop.HELD.value
-            loop.last_poll = t
+            # AsyncKafkaConsumer.checkInflightPoll: the answer to the last poll's question does for this
+            # one, which asks for no commit and begins no poll interval.
+            at_once = settings.ahead != WAITS and returns_at_once(
+                t, loop, partition, position, fresh, paused, rate, created
+            )
+            asks = not (at_once and loop.asked)
+            if asks:
+                loop.last_poll = t
             if n == 0:
                 loop.phase, loop.next = Phase.HALTED, NEVER
                 return Stop.REACHED.value
-            if mode == Mode.AUTO and t >= loop.next_commit and flight_at < 0:
-                send_commit(t, loop, position, flight, latency)
+            commits = mode == Mode.AUTO and asks and t >= loop.next_commit and flight_at < 0
+            ahead = commits and at_once and is_ahead(loop, settings)
+            if commits:
                 loop.next_commit = t + settings.commit_interval
+                if not ahead:
+                    send_commit(t, loop, position, flight, latency)
             if loop.fetched == NOT_OUT:
-                fetch(t, loop, settings, partition, position, rate, created)
+                fetch(t, loop, settings, partition, position, paused, rate, created)
             if t < loop.fetched_at:
                 loop.next = loop.fetched_at
                 if mode == Mode.AUTO and t < loop.next_commit:
                     loop.next = min(loop.next, loop.next_commit)
                 continue
-            there = look(loop.fetched, partition, position, fresh, rate, created)
+            there = look(loop.fetched, partition, position, fresh, paused, rate, created)
             if there == 0:
-                fetch(t + max(2 * latency, 1), loop, settings, partition, position, rate, created)
+                fetch(
+                    t + max(2 * latency, 1),
+                    loop,
+                    settings,
+                    partition,
+                    position,
+                    paused,
+                    rate,
+                    created,
+                )
                 continue
             loop.polls += 1
             if there <= settings.max_records:
@@ -367,7 +421,10 @@ def advance(until, hold, verdict, loop_words, rows, rate, created, committed, se
             else:
                 take_batch(loop, position, batch, fresh, settings.max_records)
             if loop.batch_size == there:  # nothing is left: the next fetch goes out now
-                fetch(t + 2 * latency, loop, settings, partition, position, rate, created)
+                fetch(t + 2 * latency, loop, settings, partition, position, paused, rate, created)
+            if ahead:
+                send_commit(t, loop, position, flight, latency)
+            loop.asked = asks
             loop.frozen = 0
             if mode == Mode.BEFORE:
                 send_commit(t, loop, position, flight, latency)

@@ -122,6 +122,10 @@ class World:
         """One of two ways, each as often."""
         return self._random.random() < 0.5
 
+    def drawn_for(self, name: str) -> int:
+        """What a process that starts now draws from, by itself: 31 bits."""
+        return random.Random(f"{self.history.seed} {name} {self.clock.now}").getrandbits(31)
+
     def heartbeat_delay(self) -> int:
         """How much later than due a heartbeat is sent."""
         most = self.config.heartbeat_drift_ms

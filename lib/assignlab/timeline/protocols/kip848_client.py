@@ -58,6 +58,10 @@ class Client(Consumer):
         self._named: set[int] = set()
         self._asking = False
 
+    def poll_waits(self) -> bool:
+        """Since 4.2 it does not (AsyncPollEvent)."""
+        return self.config.poll_wakes == "timeout"
+
     @property
     def pattern(self) -> str | None:
         """The pattern that the coordinator is to resolve."""
@@ -323,8 +327,11 @@ class Client(Consumer):
 
         if not self._goes_on(target):
             return
-        if self.own.partition.size:
-            self.commit_in_poll(committed)
+        if not self.poll_asks():  # the next one will
+            self.clock.after(0, self.in_time, self.when_poll_looks, self._commit_and_revoke, target)
+        elif self.own.partition.size:
+            self.commit(committed)  # the poll goes on without its answer
+            self.pause(self._revoked(target))
         elif self.config.poll_wakes == "timeout" and not self.held.size:
             # This poll waits for the network thread, which has nothing to commit.
             self._assign(target)

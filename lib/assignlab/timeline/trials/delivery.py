@@ -52,7 +52,9 @@ class Trial:
     ``rate``: records a second and partition; ``processing_ms`` per record. ``batch``: records that
     poll waits for, up to 500 ms. ``session_s``: session timeout of whoever keeps the sessions: the
     coordinator, classic and KIP-848 (whose brokers refuse one below 45 s where
-    ``group.consumer.min.session.timeout.ms`` is not lower), or ZooKeeper.
+    ``group.consumer.min.session.timeout.ms`` is not lower), or ZooKeeper. ``ahead_percent``: of a hundred
+    automatic commits under KIP-848, how many run ahead of the work where they can
+    (``auto_commit_ahead_percent``).
     """
 
     strategy: str
@@ -67,6 +69,7 @@ class Trial:
     batch: int = 40
     session_s: float = Config().session_timeout_ms / SECOND
     minutes: float = 5.0
+    ahead_percent: int = Config().auto_commit_ahead_percent
 
 
 def grid(
@@ -182,7 +185,7 @@ def config(trial: Trial) -> Config:
         system_defaults(trial.strategy),
         auto_offset_reset="earliest", fetch_min_records=trial.batch, session_timeout_ms=session,
         group_consumer_session_timeout_ms=session, zookeeper_session_timeout_ms=session,
-        auto_commit_interval_ms=interval,
+        auto_commit_interval_ms=interval, auto_commit_ahead_percent=trial.ahead_percent,
         commit_interval_ms=interval if trial.way.endswith("at intervals") else 0, **settings,
     )  # fmt: skip
 

@@ -46,6 +46,7 @@ import java.util.stream.Collectors;
  * {"do": "create" | "grow" | "delete", "topic": "t", "partitions": 4}
  * {"do": "move", "key": "1"}      the group's coordinator: to another broker, or "order": [2, 3, 1]
  * {"do": "leader", "key": "1", "after": 2}      which broker that is; after another one, if told so
+ * {"do": "committed", "key": "1"}      the group's offsets
  * </pre>
  *
  * The process ends with its standard input. To crash or freeze members, send it a signal.
@@ -122,6 +123,13 @@ public final class Members {
                     leader = ownPartition(key).leader();
                 while (leader == null || leader.id() == command.path("after").asInt());
                 tell(event("leader").put("key", key).put("node", leader.id()));
+            }
+            case "committed" -> {
+                var offsets = admin.listConsumerGroupOffsets(key).partitionsToOffsetAndMetadata().get();
+                ObjectNode event = event("committed").put("key", key);
+                ObjectNode by = event.putObject("offsets");
+                offsets.forEach((partition, known) -> by.put(partition.toString(), known.offset()));
+                tell(event);
             }
             case "produce" -> writers.put(key, new Writer(key, bootstrap, command.get("rates")));
             case "flow" -> writers.get(key).flow(command.get("from").asLong());
