@@ -915,6 +915,17 @@ def test_numbers_of_a_document_are_whole_and_not_below_0(draws, shown):
         groups.read(json.dumps(document))
 
 
+def test_an_epoch_that_is_none_is_refused():
+    described = {"groupid": "g", "members": [{"memberid": "m", "memberepoch": 2**31}]}
+    with pytest.raises(TextError, match="memberepoch: expected an epoch, found '2147483648'"):
+        groups.read(json.dumps(described))
+    text = next(text for text in MIXED if "CURRENT-EPOCH" in text)
+    head, row, *_ = text.strip("\n").splitlines()
+    at = head.index("CURRENT-EPOCH")
+    with pytest.raises(TextError, match="expected CURRENT-EPOCH, an epoch or a dash"):
+        groups.read(f"{head}\n{row[:at]}999999999999    {row[at + 16 :]}\n")
+
+
 @settings(max_examples=150, deadline=None)
 @given(data=st.data(), text=st.sampled_from(MIXED))
 def test_a_changed_text_is_read_or_refused(data, text):

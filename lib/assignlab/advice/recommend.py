@@ -459,7 +459,12 @@ def _java(new: Strategy, old: Strategy, offline: bool) -> list[Lines]:
                 " session.timeout.ms and heartbeat.interval.ms out: they are refused or ignored"
                 " under this protocol",
                 ("group.protocol=consumer", *remote),
-            )
+            ),
+            Lines(
+                "where the client commits by itself: since 4.2 that may be the batch at hand, which a crash"
+                " then loses; call commitSync after the work instead",
+                ("enable.auto.commit=false",),
+            ),
         ]
     if {new.system, old.system} != {CLASSIC}:
         return []

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from assignlab.group.document import MAX_PARTITIONS
+from assignlab.group.document import MAX_NUMBER, MAX_PARTITIONS
 from assignlab.groups.text import PARTITION, Misfit, shown
 
 
@@ -25,6 +25,14 @@ def number(entry: dict[str, Any], field: str) -> int | None:
     if isinstance(value, bool):
         raise Misfit(f"{field}: expected a number, found {value}")
     return None if value is None else _is(value, int, field, "a whole number")
+
+
+def epoch(entry: dict[str, Any], field: str) -> int | None:
+    """A field that is a member's epoch, or None; raises :class:`Misfit` for anything else."""
+    value = number(entry, field)
+    if value is not None and abs(value) > MAX_NUMBER:
+        raise Misfit(f"{field}: expected an epoch, found {shown(repr(value))}")
+    return value
 
 
 def partition(entry: dict[str, Any], field: str) -> int:

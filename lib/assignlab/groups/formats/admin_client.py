@@ -92,7 +92,7 @@ def member_rows(group: str, member: dict[str, Any]) -> Iterator[Row]:
         instance=fields.text(member, "groupinstanceid"),
         rack=fields.text(said, "rackid"),
         partitions=len(held),
-        epoch=fields.number(member, "memberepoch"),
+        epoch=fields.epoch(member, "memberepoch"),
         topics=None if topics is None else tuple(topics),
         target=None if target is None else tuple(_partitions(target)),
     )

@@ -21,7 +21,7 @@ from assignlab.groups.table import NUMBER, WORD, Cells, Column
 from assignlab.groups.text import PARTITION, Text, shown
 from assignlab.words import counted
 
-EPOCH = "an epoch or a dash"
+EPOCH = (re.compile(r"-|-?\d{1,9}"), "an epoch or a dash")
 COLUMNS = (
     Column("GROUP", optional=True),
     Column("CONSUMER-ID", expected="a member's id"),
@@ -30,9 +30,9 @@ COLUMNS = (
     Column("CLIENT-ID", expected="a client id"),
     Column("#PARTITIONS", NUMBER, "a number"),
     Column("ASSIGNMENT", expected="orders(0,1)", optional=True),
-    Column("CURRENT-EPOCH", NUMBER, EPOCH, optional=True),
+    Column("CURRENT-EPOCH", *EPOCH, optional=True),
     Column("CURRENT-ASSIGNMENT", WORD, "orders:0,1;payments:3", optional=True),
-    Column("TARGET-EPOCH", NUMBER, EPOCH, optional=True),
+    Column("TARGET-EPOCH", *EPOCH, optional=True),
     Column("TARGET-ASSIGNMENT", WORD, "orders:0,1;payments:3", optional=True),
     Column("UPGRADED", WORD, optional=True, blank=True),
 )
