@@ -3,13 +3,16 @@
 On a real broker one member of each release of Java's client, under each protocol, reads a topic whose
 records come faster than it works them off, so that every poll finds some at hand. A batch takes a second,
 and so long are commits apart at least. Whenever the group's offsets have moved, they are compared with what
-the member has processed by then. A crash loses what is committed and not processed.
+the member has processed by then. A crash loses what is committed and not processed. Members run in a JVM
+with one compiler and one collector (:data:`~assignlab.local.java.BRIEF`), or as Java's defaults have it.
 """
 
 import argparse
 import time
 from collections.abc import Iterator
 
+from assignlab.local.java import BRIEF
+from assignlab.reality import hosts
 from assignlab.reality.broker import Broker
 from assignlab.reality.hosts import JAVA, Client, Host, Inbox
 from assignlab.releases import NEWEST
@@ -69,9 +72,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("releases", nargs="*", default=RELEASES, metavar="RELEASE")
     parser.add_argument("--seconds", type=float, default=60, help="for each client")
+    parser.add_argument("--protocols", nargs="+", default=PROTOCOLS, choices=PROTOCOLS)
+    parser.add_argument(
+        "--whole-jvm", action="store_true", help="run members as Java's defaults have it"
+    )
     asked = parser.parse_args()
+    if asked.whole_jvm:
+        hosts.HEAP = tuple(option for option in hosts.HEAP if option not in BRIEF)
     with Broker(NEWEST) as broker:
-        for protocol in PROTOCOLS:
+        for protocol in asked.protocols:
             for release in asked.releases:
                 found = list(commits(broker, Client(JAVA, release), protocol, asked.seconds))
                 ahead = [records for records in found if records]

@@ -1848,7 +1848,7 @@ def histories(draw):
         max_poll_records=draw(st.sampled_from([10, 500])),
         latency_ms=draw(st.sampled_from([0, 1, 20])), auto_offset_reset="earliest",
         metadata_max_age_ms=30_000, start_spread_ms=draw(st.sampled_from([0, 3_000])),
-        auto_commit_ahead_percent=draw(st.sampled_from([0, 70])),
+        auto_commit_ahead_percent=draw(st.sampled_from([0, 50])),
     )  # fmt: skip
     return scenario, config, strategy
 

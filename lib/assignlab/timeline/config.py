@@ -137,7 +137,7 @@ class Config(Given):
     retry_backoff_max_ms: int = 1_000
     poll_timeout_ms: int = 100
     poll_wakes: str = "backoff"
-    auto_commit_ahead_percent: int = 70
+    auto_commit_ahead_percent: int = 50
 
     commit: str = "auto"
     commit_interval_ms: int = 0
@@ -257,7 +257,7 @@ CHANGES: Mapping[str, Mapping[str, Mapping[str, object]]] = MappingProxyType(
                 "group_consumer_migration_policy": "bidirectional",
             },
             "4.0.1": {"group_consumer_knows_topics": True},
-            "4.2": {"poll_wakes": "at once", "auto_commit_ahead_percent": 70},
+            "4.2": {"poll_wakes": "at once", "auto_commit_ahead_percent": 50},
             "4.3": {
                 "group_consumer_assignment_interval_ms": 1_000,
                 "group_consumer_older_epochs": True,
