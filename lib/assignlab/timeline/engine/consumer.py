@@ -196,7 +196,7 @@ class Consumer:
         own, behind = self.own, self.config.replication_ms + self.config.latency_ms
         ends = min([ends, *due])
         return behind + poll_loop.when_available(
-            now - behind, ends - behind, 1, own.partition, own.position, own.paused, self.log.rate,
+            now - behind, ends - behind, 1, own.partition, own.position, self.log.rate,
             self.log.created,
         )  # fmt: skip
 
@@ -229,19 +229,11 @@ class Consumer:
 
     def poll_asks(self) -> bool:
         """Whether the poll at hand asks the network thread for anything."""
+        if self.poll_waits() or not self.loop.asked:
+            return True
         own, log = self.own, self.log
-        return self.poll_waits() or not (
-            self.loop.asked
-            and poll_loop.returns_at_once(
-                self.clock.now,
-                self.loop,
-                own.partition,
-                own.position,
-                own.fresh,
-                own.paused,
-                log.rate,
-                log.created,
-            )
+        return not poll_loop.returns_at_once(
+            self.clock.now, self.loop, own.partition, own.position, own.fresh, log.rate, log.created
         )
 
     def _block(self) -> None:
@@ -441,13 +433,7 @@ class Consumer:
         self.advance()
         self._watch()
 
-    def pause(self, partitions: np.ndarray) -> None:
-        """Partitions are to be given up: nothing of them is fetched or taken any more
-        (markPendingRevocation)."""
-        self.advance()
-        self.own.paused[self.log.among(self.own.partition, partitions)] = 1
-
-    def give_up(self, partitions: np.ndarray, why: str) -> None:
+    def stop_reading(self, partitions: np.ndarray, why: str) -> None:
         """Partitions are no longer consumed; what was processed is booked."""
         self.advance()
         self._send_flight_off()
@@ -460,6 +446,12 @@ class Consumer:
             self.log.delivered(self._delivery(gone, gone.start, done[go]), why)
             self._read(self._rows.compress(~go, axis=1))  # C order, as compiled code wants it
             self.loop.first = self.loop.turn = 0
+        if self.own.partition.size == 0:
+            self.loop.phase, self.loop.next = Phase.HALTED, NEVER
+
+    def give_up(self, partitions: np.ndarray, why: str) -> None:
+        """Partitions are no longer held, nor consumed."""
+        self.stop_reading(partitions, why)
         go = self.log.among(self.held, partitions)
         if go.any():
             for p in self.held[go].tolist():
@@ -468,9 +460,6 @@ class Consumer:
                 self._book_ownership(go)
             self.held, self.held_since = self.held[~go], self.held_since[~go]
             self.held_generation = self.held_generation[~go]
-        if self.own.partition.size == 0:
-            loop = self.loop
-            loop.phase, loop.next = Phase.HALTED, NEVER
 
     def _delivery(self, own: Owned, starts: np.ndarray, stops: np.ndarray) -> Delivery:
         """What was delivered of some partitions, up to now."""

@@ -151,9 +151,8 @@ class Owned(NamedTuple):
 
     ``partition``: dense number; ``position``: next offset to fetch; ``batch``: where the batch at
     hand begins; ``flight``: what the commit under way says; ``fresh``: room to count what can be
-    fetched; ``paused``: 1 where nothing is fetched or taken any more, since it is to be given up.
-    ``start``: where this consumer began, ``since`` when, and ``because``: why the delivery before it
-    ended, an index of ``Log.reasons``.
+    fetched. ``start``: where this consumer began, ``since`` when, and ``because``: why the delivery
+    before it ended, an index of ``Log.reasons``.
     """
 
     partition: np.ndarray
@@ -161,7 +160,6 @@ class Owned(NamedTuple):
     batch: np.ndarray
     flight: np.ndarray
     fresh: np.ndarray
-    paused: np.ndarray
     start: np.ndarray
     because: np.ndarray
     since: np.ndarray
@@ -170,7 +168,7 @@ class Owned(NamedTuple):
 @inner
 def owned(rows):
     """The fields of int64[fields, n], one a row."""
-    return Owned(rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7], rows[8])
+    return Owned(rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7])
 
 
 @leaf
@@ -189,23 +187,22 @@ def end_offsets(t, partitions, rate, created):
 
 
 @leaf
-def available(t, partition, position, paused, rate, created):
+def available(t, partition, position, rate, created):
     """How many records below the high watermark have not been fetched."""
     total = 0
     for k in range(partition.size):
-        if paused[k] == 0:
-            p = partition[k]
-            total += max(end_offset(rate[p], created[p], t) - position[k], 0)
+        p = partition[k]
+        total += max(end_offset(rate[p], created[p], t) - position[k], 0)
     return total
 
 
 @njit
-def when_available(t, until, wanted, partition, position, paused, rate, created):
+def when_available(t, until, wanted, partition, position, rate, created):
     """The first moment from ``t`` to ``until`` with ``wanted`` records, else ``until``."""
     low, high = t, until
     while low < high:
         middle = (low + high) // 2
-        if available(middle, partition, position, paused, rate, created) >= wanted:
+        if available(middle, partition, position, rate, created) >= wanted:
             high = middle
         else:
             low = middle + 1
@@ -213,18 +210,18 @@ def when_available(t, until, wanted, partition, position, paused, rate, created)
 
 
 @leaf
-def look(t, partition, position, fresh, paused, rate, created):
+def look(t, partition, position, fresh, rate, created):
     """How many records each partition has below the high watermark, unfetched; returns the sum."""
     total = 0
     for k in range(partition.size):
         p = partition[k]
-        fresh[k] = 0 if paused[k] else max(end_offset(rate[p], created[p], t) - position[k], 0)
+        fresh[k] = max(end_offset(rate[p], created[p], t) - position[k], 0)
         total += fresh[k]
     return total
 
 
 @leaf
-def fetch(back, loop, settings, partition, position, paused, rate, created):
+def fetch(back, loop, settings, partition, position, rate, created):
     """A fetch goes out, which can be back at ``back``.
 
     It is answered when ``fetch_min_records`` are there, at the latest after ``fetch_max_wait_ms``;
@@ -233,14 +230,7 @@ def fetch(back, loop, settings, partition, position, paused, rate, created):
     behind = settings.replication + settings.latency
     first = back - behind
     loop.fetched = when_available(
-        first,
-        first + settings.max_wait,
-        settings.min_records,
-        partition,
-        position,
-        paused,
-        rate,
-        created,
+        first, first + settings.max_wait, settings.min_records, partition, position, rate, created
     )
     loop.fetched_at = loop.fetched + behind
 
@@ -304,11 +294,11 @@ def send_commit(t, loop, position, flight, latency):
 
 
 @leaf
-def returns_at_once(t, loop, partition, position, fresh, paused, rate, created):
+def returns_at_once(t, loop, partition, position, fresh, rate, created):
     """Whether a poll that is called at ``t`` finds records at hand."""
     if t != loop.called or loop.fetched == NOT_OUT or t < loop.fetched_at:
         return False
-    return look(loop.fetched, partition, position, fresh, paused, rate, created) > 0
+    return look(loop.fetched, partition, position, fresh, rate, created) > 0
 
 
 @leaf
@@ -338,7 +328,7 @@ def advance(until, hold, verdict, loop_words, rows, rate, created, committed, se
     :class:`Loop` and of :class:`Settings`.
     """
     loop, settings = loop_words.view(LOOP)[0], setting_words.view(SETTINGS)[0]
-    partition, position, batch, flight, fresh, paused = owned(rows)[:6]
+    partition, position, batch, flight, fresh = owned(rows)[:5]
     n = partition.size
     mode, latency = settings.mode, settings.latency
     while True:
@@ -377,7 +367,7 @@ def advance(until, hold, verdict, loop_words, rows, rate, created, committed, se
             # AsyncKafkaConsumer.checkInflightPoll: the answer to the last poll's question does for this
             # one, which asks for no commit and begins no poll interval.
             at_once = settings.ahead != WAITS and returns_at_once(
-                t, loop, partition, position, fresh, paused, rate, created
+                t, loop, partition, position, fresh, rate, created
             )
             asks = not (at_once and loop.asked)
             if asks:
@@ -385,31 +375,22 @@ def advance(until, hold, verdict, loop_words, rows, rate, created, committed, se
             if n == 0:
                 loop.phase, loop.next = Phase.HALTED, NEVER
                 return Stop.REACHED.value
-            commits = mode == Mode.AUTO and asks and t >= loop.next_commit and flight_at < 0
-            ahead = commits and at_once and is_ahead(loop, settings)
-            if commits:
+            ahead = False
+            if mode == Mode.AUTO and asks and t >= loop.next_commit and flight_at < 0:
                 loop.next_commit = t + settings.commit_interval
+                ahead = at_once and is_ahead(loop, settings)
                 if not ahead:
                     send_commit(t, loop, position, flight, latency)
             if loop.fetched == NOT_OUT:
-                fetch(t, loop, settings, partition, position, paused, rate, created)
+                fetch(t, loop, settings, partition, position, rate, created)
             if t < loop.fetched_at:
                 loop.next = loop.fetched_at
                 if mode == Mode.AUTO and t < loop.next_commit:
                     loop.next = min(loop.next, loop.next_commit)
                 continue
-            there = look(loop.fetched, partition, position, fresh, paused, rate, created)
+            there = look(loop.fetched, partition, position, fresh, rate, created)
             if there == 0:
-                fetch(
-                    t + max(2 * latency, 1),
-                    loop,
-                    settings,
-                    partition,
-                    position,
-                    paused,
-                    rate,
-                    created,
-                )
+                fetch(t + max(2 * latency, 1), loop, settings, partition, position, rate, created)
                 continue
             loop.polls += 1
             if there <= settings.max_records:
@@ -421,7 +402,7 @@ def advance(until, hold, verdict, loop_words, rows, rate, created, committed, se
             else:
                 take_batch(loop, position, batch, fresh, settings.max_records)
             if loop.batch_size == there:  # nothing is left: the next fetch goes out now
-                fetch(t + 2 * latency, loop, settings, partition, position, paused, rate, created)
+                fetch(t + 2 * latency, loop, settings, partition, position, rate, created)
             if ahead:
                 send_commit(t, loop, position, flight, latency)
             loop.asked = asks

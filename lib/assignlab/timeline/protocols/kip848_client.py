@@ -331,7 +331,7 @@ class Client(Consumer):
             self.clock.after(0, self.in_time, self.when_poll_looks, self._commit_and_revoke, target)
         elif self.own.partition.size:
             self.commit(committed)  # the poll goes on without its answer
-            self.pause(self._revoked(target))
+            self.stop_reading(self._revoked(target), self.revoked_how())  # markPendingRevocation
         elif self.config.poll_wakes == "timeout" and not self.held.size:
             # This poll waits for the network thread, which has nothing to commit.
             self._assign(target)
