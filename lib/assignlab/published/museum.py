@@ -24,7 +24,7 @@ from assignlab import assignors
 from assignlab.assignors.answer import answer
 from assignlab.errors import AssignlabError, OriginalError, refuse_unknown
 from assignlab.group import document as documents
-from assignlab.group.assignment import Assignment, code
+from assignlab.group.assignment import Assignment
 from assignlab.group.document import Document
 from assignlab.group.model import Group
 from assignlab.local.files import read_lines, write_lines
@@ -474,38 +474,19 @@ def client_matrix() -> tuple[pd.DataFrame, pd.DataFrame]:
     return shade, words
 
 
-def owned(document: Document, answer: Answer) -> dict[str, list[tuple[str, Any]]]:
-    """Member -> (topic, partition) pairs; consumer threads of Kafka 0.8 are left out."""
-    system = document["strategy"].partition("-")[0]
-
-    def partition(pair: list) -> Any:
-        if system == "rocketmq":
-            return pair[1], pair[2]
-        if system == "metaq":
-            broker, _, number = pair[1].rpartition("-")
-            return broker, int(number)
-        return pair[1]
-
-    return {
-        id: [(pair[0], partition(pair)) for pair in pairs]
-        for id, pairs in answer["assignment"].items()
-    }
-
-
 def drawn(document: Document, answer: Answer) -> tuple[Group, Assignment]:
-    """A group and an answer as the pictures take them; an exception gives nothing to anybody."""
-    group = documents.parse(document)
-    topic = group.topics.names.index
-    held = owned(document, answer) if "error" not in answer else {}
+    """A group and an answer as the pictures take them; an exception gives nothing to anybody.
 
-    def number(name: str, partition: Any) -> int:
-        named = isinstance(partition, tuple)
-        return group.topics.queues[topic[name]].index(partition) if named else partition
-
-    return group, Assignment.from_lists(
-        [code(topic[name], number(name, partition)) for name, partition in held.get(member, ())]
-        for member in group.members.names
-    )
+    Consumer threads of Kafka 0.8 are left out.
+    """
+    rocketmq = document["strategy"].startswith("rocketmq")
+    held = {
+        id: [[topic, "{}-{}".format(*named) if rocketmq else named[0]] for topic, *named in pairs]
+        for id, pairs in answer.get("assignment", {}).items()
+    }
+    members = [{**member, "owned": held.get(member["id"])} for member in document["members"]]
+    claims = documents.parse({**document, "members": members}).claims
+    return documents.parse(document), Assignment(claims.offsets, claims.codes)
 
 
 def panels(names: Iterable[str]) -> dict[str, tuple[Group, Assignment, Assignment]]:
@@ -516,8 +497,8 @@ def panels(names: Iterable[str]) -> dict[str, tuple[Group, Assignment, Assignmen
         refuse_unknown("exhibit", [name], exhibits())
         exhibit = exhibits()[name]
         document = exhibit.document
-        claims = {"assignment": {m["id"]: m.get("owned", []) for m in document["members"]}}
-        _, before = drawn(document, claims)
+        claims = documents.parse(document).claims
+        before = Assignment(claims.offsets, claims.codes)
         release = showing(exhibit)[-1]
         given = recorded()[name][release]
         thrown = f"\n{error_class(given)}" if "error" in given else ""
