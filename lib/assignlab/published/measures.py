@@ -149,27 +149,14 @@ def partitions(document: Document, answer: Answer, *_) -> str:
 
 
 MEASURES: dict[str, Callable[..., str]] = {
-    "lists": lists,
-    "sets": sets,
-    "threads": threads,
-    "sizes": sizes,
-    "shares": shares,
-    "spread": spread,
-    "gap": gap,
-    "idle": idle,
-    "order": order,
-    "moved": moved,
-    "kept": kept,
-    "taken": taken,
-    "transfers": transfers,
-    "withheld": withheld,
-    "twice": twice,
-    "topic gap": topic_gap,
-    "by topic": by_topic,
-    "load": load,
-    "ties": ties,
-    "partitions": partitions,
+    **{
+        measure.__name__.replace("_", " "): measure
+        for measure in (
+            lists, sets, threads, sizes, shares, spread, gap, idle, order, moved, kept, taken,
+            transfers, withheld, twice, topic_gap, by_topic, load, ties, partitions,
+        )
+    },
     "hash": lambda document, answer, *_: str(answer["hash"]),
     "weights": lambda document, answer, *_: " ".join(map(str, answer["weights"])),
-}
+}  # fmt: skip
 """Name in the file -> function of (document, answer, answer before, rates)."""
