@@ -29,14 +29,8 @@ from assignlab.group.document import Document
 from assignlab.group.model import Group
 from assignlab.local.files import read_lines, write_lines
 from assignlab.proof import faults as known_faults
-from assignlab.proof.originals import (
-    SYSTEMS,
-    Original,
-    Originals,
-    System,
-    has_original,
-    original_of,
-)
+from assignlab.proof.clients import others
+from assignlab.proof.originals import Original, Originals, System, original_of
 from assignlab.proof.smaller import first_cut
 from assignlab.proof.verify import Answer, as_recorded, error_class
 from assignlab.proof.versions import releases
@@ -198,8 +192,7 @@ def client_strategies(exhibit: Exhibit) -> dict[str, str]:
     """
     if exhibit.strategy == COOPERATIVE and "dated" in exhibit.keeps:
         return {}
-    names = [f"{system.module}-{exhibit.strategy}" for system in SYSTEMS if system.bridged]
-    asked = {name: original_of(name) for name in names if has_original(name)}
+    asked = {name: original_of(name) for name in others(exhibit.strategy)}
     return {f"{system.module} {release}": name for name, (system, release) in asked.items()}
 
 
@@ -549,10 +542,10 @@ def main(names: Collection[str], anew: bool, tell: Tell) -> int:
     refuse_unknown("exhibit", names, exhibits())
     names = list(dict.fromkeys(names)) or list(exhibits())
     if not anew:
-        others = changed(names, tell=tell)
+        differ = changed(names, tell=tell)
         asked = sum(len(shown) for *_, shown in _by_release(names))
-        tell(f"{asked} answers asked again, changed: {others}")
-        return int(bool(others))
+        tell(f"{asked} answers asked again, changed: {differ}")
+        return int(bool(differ))
     write_lines(ANSWERS, record(names, tell))
     with Originals() as originals:
         write_lines(CLIENT_ANSWERS, record_clients(names, originals, tell))
