@@ -106,11 +106,7 @@ class State:
     @cached_property
     def owners(self) -> dict[Partition, list[str]]:
         """The members that were given each partition."""
-        owners: dict[Partition, list[str]] = defaultdict(list)
-        for member, given in self.given.items():
-            for partition in given:
-                owners[partition].append(member)
-        return owners
+        return _by_partition((m, p) for m, given in self.given.items() for p in given)
 
     @cached_property
     def wanted(self) -> list[Partition]:
@@ -167,19 +163,14 @@ class State:
     @cached_property
     def claimants(self) -> dict[Partition, list[str]]:
         """Who claims each partition and could keep it."""
-        claimants: dict[Partition, list[str]] = defaultdict(list)
-        for member, claimed in self.claims.items():
-            for partition in dict.fromkeys(claimed):
-                claimants[partition].append(member)
-        return claimants
+        return _by_partition(
+            (m, p) for m, claimed in self.claims.items() for p in dict.fromkeys(claimed)
+        )
 
     @cached_property
     def had(self) -> dict[Partition, list[str]]:
         """Who claims each partition of the cluster, subscribed or not."""
-        had: dict[Partition, list[str]] = defaultdict(list)
-        for id, pair in dict.fromkeys(self.claimed_here):
-            had[pair].append(id)
-        return dict(had)
+        return _by_partition(dict.fromkeys(self.claimed_here))
 
     @cached_property
     def holders(self) -> dict[Partition, str]:
@@ -248,6 +239,13 @@ class State:
             for member in self.in_order
             if member in self.subscribers[topic]
         }
+
+
+def _by_partition(held: Iterable[tuple[str, Partition]]) -> dict[Partition, list[str]]:
+    found: dict[Partition, list[str]] = defaultdict(list)
+    for member, partition in held:
+        found[partition].append(member)
+    return dict(found)
 
 
 def streams(member: Document) -> list[int]:
