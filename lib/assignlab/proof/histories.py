@@ -120,7 +120,7 @@ class History:
 
     def __init__(self, strategy: str, seed: str, crowded: bool = False, doubled: bool = False):
         self.random = random.Random(f"{strategy}/{seed}")
-        self.strategy = strategy
+        self.strategy, self.seed = strategy, seed
         self.traits = traits(strategy)
         r = self.random
         self.big = r.random() < self.traits.big
@@ -494,7 +494,6 @@ class ThreadHistory(History):
 
     def __init__(self, strategy: str, seed: str, doubled: bool = False):
         super().__init__(strategy, seed, doubled=doubled)
-        self.seed = seed
         self.streams = self.random.choice(
             ("none given", "alike", "alike", "a number each", "a number each",
              "one per topic", "one per topic", "equal per topic", "none at all")
@@ -525,7 +524,6 @@ class BrokerHistory(History):
     def __init__(self, strategy: str, seed: str, doubled: bool = False):
         super().__init__(strategy, seed, doubled=doubled)
         r = self.random
-        self.seed = seed
         by_room = strategy.startswith("rocketmq-machine-room")
         self.on_brokers = r.random() < (0.95 if by_room else 0.75)
         self.brokers = list(r.choice(BROKERS))
@@ -588,7 +586,6 @@ class ServerHistory(History):
 
     def __init__(self, strategy: str, seed: str, crowded: bool = False, doubled: bool = False):
         super().__init__(strategy, seed, crowded, doubled)
-        self.seed = seed
         self.ids = self.random.choice(("none", "random", "random", "small", "equal hash codes"))
         self.claims_by_id = self.random.random() < 0.2
         # As sets, racks are walked by their hash codes: r0, r1, r2; or, where equal, as they came.
@@ -643,8 +640,8 @@ class ServerHistory(History):
 def new_history(strategy: str, seed: int, number: int) -> History:
     """A history of the kind of group that the strategy is made for."""
     facts = assignors.get(strategy)
-    seed, doubled = f"{seed}/{number}", is_doubled(number)
-    crowded = number % CROWDED_EVERY == 7
+    seed = f"{seed}/{number}"
+    doubled, crowded = number % DOUBLED_EVERY == 3, number % CROWDED_EVERY == 7
     if "streams" in facts.member_fields:
         return ThreadHistory(strategy, seed, doubled)
     if facts.protocol == "server":
@@ -653,11 +650,6 @@ def new_history(strategy: str, seed: int, number: int) -> History:
         return BrokerHistory(strategy, seed, doubled)
     # Hash tables of clients that are not Java are walked otherwise.
     return History(strategy, seed, crowded and facts.kind == facts.base, doubled)
-
-
-def is_doubled(number: int) -> bool:
-    """Whether the history of that number has members that name a topic twice."""
-    return number % DOUBLED_EVERY == 3
 
 
 def answered_history(
