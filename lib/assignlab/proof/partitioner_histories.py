@@ -33,23 +33,8 @@ from assignlab.producers.kafka_scala import refreshed
 from assignlab.producers.partitioner import Partitioner, State, fresh, topics
 
 History = dict[str, Any]
-WORDS = [
-    "orders",
-    "payments",
-    "clicks",
-    "users",
-    "Müller",
-    "用户",
-    "событие",
-    "a",
-    "the",
-    "of",
-    "zebra",
-    "£",
-    "0",
-    "user-1",
-    "user-2",
-]
+WORDS = ("orders", "payments", "clicks", "users", "Müller", "用户", "событие", "a", "the", "of",
+         "zebra", "£", "0", "user-1", "user-2")  # fmt: skip
 SINGLE_TOPIC = ("rocketmq", "metaq", "sarama-round-robin")
 
 
