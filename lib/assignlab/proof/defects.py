@@ -80,7 +80,7 @@ def _generation(member: Document) -> int:
 
 
 def _each_member(document: Document, change: Callable[[Document], Document]) -> Document:
-    return {**document, "members": [change(dict(member)) for member in document["members"]]}
+    return {**document, "members": [change(member) for member in document["members"]]}
 
 
 def _given(lists: Lists) -> list[tuple[str, list]]:
@@ -314,13 +314,8 @@ def claims_ignored(document):
 def generations_ignored(document):
     """All claims count as of one generation."""
 
-    def levelled(member):
-        for field in ("generation", "sub_generation"):
-            if field in member:
-                member[field] = 1
-        return member
-
-    return _each_member(document, levelled)
+    fields = ("generation", "sub_generation")
+    return _each_member(document, lambda m: m | {field: 1 for field in fields if field in m})
 
 
 @_in_answer
