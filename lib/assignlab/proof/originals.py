@@ -16,11 +16,11 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from assignlab import assignors
 from assignlab.assignors.strategy import Strategy
@@ -271,20 +271,14 @@ def may_never_end(document: dict[str, Any]) -> bool:
     """
     name = document.get("strategy", "")
     strategy = assignors.strategies().get(name)
-    if strategy is None:  # one of those that are no strategies here
-        loops = name.endswith("sticky")
-    else:
-        loops = strategy.may_loop
-    if not loops:
-        return False
-    return 0 < sum(topic.get("partitions", 0) for topic in document.get("topics", ())) <= SMALL
+    # Some originals are no strategies here.
+    loops = strategy.may_loop if strategy else name.endswith("sticky")
+    partitions = sum(topic.get("partitions", 0) for topic in document.get("topics", ()))
+    return loops and 0 < partitions <= SMALL
 
 
-class Closing:
+class Closing(AbstractContextManager):
     """A context manager that closes itself at the end."""
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *raised) -> None:
         self.close()
