@@ -153,15 +153,8 @@ def walk_map_without(hashes, removed, capacity, rank):
         return order, certain
     order = walk_lists(spreads, table_size(spreads.size, capacity), False)
     stays = np.ones(order.size, dtype=np.bool_)
-    for k in removed:
-        stays[k] = False
-    left = np.empty(order.size - removed.size, dtype=np.int64)
-    n = 0
-    for k in order:
-        if stays[k]:
-            left[n] = k
-            n += 1
-    return left, True
+    stays[removed] = False
+    return order[stays[order]], True
 
 
 def hash_map_slots(hashes: np.ndarray, capacity: int = 16) -> int:
