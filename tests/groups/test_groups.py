@@ -2,7 +2,6 @@
 
 import json
 import time
-from codecs import BOM_UTF16_LE
 from pathlib import Path
 
 import pytest
@@ -862,11 +861,11 @@ def test_what_is_no_source_is_refused(source):
 
 def test_bytes_that_are_no_text_are_refused_with_their_place(tmp_path):
     path = tmp_path / "group.txt"
-    path.write_bytes(b"GROUP\nab\xff")
+    path.write_bytes("GROUP\näb".encode() + b"\xff")
     with pytest.raises(TextError, match=":2:3: expected UTF-8, found the byte 0xff"):
         groups.read(path)
-    path.write_bytes(BOM_UTF16_LE + b"G\0R")
-    with pytest.raises(TextError, match="expected UTF-16, found the byte 0x52"):
+    path.write_bytes("\ufeffGROUP\nG".encode("utf-16-le") + b"R")
+    with pytest.raises(TextError, match=":2:2: expected UTF-16, found the byte 0x52"):
         groups.read(path)
 
 

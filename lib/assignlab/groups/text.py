@@ -156,11 +156,6 @@ def _decoded(source: Any, content: str | bytes) -> Text:
     try:
         return Text(name, content.decode(encoding))
     except UnicodeDecodeError as error:
-        before = content[: error.start]
-        line_start = before.rfind(b"\n") + 1
-        raise TextError(
-            name,
-            before.count(b"\n") + 1,
-            error.start - line_start + 1,
-            f"expected {encoding}, found the byte {content[error.start]:#04x}",
-        ) from None
+        before = Text(name, content[: error.start].decode(encoding))
+        reason = f"expected {encoding}, found the byte {content[error.start]:#04x}"
+        raise before.error(reason, len(before.content)) from None
