@@ -41,10 +41,6 @@ def _line_format(text: Text) -> LineFormat | None:
     return next((f for f in formats.of(LineFormat) if f.head.match(text.line())), None)
 
 
-def _begins_another(text: Text) -> bool:
-    return _line_format(text) is not None or bool(JSON_HEAD.match(text.line()))
-
-
 def _json_rows(text: Text) -> Iterator[Row]:
     text.skip(len(text.line()) - len(text.line().lstrip()))
     value, length = text.json()
@@ -95,9 +91,9 @@ def _samples(text: Text) -> Iterator[metrics.Sample]:
         line = text.line().strip()
         if line and not line.startswith("#"):
             sample = metrics.sample(line, text.at)
-            if sample is None and _begins_another(text):
-                return
             if sample is None:
+                if _line_format(text) or JSON_HEAD.match(text.line()):
+                    return
                 if not pass_over(text):
                     raise text.unexpected("name{labels} value")
                 continue

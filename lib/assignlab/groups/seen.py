@@ -80,7 +80,7 @@ def gather(texts: Iterable[Iterable[Row]]) -> Cluster:
                 _add_topic(cluster, row)
             elif not isinstance(row, DocumentRow):
                 of_groups.append((number, row))
-    described = {row.group for _, row in of_groups if not _is_listing(row)}
+    described = {r.group for _, r in of_groups if not (isinstance(r, GroupRow) and r.listed)}
     named = [name for name in described if name is not None]
     default = named[0] if len(named) == 1 else NO_GROUP
     for number, row in of_groups:
@@ -88,10 +88,6 @@ def gather(texts: Iterable[Iterable[Row]]) -> Cluster:
             name = default if row.group is None else row.group
             _add(cluster.groups.setdefault(name, Seen(name)), row, number)
     return cluster
-
-
-def _is_listing(row: OfGroup) -> bool:
-    return isinstance(row, GroupRow) and row.listed
 
 
 def _add(seen: Seen, row: OfGroup, text: int) -> None:
