@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Collection
+from contextlib import suppress
 
 import psutil
 
@@ -66,20 +67,15 @@ def processes(run_ids: Collection[str]) -> list[psutil.Process]:
     """The processes of these runs and all that they started, apart from this one."""
     found = {}
     for process in psutil.process_iter():
-        try:
+        with suppress(psutil.Error):  # it has ended meanwhile, or belongs to somebody else
             if process.environ().get(RUN_ID_VARIABLE) in run_ids:
                 for one in (process, *process.children(recursive=True)):
                     found[one.pid] = one
-        except psutil.Error:
-            # It has ended meanwhile, or belongs to somebody else.
-            continue
     found.pop(os.getpid(), None)
     return list(found.values())
 
 
 def _each(some: list[psutil.Process], action) -> None:
     for process in some:
-        try:
+        with suppress(psutil.Error):
             action(process)
-        except psutil.Error:
-            continue

@@ -69,10 +69,6 @@ class Place:
         """Name -> file of every notebook of the collection, in the order of their names."""
         return {path.stem: path for path in sorted((self.root / "notebooks").glob("*.ipynb"))}
 
-    def parameter_file(self, notebook: str) -> Path:
-        """Where the values of a notebook's parameters stand at this scale."""
-        return self.root / "params" / self.scale / f"{notebook}.yaml"
-
 
 @dataclass(frozen=True)
 class Notebook:
@@ -282,7 +278,8 @@ def read_notebook(path: Path) -> Notebook:
     if document is None:
         raise Mistake("this file is not a notebook (format 4)")
     cells, metadata = document["cells"], document["metadata"]
-    tagged = [cell for cell in cells if _is_tagged(cell, "parameters")]
+    with_tags = [cell for cell in cells if shaped(cell["metadata"], {"tags": [str]})]
+    tagged = [cell for cell in with_tags if "parameters" in cell["metadata"]["tags"]]
     if len(tagged) != 1:
         raise Mistake(f"one cell must have the tag 'parameters', {len(tagged)} have it")
     if not shaped(metadata, DECLARED_SHAPE) or not metadata["assignlab"]["results"]:
@@ -304,17 +301,12 @@ def read_notebook(path: Path) -> Notebook:
     )
 
 
-def _is_tagged(cell: dict, tag: str) -> bool:
-    return shaped(cell["metadata"], {"tags": [str]}) and tag in cell["metadata"]["tags"]
-
-
 def _values(place: Place, notebook: Notebook) -> tuple[dict, list[str]]:
     """(parameter -> value: the notebook's own, then the scale's file; mistakes)."""
     values = {name: parameter.default for name, parameter in notebook.parameters.items()}
-    path = place.parameter_file(notebook.name)
-    file = f"params/{place.scale}/{path.name}"
+    file = f"params/{place.scale}/{notebook.name}.yaml"
     try:
-        from_file = read_parameters(path)
+        from_file = read_parameters(place.root / file)
     except Mistake as mistake:
         return values, [f"{file} {mistake}"]
     mistakes = []

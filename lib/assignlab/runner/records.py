@@ -55,8 +55,7 @@ def point_records(place: Place, notebook: str) -> dict[PurePath, dict]:
     """Folder below that of the scale -> record, of a notebook's runs with values of their own."""
     found = sorted(place.points.glob(f"*/{escape(notebook)}"))
     paths = [path.relative_to(place.folder) for path in found]
-    records = {path: run_record(place, path) for path in paths}
-    return {path: record for path, record in records.items() if record}
+    return {path: record for path in paths if (record := run_record(place, path))}
 
 
 def reason_to_run(place: Place, plan: Plan) -> str | None:
