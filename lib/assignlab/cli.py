@@ -255,11 +255,7 @@ def notebooks(folder):
     """
     from assignlab.runner.collection import copy_to
 
-    try:
-        count = copy_to(folder)
-    except ValueError as error:
-        complain(error)
-        sys.exit(2)
+    count = copy_to(folder)
     # Without --project an editable installation runs its own.
     click.echo(
         f"{count} files copied; now: cd {shlex.quote(str(folder))} && assignlab run --project ."

@@ -4,12 +4,13 @@ import shutil
 from importlib import metadata
 from pathlib import Path, PurePosixPath
 
+from assignlab.errors import AssignlabError
 from assignlab.local.project import checkout
 
 SHARED = PurePosixPath("share/assignlab")
 
 
-class NotCopied(ValueError):
+class NotCopied(AssignlabError):
     """The notebooks were not copied; the message says why."""
 
 
