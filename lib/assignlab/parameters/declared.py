@@ -148,7 +148,7 @@ def _check_item(kind: Kind, value):
         raise _not_allowed(
             kind, f"{shown(value)} is not a text (put it in quotes; papermill: -r, not -p)"
         )
-    if kind.base in ("str", "source") and not _is_unicode(value):
+    if kind.base in ("str", "source") and re.search("[\ud800-\udfff]", value):
         raise _not_allowed(kind, f"{shown(value)} has bytes that are not UTF-8")
     if kind.base == "source":
         if is_file(value):
@@ -173,14 +173,6 @@ def is_file(source: str) -> bool:
         return Path(source).is_file()
     except (OSError, ValueError):  # too long for a name, or with a zero byte
         return False
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def known(what: str, name: str, allowed) -> None:
