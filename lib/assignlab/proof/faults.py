@@ -340,16 +340,11 @@ def moves_come_round(state: State) -> bool:
     return not state.equal
 
 
+@Fault(named("roundrobin@0.9"), throws="NullPointerException", name="missing topic to deal")
 @Fault(named("sticky@2.0"), throws="NullPointerException", number="KAFKA-7962")
 def missing_topic(state: State) -> bool:
     """A member names a topic that does not exist or has no partitions."""
     return any(not state.topics.get(t) for m in state.members.values() for t in m["topics"])
-
-
-@Fault(named("roundrobin@0.9"), throws="NullPointerException")
-def missing_topic_to_deal(state: State) -> bool:
-    """The same, in Kafka's first round robin."""
-    return missing_topic(state)
 
 
 @Fault(named("sticky@2.0"), throws="NoSuchElementException")
