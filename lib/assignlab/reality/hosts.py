@@ -95,11 +95,8 @@ class Inbox:
 
     def taken(self, key: str) -> list[Event]:
         """What has come so far."""
-        found = []
-        with contextlib.suppress(queue.Empty):
-            while True:
-                found.append(self._queues[key].get_nowait())
-        return found
+        events = self._queues[key]
+        return [events.get_nowait() for _ in range(events.qsize())]
 
 
 class Host(Closing):
