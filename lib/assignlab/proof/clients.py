@@ -18,7 +18,7 @@ states with several answers is told.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, takewhile
 
 from assignlab.group.document import Document
 from assignlab.proof.histories import Answer, answered_history
@@ -106,14 +106,9 @@ def own_history(
 
     Claims that no healthy group sends are left out, with all that follows them.
     """
-    lived = []
-    for event, document, answer in answered_history(
-        kind, seed, number, renamed(name, originals.ask)
-    ):
-        if event == "arbitrary claims":
-            break
-        lived.append((document, answer))
-    return lived
+    steps = answered_history(kind, seed, number, renamed(name, originals.ask))
+    healthy = takewhile(lambda step: step[0] != "arbitrary claims", steps)
+    return [(document, answer) for _, document, answer in healthy]
 
 
 def renamed(name: str, ask: Callable[[Document], Answer]) -> Callable[[Document], Answer]:

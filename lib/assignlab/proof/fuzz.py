@@ -16,7 +16,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, islice
 from typing import Any
 
 from assignlab import assignors
@@ -191,7 +191,7 @@ def plant(
     sound = [
         (document, lists)
         for strategy in strategies
-        for document, lists in _sound(strategy, groups, seed)
+        for document, lists in islice(_sound(strategy, seed), groups)
     ]
     table = {}
     for name in defects.DEFECTS:
@@ -209,15 +209,11 @@ def plant(
     return table
 
 
-def _sound(strategy: str, groups: int, seed: int) -> Iterator[tuple[Document, Lists]]:
+def _sound(strategy: str, seed: int) -> Iterator[tuple[Document, Lists]]:
     """Groups of the fuzz in which the strategy keeps its promises, and its lists."""
-    found = 0
     for _, _, document in states(strategy, seed):
-        if found == groups:
-            return
         state, thrown = answered(document)
         if thrown is None and not broken(state):
-            found += 1
             yield document, state.lists
 
 
