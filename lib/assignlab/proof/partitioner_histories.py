@@ -21,6 +21,7 @@ The answer is ``{"partitions": [...], "random": state of the generator afterward
 
 import random
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -190,34 +191,25 @@ def our_answer(of: History) -> History:
     state = chosen_by.start(topics(counts, available), int(of["seed"]))
     answered: list[int] = []
     try:
-        for steps in _segments(of["steps"]):
-            if steps[0][0] == "send":
+        for kind, steps in groupby(of["steps"], lambda step: step[0]):
+            if kind == "send":
                 known = topics(counts, available)
                 known = kafka_built_in.near(known, here) if here else known
                 chosen, state = _send_all(chosen_by, steps, known, state)
                 answered += chosen
-            elif steps[0][0] == "available":
-                available[steps[0][1]] = steps[0][2]
-            elif steps[0][0] == "loads":
-                topic, queues, ids, length = steps[0][1:]
-                in_rack = here[topic][ids] if here and ids is not None else None
-                state = kafka_built_in.with_loads(state, topic, queues, ids, length, in_rack)
-            else:
-                state = refreshed(state)
+                continue
+            for _, *values in steps:
+                if kind == "available":
+                    available[values[0]] = values[1]
+                elif kind == "loads":
+                    topic, queues, ids, length = values
+                    in_rack = here[topic][ids] if here and ids is not None else None
+                    state = kafka_built_in.with_loads(state, topic, queues, ids, length, in_rack)
+                else:
+                    state = refreshed(state)
     except OriginalError as thrown:
         return {"error": thrown.original}
     return {"partitions": answered, "random": str(int(state.random[0]))}
-
-
-def _segments(steps: list[list]) -> list[list[list]]:
-    """Runs of sends, and every other step by itself."""
-    found: list[list[list]] = []
-    for step in steps:
-        if found and step[0] == "send" == found[-1][0][0]:
-            found[-1].append(step)
-        else:
-            found.append([step])
-    return found
 
 
 def _send_all(chosen_by, steps, of, state: State) -> tuple[list[int], State]:
