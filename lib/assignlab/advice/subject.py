@@ -19,7 +19,7 @@ from assignlab.group.document import parse
 from assignlab.group.model import Group, subscriptions_by_topic
 from assignlab.groups.inference import UUID
 from assignlab.groups.states import MOVING
-from assignlab.jvm.uuids import random_uuid
+from assignlab.jvm.names import random_uuid
 from assignlab.replay.metrics import subscribers
 
 DRAWS = 200

@@ -7,7 +7,9 @@ Sources: ``java.lang.String`` as JDK 17 has it, ``Uuid`` of kafka-clients 4.4.0.
 
 import base64
 import binascii
+import random
 import re
+import uuid
 from bisect import bisect
 from collections.abc import Sequence
 from functools import lru_cache
@@ -284,6 +286,19 @@ class Uuid(NamedTuple):
     def __str__(self) -> str:
         data = self.most.to_bytes(8, signed=True) + self.least.to_bytes(8, signed=True)
         return base64.urlsafe_b64encode(data).decode()[:22]
+
+
+def random_uuid(draw: random.Random) -> str:
+    """What ``Uuid.randomUuid`` gives, in base64: one that begins with ``-`` is drawn again.
+
+    >>> random_uuid(random.Random(0))
+    '4-cGgsIJTKyin2--2CwHzQ'
+    """
+    while True:
+        drawn = uuid.UUID(int=draw.getrandbits(128), version=4)
+        text = base64.urlsafe_b64encode(drawn.bytes).decode().rstrip("=")
+        if not text.startswith("-"):
+            return text
 
 
 def uuid_hashes(uuids: Sequence[Uuid] | np.ndarray) -> np.ndarray:

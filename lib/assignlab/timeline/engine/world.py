@@ -11,8 +11,7 @@ import numpy as np
 from assignlab import assignors
 from assignlab.assignors.strategy import Strategy
 from assignlab.jvm.hash_map import collection_capacity, hash_map_order
-from assignlab.jvm.names import Names
-from assignlab.jvm.uuids import random_uuid
+from assignlab.jvm.names import Names, random_uuid
 from assignlab.timeline.config import Config
 from assignlab.timeline.engine.clock import Clock
 from assignlab.timeline.engine.history import History, Sample, Watched
