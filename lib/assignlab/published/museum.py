@@ -431,39 +431,30 @@ def matrix(strategies: Iterable[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
     it does something else that is wrong; "-" where it does not have the strategy; nothing where
     the answer is sound.
     """
-    shown = [e for e in exhibits().values() if e.strategy in set(strategies)]
-    axis = sorted({r for e in shown for r in recorded()[e.name]}, key=version)
-    shade = pd.DataFrame(0, index=[e.name for e in shown], columns=axis)
-    words = pd.DataFrame("", index=shade.index, columns=axis)
-    for exhibit in shown:
-        for release in axis:
-            answer = recorded()[exhibit.name].get(release)
-            if answer is None:
-                words.loc[exhibit.name, release] = "-"
-                continue
-            place = exhibit.name, release
-            shade.loc[place], words.loc[place] = _tile(exhibit, faults(exhibit.document, answer))
-    return shade, words
-
-
-def _tile(exhibit: Exhibit, found: list[str]) -> tuple[int, str]:
-    """(shade, text) of a :func:`matrix` for the faults found in an answer to an exhibit."""
-    if exhibit.fault in found:
-        return 2, mark(exhibit.fault)
-    return (1, f"({mark(found[0])})") if found else (0, "")
+    shown = [e.name for e in exhibits().values() if e.strategy in set(strategies)]
+    answers = {(name, r): [given] for name in shown for r, given in recorded()[name].items()}
+    return _tiles(shown, sorted({release for _, release in answers}, key=version), answers)
 
 
 def client_matrix() -> tuple[pd.DataFrame, pd.DataFrame]:
     """Exhibits against other clients, as :func:`matrix` has them; any of several answers counts."""
-    names = list(dict.fromkeys(entry["exhibit"] for entry in recorded_clients()))
-    clients = sorted({entry["client"] for entry in recorded_clients()})
-    shade = pd.DataFrame(0, index=names, columns=clients)
-    words = pd.DataFrame("-", index=names, columns=clients)
-    for entry in recorded_clients():
-        exhibit = exhibits()[entry["exhibit"]]
-        found = [f for answer in entry["answers"] for f in faults(exhibit.document, answer)]
-        place = exhibit.name, entry["client"]
-        shade.loc[place], words.loc[place] = _tile(exhibit, found)
+    answers = {(one["exhibit"], one["client"]): one["answers"] for one in recorded_clients()}
+    names = list(dict.fromkeys(name for name, _ in answers))
+    return _tiles(names, sorted({client for _, client in answers}), answers)
+
+
+def _tiles(
+    names: list[str], columns: list[str], answers: dict[tuple[str, str], list[Answer]]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    shade = pd.DataFrame(0, index=names, columns=columns)
+    words = pd.DataFrame("-", index=names, columns=columns)
+    for place, given in answers.items():
+        exhibit = exhibits()[place[0]]
+        found = [f for answer in given for f in faults(exhibit.document, answer)]
+        if exhibit.fault in found:
+            shade.loc[place], words.loc[place] = 2, mark(exhibit.fault)
+        else:
+            shade.loc[place], words.loc[place] = (1, f"({mark(found[0])})") if found else (0, "")
     return shade, words
 
 
