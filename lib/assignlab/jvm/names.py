@@ -343,12 +343,7 @@ FEW = 1000
 
 
 class Names:
-    """Distinct names in a fixed order, with what Java makes of them, prepared once.
-
-    ``names[i]`` is the name of index i; ``index`` maps back; ``hashes`` int32[n] are the
-    ``String.hashCode``s; ``order`` int64[n] lists the indices in ``String.compareTo`` order and
-    ``rank`` int64[n] is its inverse.
-    """
+    """Distinct names in a fixed order, with what Java makes of them, prepared once."""
 
     def __init__(self, names: Sequence[str]):
         self.names = tuple(names)
