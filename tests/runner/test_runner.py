@@ -265,7 +265,7 @@ def test_a_parameter_file_that_is_no_text_is_refused(collection, nothing_starts)
 
 def test_a_parameter_is_passed_once(collection, nothing_starts):
     result = invoke(collection, "-p", "seed", "1", "-p", "seed", "2")
-    assert result.exit_code == 2 and "-p seed is given twice" in result.stderr
+    assert result.exit_code == 2 and ": seed is given twice" in result.stderr
 
 
 @pytest.mark.parametrize("seconds", ["inf", "nan", "1e30"])
@@ -1116,7 +1116,7 @@ WRONG_GRIDS = [
     (["--grid", "memebrs=[2]"], "unknown parameter 'memebrs' (did you mean 'members'?)"),
     (["--grid", "seed"], "--grid 'seed': write NAME=VALUE,VALUE"),
     (["--grid", "seed=1", "--grid", "seed=2"], "--grid seed is given twice"),
-    (["--grid", "seed=1", "-p", "seed", "2"], "-p seed is given twice"),
+    (["--grid", "seed=1", "-p", "seed", "2"], ": seed is given twice"),
     (["-p", "share", "0.5", "02"], "02_second has no parameter 'share': run it by itself"),
 ]
 

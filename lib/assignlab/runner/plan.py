@@ -235,7 +235,7 @@ def _wrong_names(notebooks: list[Notebook], passed: list[str], chosen: bool) -> 
         if chosen and name in anywhere and name not in notebook.parameters
     ]
     twice = [name for name in anywhere if passed.count(name) > 1]
-    return unknown + lacking + [f"-p {name} is given twice" for name in twice]
+    return unknown + lacking + [f"{name} is given twice" for name in twice]
 
 
 def _selected(place: Place, wanted) -> list[Path]:
