@@ -72,7 +72,6 @@ def load_longest_first(names: Iterable[str]) -> list[str]:
 
 
 def load_optimum() -> None:
-    """Have the optimum's code compiled, with a line for it."""
     began = time.monotonic()
     claims = [("t", 0), ("t", 1), ("u", 0)]
     both = group({"t": 2, "u": 1}, {"a": ["t", "u"], "b": ["t"]}, {"a": claims, "b": claims[:1]})

@@ -88,7 +88,6 @@ class Text:
         self.at += characters
 
     def skip_line(self) -> None:
-        """Read on in the next line."""
         self.skip(len(self.line()) + 1)
 
     def error(self, reason: str, column: int = 0) -> TextError:

@@ -406,7 +406,6 @@ class Names:
 
     @once
     def index(self) -> dict[str, int]:
-        """Name -> index."""
         return {name: i for i, name in enumerate(self.names)}
 
 

@@ -249,7 +249,6 @@ def _typed(kind: Kind, text):
 
 
 def strategy_names() -> list[str]:
-    """The names of all strategies."""
     return [facts.name for facts in strategy_facts()]
 
 

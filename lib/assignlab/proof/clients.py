@@ -168,7 +168,6 @@ def row(name: str, equal: bool, asked, own) -> Row:
 
 
 def subscriptions_equal(document: Document) -> bool:
-    """Whether all members subscribe to the same topics."""
     return len({frozenset(member["topics"]) for member in document["members"]}) == 1
 
 
@@ -226,7 +225,6 @@ HEAD = """\
 
 
 def line(found: Row) -> str:
-    """One row of the table."""
 
     def share(count: int) -> str:
         return f"{100 * count / found.states:.1f} %" if found.states else "-"

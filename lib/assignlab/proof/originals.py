@@ -359,7 +359,6 @@ class Original(Closing):
         return OriginalDied(f"{self.command[-1]} ended with code {code}: {said}")
 
     def close(self) -> None:
-        """Ends the JVM."""
         self._selector.close()
         if self._process.poll() is None:
             self._process.kill()
@@ -390,7 +389,6 @@ class Originals(Closing):
             raise
 
     def close(self) -> None:
-        """End the processes that run."""
         for original in self.running.values():
             original.close()
         self.running.clear()

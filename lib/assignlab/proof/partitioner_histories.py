@@ -178,7 +178,6 @@ def _play_buffer(of: History) -> History:
 
 
 def our_answer(of: History) -> History:
-    """Our answer to a history."""
     name = of["partitioner"]
     if name == BUFFER:
         return _play_buffer(of)

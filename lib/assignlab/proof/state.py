@@ -62,7 +62,6 @@ class State:
 
     @cached_property
     def members(self) -> dict[str, Document]:
-        """The members by id."""
         return {member["id"]: member for member in self.document["members"]}
 
     @cached_property
@@ -189,7 +188,6 @@ class State:
         return holders
 
     def leaving_out(self, partitions: Iterable[Partition]) -> "State":
-        """The same state, with these partitions left out of account."""
         return State(self.document, self.lists, self.solve, self.aside | frozenset(partitions))
 
     def generation(self, member: str) -> int:

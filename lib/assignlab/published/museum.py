@@ -344,7 +344,6 @@ def with_cooperative(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def cooperative_releases() -> list[str]:
-    """The releases of cooperative-sticky that are asked."""
     return [release for _, release in releases(COOPERATIVE)]
 
 

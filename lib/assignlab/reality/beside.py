@@ -232,7 +232,6 @@ class Step(NamedTuple):
 
 
 def steps(recording: Recording) -> list[Step]:
-    """The steps of a recording."""
     done = [(member["start_ms"], "start") for member in recording["members"]]
     for action in recording["actions"]:
         done.append((action["at"], f"{action['kind']} {action.get('member', '')}".strip()))

@@ -140,7 +140,6 @@ class Life:
         return [name for name in self.alive if self.busy.get(name, 0) <= self.at]
 
     def one(self) -> str:
-        """One of them."""
         return self.random.choice(self.free())
 
     def some(self) -> list[str]:
@@ -168,7 +167,6 @@ class Life:
     # ---- what happens; each returns after how many ms the next thing does ------------------------
 
     def happen(self, action: Action, wait: int = SETTLED_MS) -> int:
-        """It is written down."""
         self.actions.append(action)
         return wait
 
@@ -181,7 +179,6 @@ class Life:
         return self.happen(happens.join(self.at, self.member(name, **values)))
 
     def goes(self, action: Callable[[int, str], Action], waits: tuple[int, ...]) -> int:
-        """A member leaves or crashes."""
         name = self.one()
         self.alive.remove(name)
         self.away.append(name)
@@ -213,11 +210,9 @@ class Life:
         return self.random.choice((400, 700, wait))
 
     def subscribe(self) -> int:
-        """A member reads other topics."""
         return self.happen(happens.subscribe(self.at, self.one(), self.some()))
 
     def grow(self) -> int:
-        """A topic gets more partitions."""
         topic = self.random.choice(list(self.sizes))
         self.sizes[topic] += self.random.randint(1, 4)
         return self.happen(happens.add_partitions(self.at, topic, self.sizes[topic]))
@@ -230,13 +225,11 @@ class Life:
         return self.happen(happens.create_topic(self.at, topic))
 
     def delete(self) -> int:
-        """A topic goes."""
         topic = self.read.pop(self.random.randrange(len(self.read)))
         del self.sizes[topic]
         return self.happen(happens.delete_topic(self.at, topic))
 
     def coordinator_moves(self) -> int:
-        """Another broker becomes the coordinator."""
         wait = self.random.choice((300, 700, 2_000, SETTLED_MS))
         return self.happen(happens.coordinator_moves(self.at), wait)
 

@@ -140,7 +140,6 @@ class Host(Closing):
         timer.start()
 
     def close(self) -> None:
-        """End the process."""
         self._process.kill()
         self._process.wait()
         self._reader.join()

@@ -67,7 +67,6 @@ def write(release: str, recordings: Iterable[Recording], folder: Path = FOLDER) 
 
 
 def all_of() -> list[Recording]:
-    """Every recording of every release."""
     return [one for release in releases() for one in read(release)]
 
 

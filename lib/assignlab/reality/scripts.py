@@ -137,7 +137,6 @@ JOINS, LATER = 9_000, 16_000
 
 
 def named(what: str, strategy: str, client: str) -> str:
-    """A script's name."""
     return ".".join(filter(None, (what, strategy.replace("@", "-"), client)))
 
 
@@ -155,7 +154,6 @@ def usual(
 
 
 def join_leave(strategy: str, client: str = "") -> Script:
-    """A member joins, another leaves."""
     actions = [happens.join(JOINS, Member("d")), happens.leave(LATER, "b")]
     return usual("join-leave", strategy, actions, client)
 
@@ -319,7 +317,6 @@ SOON = MappingProxyType({"metadata_max_age_ms": 2_000})
 
 
 def partitions_added(strategy: str, client: str = "") -> Script:
-    """A topic grows."""
     name = named("partitions-added", strategy, client)
     grown = [happens.add_partitions(JOINS, f"{name}-0", 10)]
     return usual("partitions-added", strategy, grown, client, **SOON)
@@ -377,7 +374,6 @@ def all_it_had_deleted(what: str, in_client: bool) -> Script:
 
 
 def topic_deleted(strategy: str) -> Script:
-    """A topic is deleted."""
     deleted = happens.delete_topic(JOINS, f"topic-deleted.{strategy}-1")
     return usual("topic-deleted", strategy, [deleted])
 
@@ -588,7 +584,6 @@ def coordinator_moves() -> Iterator[Script]:
 
 
 def all_scripts() -> Iterator[Script]:
-    """Every script."""
     for some in (
         joins_and_leaves, crashes, stalls, static_members, rollouts, migrations, topics_change,
         subscriptions, other_clients, older_clients, deliveries, backlogs, coordinator_moves,

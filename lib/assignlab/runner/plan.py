@@ -96,7 +96,6 @@ class Plan:
 
     @property
     def name(self) -> str:
-        """The notebook's name."""
         return self.notebook.name
 
     @property
