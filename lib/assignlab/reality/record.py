@@ -37,6 +37,12 @@ class Place(NamedTuple):
         """Who creates topics."""
         return self.shared[Client(JAVA, self.broker.release)]
 
+    def have(self, do: str, done: str, **about) -> Event:
+        """Tell the administrator to do something; the event that says it is done."""
+        self.admin.tell(do, **about)
+        event, _ = self.inbox.wait(about.get("key") or about["topic"], done)
+        return event
+
 
 def record(release: str, scripts: Iterable[Script]) -> Iterator[Recording]:
     """Recordings of these scripts on a broker of this release, or on as many as they ask for.
@@ -70,8 +76,7 @@ def _record(
                 missing[client] = reason
         place = Place(broker, inbox, shared)
         for client, host in shared.items():
-            place.admin.tell("create", topic=_warm_topic(client), partitions=1)
-            place.inbox.wait(_warm_topic(client), "created")
+            place.have("create", "created", topic=_warm_topic(client), partitions=1)
             _warm_up(place, client, host)
         with ThreadPoolExecutor(1 if scripts[0].alone else AT_A_TIME) as pool:
             runs = {}
@@ -150,8 +155,7 @@ class Run:
         rates = self.script.rates
         if rates:
             self._create(Topic(self.outputs, 1))
-            self.place.admin.tell("produce", key=self.script.name, rates=rates)
-            self.place.inbox.wait(self.script.name, "produces")
+            self.place.have("produce", "produces", key=self.script.name, rates=rates)
         self.began = self._now() + 100
         if rates:
             self.place.admin.tell("flow", key=self.script.name, **{"from": self.began})
@@ -203,8 +207,8 @@ class Run:
         return f"{self.script.name}/{name}"
 
     def _create(self, topic: Topic) -> dict[str, Any]:
-        self.place.admin.tell("create", topic=topic.name, partitions=topic.partitions)
-        made, _ = self.place.inbox.wait(topic.name, "created")
+        about = {"topic": topic.name, "partitions": topic.partitions}
+        made = self.place.have("create", "created", **about)
         told = {"name": topic.name, "partitions": topic.partitions, "id": made["id"]}
         return told | ({"rate": topic.rate} if topic.rate else {})
 
@@ -339,31 +343,24 @@ class Run:
         return self._now()
 
     def _delete_topic(self, action: Action) -> int:
-        self.place.admin.tell("delete", topic=action["topic"])
-        event, _ = self.place.inbox.wait(action["topic"], "deleted")
-        return event["at"]
+        return self.place.have("delete", "deleted", topic=action["topic"])["at"]
 
     def _add_partitions(self, action: Action) -> int:
-        self.place.admin.tell("grow", topic=action["topic"], partitions=action["partitions"])
-        event, _ = self.place.inbox.wait(action["topic"], "grown")
-        return event["at"]
+        about = {"topic": action["topic"], "partitions": action["partitions"]}
+        return self.place.have("grow", "grown", **about)["at"]
 
     def _coordinator_moves(self, action: Action) -> int:
         if not self.script.restarts:
             return self._move()["at"]
-        self.place.admin.tell("leader", key=self.script.name)
-        known, _ = self.place.inbox.wait(self.script.name, "leader")
-        restarts = ThreadPoolExecutor(1).submit(self.place.broker.restart, known["node"])
-        self.restarting.append(restarts)
-        self.place.admin.tell("leader", key=self.script.name, after=known["node"])
-        event, _ = self.place.inbox.wait(self.script.name, "leader")
-        return event["at"]
+        group = self.script.name
+        node = self.place.have("leader", "leader", key=group)["node"]
+        self.restarting.append(ThreadPoolExecutor(1).submit(self.place.broker.restart, node))
+        return self.place.have("leader", "leader", key=group, after=node)["at"]
 
     def _move(self, **order) -> Event:
         """Elect another leader for the group's own partition of the offsets topic,
         while all brokers live."""
-        self.place.admin.tell("move", key=self.script.name, **order)
-        return self.place.inbox.wait(self.script.name, "moved")[0]
+        return self.place.have("move", "moved", key=self.script.name, **order)
 
 
 ACTIONS: dict[str, Callable[[Run, Action], int]] = {
