@@ -130,19 +130,15 @@ def _as_json(group: Any) -> dict[str, Any]:
                 "host": member.host,
                 "groupinstanceid": member.group_instance_id,
                 "assignment": _pairs(member.assignment),
+                "targetassignment": _pairs(member.target_assignment),
             }
-            | (
-                {"targetassignment": _pairs(member.target_assignment)}
-                if member.target_assignment is not None
-                else {}
-            )
             for member in group.members
         ],
     }
 
 
-def _pairs(assignment: Any) -> list[list]:
-    return [[p.topic, p.partition] for p in assignment.topic_partitions] if assignment else []
+def _pairs(assignment: Any) -> list[list] | None:
+    return assignment and [[p.topic, p.partition] for p in assignment.topic_partitions]
 
 
 def _committed(admin: Any, name: str) -> Iterator[tuple[Place, int]]:
