@@ -48,11 +48,6 @@ class Difference:
     original: Answer
     ours: Answer
 
-    @property
-    def size(self) -> int:
-        """Length of the document as JSON, the order in which differences are shown."""
-        return len(json.dumps(self.document))
-
 
 @dataclass
 class Report:
@@ -238,7 +233,7 @@ def compare(
             for number in range(histories):
                 _compare_history(report, asked, seed, number, ours, max_differences)
                 progress(strategy, number + 1)
-            report.differences.sort(key=lambda difference: difference.size)
+            report.differences.sort(key=lambda difference: len(json.dumps(difference.document)))
             yield report
 
 
