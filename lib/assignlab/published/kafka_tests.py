@@ -88,15 +88,9 @@ def _test(test: dict) -> Iterator[dict]:
 def _entry(about: str, asked: dict, *told: tuple[dict, object]) -> dict:
     """One entry: a group with its claim, or a history of such."""
     said = {name: asked[name] for name in ("strategy", "measure", "of") if name in asked}
-    if len(told) == 1:
-        [(group, claimed)] = told
-        return {"about": about, "group": group, "asked": [{**said, "claimed": claimed}]}
-    claims = [claimed for _, claimed in told]
-    return {
-        "about": about,
-        "groups": [group for group, _ in told],
-        "asked": [{**said, "claimed": claims}],
-    }
+    groups, claims = map(list, zip(*told, strict=True))
+    claimed = claims if len(claims) > 1 else claims[0]
+    return {"about": about, "groups": groups, "asked": [{**said, "claimed": claimed}]}
 
 
 def _stated(group: dict) -> dict:
