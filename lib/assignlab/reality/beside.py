@@ -348,26 +348,21 @@ def compare(
         server = any(is_server(m.strategies or recording["strategies"]) for m in known)
         happened, plays = real(recording), played(recording, drifts_ms)
         paces = _paces(recording)
+        checks = CHECKS + OF_RECORDS if "records" in recording else CHECKS
+        about = {
+            "broker": recording["broker"],
+            "client": recording["client"],
+            "scenario": recording["name"],
+            "strategy": recording["strategies"][0].partition("@")[0],
+        }
         for step in steps(recording):
             found = measured(happened, step, server)
             said = [measured(told, step, server) for told in plays]
             slack = start_ms if step.starts else slack_ms
-            checks = CHECKS + OF_RECORDS if "records" in recording else CHECKS
             for check in checks:
-                rows.append(
-                    {
-                        "broker": recording["broker"],
-                        "client": recording["client"],
-                        "scenario": recording["name"],
-                        "strategy": recording["strategies"][0].partition("@")[0],
-                        "step": step.number,
-                        "what": step.what,
-                        "check": check,
-                        **_beside(
-                            check, found[check], [play[check] for play in said], slack, paces
-                        ),
-                    }
-                )
+                told = _beside(check, found[check], [play[check] for play in said], slack, paces)
+                where = {"step": step.number, "what": step.what, "check": check}
+                rows.append({**about, **where, **told})
     return pd.DataFrame(rows)
 
 
