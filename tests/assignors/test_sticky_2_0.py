@@ -129,10 +129,7 @@ def test_the_quick_test_for_balance_agrees_with_the_long_one():
         partitions, _ = sticky_2_0.sort_partitions(known, current, False)
         unassigned = reassignment.unassigned_partitions(held, partitions)
         reassignment.assign_unassigned(held, unassigned)
-        fixed = reassignment.set_fixed_consumers_aside(held)
-        state = reassignment.state_of(
-            held, holdings.levels_of(held, fixed), fixed, current, known.as_read
-        )
+        state = reassignment.state_of(held, current, known.as_read)
         quick, long = (
             reassignment.is_balanced(state._replace(doubled=doubled))
             for doubled in (reassignment.NO_MEMBERS, np.arange(len(g.members)))

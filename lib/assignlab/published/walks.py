@@ -257,10 +257,11 @@ class _Watch:
         return watched
 
     def state_of(self, run: Callable) -> Callable:
-        def watched(held, levels, *rest):
-            self.levels = levels
-            self.score = balance_score(levels.counts)
-            return run(held, levels, *rest)
+        def watched(*before):
+            state = run(*before)
+            self.levels = state.levels
+            self.score = balance_score(state.levels.counts)
+            return state
 
         return watched
 

@@ -61,7 +61,6 @@ from assignlab.assignors.parts.holdings import (
     balance_score,
     first_of,
     holdings,
-    levels_of,
     lists,
     record,
     seat_everybody,
@@ -96,7 +95,6 @@ from assignlab.assignors.parts.reassignment import (
     least_loaded_with_two_fewer,
     move_new_first,
     process_partition_movement,
-    set_fixed_consumers_aside,
     state_of,
     unassigned_partitions,
 )
@@ -406,16 +404,14 @@ def balance(may_have, current, rack, suits, walk, revoked):
     if suits.size > 0:
         assign_along_racks(held, rack, suits, unassigned)
     assign_unassigned(held, unassigned_partitions(held, unassigned))
-    fixed = set_fixed_consumers_aside(held)
-    levels = levels_of(held, fixed)
-    before = balance_score(levels.counts)
+    state = state_of(held, current, may_have.as_read)
+    before = balance_score(state.levels.counts)
     offsets, codes = lists(held, may_have.codes, may_have.by_id)
-    state = state_of(held, levels, fixed, current, may_have.as_read)
     if is_balanced(state):
         return offsets, codes, DONE
     partitions = may_have.topic.size
     movements = PartitionMovements(
-        no_movements(np.arange(partitions), fixed.size),
+        no_movements(np.arange(partitions), state.fixed.size),
         np.zeros(1, dtype=np.int64),
         np.zeros(partitions, RECORD),
         np.full(partitions, NONE),
@@ -429,7 +425,7 @@ def balance(may_have, current, rack, suits, walk, revoked):
         reassign_partition,
         tell_moves,
     )
-    if not performed or initializing or balance_score(levels.counts) < before:
+    if not performed or initializing or balance_score(state.levels.counts) < before:
         offsets, codes = lists(held, may_have.codes, may_have.by_id)
     return offsets, codes, status
 

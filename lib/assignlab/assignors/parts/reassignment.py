@@ -67,15 +67,13 @@ def balance(known, current, sorted_partitions, new_first):
     held = holdings(known, current)
     unassigned = unassigned_partitions(held, sorted_partitions)
     assign_unassigned(held, unassigned)
-    fixed = set_fixed_consumers_aside(held)
-    levels = levels_of(held, fixed)
-    score = balance_score(levels.counts)
+    state = state_of(held, current, known.as_read)
+    score = balance_score(state.levels.counts)
     pre_balance_assignment = lists(held, known.codes, known.by_id)
     offsets, codes = pre_balance_assignment
-    state = state_of(held, levels, fixed, current, known.as_read)
     if is_balanced(state):
         return offsets, codes, DONE
-    movements = no_movements(known.hashes, fixed.size)
+    movements = no_movements(known.hashes, state.fixed.size)
     reassignment_performed, status = move_new_first(
         state,
         movements,
@@ -85,7 +83,7 @@ def balance(known, current, sorted_partitions, new_first):
         reassign_partition,
         tell_movements,
     )
-    in_vain = not initializing and balance_score(levels.counts) >= score
+    in_vain = not initializing and balance_score(state.levels.counts) >= score
     if not (reassignment_performed and in_vain):
         offsets, codes = lists(held, known.codes, known.by_id)
     return offsets, codes, status
@@ -187,8 +185,10 @@ class State(NamedTuple):
 
 
 @inner
-def state_of(held, levels, fixed, current, by_hash):
-    """The :class:`State` before anything moves."""
+def state_of(held, current, by_hash):
+    """The :class:`State` before anything moves, once who cannot take part is set aside."""
+    fixed = set_fixed_consumers_aside(held)
+    levels = levels_of(held, fixed)
     witness = np.zeros(1, WITNESS)
     memory = nothing_remembered(held.entries.size, held.partitions.size)
     return State(held, levels, fixed, witness, current.doubled, current.previous, by_hash, memory)

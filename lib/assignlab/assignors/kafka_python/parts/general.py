@@ -26,12 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.assignors.parts.code_points import as_java_sorts, topics_by_name
-from assignlab.assignors.parts.holdings import (
-    Current,
-    holdings,
-    levels_of,
-    sum_of_differences,
-)
+from assignlab.assignors.parts.holdings import Current, holdings, sum_of_differences
 from assignlab.assignors.parts.movements import (
     Movements,
     find_pair,
@@ -55,7 +50,6 @@ from assignlab.assignors.parts.reassignment import (
     move_new_first,
     process_partition_movement,
     refuse,
-    set_fixed_consumers_aside,
     state_of,
     unassigned_partitions,
 )
@@ -201,16 +195,14 @@ def balance(may_have, current, walk, revoked):
     held = holdings(may_have, current)
     unassigned = unassigned_partitions(held, walk)
     assign_unassigned(held, unassigned)
-    fixed = set_fixed_consumers_aside(held)
-    levels = levels_of(held, fixed)
-    before = sum_of_differences(levels.counts, 0)
+    state = state_of(held, current, may_have.as_read)
+    before = sum_of_differences(state.levels.counts, 0)
     pre_balance_assignment = held.partitions["owner"].copy()
-    state = state_of(held, levels, fixed, current, may_have.as_read)
     if is_balanced(state):
         return pre_balance_assignment, DONE, True
     movements = PartitionMovements(
-        no_movements(np.arange(may_have.topic.size), fixed.size),
-        np.zeros(fixed.size, dtype=np.bool_),
+        no_movements(np.arange(may_have.topic.size), state.fixed.size),
+        np.zeros(state.fixed.size, dtype=np.bool_),
         np.ones(1, dtype=np.bool_),
     )
     performed, status = move_new_first(
@@ -223,7 +215,7 @@ def balance(may_have, current, walk, revoked):
         tell_moves,
     )
     # By asking for the size of a list that was set aside the original makes an empty one.
-    score = sum_of_differences(levels.counts, movements.touched.sum())
+    score = sum_of_differences(state.levels.counts, movements.touched.sum())
     if performed and not initializing and score >= before:
         return pre_balance_assignment, status, movements.certain[0]
     return held.partitions["owner"].copy(), status, movements.certain[0]
