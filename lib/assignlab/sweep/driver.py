@@ -232,7 +232,7 @@ def play_rounds(spark, work: Work, store: Store) -> None:
         for at in sorted({slice % rounds for slice in waiting}):
             slices = {slice: waiting[slice] for slice in waiting if slice % rounds == at}
             costs = costs_of(work, slices)
-            rows = jobs(spark, work, slices).mapInArrow(sender(work), work.subject.spark_schema)
+            rows = jobs(spark, work, slices).mapInArrow(player(work), work.subject.spark_schema)
             with count.round(spark, len(slices), len(costs), sum(costs)):
                 store.write_round(at, rows, len(costs), sum(costs), work.subject.always)
 
@@ -387,34 +387,22 @@ def pickled(work: Work, numbers: Sequence[int]) -> bytes:
     return pickle.dumps((places, costs, scenarios))
 
 
-def player(work: Work, place: Workplace) -> Callable:
-    """What a task does with its slice. It travels by value, with plain things only."""
+def player(work: Work, place: Workplace | None = None) -> Callable:
+    """What a task does with its slice: writes its records to the ``place``, or where there is none
+    hands them to Spark. It travels by value, with plain things only."""
     unpack = unpack_shipped()
     strategies, limit, subject = work.strategies, work.limit, pickle.dumps(work.subject)
-    folders = str(place.slices), str(place.parts), str(place.progress)
+    folders = place and (str(place.slices), str(place.parts), str(place.progress))
 
-    def write_own(batches):
+    def play_own(batches):
         unpack()
         # Imported where it runs: an executor may know the package from the zip only.
-        from assignlab.sweep.slices import Folders, write_slice
+        from assignlab.sweep.slices import Folders, send_slice, write_slice
 
-        yield from write_slice(batches, strategies, limit, Folders(*folders), pickle.loads(subject))
+        asked = batches, strategies, limit, pickle.loads(subject)
+        yield from write_slice(*asked, Folders(*folders)) if folders else send_slice(*asked)
 
-    return write_own
-
-
-def sender(work: Work) -> Callable:
-    """:func:`player` where no folder is shared: the task hands its records to Spark."""
-    unpack = unpack_shipped()
-    strategies, limit, subject = work.strategies, work.limit, pickle.dumps(work.subject)
-
-    def send_own(batches):
-        unpack()
-        from assignlab.sweep.slices import send_slice
-
-        yield from send_slice(batches, strategies, limit, pickle.loads(subject))
-
-    return send_own
+    return play_own
 
 
 def describe(work: Work, seconds: float) -> dict:

@@ -4,7 +4,6 @@ import hashlib
 import inspect
 import json
 import re
-import reprlib
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from itertools import islice, product
 from math import prod
 from numbers import Integral, Real
 from operator import eq
+from reprlib import repr as brief
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -30,8 +30,6 @@ LONGEST_NAME = 200
 MOST_SCENARIOS, MOST_VALUES = 100_000_000, 10_000_000
 """Of a grid, and on one of its axes that is not a range: the driver keeps such an axis as a list, and
 estimates what every scenario costs."""
-
-_SHORT = reprlib.Repr()
 
 
 class SweepError(AssignlabError):
@@ -89,7 +87,7 @@ class Grid(Sequence[Scenario]):
         return [*before, *self]
 
     def __repr__(self):
-        axes = ", ".join(f"{name}={_SHORT.repr(values)}" for name, values in self.axes.items())
+        axes = ", ".join(f"{name}={brief(values)}" for name, values in self.axes.items())
         return f"Grid({axes}): {len(self):,} scenario{'s' * (len(self) != 1)}"
 
     def picked(self, numbers: np.ndarray) -> "Picked":
@@ -225,7 +223,7 @@ def words(about: str, given) -> list:
             )
     names = [str(one) if isinstance(one, str) else getattr(one, "name", None) for one in each]
     if not all_words(names):
-        raise SweepError(f"{about}: expected a word or a list of them, got {_SHORT.repr(given)}")
+        raise SweepError(f"{about}: expected a word or a list of them, got {brief(given)}")
     return names
 
 
@@ -237,12 +235,12 @@ def listed(scenarios) -> Sequence[Scenario]:
         scenarios = [scenarios]
     if isinstance(scenarios, str | Mapping) or not isinstance(scenarios, Iterable):
         raise SweepError(
-            f"scenarios: expected sweep.grid(...) or Scenarios, got {_SHORT.repr(scenarios)}"
+            f"scenarios: expected sweep.grid(...) or Scenarios, got {brief(scenarios)}"
         )
     found = list(scenarios)
     for scenario in found:
         if not isinstance(scenario, Scenario):
-            raise SweepError(f"not a Scenario: {_SHORT.repr(scenario)}")
+            raise SweepError(f"not a Scenario: {brief(scenario)}")
     return found
 
 

@@ -41,17 +41,13 @@ SECONDS_PER_BATCH = 0.5
 SCENARIO_NAMES = [column.name for column in rebalances.SCENARIO_COLUMNS]
 
 
-def lost(scenario: Scenario, strategy: str, why: str) -> tuple:
-    """The error record of a simulation that left no records: step 0, no numbers."""
+def lost(scenario: Scenario, strategy: str, why: str, optimum: bool = False) -> tuple:
+    """The error record of a simulation that left no records: step 0, no numbers; with the columns of
+    the ``optimum``, if that is asked."""
     values = dict.fromkeys(column.name for column in rebalances.COLUMNS)
     values |= dict(zip(SCENARIO_NAMES, rebalances.scenario_values(scenario), strict=True))
     values |= {"strategy": strategy, "step": 0, "event": scenario.events[0], "error": why}
-    return tuple(values.values())
-
-
-def lost_with_optimum(scenario: Scenario, strategy: str, why: str) -> tuple:
-    """The error record of :func:`lost`, with the columns of the optimum."""
-    return lost(scenario, strategy, why) + (None,) * len(BESIDE_OPTIMUM)
+    return tuple(values.values()) + (None,) * (optimum * len(BESIDE_OPTIMUM))
 
 
 FAILED = "error is not null and rounds is null and error not like 'NeverStable:%'"
@@ -62,13 +58,11 @@ REBALANCES = Subject(
 )
 """Rebalances, one after the other: what :func:`assignlab.sweep.driver.run` plays."""
 SCHEMA = REBALANCES.schema
-WITH_OPTIMUM = Subject(
-    COLUMNS + BESIDE_OPTIMUM,
-    REBALANCES.key,
-    partial(rebalances.records, optimum=True),
-    lost_with_optimum,
-    load.load_with_optimum,
-    FAILED,
+WITH_OPTIMUM = REBALANCES._replace(
+    columns=COLUMNS + BESIDE_OPTIMUM,
+    records=partial(rebalances.records, optimum=True),
+    lost=partial(lost, optimum=True),
+    load=load.load_with_optimum,
 )
 """The same, each answer beside the proven optimum of its group."""
 
@@ -89,8 +83,8 @@ def write_slice(
     batches: Iterable[pa.RecordBatch],
     strategies: Sequence[str],
     limit: float,
-    folders: Folders,
     subject: Subject,
+    folders: Folders,
 ) -> Iterator[pa.RecordBatch]:
     """Play one slice and leave its records as one Parquet file:
     what a sweep hands to ``mapInArrow``.

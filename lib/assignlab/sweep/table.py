@@ -36,15 +36,7 @@ FRAME_ROWS = 1_000_000
 @contextmanager
 def refusing(condition: str | None, subject: Subject) -> Iterator[None]:
     """What Spark says of a condition on rows that is none becomes one line."""
-    from pyspark.errors import (
-        AnalysisException,
-        ArithmeticException,
-        ArrayIndexOutOfBoundsException,
-        DateTimeException,
-        IllegalArgumentException,
-        NumberFormatException,
-        ParseException,
-    )
+    from pyspark import errors
     from pyspark.logger import PySparkLogger
 
     # Spark logs the whole of Java's stack, too; the one line below says it all.
@@ -56,8 +48,8 @@ def refusing(condition: str | None, subject: Subject) -> Iterator[None]:
             warnings.filterwarnings("ignore", message="toPandas attempted Arrow")
             yield
     except (
-        AnalysisException, ArithmeticException, ArrayIndexOutOfBoundsException, DateTimeException,
-        IllegalArgumentException, NumberFormatException, ParseException,
+        errors.AnalysisException, errors.ArithmeticException, errors.DateTimeException,
+        errors.ArrayIndexOutOfBoundsException, errors.IllegalArgumentException,
     ) as error:  # fmt: skip
         if not condition:
             raise
