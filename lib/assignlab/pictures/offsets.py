@@ -197,13 +197,11 @@ def repeated_bars(frame: pd.DataFrame, group: str, kind: str, ax: Axes) -> Axes:
     width, many = 0.8 / len(kinds), len(groups) > 6
     for k, name in enumerate(kinds):
         part = frame[frame[kind] == name].groupby(group, sort=False)["repeated"]
-        mean = part.mean().reindex(groups).to_numpy(dtype=float)
-        low = mean - part.min().reindex(groups).to_numpy(dtype=float)
-        high = part.max().reindex(groups).to_numpy(dtype=float) - mean
+        mean, least, most = part.agg(["mean", "min", "max"]).reindex(groups).to_numpy(float).T
         places = np.arange(len(groups)) + (k - (len(kinds) - 1) / 2) * width
         ax.bar(
-            places, mean, width * 0.92, yerr=[low, high], label=name, color=COLORS[k],
-            hatch=HATCHES[k], edgecolor="white", error_kw={"lw": 1, "capsize": 3},
+            places, mean, width * 0.92, yerr=[mean - least, most - mean], label=name,
+            color=COLORS[k], hatch=HATCHES[k], edgecolor="white", error_kw={"lw": 1, "capsize": 3},
         )  # fmt: skip
         for x, value in zip(places, mean, strict=True):
             digits = ",.2g" if value < 10 else ",.0f"

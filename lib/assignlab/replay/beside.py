@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -26,21 +26,6 @@ from assignlab.replay.scenarios import scenario_of
 _read = itemgetter(*map(metrics.FIELDS.index, ("fewest", "avoidable", "by_choice", "floor")))
 _PROVEN = metrics.FIELDS.index("fewest")
 """Where :class:`assignlab.replay.metrics.Fewest` begins among the metrics."""
-
-
-class BesideOptimum(NamedTuple):
-    """The columns of these names."""
-
-    sum_of_squares: int
-    least_squares: int
-    least_max_over_mean: float | None
-    least_idle: int
-    least_moves: int
-    gap_regret: int | None
-    moves_regret: int | None
-
-
-assert tuple(column.name for column in BESIDE_OPTIMUM) == BesideOptimum._fields
 
 
 def solve(document: Any, strategy: str | None = None) -> dict[str, Any]:
@@ -112,7 +97,7 @@ def measure(step: Step, measured: tuple) -> tuple:
     if fewest is not None:
         sizes = step.after.sizes
         partitions = int(sizes.sum())
-        return measured + BesideOptimum(
+        return measured + _columns(
             sum_of_squares=_squares(sizes),
             least_squares=least_squares(partitions, sizes.size),
             least_max_over_mean=floor,
@@ -127,7 +112,7 @@ def measure(step: Step, measured: tuple) -> tuple:
     if own is not None and by_choice == own.moves:
         proven = metrics.Fewest(best.moves, by_choice - own.moves_regret, own.moves_regret)
         measured = measured[:_PROVEN] + proven + measured[_PROVEN + len(proven) :]
-    return measured + BesideOptimum(
+    return measured + _columns(
         sum_of_squares=_squares(step.after.sizes) if own is None else own.sum_of_squares,
         least_squares=best.sum_of_squares,
         least_max_over_mean=ratio,
@@ -136,6 +121,11 @@ def measure(step: Step, measured: tuple) -> tuple:
         gap_regret=None if own is None else own.gap_regret,
         moves_regret=None if own is None else own.moves_regret,
     )
+
+
+def _columns(**values: float | None) -> tuple:
+    """The values of all columns of :data:`assignlab.replay.columns.BESIDE_OPTIMUM`, in order."""
+    return tuple([values[column.name] for column in BESIDE_OPTIMUM])
 
 
 def _squares(sizes: np.ndarray) -> int:

@@ -23,7 +23,7 @@ import pandas as pd
 
 from assignlab import assignors
 from assignlab.assignors.strategy import Strategy
-from assignlab.group.model import Claims, Group
+from assignlab.group.model import Group
 from assignlab.jvm.names import Names
 from assignlab.optimum import optimum
 from assignlab.optimum.answers import gap
@@ -304,7 +304,7 @@ def renewed(group: Group) -> Group:
     return Group(
         replace(topics, names=Names(topics.names.names)),
         replace(members, names=Names(members.names.names)),
-        Claims(*(getattr(claims, name) for name in Claims.__slots__)),
+        replace(claims),
         group.options,
     )
 

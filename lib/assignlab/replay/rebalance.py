@@ -19,8 +19,9 @@ history goes on from there.
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -43,6 +44,8 @@ class NeverStable(AssignlabError):
 
 NOTHING = Assignment(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int64))
 """What nobody holds."""
+
+_arrays = attrgetter(*Claims.__slots__)
 
 
 @dataclass(eq=False, slots=True)
@@ -274,16 +277,7 @@ def _carried(claims: Claims, origin: np.ndarray | None) -> Claims:
     """The claims of the members ``origin``; None for the same members."""
     if origin is None:
         return claims
-    return Claims(
-        *_carry_claims(
-            claims.offsets,
-            claims.codes,
-            claims.present,
-            claims.generation,
-            claims.sub_generation,
-            origin,
-        )
-    )
+    return Claims(*_carry_claims(*_arrays(claims), origin))
 
 
 def _claims(group: Group, strategy: Strategy, after: Assignment, generation: int) -> Claims:
@@ -424,7 +418,7 @@ def _without_unsubscribed(group: Group, claims: Claims) -> Claims:
     offsets, codes = _subscribed_only(
         claims.offsets, claims.codes, known.subscription, known.subscribed
     )
-    return Claims(offsets, codes, claims.present, claims.generation, claims.sub_generation)
+    return replace(claims, offsets=offsets, codes=codes)
 
 
 @njit
