@@ -66,7 +66,8 @@ def _values(text: str, first: int, may_go_on: bool = False) -> Generator[Read, N
         try:
             value, end = decoder.raw_decode(text, at)
         except json.JSONDecodeError as error:
-            if may_go_on and _depth(text[at:]) > 0 and _is_cut(text, error):
+            is_cut = error.pos >= len(text.rstrip())  # nothing is wrong but that the text ends
+            if may_go_on and _depth(text[at:]) > 0 and is_cut:
                 return " " * at + text[at:]
             reason = f"not JSON: {error.msg} at column {error.colno}"
             yield first + error.lineno - 1, DocumentError("document", reason)
@@ -101,11 +102,6 @@ def _behind_blanks(text: str, at: int) -> int:
     while at < len(text) and text[at] in " \t\r\n":
         at += 1
     return at
-
-
-def _is_cut(text: str, error: json.JSONDecodeError) -> bool:
-    """Whether nothing is wrong but that the text ends."""
-    return error.pos >= len(text.rstrip())
 
 
 def _depth(text: str) -> int:

@@ -37,7 +37,11 @@ def lanes(history: History, ax: Axes, start_s: float, stop_s: float) -> Axes:
         since, until = max(row.from_ms / SECOND, start_s), min(row.to_ms / SECOND, stop_s)
         if until > since:
             place = labels.index((row.topic, row.partition))
-            _bar(ax, names.index(row.member), place, height, since, until, labels[place])
+            ax.barh(
+                names.index(row.member) + (place + 0.5) * height, until - since, height * 0.9,
+                left=since, color=COLORS[place % len(COLORS)], alpha=0.85, lw=0,
+                hatch="" if place < len(COLORS) else "//", label=f"{row.topic}-{row.partition}",
+            )  # fmt: skip
     for (topic, partition), since, until in gaps(history):
         since, until = max(since / SECOND, start_s), min(until / SECOND, stop_s)
         if until > since:
@@ -53,14 +57,6 @@ def lanes(history: History, ax: Axes, start_s: float, stop_s: float) -> Axes:
     ax.set_xlabel("simulated time (s)")
     ax.grid(axis="y", visible=False)
     return ax
-
-
-def _bar(ax: Axes, lane: int, place: int, height: float, since: float, until: float, label) -> None:
-    ax.barh(
-        lane + (place + 0.5) * height, until - since, height * 0.9, left=since,
-        color=COLORS[place % len(COLORS)], hatch="" if place < len(COLORS) else "//", alpha=0.85,
-        lw=0, label=f"{label[0]}-{label[1]}",
-    )  # fmt: skip
 
 
 def _marks(history: History, ax: Axes, start_s: float, stop_s: float) -> None:

@@ -12,7 +12,7 @@ class Column(NamedTuple):
     meaning: str
 
 
-INTEGERS = (
+METRICS = (
     Column("members_now", "int64", "members", "members after the event"),
     Column("topics_now", "int64", "topics", "topics with partitions and a subscriber"),
     Column("partitions_now", "int64", "partitions", "partitions of those topics"),
@@ -41,8 +41,6 @@ INTEGERS = (
     Column("fewest", "int64", "pairs", "fewest moves by choice to be even; null if not proven"),
     Column("needed", "int64", "pairs", "of by_choice: fewest to be as even; null if not proven"),
     Column("avoidable", "int64", "pairs", "by_choice - needed; null if not proven"),
-)
-FLOATS = (
     Column("max_over_mean", "float64", "ratio", "largest over the mean; null without partitions"),
     Column("floor", "float64", "ratio", "ceil(P / C) / (P / C), the least max_over_mean"),
     Column("variation", "float64", "ratio", "standard deviation over mean"),
@@ -50,7 +48,6 @@ FLOATS = (
     Column("jain", "float64", "ratio", "Jain's fairness index, 1 is even"),
     Column("topic_gap_mean", "float64", "partitions", "mean over topics of max - min inside"),
 )
-METRICS = INTEGERS + FLOATS
 """What :func:`assignlab.replay.metrics.measure` returns, in order."""
 
 BESIDE_OPTIMUM = (

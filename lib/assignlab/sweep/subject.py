@@ -8,7 +8,6 @@ import pyarrow as pa
 from assignlab.replay.columns import Column
 
 SPARK_TYPES = {"string": "string", "int64": "bigint", "float64": "double", "bool": "boolean"}
-TYPES = {"string": pa.string(), "int64": pa.int64(), "float64": pa.float64(), "bool": pa.bool_()}
 
 
 class Subject(NamedTuple):
@@ -32,7 +31,7 @@ class Subject(NamedTuple):
     @property
     def schema(self) -> pa.Schema:
         """The columns for Arrow."""
-        return pa.schema([(column.name, TYPES[column.type]) for column in self.columns])
+        return pa.schema([(column.name, column.type) for column in self.columns])
 
     @property
     def spark_schema(self) -> str:

@@ -99,17 +99,10 @@ def checked(entries: object) -> list:
     if not isinstance(entries, list):
         raise DocumentError("config", "expected a list of queues for each member")
     for entry in entries:
-        check_queue(entry)
+        if not isinstance(entry, list | tuple) or [*map(type, entry)] != [str, str, int]:
+            reason = f"expected [topic, broker name, queue id], got {shown(entry)}"
+            raise DocumentError("config", reason)
     return entries
-
-
-def check_queue(entry: object) -> None:
-    """One queue of ``config``: topic, broker name, queue id."""
-    if isinstance(entry, list | tuple) and len(entry) == 3:
-        topic, broker, number = entry
-        if type(topic) is str and type(broker) is str and type(number) is int:
-            return
-    raise DocumentError("config", f"expected [topic, broker name, queue id], got {shown(entry)}")
 
 
 STRATEGY = replace(

@@ -51,12 +51,7 @@ from assignlab.assignors.parts.trees import (
 )
 from assignlab.compiled import inner, leaf, njit
 from assignlab.errors import OriginalError
-from assignlab.group.assignment import (
-    Assignment,
-    by_member,
-    number_of,
-    topic_of,
-)
+from assignlab.group.assignment import Assignment, by_member, number_of, topic_of
 from assignlab.group.model import Group
 from assignlab.jvm.hash_map import (
     NOTHING,
