@@ -9,14 +9,7 @@ from assignlab.compiled import leaf, njit
 from assignlab.group.assignment import Assignment, code
 from assignlab.group.model import Claims, Group, a_group
 from assignlab.optimum import closed_form, network, pareto, paths
-from assignlab.optimum.certificate import (
-    Certificate,
-    Found,
-    check,
-    examined,
-    measured,
-    reads_of,
-)
+from assignlab.optimum.certificate import Certificate, Found, check, examined, measured, reads_of
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -219,8 +219,7 @@ class Partitioner:
                 since, later = self.lacking_since
                 error = later if version(self.first) >= version(since) else error
             raise OriginalError(
-                error,
-                f"record {row} names partition {partition} of a topic with {counts[row]}",
+                error, f"record {row} names partition {partition} of a topic with {counts[row]}"
             )
 
 

@@ -125,11 +125,7 @@ def sums_over(rows, key: Sequence[str], measures: Sequence[str], size: Extent):
 
 
 def summarise(
-    rows,
-    by: Sequence[str],
-    measures: Sequence[str],
-    band: tuple[float, float] | None,
-    size: Extent,
+    rows, by: Sequence[str], measures: Sequence[str], band: tuple[float, float] | None, size: Extent
 ) -> "pd.DataFrame":
     """See :meth:`assignlab.sweep.table.Table.summary`."""
     import pandas as pd

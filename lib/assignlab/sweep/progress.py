@@ -80,10 +80,7 @@ class RoundCount:
 
         def count(done: int):
             share = min(done / tasks, 1.0)
-            self._now = (
-                self._before[0] + round(share * scenarios),
-                self._before[1] + share * cost,
-            )
+            self._now = (self._before[0] + round(share * scenarios), self._before[1] + share * cost)
 
         with told_tasks(spark, tasks, count):
             yield

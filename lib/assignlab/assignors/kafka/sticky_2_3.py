@@ -30,12 +30,7 @@ from assignlab.assignors.kafka import sticky
 from assignlab.assignors.kafka.parts.way_back import regroup
 from assignlab.assignors.parts.hash_codes import TOPIC_PARTITION, partition_hashes
 from assignlab.assignors.parts.holdings import Current
-from assignlab.assignors.parts.potential import (
-    NONE,
-    Potential,
-    potential,
-    unpack_potential,
-)
+from assignlab.assignors.parts.potential import NONE, Potential, potential, unpack_potential
 from assignlab.assignors.parts.reassignment import (
     NO_MEMBERS,
     are_subscriptions_identical,

@@ -416,15 +416,9 @@ def balance(may_have, current, rack, suits, walk, revoked):
         np.zeros(partitions, RECORD),
         np.full(partitions, NONE),
     )
-    performed, status = move_new_first(
-        state,
-        movements,
-        unassigned[: 0 if revoked else unassigned.size],
-        walk,
-        better_consumer,
-        reassign_partition,
-        tell_moves,
-    )
+    steps = better_consumer, reassign_partition, tell_moves
+    tried_first = unassigned[: 0 if revoked else unassigned.size]
+    performed, status = move_new_first(state, movements, tried_first, walk, steps)
     if not performed or initializing or balance_score(state.levels.counts) < before:
         offsets, codes = lists(held, may_have.codes, may_have.by_id)
     return offsets, codes, status

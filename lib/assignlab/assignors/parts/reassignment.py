@@ -74,14 +74,10 @@ def balance(known, current, sorted_partitions, new_first):
     if is_balanced(state):
         return offsets, codes, DONE
     movements = no_movements(known.hashes, state.fixed.size)
+    steps = better_consumer, reassign_partition, tell_movements
+    tried_first = unassigned[: unassigned.size if new_first else 0]
     reassignment_performed, status = move_new_first(
-        state,
-        movements,
-        unassigned[: unassigned.size if new_first else 0],
-        sorted_partitions,
-        better_consumer,
-        reassign_partition,
-        tell_movements,
+        state, movements, tried_first, sorted_partitions, steps
     )
     in_vain = not initializing and balance_score(state.levels.counts) >= score
     if not (reassignment_performed and in_vain):
@@ -195,39 +191,32 @@ def state_of(held, current, by_hash):
 
 
 @leaf
-def move_new_first(
-    state, movements, unassigned, partitions, better_consumer, reassign_partition, tell_movements
-):
+def move_new_first(state, movements, unassigned, partitions, steps):
     """Since 2.4 what was just handed out is moved alone, before anything is.
 
     See :func:`perform_reassignments`, which is done with both; its answer for the second counts.
     """
     if unassigned.size > 0:
-        _, status = perform_reassignments(
-            state, movements, unassigned, better_consumer, reassign_partition, tell_movements
-        )
+        _, status = perform_reassignments(state, movements, unassigned, steps)
         if status != DONE:
             return False, status
-    return perform_reassignments(
-        state, movements, partitions, better_consumer, reassign_partition, tell_movements
-    )
+    return perform_reassignments(state, movements, partitions, steps)
 
 
 @leaf
-def perform_reassignments(
-    state, movements, reassignable_partitions, better_consumer, reassign_partition, tell_movements
-):
+def perform_reassignments(state, movements, reassignable_partitions, steps):
     """Walk the partitions and move what helps, until balanced or until a walk changes nothing.
 
     Partitions with one potential consumer (``fixedPartitions``) are passed over.
-    ``movements``: what the client notes of moves. ``better_consumer(state, movements, i)`` tells
-    who should have partition i, or ``NONE``, and a status;
-    ``reassign_partition(state, movements, i, consumer)`` moves it and tells a status;
+    ``movements``: what the client notes of moves; ``steps``: three of its own.
+    ``better_consumer(state, movements, i)`` tells who should have partition i, or ``NONE``, and a
+    status; ``reassign_partition(state, movements, i, consumer)`` moves it and tells a status;
     ``tell_movements(memory, movements)`` tells what the client noted.
 
     Returns (whether anything moved, status). A status below 0 says that it never ends, and how many
     moves it is, times -1, that come round.
     """
+    better_consumer, reassign_partition, tell_movements = steps
     held = state.held
     reassignment_performed = False
     modified = True

@@ -14,12 +14,7 @@ from assignlab.assignors.kafka.parts.claims import (
     settle_claims,
     settle_claims_one_by_one,
 )
-from assignlab.assignors.kafka.parts.held import (
-    DEAD,
-    append,
-    empty_lists,
-    topic_of_number,
-)
+from assignlab.assignors.kafka.parts.held import DEAD, append, empty_lists, topic_of_number
 from assignlab.assignors.parts.racks import racks_mismatch
 from assignlab.compiled import inner, leaf
 

@@ -205,15 +205,9 @@ def balance(may_have, current, walk, revoked):
         np.zeros(state.fixed.size, dtype=np.bool_),
         np.ones(1, dtype=np.bool_),
     )
-    performed, status = move_new_first(
-        state,
-        movements,
-        unassigned[: 0 if revoked else unassigned.size],
-        walk,
-        better_consumer,
-        reassign_partition,
-        tell_moves,
-    )
+    steps = better_consumer, reassign_partition, tell_moves
+    tried_first = unassigned[: 0 if revoked else unassigned.size]
+    performed, status = move_new_first(state, movements, tried_first, walk, steps)
     # By asking for the size of a list that was set aside the original makes an empty one.
     score = sum_of_differences(state.levels.counts, movements.touched.sum())
     if performed and not initializing and score >= before:
