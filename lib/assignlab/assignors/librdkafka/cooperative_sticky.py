@@ -103,7 +103,7 @@ from assignlab.assignors.parts.rival_claims import (
     keep_claimed,
     partition_number,
 )
-from assignlab.assignors.parts.slices import copy_into
+from assignlab.assignors.parts.slices import copy_into, taken
 from assignlab.assignors.parts.sorted_lists import by_topic_and_partition
 from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import inner, leaf, njit
@@ -336,24 +336,12 @@ def sorted_partitions(known, identical, claimed_by):
     if not identical or n == 0:
         by_name = np.arange(current.size)
         return by_name if identical else known.in_order, claimed[:n]
-    n = 0
-    offsets = np.zeros(known.kind.size + 1, dtype=np.int64)
-    for x in range(current.size):
-        if current[x] != NONE:
-            claimed[n] = x
-            offsets[current[x] + 1] += 1
-            n += 1
-    for m in range(known.kind.size):
-        offsets[m + 1] += offsets[m]
-    fill = offsets[:-1].copy()
-    listed = np.empty(n, dtype=np.int64)
-    for had_another in (True, False):
-        for x in claimed[:n]:
-            if (previous[x] != NONE) == had_another:
-                listed[fill[current[x]]] = x
-                fill[current[x]] += 1
+    claimed = np.flatnonzero(current != NONE)
+    had_another = taken(previous, claimed) != NONE
+    listed = np.concatenate((claimed[had_another], claimed[~had_another]))
+    offsets, listed = by_member(taken(current, listed), listed, known.kind.size)
     listed = from_most_loaded(offsets, listed)
-    return followed_by(listed, backwards(known), current), claimed[:n]
+    return followed_by(listed, backwards(known), current), claimed
 
 
 @inner
