@@ -1533,6 +1533,17 @@ def test_where_records_are_at_hand_every_other_poll_counts(release, leaves):
     assert not told(history, "poll interval exceeded")
 
 
+@pytest.mark.parametrize(("partitions", "leaves"), [(1, False), (2, True)])
+def test_where_records_of_one_partition_are_at_hand_every_poll_counts(partitions, leaves):
+    """As seen on 4.4.0's client, with batches of a second."""
+    topic, member = Topic("t", partitions, rate=500), Member("a", processing_ms=20, start_ms=20_000)
+    config = timeline.defaults(
+        "4.4", auto_offset_reset="earliest", max_poll_records=50, max_poll_interval_ms=1_500
+    )
+    history = timeline.run(Scenario([topic], [member], duration_ms=60_000), config, SERVER, 1)
+    assert (len(told(history, "poll interval exceeded")) > 0) == leaves
+
+
 def test_a_busy_member_works_off_a_batch_between_the_steps_of_a_rebalance():
     history = fall_behind([timeline.join(40_000, Member("c"))])
     calls = [

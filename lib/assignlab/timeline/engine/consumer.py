@@ -231,9 +231,11 @@ class Consumer:
         """Whether the poll at hand asks the network thread for anything."""
         if self.poll_waits() or not self.loop.asked:
             return True
-        own, log = self.own, self.log
-        return not poll_loop.returns_at_once(
-            self.clock.now, self.loop, own.partition, own.position, own.fresh, log.rate, log.created
+        own, log, now, loop = self.own, self.log, self.clock.now, self.loop
+        of = log.rate, log.created
+        return not (
+            poll_loop.returns_at_once(now, loop, own.partition, own.position, own.fresh, *of)
+            and poll_loop.is_answered(now, loop, self.settings, own.partition, own.position, *of)
         )
 
     def _block(self) -> None:

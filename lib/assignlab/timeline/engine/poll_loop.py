@@ -85,8 +85,9 @@ class Loop(ctypes.Structure):
     processing began, ``batch_size`` in records, ``frozen``: how many of them were processed before
     a stall. ``first``, ``turn``: the partition that the batch, and the next one, begins with.
     ``fetched``: the last fetch brings the records up to that moment, :data:`NOT_OUT` for none;
-    ``fetched_at``: when it is back; ``accepted_at``: when a commit last counted. ``asked``: whether the
-    last poll had something asked of the network thread; ``drawn``: the last number drawn at random.
+    ``fetched_at``: when it is back; ``accepted_at``: when a commit last counted. ``begun``: whether
+    some of these records have been taken; ``asked``: whether the last poll had something asked of the
+    network thread; ``drawn``: the last number drawn at random.
     Counts: ``polls``, ``commits``, ``failed`` (commits without effect), ``aborted`` (records).
     """
 
@@ -105,6 +106,7 @@ class Loop(ctypes.Structure):
     fetched: int
     fetched_at: int
     accepted_at: int
+    begun: int
     asked: int
     drawn: int
     polls: int
@@ -302,6 +304,22 @@ def returns_at_once(t, loop, partition, position, fresh, rate, created):
 
 
 @leaf
+def is_answered(t, loop, settings, partition, position, rate, created):
+    """Whether the answer to the last poll's question does for one that finds records at hand.
+
+    It does while records wait besides those of the partition whose turn it is (FetchBuffer.isEmpty).
+    """
+    if not loop.asked or not loop.begun:
+        return loop.asked != 0
+    behind = settings.replication + settings.latency
+    for k in range(partition.size):
+        p = partition[k]
+        if k != loop.turn and end_offset(rate[p], created[p], t - behind) > position[k]:
+            return True
+    return False
+
+
+@leaf
 def is_ahead(loop, settings):
     """Whether a commit that the network thread makes while poll takes records comes after that."""
     loop.drawn = (loop.drawn * 1_103_515_245 + 12_345) & 0x7FFFFFFF
@@ -369,7 +387,9 @@ def advance(until, hold, verdict, loop_words, rows, rate, created, committed, se
             at_once = settings.ahead != WAITS and returns_at_once(
                 t, loop, partition, position, fresh, rate, created
             )
-            asks = not (at_once and loop.asked)
+            asks = not (
+                at_once and is_answered(t, loop, settings, partition, position, rate, created)
+            )
             if asks:
                 loop.last_poll = t
             if n == 0:
@@ -405,6 +425,7 @@ def advance(until, hold, verdict, loop_words, rows, rate, created, committed, se
                 fetch(t + 2 * latency, loop, settings, partition, position, rate, created)
             if ahead:
                 send_commit(t, loop, position, flight, latency)
+            loop.begun = loop.batch_size < there
             loop.asked = asks
             loop.frozen = 0
             if mode == Mode.BEFORE:
