@@ -1556,6 +1556,24 @@ def test_a_busy_member_works_off_a_batch_between_the_steps_of_a_rebalance():
     assert timeline.totals(history)["repeated"] == 0  # what it is to give up it has not read on
 
 
+@pytest.mark.parametrize("fields", [{}, {"commit_interval_ms": 1_500}, {"commit_on_revoke": True}])
+def test_a_busy_member_gives_up_one_poll_later_since_a_poll_has_to_ask(fields):
+    """As seen on real clients of 4.1.2 and 4.4.0, for commits after each batch."""
+
+    def revoked(release):
+        members = [Member("b", processing_ms=20, start_ms=20_000), Member("c", start_ms=31_000)]
+        scenario = Scenario([Topic("t", 4, rate=500)], members, duration_ms=60_000)
+        config = timeline.defaults(
+            release, commit="after", auto_offset_reset="earliest", max_poll_records=50, **fields
+        )
+        history = timeline.run(scenario, config, SERVER, 1)
+        assert timeline.totals(history)["repeated"] <= 50
+        [at] = [event.time_ms for event in history.events if event.kind == "revoked"]
+        return at
+
+    assert 1 <= round((revoked("4.4") - revoked("4.1")) / 1_000) <= 2
+
+
 def test_commits_keep_a_classic_session_alive():
     """auto.commit's last commit may come after the last heartbeat; KIP-848 counts heartbeats alone."""
     assert removed_at("range", commit="none") < removed_at("range", auto_commit_interval_ms=10)

@@ -231,11 +231,17 @@ class Consumer:
         """Whether the poll at hand asks the network thread for anything."""
         if self.poll_waits() or not self.loop.asked:
             return True
-        own, log, now, loop = self.own, self.log, self.clock.now, self.loop
-        of = log.rate, log.created
-        return not (
-            poll_loop.returns_at_once(now, loop, own.partition, own.position, own.fresh, *of)
-            and poll_loop.is_answered(now, loop, self.settings, own.partition, own.position, *of)
+        own, log = self.own, self.log
+        return not self.finds_records() or not poll_loop.is_answered(
+            self.clock.now, self.loop, self.settings, own.partition, own.position, log.rate,
+            log.created,
+        )  # fmt: skip
+
+    def finds_records(self) -> bool:
+        """Whether the poll at hand returns at once."""
+        own, log = self.own, self.log
+        return poll_loop.returns_at_once(
+            self.clock.now, self.loop, own.partition, own.position, own.fresh, log.rate, log.created
         )
 
     def _block(self) -> None:

@@ -276,10 +276,11 @@ class Client(Consumer):
         if as_many and self.log.among(target, self.held).all():
             return  # it has these, and waits for the names of the others
         self._reconciling = target
-        if self.config.commit == "auto":
-            # A poll has to say that positions are safe.
+        revokes = self._revoked(target).size > 0
+        if self.config.commit == "auto" or (revokes and not self.poll_waits()):
+            # A poll has to say that positions are safe; since 4.2.1 also where nothing is committed.
             self.when_poll_looks(self._commit_and_revoke, target)
-        elif self._revoked(target).size:
+        elif revokes:
             self.when_poll_looks(self._revoke, target)
         else:
             self.when_poll_looks(self._assign, target)
@@ -329,6 +330,13 @@ class Client(Consumer):
             return
         if not self.poll_asks():  # the next one will
             self.clock.after(0, self.in_time, self.when_poll_looks, self._commit_and_revoke, target)
+        elif self.config.commit != "auto":
+            if not self.finds_records():  # it looks again in this poll
+                self._revoke(target)
+                return
+            if not self.config.commit_on_revoke:  # the listener commits what it has read of them
+                self.stop_reading(self._revoked(target), self.revoked_how())
+            committed(None)
         elif self.own.partition.size:
             self.commit(committed)  # the poll goes on without its answer
             self.stop_reading(self._revoked(target), self.revoked_how())  # markPendingRevocation
@@ -386,10 +394,10 @@ class Client(Consumer):
         return target[~self.log.among(target, self.held)]
 
     def _awaiting_revocation(self) -> np.ndarray:
-        """What onPartitionsRevoked will tell, once the application polls: up to 4.2 a revocation began
-        without its poll (maybeReconcile)."""
-        target, since_4_3 = self._reconciling, self.config.group_consumer_older_epochs
-        if target is None or self.config.commit == "auto" or since_4_3:
+        """What onPartitionsRevoked will tell, once the application polls: up to 4.2.0 a revocation
+        began without its poll (maybeReconcile)."""
+        target = self._reconciling
+        if target is None or self.config.commit == "auto" or not self.poll_waits():
             return EMPTY
         return self._revoked(target)
 
