@@ -1510,6 +1510,16 @@ def test_an_auto_commit_that_runs_ahead_of_the_work_loses_what_a_crash_leaves(
     assert 15 < max(lost) <= 25 if loses else max(lost) == 0
 
 
+@pytest.mark.parametrize("release", ["4.1", "4.4"])
+@pytest.mark.parametrize(("crash_ms", "is_committed"), [(4_500, False), (5_500, True)])
+def test_the_interval_of_auto_commits_is_counted_from_the_start(release, crash_ms, is_committed):
+    """What a crash before the first commit leaves unread is skipped: latest. Seen on 4.4.0's client."""
+    actions = [timeline.crash(crash_ms, "a"), timeline.back(6_000, "a")]
+    scenario = Scenario([Topic("t", 2, rate=50)], [Member("a")], actions, duration_ms=90_000)
+    numbers = timeline.totals(timeline.run(scenario, timeline.defaults(release), SERVER, 1))
+    assert (numbers["lost"] < 100) == (numbers["repeated"] > 0) == is_committed
+
+
 def test_how_many_commits_run_ahead_is_drawn():
     crashes = [timeline.crash(at, "b") for at in range(10_000, 80_000, 7_000)]
     returns = [timeline.back(crash.at_ms + 500, "b") for crash in crashes]

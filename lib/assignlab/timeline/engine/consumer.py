@@ -551,9 +551,9 @@ class Consumer:
         if self.own.partition.size == 0:
             done(None)
             return
-        if self.config.commit == "auto":
-            self.loop.next_commit = self.clock.now + self.config.auto_commit_interval_ms
         latency = self.config.latency_ms
+        # None of the loop's own until it is answered; the interval goes on.
+        self.loop.next_commit = max(self.loop.next_commit, self.clock.now + 2 * latency)
         self.clock.after(
             latency, self._arrive, Owned(*self._rows.copy()), self.processed(), self.identity(), done,
             self.valid,

@@ -13,7 +13,7 @@ import numpy as np
 from assignlab.timeline.engine.clock import cancel
 from assignlab.timeline.engine.consumer import Consumer
 from assignlab.timeline.engine.log import EMPTY
-from assignlab.timeline.engine.poll_loop import NEVER, Mode
+from assignlab.timeline.engine.poll_loop import NEVER, Mode, Phase
 from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols.errors import (
     FENCED_INSTANCE_ID,
@@ -57,6 +57,8 @@ class Client(Consumer):
         self._metadata_age = None
         self._named: set[int] = set()
         self._asking = False
+        if self.config.commit == "auto":  # AutoCommitState
+            self.loop.next_commit = self.clock.now + self.config.auto_commit_interval_ms
 
     def poll_waits(self) -> bool:
         """Since 4.2 it does not (AsyncPollEvent)."""
@@ -452,6 +454,14 @@ class Client(Consumer):
         self.end("crash")
 
     # ---- commits -------------------------------------------------------------------------------
+
+    def _go_on(self) -> None:
+        """Polls have begun the interval of auto commits anew all the time, with nothing to commit."""
+        late = self.clock.now - self.loop.next_commit
+        if self.mode == Mode.AUTO and self.loop.phase == Phase.HALTED and late >= 0:
+            interval = self.config.auto_commit_interval_ms
+            self.loop.next_commit += (late // interval + 1) * interval
+        super()._go_on()
 
     def identity(self):
         """What a commit says of its sender: member id and epoch, none once it has left; a producer
