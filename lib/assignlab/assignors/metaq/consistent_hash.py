@@ -26,16 +26,15 @@ Inside a topic the partitions of a consumer stand in the order of a Java HashSet
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from assignlab.assignors.metaq import default
-from assignlab.assignors.metaq.parts.partitions import lines
+from assignlab.assignors.metaq.parts.partitions import BROKER, lines, lists
 from assignlab.assignors.parts.orders import kinds_of_topics, members_by_id, topics_by_name
 from assignlab.assignors.parts.slices import copy_into, taken
+from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import leaf, njit
 from assignlab.group.assignment import Assignment, code
 from assignlab.group.model import Group
@@ -253,12 +252,17 @@ def hand_out(topics, kind, bounds, partitions):
     return offsets, codes
 
 
-STRATEGY = replace(
-    default.STRATEGY,
+STRATEGY = Strategy(
     name="metaq-consistent-hash",
+    system="MetaQ",
+    membership="ZooKeeper",
+    protocol="independent",
     source="com.taobao.metamorphosis.client.consumer.ConsisHashStrategy",
+    original="metamorphosis-client:1.4.6.2",
     look=("brown", ">", "solid"),
+    broker=BROKER,
     promises=("monotone", "one_place_for_all_topics"),
     exceptions={"large_groups": "the original builds a ring for every topic and consumer"},
     assign=assign,
+    render=lists,
 )

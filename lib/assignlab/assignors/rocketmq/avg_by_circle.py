@@ -19,12 +19,10 @@ c1 ['t', 'a', 0] ['t', 'b', 0] ['t', 'b', 2]
 c2 ['t', 'a', 1] ['t', 'b', 1]
 """
 
-from dataclasses import replace
-
 import numpy as np
 
-from assignlab.assignors.rocketmq import avg
 from assignlab.assignors.rocketmq.parts import queues
+from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import njit
 from assignlab.group.assignment import Assignment
 from assignlab.group.model import Group
@@ -57,11 +55,17 @@ def by_circle(starts, crowd, crowd_starts, clients):
     return owners
 
 
-STRATEGY = replace(
-    avg.STRATEGY,
+STRATEGY = Strategy(
     name="rocketmq-avg-by-circle",
+    system="RocketMQ",
+    membership="broker",
+    protocol="independent",
     source="org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueAveragelyByCircle",
+    original="rocketmq-client:5.3.3",
     look=("orange", "s", "long dashes"),
+    broker=queues.BROKER,
     promises=("complete_if_equal", "round_the_clients"),
+    exceptions={"complete": "queues of clients that do not subscribe to the topic"},
     assign=assign,
+    render=queues.lists,
 )

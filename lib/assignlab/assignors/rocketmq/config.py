@@ -21,13 +21,12 @@ c2 ['t', 'broker-a', 2]
 c3
 """
 
-from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
-from assignlab.assignors.rocketmq import avg
 from assignlab.assignors.rocketmq.parts import queues, rooms
+from assignlab.assignors.strategy import Strategy
 from assignlab.errors import DocumentError, shown
 from assignlab.group.assignment import Assignment, by_member, code, topic_of
 from assignlab.group.model import Group, Topics, subscriptions_by_topic
@@ -105,16 +104,20 @@ def checked(entries: object) -> list:
     return entries
 
 
-STRATEGY = replace(
-    avg.STRATEGY,
+STRATEGY = Strategy(
     name="rocketmq-config",
+    system="RocketMQ",
+    membership="broker",
+    protocol="independent",
     source="org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueByConfig",
+    original="rocketmq-client:5.3.3",
     look=("green", "^", "long dashes"),
-    promises=(),
+    broker=queues.BROKER,
     exceptions={
         "complete": "queues that no client lists",
         "promises": "every client is given the list that somebody wrote for it, whatever it says",
     },
     assign=assign,
+    render=queues.lists,
     equip=rooms.with_lists,
 )

@@ -26,14 +26,13 @@ nobody gets anything.
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
 
-from assignlab.assignors.rocketmq import avg
 from assignlab.assignors.rocketmq.parts import queues
+from assignlab.assignors.strategy import Strategy
 from assignlab.errors import DocumentError, OriginalError
 from assignlab.group.assignment import Assignment
 from assignlab.group.model import Group
@@ -120,11 +119,17 @@ def md5(names: Iterable[str]) -> np.ndarray:
     return np.frombuffer(b"".join(digests), dtype=">u4").astype(np.int64)
 
 
-STRATEGY = replace(
-    avg.STRATEGY,
+STRATEGY = Strategy(
     name="rocketmq-consistent-hash",
+    system="RocketMQ",
+    membership="broker",
+    protocol="independent",
     source="org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueConsistentHash",
+    original="rocketmq-client:5.3.3",
     look=("brown", "D", "long dashes"),
+    broker=queues.BROKER,
     promises=("complete_if_equal", "monotone"),
+    exceptions={"complete": "queues of clients that do not subscribe to the topic"},
     assign=assign,
+    render=queues.lists,
 )

@@ -26,13 +26,12 @@ Without ``idcs`` the original fails as soon as it meets a broker with a room:
 {'error': 'NullPointerException: no machine rooms are given (idcs)'}
 """
 
-from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
-from assignlab.assignors.rocketmq import avg
 from assignlab.assignors.rocketmq.parts import queues, rooms
+from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import njit
 from assignlab.errors import DocumentError, OriginalError
 from assignlab.group.assignment import Assignment
@@ -121,15 +120,20 @@ def by_machine_room(named, starts, crowd, crowd_starts, clients):
     return owners
 
 
-STRATEGY = replace(
-    avg.STRATEGY,
+STRATEGY = Strategy(
     name="rocketmq-machine-room",
+    system="RocketMQ",
+    membership="broker",
+    protocol="independent",
     source="org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueByMachineRoom",
+    original="rocketmq-client:5.3.3",
     look=("black", "v", "long dashes"),
     promises=("queues_of_rooms",),
+    broker=queues.BROKER,
     exceptions={
         "complete": "queues outside the rooms in idcs, or of clients that do not subscribe"
     },
     assign=assign,
+    render=queues.lists,
     equip=rooms.in_two_rooms,
 )
