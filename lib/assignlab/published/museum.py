@@ -138,7 +138,8 @@ def record(names: Collection[str], tell: Tell) -> Iterator[dict[str, Any]]:
                     refuse_larger(exhibit, original)
                     missing.remove(exhibit.name)
     if missing:
-        raise NotShown(exhibits()[min(missing)])
+        of = exhibits()[min(missing)]
+        raise NotShown(f"{of.name}: no release of {of.strategy} shows {of.fault!r}")
     newest_last = {name: dict(reversed(answers.items())) for name, answers in asked.items()}
     kept = recorded() | newest_last
     for name in exhibits():
@@ -150,7 +151,7 @@ def refuse_larger(exhibit: Exhibit, original: Original) -> None:
     """Raises :class:`NotMinimal` where the original shows the fault in a smaller group, too."""
     cut = first_cut(exhibit.document, lambda document: exhibit.shows(document, original.ask))
     if cut is not None:
-        raise NotMinimal(exhibit, cut)
+        raise NotMinimal(f"{exhibit.name}: {json.dumps(cut)} shows {exhibit.fault!r} too")
 
 
 def record_clients(
@@ -216,17 +217,9 @@ def _by_release(names: Collection[str]) -> list[tuple[System, str, list[Exhibit]
 class NotMinimal(AssignlabError):
     """A smaller group shows the fault of an exhibit."""
 
-    def __init__(self, exhibit: Exhibit, cut: Document):
-        super().__init__(f"{exhibit.name}: {json.dumps(cut)} shows {exhibit.fault!r} too")
-
 
 class NotShown(AssignlabError):
     """No release shows the fault of an exhibit."""
-
-    def __init__(self, exhibit: Exhibit):
-        super().__init__(
-            f"{exhibit.name}: no release of {exhibit.strategy} shows {exhibit.fault!r}"
-        )
 
 
 # ---- tables --------------------------------------------------------------------------------------
