@@ -85,6 +85,7 @@ class World:
         self.running: dict[str, Process] = {}
         self.processes: list[Process] = []
         self._watched = self._dense(scenario.watch)
+        self._ordered: dict[tuple[str, ...], tuple[int, ...]] = {}
 
     def _dense(self, named: Sequence[tuple[str, int]]) -> np.ndarray:
         """The dense numbers of (topic, partition)."""
@@ -136,11 +137,14 @@ class World:
         """The topic indices that a member subscribes to, in the order in which it sends them."""
         if member.pattern is not None:
             return self.topics_matching(member.pattern, metadata)
-        if member.topics is None:
-            wanted = list(range(len(self.scenario.topics)))
-        else:
-            wanted = [self.cluster.index[name] for name in dict.fromkeys(member.topics)]
-        return self._in_hash_order(wanted)
+        named = member.topics
+        if named is None:
+            named = [topic.name for topic in self.scenario.topics]
+        named = tuple(named)
+        if named not in self._ordered:
+            wanted = [self.cluster.index[name] for name in dict.fromkeys(named)]
+            self._ordered[named] = self._in_hash_order(wanted)
+        return self._ordered[named]
 
     def topics_matching(self, pattern: str, metadata: np.ndarray) -> tuple[int, ...]:
         """The existing topics that a pattern matches as a whole."""

@@ -79,6 +79,7 @@ class Coordinator(Hosted):
         self.group_epoch = self.assignment_epoch = world.config.group_consumer_new_epoch
         self.assigned_at: int | None = None
         self.resolved: dict[str, tuple[int, ...]] = {}
+        self._patterns = any(m.pattern is not None for m in world.scenario.versions)
         self._resolved_at = -REGEX_REFRESH_AT_LEAST_MS - 1
         self._resolved_created = -1
         self._topics_seen = world.cluster.partitions.copy()
@@ -181,8 +182,9 @@ class Coordinator(Hosted):
             member.pattern = pattern
             member.subscription = self.resolved.get(pattern, ())
             changed = pattern in self.resolved
-        self._forget_patterns()
-        self._refresh_patterns()
+        if self._patterns:  # else every heartbeat would look at all members for nothing
+            self._forget_patterns()
+            self._refresh_patterns()
         return changed
 
     def _forget_patterns(self) -> None:
@@ -244,7 +246,7 @@ class Coordinator(Hosted):
         if self.assigned_at is not None and self.clock.now < self.assigned_at + interval:
             return
         self._ask_the_preferred(heard)
-        walked = list(self.walk)
+        walked = dict.fromkeys(self.walk)
         new = [id for id in self.members if id not in walked]  # joins with this heartbeat
         members = [self.members[id] for id in (*walked, *new)]
         mixed = len({member.pattern for member in members}) > 1
