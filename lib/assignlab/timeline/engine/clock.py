@@ -18,15 +18,15 @@ class Timer(simpy.Event):
     """A call to come, which can be taken back."""
 
     __slots__ = ("args", "call", "clock", "moment")
+    _ok, _value = True, None
 
     def __init__(
         self, clock: "Clock", delay: int, call: Callable, args: tuple,
         priority: EventPriority = NORMAL,
     ):  # fmt: skip
-        super().__init__(clock.environment)
-        self._ok, self._value = True, None
+        self.env = clock.environment
+        self.callbacks = [Timer._ring]
         self.env.schedule(self, priority, delay)
-        self.callbacks.append(Timer._ring)
         self.clock = clock
         self.moment = clock.now + delay
         self.call: Callable | None = call
