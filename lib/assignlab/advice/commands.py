@@ -1,5 +1,6 @@
 """What ``assignlab group`` does with its sources."""
 
+import gc
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -166,6 +167,7 @@ def _complain(told: Told, refused: Sequence[GroupError]) -> None:
 def _of_groups(sources: Sources, told: Told, tell: Callable) -> int:
     """0, or 1 for what is not understood or cannot be answered, 2 for what cannot be opened, for a
     group that is not there and for a release without its strategy."""
+    gc.set_threshold(200_000, 20, 20)  # many objects here, and next to no circles of them
     groups = None
     refused: list[GroupError] = []
     try:

@@ -9,7 +9,7 @@ heartbeats in step and drifting by up to 100 and 500 ms a beat.
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
-from functools import partial
+from functools import cache, partial
 from itertools import product
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -262,8 +262,10 @@ def usual_events(
         "member less": (leave, _leaving_ms(subject, config)),
         "crash": (crash, _missed_ms(config)),
     }
+    outermost = cache(partial(_outermost, new_life, strategy))
     for name in sorted(goes.keys() & wanted):
-        if (cost := of_one_member(new_life, strategy, config, *goes[name])) is not None:
+        cost = of_one_member(new_life, strategy, config, *goes[name], outermost)
+        if cost is not None:
             found[name] = cost
     return found
 
@@ -284,15 +286,14 @@ def of_one_member(
     config: Config,
     goes: Callable[[int, str], Action],
     lasts_ms: int,
+    outermost: Callable[[Start], set[str]],
 ) -> Range | None:
-    """What it costs that one member goes, from that of the emptiest to that of the fullest; None
-    where the timeline does not play the strategy."""
+    """What it costs that one member goes, from that of the emptiest to that of the fullest, which are
+    the ``outermost``; None where the timeline does not play the strategy."""
     costs = []
     try:
         for start in starts(config, few=new_life().is_large):
-            before = new_life()
-            sizes = _held_at(before.played([strategy.name], start), before.now)
-            for name in {max(sizes, key=sizes.__getitem__), min(sizes, key=sizes.__getitem__)}:
+            for name in outermost(start):
                 life = new_life()
                 life.add("goes", [goes(life.now, name)], lasts_ms)
                 history = life.played([strategy.name], start)
@@ -300,6 +301,13 @@ def of_one_member(
     except AssignlabError:
         return None
     return Range.of(costs)
+
+
+def _outermost(new_life: Callable[[], Life], strategy: Strategy, start: Start) -> set[str]:
+    """The fullest and the emptiest member when something is to happen."""
+    life = new_life()
+    sizes = _held_at(life.played([strategy.name], start), life.now)
+    return {max(sizes, key=sizes.__getitem__), min(sizes, key=sizes.__getitem__)}
 
 
 def _held_at(history: History, moment: int) -> dict[str, int]:

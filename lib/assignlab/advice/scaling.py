@@ -3,15 +3,16 @@
 import random
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from assignlab.advice.play import Event, steps, stops
 from assignlab.advice.subject import DRAWS, Subject, is_server, new_id, usual_topics
-from assignlab.advice.subject import subject as of_document
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError
 from assignlab.group.model import Group
+from assignlab.jvm.names import Names
 from assignlab.replay import events
 
 WORK = 1_500_000
@@ -118,11 +119,15 @@ def stopped(subject: Subject, strategy: Strategy, draw: random.Random) -> Subjec
     ids of new processes; else as it is."""
     if not stops(subject, strategy):
         return subject
-    members = [
-        member | {"id": new_id(subject, draw, is_server(strategy), member["id"])}
-        for member in subject.document["members"]
-    ]
-    return of_document(subject.document | {"members": members})
+    sent, server = subject.group.sent, is_server(strategy)
+    names = Names([new_id(subject, draw, server, name) for name in sent.names])
+    group = Group(
+        subject.group.topics,
+        replace(sent, names=names),
+        subject.group.claims,
+        subject.group.options,
+    )
+    return replace(subject, group=group)
 
 
 def rolled_out(subject: Subject) -> int:

@@ -117,6 +117,17 @@ class Subject:
         """Whether any member has a group.instance.id."""
         return any(name is not None for name in self.group.members.instances or ())
 
+    @cached_property
+    def clients(self) -> list[str]:
+        """What stands before the UUIDs of members' ids, each once, in order."""
+        names = self.group.members.names
+        return sorted({UUID.sub("", name) for name in names if UUID.search(name)})
+
+    @cached_property
+    def hosts(self) -> list[str]:
+        """The ids of members that begin with an address."""
+        return [name for name in self.group.members.names if ADDRESS.match(name)]
+
     def chosen(self) -> Strategy:
         """The group's own strategy; NotAnswerable if none is known."""
         if self.strategy is None:
@@ -233,13 +244,11 @@ def new_id(subject: Subject, draw: random.Random, server: bool, former: str | No
     """
     if server:
         return random_uuid(draw)
-    there = list(subject.group.members.names)
-    names = [former] if former and UUID.search(former) else there
-    known = sorted({UUID.sub("", name) for name in names if UUID.search(name)})
-    if not known and (hosts := [name for name in there if ADDRESS.match(name)]):
+    known = [UUID.sub("", former)] if former and UUID.search(former) else subject.clients
+    if not known and (hosts := subject.hosts):
         like = former if former and former in hosts else draw.choice(hosts)
         new = on_another_host(like, draw, same_host=like == former)
-        if new not in there:
+        if new not in subject.group.members.names.index:
             return new
         known = [f"{new}-"]
     drawn = draw.choice(known or ["consumer-1-"])
