@@ -114,6 +114,38 @@ def test_topics_that_nobody_reads_are_named_and_not_counted(range_3_5):
     assert "Nobody" not in " ".join(replicas.report(range_3_5, 5, None, "4.4", CONFIG).said)
 
 
+def test_what_nobody_reads_is_named_in_a_few_words(range_3_5):
+    range_3_5["topics"] += [{"name": f"left-{n}", "partitions": 2} for n in range(100)]
+    told = " ".join(replicas.report(range_3_5, 5, None, "4.4", CONFIG).said)
+    assert "Nobody subscribes to left-0, left-1, left-2 and 97 more: 200 partitions" in told
+
+
+def test_the_draws_that_are_told_are_those_that_are_drawn(range_3_5, monkeypatch):
+    counts = []
+
+    def drawn(count, play):
+        counts.append(count)
+        return scaled(count, play)
+
+    scaled = what_if.drawn
+    monkeypatch.setattr(what_if, "drawn", drawn)
+    monkeypatch.setattr(scaling, "WORK", 500_000)
+    for event, told in ("a rollout", "(27"), ("two bounces", "(15 to 27"):
+        counts.clear()
+        note = what_if.report(range_3_5, ["range"], [event], "4.4", CONFIG).tables[0].note
+        assert f"{told} for rollouts)" in note and f"({counts[-1]}" in told
+
+
+def test_a_large_rollout_says_from_how_many_its_time_without_an_owner_is(range_3_5, monkeypatch):
+    monkeypatch.setattr(scaling, "MOST_ROLLED_OUT", 2)
+    monkeypatch.setattr(scaling, "ROLLED_OUT", 2)
+    rows = what_if.table(subject(range_3_5), ["range"], ["a rollout"], "4.4", CONFIG)
+    assert rows[0].note == "counted up from 2 members that are drawn; unowned: from 4"
+    monkeypatch.setattr(pauses, "rollouts", lambda *_: {})
+    rows = what_if.table(subject(range_3_5), ["range"], ["a rollout"], "4.4", CONFIG)
+    assert rows[0].note == "counted up from 2 members that are drawn"
+
+
 def test_a_rolling_change_is_to_the_releases_strategy_and_offline_it_is_a_switch(range_3_5):
     asked = subject(range_3_5)
     rows = what_if.table(asked, ["range"], ["two bounces"], "2.4", CONFIG)

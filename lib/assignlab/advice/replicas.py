@@ -70,7 +70,7 @@ def report(
     said += _advice(asked, chosen, rows, gaps) if rows else []
     if asked.unread:
         said.append(
-            f"Nobody subscribes to {', '.join(asked.unread)}:"
+            f"Nobody subscribes to {listed(asked.unread, 3)}:"
             f" {counted(sum(asked.unread.values()), 'partition')} that no number here counts."
         )
     if costs:

@@ -60,6 +60,8 @@ NOT_PLAYED = "not played"
 OFFLINE = "all members stop first: group.consumer.migration.policy does not allow it online"
 USER_DATA = "all members stop first: librdkafka's leader sends user data with what it assigns"
 """The notes of a change of protocols for which nobody may be left."""
+BOUNCES = {"two bounces": 2, "KIP-848": 1}
+"""How often every member restarts in a rolling change."""
 BOTH = "librdkafka refuses a list of eager and cooperative strategies"
 TELL_AFTER = 10
 """Seconds, after which it is told how far the strategies are."""
@@ -197,7 +199,7 @@ def report(
     note = (
         "moved: partitions taken from their owners; avoidable: more than an answer as even needs; 'a to b':"
         f" the least and the most over {counted(draws_for(asked, 2), 'draw')} of ids"
-        f" ({draws_for(asked, 2 * rolled_out(asked))} for rollouts), of unowned over"
+        f" ({_rolling_draws(asked, rows)} for rollouts), of unowned over"
         f" {histories} histories{few}"
     )
     sized = {"a topic more": "as large as {}, {}", "twice the partitions": "of {}, {} now"}
@@ -209,6 +211,15 @@ def report(
     found = Table("what_if", "What if", COLUMNS, rows, note)
     said = [*played_as_java(asked), *in_words(rows)]
     return Report(title(document), document.get("inferred", []), said, [found])
+
+
+def _rolling_draws(asked: Subject, rows: Sequence[Row]) -> Range:
+    """How often ids are drawn for the rows of rollouts, and of rolling changes where they are played."""
+    rebalances = [2 * rolled_out(asked) + 1]
+    for row in rows:
+        if row.event in MIGRATIONS and row.moved and row.note not in (OFFLINE, USER_DATA):
+            rebalances.append(2 * BOUNCES[row.event] * asked.members)
+    return Range.of(draws_for(asked, count) for count in rebalances)
 
 
 def in_words(rows: Sequence[Row]) -> list[str]:
@@ -273,7 +284,8 @@ def _note(
         if asked.static:
             return f"{back_in_time(config)}: no rebalance"
         if rolled_out(asked) < asked.members:
-            return f"counted up from {rolled_out(asked)} members that are drawn"
+            few = f"; unowned: from {pauses.restarts(asked.members)}" * (unowned is not None)
+            return f"counted up from {rolled_out(asked)} members that are drawn{few}"
         if pauses.MOST_RESTARTS < asked.members:
             return f"unowned: counted up from {pauses.restarts(asked.members)} members"
     if word in ("a member less", "a crash") and unowned is not None:
@@ -376,7 +388,7 @@ def _migration(
         return Row("", word, change, note=f"{NOT_PLAYED}: the only member")
     if asked.members > MOST_ROLLED_OUT:
         return Row("", word, change, note=f"{NOT_PLAYED}: more than {MOST_ROLLED_OUT} members")
-    bounces = 2 if word == "two bounces" else 1
+    bounces = BOUNCES[word]
     try:
         if bounces == 1 and (why := offline(own, client, config)):
             cells = _measured(asked, new, "switch", EVENTS["switch"])
