@@ -72,6 +72,7 @@ STRATEGY = Strategy(
     name="heaviest-first",
     system="load-aware",
     first="1969",
+    last="1969",
     protocol="eager",
     source="Graham 1969, longest processing time first",
     look=("green", "d", "dashed"),

@@ -77,6 +77,7 @@ STRATEGY = Strategy(
     name="lag-based",
     system="load-aware",
     first="2.0.0",
+    last="2.0.0",
     protocol="eager",
     source="com.github.grantneale.kafka.LagBasedPartitionAssignor",
     look=("orange", "d", "solid"),

@@ -42,6 +42,7 @@ STRATEGY = Strategy(
     name="modified-best-fit",
     system="load-aware",
     first="2022",
+    last="2022",
     protocol="eager",
     sticky=True,
     source="landaudiogo/kafka-consumer-group-autoscaler, ModifiedBestFit",

@@ -189,6 +189,7 @@ STRATEGY = Strategy(
     name="weighted-sticky",
     system="load-aware",
     first="1.0.0",
+    last="1.0.0",
     protocol="eager",
     sticky=True,
     source="io.github.guyozeri.kafka.assignor.WeightedPartitionAssignor",
