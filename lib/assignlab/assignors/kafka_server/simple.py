@@ -133,17 +133,24 @@ def share_common(pool, walks, offsets, codes, beyond):
         (hashes, pool_codes[:0], partitions), (keys[:n], holders[:n]),
         (np.arange(walk.size), walk), place,
     )  # fmt: skip
-    owners = np.empty(n + new_keys.size, dtype=np.int64)
-    given = np.empty(owners.size, dtype=np.int64)
-    kept = 0
+    new_offsets = np.zeros_like(offsets)
+    for k in range(n):
+        new_offsets[order[holders[k]] + 1] += not removed[k]
+    for i in new_owners:
+        new_offsets[order[i] + 1] += 1
+    for m in range(order.size):
+        new_offsets[m + 1] += new_offsets[m]
+    fill = new_offsets[:-1].copy()
+    lists = np.empty(new_offsets[-1], dtype=np.int64)
     for k in range(n):
         if not removed[k]:
-            owners[kept], given[kept] = order[holders[k]], pool_codes[keys[k]]
-            kept += 1
-    size = kept + new_keys.size
+            m = order[holders[k]]
+            lists[fill[m]] = pool_codes[keys[k]]
+            fill[m] += 1
     for k in range(new_keys.size):
-        owners[kept + k], given[kept + k] = order[new_owners[k]], pool_codes[new_keys[k]]
-    new_offsets, lists = by_member(owners[:size], given[:size], order.size)
+        m = order[new_owners[k]]
+        lists[fill[m]] = pool_codes[new_keys[k]]
+        fill[m] += 1
     return new_offsets, lists, empty, certain
 
 
