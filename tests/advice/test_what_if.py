@@ -16,6 +16,7 @@ from assignlab.advice.subject import NotAnswerable, Range, subject
 from assignlab.assignors.answer import solve
 from assignlab.cli import main
 from assignlab.errors import AssignlabError, UnknownName, UnknownRelease
+from assignlab.jvm.uuids import random_uuid
 from assignlab.optimum.closed_form import fewest_moves
 from assignlab.replay.upgrade import still_eager, two_bounces
 from conftest import document
@@ -134,6 +135,15 @@ def test_the_draws_that_are_told_are_those_that_are_drawn(range_3_5, monkeypatch
         counts.clear()
         note = what_if.report(range_3_5, ["range"], [event], "4.4", CONFIG).tables[0].note
         assert f"{told} for rollouts)" in note and f"({counts[-1]}" in told
+
+
+def test_an_id_that_is_drawn_is_nobodys_even_if_the_document_was_drawn_from_the_same_seed():
+    ids = [random_uuid(random.Random(seed)) for seed in range(3)]
+    group = document({"a": 6}, [["a-0", "a-1"], ["a-2", "a-3"], ["a-4", "a-5"]], "server-uniform")
+    for member, id in zip(group["members"], ids, strict=True):
+        member["id"] = id
+    rows = what_if.table(subject(group), ["server-uniform"], ["a member more"], "4.4", CONFIG)
+    assert rows[0].note is None and rows[0].fullest == (2, 2, 2) and rows[0].emptiest == (1, 1, 1)
 
 
 def test_a_large_rollout_says_from_how_many_its_time_without_an_owner_is(range_3_5, monkeypatch):

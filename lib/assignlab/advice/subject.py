@@ -243,7 +243,9 @@ def new_id(subject: Subject, draw: random.Random, server: bool, former: str | No
     :func:`on_another_host`.
     """
     if server:
-        return random_uuid(draw)
+        while (new := random_uuid(draw)) in subject.group.members.names.index:
+            pass  # a document may have been made from the same seed
+        return new
     known = [UUID.sub("", former)] if former and UUID.search(former) else subject.clients
     if not known and (hosts := subject.hosts):
         like = former if former and former in hosts else draw.choice(hosts)
