@@ -16,7 +16,7 @@ from assignlab.advice.subject import NotAnswerable, Range, subject
 from assignlab.assignors.answer import solve
 from assignlab.cli import main
 from assignlab.errors import AssignlabError, UnknownName, UnknownRelease
-from assignlab.jvm.uuids import random_uuid
+from assignlab.jvm.names import random_uuid
 from assignlab.optimum.closed_form import fewest_moves
 from assignlab.replay.upgrade import still_eager, two_bounces
 from conftest import document
