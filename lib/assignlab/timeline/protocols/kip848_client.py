@@ -342,7 +342,7 @@ class Client(Consumer):
         elif self.own.partition.size:
             self.commit(committed)  # the poll goes on without its answer
             self.stop_reading(self._revoked(target), self.revoked_how())  # markPendingRevocation
-        elif self.config.poll_wakes == "timeout" and not self.held.size:
+        elif self.poll_waits() and not self.held.size:
             # This poll waits for the network thread, which has nothing to commit.
             self._assign(target)
         else:
@@ -408,7 +408,7 @@ class Client(Consumer):
         to get, which onPartitionsLost does not name, or to give up, which it names, too. Up to 4.1 an
         auto commit that is due goes out before, and counts where the group is empty."""
         due = self.config.commit == "auto" and self.loop.next_commit <= self.clock.now
-        if due and self.config.poll_wakes == "timeout":
+        if due and self.poll_waits():
             self.commit(lambda error: None)
         if revoked.size:
             self.tell("revoked", revoked, "too late")
