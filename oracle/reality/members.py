@@ -39,10 +39,11 @@ class Member(threading.Thread):
 
     def run(self):
         try:
+            made = now()
             self.consumer = self.client(self.start_with["settings"])
             # Connections, and who the coordinator is: what a member joins with is there at the start.
             self.connect()
-            self.tell("ready")
+            self.tell("ready", made=made)
             self.to_do.get()
             self.subscribe(self.start_with)
             self.tell("started")

@@ -33,7 +33,8 @@ class Obedient:
 
     def tell(self, do, key="", topic="", **values):
         if do in ANSWERS:
-            told = {"kind": ANSWERS[do], "at": time.time_ns() // 1_000_000, "id": "i", "node": 1}
+            now = time.time_ns() // 1_000_000
+            told = {"kind": ANSWERS[do], "at": now, "made": now - 5, "id": "i", "node": 1}
             self.inbox.put(told | {"key": key or topic})
 
 
@@ -60,6 +61,7 @@ def test_moments_of_a_recording_count_from_its_beginning():
     joins, moves = recording["actions"]
     moments = [a["start_ms"], joins["at"], moves["at"], recording["duration_ms"]]
     assert moments == sorted(moments) and 0 <= moments[0] and moments[-1] < 5_000
+    assert a["made_ms"] < 0 < joins["joins"].pop("made_ms") < joins["at"]
     assert joins["joins"] == {"name": "b", "start_ms": joins["at"]}
     assert [event["kind"] for event in recording["events"]] == ["started", "started"]
 

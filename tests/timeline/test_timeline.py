@@ -5,6 +5,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -29,6 +30,7 @@ EAGER, COOPERATIVE, SERVER = "sticky", "cooperative-sticky", "server-uniform"
 PROTOCOLS = (EAGER, COOPERATIVE, SERVER)
 INDEPENDENT = ("scala-range", "metaq-default")
 SERVERS = ("server-uniform", "server-range")
+IN_C = ("librdkafka-range", "librdkafka-cooperative-sticky")
 KAFKA = ("range", "roundrobin", "sticky", "cooperative-sticky", *SERVERS)
 
 
@@ -1624,7 +1626,7 @@ def test_metadata_comes_after_the_fetch_that_was_out(strategy):
 
     def found(**fields):
         history = play(created, strategy, members, **fields, metadata_max_age_ms=30_000)
-        at = next(e.time_ms for e in history.events if e.detail == "subscription has changed")
+        at = next(e.time_ms for e in history.events if e.detail.endswith("has changed"))
         return at, rounds(history, 41_000)[0] - at
 
     (idle, waits), (busy, soon) = (
@@ -1752,6 +1754,98 @@ def test_who_subscribes_to_the_same_again_joins_in_librdkafka():
     assert calls == [[], [("b", "revoked"), ("b", "assigned")]]
 
 
+def calls_after(history, at):
+    """What listeners were told: (ms, member, kind, partitions)."""
+    return [(e.time_ms, history.members[e.member], e.kind, history.cluster.labels(e.partitions))
+            for e in history.events
+            if e.kind in ("revoked", "assigned", "lost") and e.time_ms >= at]  # fmt: skip
+
+
+def test_librdkafka_does_not_see_that_a_topic_is_gone_until_it_looks():
+    """As recorded: an eager group begins anew then; a cooperative member loses it."""
+    gone = [timeline.delete_topic(61_000, "t2")]
+    heard = {}
+    for kind in ("librdkafka-cooperative-sticky", "librdkafka-range"):
+        topics = [Topic("t", 2), Topic("t2", 2)]
+        history = play(gone, kind, topics=topics, metadata_max_age_ms=50_000, until=120_000)
+        calls = calls_after(history, 61_000)
+        assert 100_000 <= calls[0][0] <= 101_000
+        heard[kind] = {kind for _, _, kind, labels in calls if labels}
+    assert "lost" in heard["librdkafka-cooperative-sticky"]
+    assert heard["librdkafka-range"] == {"revoked", "assigned"}
+
+
+def test_librdkafka_gives_all_of_a_topic_that_grew_to_whoever_is_there_next():
+    """Its leader asks for the topics of the group every time; Java's knows what it knew."""
+    grown = [timeline.add_partitions(61_000, "t", 6), timeline.join(65_000, Member("d"))]
+    for kind, known in (("range", 4), ("librdkafka-range", 6)):
+        history = play(grown, kind, topics=[Topic("t", 4)], until=90_000)
+        calls = calls_after(history, 65_000)
+        assert (
+            len({name for *_, kind, names in calls if kind == "assigned" for name in names})
+            == known
+        )
+
+
+def test_librdkafka_does_not_join_for_topics_that_are_not_there():
+    """It finds them when its metadata is due; who reads others, too, is a member meanwhile."""
+    created = [timeline.create_topic(41_000, Topic("later", 2))]
+    members = [Member("a", topics=["later"]), Member("b", topics=["t", "later"])]
+    history = play(
+        created, "librdkafka-range", members, [Topic("t", 2)], metadata_max_age_ms=50_000
+    )
+    first = {}
+    for at, member, *_ in calls_after(history, 0):
+        first.setdefault(member, at)
+    assert first["b"] < 10_000 and 50_000 <= first["a"] <= 54_000
+
+
+def test_librdkafkas_cooperative_member_joins_while_its_application_is_at_work():
+    """As recorded: Java's joins in poll, and everybody waits for it."""
+    happens = [timeline.stall(60_000, "b", 60_000), timeline.crash(61_000, "c")]
+    for kind, least, most in (
+        ("cooperative-sticky", 120_000, 125_000), ("librdkafka-cooperative-sticky", 71_000, 75_000),
+    ):  # fmt: skip
+        history = play(happens, kind, "abc", session_timeout_ms=10_000, until=140_000)
+        assert least <= calls_after(history, 61_000)[0][0] <= most
+
+
+def test_heartbeats_of_librdkafka_go_on_through_rebalances():
+    """As recorded. Java's begin anew with every generation, so members hear of the next one together."""
+    joins = [timeline.join(70_000, Member("c")), timeline.join(76_000, Member("d"))]
+    apart = {"range": 0, "librdkafka-range": 0}
+    for kind, seed in product(apart, range(1, 6)):
+        history = play(joins, kind, "ab", heartbeat_drift_ms=200, seed=seed)
+        heard = [e.time_ms for e in history.events if e.time_ms > 76_000
+                 and e.detail == "group is rebalancing" and history.members[e.member] in "ab"]  # fmt: skip
+        apart[kind] += max(heard) - min(heard)
+    assert apart["range"] < 5 * 3 * 200 and apart["librdkafka-range"] > 2 * apart["range"]
+
+
+def test_intervals_of_a_consumer_count_from_when_it_was_made():
+    """Looks of librdkafka's client at its topics, and automatic commits of the consumer protocol."""
+    grown = [timeline.add_partitions(61_000, "t", 8)]
+    looks = {}
+    for made in (None, -20_000):
+        members = [Member(name, made_ms=made) for name in "ab"]
+        history = play(grown, "librdkafka-range", members, metadata_max_age_ms=50_000)
+        looks[made] = calls_after(history, 61_000)[0][0]
+    assert 100_000 <= looks[None] < 101_000 and 80_000 <= looks[-20_000] < 81_000
+    crashes = [timeline.crash(62_000, "a")]
+    again = []
+    for made in (0, -2_000):
+        history = play(crashes, "server-range", [Member("a", made_ms=made), Member("b")],
+                       auto_commit_interval_ms=40_000, commit="auto")  # fmt: skip
+        again.append(timeline.deliveries_frame(history)["again"].sum())
+    assert again[0] != again[1]
+
+
+@pytest.mark.parametrize("made", [1, 2.5, True, "0"])
+def test_a_consumer_is_made_before_it_starts(made):
+    with pytest.raises(TimelineError, match="made_ms of 'a': expected an integer from -"):
+        play([], members=[Member("a", made_ms=made)])
+
+
 @pytest.mark.parametrize("rate", [0.3, 1, 7, 9, 11, 1e5, 123.4])
 def test_logs_have_what_their_rate_says(rate):
     for seconds in (3, 7, 10, 33):
@@ -1870,7 +1964,7 @@ def histories(draw):
         for topic in topics:
             for partition in range(topic.partitions):
                 held[draw(st.sampled_from(NAMES))].append((topic.name, partition))
-    strategy = draw(st.sampled_from(KAFKA + INDEPENDENT))
+    strategy = draw(st.sampled_from(KAFKA + IN_C + INDEPENDENT))
     if strategy == "metaq-default":  # its consumers have none
         members = [replace(member, pattern=None) for member in members]
     scenario = Scenario(

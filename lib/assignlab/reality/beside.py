@@ -52,6 +52,9 @@ CONNECT_MS = 50
 Java's classic groups came 12 to 52 ms later than to members that are ready at once."""
 DRIFTS_MS = (0, 50, 100, 200, 400)
 """Of the plays of one recording, each with a seed of its own."""
+PREPARED_MS, PHASES = 10_000, 5
+"""Consumers were made so long before the first of them starts, at most; and at how many moments of it,
+or of the interval that counts from there."""
 
 CHECKS = ("rounds", "owners", "callbacks", "settled", "gap")
 TIMES = ("settled", "gap")
@@ -147,17 +150,26 @@ def _amounts(got: Iterable[Got]) -> tuple[list[Amount], list[Amount]]:
 def played(recording: Recording, drifts_ms: Iterable[int] = DRIFTS_MS) -> list[Play]:
     """What the timeline says that happens, play by play; a play for each drift of heartbeats.
 
-    Whether an auto commit runs ahead of the work is a race: where it may, none does in one play, and
-    all do in the next.
+    When the consumers were made that are there at first, not every recording says; where it does not, it
+    is another moment in every play. Whether an auto commit runs ahead of the work is a race: where it
+    may, none does in one play, and all do in the next.
     """
     scenario, ids = scenario_of(recording), ids_of(recording)
     strategies = strategies_of(recording)
+    server = any(is_server(member.strategies or strategies) for member in scenario.members)
     plays = []
     for seed, drift in enumerate(drifts_ms):
         config = config_of(recording, drift)
         if config.auto_commit_ahead_percent:
             config = replace(config, auto_commit_ahead_percent=100 * (seed % 2))
-        plays.append(predicted(run(scenario, config, strategies, seed, ids)))
+        every = config.auto_commit_interval_ms if server else config.metadata_max_age_ms
+        made_ms = -(seed % PHASES) * min(every, PREPARED_MS) // PHASES
+        members = [
+            replace(member, made_ms=made_ms) if member.made_ms is None else member
+            for member in scenario.members
+        ]
+        begun = replace(scenario, members=members)
+        plays.append(predicted(run(begun, config, strategies, seed, ids)))
     return plays
 
 

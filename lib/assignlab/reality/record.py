@@ -123,6 +123,7 @@ class Run:
         self.place = place
         self.script = script
         self.began = 0
+        self.made: dict[str, int] = {}
         self.events: list[Event] = []
         self.got: list[Got] = []
         self.actions: list[dict[str, Any]] = []
@@ -157,6 +158,7 @@ class Run:
             self._create(Topic(self.outputs, 1))
             self.place.have("produce", "produces", key=self.script.name, rates=rates)
         self.began = self._now() + 100
+        made = {name: at - self.began for name, at in self.made.items()}
         if rates:
             self.place.admin.tell("flow", key=self.script.name, **{"from": self.began})
         starts = {}
@@ -169,7 +171,10 @@ class Run:
             else:
                 self._act(planned)
         self._sleep_until(scenario.duration_ms)
-        members = [member_values(member, starts[member.name]) for member in scenario.members]
+        members = [
+            member_values(replace(member, made_ms=made[member.name]), starts[member.name])
+            for member in scenario.members
+        ]
         for name in scenario.processes:
             self._collect(name)
         duration = self._now() - self.began
@@ -280,8 +285,9 @@ class Run:
     def _note(self, name: str, events: Iterable[Event]) -> None:
         known = {event["member"]: event["id"] for event in self.events if event.get("id")}
         for event in events:
-            if event["kind"] == "ready":
-                continue  # nothing has happened yet
+            if event["kind"] == "ready":  # nothing has happened yet
+                self.made[name] = event["made"] - self.began
+                continue
             if event["kind"] == "got":
                 at = event["at"] - self.began
                 self.got += [Got(name, at, at, *of) for of in event["ranges"]]
@@ -306,6 +312,9 @@ class Run:
 
     def _act(self, action: Action) -> None:
         at = ACTIONS[action.kind](self, action)
+        if action.kind == "join":
+            joins = replace(action["member"], made_ms=self.made[str(action.member)])
+            action = replace(action, values=(("member", joins),))
         self.actions.append(told_of(action, at - self.began))
 
     def _do(self, action: Action, do: str, **values) -> int:

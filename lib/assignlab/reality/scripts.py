@@ -378,6 +378,28 @@ def topic_deleted(strategy: str) -> Script:
     return usual("topic-deleted", strategy, [deleted])
 
 
+def topic_comes_late(strategy: str) -> Script:
+    """A topic is created that members name already."""
+    name = f"topic-comes-late.{strategy}"
+    read = [f"{name}-0", f"{name}-9"]
+    created = [happens.create_topic(JOINS, Topic(f"{name}-9", 5))]
+    return script(name, strategy, members("abc", topics=read), created, **SOON)
+
+
+def topics_looked_at(strategy: str) -> Iterator[Script]:
+    """A topic grows, or is gone, before members look at their topics; meanwhile one comes."""
+    grown, gone = (f"{what}-before-a-look.{strategy}" for what in ("grown", "gone"))
+    for name, change in (
+        (grown, happens.add_partitions(JOINS, f"{grown}-0", 10)),
+        (gone, happens.delete_topic(JOINS, f"{gone}-1")),
+    ):
+        comes = happens.join(JOINS + 3_000, Member("d"))
+        yield script(
+            name, strategy, members("abc"), [change, comes], lasts_ms=JOINS + 25_000,
+            metadata_max_age_ms=10_000,
+        )  # fmt: skip
+
+
 def topics_change() -> Iterator[Script]:
     """Partitions are added, topics are created: read by name, or matched by a pattern."""
     yield from map(partitions_added, ONE_OF_EACH)
@@ -389,11 +411,7 @@ def topics_change() -> Iterator[Script]:
     yield from map(topic_deleted, ONE_OF_EACH)
     yield all_it_had_deleted("client-pattern", True)
     yield all_it_had_deleted("broker-pattern", False)
-    for strategy in ONE_PER_PROTOCOL:
-        name = f"topic-comes-late.{strategy}"
-        read = [f"{name}-0", f"{name}-9"]
-        created = [happens.create_topic(JOINS, Topic(f"{name}-9", 5))]
-        yield script(name, strategy, members("abc", topics=read), created, **SOON)
+    yield from map(topic_comes_late, ONE_PER_PROTOCOL)
 
 
 def subscribe(strategy: str) -> Script:
@@ -447,6 +465,10 @@ def other_clients() -> Iterator[Script]:
         ):  # fmt: skip
             yield from map(what, both)
         yield mixed("range", both[0])
+        if client == "librdkafka":
+            yield from map(topic_comes_late, both)
+            for strategy in both:
+                yield from topics_looked_at(strategy)
     cooperative = "kafka-python-cooperative-sticky"
     for what in (join_leave, restarts):
         yield what(cooperative)

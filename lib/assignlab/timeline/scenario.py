@@ -40,7 +40,9 @@ class Member(Given):
     name of a topic has to match: in the client under the classic protocol, in the coordinator under
     KIP-848 (``SubscriptionPattern``) unless ``client_pattern`` (``subscribe(Pattern)``).
     ``instance``: group.instance.id of a static member. ``processing_ms``: per record. ``start_ms``:
-    when it starts. ``strategies``: its partition.assignment.strategy list, most wanted first; None
+    when it starts; ``made_ms``: when its consumer was made, if earlier than that: from then on count
+    automatic commits of the consumer protocol, and looks of librdkafka's client at its topics.
+    ``strategies``: its partition.assignment.strategy list, most wanted first; None
     for the run's own. One of the coordinator's (``server-uniform``) is ``group.protocol=consumer``
     and its ``group.remote.assignor``.
     """
@@ -52,6 +54,7 @@ class Member(Given):
     instance: str | None = None
     processing_ms: float = 0.1
     start_ms: int = 0
+    made_ms: int | None = None
     strategies: Sequence[str] | None = None
 
 
@@ -324,6 +327,8 @@ def _check_member(member: Member, members: dict[str, Member]) -> None:
         raise TimelineError(f"member {member.name!r} is given twice")
     members[member.name] = member
     _whole(f"start_ms of {member.name!r}", member.start_ms)
+    if member.made_ms is not None:
+        _whole(f"made_ms of {member.name!r}", member.made_ms, -MOST, member.start_ms)
     _number(f"processing_ms of {member.name!r}", member.processing_ms, below=1e7)
     for name in ("topics", "strategies"):
         _each(f"{name} of {member.name!r}", getattr(member, name) or (), str)

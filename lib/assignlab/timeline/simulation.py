@@ -12,10 +12,10 @@ from assignlab.timeline.engine.history import History
 from assignlab.timeline.engine.log import EMPTY
 from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols import (
-    classic_client,
     classic_coordinator,
     kip848_client,
     kip848_coordinator,
+    librdkafka_client,
     metaq,
     migration,
     zookeeper,
@@ -30,7 +30,7 @@ class Protocol(NamedTuple):
     client: Callable
 
 
-CLASSIC = Protocol(classic_coordinator.Coordinator, classic_client.Client)
+CLASSIC = Protocol(classic_coordinator.Coordinator, librdkafka_client.client_of)
 KIP_848 = Protocol(kip848_coordinator.Coordinator, kip848_client.Client)
 KAFKA_0_8 = Protocol(zookeeper.Registry, zookeeper.Client)
 METAQ = Protocol(zookeeper.Registry, metaq.Client)
@@ -83,8 +83,8 @@ def protocol_of(chosen: set[Strategy]) -> Protocol:
 
     Members of the consumer protocol may ask for different assignors of the coordinator, of one release.
     With members of the classic and others of the consumer protocol it is a group on its way from
-    one to the other. Assignors of other clients than Java's run in a client that otherwise behaves
-    as Java's.
+    one to the other. Assignors of other clients than Java's and librdkafka's run in a client that
+    otherwise behaves as Java's.
     """
     kinds = {(strategy.membership, strategy.protocol) for strategy in chosen}
     if len(chosen) == 1 and not any(strategy.shares for strategy in chosen) and kinds <= set(ALONE):
@@ -181,7 +181,8 @@ class Simulation:
             self.return_when_closed(action)
         elif client is None:
             name = str(action.member)
-            self.members[name] = replace(self.members[name], **action.changed)
+            again = {"made_ms": None} | action.changed
+            self.members[name] = replace(self.members[name], **again)
             self.start(self.members[name])
 
     def return_when_closed(self, action: Action) -> None:

@@ -54,6 +54,7 @@ class Consumer:
         self.instance = member.instance
         self.stays = member.instance is not None  # in the group, when it is closed
         self.number = number
+        self.made = self.clock.now if member.made_ms is None else member.made_ms
         self.generation = -1
         self.coordinator_known = world.coordinator
         self.alive = True

@@ -1,12 +1,14 @@
 """The client of the classic protocol, eager and cooperative.
 
 After AbstractCoordinator and ConsumerCoordinator of kafka-clients 4.3.0; steps have their names.
-The broker's side is :mod:`~assignlab.timeline.protocols.classic_coordinator`.
+The broker's side is :mod:`~assignlab.timeline.protocols.classic_coordinator`; what librdkafka does
+otherwise is in :mod:`~assignlab.timeline.protocols.librdkafka_client`.
 
 Eager members give everything up before they join. Cooperative ones keep what they have, give up
 the difference afterwards, and join again if there was one.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -42,6 +44,12 @@ class Client(Consumer):
     """A consumer that speaks the classic protocol."""
 
     asks_again = UNREACHED
+    sends_generation = True
+    """Whether its claims carry the generation that it was in last."""
+    notices_long_freeze = True
+    """Whether it sends no heartbeat after a freeze that was longer than its session."""
+    joins_for_same_topics = False
+    """Whether it joins again where its application subscribes to what it reads already."""
 
     def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
         super().__init__(world, member, number)
@@ -62,15 +70,16 @@ class Client(Consumer):
         self.assignment_snapshot: dict[int, int] | None = None
         self.claim: Claim | None = None
         self.remembered: dict[str, Claim | None] = {}
-        self.lost_reason = ""
+        self.lost_reason, self.loss = "", "lost"
         self._beat = None
+        self.beats_every_ms = self.config.heartbeat_interval_ms
+        self.last_beat = self.clock.now - self.beats_every_ms
         self._fetched = 0
         self._next_look = self._looks = 0
         self._metadata_age = None
         self._sent_generation = NO_GENERATION
         self.strategies = world.strategies_of(member)
-        self._in_c = any(strategy.system == "librdkafka" for strategy in self.strategies)
-        self._asks_before_join = self._in_order = False
+        self._asks_before_join = False
         self._asked = self._in_vain = False
         self._retries = None
         self.cooperative = all(s.protocol == "cooperative" for s in self.strategies)
@@ -123,8 +132,7 @@ class Client(Consumer):
         self._check_subscription()
 
     def _fetch_metadata(self, age: int = 0) -> None:
-        """The topics as they are now, or ``age`` ms ago; looked at again when this is
-        ``metadata_max_age_ms`` old."""
+        """The topics as they are now, or ``age`` ms ago; looked at again when they are due."""
         self.metadata = self.world.cluster.partitions.copy()
         self.subscription = self.world.subscription_of(self.member, self.metadata)
         before = self.metadata_snapshot
@@ -132,8 +140,13 @@ class Client(Consumer):
         self._fetched = self.clock.now - age
         self._note_missing(self.metadata_snapshot != before)
         cancel(self._metadata_age)
-        due = self._fetched + self.config.metadata_max_age_ms
-        self._metadata_age = self.clock.at(due, self.in_time, self._refresh_metadata)
+        self._metadata_age = self.clock.at(
+            self._metadata_due(), self.in_time, self._refresh_metadata
+        )
+
+    def _metadata_due(self) -> int:
+        """When the topics are looked at though nothing calls for it (metadata.max.age.ms)."""
+        return self._fetched + self.config.metadata_max_age_ms
 
     def _note_missing(self, changed: bool = False) -> None:
         """Who names a topic that is not there, or leads somebody who does, asks again and again; with a
@@ -156,8 +169,7 @@ class Client(Consumer):
 
     def _subscribed(self) -> None:
         same = self.subscription == self.world.subscription_of(self.member, self.metadata)
-        # librdkafka gives its eager assignment up and joins for whatever an application subscribes to.
-        joins_anyway = self.unsubscribed or (same and self._in_c and not self.cooperative)
+        joins_anyway = self.unsubscribed or self.joins_for_same_topics
         if same and not joins_anyway:
             return  # nothing to ask for
         self._look_at_metadata()
@@ -207,7 +219,11 @@ class Client(Consumer):
         self._hold_auto_commit()
         if reason:
             self.tell("rejoin", detail=reason)
-        self.at_poll(self._join_prepare)
+        self._go_on_joining(self._join_prepare)
+
+    def _go_on_joining(self, call: Callable, *args) -> None:
+        """Only the application's poll takes a step of a join."""
+        self.at_poll(call, *args)
 
     def _hold_auto_commit(self) -> None:
         """No auto commit goes out while a join is under way; its end begins the interval anew."""
@@ -216,19 +232,13 @@ class Client(Consumer):
             self.loop.next_commit = NEVER
 
     def _join_prepare(self) -> None:
-        """Look at the topics of a pattern, commit, tell the listener, give up what has to be given up;
-        then join.
-
-        Java's client asks for the topics of a pattern again, unless it just has, and even then where
-        new ones have come. As far as recorded, librdkafka's does not wait for an answer.
-        """
+        """Ask for the topics of a pattern again, unless it just has, and even then where new ones have
+        come; commit, tell the listener, give up what has to be given up; then join."""
         if not self.joining or not self.alive:
             return  # the application has called something else before it polled
         is_old = self.clock.now - self._fetched >= self.config.retry_backoff_ms
         if self.member.pattern is None or not (is_old or self._asks_before_join):
             self._commit_before_join()
-        elif self._in_c:
-            self._with_metadata()
         else:
             self.when_metadata_is_here(self.at_poll, self._with_metadata)
 
@@ -247,10 +257,10 @@ class Client(Consumer):
             self.commit_in_poll(self._committed_before_join)
 
     def _commits_in_vain(self) -> bool:
-        """Whether the coordinator does not know a topic any more that this member reads: Java's client
-        commits again and again then (KAFKA-20959)."""
+        """Whether the coordinator does not know a topic any more that this member reads: it commits
+        again and again then (KAFKA-20959)."""
         gone = self.world.cluster.partitions[self.world.cluster.topic[self.own.partition]] == 0
-        return bool(gone.any()) and not self._in_c
+        return bool(gone.any())
 
     def _retry_commit(self) -> None:
         """Commit until the rebalance timeout is over, or the client is no member any more; what it reads
@@ -280,7 +290,7 @@ class Client(Consumer):
         """``prepared``: a join that is asked for again; its listener has heard of it (needsJoinPrepare)."""
         if self.generation == NO_GENERATION or self.member_id == "":
             if self.held.size:
-                self._lose("revoked" if self._in_order else "lost")
+                self._lose(self.loss)
             self.claim = None
             prepared = True
         if prepared:
@@ -299,7 +309,7 @@ class Client(Consumer):
         self.tell(told, self.held, self.lost_reason)
         self.give_up(self.held, f"lost: {self.lost_reason}" if self.lost_reason else "lost")
 
-    def _revoke(self, partitions: np.ndarray, then) -> None:
+    def _revoke(self, partitions: np.ndarray, then: Callable) -> None:
         """onPartitionsRevoked, with the listener's commit, then let the partitions go."""
         if partitions.size == 0:
             then()
@@ -331,11 +341,10 @@ class Client(Consumer):
         self.joined_subscription = self.subscription
         self.leads, self.group_subscription = False, set()
         self._note_missing()
-        # librdkafka's strategies send a generation with what is owned, Java's always.
         request = JoinRequest(
             self.member_id, tuple(s.kind for s in self.strategies), self.subscription,
             tuple(self._claim_for(strategy) for strategy in self.strategies),
-            NO_GENERATION if self._in_c else self.generation, self.held,
+            self.generation if self.sends_generation else NO_GENERATION, self.held,
         )  # fmt: skip
         self.clock.after(self.config.latency_ms, self.coordinator.join_group, self, request)
 
@@ -352,9 +361,8 @@ class Client(Consumer):
         return Claim(EMPTY, self.generation)
 
     def sends_user_data(self, members, protocol: str) -> bool:
-        """Whether the leader's assignment has user data: librdkafka's sends back what a cooperative-sticky
-        member has told that it owns (``rd_kafka_group_MemberState_consumer_write``)."""
-        return self._in_c and any(one.request.claim_for(protocol) is not None for one in members)
+        """Whether the leader's assignment has user data."""
+        return False
 
     def joined(self, error, *answer) -> None:
         """The answer to JoinGroup, which waits for the application: the heartbeat thread rests. commitSync
@@ -371,7 +379,7 @@ class Client(Consumer):
         ):
             self._read_join(error, *answer)
         else:
-            self.at_poll(self._read_join, error, *answer)
+            self._go_on_joining(self._read_join, error, *answer)
 
     def _read_join(
         self, error, member_id="", generation=NO_GENERATION, protocol=None, members=None,
@@ -507,7 +515,7 @@ class Client(Consumer):
                 self.phase = UNJOINED if self.generation == NO_GENERATION else JOINED
                 self.set_verdict()
             self.joining = True
-            self.at_poll(self._revoke_before_join, True)
+            self._go_on_joining(self._revoke_before_join, True)
 
     def _join_complete(self, generation: int, partitions: np.ndarray, claim: Claim | None) -> None:
         """The assignment is here: give up the difference, take what is new; a partition that is listed
@@ -534,9 +542,8 @@ class Client(Consumer):
         given = np.unique(self.world.cluster.topic[partitions])
         asked = set(self.joined_subscription)
         unasked = tuple(t for t in given.tolist() if t not in asked)
-        if unasked:  # maybeUpdateJoinedSubscription: the next metadata tell whether they are there
-            self.joined_subscription += unasked
-            self._refresh_metadata()
+        if unasked:
+            self._read_unasked(unasked)
         self.remembered[self.protocol] = claim
         if self.cooperative:
             self.claim = claim
@@ -549,6 +556,12 @@ class Client(Consumer):
             self._check_subscription()
             if self.rejoin_due:  # the same poll goes on to the next join (joinGroupIfNeeded)
                 self.request_rejoin(self.rejoin_due)
+
+    def _read_unasked(self, topics: tuple[int, ...]) -> None:
+        """Of a pattern, other members knew more: the next metadata tell whether these topics are there
+        (maybeUpdateJoinedSubscription)."""
+        self.joined_subscription += topics
+        self._refresh_metadata()
 
     def _accepted(self) -> tuple[int, ...]:
         """The topics that an assignment may have: of a pattern all that it fits, whether they are there
@@ -582,9 +595,7 @@ class Client(Consumer):
     def _start_heartbeats(self) -> None:
         """Heartbeats count from the answer to JoinGroup, so a rebalance's members beat as one."""
         self._stop_heartbeats()
-        self._beat = self.clock.after(
-            self.config.heartbeat_interval_ms + self.config.latency_ms, self._heartbeat
-        )
+        self._beat = self.clock.after(self.beats_every_ms + self.config.latency_ms, self._heartbeat)
 
     def _stop_heartbeats(self) -> None:
         cancel(self._beat)
@@ -597,21 +608,22 @@ class Client(Consumer):
             return
         if self.clock.now - self.config.latency_ms < self.frozen_until:
             unheard = self.frozen_until - self.clock.now + self.config.heartbeat_interval_ms
-            if unheard < self.config.session_timeout_ms or self._in_c:
+            if unheard < self.config.session_timeout_ms or not self.notices_long_freeze:
                 ends = self.frozen_until + self.config.latency_ms
                 self._beat = self.clock.at(ends, self._heartbeat)
             else:
                 self._beat = self.clock.at(self.frozen_until, self._session_expired)
             return
+        self.last_beat = self.clock.now
         error = self.coordinator.heartbeat(self, self.member_id, self.generation)
         if error is not None:
             self.coordinator.answer(self, self._heartbeat_failed, error, self.generation)
         self._beat = self.clock.after(
-            self.config.heartbeat_interval_ms + self.world.heartbeat_delay(), self._heartbeat
+            self.beats_every_ms + self.world.heartbeat_delay(), self._heartbeat
         )
 
     def _session_expired(self) -> None:
-        """Frozen for longer than its session, Java's client looks for the coordinator before it sends one.
+        """Frozen for longer than its session, it looks for the coordinator before it sends one.
         The next fetch goes out before that or after it, as drawn: both were recorded."""
         self._stop_heartbeats()
         if self.world.tossed():
@@ -721,8 +733,6 @@ class Client(Consumer):
         if self._retries is not None:
             cancel(self._retries)
             self._retries = self.clock.after(0, self.in_time, self._stop_retries)
-        # librdkafka's listener is called for the rebalance that was there before.
-        self._in_order = self._in_c and self.joining
         self.phase = UNJOINED
         self._stop_heartbeats()
         self.set_verdict()

@@ -58,7 +58,9 @@ class Client(Consumer):
         self._named: set[int] = set()
         self._asking = False
         if self.config.commit == "auto":  # AutoCommitState
-            self.loop.next_commit = self.clock.now + self.config.auto_commit_interval_ms
+            interval = self.config.auto_commit_interval_ms
+            first = self.made + interval  # or the first poll, which commits nothing
+            self.loop.next_commit = first if first > self.clock.now else self.clock.now + interval
 
     def poll_waits(self) -> bool:
         """Since 4.2 it does not (AsyncPollEvent)."""

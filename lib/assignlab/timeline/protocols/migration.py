@@ -24,10 +24,10 @@ from assignlab.timeline.engine.log import EMPTY
 from assignlab.timeline.engine.requests import Claim, JoinRequest
 from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols import (
-    classic_client,
     classic_coordinator,
     kip848_client,
     kip848_coordinator,
+    librdkafka_client,
 )
 from assignlab.timeline.protocols.errors import (
     FENCED_INSTANCE_ID,
@@ -48,7 +48,7 @@ from assignlab.timeline.scenario import Member
 def client(world: World, coordinator: "Coordinator", member: Member, number: int) -> Consumer:
     """A consumer of the protocol that its strategies belong to (``group.protocol``)."""
     server = world.strategies_of(member)[0].protocol == "server"
-    kind = kip848_client.Client if server else classic_client.Client
+    kind = kip848_client.Client if server else librdkafka_client.client_of
     return kind(world, coordinator, member, number)
 
 

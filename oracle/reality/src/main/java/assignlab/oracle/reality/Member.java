@@ -74,13 +74,14 @@ final class Member extends Thread implements ConsumerRebalanceListener {
             Properties settings = new Properties();
             start.get("settings").properties()
                     .forEach(setting -> settings.put(setting.getKey(), setting.getValue().asText()));
+            long made = System.currentTimeMillis();
             consumer = new KafkaConsumer<>(
                     settings, new ByteArrayDeserializer(), new ByteArrayDeserializer());
             // Connections, and who the coordinator is: what a member joins with is there from the start.
             consumer.committed(Set.of(new TopicPartition("none", 0)));
             if (commits.equals("transaction"))
                 producer = transactional(settings);
-            Members.tell(event("ready"));
+            Members.tell(event("ready").put("made", made));
             while (toDo.isEmpty())
                 sleep(5);
             toDo.remove();

@@ -1,0 +1,216 @@
+"""librdkafka's client in a classic group, where it does otherwise than Java's.
+
+A member's life is that of :mod:`~assignlab.timeline.protocols.classic_client`. Here stand the steps that
+differ, in the order of that life, after librdkafka 2.15.1 (``rdkafka_cgrp.c``, ``rdkafka_metadata.c``).
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from assignlab.timeline.engine.world import World
+from assignlab.timeline.protocols import classic_client
+from assignlab.timeline.protocols.classic_client import (
+    JOINED,
+    JOINING,
+    NO_GENERATION,
+    SYNCING,
+    UNJOINED,
+)
+from assignlab.timeline.protocols.classic_coordinator import Coordinator, GroupMember
+from assignlab.timeline.scenario import SECOND, Member
+
+CHANGED = "metadata for subscribed topics has changed"
+APART_MS = 10
+"""Answers to members that looked at their topics at the same time came so far apart."""
+
+
+def client_of(
+    world: World, coordinator: Coordinator, member: Member, number: int
+) -> classic_client.Client:
+    """The client whose strategies these are: librdkafka's, or for all others Java's."""
+    in_c = any(strategy.system == "librdkafka" for strategy in world.strategies_of(member))
+    kind = Client if in_c else classic_client.Client
+    return kind(world, coordinator, member, number)
+
+
+class Client(classic_client.Client):
+    """A consumer of librdkafka.
+
+    ``named``: the topics that its application asks for; ``known``: those that are there, and their
+    partitions, which are what it subscribes to; ``joined_with``: those of its last join.
+    """
+
+    sends_generation = False  # its strategies do, with what is owned
+    notices_long_freeze = False
+
+    def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
+        super().__init__(world, coordinator, member, number)
+        self.joins_for_same_topics = not self.cooperative
+        # Its main thread looks once a second whether one is due.
+        self.beats_every_ms = -(-self.config.heartbeat_interval_ms // SECOND) * SECOND
+        self.last_beat = self.clock.now - self.beats_every_ms
+        self.named: tuple[int, ...] = ()
+        self.known: dict[int, int] = {}
+        self.joined_with: dict[int, int] = {}
+        self.overdue = False
+
+    # ---- metadata ------------------------------------------------------------------------------
+
+    def metadata_is_stale(self) -> None:
+        """It asks for topics that are missing when its metadata is due, not before."""
+
+    def topic_is_gone(self) -> None:
+        """It asks for the leaders of the partitions then, and the answer does not concern the group."""
+
+    def _note_missing(self, changed: bool = False) -> None:
+        """Nothing follows from it before the next look."""
+
+    def _metadata_due(self) -> int:
+        """Every so often from when it was made (topic.metadata.refresh.interval.ms)."""
+        every = self.config.metadata_max_age_ms
+        return self.clock.now + every - (self.clock.now - self.made) % every
+
+    def _refresh_metadata(self) -> None:
+        """Members that were made together look together; whose answer is first is drawn."""
+        later = self.world.drawn_ms(APART_MS)
+        self.when_metadata_is_here(self.clock.after, later, self.in_time, self._look_at_metadata)
+
+    def _fetch_metadata(self, age: int = 0) -> None:
+        super()._fetch_metadata(age)
+        self.known = {t: int(self.metadata[t]) for t in self.subscription if self.metadata[t]}
+        self.named, self.subscription = self.subscription, tuple(self.known)
+
+    def _check_subscription(self) -> None:
+        """Whoever sees that topics of its own came, went or grew joins again, leader or not, at the end
+        of a join that is under way. A cooperative member that reads a topic which is gone loses that,
+        and joins again for it only if it leads (rd_kafka_cgrp_metadata_update_check)."""
+        if self.known == self.joined_with or self.phase in (JOINING, SYNCING):
+            return
+        gone = self.held[self.metadata[self.world.cluster.topic[self.held]] == 0]
+        if self.phase == UNJOINED:
+            self.request_rejoin("")
+        elif not (self.cooperative and gone.size):
+            self.request_rejoin(CHANGED)
+        elif not self.joining:
+            self.joined_with = self.known
+            self.at_poll(self._lose_topics, gone)
+
+    def _lose_topics(self, gone: np.ndarray) -> None:
+        if self.joining or not self.alive:
+            return
+        self.tell("lost", gone, "topics not available")
+        self.give_up(gone, "lost: topics not available")
+        if self.claim is not None:
+            self.claim = self.claim.without(self.world.cluster.codes(gone))
+        if self.leads:
+            self.request_rejoin(CHANGED)
+
+    # ---- joining -------------------------------------------------------------------------------
+
+    def request_rejoin(self, reason: str) -> None:
+        """Who has no topics that are there does not begin to join (rd_kafka_cgrp_join)."""
+        if self.known or self.phase != UNJOINED:
+            super().request_rejoin(reason)
+
+    def _go_on_joining(self, call: Callable, *args) -> None:
+        """Its main thread joins; the application is waited for where its listener has something to give
+        up or to lose."""
+        if self._gives_up_before_join().size:
+            self.at_poll(call, *args)
+        else:
+            self.advance()
+            call(*args)
+
+    def _gives_up_before_join(self) -> np.ndarray:
+        if self.cooperative and self.generation != NO_GENERATION:
+            return self.held[~self.world.cluster.of_topics(self.held, self.subscription)]
+        return self.held
+
+    def _join_prepare(self) -> None:
+        """What is given up is committed, not what a cooperative member keeps."""
+        if self.joining and self.alive and self.cooperative:
+            self._committed_before_join(None)
+        elif self.joining and self.alive:
+            self._commit_before_join()
+
+    def _revoke(self, partitions: np.ndarray, then: Callable) -> None:
+        give_up = super()._revoke
+        if self.cooperative and self.config.commit == "auto" and partitions.size:
+            self.commit_in_poll(lambda error: give_up(partitions, then))
+        else:
+            give_up(partitions, then)
+
+    def _commits_in_vain(self) -> bool:
+        """It does not wait for the commit of a topic that is gone."""
+        return False
+
+    def _send_join(self, asked: bool = False) -> None:
+        """Ask for the topics that it names first, unless all are known."""
+        if not asked and self.member.pattern is None and len(self.known) < len(self.named):
+            self.clock.after(2 * self.config.latency_ms, self.in_time, self._ask_and_join)
+            return
+        self.joined_with = self.known
+        if self.overdue:  # who was late for its poll has sent heartbeats in vain until here
+            self.overdue = False
+            self.last_beat = (
+                self.clock.now - (self.clock.now - self.last_beat) % self.beats_every_ms
+            )
+        super()._send_join()
+
+    def _ask_and_join(self) -> None:
+        self._fetch_metadata()
+        self._send_join(asked=True)
+
+    def sends_user_data(self, members: list[GroupMember], protocol: str) -> bool:
+        """What a cooperative-sticky member has told that it owns is sent back to it
+        (rd_kafka_group_MemberState_consumer_write)."""
+        return any(one.request.claim_for(protocol) is not None for one in members)
+
+    def _lead(self, members: list[GroupMember], skip_assignment: bool) -> None:
+        """It asks for the topics of the group every time, and for its assignment alone."""
+        self.clock.after(
+            2 * self.config.latency_ms, self.in_time,
+            self._fetch_and_assign, self.generation, members, skip_assignment,
+        )  # fmt: skip
+
+    def _fetch_and_assign(self, generation: int, *of_group) -> None:
+        if self.alive and self.phase == SYNCING and self.generation == generation:
+            self.metadata = self.world.cluster.partitions.copy()
+            self._perform_assignment(*of_group)
+
+    def _read_unasked(self, topics: tuple[int, ...]) -> None:
+        """It reads them, and sees at its own next look that they are there."""
+
+    def _follow(self) -> None:
+        """What it knew as a leader does not matter any more."""
+
+    # ---- heartbeats ----------------------------------------------------------------------------
+
+    def synced(self, *answer) -> None:
+        super().synced(*answer)
+        self._start_heartbeats()
+
+    def _start_heartbeats(self) -> None:
+        """They rest from a JoinGroup to its assignment, and are due when they would have been (rd_interval),
+        so members beat each for itself."""
+        self._stop_heartbeats()
+        if self.phase == JOINED:
+            due = max(self.last_beat + self.beats_every_ms, self.clock.now)
+            self._beat = self.clock.at(due, self._heartbeat)
+
+    # ---- failing -------------------------------------------------------------------------------
+
+    def poll_interval_exceeded(self) -> None:
+        """It looks twice a second (rd_kafka_cgrp_max_poll_interval_check_tmr_cb)."""
+        self.clock.after(self.world.drawn_ms(SECOND // 2), self.in_time, self._exceeded)
+
+    def _exceeded(self) -> None:
+        if self.alive and self.is_poll_interval_over():
+            self.overdue = True
+            super().poll_interval_exceeded()
+
+    def _reset(self, reason: str) -> None:
+        """Its listener is called for the rebalance that was there before."""
+        self.loss = "revoked" if self.joining else "lost"
+        super()._reset(reason)
