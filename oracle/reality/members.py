@@ -33,6 +33,7 @@ class Member(threading.Thread):
         self.start_with = command
         self.to_do = queue.SimpleQueue()
         self.poll_s = command.get("poll_ms", 50) / 1000
+        self.processing_s = command.get("processing_ms", 0) / 1000
         self.consumer = None
         self.known = "", -1
         self.open = True
@@ -104,6 +105,7 @@ class Librdkafka(Member):
         log.addFilter(self.read_log)
         if age := settings.pop("metadata.max.age.ms", None):
             settings["topic.metadata.refresh.interval.ms"] = age
+        settings.pop("max.poll.records", None)  # a poll has one record
         return Consumer(settings | {"debug": "cgrp"}, logger=log)
 
     def read_log(self, record):
@@ -130,10 +132,16 @@ class Librdkafka(Member):
 
     def poll(self):
         message = self.consumer.poll(self.poll_s)
-        if message is not None and message.error() is not None:
+        if message is None:
+            return
+        if message.error() is not None:
             if message.error().fatal():
                 self.open = False
             self.tell("error" if self.open else "fatal", error=message.error().name())
+            return
+        time.sleep(self.processing_s)
+        processed = f"{message.topic()}-{message.partition()}", message.offset(), message.offset() + 1
+        tell({"at": now(), "kind": "got", "key": self.key, "ranges": [processed]})
 
 
 class KafkaPython(Member):

@@ -60,12 +60,13 @@ def test_what_plain_python_counts_are_numbers_for_programs_and_people(range_3_5,
 
 
 def test_steps_that_are_not_played_in_time_are_not_said_to_be(range_3_5, monkeypatch):
-    def note():
-        return replicas.report(range_3_5, 5, None, "4.4", CONFIG).tables[0].note
+    def report():
+        return replicas.report(range_3_5, 5, None, "4.4", CONFIG)
 
-    assert "timeline" in note()
+    assert "timeline" in report().tables[0].note and not report().unknown
     monkeypatch.setattr(replicas, "MOST_PAUSES", 4)
-    assert "timeline" not in note()
+    assert "timeline" not in report().tables[0].note
+    assert report().unknown == ["pauses: not played in simulated time with more than 4 members"]
 
 
 def test_keda_is_told_of_for_kafkas_groups_alone():

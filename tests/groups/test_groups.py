@@ -821,6 +821,11 @@ AT_ITS_TARGET = (
         ('{"error": false, "message": "o\nk", "request": {}}', "1:31", "did the paste wrap"),
         ("GROUP  billing\nSTATE  Stable\nBALANCER  range\n", "5:1", "MEMBERS of 'billing'"),
         ("orders 5 10 11 1\n", "1:1", "kafka-consumer-groups --describe"),
+        (
+            'kafka_consumergroup_lag{consumergroup="g",partition="0",topic="t"} 1e20\n',
+            "1:1",
+            "1e+15 at most",
+        ),
         ('{"members": [\n{"id": "a"', "2:11", "cut off"),
         ('{"what": 1}\n', "1:1", "group document"),
         ('{"members": [{"id": "a", "topics": 5}], "topics": []}', "1:1", "members[0].topics"),

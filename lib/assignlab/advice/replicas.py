@@ -86,11 +86,9 @@ def report(
     if costs:
         note += f"; unowned: timeline, {len(pauses.SEEDS)} starts"
     table = Table("replicas", f"Members under {chosen.name}", COLUMNS, rows, note)
-    unknown = (
-        []
-        if costs or not rows
-        else ["pauses: not played in simulated time for this group and strategy"]
-    )
+    many = f"with more than {MOST_PAUSES} members"
+    why = "for this group and strategy" if played or not sizes else many
+    unknown = [] if costs or not rows else [f"pauses: not played in simulated time {why}"]
     inferred = told.get("inferred", [])
     return Report(title(told), inferred, said, [table], unknown=unknown)
 

@@ -4,7 +4,7 @@ import re
 from math import isfinite
 from typing import NamedTuple
 
-from assignlab.group.document import MAX_PARTITIONS
+from assignlab.group.document import MAX_PARTITIONS, MAX_WEIGHT
 from assignlab.groups.text import Misfit, shown
 
 HEAD = re.compile(
@@ -65,7 +65,11 @@ def partition(sample: Sample, name: str) -> int:
 
 def count(sample: Sample) -> int | None:
     """The value; None where there is none, which exporters write as -1 or NaN."""
-    return int(sample.value) if isfinite(sample.value) and sample.value >= 0 else None
+    if not isfinite(sample.value) or sample.value < 0:
+        return None
+    if sample.value > MAX_WEIGHT:
+        raise Misfit(f"{sample.name}: expected {MAX_WEIGHT:g} at most", sample.at)
+    return int(sample.value)
 
 
 def one_cluster(samples: list[Sample], *names: str) -> None:

@@ -467,6 +467,7 @@ def other_clients() -> Iterator[Script]:
         yield mixed("range", both[0])
         if client == "librdkafka":
             yield from map(topic_comes_late, both)
+            yield from map(handed_out, both)
             for strategy in both:
                 yield from topics_looked_at(strategy)
     cooperative = "kafka-python-cooperative-sticky"
@@ -550,6 +551,24 @@ def deliveries() -> Iterator[Script]:
         ]
         yield with_records("join-during-stall", strategy, "after", wait, JOINS + 12_000)
         yield with_records("rollout", strategy, "auto", rollout("abc"))
+
+
+def handed_out(strategy: str) -> Script:
+    """A record is at work for longer than automatic commits are apart when its member crashes; the other
+    member has nothing before."""
+    return script(
+        f"crash-at-work-commit-auto.{strategy}",
+        strategy,
+        members("ab", processing_ms=2_500.0),
+        [happens.crash(LATER, "a")],
+        partitions=(1,),
+        lasts_ms=LATER + 20_000,
+        rate=1,
+        commit="auto",
+        auto_commit_interval_ms=1_000,
+        auto_offset_reset="earliest",
+        max_poll_records=1,
+    )
 
 
 def backlogs() -> Iterator[Script]:

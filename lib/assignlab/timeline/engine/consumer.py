@@ -41,6 +41,8 @@ class Consumer:
 
     keeps_asking = False
     """Whether it sees soon what becomes of any topic that it asks for."""
+    commits_by_timer = False
+    """Whether automatic commits are made by a timer, whatever the application does, and not by its polls."""
     asks_again: tuple[str, ...] = ()
     """Answers of a broker without the group: the client looks for the right one and asks again."""
 
@@ -79,6 +81,7 @@ class Consumer:
             max_poll_interval=config.max_poll_interval_ms,
             backoff=config.retry_backoff_ms,
             ahead=WAITS if self.poll_waits() else config.auto_commit_ahead_percent,
+            timed=auto and self.commits_by_timer,
         )
         self._words = words(self.loop), words(self.settings)
         longest = config.max_poll_records * member.processing_ms * (1 if self.poll_waits() else 2)
@@ -105,7 +108,8 @@ class Consumer:
     def advance(self) -> None:
         """Play the poll loop up to now."""
         loop, now = self.loop, self.clock.now
-        if loop.next > now and not 0 <= loop.flight_at <= now:
+        due = min(loop.next, loop.next_commit) if self.settings.timed else loop.next
+        if due > now and not 0 <= loop.flight_at <= now:
             return
         loop_words, setting_words = self._words
         while True:
@@ -145,6 +149,8 @@ class Consumer:
             at = NEVER
         if flight >= 0:
             at = min(at, flight)
+        if self.settings.timed:
+            at = min(at, self.loop.next_commit)
         if at < NEVER:
             self._waker = self.clock.at(at, self._wake)
 

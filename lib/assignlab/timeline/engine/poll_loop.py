@@ -119,7 +119,8 @@ class Settings(ctypes.Structure):
     """What does not change during a run; times in ms, of one record in microseconds.
 
     ``ahead``: where poll does not wait for the network thread, how many of a hundred auto commits
-    cover the records that their poll returns; :data:`WAITS` where it does.
+    cover the records that their poll returns; :data:`WAITS` where it does. ``timed``: whether auto
+    commits are a timer's, which takes what has been handed out for processed, and no poll's.
     """
 
     mode: int
@@ -133,6 +134,7 @@ class Settings(ctypes.Structure):
     max_poll_interval: int
     backoff: int
     ahead: int
+    timed: int
 
 
 for kind in (Loop, Settings):
@@ -296,6 +298,15 @@ def send_commit(t, loop, position, flight, latency):
 
 
 @leaf
+def is_uncommitted(partition, position, committed):
+    """Whether some position is not what the group has committed."""
+    for k in range(partition.size):
+        if committed[partition[k]] != position[k]:
+            return True
+    return False
+
+
+@leaf
 def returns_at_once(t, loop, partition, position, fresh, rate, created):
     """Whether a poll that is called at ``t`` finds records at hand."""
     if t != loop.called or loop.fetched == NOT_OUT or t < loop.fetched_at:
@@ -376,6 +387,12 @@ def advance(until, hold, verdict, loop_words, rows, rate, created, committed, se
                 for k in range(n):
                     batch[k] = position[k]
             continue
+        due = loop.next_commit
+        if settings.timed and due <= min(t, until) and flight_at < 0:
+            loop.next_commit += settings.commit_interval
+            if is_uncommitted(partition, position, committed):
+                send_commit(due, loop, position, flight, latency)
+            continue
         if t > until:
             return Stop.REACHED.value
         phase = loop.phase
@@ -396,7 +413,8 @@ def advance(until, hold, verdict, loop_words, rows, rate, created, committed, se
                 loop.phase, loop.next = Phase.HALTED, NEVER
                 return Stop.REACHED.value
             ahead = False
-            if mode == Mode.AUTO and asks and t >= loop.next_commit and flight_at < 0:
+            polls_commit = mode == Mode.AUTO and not settings.timed
+            if polls_commit and asks and t >= loop.next_commit and flight_at < 0:
                 loop.next_commit = t + settings.commit_interval
                 ahead = at_once and is_ahead(loop, settings)
                 if not ahead:
@@ -405,7 +423,7 @@ def advance(until, hold, verdict, loop_words, rows, rate, created, committed, se
                 fetch(t, loop, settings, partition, position, rate, created)
             if t < loop.fetched_at:
                 loop.next = loop.fetched_at
-                if mode == Mode.AUTO and t < loop.next_commit:
+                if polls_commit and t < loop.next_commit:
                     loop.next = min(loop.next, loop.next_commit)
                 continue
             there = look(loop.fetched, partition, position, fresh, rate, created)

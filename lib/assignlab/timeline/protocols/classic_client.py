@@ -535,7 +535,7 @@ class Client(Consumer):
             self.group_metadata = self.member_id, generation
             self.set_verdict()
         if self.config.commit == "auto":
-            self.loop.next_commit = self.clock.now + self.config.auto_commit_interval_ms
+            self.loop.next_commit = self._auto_commit_due()
         if not self.world.cluster.of_topics(partitions, self._accepted()).all():
             self.request_rejoin("received assignment does not match the current subscription")
             return
@@ -556,6 +556,9 @@ class Client(Consumer):
             self._check_subscription()
             if self.rejoin_due:  # the same poll goes on to the next join (joinGroupIfNeeded)
                 self.request_rejoin(self.rejoin_due)
+
+    def _auto_commit_due(self) -> int:
+        return self.clock.now + self.config.auto_commit_interval_ms
 
     def _read_unasked(self, topics: tuple[int, ...]) -> None:
         """Of a pattern, other members knew more: the next metadata tell whether these topics are there

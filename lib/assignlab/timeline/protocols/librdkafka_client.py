@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from assignlab.timeline.engine.poll_loop import NEVER
 from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols import classic_client
 from assignlab.timeline.protocols.classic_client import (
@@ -43,9 +44,11 @@ class Client(classic_client.Client):
 
     sends_generation = False  # its strategies do, with what is owned
     notices_long_freeze = False
+    commits_by_timer = True
 
     def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
         super().__init__(world, coordinator, member, number)
+        self.settings.max_records = 1  # a poll hands out one
         self.joins_for_same_topics = not self.cooperative
         # Its main thread looks once a second whether one is due.
         self.beats_every_ms = -(-self.config.heartbeat_interval_ms // SECOND) * SECOND
@@ -54,6 +57,11 @@ class Client(classic_client.Client):
         self.known: dict[int, int] = {}
         self.joined_with: dict[int, int] = {}
         self.overdue = False
+        self.loop.next_commit = NEVER
+
+    def _next(self, every_ms: int) -> int:
+        """When a timer of its main thread is due that runs since it was made."""
+        return self.clock.now + every_ms - (self.clock.now - self.made) % every_ms
 
     # ---- metadata ------------------------------------------------------------------------------
 
@@ -68,8 +76,7 @@ class Client(classic_client.Client):
 
     def _metadata_due(self) -> int:
         """Every so often from when it was made (topic.metadata.refresh.interval.ms)."""
-        every = self.config.metadata_max_age_ms
-        return self.clock.now + every - (self.clock.now - self.made) % every
+        return self._next(self.config.metadata_max_age_ms)
 
     def _refresh_metadata(self) -> None:
         """Members that were made together look together; whose answer is first is drawn."""
@@ -185,7 +192,16 @@ class Client(classic_client.Client):
     def _follow(self) -> None:
         """What it knew as a leader does not matter any more."""
 
-    # ---- heartbeats ----------------------------------------------------------------------------
+    # ---- commits and heartbeats ------------------------------------------------------------------
+
+    def _auto_commit_due(self) -> int:
+        """It commits what its application has been given, done with or not, unless a rebalance is under
+        way (rd_kafka_cgrp_offset_commit_tmr_cb)."""
+        return self._next(self.config.auto_commit_interval_ms)
+
+    def freeze(self, for_ms: int) -> None:
+        super().freeze(for_ms)
+        self.loop.next_commit = max(self.loop.next_commit, self.frozen_until)
 
     def synced(self, *answer) -> None:
         super().synced(*answer)

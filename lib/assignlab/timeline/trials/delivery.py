@@ -258,6 +258,21 @@ def promises(frame: pd.DataFrame) -> pd.DataFrame:
     return table[order].sort_values(order[:3]).reset_index(drop=True)
 
 
+def ran_ahead(frame: pd.DataFrame) -> tuple[str, str]:
+    """Whose automatic commits lost records in a sweep, since they may cover what is not done yet, and
+    how many of a thousand, both in words: ``("", "0")`` if nobody's did."""
+    automatic = frame[frame["way"] == "auto commit"]
+    losing = automatic.groupby("strategy")["lost_per_1000"].any()
+    kinds = {
+        "under KIP-848 since 4.2": lambda strategy: strategy.protocol == "server",
+        "of librdkafka": lambda strategy: strategy.system == "librdkafka",
+    }
+    lost = [assignors.get(name) for name in losing[losing].index]
+    whose = [words for words, is_of in kinds.items() if any(map(is_of, lost))]
+    of = automatic[automatic["strategy"].isin([strategy.name for strategy in lost])]
+    return " and ".join(whose), range_of(of["lost_per_1000"]) if lost else "0"
+
+
 def plain(reason: str) -> str:
     """A reason without the names of members, so that histories can be added up."""
     return "offset set back by a former owner" if reason.startswith("offset set back") else reason
