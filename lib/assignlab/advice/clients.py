@@ -18,7 +18,7 @@ HAS = {
 kafka-python 3.0.12 have no more than the numbers)."""
 PLAYED_AS_JAVA = (
     "The members are taken for clients of {}, by their strategy or their ids. What is played here is Kafka's"
-    " Java client{}; how far strategies of one name differ is in docs/clients.md."
+    " Java client; how far strategies of one name differ is in docs/clients.md."
 )
 
 OWN_DEFAULTS = {
@@ -50,8 +50,8 @@ def client_of(asked: Subject) -> str:
 def played_as_java(asked: Subject) -> list[str]:
     """What there is to know of pauses that are not those of the members' own client."""
     client = client_of(asked)
-    own = ", and librdkafka's under its own strategies" * (client == LIBRDKAFKA)
-    said = [PLAYED_AS_JAVA.format(client, own)] if client else []
+    own = asked.strategy is not None and asked.strategy.system == LIBRDKAFKA
+    said = [PLAYED_AS_JAVA.format(client)] if client and not own else []
     if client in OWN_DEFAULTS:
         said[0] += (
             f" Unless set, {client} has what is {OWN_DEFAULTS[client]} there: --set plays it."
