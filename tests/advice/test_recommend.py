@@ -557,6 +557,26 @@ def test_where_another_clients_strategy_or_ids_are_told_it_is_said_that_javas_cl
     assert not clients.played_as_java(subject(librdkafkas()))
 
 
+def test_times_without_an_owner_are_those_of_librdkafka_where_ids_name_it():
+    """Classic ones; what moves is that of Java's strategies of the same names."""
+
+    def crash(group, *names):
+        rows = what_if.report(group, names, ["a crash", "a rollout"], "4.4", CONFIG).tables[0].rows
+        return {(row.strategy, row.event): (row.moved, row.unowned) for row in rows}
+
+    java, c = librdkafkas(), of_client(librdkafkas(), "rdkafka")
+    names = ("range", "server-uniform")
+    [by_java, by_c] = [crash(group, *names) for group in (java, c)]
+    by_name = crash(c | {"strategy": "librdkafka-range"})
+    for event in ("a crash", "a rollout"):
+        assert by_c["range", event][1] == by_name["librdkafka-range", event][1]
+    assert by_c["range", "a rollout"][1] != by_java["range", "a rollout"][1]
+    told = "but for times without an owner"
+    [said] = [s for s in recommend.report(c, "4.4", CONFIG).said if told in s]
+    assert said.startswith("The members are taken for clients of librdkafka")
+    assert not clients.played_as_java(subject(c | {"strategy": "librdkafka-range"}))
+
+
 def test_a_client_whose_session_is_another_one_unless_set_is_told_with_it():
     for client, session_ms in (("kafkajs", 30_000), ("sarama", 10_000)):
         [told] = clients.played_as_java(subject(of_client(librdkafkas(), client)))

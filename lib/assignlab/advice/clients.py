@@ -18,8 +18,9 @@ HAS = {
 kafka-python 3.0.12 have no more than the numbers)."""
 PLAYED_AS_JAVA = (
     "The members are taken for clients of {}, by their strategy or their ids. What is played here is Kafka's"
-    " Java client; how far strategies of one name differ is in docs/clients.md."
+    " Java client{}; how far strategies of one name differ is in docs/clients.md."
 )
+BUT_PAUSES = ", but for times without an owner of classic groups, which are its own client's"
 
 OWN_DEFAULTS = {
     "kafka-go": "session.timeout.ms=30000",
@@ -51,12 +52,24 @@ def played_as_java(asked: Subject) -> list[str]:
     """What there is to know of pauses that are not those of the members' own client."""
     client = client_of(asked)
     own = asked.strategy is not None and asked.strategy.system == LIBRDKAFKA
-    said = [PLAYED_AS_JAVA.format(client)] if client and not own else []
+    but = BUT_PAUSES * (client == LIBRDKAFKA)
+    said = [PLAYED_AS_JAVA.format(client, but)] if client and not own else []
     if client in OWN_DEFAULTS:
         said[0] += (
             f" Unless set, {client} has what is {OWN_DEFAULTS[client]} there: --set plays it."
         )
     return said
+
+
+def as_played(name: str, client: str) -> str:
+    """The strategy of that name whose members are played as the client's own, where there is one.
+
+    >>> as_played("range", "librdkafka"), as_played("range", ""), as_played("sticky", "librdkafka")
+    ('librdkafka-range', 'range', 'sticky')
+    """
+    strategy = assignors.get(name)
+    known = client == LIBRDKAFKA and strategy.system == CLASSIC and strategy.kind in OF_LIBRDKAFKA
+    return f"{client}-{strategy.kind}" if known else name
 
 
 def lacks(client: str, strategy: Strategy) -> bool:

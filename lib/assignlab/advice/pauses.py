@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from assignlab.advice.clients import as_played, client_of
 from assignlab.advice.play import steps
 from assignlab.advice.scaling import highest_first, switched
 from assignlab.advice.subject import Range, Subject, usual_topics
@@ -182,8 +183,9 @@ class Life:
         members: list[Member],
         topics: list[Topic],
         held: Mapping[str, Sequence[tuple[str, int]]] = MappingProxyType({}),
+        client: str = "",
     ):
-        self.members, self.topics, self.held = members, topics, held
+        self.members, self.topics, self.held, self.client = members, topics, held, client
         self.actions: list[Action] = []
         self.now = LEAD_MS
         self.spans: dict[str, tuple[int, int]] = {}
@@ -227,12 +229,14 @@ class Life:
             sample_ms=self.now,
             held=self.held,
         )
-        return run(scenario, start.config, strategies, start.seed)
+        own = [as_played(name, self.client) for name in strategies]
+        return run(scenario, start.config, own, start.seed)
 
 
 def lives(subject: Subject, strategy: Strategy) -> Callable[[], Life]:
     """What makes lives of the group under a strategy, nothing of which has happened yet."""
-    return partial(Life, members_of(subject), topics_of(subject), held_under(subject, strategy))
+    held = held_under(subject, strategy)
+    return partial(Life, members_of(subject), topics_of(subject), held, client_of(subject))
 
 
 def usual_events(
@@ -391,11 +395,14 @@ def migration(
     To a cooperative strategy there are two (KIP-429): both, then the new one alone; to one of the
     coordinator's (KIP-848), which is another protocol, one.
     """
-    life = Life(members_of(subject, [old.name]), topics_of(subject), held_under(subject, old))
+    client = client_of(subject)
+    members = members_of(subject, [as_played(old.name, client)])
+    life = Life(members, topics_of(subject), held_under(subject, old), client)
     names = [member.name for member in life.members]
     actions: list[Action] = []
     at = life.now
-    for strategies in lists:
+    for listed in lists:
+        strategies = [as_played(name, client) for name in listed]
         actions += rolling_restart(at, names, EVERY_MS, DOWN_MS, strategies=strategies)
         at += len(names) * EVERY_MS
     life.add("migration", actions, at - life.now + 60_000)
