@@ -18,8 +18,10 @@ import nbformat
 import pandas as pd
 import psutil
 import pytest
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import TextPath
 
-from assignlab import sliders, study
+from assignlab import assignors, sliders, study
 from assignlab.group.plain import group
 from assignlab.pictures import frames
 from assignlab.published import walks
@@ -62,6 +64,17 @@ def parts(box):
 
 def texts(drawn: str) -> list[str]:
     return re.findall("<text[^>]*>([^<]*)", drawn)
+
+
+def test_every_strategy_has_room_for_its_name():
+    """A name ends at x; what was left of 0 was cut off."""
+    in_page = re.search(r'x: (\d+), y: y \+ 18, "text-anchor": "end"', sliders.EXPLORER)
+    in_lab = re.search(r'x="(\d+)" y="18" text-anchor="end"', sliders.drawn(["a"], {}, 1))
+    font = FontProperties(family="DejaVu Sans")
+    wide = max(
+        TextPath((0, 0), name, 14, prop=font).get_extents().width for name in assignors.names()
+    )
+    assert wide < int(in_page[1]) == int(in_lab[1])
 
 
 def test_a_slider_asks_the_strategies_for_a_group_that_no_row_has():

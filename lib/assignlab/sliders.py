@@ -38,10 +38,10 @@ const draw = () => {{
       for (const fact in facts) part.setAttribute(fact, facts[fact]);
       part.textContent = text || "";
     }};
-    add("text", {{x: 196, y: y + 18, "text-anchor": "end", fill: "currentColor", "font-size": 14}}, bar);
-    add("rect", {{x: 204, y: y + 4, height: 20, fill: "#3b82c4",
-      width: number === undefined ? 0 : Math.max(1, 340 * number / (data.most || 1))}});
-    add("text", {{x: 212 + (number === undefined ? 0 : 340 * number / (data.most || 1)), y: y + 18,
+    add("text", {{x: 252, y: y + 18, "text-anchor": "end", fill: "currentColor", "font-size": 14}}, bar);
+    add("rect", {{x: 260, y: y + 4, height: 20, fill: "#3b82c4",
+      width: number === undefined ? 0 : Math.max(1, 290 * number / (data.most || 1))}});
+    add("text", {{x: 268 + (number === undefined ? 0 : 290 * number / (data.most || 1)), y: y + 18,
       fill: "currentColor", "font-size": 14}}, told(i));
   }});
 }};
@@ -68,8 +68,9 @@ slider.oninput = draw;
 draw();
 }}</script></figure>"""
 
-LINE, BAR = 28, 340
-"""Height of a bar with its room, and width of the longest, as in the script above."""
+NAMES, LINE, BAR = 252, 28, 290
+"""Room for the names of bars, height of a bar with its room, and width of the longest, as in the script
+above."""
 
 
 class Bars(NamedTuple):
@@ -192,7 +193,7 @@ def drawn(bars: Sequence, numbers: Mapping[Any, float], most: float) -> str:
     """The bars as the page's script draws them; a name without a number has a dash.
 
     >>> svg = drawn(["range", "sticky"], {"range": 2}, most=4)
-    >>> [part in svg for part in ('width="170"/>', ">2</text>", 'width="0"/>', "range 2; sticky –")]
+    >>> [part in svg for part in ('width="145"/>', ">2</text>", 'width="0"/>', "range 2; sticky –")]
     [True, True, True, True]
     """
     look = 'fill="currentColor" font-size="14"'
@@ -205,10 +206,10 @@ def drawn(bars: Sequence, numbers: Mapping[Any, float], most: float) -> str:
         told.append(f"{bar} {cell(round(number, 3))}")
         length, y = 0 if missing else BAR * number / (most or 1), LINE * row
         parts.append(
-            f'<text x="196" y="{y + 18}" text-anchor="end" {look}>{html.escape(str(bar))}</text>'
-            f'<rect x="204" y="{y + 4}" height="20" fill="#3b82c4" '
+            f'<text x="{NAMES}" y="{y + 18}" text-anchor="end" {look}>{html.escape(str(bar))}</text>'
+            f'<rect x="{NAMES + 8}" y="{y + 4}" height="20" fill="#3b82c4" '
             f'width="{0 if missing else max(1, length):g}"/>'
-            f'<text x="{212 + length:g}" y="{y + 18}" {look}>{cell(round(number, 3))}</text>'
+            f'<text x="{NAMES + 16 + length:g}" y="{y + 18}" {look}>{cell(round(number, 3))}</text>'
         )
     return (
         f'<svg viewBox="0 0 640 {LINE * len(bars)}" role="img" aria-live="polite" '
