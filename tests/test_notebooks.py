@@ -392,6 +392,18 @@ def test_the_answer_on_crashes_is_of_those_that_were_asked(tmp_path):
 
 @needs_java
 @pytest.mark.slow
+def test_a_trigger_that_no_strategy_has_is_not_told_to_be_followed_by_a_rebalance(tmp_path):
+    triggers = ("triggers", "[static back in time, topic matches the pattern]")
+    code, said = with_others(
+        tmp_path, "07", ("strategies", "[metaq-default, scala-range]"), triggers
+    )
+    assert code == 0 and "A rebalance follows 'topic matches the pattern'. " in said
+    code, said = with_others(tmp_path, "07", ("strategies", "[metaq-default]"), triggers)
+    assert code == 1 and "AssignlabError: triggers: no static back in time or topic" in said
+
+
+@needs_java
+@pytest.mark.slow
 def test_a_strategy_without_an_answer_is_told_so_on_the_page_of_moves(tmp_path):
     names = "[kafka-python-roundrobin, server-simple@4.0]"
     given = [("strategies", names), ("events", "[UNSUBSCRIBE]"), ("everywhere", "[range]")]
