@@ -32,6 +32,12 @@ def test_a_strategy_has_its_own_look_among_lines_with_ranges():
     assert len(drawn) == 2
 
 
+def test_lines_of_one_value_beside_each_other_are_told_to_have_that_value():
+    rows = pd.DataFrame({"x": 20.0, "way": ["a", "b", "c"], "n": 2, "n_low": 1, "n_high": 3})
+    ax = offsets.ranged(rows, "x", "n", "way", plt.figure().subplots(), apart=0.25)
+    assert list(ax.get_xticks()) == [20.0]
+
+
 @pytest.mark.parametrize("many", [5, 12])
 def test_means_over_bars_do_not_cover_each_other(many):
     ways = ("auto commit", "own commits, listener commits", "own commits, no listener")

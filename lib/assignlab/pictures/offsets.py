@@ -220,7 +220,7 @@ def ranged(frame: pd.DataFrame, x: str, y: str, kind: str, ax: Axes, apart: floa
     """One line per value of ``kind`` with a bar from ``y``_low to ``y``_high at every point.
 
     Strategies (``kind`` is ``strategy``) look as in other charts. ``apart``: by how much of x the
-    lines are set beside each other, so that the bars can be told.
+    lines are set beside each other, so that the bars can be told. Of a single x the axis has that tick.
     """
     names = list(dict.fromkeys(frame[kind]))
     for place, name in enumerate(names):
@@ -237,4 +237,6 @@ def ranged(frame: pd.DataFrame, x: str, y: str, kind: str, ax: Axes, apart: floa
             label=name, color=color, marker=marker, fillstyle=fill, dashes=dashes or (None, None),
             markersize=5, capsize=2, elinewidth=0.8,
         )  # fmt: skip
+    if frame[x].nunique() == 1:  # or the axis names places beside it, where nothing was played
+        ax.set_xticks(frame[x].unique())
     return ax
