@@ -160,6 +160,16 @@ def test_every_strategy_is_named_once_beside_its_bar(many):
     plt.close(figure)
 
 
+def test_a_picture_of_many_members_is_no_taller_than_one_that_names_each():
+    many, few = (
+        group({"t": 30}, {f"C{i}": ["t"] for i in range(members)})
+        for members in (300, charts.MOST_TOLD)
+    )
+    tall, usual = (picture({"range": (of, give("range", of))}) for of in (many, few))
+    assert tall.get_size_inches()[1] == usual.get_size_inches()[1]
+    assert len(tall.axes[0].get_yticks()) <= charts.MOST_TOLD == len(usual.axes[0].get_yticks())
+
+
 def test_titles_of_narrow_panels_stand_beside_each_other():
     alone = group({"t0": 1}, {"C0": ["t0"]})
     titles = (

@@ -55,8 +55,8 @@ WIDEST = 10.0
 """Inches: the width of a page. A wider figure is shrunk there, and its letters with it."""
 
 MOST_TOLD = 24
-"""Partitions whose names stand under a picture of who owns what; of more, every second or less, and
-their cells have no edges."""
+"""Partitions and members whose names stand beside a picture of who owns what; of more, every second or
+less, and their cells have no edges. Nor have they signs, of twice as many partitions."""
 
 DARKEST = 0.62
 """Grey of the largest number of :func:`tiles`; black text stays readable on it."""
@@ -273,7 +273,8 @@ def ownership(
     """Who owns what: members as rows, partitions as columns, a filled cell for each ownership.
 
     With ``before`` (an assignment over the same members) each cell also tells kept (plain), gained
-    (hatched, "+") and lost (outlined, "-"). A partition without owner is marked in grey.
+    (hatched, "+") and lost (outlined, "-"), without the signs where cells are too small. A partition
+    without owner is marked in grey.
     ``colors``: of every member, those of :func:`member_colors` unless given.
     """
     topics = np.argsort(group.topics.names.rank, kind="stable")
@@ -282,6 +283,8 @@ def ownership(
     now, then = _cells(after, column), _cells(before, column) if before is not None else None
     colors = colors or member_colors([group.members.names])
     palette = [colors[name] for name in group.members.names]
+    few = len(group.members) <= MOST_TOLD
+    signs = few and len(columns) <= 2 * MOST_TOLD
     for m, c in sorted(now):
         gained = then is not None and (m, c) not in then
         ax.add_patch(
@@ -292,10 +295,10 @@ def ownership(
                 facecolor=palette[m],
                 edgecolor="white",
                 hatch="//" if gained else "",
-                lw=1 if len(columns) <= MOST_TOLD else 0,
+                lw=1 if few and len(columns) <= MOST_TOLD else 0,
             )
         )
-        if gained:
+        if gained and signs:
             ax.text(
                 c + 0.5, m + 0.5, "+", ha="center", va="center", fontweight="bold", color="white",
                 bbox={"facecolor": palette[m], "edgecolor": "none", "pad": 1},
@@ -304,7 +307,8 @@ def ownership(
         ax.add_patch(
             plt.Rectangle((c, m), 1, 1, facecolor="none", edgecolor=palette[m], ls=":", lw=1.5)
         )
-        ax.text(c + 0.5, m + 0.5, "−", ha="center", va="center", color=palette[m])
+        if signs:
+            ax.text(c + 0.5, m + 0.5, "−", ha="center", va="center", color=palette[m])
     for c in sorted(set(range(len(columns))) - {c for _, c in now}):
         ax.axvspan(c, c + 1, color="#dddddd", zorder=0)
     sizes = np.diff(after.offsets)
@@ -314,10 +318,9 @@ def ownership(
     step = -(-len(told) // MOST_TOLD) or 1
     upright = len(told) > 8 or max(map(len, told), default=0) > 6
     ax.set_xticks(np.arange(len(told))[::step] + 0.5, told[::step], rotation=90 if upright else 0)
-    ax.set_yticks(
-        np.arange(len(group.members)) + 0.5,
-        [f"{name} ({sizes[m]})" for m, name in enumerate(group.members.names)],
-    )
+    lanes = [f"{name} ({sizes[m]})" for m, name in enumerate(group.members.names)]
+    step = -(-len(lanes) // MOST_TOLD) or 1
+    ax.set_yticks(np.arange(len(lanes))[::step] + 0.5, lanes[::step])
     ax.set_xlabel("partition")
     ax.set_ylabel("member (partitions)")
     ax.grid(visible=False)

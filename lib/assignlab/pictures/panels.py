@@ -17,7 +17,8 @@ def picture(
 ) -> Figure:
     """Who owns what, one panel per entry: title -> (group, after) or (group, after, before).
 
-    A member has one colour in all panels. ``members``: those told of beside the picture, whose
+    A member has one colour in all panels. Of more than :data:`charts.MOST_TOLD` members lanes are
+    thinner, and not every one is named. ``members``: those told of beside the picture, whose
     colours count as taken.
     """
     colors = charts.member_colors([members, *(g.members.names for g, *_ in panels.values())])
@@ -30,7 +31,7 @@ def picture(
     figure, axes = plt.subplots(
         rows,
         columns,
-        figsize=(width * columns, (1.3 + 0.42 * tallest) * rows),
+        figsize=(width * columns, (1.3 + 0.42 * min(tallest, charts.MOST_TOLD)) * rows),
         squeeze=False,
         layout="constrained",
     )
