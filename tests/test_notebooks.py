@@ -403,27 +403,6 @@ def test_who_throws_every_time_starved_nobody_and_old_releases_are_not_todays(tm
 
 @needs_java
 @pytest.mark.slow
-def test_who_alone_answers_is_compared_with_nobody(tmp_path):
-    names = "[kafka-python-roundrobin, kafkajs-roundrobin]"
-    code, said = with_others(tmp_path, "16", ("strategies", names), ("topics", "[5]"))
-    assert code == 0 and "nested kafkajs-roundrobin alone answers" in said
-
-
-@needs_java
-@pytest.mark.slow
-def test_the_card_on_crashes_names_what_other_histories_lose(tmp_path):
-    names = ("strategies", "[range, server-uniform]")
-    code, said = with_others(tmp_path, "10", names, ("crashes", "[20.0]"), ("minutes", "3"))
-    assert code == 0, said[-3000:]
-    (record,) = tmp_path.rglob("10_delivery_semantics/record.json")
-    card = json.loads(record.read_text())["short"]
-    assert (
-        "and lose 0 at" in card and card.endswith("In all they lose 0 to 6.") and len(card) <= 160
-    )
-
-
-@needs_java
-@pytest.mark.slow
 def test_a_trigger_that_no_strategy_has_is_not_told_to_be_followed_by_a_rebalance(tmp_path):
     triggers = ("triggers", "[static back in time, topic matches the pattern]")
     code, said = with_others(
