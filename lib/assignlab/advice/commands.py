@@ -14,6 +14,7 @@ from assignlab.compiled import as_python
 from assignlab.errors import AssignlabError, GroupError, UnknownName, UnknownRelease
 from assignlab.group.document import Document, parse
 from assignlab.groups import read
+from assignlab.groups.show import name_of
 from assignlab.groups.text import printable
 from assignlab.local.files import whole
 
@@ -84,23 +85,19 @@ def show_groups(sources: Sources, told: Told, later: Later | None = None) -> int
 def _rated(groups: list[Document], later: Later) -> list[Document]:
     refused: list[GroupError] = []
     snapshot = read(*later.sources, refused=refused)
-    times = Counter(_name(group) for group in snapshot)
-    after = {_name(group): group for group in snapshot}
+    times = Counter(name_of(group) for group in snapshot)
+    after = {name_of(group): group for group in snapshot}
     rated = []
     for group in groups:
         for error in refused:
             if error.group == group.get("group"):
                 raise error
-        name = _name(group)
+        name = name_of(group)
         if times[name] != 1:
             how = "has the group more than once" if name in times else "does not have the group"
             raise AssignlabError(f"{name}: the later snapshot {how}")
         rated.append(load.with_rates(group, after[name], later.seconds))
     return rated
-
-
-def _name(group: Document) -> str:
-    return group.get("group") or "a group without a name"
 
 
 def ask(sources: Sources, told: Told, question: Callable[..., report.Report], *given: Any) -> int:
@@ -119,7 +116,7 @@ def ask(sources: Sources, told: Told, question: Callable[..., report.Report], *g
             except AssignlabError as error:
                 if len(groups) == 1:
                     raise
-                name, why = f"{_name(group)}: ", str(error)
+                name, why = f"{name_of(group)}: ", str(error)
                 named = isinstance(error, NotAnswerable) or why.startswith(name)
                 told.complain(printable(why if named else name + why))
         if not answers:

@@ -18,6 +18,7 @@ from assignlab.group.assignment import Assignment, partition_of, topic_of
 from assignlab.group.document import parse
 from assignlab.group.model import Group, subscriptions_by_topic
 from assignlab.groups.inference import UUID
+from assignlab.groups.show import name_of
 from assignlab.groups.states import MOVING
 from assignlab.jvm.names import random_uuid
 from assignlab.replay.metrics import subscribers
@@ -52,7 +53,7 @@ class Subject:
     @property
     def name(self) -> str:
         """The group's name, as a report says it."""
-        return self.document.get("group") or "a group without a name"
+        return name_of(self.document)
 
     @cached_property
     def topics(self) -> dict[str, int]:
@@ -116,6 +117,12 @@ class Subject:
     def some_static(self) -> bool:
         """Whether any member has a group.instance.id."""
         return any(name is not None for name in self.group.members.instances or ())
+
+    @property
+    def evenness(self) -> dict[str, int]:
+        """How many partitions the fullest and the emptiest member hold, and how many hold none."""
+        sizes = self.held.sizes.tolist()
+        return {"fullest": max(sizes), "emptiest": min(sizes), "idle": sizes.count(0)}
 
     @cached_property
     def clients(self) -> list[str]:

@@ -17,6 +17,7 @@ from assignlab.advice.scaling import joined, switched
 from assignlab.advice.subject import NotAnswerable, drawn, subject
 from assignlab.advice.what_if import of_release, strategies_for
 from assignlab.errors import AssignlabError, GroupError
+from assignlab.groups.show import name_of
 from assignlab.groups.inference import TWO_MOMENTS
 from assignlab.words import counted
 
@@ -101,9 +102,7 @@ def _played(document: dict[str, Any], release: str) -> dict[str, Any]:
     return {
         "gain": round(max(0.0, gain(best)), 3),
         "partitions": asked.partitions,
-        "fullest": int(sizes.max()),
-        "emptiest": int(sizes.min()),
-        "idle": int((sizes == 0).sum()),
+        **asked.evenness,
         "better": "" if best == own else best,
         "fullest_then": found[best][0],
         "avoidable": now[1],
@@ -147,7 +146,7 @@ def report(
     )
     table = Table("survey", "Groups by what a change would gain", COLUMNS, rows)
     doubtful = [
-        f"{document.get('group') or 'a group without a name'}: {sentence}"
+        f"{name_of(document)}: {sentence}"
         for document in documents
         for sentence in document.get("inferred", [])
         if TWO_MOMENTS in sentence

@@ -330,8 +330,7 @@ def _measured(asked: Subject, strategy: Strategy, word: str, make: Make) -> dict
         if word == "switch":
             return _measures(numbers(played[0]))
         if not happened:  # nothing reaches the assignor
-            now = numbers(played[-1]) if played else {}
-            return _measures({**_at_rest(begun), **now, "moved": 0, "avoidable": 0, "rounds": 0})
+            return _at_rest(numbers(played[-1]) if played else begun.evenness)
         found = together(played[len(first) :])
         if 0 < restarts < asked.members:
             for name in ("moved", "avoidable", "rounds"):
@@ -347,15 +346,9 @@ def _measures(found: Mapping[str, float]) -> dict[str, float]:
     return {name: found[name] for name in MEASURES}
 
 
-def _at_rest(asked: Subject) -> dict[str, float]:
+def _at_rest(sizes: Mapping[str, float]) -> dict[str, float]:
     """The measures where everybody keeps what it has."""
-    sizes = asked.held.sizes
-    now = {
-        "fullest": int(sizes.max()),
-        "emptiest": int(sizes.min()),
-        "idle": int((sizes == 0).sum()),
-    }
-    return {**now, "moved": 0, "avoidable": 0, "rounds": 0}
+    return _measures({**sizes, "moved": 0, "avoidable": 0, "rounds": 0})
 
 
 def _migrations(
@@ -430,7 +423,7 @@ def _migrated(
     """Every member restarts so often: the measures over all rebalances of that."""
     happened, plan, silent = bounced(asked, own, new, bounces, draw)
     if not happened:
-        return _at_rest(asked)
+        return _at_rest(asked.evenness)
     return _measures(together(steps(asked, happened, plan, silent)[1:]))
 
 

@@ -95,10 +95,15 @@ def _spread(sizes: list[int]) -> dict[str, int | None]:
     return {"fullest": max(sizes), "emptiest": min(sizes), "gap": max(sizes) - min(sizes)}
 
 
+def name_of(group: dict[str, Any]) -> str:
+    """The name of a group, as answers say it."""
+    return group.get("group") or "a group without a name"
+
+
 def title(group: dict[str, Any]) -> str:
     """Name, state and strategy of a group, from its document or its summary."""
     facts = [group.get("state"), group.get("assignor") or group.get("strategy")]
-    return ", ".join([group.get("group") or "a group without a name", *filter(None, facts)])
+    return ", ".join([name_of(group), *filter(None, facts)])
 
 
 MEMBER = ("partitions", "id", "instance", "client", "host")
