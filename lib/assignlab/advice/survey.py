@@ -10,32 +10,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from assignlab import assignors
-from assignlab.advice import scaling
 from assignlab.advice.play import numbers, steps
 from assignlab.advice.report import Report, Table
-from assignlab.advice.scaling import joined, switched
+from assignlab.advice.scaling import LEAST_DRAWS, joined, switched
 from assignlab.advice.subject import NotAnswerable, drawn, subject
 from assignlab.advice.what_if import of_release, strategies_for
 from assignlab.errors import AssignlabError, GroupError
-from assignlab.groups.show import name_of
 from assignlab.groups.inference import TWO_MOMENTS
+from assignlab.groups.show import name_of
 from assignlab.words import counted
 
 ON_SPARK = 1_000
 """From so many groups on, Spark plays them."""
-DRAWS = scaling.LEAST_DRAWS
-COLUMNS = (
-    "gain", "group", "strategy", "members", "partitions", "fullest", "emptiest", "idle", "better",
-    "fullest then", "avoidable", "avoidable then", "why not",
-)  # fmt: skip
-
-
 NOTHING: dict[str, Any] = {
     "gain": 0.0, "group": "", "strategy": "", "members": 0, "partitions": 0, "fullest": 0,
     "emptiest": 0, "idle": 0, "better": "", "fullest_then": 0, "avoidable": 0, "avoidable_then": 0,
     "why_not": "",
 }  # fmt: skip
 """The record of a group of which nothing is known."""
+COLUMNS = tuple(name.replace("_", " ") for name in NOTHING)
 
 
 @dataclass(frozen=True)
@@ -54,14 +47,13 @@ def play(trial: Trial) -> dict[str, Any]:
     would cost beyond need, both as shares of the group's partitions per member, or of one.
     """
     document = json.loads(trial.document)
-    record = _unasked(document, "")
     try:
-        return record | _played(document, trial.release)
+        return _unasked(document) | _played(document, trial.release)
     except AssignlabError as error:
-        return record | {"why_not": str(error)}
+        return _unasked(document, str(error))
 
 
-def _unasked(document: dict[str, Any], why_not: str) -> dict[str, Any]:
+def _unasked(document: dict[str, Any], why_not: str = "") -> dict[str, Any]:
     return {
         **NOTHING,
         "group": document.get("group") or "",
@@ -80,15 +72,14 @@ def _played(document: dict[str, Any], release: str) -> dict[str, Any]:
     found = {}
     for name in strategies_for(asked, release):
         strategy = assignors.get(name)
-        switch = switched(asked, strategy)
+        first = switched(asked, strategy) or [("a rebalance", asked.group)]
 
-        def once(draw, strategy=strategy, switch=switch):
+        def once(draw, strategy=strategy, first=first):
             group = joined(asked, asked.group, strategy, draw)
-            first = switch or [("a rebalance", asked.group)]
             then, more = steps(asked, [*first, ("more", group)], strategy)[1:]
             return {"fullest": numbers(then)["fullest"], "avoidable": numbers(more)["avoidable"]}
 
-        drawn_here = drawn(DRAWS, once)
+        drawn_here = drawn(LEAST_DRAWS, once)
         found[name] = int(drawn_here["fullest"].median), int(drawn_here["avoidable"].median)
     own = asked.strategy.name
     now = found[own]
@@ -98,7 +89,6 @@ def _played(document: dict[str, Any], release: str) -> dict[str, Any]:
         return (now[0] - found[name][0] + now[1] - found[name][1]) / share
 
     best = max(found, key=lambda name: (gain(name), name == own, -found[name][1]))
-    sizes = asked.held.sizes
     return {
         "gain": round(max(0.0, gain(best)), 3),
         "partitions": asked.partitions,
@@ -126,13 +116,12 @@ def report(
     records += [
         {**NOTHING, "group": error.group, "members": "", "why_not": str(error)} for error in refused
     ]
-    names = [name.replace(" ", "_") for name in COLUMNS]
     records.sort(key=lambda record: (-record["gain"], bool(record["why_not"]), record["group"]))
     told = ("group", "strategy", "members", "why_not")  # of a group that could not be asked, too
     rows = [
         tuple(
             record[name] if record[name] != "" and (name in told or not record["why_not"]) else None
-            for name in names
+            for name in NOTHING
         )
         for record in records
     ]
