@@ -183,7 +183,7 @@ def test_a_time_apart_goes_with_a_later_text(cluster):
 
 
 def test_help_lists_the_events():
-    assert tuple(what_if.EVENTS) == tuple(happening.PAUSES)
+    assert tuple(what_if.EVENTS) == happening.EVENTS
     told = " ".join(asked("what-if", "--help").output.split())
     assert all(name in told for name in happening.NAMES)
 

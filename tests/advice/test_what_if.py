@@ -292,8 +292,12 @@ def test_a_crash_lasts_the_session_and_the_settings_are_the_groups_own(range_3_5
 
 def test_a_crash_happens_to_the_group_as_it_is_whatever_else_is_asked():
     asked = subject(document({"t": 4}, [["t-0", "t-1"], ["t-2", "t-3"]], "range"))
-    for wanted in ({"crash"}, {"member more", "crash"}, {"member more", "member less", "crash"}):
-        crashed = pauses.usual_events(asked, assignors.get("range"), CONFIG, wanted)["crash"]
+    for wanted in (
+        {"a crash"},
+        {"a member more", "a crash"},
+        {"a member more", "a member less", "a crash"},
+    ):
+        crashed = pauses.usual_events(asked, assignors.get("range"), CONFIG, wanted)["a crash"]
         assert 2 * 42 <= crashed.low <= crashed.high <= 2 * 48  # 2 partitions, sessions of 45 s
 
 
@@ -337,9 +341,9 @@ def test_a_static_member_that_leaves_is_missed_after_the_session_of_its_protocol
     config = pauses.settings("4.4", long)
     [away] = pauses.staircase(asked, own, 2, config).values()
     assert 2 * 110 < away.low <= away.high < 2 * 130
-    left = pauses.usual_events(asked, own, config, ["member less"])["member less"]
+    left = pauses.usual_events(asked, own, config, ["a member less"])["a member less"]
     assert 2 * 110 < left.low <= left.high < 2 * 130
-    left = pauses.usual_events(some, own, config, ["member less"])["member less"]
+    left = pauses.usual_events(some, own, config, ["a member less"])["a member less"]
     assert left.low < 1 and 2 * 110 < left.high < 2 * 130
 
 
@@ -356,7 +360,7 @@ def test_restarts_take_as_long_as_is_said():
     for number, member in enumerate(group["members"]):
         member["instance"] = f"i{number}"
     asked, own = subject(group), assignors.get("range")
-    cost = pauses.rollouts(asked, own, CONFIG, {"rollout"})["rollout"]
+    cost = pauses.rollouts(asked, own, CONFIG, {"a rollout"})["a rollout"]
     assert 4 * 5 < cost.low < cost.high < 4 * 10.2
 
 
@@ -499,13 +503,13 @@ def test_what_a_change_costs_does_not_depend_on_how_many_restarts_are_played(mon
     """Members that hold nothing, and members that hold all, are restarted in their proportion."""
     held = [[f"t-{p}"] if p < 6 else [] for p in range(12)]
     asked = subject(document({"t": 6}, held, "range"))
-    strategy, words = asked.chosen(), ["rollout"]
-    whole = pauses.rollouts(asked, strategy, CONFIG, words)["rollout"]
+    strategy, words = asked.chosen(), ["a rollout"]
+    whole = pauses.rollouts(asked, strategy, CONFIG, words)["a rollout"]
     monkeypatch.setattr(pauses, "MOST_RESTARTS", 4)
-    part = pauses.rollouts(asked, strategy, CONFIG, words)["rollout"]
+    part = pauses.rollouts(asked, strategy, CONFIG, words)["a rollout"]
     assert whole.median / 2 < part.median < 2 * whole.median
     one = subject(document({"t": 1}, [*[[]] * 7, ["t-0"]], "range"))
-    assert pauses.rollouts(one, one.chosen(), CONFIG, words)["rollout"].low > 0
+    assert pauses.rollouts(one, one.chosen(), CONFIG, words)["a rollout"].low > 0
 
 
 def test_two_bounces_without_static_members_are_those_of_the_upgrades(range_3_5):

@@ -10,8 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cache, partial
-from itertools import product
-from types import MappingProxyType
+from itertools import chain, count, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,6 +45,8 @@ from assignlab.timeline import (
 from assignlab.timeline.config import TimelineError, defaults
 from assignlab.timeline.measure import unowned_ms
 
+USUAL = {"a member more", "a member less", "a crash", "a topic more", "twice the partitions"}
+ROLLOUTS = {"a rollout", "a rollout with surge"}
 SEEDS = (1, 2)
 DRIFTS_MS = (0, 100, 500)
 LEAD_MS = 60_000
@@ -160,9 +161,9 @@ def starts(config: Config, few: bool = False) -> list[Start]:
     ]
 
 
-def is_large(members: int, partitions: int) -> bool:
-    """Whether figures of such a group range over few start moments."""
-    return members > MANY or members * partitions > MUCH
+def is_large(subject: Subject) -> bool:
+    """Whether figures of the group range over few start moments."""
+    return subject.members > MANY or subject.members * subject.partitions > MUCH
 
 
 def restarts(members: int) -> int:
@@ -182,18 +183,13 @@ class Life:
         self,
         members: list[Member],
         topics: list[Topic],
-        held: Mapping[str, Sequence[tuple[str, int]]] = MappingProxyType({}),
-        client: str = "",
+        held: Mapping[str, Sequence[tuple[str, int]]],
+        client: str,
     ):
         self.members, self.topics, self.held, self.client = members, topics, held, client
         self.actions: list[Action] = []
         self.now = LEAD_MS
         self.spans: dict[str, tuple[int, int]] = {}
-
-    @property
-    def is_large(self) -> bool:
-        """See :func:`is_large`."""
-        return is_large(len(self.members), sum(topic.partitions for topic in self.topics))
 
     def add(self, name: str, actions: Sequence[Action], lasts_ms: int) -> None:
         """Let ``actions`` happen now; what comes next comes ``lasts_ms`` later."""
@@ -201,17 +197,12 @@ class Life:
         self.spans[name] = (self.now, self.now + lasts_ms)
         self.now += lasts_ms
 
-    def without_owner(
-        self, strategies: Sequence[str], config: Config, few: bool = False
-    ) -> dict[str, Range]:
-        """Partition-seconds without an owner, by the name of what happened. ``few``: over few start
-        moments, as those of a large group anyway.
-
-        Empty where the timeline does not play these strategies.
-        """
+    def without_owner(self, strategies: Sequence[str], moments: list[Start]) -> dict[str, Range]:
+        """Partition-seconds without an owner, by the name of what happened; empty where the timeline
+        does not play these strategies."""
         found: dict[str, list[float]] = {name: [] for name in self.spans}
         try:
-            for start in starts(config, few or self.is_large):
+            for start in moments:
                 history = self.played(strategies, start)
                 for name, span in self.spans.items():
                     found[name].append(unowned_ms(history, *span) / 1000)
@@ -242,33 +233,32 @@ def lives(subject: Subject, strategy: Strategy) -> Callable[[], Life]:
 def usual_events(
     subject: Subject, strategy: Strategy, config: Config, wanted: Collection[str]
 ) -> dict[str, Range]:
-    """What each of those that are wanted costs: member more, member less, crash, topic more,
-    partitions added; each happens to the group of today."""
+    """What each of :data:`USUAL` that is wanted costs; each happens to the group of today."""
     if not subject.partitions:
         return {}
-    new_life = lives(subject, strategy)
-    usual = {name: new_life() for name in ("member more", "partitions added", "topic more")}
+    new_life, moments = lives(subject, strategy), starts(config, is_large(subject))
+    usual = {name: new_life() for name in ("a member more", "twice the partitions", "a topic more")}
     largest = max(topics_of(subject), key=lambda topic: topic.partitions)
-    life = usual["member more"]
-    life.add("member more", [join(life.now, newcomer(subject, "new"))], 60_000)
-    life = usual["partitions added"]
+    life = usual["a member more"]
+    life.add("a member more", [join(life.now, newcomer(subject, "new"))], 60_000)
+    life = usual["twice the partitions"]
     grown = [add_partitions(life.now, largest.name, 2 * largest.partitions)]
-    life.add("partitions added", grown, config.metadata_max_age_ms + 60_000)
-    life, name = usual["topic more"], unused(subject, "new-topic")
+    life.add("twice the partitions", grown, config.metadata_max_age_ms + 60_000)
+    life, name = usual["a topic more"], unused(subject, "new-topic")
     more: list[Action] = [create_topic(life.now, Topic(name, largest.partitions))]
     for member in life.members:
         more.append(subscribe(life.now, member.name, [*(member.topics or ()), name]))
-    life.add("topic more", more, 60_000)
+    life.add("a topic more", more, 60_000)
     found: dict[str, Range] = {}
     for name in sorted(usual.keys() & wanted):
-        found |= usual[name].without_owner([strategy.name], config)
+        found |= usual[name].without_owner([strategy.name], moments)
     goes = {
-        "member less": (leave, _leaving_ms(subject, config)),
-        "crash": (crash, _missed_ms(config)),
+        "a member less": (leave, _leaving_ms(subject, config)),
+        "a crash": (crash, _missed_ms(config)),
     }
     outermost = cache(partial(_outermost, new_life, strategy))
     for name in sorted(goes.keys() & wanted):
-        cost = of_one_member(new_life, strategy, config, *goes[name], outermost)
+        cost = of_one_member(new_life, strategy, moments, *goes[name], outermost)
         if cost is not None:
             found[name] = cost
     return found
@@ -287,7 +277,7 @@ def _leaving_ms(subject: Subject, config: Config) -> int:
 def of_one_member(
     new_life: Callable[[], Life],
     strategy: Strategy,
-    config: Config,
+    moments: list[Start],
     goes: Callable[[int, str], Action],
     lasts_ms: int,
     outermost: Callable[[Start], set[str]],
@@ -296,7 +286,7 @@ def of_one_member(
     the ``outermost``; None where the timeline does not play the strategy."""
     costs = []
     try:
-        for start in starts(config, few=new_life().is_large):
+        for start in moments:
             for name in outermost(start):
                 life = new_life()
                 life.add("goes", [goes(life.now, name)], lasts_ms)
@@ -325,8 +315,8 @@ def _held_at(history: History, moment: int) -> dict[str, int]:
 def rollouts(
     subject: Subject, strategy: Strategy, config: Config, wanted: Collection[str]
 ) -> dict[str, Range]:
-    """What each of those that are wanted costs: rollout, rollout with surge; one member every 20 s, each
-    away for 5 to 10 s, or replaced before it goes."""
+    """What each of :data:`ROLLOUTS` that is wanted costs; one member every 20 s, each away for 5 to 10 s,
+    or replaced before it goes."""
     if not subject.partitions:
         return {}
     new_life = lives(subject, strategy)
@@ -335,18 +325,18 @@ def rollouts(
     places = np.linspace(0, order.size - 1, restarts(order.size)).round().astype(int)
     restarted = sorted(order[places].tolist())
     found: dict[str, Range] = {}
-    for name in sorted({"rollout", "rollout with surge"} & set(wanted)):
+    for name in sorted(ROLLOUTS & set(wanted)):
         life = new_life()
         actions: list[Action] = []
         for i, m in enumerate(restarted):
             at = life.now + i * EVERY_MS
-            if name == "rollout":
+            if name == "a rollout":
                 actions.append(restart(at, f"m{m}", DOWN_MS))
             else:
                 new = replace(life.members[m], name=f"m{m}-new")
                 actions += [join(at, new), leave(at + EVERY_MS // 2, f"m{m}")]
         life.add(name, actions, len(restarted) * EVERY_MS + 60_000)
-        found |= life.without_owner([strategy.name], config)
+        found |= life.without_owner([strategy.name], starts(config, is_large(subject)))
     return {name: cost.times(subject.members / len(restarted)) for name, cost in found.items()}
 
 
@@ -378,9 +368,10 @@ def staircase(subject: Subject, strategy: Strategy, up_to: int, config: Config) 
             left = [leave(down.now, f"m{m}")]
             down.add(str(subject.members - len(down.spans) - 1), left, _leaving_ms(subject, config))
         ways.append(down)
+    moments = starts(config, is_large(subject))
     found: dict[int, Range] = {}
     for life in ways:
-        costs = life.without_owner([strategy.name], config) if life.actions else {}
+        costs = life.without_owner([strategy.name], moments) if life.actions else {}
         for leads_to, cost in costs.items():
             found[int(leads_to)] = Range.of([*found.get(int(leads_to), ()), *cost])
     return found
@@ -406,15 +397,13 @@ def migration(
         actions += rolling_restart(at, names, EVERY_MS, DOWN_MS, strategies=strategies)
         at += len(names) * EVERY_MS
     life.add("migration", actions, at - life.now + 60_000)
-    found = life.without_owner([old.name], config, few=subject.members > MOST_RESTARTS)
+    moments = starts(config, is_large(subject) or subject.members > MOST_RESTARTS)
+    found = life.without_owner([old.name], moments)
     return found["migration"] if found else None
 
 
 def unused(subject: Subject, name: str) -> str:
     """The name, with a number where there is such a topic already."""
-    known, number = set(subject.group.topics.names), 1
-    wanted = name
-    while wanted in known:
-        number += 1
-        wanted = f"{name}-{number}"
-    return wanted
+    known = set(subject.group.topics.names)
+    numbered = (f"{name}-{number}" for number in count(2))
+    return next(one for one in chain([name], numbered) if one not in known)

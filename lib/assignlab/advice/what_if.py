@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from assignlab import assignors
 from assignlab.advice import pauses
 from assignlab.advice.clients import LIBRDKAFKA, client_of, lacks, played_as_java
-from assignlab.advice.happening import MIGRATIONS, NAMES, PAUSES
+from assignlab.advice.happening import MIGRATIONS, NAMES
 from assignlab.advice.play import Event, numbers, steps, stops, together
 from assignlab.advice.report import Report, Table
 from assignlab.advice.scaling import (
@@ -192,7 +192,7 @@ def report(
         document = answered_by(document, chosen[0])
     asked = subject(of_release(document, release))
     rows = table(asked, chosen, happening, release, config)
-    large = pauses.is_large(asked.members, asked.partitions)
+    large = pauses.is_large(asked)
     histories = len(pauses.starts(config, few=large))
     few = f" ({len(pauses.starts(config, few=True))} for rolling changes)"
     few *= pauses.MOST_RESTARTS < asked.members <= MOST_ROLLED_OUT and not large
@@ -264,7 +264,7 @@ def table(
                 continue
             if word == ("a rebalance" if switched(asked, strategy) else "switch"):
                 continue  # a switch is a rebalance
-            cost = costs.get(PAUSES[word])
+            cost = costs.get(word)
             measured: dict[str, Range] = {}
             try:
                 measured = _measured(asked, strategy, word, make)
@@ -307,11 +307,11 @@ def numbered(rows: Sequence[Row]) -> list[Row]:
 def _pauses(
     asked: Subject, strategy: Strategy, happening: Sequence[str], config: Config
 ) -> dict[str, Range]:
-    wanted = {pause for word, pause in PAUSES.items() if not happening or word in happening}
+    wanted = {word for word in EVENTS if not happening or word in happening}
     found: dict[str, Range] = {}
-    if wanted - {"", "rollout", "rollout with surge"}:
+    if wanted & pauses.USUAL:
         found |= pauses.usual_events(asked, strategy, config, wanted)
-    if wanted & {"rollout", "rollout with surge"}:
+    if wanted & pauses.ROLLOUTS:
         found |= pauses.rollouts(asked, strategy, config, wanted)
     return found
 
