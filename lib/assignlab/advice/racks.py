@@ -9,7 +9,7 @@ from assignlab.advice.subject import CLASSIC, SERVER, Subject
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError
 from assignlab.group.assignment import Assignment, partition_of, topic_of
-from assignlab.group.model import Claims, Group
+from assignlab.group.model import Group
 from assignlab.replay.rebalance import settled
 from assignlab.words import counted
 
@@ -30,7 +30,6 @@ def racks(subject: Subject) -> tuple[list[str], list[Table]]:
         " replica in the rack of the owner, who reads from there where the brokers'"
         " replica.selector.class allows it (KIP-392), else from the leader."
     )
-    fresh = group.with_claims(Claims.none(subject.members))
     alike: dict[tuple, list[Strategy]] = defaultdict(list)
     asked = [
         strategy
@@ -39,7 +38,7 @@ def racks(subject: Subject) -> tuple[list[str], list[Table]]:
     ]
     for strategy in asked:
         try:
-            given = settled(group if strategy.sticky else fresh, strategy)
+            given = settled(group, strategy)
         except AssignlabError:
             continue
         sizes = given.sizes
@@ -55,13 +54,9 @@ def racks(subject: Subject) -> tuple[list[str], list[Table]]:
 def near(group: Group, given: Assignment) -> int:
     """How many partitions have a replica in the rack of their owner."""
     of_members, of_topics = group.members.racks or (), group.topics.racks or ()
+    columns = given.owners, topic_of(given.codes), partition_of(given.codes)
     count = 0
-    for member, rack in enumerate(of_members):
-        codes = given.of(member)
-        for topic, number in zip(
-            topic_of(codes).tolist(), partition_of(codes).tolist(), strict=True
-        ):
-            replicas = of_topics[topic]
-            there = rack is not None and replicas is not None and number < len(replicas)
-            count += there and rack in replicas[number]
+    for member, topic, number in zip(*(column.tolist() for column in columns), strict=True):
+        rack, replicas = of_members[member], of_topics[topic] or ()
+        count += rack is not None and number < len(replicas) and rack in replicas[number]
     return count
