@@ -59,7 +59,11 @@ class Report(NamedTuple):
 def as_text(report: Report) -> str:
     """For terminals: nothing in it that a terminal would act upon."""
     blocks = [[report.title, *(f"  inferred: {sentence}" for sentence in report.inferred)]]
-    blocks += body(report)
+    return in_blocks(blocks + body(report))
+
+
+def in_blocks(blocks: Sequence[Sequence[str]]) -> str:
+    """Blocks of lines for terminals, a blank line between them."""
     return "\n\n".join("\n".join(map(printable, block)) for block in blocks if block)
 
 
@@ -94,17 +98,19 @@ def shown(cell: Any) -> str:
 
 def as_data(report: Report) -> dict[str, Any]:
     """For programs: plain JSON; tables as lists of objects, a Range as low, median and high."""
-    notes = {table.key: table.note for table in report.tables if table.note}
+    further = {
+        "notes": {table.key: table.note for table in report.tables if table.note},
+        "set": [config._asdict() for config in report.lines],
+        "trades": [config._asdict() for config in report.trades],
+        "unknown": list(report.unknown),
+    }
     return {
         "title": report.title,
         **report.data,
         "inferred": list(report.inferred),
         "said": list(report.said),
         **{table.key: [_row(table, row) for row in table.rows] for table in report.tables},
-        **({"notes": notes} if notes else {}),
-        **({"set": [config._asdict() for config in report.lines]} if report.lines else {}),
-        **({"trades": [config._asdict() for config in report.trades]} if report.trades else {}),
-        **({"unknown": list(report.unknown)} if report.unknown else {}),
+        **{name: value for name, value in further.items() if value},
     }
 
 

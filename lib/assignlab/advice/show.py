@@ -6,11 +6,10 @@ from assignlab.advice.alike import alike
 from assignlab.advice.law import law
 from assignlab.advice.load import load
 from assignlab.advice.racks import racks
-from assignlab.advice.report import Report, Table, as_data, body
+from assignlab.advice.report import Report, Table, as_data, body, in_blocks
 from assignlab.advice.subject import READ_AGAIN, NotAnswerable, subject
 from assignlab.groups.show import HEADS, MEMBER, TOPIC, as_text, by_size, sentence, summary, title
 from assignlab.groups.states import MOVING
-from assignlab.groups.text import printable
 
 
 def answer(document: dict[str, Any]) -> Report:
@@ -32,9 +31,7 @@ def answer(document: dict[str, Any]) -> Report:
 
 def text(document: dict[str, Any]) -> str:
     """The summary for people, and below it what explains it."""
-    blocks = [block for block in body(answer(document)) if block]
-    told = "\n\n".join("\n".join(map(printable, block)) for block in blocks)
-    return as_text(summary(document)) + "\n\n" + told
+    return as_text(summary(document)) + "\n\n" + in_blocks(body(answer(document)))
 
 
 def data(document: dict[str, Any]) -> dict[str, Any]:
