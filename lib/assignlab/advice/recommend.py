@@ -211,25 +211,26 @@ def _failed(rows: Sequence[Row]) -> dict[str, str]:
 def _options(asked: Subject, rows: Sequence[Row]) -> list[Option]:
     """The group as it is, and what could be set."""
     by_label: dict[str, dict[str, Row]] = {}
-    for row in rows:
-        if row.fullest is not None and row.event not in what_if.MIGRATIONS:
-            by_label.setdefault(row.strategy, {})[row.event] = row
-    own, roads = asked.chosen(), {}
+    roads: dict[str, Row] = {}
     for row in rows:
         if row.fullest is not None and row.event in what_if.MIGRATIONS:
             roads[row.strategy.rpartition(" to ")[2]] = row
+        elif row.fullest is not None:
+            by_label.setdefault(row.strategy, {})[row.event] = row
+    own = asked.chosen()
+    today = by_label.get(own.name, {})
     options: list[Option] = []
     for label, events in by_label.items():
         if "a rollout" not in events:
             continue
-        strategy, today = assignors.get(label.removesuffix(STATIC)), by_label.get(own.name, {})
+        strategy = assignors.get(label.removesuffix(STATIC))
         if strategy.base in roads and strategy.protocol != own.protocol:
             events["change"] = roads[strategy.base]
         elif settled := events.get("switch", today.get("a rebalance")):
             events["change"] = settled
         if more := events.get("a member more", today.get("a member more")):
             events["a member more"] = more
-        both = [events["a rollout"], *([more] if more else [])]
+        both = [row for row in (events["a rollout"], more) if row]
         options.append(
             Option(
                 label,
