@@ -55,18 +55,13 @@ def as_shown(table: Table) -> pd.DataFrame:
 def assignors() -> pd.DataFrame:
     """Which strategies come with which releases of Kafka, and which of them rule by default: by
     Kafka's names, and last by those of this lab."""
-    kafkas = [
-        strategy
-        for strategy in strategies.strategies().values()
-        if strategy.system in PROTOCOLS and strategy.name == strategy.base and not strategy.shares
-    ]
     rows = []
-    for protocol in dict.fromkeys(protocol for protocol, *_ in LISTS):
+    for system, protocol in PROTOCOLS.items():
         lists = {since: names for of, since, names in LISTS if of == protocol}
         came = {
             strategy.name: CAME_WITH.get(strategy.name, strategy.first).removesuffix(".0")
-            for strategy in kafkas
-            if PROTOCOLS[strategy.system] == protocol
+            for strategy in strategies.strategies().values()
+            if strategy.system == system and strategy.name == strategy.base and not strategy.shares
         }
         by_release = sorted(came, key=lambda name: version(came[name]))
         began = min(map(version, lists))
