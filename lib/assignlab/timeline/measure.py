@@ -164,19 +164,20 @@ def unowned(history: History) -> pd.DataFrame:
 
 def gaps(history: History) -> list[tuple[tuple[str, int], int, int]]:
     """When a partition had no owner: ((topic, partition), from_ms, to_ms), while it existed."""
-    owned = history.ownership()
+    owned = history.once(History.owned_arrays)
+    created = history.log.since.tolist()
     stops = np.minimum(history.log.until, history.scenario.duration_ms).tolist()
     found = []
-    created = history.log.since
-    for dense, (topic, partition) in enumerate(partitions_of(history)):
-        rows = owned[(owned["topic"] == topic) & (owned["partition"] == partition)]
-        since, stop = int(created[dense]), stops[dense]
-        for row in rows[rows["from_ms"] < stop].sort_values("from_ms").itertuples():
-            if row.from_ms > since:
-                found.append(((topic, partition), since, row.from_ms))
-            since = max(since, row.to_ms)
+    for dense, place in enumerate(partitions_of(history)):
+        since, stop = created[dense], stops[dense]
+        rows = (owned.partitions == dense) & (owned.since < stop)
+        spans = zip(owned.since[rows].tolist(), owned.until[rows].tolist(), strict=True)
+        for begun, ended in sorted(spans):
+            if begun > since:
+                found.append((place, since, begun))
+            since = max(since, ended)
         if since < stop:
-            found.append(((topic, partition), since, stop))
+            found.append((place, since, stop))
     return found
 
 
@@ -320,25 +321,19 @@ def states(history: History) -> pd.DataFrame:
     A group begins Empty. What the coordinator knew is Dead on a broker that is the coordinator no
     longer; the next one reads the group from the offsets topic.
     """
-    rows = [(0, "Empty", 0)]
+    rows = [("Empty", 0.0, 0)]
     for event in history.events:
         state = event.detail
         if event.kind == "action: coordinator_moves":
             state = "Dead"
         elif event.kind != "state":
             continue
-        if state != rows[-1][1]:
-            rows.append((event.time_ms, state, max(event.generation, rows[-1][2])))
-    frame = pd.DataFrame(rows, columns=["time_ms", "state", "generation"])
-    ends = [*frame["time_ms"].iloc[1:], history.scenario.duration_ms]
-    return pd.DataFrame(
-        {
-            "state": frame["state"],
-            "from_s": frame["time_ms"] / SECOND,
-            "to_s": np.array(ends) / SECOND,
-            "generation": frame["generation"],
-        }
-    )
+        if state != rows[-1][0]:
+            rows.append((state, event.time_ms / SECOND, max(event.generation, rows[-1][2])))
+    frame = pd.DataFrame(rows, columns=["state", "from_s", "generation"])
+    ends = [*frame["from_s"].iloc[1:], history.scenario.duration_ms / SECOND]
+    frame.insert(2, "to_s", ends)
+    return frame
 
 
 def happened(history: History) -> pd.DataFrame:
