@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from assignlab.errors import AssignlabError, UnknownRelease, refuse_unknown
-from assignlab.releases import NEWEST_LINE, of_kafka
+from assignlab.releases import NEWEST_LINE, of_kafka, version
 
 COMMITS = ("auto", "after", "before", "transaction", "none")
 """When a consumer commits; see :attr:`Config.commit`."""
@@ -333,7 +333,7 @@ def beside_default(setting: str, value_ms: float) -> str:
 
 def _numbers(release: str) -> tuple[int, ...]:
     try:
-        return tuple(int(part) for part in release.split("."))
+        return version(release)
     except (ValueError, AttributeError):
         raise TimelineError(
             f"release: expected numbers and dots as text, such as '3.9', got {release!r}"
