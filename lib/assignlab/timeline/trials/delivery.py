@@ -29,6 +29,7 @@ from assignlab.timeline.scenario import (
 )
 from assignlab.timeline.simulation import run
 from assignlab.timeline.trials.axes import every
+from assignlab.words import counted
 
 WAYS = {
     "auto commit": ({"commit": "auto"}, "at least once"),
@@ -245,9 +246,9 @@ def promises(frame: pd.DataFrame) -> pd.DataFrame:
     Columns: ``promise``, ``way``, ``strategy``, ``histories``, ``repeated``, ``lost`` and
     ``aborted`` (records, added up), ``kept``: whether no history broke the promise.
     """
-    table = frame.groupby(["way", "strategy"], sort=False)[["repeated", "lost", "aborted"]].sum()
-    table["histories"] = frame.groupby(["way", "strategy"], sort=False).size()
-    table = table.reset_index()
+    grouped = frame.groupby(["way", "strategy"], sort=False)
+    table = grouped[["repeated", "lost", "aborted"]].sum()
+    table = table.assign(histories=grouped.size()).reset_index()
     table["promise"] = [WAYS[way][1] for way in table["way"]]
     table["kept"] = [
         (row.lost == 0 or row.promise == "at most once")
@@ -397,7 +398,7 @@ def more_in_pairs(records: pd.DataFrame, measure: str, one: float, other: float)
     table = records.pivot(index=["strategy", "seed"], columns="session_s", values=measure)
     pairs = table[[one, other]].dropna()
     more = (pairs[one] > pairs[other]).sum()
-    return f"{more} of {len(pairs)} {'pair' if len(pairs) == 1 else 'pairs'}"
+    return f"{more} of {counted(len(pairs), 'pair')}"
 
 
 def worded(

@@ -153,10 +153,8 @@ def steps(history: History, start_ms: int = 0) -> pd.DataFrame:
         elif kind == "assigned":
             out.discard(event.member)
         elif kind == "committed" and not event.detail:
-            kind = "committed late" if event.member in out else kind
+            kind = "committed late" if event.member in out else "as ever"  # not told
         if event.time_ms < start_ms or kind not in said:
-            continue
-        if kind == "committed" and not event.detail:
             continue
         if kind == "assigned" and not event.partitions:
             continue
@@ -540,10 +538,9 @@ def commits_before_rebalance(
         for way, settings in WAYS.items():
             if settings.get("commit_on_revoke") and not listens:
                 continue
-            interval = {"commit_interval_ms": interval_ms} if settings["commit"] == "after" else {}
             config = Config(
                 auto_offset_reset="earliest", auto_commit_interval_ms=interval_ms,
-                **settings, **interval,
+                commit_interval_ms=interval_ms, **settings,
             )  # fmt: skip
             for seed, story in stories.items():
                 read = deliveries_frame(run(story, config, strategy, seed))

@@ -16,7 +16,6 @@ import pandas as pd
 from assignlab import assignors
 from assignlab.evidence import apart
 from assignlab.timeline.config import Config
-from assignlab.timeline.engine.history import History
 from assignlab.timeline.measure import (
     deliveries_frame,
     lost_records,
@@ -114,7 +113,17 @@ def play(trial: Trial) -> dict:
     ``repeated``, ``lost``: records; ``lag_most``: records, at the samples.
     """
     history = run(scenario(trial), config(trial), trial.strategy, trial.seed)
-    return totals(history) | since_the_lead(history, trial.members)
+    unowned_s = unowned_ms(history, LEAD_MS, history.scenario.duration_ms) / 1000
+    read, lost, samples = deliveries_frame(history), lost_records(history), samples_frame(history)
+    begun = [event.kind for event in history.events if event.time_ms >= LEAD_MS]
+    return totals(history) | {
+        "unowned_s": unowned_s,
+        "unowned_s_per_restart": unowned_s / trial.members,
+        "rounds": begun.count("generation"),
+        "repeated": int(read["again"][read["from_ms"] >= LEAD_MS].sum()),
+        "lost": int(lost["records"][lost["time_ms"] >= LEAD_MS].sum()),
+        "lag_most": int(samples["lag"][samples["time_ms"] >= LEAD_MS].max()),
+    }
 
 
 def means(strategies: Sequence[str], seeds: Sequence[int], value: str, **trial) -> pd.Series:
@@ -123,21 +132,6 @@ def means(strategies: Sequence[str], seeds: Sequence[int], value: str, **trial) 
     trials = grid(strategies, seeds, **{name: [of_all] for name, of_all in trial.items()})
     rows = [{"strategy": each.strategy, value: play(each)[value]} for each in trials]
     return pd.DataFrame(rows).groupby("strategy")[value].mean().round(1)
-
-
-def since_the_lead(history: History, members: int) -> dict:
-    """What happened from the first restart on, see :func:`play`."""
-    unowned_s = unowned_ms(history, LEAD_MS, history.scenario.duration_ms) / 1000
-    read, lost, samples = deliveries_frame(history), lost_records(history), samples_frame(history)
-    begun = [event.kind for event in history.events if event.time_ms >= LEAD_MS]
-    return {
-        "unowned_s": unowned_s,
-        "unowned_s_per_restart": unowned_s / members,
-        "rounds": begun.count("generation"),
-        "repeated": int(read["again"][read["from_ms"] >= LEAD_MS].sum()),
-        "lost": int(lost["records"][lost["time_ms"] >= LEAD_MS].sum()),
-        "lag_most": int(samples["lag"][samples["time_ms"] >= LEAD_MS].max()),
-    }
 
 
 def crossings(draws: pd.DataFrame, x: str, y: str) -> pd.DataFrame:

@@ -10,7 +10,7 @@ of time, error rows and the table are is told in :mod:`assignlab.sweep.driver`, 
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, is_dataclass, replace
 from functools import partial
 from itertools import chain
@@ -201,16 +201,15 @@ def plain_records(made: dict | list[dict]) -> list[dict]:
 
 def records(
     play: Callable, columns: Sequence[Column], trial: Any, strategies: Sequence[str]
-) -> Iterator[tuple]:
+) -> list[tuple]:
     """The records of a trial, without the number of the trial; an error row if it raises."""
     try:
-        rows = [
+        return [
             row(columns, number, trial, record)
             for number, record in enumerate(plain_records(play(trial)))
         ]
     except Exception as raised:
-        rows = [lost(columns, trial, "", reason(raised))]
-    yield from rows
+        return [lost(columns, trial, "", reason(raised))]
 
 
 def row(columns: Sequence[Column], number: int, trial: Any, record: dict) -> tuple:
