@@ -86,7 +86,7 @@ def _value(text: str) -> Any:
     return int(text) if re.fullmatch(r"-?\d{1,18}", text, re.ASCII) else text
 
 
-def members_of(subject: Subject, strategies: Sequence[str] | None = None) -> list[Member]:
+def members_of(subject: Subject) -> list[Member]:
     """The group's members, called m0, m1 and so on."""
     group = subject.group
     return [
@@ -94,7 +94,6 @@ def members_of(subject: Subject, strategies: Sequence[str] | None = None) -> lis
             f"m{m}",
             topics=names_of(group, group.members.topics_of(m)),
             instance=None if group.members.instances is None else group.members.instances[m],
-            strategies=strategies,
         )
         for m in range(subject.members)
     ]
@@ -177,16 +176,16 @@ def restarts(members: int) -> int:
 
 
 class Life:
-    """Actions one after the other, and when each begins and ends."""
+    """Actions one after the other, and when each begins and ends; ``strategy``: the group's."""
 
     def __init__(
         self,
         members: list[Member],
         topics: list[Topic],
         held: Mapping[str, Sequence[tuple[str, int]]],
-        client: str,
+        strategy: str,
     ):
-        self.members, self.topics, self.held, self.client = members, topics, held, client
+        self.members, self.topics, self.held, self.strategy = members, topics, held, strategy
         self.actions: list[Action] = []
         self.now = LEAD_MS
         self.spans: dict[str, tuple[int, int]] = {}
@@ -197,21 +196,21 @@ class Life:
         self.spans[name] = (self.now, self.now + lasts_ms)
         self.now += lasts_ms
 
-    def without_owner(self, strategies: Sequence[str], moments: list[Start]) -> dict[str, Range]:
+    def without_owner(self, moments: list[Start]) -> dict[str, Range]:
         """Partition-seconds without an owner, by the name of what happened; empty where the timeline
-        does not play these strategies."""
+        does not play the strategy."""
         found: dict[str, list[float]] = {name: [] for name in self.spans}
         try:
             for start in moments:
-                history = self.played(strategies, start)
+                history = self.played(start)
                 for name, span in self.spans.items():
                     found[name].append(unowned_ms(history, *span) / 1000)
         except AssignlabError:
             return {}
         return {name: Range.of(values) for name, values in found.items()}
 
-    def played(self, strategies: Sequence[str], start: Start) -> History:
-        """The group in simulated time; raises AssignlabError where it does not play them."""
+    def played(self, start: Start) -> History:
+        """The group in simulated time; raises AssignlabError where it does not play it."""
         scenario = Scenario(
             self.topics,
             self.members,
@@ -220,14 +219,14 @@ class Life:
             sample_ms=self.now,
             held=self.held,
         )
-        own = [as_played(name, self.client) for name in strategies]
-        return run(scenario, start.config, own, start.seed)
+        return run(scenario, start.config, self.strategy, start.seed)
 
 
 def lives(subject: Subject, strategy: Strategy) -> Callable[[], Life]:
     """What makes lives of the group under a strategy, nothing of which has happened yet."""
     held = held_under(subject, strategy)
-    return partial(Life, members_of(subject), topics_of(subject), held, client_of(subject))
+    played = as_played(strategy.name, client_of(subject))
+    return partial(Life, members_of(subject), topics_of(subject), held, played)
 
 
 def usual_events(
@@ -251,14 +250,14 @@ def usual_events(
     life.add("a topic more", more, 60_000)
     found: dict[str, Range] = {}
     for name in sorted(usual.keys() & wanted):
-        found |= usual[name].without_owner([strategy.name], moments)
+        found |= usual[name].without_owner(moments)
     goes = {
         "a member less": (leave, _leaving_ms(subject, config)),
         "a crash": (crash, _missed_ms(config)),
     }
-    outermost = cache(partial(_outermost, new_life, strategy))
+    outermost = cache(partial(_outermost, new_life))
     for name in sorted(goes.keys() & wanted):
-        cost = of_one_member(new_life, strategy, moments, *goes[name], outermost)
+        cost = of_one_member(new_life, moments, *goes[name], outermost)
         if cost is not None:
             found[name] = cost
     return found
@@ -276,7 +275,6 @@ def _leaving_ms(subject: Subject, config: Config) -> int:
 
 def of_one_member(
     new_life: Callable[[], Life],
-    strategy: Strategy,
     moments: list[Start],
     goes: Callable[[int, str], Action],
     lasts_ms: int,
@@ -290,17 +288,17 @@ def of_one_member(
             for name in outermost(start):
                 life = new_life()
                 life.add("goes", [goes(life.now, name)], lasts_ms)
-                history = life.played([strategy.name], start)
+                history = life.played(start)
                 costs.append(unowned_ms(history, *life.spans["goes"]) / 1000)
     except AssignlabError:
         return None
     return Range.of(costs)
 
 
-def _outermost(new_life: Callable[[], Life], strategy: Strategy, start: Start) -> set[str]:
+def _outermost(new_life: Callable[[], Life], start: Start) -> set[str]:
     """The fullest and the emptiest member when something is to happen."""
     life = new_life()
-    sizes = _held_at(life.played([strategy.name], start), life.now)
+    sizes = _held_at(life.played(start), life.now)
     return {max(sizes, key=sizes.__getitem__), min(sizes, key=sizes.__getitem__)}
 
 
@@ -336,7 +334,7 @@ def rollouts(
                 new = replace(life.members[m], name=f"m{m}-new")
                 actions += [join(at, new), leave(at + EVERY_MS // 2, f"m{m}")]
         life.add(name, actions, len(restarted) * EVERY_MS + 60_000)
-        found |= life.without_owner([strategy.name], starts(config, is_large(subject)))
+        found |= life.without_owner(starts(config, is_large(subject)))
     return {name: cost.times(subject.members / len(restarted)) for name, cost in found.items()}
 
 
@@ -371,7 +369,7 @@ def staircase(subject: Subject, strategy: Strategy, up_to: int, config: Config) 
     moments = starts(config, is_large(subject))
     found: dict[int, Range] = {}
     for life in ways:
-        costs = life.without_owner([strategy.name], moments) if life.actions else {}
+        costs = life.without_owner(moments) if life.actions else {}
         for leads_to, cost in costs.items():
             found[int(leads_to)] = Range.of([*found.get(int(leads_to), ()), *cost])
     return found
@@ -386,9 +384,8 @@ def migration(
     To a cooperative strategy there are two (KIP-429): both, then the new one alone; to one of the
     coordinator's (KIP-848), which is another protocol, one.
     """
+    life = lives(subject, old)()
     client = client_of(subject)
-    members = members_of(subject, [as_played(old.name, client)])
-    life = Life(members, topics_of(subject), held_under(subject, old), client)
     names = [member.name for member in life.members]
     actions: list[Action] = []
     at = life.now
@@ -398,7 +395,7 @@ def migration(
         at += len(names) * EVERY_MS
     life.add("migration", actions, at - life.now + 60_000)
     moments = starts(config, is_large(subject) or subject.members > MOST_RESTARTS)
-    found = life.without_owner([old.name], moments)
+    found = life.without_owner(moments)
     return found["migration"] if found else None
 
 
