@@ -387,20 +387,19 @@ def reactions(cases: Iterable[Mishap]) -> pd.DataFrame:
         history = run(case.scenario, case.config, case.strategy)
         log = history.events_frame()
         told = log[log["kind"].isin(TELLING) & log["detail"].isin(ERRORS)]
-        firsts = told.groupby(["detail", "member"], sort=False).first()
-        for (error, member), first in firsts.iterrows():
-            mine = told[(told["detail"] == error) & (told["member"] == member)]
-            rows.append(_reaction(case, error, member, first, mine, log))
+        for (error, member), mine in told.groupby(["detail", "member"], sort=False):
+            rows.append(_reaction(case, error, member, mine, log))
     return pd.DataFrame(rows)
 
 
-def _reaction(case: Mishap, error: str, member: str, first, mine, log) -> dict:
-    after = log[(log["member"] == member) & (log["time_ms"] >= first["time_ms"])]
+def _reaction(case: Mishap, error: str, member: str, mine, log) -> dict:
+    at_ms = mine["time_ms"].iloc[0]
+    after = log[(log["member"] == member) & (log["time_ms"] >= at_ms)]
     kinds = set(after["kind"])
     gone = after[after["kind"] == "lost"]
     lost = int(gone.loc[gone["detail"] == error, "count"].sum())
     otherwise = gone[gone["detail"] != error]
-    again = after[(after["kind"] == "assigned") & (after["time_ms"] > first["time_ms"])]
+    again = after[(after["kind"] == "assigned") & (after["time_ms"] > at_ms)]
     reset = lost or ((mine["kind"] == "error") & (error != NOT_COORDINATOR)).any()
     if "fatal" in kinds:
         generation, reaction = "over", "fatal: the application gets an exception and is out"
@@ -423,13 +422,13 @@ def _reaction(case: Mishap, error: str, member: str, first, mine, log) -> dict:
         "protocol": case.protocol,
         "situation": case.what,
         "member": member,
-        "at_s": first["time_ms"] / SECOND,
+        "at_s": at_ms / SECOND,
         "answers": "commit" if mine["kind"].isin(OF_COMMITS).any() else "join or sync",
         "generation": generation,
         "reaction": reaction,
         "lost": lost,
         "lost_otherwise": int(otherwise["count"].sum()),
-        "back_s": (again["time_ms"].iloc[0] - first["time_ms"]) / SECOND if len(again) else None,
+        "back_s": (again["time_ms"].iloc[0] - at_ms) / SECOND if len(again) else None,
     }
 
 
