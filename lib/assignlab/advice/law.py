@@ -18,9 +18,8 @@ EVEN = {"floor_and_ceiling", "even_threads", "even_threads_if_alike"}
 def law(subject: Subject) -> str:
     """The sentence; numbers in it are counted in the group, not taken from the law."""
     known = subject.group.prepared(subscribers)
-    sizes = subject.held.sizes
-    gap, total = int(sizes.max() - sizes.min()), subject.partitions
-    idle = int((sizes == 0).sum())
+    now, total = subject.evenness, subject.partitions
+    gap, idle = now["fullest"] - now["emptiest"], now["idle"]
     if free := subject.unowned:
         return (
             f"{free} of {counted(total, 'partition')} {'has' if free == 1 else 'have'} no owner, so the"
