@@ -230,6 +230,9 @@ def test_what_goes_to_members_that_do_not_read_it_is_a_failure():
     told = " ".join(recommend.report(group, "4.4", CONFIG).said)
     for strategy in ("sticky", "cooperative-sticky"):
         assert f"Not {strategy}: it fails at switch: gives" in told
+    row = survey.report([group], "4.4").tables[0].rows[0]
+    found = dict(zip(survey.COLUMNS, row, strict=True))
+    assert (found["why not"], found["better"]) == (None, "server-uniform")
     with pytest.raises(AssignlabError, match="do not read"):
         asked = what_if.subject(group)
         numbers(steps(asked, [("switch", asked.group)], assignors.get("sticky"))[-1])
