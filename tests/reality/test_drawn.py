@@ -28,6 +28,15 @@ def test_every_seed_is_a_script_and_everything_happens_to_some(release):
     assert any(member.pattern for one in scripts for member in one.scenario.members)
 
 
+def test_groups_of_librdkafka_are_of_every_kind():
+    lives = [drawn.Life("4.1.2", seed) for seed in range(400)]
+    scripts = [life.script() for life in lives if life.theme == "librdkafka"]
+    everybody = [member for one in scripts for member in one.scenario.members]
+    assert any(one.rates for one in scripts) and {one.nodes for one in scripts} == {1, 3}
+    assert {bool(member.pattern) for member in everybody} == {True, False}
+    assert {bool(member.strategies) for member in everybody} == {True, False}
+
+
 def test_the_coordinator_of_each_group_moves_alone():
     partitions = REPLICATED["offsets.topic.num.partitions"]
     names = Names([drawn.name_of(seed) for seed in range(40, 40 + partitions)])

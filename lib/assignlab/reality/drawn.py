@@ -51,7 +51,8 @@ def name_of(seed: int) -> str:
 class Life:
     """A group while it is drawn. ``at``: ms, when something happens next; ``sizes``: partitions of
     the topics that exist; ``read``: those that members choose from; ``alive``, ``away``: members;
-    ``busy``: until when, ms, a member stands still."""
+    ``busy``: until when, ms, a member stands still. ``mixed``: whether some are Java's members;
+    ``records``, ``moves``: whether there are records, and whether its coordinator moves."""
 
     def __init__(self, release: str, seed: int):
         self.random = Random(f"{release} {seed}")
@@ -64,7 +65,11 @@ class Life:
             "migration": MIGRATING,
         }.get(self.theme, CLASSIC if before_kip848 else CLASSIC + SERVER)
         self.strategy = self.random.choice(strategies)
-        self.patterns = self.theme in ("plain", "coordinator moves") and self.chance(0.3)
+        in_c = self.theme == "librdkafka"
+        self.records = self.theme == "records" or (in_c and self.chance(0.3))
+        self.patterns = self.theme != "migration" and not self.records and self.chance(0.3)
+        self.mixed = in_c and self.chance(0.4)
+        self.moves = self.theme == "coordinator moves" or (in_c and self.chance(0.2))
         self.static = self.chance(0.35)
         self.settings: dict[str, Any] = {
             "session_timeout_ms": self.random.choice((6_000, 8_000, 10_000)),
@@ -77,8 +82,8 @@ class Life:
         self.read = list(self.sizes)
         self.pace: dict[str, Any] = {}
         rate = 0
-        if self.theme == "records":
-            commit = self.random.choice(COMMITS[:-1])
+        if self.records:
+            commit = "auto" if in_c else self.random.choice(COMMITS[:-1])
             self.settings |= {
                 "commit": commit,
                 "auto_commit_interval_ms": self.random.choice((1_000, 3_000)),
@@ -98,7 +103,7 @@ class Life:
 
     def script(self) -> Script:
         """Three to six things happen."""
-        if self.theme == "coordinator moves":
+        if self.moves:
             self.coordinator_moves()
         for _ in range(self.random.randint(3, 6)):
             weights = self.possible()
@@ -113,7 +118,7 @@ class Life:
     def possible(self) -> dict[str, int]:
         """What may happen now, and how often of how many times."""
         weights = {"join": 2, "create": 1}
-        if self.theme != "records":  # these come to the partitions that there are at first
+        if not self.records:  # these come to the partitions that there are at first
             weights["grow"] = 1
             if len(self.read) > 1:
                 weights["delete"] = 1
@@ -127,7 +132,7 @@ class Life:
                 weights |= {"leave": 2, "crash": 1, "freeze": 1, "long stall": 1}
                 if self.theme == "migration":
                     weights["migrate"] = 8
-        if self.theme == "coordinator moves":
+        if self.moves:
             weights["coordinator moves"] = 6
         return weights
 
@@ -147,8 +152,10 @@ class Life:
         return sorted(self.random.sample(self.read, self.random.randint(1, len(self.read))))
 
     def member(self, name: str, **values) -> Member:
-        """A member, with topics of its own at times."""
+        """A member, with topics of its own at times, and of Java's client where a group is mixed."""
         values |= self.pace
+        if self.mixed and self.chance(0.5):
+            values["strategies"] = [self.strategy.removeprefix("librdkafka-")]
         if self.static and self.chance(0.8):
             values["instance"] = f"instance-{name}"
         if self.patterns:
