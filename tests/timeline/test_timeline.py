@@ -1832,6 +1832,14 @@ def test_heartbeats_of_librdkafka_go_on_through_rebalances():
     assert apart["range"] < 5 * 3 * 200 and apart["librdkafka-range"] > 2 * apart["range"]
 
 
+@pytest.mark.parametrize("at", [61_000, 61_250, 61_500, 61_750])
+def test_librdkafka_beats_every_half_second_if_it_is_to(at):
+    """As measured: max.poll.interval.ms wakes its main thread twice a second."""
+    joins = [timeline.join(at, Member("c"))]
+    history = play(joins, "librdkafka-range", heartbeat_interval_ms=500)
+    assert calls_after(history, at)[-1][0] - at < 600
+
+
 def test_intervals_of_a_consumer_count_from_when_it_was_made():
     """Looks of librdkafka's client at its topics, and automatic commits of the consumer protocol."""
     grown = [timeline.add_partitions(61_000, "t", 8)]

@@ -24,6 +24,8 @@ from assignlab.timeline.scenario import SECOND, Member
 CHANGED = "metadata for subscribed topics has changed"
 APART_MS = 10
 """Answers to members that looked at their topics at the same time came so far apart."""
+LOOKS_MS = SECOND // 2
+"""From one look of its main thread to the next, where nothing wakes it."""
 
 
 def client_of(
@@ -50,8 +52,8 @@ class Client(classic_client.Client):
         super().__init__(world, coordinator, member, number)
         self.settings.max_records = 1  # a poll hands out one
         self.joins_for_same_topics = not self.cooperative
-        # Its main thread looks once a second whether one is due.
-        self.beats_every_ms = -(-self.config.heartbeat_interval_ms // SECOND) * SECOND
+        # Its main thread looks twice a second whether one is due: max.poll.interval.ms wakes it.
+        self.beats_every_ms = -(-self.config.heartbeat_interval_ms // LOOKS_MS) * LOOKS_MS
         self.last_beat = self.clock.now - self.beats_every_ms
         self.named: tuple[int, ...] = ()
         self.known: dict[int, int] = {}
@@ -219,7 +221,7 @@ class Client(classic_client.Client):
 
     def poll_interval_exceeded(self) -> None:
         """It looks twice a second (rd_kafka_cgrp_max_poll_interval_check_tmr_cb)."""
-        self.clock.after(self.world.drawn_ms(SECOND // 2), self.in_time, self._exceeded)
+        self.clock.after(self.world.drawn_ms(LOOKS_MS), self.in_time, self._exceeded)
 
     def _exceeded(self) -> None:
         if self.alive and self.is_poll_interval_over():
