@@ -1832,12 +1832,44 @@ def test_heartbeats_of_librdkafka_go_on_through_rebalances():
     assert apart["range"] < 5 * 3 * 200 and apart["librdkafka-range"] > 2 * apart["range"]
 
 
+def heard_of(history, member, after):
+    """What a member's listener was told, with partitions or without: (ms, kind, partitions)."""
+    return [(at, kind, labels) for at, who, kind, labels in calls_after(history, after)
+            if who == member]  # fmt: skip
+
+
 @pytest.mark.parametrize("at", [61_000, 61_250, 61_500, 61_750])
 def test_librdkafka_beats_every_half_second_if_it_is_to(at):
     """As measured: max.poll.interval.ms wakes its main thread twice a second."""
     joins = [timeline.join(at, Member("c"))]
     history = play(joins, "librdkafka-range", heartbeat_interval_ms=500)
     assert calls_after(history, at)[-1][0] - at < 600
+
+
+def test_librdkafkas_eager_member_without_partitions_is_waited_for():
+    """As recorded: its listener has an empty assignment to give up."""
+    happens = [timeline.stall(60_000, "c", 20_000), timeline.join(61_000, Member("d"))]
+    history = play(happens, "librdkafka-range", "abc", [Topic("t", 2)])
+    assert 80_000 <= rounds(history, 61_000)[0] < 81_000
+
+
+def test_librdkafka_that_was_late_joins_with_its_next_poll():
+    """As recorded, also where its listener has nothing to hear (rd_kafka_max_poll_exceeded)."""
+    late = [timeline.stall(60_000, "c", 90_000)]
+    history = play(late, "librdkafka-cooperative-sticky", "abc", [Topic("t", 2)],
+                   max_poll_interval_ms=60_000, until=170_000)  # fmt: skip
+    first, second = rounds(history, 61_000)
+    assert first < 125_000 and second >= 150_000
+
+
+@pytest.mark.parametrize("instance", ["i", None])
+def test_librdkafkas_static_member_that_was_late_is_fenced_by_its_own_commit(instance):
+    """As recorded, with automatic commits: it commits what it lost without its id."""
+    members = [Member("a"), Member("b", instance=instance)]
+    history = play([timeline.stall(60_000, "b", 90_000)], "librdkafka-range", members,
+                   max_poll_interval_ms=60_000, commit="auto", until=170_000)  # fmt: skip
+    assert told(history, "fatal") == (["FENCED_INSTANCE_ID"] if instance else [])
+    assert heard_of(history, "b", 61_000)[0][1] == "lost"
 
 
 def test_intervals_of_a_consumer_count_from_when_it_was_made():

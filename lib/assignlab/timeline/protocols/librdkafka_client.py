@@ -19,6 +19,7 @@ from assignlab.timeline.protocols.classic_client import (
     UNJOINED,
 )
 from assignlab.timeline.protocols.classic_coordinator import Coordinator, GroupMember
+from assignlab.timeline.protocols.errors import FENCED_INSTANCE_ID
 from assignlab.timeline.scenario import SECOND, Member
 
 CHANGED = "metadata for subscribed topics has changed"
@@ -41,7 +42,11 @@ class Client(classic_client.Client):
     """A consumer of librdkafka.
 
     ``named``: the topics that its application asks for; ``known``: those that are there, and their
-    partitions, which are what it subscribes to; ``joined_with``: those of its last join.
+    partitions, which are what it subscribes to; ``joined_with``: those of its last join; ``cached``:
+    topics that it has asked for; ``next_topics``: what it subscribes to when its join is over.
+    ``assigned``: whether its listener has to hear of the next join; ``losing``: whether it is to hear
+    that topics are gone; ``heard``: when the coordinator gave it an assignment; ``asked_at``: when it
+    last sent a JoinGroup.
     """
 
     sends_generation = False  # its strategies do, with what is owned
@@ -58,7 +63,10 @@ class Client(classic_client.Client):
         self.named: tuple[int, ...] = ()
         self.known: dict[int, int] = {}
         self.joined_with: dict[int, int] = {}
-        self.overdue = False
+        self.cached: set[int] = set()
+        self.next_topics: tuple[int, ...] | None = None
+        self.overdue = self.assigned = self.losing = False
+        self.heard = self.asked_at = self.clock.now
         self.loop.next_commit = NEVER
 
     def _next(self, every_ms: int) -> int:
@@ -105,6 +113,9 @@ class Client(classic_client.Client):
             self.joined_with = self.known
             self.at_poll(self._lose_topics, gone)
 
+    def _unsubscribed_partitions(self) -> np.ndarray:
+        return self.held[~self.world.cluster.of_topics(self.held, self.subscription)]
+
     def _lose_topics(self, gone: np.ndarray) -> None:
         if self.joining or not self.alive:
             return
@@ -123,18 +134,21 @@ class Client(classic_client.Client):
             super().request_rejoin(reason)
 
     def _go_on_joining(self, call: Callable, *args) -> None:
-        """Its main thread joins; the application is waited for where its listener has something to give
-        up or to lose."""
-        if self._gives_up_before_join().size:
+        """Its main thread joins; the application is waited for where its listener is to hear of it, an
+        eager one also without partitions, and where it was late for its poll."""
+        hears = self._gives_up_before_join().size if self.cooperative else self.assigned
+        if hears or self.overdue:
             self.at_poll(call, *args)
         else:
             self.advance()
             call(*args)
 
     def _gives_up_before_join(self) -> np.ndarray:
-        if self.cooperative and self.generation != NO_GENERATION:
-            return self.held[~self.world.cluster.of_topics(self.held, self.subscription)]
-        return self.held
+        return self.held if self.generation == NO_GENERATION else self._unsubscribed_partitions()
+
+    def take(self, partitions: np.ndarray) -> None:
+        self.assigned = True
+        super().take(partitions)
 
     def _join_prepare(self) -> None:
         """What is given up is committed, not what a cooperative member keeps."""
@@ -142,6 +156,24 @@ class Client(classic_client.Client):
             self._committed_before_join(None)
         elif self.joining and self.alive:
             self._commit_before_join()
+
+    def _revoke_before_join(self, prepared: bool = False) -> None:
+        """What is lost is committed in vain, before the join; for a static member that has no id any more
+        it is the end (rd_kafka_assignment_serve_removals)."""
+        self.assigned = False
+        lost = self.generation == NO_GENERATION or self.member_id == ""
+        if not lost or self.config.commit != "auto" or not self.own.position.any():
+            super()._revoke_before_join(prepared)
+            return
+
+        def answered(error: str | None) -> None:
+            if error == FENCED_INSTANCE_ID:
+                self._die(error)
+            else:
+                super(Client, self)._revoke_before_join(prepared)
+
+        self.commit_in_poll(answered)
+        self._lose(self.loss)
 
     def _revoke(self, partitions: np.ndarray, then: Callable) -> None:
         give_up = super()._revoke
@@ -218,6 +250,9 @@ class Client(classic_client.Client):
             self._beat = self.clock.at(due, self._heartbeat)
 
     # ---- failing -------------------------------------------------------------------------------
+
+    def poll_interval_begins(self) -> None:
+        """A join is no poll."""
 
     def poll_interval_exceeded(self) -> None:
         """It looks twice a second (rd_kafka_cgrp_max_poll_interval_check_tmr_cb)."""
