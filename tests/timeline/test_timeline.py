@@ -1862,6 +1862,17 @@ def test_librdkafka_that_was_late_joins_with_its_next_poll():
     assert first < 125_000 and second >= 150_000
 
 
+@pytest.mark.parametrize("kind", ["range", "cooperative-sticky"])
+def test_librdkafka_whose_topics_are_gone_is_waited_for_until_its_session_is_over(kind):
+    """As recorded: it neither joins nor sends heartbeats."""
+    members = [Member("a"), Member("b", topics=["t2"])]
+    gone = [timeline.delete_topic(61_000, "t2")]
+    history = play(gone, f"librdkafka-{kind}", members, [Topic("t", 2), Topic("t2", 2)],
+                   metadata_max_age_ms=10_000, session_timeout_ms=30_000)  # fmt: skip
+    assert told(history, "removed", 61_000) == ["session expired"]
+    assert 90_000 < rounds(history, 61_000)[0] < 110_000
+
+
 @pytest.mark.parametrize("instance", ["i", None])
 def test_librdkafkas_static_member_that_was_late_is_fenced_by_its_own_commit(instance):
     """As recorded, with automatic commits: it commits what it lost without its id."""

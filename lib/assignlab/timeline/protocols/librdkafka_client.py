@@ -187,11 +187,18 @@ class Client(classic_client.Client):
         return False
 
     def _send_join(self, asked: bool = False) -> None:
-        """Ask for the topics that it names first, unless all are known."""
+        """Ask for the topics that it names first, unless all are known. Without any that is there it
+        sends nothing more, heartbeats neither, until it sees one (rd_kafka_cgrp_join)."""
         if not asked and self.member.pattern is None and len(self.known) < len(self.named):
             self.clock.after(2 * self.config.latency_ms, self.in_time, self._ask_and_join)
             return
         self.joined_with = self.known
+        if not self.known:
+            self.advance()
+            self.phase, self.joining = UNJOINED, False
+            self._stop_heartbeats()
+            self.set_verdict()
+            return
         if self.overdue:  # who was late for its poll has sent heartbeats in vain until here
             self.overdue = False
             self.last_beat = (
