@@ -1873,6 +1873,26 @@ def test_librdkafka_whose_topics_are_gone_is_waited_for_until_its_session_is_ove
     assert 90_000 < rounds(history, 61_000)[0] < 110_000
 
 
+def test_librdkafka_hears_of_a_rebalance_from_the_heartbeat_after_its_assignment():
+    """As recorded: it joined while its application was at work, and others went on."""
+    happens = [timeline.stall(60_000, "b", 31_000), timeline.join(61_000, Member("d")),
+               timeline.join(70_000, Member("e"))]  # fmt: skip
+    history = play(happens, "librdkafka-cooperative-sticky", "abc")
+    served = [at for at, kind, _ in heard_of(history, "b", 61_000) if kind == "assigned"]
+    assert 91_000 <= served[0] < 91_010 and 92_000 < served[1] < 94_010
+
+
+def test_librdkafka_that_leaves_before_it_hears_of_its_assignment_keeps_it():
+    """As recorded: until its session is over, while others have the same partitions, or a commit of its
+    timer is refused."""
+    happens = [timeline.stall(60_000, "b", 65_000), timeline.join(61_000, Member("d"))]
+    history = play(happens, "librdkafka-cooperative-sticky", "abc", until=200_000,
+                   max_poll_interval_ms=60_000, session_timeout_ms=45_000, commit="none")  # fmt: skip
+    calls = heard_of(history, "b", 61_000)
+    assert [kind for _, kind, _ in calls][:2] == ["assigned", "lost"]
+    assert 125_000 <= calls[0][0] < 126_000 and 160_000 < calls[1][0] < 166_000
+
+
 @pytest.mark.parametrize("instance", ["i", None])
 def test_librdkafkas_static_member_that_was_late_is_fenced_by_its_own_commit(instance):
     """As recorded, with automatic commits: it commits what it lost without its id."""

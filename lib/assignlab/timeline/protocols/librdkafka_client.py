@@ -19,7 +19,7 @@ from assignlab.timeline.protocols.classic_client import (
     UNJOINED,
 )
 from assignlab.timeline.protocols.classic_coordinator import Coordinator, GroupMember
-from assignlab.timeline.protocols.errors import FENCED_INSTANCE_ID
+from assignlab.timeline.protocols.errors import FENCED_INSTANCE_ID, NOT_COORDINATOR
 from assignlab.timeline.scenario import SECOND, Member
 
 CHANGED = "metadata for subscribed topics has changed"
@@ -110,13 +110,14 @@ class Client(classic_client.Client):
         elif not (self.cooperative and gone.size):
             self.request_rejoin(CHANGED)
         elif not self.joining:
-            self.joined_with = self.known
+            self.joined_with, self.losing = self.known, True
             self.at_poll(self._lose_topics, gone)
 
     def _unsubscribed_partitions(self) -> np.ndarray:
         return self.held[~self.world.cluster.of_topics(self.held, self.subscription)]
 
     def _lose_topics(self, gone: np.ndarray) -> None:
+        self.losing = False
         if self.joining or not self.alive:
             return
         self.tell("lost", gone, "topics not available")
@@ -246,6 +247,7 @@ class Client(classic_client.Client):
 
     def synced(self, *answer) -> None:
         super().synced(*answer)
+        self.heard = self.clock.now
         self._start_heartbeats()
 
     def _start_heartbeats(self) -> None:
@@ -255,6 +257,13 @@ class Client(classic_client.Client):
         if self.phase == JOINED:
             due = max(self.last_beat + self.beats_every_ms, self.clock.now)
             self._beat = self.clock.at(due, self._heartbeat)
+
+    def _heartbeat_failed(self, error: str, generation: int) -> None:
+        """While its application has an assignment or a loss to hear of, nothing follows from what the next
+        heartbeat will say again (RD_KAFKA_CGRP_REBALANCING)."""
+        waits = self.completing or self.losing
+        if not waits or error in (NOT_COORDINATOR, FENCED_INSTANCE_ID):
+            super()._heartbeat_failed(error, generation)
 
     # ---- failing -------------------------------------------------------------------------------
 
@@ -266,9 +275,27 @@ class Client(classic_client.Client):
         self.clock.after(self.world.drawn_ms(LOOKS_MS), self.in_time, self._exceeded)
 
     def _exceeded(self) -> None:
-        if self.alive and self.is_poll_interval_over():
-            self.overdue = True
+        if not self.alive or not self.is_poll_interval_over():
+            return
+        self.overdue = True
+        if not (self.completing or self.losing):
             super().poll_interval_exceeded()
+            return
+        # It leaves, and its application hears what it was to hear; then it holds what it has,
+        # without heartbeats, until its session is over (rd_kafka_cgrp_session_timeout_check).
+        self.tell("poll interval exceeded", self.held)
+        if self.instance is None:
+            self._send_leave()
+        self.advance()
+        self.member_id = ""
+        self._stop_heartbeats()
+        ends = max(self.last_beat, self.heard) + self.config.session_timeout_ms
+        over = max(ends, self.clock.now)
+        self.clock.at(over, self.in_time, self.at_poll, self._session_over)
+
+    def _session_over(self) -> None:
+        if self.overdue and self.alive and not self.joining:
+            self._reset_and_rejoin("session timed out")
 
     def _reset(self, reason: str) -> None:
         """Its listener is called for the rebalance that was there before."""
