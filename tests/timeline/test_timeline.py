@@ -1893,6 +1893,15 @@ def test_librdkafka_that_leaves_before_it_hears_of_its_assignment_keeps_it():
     assert 125_000 <= calls[0][0] < 126_000 and 160_000 < calls[1][0] < 166_000
 
 
+def test_librdkafka_with_a_pattern_joins_with_what_it_has_seen():
+    """As recorded: a topic that came since its last look is not read before the next."""
+    members = [Member(name, pattern="t.*") for name in "ab"]
+    happens = [timeline.create_topic(61_000, Topic("t2", 2)), timeline.leave(65_000, "b")]
+    history = play(happens, "librdkafka-range", members, metadata_max_age_ms=50_000)
+    new = [at for at, *_, labels in calls_after(history, 61_000) if "t2-0" in labels]
+    assert 100_000 <= new[0] < 105_000
+
+
 @pytest.mark.parametrize("instance", ["i", None])
 def test_librdkafkas_static_member_that_was_late_is_fenced_by_its_own_commit(instance):
     """As recorded, with automatic commits: it commits what it lost without its id."""

@@ -97,6 +97,10 @@ class Client(classic_client.Client):
         super()._fetch_metadata(age)
         self.known = {t: int(self.metadata[t]) for t in self.subscription if self.metadata[t]}
         self.named, self.subscription = self.subscription, tuple(self.known)
+        self.cached.update(self.known)
+
+    def _fetched_while_joining(self) -> None:
+        """Its polls do not ask for the topics of a pattern."""
 
     def _check_subscription(self) -> None:
         """Whoever sees that topics of its own came, went or grew joins again, leader or not, at the end
