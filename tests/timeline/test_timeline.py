@@ -1902,6 +1902,16 @@ def test_librdkafka_with_a_pattern_joins_with_what_it_has_seen():
     assert 100_000 <= new[0] < 105_000
 
 
+def test_librdkafka_that_closes_in_a_rebalance_gives_up_what_it_has():
+    """As recorded; Java's has lost it."""
+    happens = [timeline.stall(60_000, "a", 30_000), timeline.join(61_000, Member("d")),
+               timeline.leave(70_000, "b")]  # fmt: skip
+    members = [Member("a", strategies=["cooperative-sticky"]), Member("b"), Member("c")]
+    history = play(happens, "librdkafka-cooperative-sticky", members)
+    assert [kind for _, kind, _ in heard_of(history, "b", 61_000)] == ["revoked"]
+    assert not told(history, "commit refused")
+
+
 @pytest.mark.parametrize("instance", ["i", None])
 def test_librdkafkas_static_member_that_was_late_is_fenced_by_its_own_commit(instance):
     """As recorded, with automatic commits: it commits what it lost without its id."""
@@ -1910,6 +1920,17 @@ def test_librdkafkas_static_member_that_was_late_is_fenced_by_its_own_commit(ins
                    max_poll_interval_ms=60_000, commit="auto", until=170_000)  # fmt: skip
     assert told(history, "fatal") == (["FENCED_INSTANCE_ID"] if instance else [])
     assert heard_of(history, "b", 61_000)[0][1] == "lost"
+
+
+@pytest.mark.parametrize("instance", ["i", None])
+def test_librdkafka_that_unsubscribes_commits_and_leaves(instance):
+    """As seen on a real broker, of a static member, too."""
+    members = [Member("a"), Member("b", instance=instance)]
+    history = play([timeline.unsubscribe(61_500, "b")], "librdkafka-range", members,
+                   auto_commit_interval_ms=60_000)  # fmt: skip
+    assert told(history, "removed", 61_000) == ["left"]
+    assert rounds(history, 61_000)[0] < 65_000
+    assert not timeline.deliveries_frame(history)["again"].sum()
 
 
 def test_intervals_of_a_consumer_count_from_when_it_was_made():

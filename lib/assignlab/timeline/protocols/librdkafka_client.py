@@ -269,7 +269,38 @@ class Client(classic_client.Client):
         if not waits or error in (NOT_COORDINATOR, FENCED_INSTANCE_ID):
             super()._heartbeat_failed(error, generation)
 
-    # ---- failing -------------------------------------------------------------------------------
+    # ---- leaving, failing ----------------------------------------------------------------------
+
+    def _unsubscribe(self) -> None:
+        self._commit_and(super()._unsubscribe)
+
+    def _close(self) -> None:
+        self._commit_and(self._leave)
+
+    def _commit_and(self, then: Callable[[], None]) -> None:
+        """What it holds is given up with a commit, in a rebalance, too."""
+        if self.config.commit == "auto" and self.phase != UNJOINED:
+            self.commit_in_poll(lambda error: then())
+        else:
+            then()
+
+    def _leave_prepare(self, then) -> None:
+        if self.phase == UNJOINED:
+            super()._leave_prepare(then)
+        else:
+            super()._revoke(self.held, then)
+
+    def _send_leave(self) -> None:
+        """A static member stays where it closes, not where it unsubscribes (rd_kafka_cgrp_leave_maybe)."""
+        if self.member_id and not (self.stays and self.closing):
+            self.clock.after(
+                self.config.latency_ms, self.coordinator.leave_group, self, self.member_id
+            )
+
+    def why_refused(self, sent=None) -> str | None:
+        """The coordinator's check alone."""
+        member_id, generation, _ = sent or self.identity()
+        return self.coordinator.validate_commit(self, member_id, generation)
 
     def poll_interval_begins(self) -> None:
         """A join is no poll."""
