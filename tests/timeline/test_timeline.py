@@ -1912,6 +1912,26 @@ def test_librdkafka_that_closes_in_a_rebalance_gives_up_what_it_has():
     assert not told(history, "commit refused")
 
 
+def test_librdkafka_that_subscribes_in_a_rebalance_joins_first_and_then_again():
+    """As recorded (rkcg_next_subscription)."""
+    topics = [Topic("t", 3), Topic("t2", 3)]
+    happens = [timeline.stall(60_000, "a", 30_000), timeline.join(61_000, Member("d")),
+               timeline.subscribe(70_000, "b", ["t"])]  # fmt: skip
+    history = play(happens, "librdkafka-range", "abc", topics)
+    kinds = [kind for _, kind, _ in heard_of(history, "b", 70_000)]
+    assert kinds == ["assigned", "revoked", "assigned"]
+
+
+@pytest.mark.parametrize("topics", [["t", "new"], ["t"]])
+def test_librdkafkas_cooperative_follower_loses_what_it_reads_no_more_if_it_has_to_ask(topics):
+    """As recorded: it then has the new topic at the next rebalance, whoever begins that."""
+    happens = [timeline.create_topic(50_000, Topic("new", 2)),
+               timeline.subscribe(61_000, "b", topics)]  # fmt: skip
+    history = play(happens, "librdkafka-cooperative-sticky", topics=[Topic("t", 2), Topic("t2", 2)])
+    assert len(rounds(history, 61_000)) == (topics == ["t"]) * 2
+    assert heard_of(history, "b", 61_000)[0][1] == ("revoked" if topics == ["t"] else "lost")
+
+
 @pytest.mark.parametrize("instance", ["i", None])
 def test_librdkafkas_static_member_that_was_late_is_fenced_by_its_own_commit(instance):
     """As recorded, with automatic commits: it commits what it lost without its id."""

@@ -5,6 +5,7 @@ differ, in the order of that life, after librdkafka 2.15.1 (``rdkafka_cgrp.c``, 
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -104,11 +105,12 @@ class Client(classic_client.Client):
 
     def _check_subscription(self) -> None:
         """Whoever sees that topics of its own came, went or grew joins again, leader or not, at the end
-        of a join that is under way. A cooperative member that reads a topic which is gone loses that,
-        and joins again for it only if it leads (rd_kafka_cgrp_metadata_update_check)."""
+        of a join that is under way. A cooperative member that reads a topic which is gone, or not its
+        own any more, loses that, and joins again for it only if it leads
+        (rd_kafka_cgrp_metadata_update_check)."""
         if self.known == self.joined_with or self.phase in (JOINING, SYNCING):
             return
-        gone = self.held[self.metadata[self.world.cluster.topic[self.held]] == 0]
+        gone = self._unsubscribed_partitions()
         if self.phase == UNJOINED:
             self.request_rejoin("")
         elif not (self.cooperative and gone.size):
@@ -124,12 +126,34 @@ class Client(classic_client.Client):
         self.losing = False
         if self.joining or not self.alive:
             return
+        if self.config.commit == "auto":
+            self.commit(lambda error: None)
         self.tell("lost", gone, "topics not available")
         self.give_up(gone, "lost: topics not available")
         if self.claim is not None:
             self.claim = self.claim.without(self.world.cluster.codes(gone))
         if self.leads:
             self.request_rejoin(CHANGED)
+
+    def subscribe(self, topics) -> None:
+        """In a rebalance the new topics wait until it is over (rkcg_next_subscription)."""
+        self.instead_of_poll(self._subscribe_to, tuple(topics))
+
+    def _subscribe_to(self, topics: tuple[str, ...]) -> None:
+        if self.joining:
+            self.next_topics = topics
+            return
+        self.next_topics = None
+        self.member = replace(self.member, topics=topics, pattern=None)
+        named = self.world.subscription_of(self.member, self.world.cluster.partitions)
+        if not self.cooperative or self.unsubscribed:
+            self._subscribed()
+        elif self.cached.issuperset(named):
+            self._fetch_metadata()
+            if self.known != self.joined_with:
+                self.request_rejoin(CHANGED)
+        else:  # it asks first, and what it has is no topic of its own in the answer
+            self.clock.after(2 * self.config.latency_ms, self.in_time, self._look_at_metadata)
 
     # ---- joining -------------------------------------------------------------------------------
 
@@ -230,6 +254,7 @@ class Client(classic_client.Client):
     def _fetch_and_assign(self, generation: int, *of_group) -> None:
         if self.alive and self.phase == SYNCING and self.generation == generation:
             self.metadata = self.world.cluster.partitions.copy()
+            self.cached.update(t for t in self.group_subscription if self.metadata[t])
             self._perform_assignment(*of_group)
 
     def _read_unasked(self, topics: tuple[int, ...]) -> None:
@@ -237,6 +262,11 @@ class Client(classic_client.Client):
 
     def _follow(self) -> None:
         """What it knew as a leader does not matter any more."""
+
+    def _join_complete(self, *answer) -> None:
+        super()._join_complete(*answer)
+        if self.next_topics is not None and not self.joining and self.alive:
+            self._subscribe_to(self.next_topics)
 
     # ---- commits and heartbeats ------------------------------------------------------------------
 
