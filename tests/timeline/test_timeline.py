@@ -1953,6 +1953,14 @@ def test_librdkafka_that_unsubscribes_commits_and_leaves(instance):
     assert not timeline.deliveries_frame(history)["again"].sum()
 
 
+def test_librdkafka_whose_join_failed_waits_two_seconds():
+    """As recorded: one for the coordinator that moved, one for an id that the new one does not know."""
+    moves = [timeline.join(61_100, Member("c")), timeline.coordinator_moves(61_500)]
+    for seed in range(1, 6):
+        history = play(moves, "librdkafka-range", heartbeat_interval_ms=1_000, seed=seed)
+        assert 65_000 <= heard_of(history, "c", 61_000)[0][0] < 67_500
+
+
 def test_intervals_of_a_consumer_count_from_when_it_was_made():
     """Looks of librdkafka's client at its topics, and automatic commits of the consumer protocol."""
     grown = [timeline.add_partitions(61_000, "t", 8)]

@@ -233,7 +233,23 @@ class Client(classic_client.Client):
             self.last_beat = (
                 self.clock.now - (self.clock.now - self.last_beat) % self.beats_every_ms
             )
+        self.asked_at = self.clock.now
         super()._send_join()
+
+    def _find_and_rejoin(self, error: str) -> None:
+        """It asks again before it knows the new coordinator or after that, as drawn: both were recorded."""
+        if self.world.tossed():
+            self.asked_at = self.clock.now
+        super()._find_and_rejoin(error)
+
+    def _rejoin_again(self) -> None:
+        """A second after its last JoinGroup at the earliest, unless it leads, and two where that one
+        failed (rkcg_join_intvl)."""
+        synced = self.phase == SYNCING
+        wait = 0 if synced and self.leads else SECOND if synced else 2 * SECOND
+        self._stop_heartbeats()
+        due = max(self.asked_at + wait, self.clock.now)
+        self.clock.at(due, self.in_time, super()._rejoin_again)
 
     def _ask_and_join(self) -> None:
         self._fetch_metadata()
@@ -298,6 +314,10 @@ class Client(classic_client.Client):
         waits = self.completing or self.losing
         if not waits or error in (NOT_COORDINATOR, FENCED_INSTANCE_ID):
             super()._heartbeat_failed(error, generation)
+
+    def _find_and_beat(self) -> None:
+        """Its next heartbeat comes when it is due."""
+        self.find_coordinator()
 
     # ---- leaving, failing ----------------------------------------------------------------------
 
