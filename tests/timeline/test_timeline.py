@@ -1953,6 +1953,15 @@ def test_librdkafka_that_unsubscribes_commits_and_leaves(instance):
     assert not timeline.deliveries_frame(history)["again"].sum()
 
 
+@pytest.mark.parametrize(
+    "kind, why", [("range", "left"), ("cooperative-sticky", "session expired")]
+)
+def test_librdkafkas_cooperative_member_without_partitions_does_not_leave(kind, why):
+    """As recorded: its group is rid of it when its session is over."""
+    history = play([timeline.leave(61_000, "c")], f"librdkafka-{kind}", "abc", [Topic("t", 2)])
+    assert told(history, "closed") and told(history, "removed", 61_000) == [why]
+
+
 def test_librdkafka_whose_join_failed_waits_two_seconds():
     """As recorded: one for the coordinator that moved, one for an id that the new one does not know."""
     moves = [timeline.join(61_100, Member("c")), timeline.coordinator_moves(61_500)]

@@ -335,6 +335,10 @@ class Client(classic_client.Client):
             then()
 
     def _leave_prepare(self, then) -> None:
+        """A cooperative member that closes without partitions does not leave: it waits for no call that
+        would go on to that (rd_kafka_cgrp_revoke_all_rejoin)."""
+        if self.closing and self.cooperative and not self.held.size:
+            self.stays = True
         if self.phase == UNJOINED:
             super()._leave_prepare(then)
         else:
