@@ -140,7 +140,11 @@ class Librdkafka(Member):
             self.tell("error" if self.open else "fatal", error=message.error().name())
             return
         time.sleep(self.processing_s)
-        processed = f"{message.topic()}-{message.partition()}", message.offset(), message.offset() + 1
+        processed = (
+            f"{message.topic()}-{message.partition()}",
+            message.offset(),
+            message.offset() + 1,
+        )
         tell({"at": now(), "kind": "got", "key": self.key, "ranges": [processed]})
 
 
