@@ -484,6 +484,47 @@ def other_clients() -> Iterator[Script]:
         yield from migrate(f"librdkafka-{kind}", "librdkafka")
 
 
+def of_librdkafka() -> Iterator[Script]:
+    """What members of librdkafka meet while their application is at work, or has nothing to read."""
+    eager, cooperative = "librdkafka-range", "librdkafka-cooperative-sticky"
+    busy, late = happens.stall(JOINS, "b", for_ms=9_000), {"max_poll_interval_ms": 6_000}
+    joins = happens.join(JOINS + 500, Member("d"))
+    name = f"late-without-partitions.{cooperative}"
+    stalls = [happens.stall(JOINS, "c", for_ms=9_000)]
+    yield script(name, cooperative, members("abc"), stalls, (2,), JOINS + 16_000, **late)
+    yield script(
+        f"late-with-news.{cooperative}", cooperative, members("abc"), [busy, joins], (7,),
+        JOINS + 23_000, **late,
+    )  # fmt: skip
+    again = happens.join(JOINS + 4_500, Member("e"))
+    name = f"two-join-one-at-work.{cooperative}"
+    yield script(name, cooperative, members("abc"), [busy, joins, again], lasts_ms=JOINS + 21_000)
+    # Java's member keeps a rebalance open that those of librdkafka have joined.
+    kept = happens.stall(JOINS, "a", for_ms=9_000)
+    closes = happens.leave(JOINS + 4_000, "b")
+    for strategy, of_java in ((eager, "range"), (cooperative, "cooperative-sticky")):
+        mixed = [Member("a", strategies=[of_java]), *members("abc")[1:]]
+        name = f"close-in-rebalance.{strategy}"
+        yield script(name, strategy, mixed, [kept, joins, closes], lasts_ms=JOINS + 17_000)
+        name = f"subscribe-in-rebalance.{strategy}"
+        subscribes = happens.subscribe(JOINS + 4_000, "b", [f"{name}-0"])
+        yield script(name, strategy, mixed, [kept, joins, subscribes], lasts_ms=JOINS + 17_000)
+        name = f"last-topic-deleted.{strategy}"
+        who = [*members("ab"), Member("c", topics=[f"{name}-1"], start_ms=2 * STAGGER_MS)]
+        deleted = [happens.delete_topic(JOINS, f"{name}-1")]
+        yield script(name, strategy, who, deleted, lasts_ms=JOINS + 17_000, **SOON)
+        name = f"pattern-before-a-look.{strategy}"
+        created = happens.create_topic(JOINS, Topic(f"{name}-9", 3))
+        comes = happens.join(JOINS + 1_500, Member("d", pattern=f"{name}-.*"))
+        yield script(
+            name, strategy, members("abc", pattern=f"{name}-.*"), [created, comes], (4,),
+            JOINS + 21_000, metadata_max_age_ms=16_000,
+        )  # fmt: skip
+        made = with_records("late-static", strategy, "auto", [busy], JOINS + 21_000, **late)
+        static = members("abc", static=True)
+        yield replace(made, scenario=replace(made.scenario, members=static))
+
+
 def older_clients() -> Iterator[Script]:
     """Earlier releases of Java's client, and their members restarting with the broker's."""
     for release in ("2.8.2", "3.5.2"):
@@ -627,7 +668,7 @@ def coordinator_moves() -> Iterator[Script]:
 def all_scripts() -> Iterator[Script]:
     for some in (
         joins_and_leaves, crashes, stalls, static_members, rollouts, migrations, topics_change,
-        subscriptions, other_clients, older_clients, deliveries, backlogs, coordinator_moves,
+        subscriptions, other_clients, of_librdkafka, older_clients, deliveries, backlogs, coordinator_moves,
     ):  # fmt: skip
         yield from some()
 
