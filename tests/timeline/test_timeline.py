@@ -1988,6 +1988,28 @@ def test_intervals_of_a_consumer_count_from_when_it_was_made():
     assert again[0] != again[1]
 
 
+def test_under_kip_848_librdkafka_leaves_a_poll_interval_at_its_next_poll():
+    """As recorded; or the coordinator is rid of it when its session is over."""
+    given = {}
+    for client, stall_ms in (("", 50_000), ("librdkafka", 50_000), ("librdkafka", 200_000)):
+        members = [Member("a", client=client), Member("b", client=client)]
+        history = play([timeline.stall(60_000, "a", stall_ms)], "server-range", members,
+                       max_poll_interval_ms=20_000, until=300_000)  # fmt: skip
+        given[client, stall_ms] = calls_after(history, 61_000)[0][:3]
+    [java, soon, late] = given.values()
+    assert 80_000 <= java[0] < 90_000 and java[1:] == ("b", "assigned")
+    assert 110_000 <= soon[0] < 111_000 and soon[1:] == ("a", "lost")
+    session_over = 60_000 + 20_000 + Config().group_consumer_session_timeout_ms
+    assert session_over - 5_000 <= late[0] <= session_over + 6_000 and late[1:] == ("b", "assigned")
+
+
+def test_a_client_is_javas_or_librdkafkas():
+    with pytest.raises(UnknownName, match="unknown client 'sarama'"):
+        play([], members=[Member("a", client="sarama")])
+    with pytest.raises(TimelineError, match="client of 'a'"):
+        play([], members=[Member("a", client=1)])
+
+
 @pytest.mark.parametrize("made", [1, 2.5, True, "0"])
 def test_a_consumer_is_made_before_it_starts(made):
     with pytest.raises(TimelineError, match="made_ms of 'a': expected an integer from -"):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from assignlab.local.files import read_lines, write_lines
-from assignlab.timeline.scenario import Action, Member, Scenario, Topic
+from assignlab.timeline.scenario import LIBRDKAFKA, Action, Member, Scenario, Topic
 
 FOLDER = Path(__file__).parent / "recordings"
 SUFFIX = ".jsonl.xz"
@@ -74,7 +74,7 @@ def scenario_of(recording: Recording) -> Scenario:
     """The scenario with the moments at which things really happened."""
     return Scenario(
         [Topic(t["name"], t["partitions"], t.get("rate", 0.0)) for t in recording["topics"]],
-        [Member(**_released(recording, member)) for member in recording["members"]],
+        [_member(recording, member) for member in recording["members"]],
         [_action(recording, action) for action in recording["actions"]],
         recording["duration_ms"],
         sample_ms=recording["duration_ms"],  # nobody asks for lag
@@ -90,6 +90,12 @@ def strategies_of(recording: Recording, names: Sequence[str] | None = None) -> l
     ]
 
 
+def _member(recording: Recording, values: dict[str, Any]) -> Member:
+    clients = {client.split()[0] for client in recording["client"].split(", ")}
+    client = LIBRDKAFKA if clients == {LIBRDKAFKA} else ""
+    return Member(**_released(recording, values), client=client)
+
+
 def _released(recording: Recording, values: dict[str, Any]) -> dict[str, Any]:
     if "strategies" in values:
         return values | {"strategies": strategies_of(recording, values["strategies"])}
@@ -100,7 +106,7 @@ def _action(recording: Recording, told: dict[str, Any]) -> Action:
     values = dict(told)
     at, kind, member = values.pop("at"), values.pop("kind"), values.pop("member", None)
     if "joins" in values:
-        values = {"member": Member(**_released(recording, values["joins"]))}
+        values = {"member": _member(recording, values["joins"])}
     if "changed" in values:
         values["changed"] = tuple(_released(recording, dict(values["changed"])).items())
     if "creates" in values:

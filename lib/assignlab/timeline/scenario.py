@@ -20,6 +20,7 @@ from assignlab.timeline.config import MOST, Given, TimelineError, plain
 
 SECOND = 1000
 """In milliseconds."""
+LIBRDKAFKA = "librdkafka"
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ class Member(Given):
     automatic commits of the consumer protocol, and looks of librdkafka's client at its topics.
     ``strategies``: its partition.assignment.strategy list, most wanted first; None
     for the run's own. One of the coordinator's (``server-uniform``) is ``group.protocol=consumer``
-    and its ``group.remote.assignor``.
+    and its ``group.remote.assignor``. ``client``: ``librdkafka``, else Java's, or the one whose
+    strategies these are.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Member(Given):
     start_ms: int = 0
     made_ms: int | None = None
     strategies: Sequence[str] | None = None
+    client: str = ""
 
 
 @dataclass(frozen=True)
@@ -335,6 +338,8 @@ def _check_member(member: Member, members: dict[str, Member]) -> None:
     if member.strategies is not None and not member.strategies:
         raise TimelineError(f"strategies of {member.name!r}: expected at least one")
     one_of(f"instance of {member.name!r}", member.instance or "", str)
+    if one_of(f"client of {member.name!r}", member.client, str):
+        refuse_unknown("client", [member.client], [LIBRDKAFKA])
     one_of(f"client_pattern of {member.name!r}", member.client_pattern, bool)
     if member.topics is not None and member.pattern is not None:
         raise TimelineError(f"member {member.name!r} has both topics and a pattern")

@@ -13,7 +13,6 @@ from assignlab.timeline.engine.log import EMPTY
 from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols import (
     classic_coordinator,
-    kip848_client,
     kip848_coordinator,
     librdkafka_client,
     metaq,
@@ -31,7 +30,7 @@ class Protocol(NamedTuple):
 
 
 CLASSIC = Protocol(classic_coordinator.Coordinator, librdkafka_client.client_of)
-KIP_848 = Protocol(kip848_coordinator.Coordinator, kip848_client.Client)
+KIP_848 = Protocol(kip848_coordinator.Coordinator, librdkafka_client.server_client_of)
 KAFKA_0_8 = Protocol(zookeeper.Registry, zookeeper.Client)
 METAQ = Protocol(zookeeper.Registry, metaq.Client)
 MIGRATION = Protocol(migration.Coordinator, migration.client)

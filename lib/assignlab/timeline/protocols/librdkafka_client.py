@@ -1,17 +1,19 @@
-"""librdkafka's client in a classic group, where it does otherwise than Java's.
+"""librdkafka's client, where it does otherwise than Java's.
 
-A member's life is that of :mod:`~assignlab.timeline.protocols.classic_client`. Here stand the steps that
-differ, in the order of that life, after librdkafka 2.15.1 (``rdkafka_cgrp.c``, ``rdkafka_metadata.c``).
+A member's life is that of :mod:`~assignlab.timeline.protocols.classic_client`, or under KIP-848 of
+:mod:`~assignlab.timeline.protocols.kip848_client`. Here stand the steps that differ, in the order of that
+life, after librdkafka 2.15.1 (``rdkafka_cgrp.c``, ``rdkafka_metadata.c``).
 """
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from assignlab.timeline.engine.poll_loop import NEVER
 from assignlab.timeline.engine.world import World
-from assignlab.timeline.protocols import classic_client
+from assignlab.timeline.protocols import classic_client, kip848_client
 from assignlab.timeline.protocols.classic_client import (
     JOINED,
     JOINING,
@@ -21,7 +23,7 @@ from assignlab.timeline.protocols.classic_client import (
 )
 from assignlab.timeline.protocols.classic_coordinator import Coordinator, GroupMember
 from assignlab.timeline.protocols.errors import FENCED_INSTANCE_ID, NOT_COORDINATOR
-from assignlab.timeline.scenario import SECOND, Member
+from assignlab.timeline.scenario import LIBRDKAFKA, SECOND, Member
 
 CHANGED = "metadata for subscribed topics has changed"
 APART_MS = 10
@@ -33,9 +35,19 @@ LOOKS_MS = SECOND // 2
 def client_of(
     world: World, coordinator: Coordinator, member: Member, number: int
 ) -> classic_client.Client:
-    """The client whose strategies these are: librdkafka's, or for all others Java's."""
-    in_c = any(strategy.system == "librdkafka" for strategy in world.strategies_of(member))
+    """The client of a classic group's member, or the one whose strategies these are: librdkafka's, or for
+    all others Java's."""
+    strategies = world.strategies_of(member)
+    in_c = member.client == LIBRDKAFKA or any(s.system == LIBRDKAFKA for s in strategies)
     kind = Client if in_c else classic_client.Client
+    return kind(world, coordinator, member, number)
+
+
+def server_client_of(
+    world: World, coordinator: Any, member: Member, number: int
+) -> kip848_client.Client:
+    """The client of a member under KIP-848."""
+    kind = ServerClient if member.client == LIBRDKAFKA else kip848_client.Client
     return kind(world, coordinator, member, number)
 
 
@@ -390,3 +402,31 @@ class Client(classic_client.Client):
         """Its listener is called for the rebalance that was there before."""
         self.loss = "revoked" if self.joining else "lost"
         super()._reset(reason)
+
+
+class ServerClient(kip848_client.Client):
+    """A consumer of librdkafka under KIP-848."""
+
+    def _is_target(self, partitions: np.ndarray) -> bool:
+        """That a pattern has no partitions at first is no news to it, and nothing that it acknowledges."""
+        first = self.pattern is not None and self.target is None
+        nothing = first and not partitions.size and not self.held.size
+        return nothing or super()._is_target(partitions)
+
+    def _leave_stale(self) -> None:
+        """It sends no heartbeats any more, and leaves once its application has lost what it has
+        (RD_KAFKA_CGRP_F_LEAVE_ON_UNASSIGN_DONE)."""
+        self.tell("poll interval exceeded", self.held)
+        self._stop_heartbeats()
+        self.advance()
+        self.phase = kip848_client.STALE
+        self.set_verdict()
+        self.at_poll(self._lose_and_leave)
+
+    def _lose_and_leave(self) -> None:
+        late = "max.poll.interval.ms exceeded"
+        if self.held.size:
+            self.tell("lost", self.held, late)
+            self.give_up(self.held, f"lost: {late}")
+        self._send_leave()
+        self.clock.after(2 * self.config.latency_ms, self.in_time, self._lose_and_join, late)

@@ -25,7 +25,6 @@ from assignlab.timeline.engine.requests import Claim, JoinRequest
 from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols import (
     classic_coordinator,
-    kip848_client,
     kip848_coordinator,
     librdkafka_client,
 )
@@ -48,8 +47,8 @@ from assignlab.timeline.scenario import Member
 def client(world: World, coordinator: "Coordinator", member: Member, number: int) -> Consumer:
     """A consumer of the protocol that its strategies belong to (``group.protocol``)."""
     server = world.strategies_of(member)[0].protocol == "server"
-    kind = kip848_client.Client if server else librdkafka_client.client_of
-    return kind(world, coordinator, member, number)
+    of = librdkafka_client.server_client_of if server else librdkafka_client.client_of
+    return of(world, coordinator, member, number)
 
 
 class Coordinator:
