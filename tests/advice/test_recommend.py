@@ -561,7 +561,7 @@ def test_where_another_clients_strategy_or_ids_are_told_it_is_said_that_javas_cl
 
 
 def test_times_without_an_owner_are_those_of_librdkafka_where_ids_name_it():
-    """Classic ones; what moves is that of Java's strategies of the same names."""
+    """What moves is that of Java's strategies of the same names."""
 
     def crash(group, *names):
         rows = what_if.report(group, names, ["a crash", "a rollout"], "4.4", CONFIG).tables[0].rows

@@ -20,7 +20,7 @@ PLAYED_AS_JAVA = (
     "The members are taken for clients of {}, by their strategy or their ids. What is played here is Kafka's"
     " Java client{}; how far strategies of one name differ is in docs/clients.md."
 )
-BUT_PAUSES = ", but for times without an owner of classic groups, which are its own client's"
+BUT_PAUSES = ", but for times without an owner, which are its own client's"
 
 OWN_DEFAULTS = {
     "kafka-go": "session.timeout.ms=30000",
@@ -59,17 +59,6 @@ def played_as_java(asked: Subject) -> list[str]:
             f" Unless set, {client} has what is {OWN_DEFAULTS[client]} there: --set plays it."
         )
     return said
-
-
-def as_played(name: str, client: str) -> str:
-    """The strategy of that name whose members are played as the client's own, where there is one.
-
-    >>> as_played("range", "librdkafka"), as_played("range", ""), as_played("sticky", "librdkafka")
-    ('librdkafka-range', 'range', 'sticky')
-    """
-    strategy = assignors.get(name)
-    known = client == LIBRDKAFKA and strategy.system == CLASSIC and strategy.kind in OF_LIBRDKAFKA
-    return f"{client}-{strategy.kind}" if known else name
 
 
 def lacks(client: str, strategy: Strategy) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assignlab.advice.clients import as_played, client_of
+from assignlab.advice.clients import LIBRDKAFKA, client_of
 from assignlab.advice.play import steps
 from assignlab.advice.scaling import highest_first, switched
 from assignlab.advice.subject import Range, Subject, usual_topics
@@ -88,15 +88,21 @@ def _value(text: str) -> Any:
 
 def members_of(subject: Subject) -> list[Member]:
     """The group's members, called m0, m1 and so on."""
-    group = subject.group
+    group, client = subject.group, played_client(subject)
     return [
         Member(
             f"m{m}",
             topics=names_of(group, group.members.topics_of(m)),
             instance=None if group.members.instances is None else group.members.instances[m],
+            client=client,
         )
         for m in range(subject.members)
     ]
+
+
+def played_client(subject: Subject) -> str:
+    """The members' client, where the timeline plays it."""
+    return LIBRDKAFKA if client_of(subject) == LIBRDKAFKA else ""
 
 
 def names_of(group: Group, topics: Iterable[int]) -> list[str]:
@@ -142,6 +148,7 @@ def newcomer(subject: Subject, name: str) -> Member:
         name,
         topics=names_of(group, usual_topics(group)),
         instance=f"static-{name}" if subject.static else None,
+        client=played_client(subject),
     )
 
 
@@ -225,8 +232,7 @@ class Life:
 def lives(subject: Subject, strategy: Strategy) -> Callable[[], Life]:
     """What makes lives of the group under a strategy, nothing of which has happened yet."""
     held = held_under(subject, strategy)
-    played = as_played(strategy.name, client_of(subject))
-    return partial(Life, members_of(subject), topics_of(subject), held, played)
+    return partial(Life, members_of(subject), topics_of(subject), held, strategy.name)
 
 
 def usual_events(
@@ -385,12 +391,10 @@ def migration(
     coordinator's (KIP-848), which is another protocol, one.
     """
     life = lives(subject, old)()
-    client = client_of(subject)
     names = [member.name for member in life.members]
     actions: list[Action] = []
     at = life.now
-    for listed in lists:
-        strategies = [as_played(name, client) for name in listed]
+    for strategies in lists:
         actions += rolling_restart(at, names, EVERY_MS, DOWN_MS, strategies=strategies)
         at += len(names) * EVERY_MS
     life.add("migration", actions, at - life.now + 60_000)
