@@ -2008,6 +2008,8 @@ def test_a_client_is_javas_or_librdkafkas():
         play([], members=[Member("a", client="sarama")])
     with pytest.raises(TimelineError, match="client of 'a'"):
         play([], members=[Member("a", client=1)])
+    with pytest.raises(TimelineError, match="client of 'a': librdkafka cannot run scala-range"):
+        play([], "scala-range", members=[Member("a", client="librdkafka")])
 
 
 @pytest.mark.parametrize("made", [1, 2.5, True, "0"])

@@ -19,7 +19,7 @@ from assignlab.timeline.protocols import (
     migration,
     zookeeper,
 )
-from assignlab.timeline.scenario import Action, Member, Scenario, known_ids, one_of
+from assignlab.timeline.scenario import LIBRDKAFKA, Action, Member, Scenario, known_ids, one_of
 
 
 class Protocol(NamedTuple):
@@ -116,7 +116,7 @@ class Simulation:
         self._numbers = {name: number for number, name in enumerate(self.members)}
         self.rates = {topic.name: topic.rate for topic in scenario.topics}
         lists = [self.world.strategies_of(member) for member in scenario.versions]
-        for proposed in lists:
+        for member, proposed in zip(scenario.versions, lists, strict=True):
             names = ", ".join(strategy.name for strategy in proposed)
             one_only = protocol_of(set(proposed)) in (MIGRATION, KIP_848)
             if one_only and len(proposed) > 1:
@@ -124,7 +124,11 @@ class Simulation:
             if len({strategy.kind for strategy in proposed}) < len(proposed):
                 # As ConsumerPartitionAssignor.getAssignorInstances does.
                 raise TimelineError(f"strategies: {names}: clients refuse a name that comes twice")
-            in_c = any(strategy.system == "librdkafka" for strategy in proposed)
+            if member.client and any(s.membership != "coordinator" for s in proposed):
+                raise TimelineError(
+                    f"client of {member.name!r}: {member.client} cannot run {names}"
+                )
+            in_c = member.client or any(strategy.system == LIBRDKAFKA for strategy in proposed)
             if in_c and len({strategy.protocol for strategy in proposed}) > 1:
                 raise TimelineError(
                     f"strategies: {names}: librdkafka refuses eager and cooperative ones in one list"
