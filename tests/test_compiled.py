@@ -487,6 +487,7 @@ with as_python(sys.argv[1] != "compiled", until_s=float(sys.argv[2])):
 """
 
 
+@pytest.mark.slow
 def test_as_python_what_takes_long_is_compiled_and_what_is_in_the_cache_is_loaded(tmp_path):
     def compiled(how, until_s, *topics):
         told = subprocess.run(

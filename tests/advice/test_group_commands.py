@@ -188,6 +188,7 @@ def test_help_lists_the_events():
     assert all(name in told for name in happening.NAMES)
 
 
+@pytest.mark.slow
 def test_what_is_advised_is_there_to_be_done(tmp_path):
     nameless = tmp_path / "group.json"
     nameless.write_text(json.dumps({k: v for k, v in EVEN.items() if k != "strategy"}))

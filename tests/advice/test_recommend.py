@@ -103,6 +103,7 @@ def test_the_restarts_of_the_cost_are_those_of_the_recipe(range_3_5):
     assert (second.event, second.strategy) == ("a rollout", "sticky"), "every list begins with it"
 
 
+@pytest.mark.slow
 def test_what_is_short_begins_with_the_alarm_and_ends_with_a_reason(range_3_5):
     for client, group in ("", range_3_5), ("rdkafka", of_client(librdkafkas(), "rdkafka")):
         said = recommend.report(group, "4.4", CONFIG).said
@@ -176,6 +177,7 @@ def test_moves_that_a_more_even_group_needs_do_not_speak_against_it():
     assert any(s.startswith("A trade, not recommended: roundrobin") for s in report.said)
 
 
+@pytest.mark.slow
 def test_a_worst_rollout_that_is_twice_as_long_gives_way(monkeypatch):
     """The more members, the longer all wait for the last heartbeat: page 11."""
     monkeypatch.setattr(scaling, "MOST_ROLLED_OUT", 5)
@@ -268,6 +270,7 @@ def test_settings_that_are_given_are_not_said_to_be_defaults(range_3_5):
         assert any(f"taken as 4.4, settings {told}" in one for one in unknown)
 
 
+@pytest.mark.slow
 def test_static_names_keep_the_order_of_the_members():
     """Twelve members: i10 would sort before i2."""
     held = [[f"t-{p}"] for p in range(12)]
@@ -320,6 +323,7 @@ def test_of_a_group_that_fails_at_all_events_it_says_what_does_not(monkeypatch):
 UNEVEN = [[f"a-{p}", f"b-{p}", f"c-{p}"] for p in range(3)] + [[]]
 
 
+@pytest.mark.slow
 def test_where_members_do_not_come_over_one_by_one_the_lines_say_so():
     refused = pauses.settings("4.4", {"group.consumer.migration.policy": "disabled"})
     group = document({"a": 3, "b": 3, "c": 3}, UNEVEN, "range")
@@ -696,6 +700,7 @@ def test_share_groups_have_no_answer_whatever_is_asked(tmp_path, range_3_5, comm
     assert f"billing: {told}" in CliRunner().invoke(main, ["group", command, str(source)]).output
 
 
+@pytest.mark.slow
 def test_what_the_groups_strategy_does_not_explain_is_not_known(range_3_5):
     def unknown(group):
         return recommend.report(group, "4.4", CONFIG).unknown[0]

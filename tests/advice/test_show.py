@@ -249,6 +249,7 @@ def test_kafkajs_is_known_by_the_name_of_its_assigner():
     assert "kafkajs-roundrobin" in names(alike(subject(group)))
 
 
+@pytest.mark.slow
 def test_idle_members_are_counted_by_what_they_may_read():
     group = document({"a": 1, "b": 6}, [["a-0"], [], [], [f"b-{n}" for n in range(6)]])
     for member, topic in zip(group["members"], "aaab", strict=True):

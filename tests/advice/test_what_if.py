@@ -490,6 +490,7 @@ def test_with_surge_a_topic_that_one_member_reads_is_hardly_ever_without_owner()
     assert cost.high < 7  # leaders ask for topics that they do not read, behind their fetch
 
 
+@pytest.mark.slow
 def test_of_many_members_no_topic_is_without_its_reader():
     apart = document({f"t{m}": 1 for m in range(20)}, [[f"t{m}-0"] for m in range(20)])
     for m, member in enumerate(apart["members"]):

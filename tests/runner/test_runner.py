@@ -1317,6 +1317,7 @@ def test_what_stands_in_the_way_of_a_run_is_told_in_one_line(collection, nothing
     assert all_told(result) and result.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 def test_a_log_that_cannot_be_written_ends_this_notebook_alone(tmp_path, monkeypatch):
     notebook(tmp_path, "01_bad", BEGIN)

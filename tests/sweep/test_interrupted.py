@@ -91,6 +91,7 @@ def test_two_sweeps_of_one_question_do_not_share_a_folder(tmp_path):
         assert one.done() == {0: 0} and other.slices.exists()
 
 
+@pytest.mark.slow
 def test_a_file_system_without_locks_serves_too(tmp_path, monkeypatch):
     def flock(*_):
         raise OSError(errno.ENOTSUP, "no locks")

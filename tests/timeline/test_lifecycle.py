@@ -215,6 +215,7 @@ def test_what_an_eager_member_gets_back_is_read_again_too():
     assert (mean.xs("own commits, listener commits", level="way") == 0).all()
 
 
+@pytest.mark.slow
 def test_without_a_commit_half_an_interval_is_read_again_of_what_is_given_up():
     alone, rate, of = "own commits, no listener", 20.0, {}
     for interval_ms in (1_000, 3_000, 5_000):  # heartbeats are 3 s and 5 s apart
