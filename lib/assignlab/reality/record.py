@@ -158,7 +158,6 @@ class Run:
             self._create(Topic(self.outputs, 1))
             self.place.have("produce", "produces", key=self.script.name, rates=rates)
         self.began = self._now() + 100
-        made = {name: at - self.began for name, at in self.made.items()}
         if rates:
             self.place.admin.tell("flow", key=self.script.name, **{"from": self.began})
         starts = {}
@@ -172,7 +171,7 @@ class Run:
                 self._act(planned)
         self._sleep_until(scenario.duration_ms)
         members = [
-            member_values(replace(member, made_ms=made[member.name]), starts[member.name])
+            member_values(self._with_made(member), starts[member.name])
             for member in scenario.members
         ]
         for name in scenario.processes:
@@ -279,6 +278,10 @@ class Run:
         self._note(name, [*before, event])
         return event
 
+    def _with_made(self, member: Member) -> Member:
+        """When its first consumer was made, too."""
+        return replace(member, made_ms=self.made[member.name] - self.began)
+
     def _collect(self, name: str) -> None:
         self._note(name, self.place.inbox.taken(self._key(name)))
 
@@ -286,7 +289,7 @@ class Run:
         known = {event["member"]: event["id"] for event in self.events if event.get("id")}
         for event in events:
             if event["kind"] == "ready":  # nothing has happened yet
-                self.made[name] = event["made"] - self.began
+                self.made.setdefault(name, event["made"])
                 continue
             if event["kind"] == "got":
                 at = event["at"] - self.began
@@ -313,8 +316,7 @@ class Run:
     def _act(self, action: Action) -> None:
         at = ACTIONS[action.kind](self, action)
         if action.kind == "join":
-            joins = replace(action["member"], made_ms=self.made[str(action.member)])
-            action = replace(action, values=(("member", joins),))
+            action = replace(action, values=(("member", self._with_made(action["member"])),))
         self.actions.append(told_of(action, at - self.began))
 
     def _do(self, action: Action, do: str, **values) -> int:

@@ -19,7 +19,7 @@ from assignlab.timeline.protocols import (
     migration,
     zookeeper,
 )
-from assignlab.timeline.scenario import LIBRDKAFKA, Action, Member, Scenario, known_ids, one_of
+from assignlab.timeline.scenario import Action, Member, Scenario, known_ids, one_of
 
 
 class Protocol(NamedTuple):
@@ -128,8 +128,8 @@ class Simulation:
                 raise TimelineError(
                     f"client of {member.name!r}: {member.client} cannot run {names}"
                 )
-            in_c = member.client or any(strategy.system == LIBRDKAFKA for strategy in proposed)
-            if in_c and len({strategy.protocol for strategy in proposed}) > 1:
+            protocols = {strategy.protocol for strategy in proposed}
+            if librdkafka_client.is_in_c(member, proposed) and len(protocols) > 1:
                 raise TimelineError(
                     f"strategies: {names}: librdkafka refuses eager and cooperative ones in one list"
                 )

@@ -360,6 +360,7 @@ def advance(until, hold, verdict, loop_words, rows, rate, created, committed, se
     partition, position, batch, flight, fresh = owned(rows)[:5]
     n = partition.size
     mode, latency = settings.mode, settings.latency
+    polls_commit = mode == Mode.AUTO and not settings.timed
     while True:
         t = loop.next
         flight_at = loop.flight_at
@@ -413,7 +414,6 @@ def advance(until, hold, verdict, loop_words, rows, rate, created, committed, se
                 loop.phase, loop.next = Phase.HALTED, NEVER
                 return Stop.REACHED.value
             ahead = False
-            polls_commit = mode == Mode.AUTO and not settings.timed
             if polls_commit and asks and t >= loop.next_commit and flight_at < 0:
                 loop.next_commit = t + settings.commit_interval
                 ahead = at_once and is_ahead(loop, settings)

@@ -238,11 +238,14 @@ class Client(Consumer):
 
     def _out(self, error: str, then: Callable[[str], None]) -> None:
         """It is no member any more; the application hears of it when its poll next looks."""
+        self._become_stale()
+        self.when_poll_looks(then, error)
+
+    def _become_stale(self) -> None:
         self._stop_heartbeats()
         self.advance()
         self.phase = STALE
         self.set_verdict()
-        self.when_poll_looks(then, error)
 
     def _die(self, error: str) -> None:
         """A fatal error: the application gets an exception and gives up."""
@@ -256,11 +259,14 @@ class Client(Consumer):
         return NEVER if self._beat is None else self._beat.moment
 
     def _lose_and_join(self, error: str) -> None:
+        self._lose(error)
+        self._join()
+
+    def _lose(self, error: str) -> None:
         if self.held.size:
             self.tell("lost", self.held, error)
             self.give_up(self.held, f"lost: {error}")
         self._reconciling = None
-        self._join()
 
     def _stop_heartbeats(self) -> None:
         cancel(self._beat)
@@ -384,10 +390,7 @@ class Client(Consumer):
         """
         self.tell("poll interval exceeded", self.held)
         self._send_leave()
-        self._stop_heartbeats()
-        self.advance()
-        self.phase = STALE
-        self.set_verdict()
+        self._become_stale()
         self.at_poll(self._lose_at_poll, self._awaiting_callback(), self._awaiting_revocation())
 
     def _awaiting_callback(self) -> np.ndarray:

@@ -5,12 +5,13 @@ A member's life is that of :mod:`~assignlab.timeline.protocols.classic_client`, 
 life, after librdkafka 2.15.1 (``rdkafka_cgrp.c``, ``rdkafka_metadata.c``).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from assignlab.assignors.strategy import Strategy
 from assignlab.timeline.engine.poll_loop import NEVER
 from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols import classic_client, kip848_client
@@ -32,14 +33,16 @@ LOOKS_MS = SECOND // 2
 """From one look of its main thread to the next, where nothing wakes it."""
 
 
+def is_in_c(member: Member, strategies: Iterable[Strategy]) -> bool:
+    """Whether a member runs librdkafka, as it says itself or its strategies do; Java's client otherwise."""
+    return member.client == LIBRDKAFKA or any(s.system == LIBRDKAFKA for s in strategies)
+
+
 def client_of(
     world: World, coordinator: Coordinator, member: Member, number: int
 ) -> classic_client.Client:
-    """The client of a classic group's member, or the one whose strategies these are: librdkafka's, or for
-    all others Java's."""
-    strategies = world.strategies_of(member)
-    in_c = member.client == LIBRDKAFKA or any(s.system == LIBRDKAFKA for s in strategies)
-    kind = Client if in_c else classic_client.Client
+    """The client of a member of a classic group."""
+    kind = Client if is_in_c(member, world.strategies_of(member)) else classic_client.Client
     return kind(world, coordinator, member, number)
 
 
@@ -417,16 +420,10 @@ class ServerClient(kip848_client.Client):
         """It sends no heartbeats any more, and leaves once its application has lost what it has
         (RD_KAFKA_CGRP_F_LEAVE_ON_UNASSIGN_DONE)."""
         self.tell("poll interval exceeded", self.held)
-        self._stop_heartbeats()
-        self.advance()
-        self.phase = kip848_client.STALE
-        self.set_verdict()
+        self._become_stale()
         self.at_poll(self._lose_and_leave)
 
     def _lose_and_leave(self) -> None:
-        late = "max.poll.interval.ms exceeded"
-        if self.held.size:
-            self.tell("lost", self.held, late)
-            self.give_up(self.held, f"lost: {late}")
+        self._lose("max.poll.interval.ms exceeded")
         self._send_leave()
-        self.clock.after(2 * self.config.latency_ms, self.in_time, self._lose_and_join, late)
+        self.clock.after(2 * self.config.latency_ms, self.in_time, self._join)
