@@ -129,7 +129,7 @@ class Simulation:
                     f"client of {member.name!r}: {member.client} cannot run {names}"
                 )
             protocols = {strategy.protocol for strategy in proposed}
-            if librdkafka_client.is_in_c(member, proposed) and len(protocols) > 1:
+            if librdkafka_client.is_in_c(self.world, member) and len(protocols) > 1:
                 raise TimelineError(
                     f"strategies: {names}: librdkafka refuses eager and cooperative ones in one list"
                 )

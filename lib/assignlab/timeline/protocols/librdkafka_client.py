@@ -5,13 +5,12 @@ A member's life is that of :mod:`~assignlab.timeline.protocols.classic_client`, 
 life, after librdkafka 2.15.1 (``rdkafka_cgrp.c``, ``rdkafka_metadata.c``).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from assignlab.assignors.strategy import Strategy
 from assignlab.timeline.engine.poll_loop import NEVER
 from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols import classic_client, kip848_client
@@ -33,16 +32,17 @@ LOOKS_MS = SECOND // 2
 """From one look of its main thread to the next, where nothing wakes it."""
 
 
-def is_in_c(member: Member, strategies: Iterable[Strategy]) -> bool:
+def is_in_c(world: World, member: Member) -> bool:
     """Whether a member runs librdkafka, as it says itself or its strategies do; Java's client otherwise."""
-    return member.client == LIBRDKAFKA or any(s.system == LIBRDKAFKA for s in strategies)
+    systems = {strategy.system for strategy in world.strategies_of(member)}
+    return LIBRDKAFKA in {member.client, *systems}
 
 
 def client_of(
     world: World, coordinator: Coordinator, member: Member, number: int
 ) -> classic_client.Client:
     """The client of a member of a classic group."""
-    kind = Client if is_in_c(member, world.strategies_of(member)) else classic_client.Client
+    kind = Client if is_in_c(world, member) else classic_client.Client
     return kind(world, coordinator, member, number)
 
 
