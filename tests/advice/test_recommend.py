@@ -525,9 +525,14 @@ def test_where_ids_name_the_client_only_what_it_has_is_set(range_3_5, client, na
     assert "org.apache.kafka" not in told and "which clients the members run" not in told
     played = {row[2] for row in report.tables[0].rows}
     assert ("server-uniform" in played) == (client == "rdkafka")
+    assert f"{name}-range" in played or name == "kafkajs", (
+        "what its members run is the client's own"
+    )
     if client == "rdkafka":
         assert "It costs a stop of all members" in told and "StickyAssignor" not in told
-        assert "sticky" not in played
+        assert "partition.assignment.strategy=cooperative-sticky" in told
+        assert not {"sticky", "range"} & played
+        assert "since 4.2" not in told, "of Java's client"
 
 
 def test_what_if_and_survey_try_what_the_client_has():
@@ -538,7 +543,11 @@ def test_what_if_and_survey_try_what_the_client_has():
         .rows
     )
     tried = {row.strategy.rpartition(" to ")[2] for row in rows}
-    assert tried == {"roundrobin", "cooperative-sticky", "server-uniform"}
+    assert tried == {
+        "librdkafka-roundrobin",
+        "librdkafka-cooperative-sticky",
+        "server-uniform",
+    }
     [bounces] = [row for row in rows if row.event == "two bounces"]
     assert bounces.moved is None and bounces.note.startswith(
         "not played: librdkafka refuses a list"
@@ -549,10 +558,54 @@ def test_what_if_and_survey_try_what_the_client_has():
     assert dict(zip(survey.COLUMNS, found, strict=True))["better"] != "sticky"
     kafkajs = of_client(librdkafkas(), "kafkajs")
     rows = what_if.report(kafkajs, [], [], "4.4", CONFIG).tables[0].rows
-    assert {row.strategy for row in rows} == {"range", "roundrobin"}
+    assert {row.strategy for row in rows} == {"range", "kafkajs-roundrobin"}, "it has no range"
 
 
-def test_where_another_clients_strategy_or_ids_are_told_it_is_said_that_javas_client_was_played():
+@pytest.mark.parametrize("kind", ["range", "roundrobin"])
+@pytest.mark.parametrize("client", ["librdkafka", "sarama", "franz-go", "kafka-python", "kafka-go"])
+def test_what_moves_is_what_the_clients_own_strategy_moves(client, kind):
+    """By ids, by its name in the document, or named on the command line."""
+    own = f"{client}-{kind}"
+    begin = assignors.get(own).client_id
+    told = of_client(librdkafkas(), begin.removesuffix("-")) | {"strategy": kind}
+    named = librdkafkas() | {"strategy": own}
+    moves = {}
+    for group in (told, named) if begin else (named,):
+        rows = what_if.report(group, [], ["a member more"], "4.4", CONFIG).tables[0].rows
+        assert rows[0].strategy == own
+        by_kind = what_if.report(group, [kind], ["a member more"], "4.4", CONFIG).tables[0].rows
+        assert by_kind[0].strategy == own
+        moves[group is told] = [row.strategy for row in rows]
+        assert "roundrobin" not in moves[group is told], "another client's"
+        headline = recommend.report(group, "4.4", CONFIG).said[1]
+        assert "the lab knows no change" not in headline
+    assert moves.get(True) in (None, moves[False])
+
+
+def test_a_strategy_of_the_client_that_fails_on_the_group_is_told_with_those_that_do_not():
+    """kafka-python's round robin throws where members subscribe differently; Java's does not."""
+    java = document({"t": 2, "u": 2}, [["t-0", "u-0", "u-1"], ["t-1"]], "roundrobin")
+    java["members"][1]["topics"] = ["t"]
+    assert recommend.report(java, "4.4", CONFIG).tables
+    told = "kafka-python-roundrobin fails at a rebalance: KeyError.* under kafka-python-range"
+    with pytest.raises(AssignlabError, match=told):
+        recommend.report(of_client(java, "kafka-python"), "4.4", CONFIG)
+
+
+def test_what_was_inferred_of_javas_strategy_is_not_said_of_another_clients():
+    java = "strategy: range of the newest Java client; the text has neither client nor release"
+    group = of_client(librdkafkas(), "sarama") | {"inferred": [java, "topics: as owned"]}
+    for found in (
+        what_if.report(group, [], ["a member more"], "4.4", CONFIG),
+        recommend.report(group, "4.4", CONFIG),
+        replicas.report(group, 5, None, "4.4", CONFIG),
+    ):
+        assert found.inferred == ["topics: as owned"]
+    group = librdkafkas() | {"inferred": [java]}
+    assert what_if.report(group, [], ["a member more"], "4.4", CONFIG).inferred == [java]
+
+
+def test_where_another_clients_strategy_or_ids_are_told_it_is_said_for_whose_members_are_taken():
     told = "The members are taken for clients of kafkajs, by their strategy or their ids."
     by_strategy = librdkafkas() | {"strategy": "kafkajs-roundrobin"}
     for group in (by_strategy, of_client(librdkafkas(), "kafkajs")):
@@ -561,12 +614,10 @@ def test_where_another_clients_strategy_or_ids_are_told_it_is_said_that_javas_cl
             replicas.report(group, 5, None, "4.4", CONFIG),
         ):
             assert any(said.startswith(told) for said in report.said)
-    assert not clients.played_as_java(subject(librdkafkas()))
+    assert not clients.taken_for(subject(librdkafkas()))
 
 
 def test_times_without_an_owner_are_those_of_librdkafka_where_ids_name_it():
-    """What moves is that of Java's strategies of the same names."""
-
     def crash(group, *names):
         rows = what_if.report(group, names, ["a crash", "a rollout"], "4.4", CONFIG).tables[0].rows
         return {(row.strategy, row.event): (row.moved, row.unowned) for row in rows}
@@ -576,19 +627,18 @@ def test_times_without_an_owner_are_those_of_librdkafka_where_ids_name_it():
     [by_java, by_c] = [crash(group, *names) for group in (java, c)]
     by_name = crash(c | {"strategy": "librdkafka-range"})
     for event in ("a crash", "a rollout"):
-        assert by_c["range", event][1] == by_name["librdkafka-range", event][1]
-    assert by_c["range", "a rollout"][1] != by_java["range", "a rollout"][1]
-    told = "but for times without an owner"
+        assert by_c["librdkafka-range", event] == by_name["librdkafka-range", event]
+    assert by_c["librdkafka-range", "a rollout"][1] != by_java["range", "a rollout"][1]
+    told = "Strategies and times without an owner are its own."
     [said] = [s for s in recommend.report(c, "4.4", CONFIG).said if told in s]
     assert said.startswith("The members are taken for clients of librdkafka")
-    assert not clients.played_as_java(subject(c | {"strategy": "librdkafka-range"}))
 
 
 def test_a_client_whose_session_is_another_one_unless_set_is_told_with_it():
     for client, session_ms in (("kafkajs", 30_000), ("sarama", 10_000)):
-        [told] = clients.played_as_java(subject(of_client(librdkafkas(), client)))
+        [told] = clients.taken_for(subject(of_client(librdkafkas(), client)))
         assert f"session.timeout.ms={session_ms}" in told and "--set" in told
-    [told] = clients.played_as_java(subject(of_client(librdkafkas(), "kafka-python")))
+    [told] = clients.taken_for(subject(of_client(librdkafkas(), "kafka-python")))
     assert "--set" not in told
 
 
@@ -645,7 +695,7 @@ def test_a_rebalance_that_leaves_partitions_out_is_not_said_to_give_out_all():
     ("strategy", "told"),
     [
         ("sticky", "run 3 at most, or give the topics 5 partitions together (kafka-topics"),
-        ("sarama-range", "run 2 at most, or give one topic 5 partitions (kafka-topics"),
+        ("kafka-go-range", "run 2 at most, or give one topic 5 partitions (kafka-topics"),
         ("rocketmq-avg", "run 2 at most, or give one topic 5 partitions."),
     ],
 )

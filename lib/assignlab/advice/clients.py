@@ -1,8 +1,21 @@
-"""Which client the members of a group run, where strategy or ids say it, and which strategies it has."""
+"""Which client the members of a group run, where strategy or ids say it, which strategies it has, and
+what the lab calls them: what is named ``range`` differs from client to client."""
+
+from collections.abc import Iterable
+from typing import Any
 
 from assignlab import assignors
-from assignlab.advice.subject import CLASSIC, Subject
+from assignlab.advice.subject import (
+    CLASSIC,
+    KIP_848_SINCE,
+    SERVER,
+    Subject,
+    is_server,
+    without_inferred,
+)
 from assignlab.assignors.strategy import Strategy
+from assignlab.errors import UnknownName
+from assignlab.releases import CAME_WITH, version
 
 LIBRDKAFKA = "librdkafka"
 OF_LIBRDKAFKA = {s.kind for s in assignors.strategies().values() if s.system == LIBRDKAFKA}
@@ -10,17 +23,19 @@ OF_LIBRDKAFKA = {s.kind for s in assignors.strategies().values() if s.system == 
 OF_JAVA = {s.kind for s in assignors.strategies().values() if s.system == CLASSIC}
 HAS = {
     LIBRDKAFKA: OF_LIBRDKAFKA | {"server-uniform", "server-range"},
+    "kafka-go": {"range", "roundrobin"},
     "kafkajs": {"roundrobin"},
     "kafka-python": OF_JAVA,
     "sarama": OF_JAVA,
 }
 """What clients have that lack a strategy of Java's, or KIP-848 (of its requests Sarama 1.61.1 and
 kafka-python 3.0.12 have no more than the numbers)."""
-PLAYED_AS_JAVA = (
-    "The members are taken for clients of {}, by their strategy or their ids. What is played here is Kafka's"
-    " Java client{}; how far strategies of one name differ is in docs/clients.md."
+TAKEN_FOR = "The members are taken for clients of {}, by their strategy or their ids."
+ALL_ITS_OWN = " Strategies and times without an owner are its own."
+SOME_ITS_OWN = (
+    " Strategies whose names begin with {} are its own; others, and times without an owner, are those of"
+    " Kafka's Java client (docs/clients.md has how far they differ)."
 )
-BUT_PAUSES = ", but for times without an owner, which are its own client's"
 
 OWN_DEFAULTS = {
     "kafka-go": "session.timeout.ms=30000",
@@ -31,34 +46,104 @@ OWN_DEFAULTS = {
 kafka-go 0.4.51, KafkaJS 2.2.4 and sarama 1.61.1. franz-go, librdkafka and kafka-python have the same."""
 
 
+def client_by_ids(ids: Iterable[str]) -> str:
+    """The system whose clients give themselves ids that begin as all of these do; empty for Java's.
+
+    >>> [client_by_ids(ids) for ids in (["rdkafka-1", "rdkafka-2"], ["rdkafka-1", "sarama-2"], ["c-1"])]
+    ['librdkafka', '', '']
+    """
+    ids = list(ids)
+    found = (
+        strategy.system
+        for strategy in assignors.strategies().values()
+        if strategy.client_id and ids and all(id.startswith(strategy.client_id) for id in ids)
+    )
+    return next(found, "")
+
+
 def client_of(asked: Subject) -> str:
     """The system whose own strategy the group has, or whose client ids all members have where they were
     given none; empty for Java's."""
     own = asked.strategy
     if own is not None and own.of_clients and own.system != CLASSIC:
         return own.system
-    names = asked.group.members.names
-    return next(
-        (
-            s.system
-            for s in assignors.strategies().values()
-            if s.client_id and all(name.startswith(s.client_id) for name in names)
-        ),
-        "",
-    )
+    return client_by_ids(asked.group.members.names)
 
 
-def played_as_java(asked: Subject) -> list[str]:
-    """What there is to know of pauses that are not those of the members' own client."""
+def taken_for(asked: Subject) -> list[str]:
+    """What there is to know where the members are not taken for Java's clients: what is played of theirs."""
     client = client_of(asked)
-    own = asked.strategy is not None and asked.strategy.system == LIBRDKAFKA
-    but = BUT_PAUSES * (client == LIBRDKAFKA)
-    said = [PLAYED_AS_JAVA.format(client, but)] if client and not own else []
-    if client in OWN_DEFAULTS:
-        said[0] += (
-            f" Unless set, {client} has what is {OWN_DEFAULTS[client]} there: --set plays it."
-        )
-    return said
+    if not client:
+        return []
+    own = ALL_ITS_OWN if client == LIBRDKAFKA else SOME_ITS_OWN.format(client)
+    settings = (
+        f" Unless set, {client} has what is {OWN_DEFAULTS[client]} there: --set plays it."
+        if client in OWN_DEFAULTS
+        else ""
+    )
+    return [TAKEN_FOR.format(client) + own + settings]
+
+
+def _newest(system: str) -> tuple[str, ...]:
+    """The strategies that a consumer group can have of a system of Kafka's, the oldest first."""
+    own = [assignors.get(name) for name in CAME_WITH]
+    return tuple(s.name for s in own if s.system == system and not s.shares)
+
+
+FROM_SERVER = _newest(SERVER)
+FROM_CLASSIC = (*_newest(CLASSIC), "server-uniform")
+"""What groups of each protocol may change to: KIP-848's default too, but nobody goes back from
+there for a strategy."""
+
+
+def strategies_for(asked: Subject, release: str) -> list[str]:
+    """The group's own strategy, and those it could change to: what its release of Kafka has, and its
+    clients where the ids of its members tell which they are."""
+    own, client = asked.chosen(), client_of(asked)
+    if not own.of_clients and not is_server(own):
+        return [own.name]
+    found = [own.name]
+    preview = not is_server(own) and version(release) < version(KIP_848_SINCE)
+    for name in FROM_SERVER if is_server(own) else FROM_CLASSIC:
+        try:
+            strategy = run_as(name, client, release)
+        except UnknownName:
+            continue
+        if preview and is_server(strategy) or lacks(client, strategy):
+            continue
+        if strategy.base != own.base:
+            found.append(strategy.name)
+    return found
+
+
+def run_as(name: str, client: str, release: str) -> Strategy:
+    """What a group runs whose members name this strategy: their client's own, as far as the lab has it,
+    or else that of Java's client or the coordinator of that release. Where a strategy has another name
+    than theirs, or a release in it, it is that one.
+
+    Raises :class:`~assignlab.errors.UnknownRelease` where Kafka has no such release, or not the strategy.
+
+    >>> [run_as(name, client, "2.4").name for name, client in (("sticky", ""), ("range", "sarama"))]
+    ['sticky@2.4', 'sarama-range']
+    """
+    if name not in (*FROM_CLASSIC, *FROM_SERVER):
+        return assignors.get(name)
+    if (own := f"{client}-{name}") in assignors.strategies():
+        return assignors.get(own)
+    strategy, newest = assignors.get(f"{name}@{release}"), assignors.get(name)
+    return newest if strategy.assign is newest.assign else strategy
+
+
+def as_run(document: dict[str, Any], release: str) -> dict[str, Any]:
+    """The document with its strategy as the members run it (:func:`run_as`), since texts tell no more of
+    it than its name; what was inferred of another's is left out. Raises as that does."""
+    if document.get("strategy") not in (*FROM_CLASSIC, *FROM_SERVER):
+        return document
+    client = client_by_ids(member["id"] for member in document.get("members", ()))
+    strategy = run_as(document["strategy"], client, release)
+    if strategy.system != client:
+        return document | {"strategy": strategy.name}
+    return without_inferred(document, "strategy") | {"strategy": strategy.name}
 
 
 def lacks(client: str, strategy: Strategy) -> bool:
@@ -67,4 +152,4 @@ def lacks(client: str, strategy: Strategy) -> bool:
     >>> [lacks(client, assignors.get("sticky")) for client in ("librdkafka", "sarama", "")]
     [True, False, False]
     """
-    return client in HAS and strategy.kind not in HAS[client]
+    return client in HAS and strategy.base.removeprefix(f"{client}-") not in HAS[client]

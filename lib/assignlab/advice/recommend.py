@@ -19,16 +19,17 @@ from assignlab.advice import pauses, what_if
 from assignlab.advice.clients import (
     LIBRDKAFKA,
     OF_LIBRDKAFKA,
-    PLAYED_AS_JAVA,
+    TAKEN_FOR,
+    as_run,
     client_of,
-    played_as_java,
+    strategies_for,
+    taken_for,
 )
 from assignlab.advice.law import PER_TOPIC, law, least_idle
 from assignlab.advice.play import steps
 from assignlab.advice.report import Lines, Report, Table
 from assignlab.advice.subject import (
     CLASSIC,
-    SERVER,
     Range,
     Subject,
     answered_by,
@@ -48,8 +49,8 @@ WATCHED = ("a rebalance", "switch", "a member more", "a crash", "a rollout")
 STATIC = " + group.instance.id"
 STATIC_SINCE = (2, 3)
 """The release that brought it (KIP-345)."""
-NO_STATIC = ("kafkajs",)
-"""Clients of Kafka's strategies that do not have it (KafkaJS's issue #884)."""
+NO_STATIC = ("kafkajs", "kafka-go")
+"""Clients of Kafka's strategies that do not have it (KafkaJS's issue #884; kafka-go's ``ConsumerGroup``)."""
 TRADE = "A trade, not recommended: "
 
 
@@ -75,13 +76,13 @@ def report(
     """What to set for the group of a document; ``strategy``: instead of its own."""
     if strategy is not None:
         document = answered_by(document, strategy)
-    document = what_if.of_release(document, release)
+    document = as_run(document, release)
     asked = subject(document)
     own = asked.chosen()
     client = client_of(asked)
-    names = what_if.strategies_for(asked, release)
+    names = strategies_for(asked, release)
     rows = what_if.table(asked, names, (*WATCHED, *what_if.MIGRATIONS), release, config)
-    knows_static = own.system in (CLASSIC, SERVER) and version(release) >= STATIC_SINCE
+    knows_static = (own.of_clients or is_server(own)) and version(release) >= STATIC_SINCE
     if knows_static and client not in NO_STATIC and not asked.static:
         more = what_if.table(
             _static(document), [own.name], ("a crash", "a rollout"), release, config
@@ -106,7 +107,7 @@ def report(
     if own.base in failed:  # whatever has an answer is better
         better, trades = sorted(others, key=lambda o: (o.fullest or o.moved, o.moved)), []
     unowned = _without_owner(asked, now, client)
-    before = [*played_as_java(asked), *unowned]
+    before = [*taken_for(asked), *unowned]
     said, above = _said(asked, now, better, trades, rows, failed, len(names) > 1, client)
     offline = bool(what_if.offline(own, client, config))
     lines = _lines(better[0], now, offline, client) if better else []
@@ -182,7 +183,7 @@ def in_short(said: Sequence[str]) -> tuple[str, list[str]]:
     ('Beware: it fails.', ['First: look.', 'Set range.', 'It is even.'])
     """
     beware = next((one for one in said if one.startswith("Beware: ")), "")
-    of_clients = PLAYED_AS_JAVA.partition("{}")[0]
+    of_clients = TAKEN_FOR.partition("{}")[0]
     rest = [one for one in said if one != beware and not one.startswith(of_clients)]
     verdict = int(rest[0].startswith("First: "))
     return beware, rest[: verdict + 1 + rest[verdict].startswith("Set ")]
@@ -296,7 +297,7 @@ def _said(
         said.append("The only member has everything, whatever the strategy: set nothing new.")
     elif better:
         best = better[0]
-        said.append(f"Set {best.strategy.base}{STATIC if best.label.endswith(STATIC) else ''}.")
+        said.append(f"Set {best.strategy.kind}{STATIC if best.label.endswith(STATIC) else ''}.")
         said += _reasons(best, now)
         said += _costs(best, now, rows, client)
         if others_too := [option.label for option in better[1:]]:
@@ -424,7 +425,7 @@ def _lines(best: Option, now: Option, offline: bool, client: str) -> list[Lines]
             )
         ]
     new, old = best.strategy, now.strategy
-    java = [] if client and not is_server(new) else _java(new, old, offline)
+    java = [] if client and not is_server(new) else _java(new, old, offline, client)
     other = _librdkafka(new, old) if client in ("", LIBRDKAFKA) else []
     return [*_brokers(new, old), *java, *other]
 
@@ -443,13 +444,14 @@ def _brokers(new: Strategy, old: Strategy) -> list[Lines]:
     ]
 
 
-def _java(new: Strategy, old: Strategy, offline: bool) -> list[Lines]:
-    """What members of Java's client set from the old strategy to the new one, restart by restart."""
+def _java(new: Strategy, old: Strategy, offline: bool, client: str = "") -> list[Lines]:
+    """What members of Java's client set from the old strategy to the new one, restart by restart; those of
+    another ``client`` set the same where the coordinator assigns."""
     if is_server(new):
         remote = (f"group.remote.assignor={new.remote}",)
         if is_server(old):
             return [Lines("every member, one restart each", remote)]
-        return [
+        found = [
             Lines(
                 (
                     "all members stop, then start with this"
@@ -461,12 +463,14 @@ def _java(new: Strategy, old: Strategy, offline: bool) -> list[Lines]:
                 " under this protocol",
                 ("group.protocol=consumer", *remote),
             ),
-            Lines(
-                "where the client commits by itself: since 4.2 that may be the batch at hand, which a crash"
-                " then loses; call commitSync after the work instead",
-                ("enable.auto.commit=false",),
-            ),
         ]
+        if not client:
+            commits = (
+                "where the client commits by itself: since 4.2 that may be the batch at hand, which a crash"
+                " then loses; call commitSync after the work instead"
+            )
+            found.append(Lines(commits, ("enable.auto.commit=false",)))
+        return found
     if {new.system, old.system} != {CLASSIC}:
         return []
     both = f"partition.assignment.strategy={new.source},{old.source}"

@@ -5,13 +5,12 @@ from typing import Any
 
 from assignlab import assignors
 from assignlab.advice import pauses
-from assignlab.advice.clients import played_as_java
+from assignlab.advice.clients import as_run, taken_for
 from assignlab.advice.happening import UP_TO
 from assignlab.advice.play import Event, begun, numbers
 from assignlab.advice.report import Report, Table
 from assignlab.advice.scaling import draws_for, joined, leaver, switched
 from assignlab.advice.subject import Range, Subject, answered_by, drawn, subject
-from assignlab.advice.what_if import of_release
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError
 from assignlab.groups.show import title
@@ -34,8 +33,8 @@ def report(
 
     Where the strategy fails, that comes first, and the table has the numbers of members before it.
     """
-    asked = subject(of_release(document, release))
-    told = of_release(document if strategy is None else answered_by(document, strategy), release)
+    asked = subject(as_run(document, release))
+    told = as_run(document if strategy is None else answered_by(document, strategy), release)
     chosen = asked.chosen() if strategy is None else assignors.get(told["strategy"])
     now = asked.members
     if up_to < 1:
@@ -74,7 +73,7 @@ def report(
             f" {counted(sum(asked.unread.values()), 'partition')} that no number here counts."
         )
     if costs:
-        said += played_as_java(asked)
+        said += taken_for(asked)
     if rows and asked.topics and not asked.equal:
         said.append(
             "Members subscribe differently: one more is taken to read what most read, and those that"

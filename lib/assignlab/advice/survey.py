@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from assignlab import assignors
+from assignlab.advice.clients import as_run, strategies_for
 from assignlab.advice.play import numbers, steps
 from assignlab.advice.report import Report, Table
 from assignlab.advice.scaling import LEAST_DRAWS, joined, switched
 from assignlab.advice.subject import NotAnswerable, drawn, subject
-from assignlab.advice.what_if import of_release, strategies_for
 from assignlab.errors import AssignlabError, GroupError
 from assignlab.groups.inference import TWO_MOMENTS
 from assignlab.groups.show import name_of
@@ -64,7 +64,7 @@ def _unasked(document: dict[str, Any], why_not: str = "") -> dict[str, Any]:
 
 
 def _played(document: dict[str, Any], release: str) -> dict[str, Any]:
-    asked = subject(of_release(document, release))
+    asked = subject(as_run(document, release))
     if asked.strategy is None:
         raise NotAnswerable(asked.no_strategy())
     if not asked.partitions:

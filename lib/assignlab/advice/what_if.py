@@ -15,7 +15,15 @@ from typing import Any, NamedTuple
 
 from assignlab import assignors
 from assignlab.advice import pauses
-from assignlab.advice.clients import LIBRDKAFKA, client_of, lacks, played_as_java
+from assignlab.advice.clients import (
+    LIBRDKAFKA,
+    as_run,
+    client_of,
+    lacks,
+    run_as,
+    strategies_for,
+    taken_for,
+)
 from assignlab.advice.happening import MIGRATIONS, NAMES
 from assignlab.advice.play import Event, numbers, steps, stops, together
 from assignlab.advice.report import Report, Table
@@ -32,9 +40,6 @@ from assignlab.advice.scaling import (
     switched,
 )
 from assignlab.advice.subject import (
-    CLASSIC,
-    KIP_848_SINCE,
-    SERVER,
     Range,
     Subject,
     answered_by,
@@ -49,7 +54,6 @@ from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError, UnknownName, refuse_unknown
 from assignlab.groups.show import title
 from assignlab.groups.text import printable
-from assignlab.releases import CAME_WITH, version
 from assignlab.replay import events
 from assignlab.timeline import Config
 from assignlab.words import counted, listed
@@ -130,53 +134,6 @@ EVENTS: dict[str, Make] = {
 """The groups after what may happen."""
 
 
-def _newest(system: str) -> tuple[str, ...]:
-    """The strategies that a consumer group can have of a system of Kafka's, the oldest first."""
-    own = [assignors.get(name) for name in CAME_WITH]
-    return tuple(s.name for s in own if s.system == system and not s.shares)
-
-
-FROM_SERVER = _newest(SERVER)
-FROM_CLASSIC = (*_newest(CLASSIC), "server-uniform")
-"""What groups of each protocol may change to: KIP-848's default too, but nobody goes back from
-there for a strategy."""
-
-
-def strategies_for(asked: Subject, release: str) -> list[str]:
-    """The group's own strategy, and those it could change to: what its release of Kafka has, and its
-    clients where the ids of its members tell which they are."""
-    own, client = asked.chosen(), client_of(asked)
-    if own.system not in (CLASSIC, SERVER):
-        return [own.name]
-    found = [own.name]
-    preview = not is_server(own) and version(release) < version(KIP_848_SINCE)
-    for name in FROM_SERVER if is_server(own) else FROM_CLASSIC:
-        try:
-            strategy = assignors.get(f"{name}@{release}")
-        except UnknownName:
-            continue
-        if preview and is_server(strategy) or lacks(client, strategy):
-            continue
-        if strategy.base != own.base:
-            newest = assignors.get(name)
-            found.append((newest if strategy.last == newest.last else strategy).name)
-    return found
-
-
-def of_release(document: dict[str, Any], release: str) -> dict[str, Any]:
-    """The document with its Java client's or coordinator's strategy as that release has it.
-
-    Texts name no release, so the newest is read into them. Raises
-    :class:`~assignlab.errors.UnknownRelease` where Kafka has no such release, or not the strategy.
-    """
-    own = document.get("strategy")
-    if own in (*FROM_CLASSIC, *FROM_SERVER):
-        strategy = assignors.get(f"{own}@{release}")
-        if strategy.assign is not assignors.get(own).assign:
-            return document | {"strategy": strategy.name}
-    return document
-
-
 def report(
     document: dict[str, Any],
     chosen: Sequence[str],
@@ -190,7 +147,7 @@ def report(
     """
     if chosen and document.get("strategy") is None:
         document = answered_by(document, chosen[0])
-    asked = subject(of_release(document, release))
+    asked = subject(as_run(document, release))
     rows = table(asked, chosen, happening, release, config)
     large = pauses.is_large(asked)
     histories = len(pauses.starts(config, few=large))
@@ -209,8 +166,8 @@ def report(
         for event in [event for event in sized if event in {row.event for row in rows}]:
             note += f"; {event}: {sized[event].format(name, counted(count, 'partition'))}"
     found = Table("what_if", "What if", COLUMNS, rows, note)
-    said = [*played_as_java(asked), *in_words(rows)]
-    return Report(title(document), document.get("inferred", []), said, [found])
+    said = [*taken_for(asked), *in_words(rows)]
+    return Report(title(document), asked.document.get("inferred", []), said, [found])
 
 
 def _rolling_draws(asked: Subject, rows: Sequence[Row]) -> Range:
@@ -250,7 +207,7 @@ def table(
     own = asked.chosen()
     refuse_unknown("event", happening, NAMES)
     rows: list[Row] = []
-    named = [of_release({"strategy": name}, release)["strategy"] for name in chosen]
+    named = [run_as(name, client_of(asked), release).name for name in chosen]
     names = named or strategies_for(asked, release)
     began = time.monotonic()
     for number, name in enumerate(names):
@@ -357,16 +314,16 @@ def _migrations(
     """Rows for the rolling changes of protocol: two bounces to cooperative-sticky, KIP-848."""
     rows: list[Row] = []
     client = client_of(asked)
-    if own.system != CLASSIC:
+    if not own.of_clients:
         return rows
     for word, base in MIGRATIONS.items():
-        if happening and word not in happening or own.base == base:
+        if happening and word not in happening:
             continue
         try:
-            new = assignors.get(of_release({"strategy": base}, release)["strategy"])
+            new = run_as(base, client, release)
         except UnknownName:
             continue
-        if not lacks(client, new):
+        if new.base != own.base and not lacks(client, new):
             rows.append(_migration(asked, own, new, word, client, config))
     return rows
 
