@@ -7,12 +7,15 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pandas as pd
 import pytest
 
+from assignlab import runner
 from assignlab.local.project import project
+from assignlab.runner.records import run_record
 from assignlab.study import SHORT
 from conftest import java_missing
 
@@ -336,90 +339,144 @@ def test_plain_papermill_runs_a_notebook_from_any_folder(tmp_path):
     assert "lists and orders that the articles print" in record["answer"]
 
 
-def with_others(tmp_path, page, *parameters):
-    """A page at scale smoke with other parameters: its exit code and what was said."""
-    command = [sys.executable, "-m", "assignlab", "run", "--scale", "smoke", "--outputs", tmp_path]
-    command += [page, *(word for pair in parameters for word in ("-p", *pair))]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
-    return run.returncode, run.stdout + run.stderr
-
-
-REFUSED_AT_ONCE = [
-    ("08", ("strategies", "[server-simple]"), "server-simple: share groups have no place here"),
-    ("10", ("strategies", "[range, rocketmq-avg]"), "no group can run rocketmq-avg"),
-    ("13", ("drifting", "[server-simple]"), "server-simple: share groups have no place here"),
-]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("page", "parameter", "told"), REFUSED_AT_ONCE)
-def test_a_page_refuses_a_strategy_that_it_has_no_place_for(tmp_path, page, parameter, told):
-    code, said = with_others(tmp_path, page, parameter)
-    assert code == 1 and told in said and "sweep" not in said
-
-
-@needs_java
-@pytest.mark.slow
-def test_your_own_group_has_machine_rooms_and_a_config_where_rocketmq_needs_them(tmp_path):
-    names = "[rocketmq-config, rocketmq-machine-room, rocketmq-machine-room-nearby]"
-    code, said = with_others(
-        tmp_path,
+OTHERS: dict[str, tuple[str, dict]] = {
+    "a share group's strategy of partition load": ("08", {"strategies": ["server-simple"]}),
+    "a strategy of no group that commits": ("10", {"strategies": ["range", "rocketmq-avg"]}),
+    "a share group's strategy of load that drifts": ("13", {"drifting": ["server-simple"]}),
+    "machine rooms": (
         "01",
-        ("strategies", names),
-        ("partitions", "5"),
-        ("topics", "1"),
-        ("consumers", "2"),
-    )
-    assert code == 0 and "0 partitions apart" not in said, "5 partitions of two members"
+        {
+            "strategies": [
+                "rocketmq-config",
+                "rocketmq-machine-room",
+                "rocketmq-machine-room-nearby",
+            ],
+            "partitions": 5,
+            "topics": 1,
+            "consumers": 2,
+        },
+    ),
+    "alike": (
+        "08",
+        {
+            "partitioners": [
+                "default@2.0",
+                "kafka-python",
+                "librdkafka-murmur2",
+                "built-in",
+                "kafkajs",
+            ]
+        },
+    ),
+    "crashes": ("10", {"strategies": ["range"], "crashes": [2.0], "minutes": 4.0}),
+    "throws": ("12", {"strategies": ["sticky@2.4"], "hunted": ["kafka-python-roundrobin"]}),
+    "a trigger of none": (
+        "07",
+        {
+            "strategies": ["metaq-default", "scala-range"],
+            "triggers": ["static back in time", "topic matches the pattern"],
+        },
+    ),
+    "no trigger": (
+        "07",
+        {
+            "strategies": ["metaq-default"],
+            "triggers": ["static back in time", "topic matches the pattern"],
+        },
+    ),
+    "no answer": (
+        "03",
+        {
+            "strategies": ["kafka-python-roundrobin", "server-simple@4.0"],
+            "events": ["UNSUBSCRIBE"],
+            "everywhere": ["range"],
+        },
+    ),
+}
+"""Pages with other parameters."""
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    """The OTHERS at scale smoke, one after the other on one Java machine: their records and folders."""
+    place = runner.Place(ROOT, tmp_path_factory.mktemp("others"), "smoke")
+    axes = {
+        name: {key: [value] for key, value in given.items()} for name, (_, given) in OTHERS.items()
+    }
+    plans = {
+        name: runner.plan(place, [page], (), axes[name])[0] for name, (page, _) in OTHERS.items()
+    }
+    runner.run(place, [*plans.values()], 1, 600, resume=False)
+    found = {}
+    for name, plan in plans.items():
+        folder = place.folder / plan.path
+        found[name] = SimpleNamespace(**run_record(place, plan.path), folder=folder)
+    return found
 
 
 @needs_java
-@pytest.mark.slow
-def test_partitioners_may_agree_on_every_key(tmp_path):
-    names = "[default@2.0, kafka-python, librdkafka-murmur2, built-in, kafkajs]"
-    code, said = with_others(tmp_path, "08", ("partitioners", names))
-    assert code == 0, said[-3000:]
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        (
+            "a share group's strategy of partition load",
+            "server-simple: share groups have no place here",
+        ),
+        ("a strategy of no group that commits", "no group can run rocketmq-avg"),
+        (
+            "a share group's strategy of load that drifts",
+            "server-simple: share groups have no place here",
+        ),
+        ("no trigger", "AssignlabError: triggers: no static back in time or topic"),
+    ],
+)
+def test_a_page_refuses_at_once_what_it_has_no_place_for(ran, name, told):
+    run = ran[name]
+    assert run.status == "failed" and told in run.reason
+    assert not list(run.folder.rglob("*.parquet")), "a sweep ran first"
+
+
+def completed(run) -> str:
+    """The answer of a page that is complete."""
+    assert run.status == "completed", run.reason
+    return run.answer
 
 
 @needs_java
-@pytest.mark.slow
-def test_the_answer_on_crashes_is_of_those_that_were_asked(tmp_path):
-    code, said = with_others(
-        tmp_path, "10", ("strategies", "[range]"), ("crashes", "[2.0]"), ("minutes", "4")
-    )
-    assert code == 0 and "At 2 crashes drawn a minute" in said
+def test_your_own_group_has_machine_rooms_and_a_config_where_rocketmq_needs_them(ran):
+    answer = completed(ran["machine rooms"])
+    assert "0 partitions apart" not in answer, "5 partitions of two members"
 
 
 @needs_java
-@pytest.mark.slow
-def test_who_throws_every_time_starved_nobody_and_old_releases_are_not_todays(tmp_path):
-    given = [("strategies", "[sticky@2.4]"), ("hunted", "[kafka-python-roundrobin]")]
-    code, said = with_others(tmp_path, "12", *given)
-    assert code == 0, said[-3000:]
-    (record,) = tmp_path.rglob("12_regret/record.json")
-    assert "no strategy of a client or coordinator of today was asked" in record.read_text()
-    assert pd.read_csv(record.with_name("mishaps.csv"))["starve per 1,000"].isna().all()
+def test_partitioners_may_agree_on_every_key(ran):
+    completed(ran["alike"])
 
 
 @needs_java
-@pytest.mark.slow
-def test_a_trigger_that_no_strategy_has_is_not_told_to_be_followed_by_a_rebalance(tmp_path):
-    triggers = ("triggers", "[static back in time, topic matches the pattern]")
-    code, said = with_others(
-        tmp_path, "07", ("strategies", "[metaq-default, scala-range]"), triggers
-    )
-    assert code == 0 and "A rebalance follows 'topic matches the pattern'. " in said
-    code, said = with_others(tmp_path, "07", ("strategies", "[metaq-default]"), triggers)
-    assert code == 1 and "AssignlabError: triggers: no static back in time or topic" in said
+def test_the_answer_on_crashes_is_of_those_that_were_asked(ran):
+    assert "At 2 crashes drawn a minute" in completed(ran["crashes"])
 
 
 @needs_java
-@pytest.mark.slow
-def test_a_strategy_without_an_answer_is_told_so_on_the_page_of_moves(tmp_path):
-    names = "[kafka-python-roundrobin, server-simple@4.0]"
-    given = [("strategies", names), ("events", "[UNSUBSCRIBE]"), ("everywhere", "[range]")]
-    code, said = with_others(tmp_path, "03", *given)
-    assert code == 0 and "no answer under kafka-python-roundrobin, 0 (avoidably: not known" in said
+def test_who_throws_every_time_starved_nobody_and_old_releases_are_not_todays(ran):
+    completed(ran["throws"])
+    record = (ran["throws"].folder / "record.json").read_text()
+    assert "no strategy of a client or coordinator of today was asked" in record
+    mishaps = pd.read_csv(ran["throws"].folder / "mishaps.csv")
+    assert mishaps["starve per 1,000"].isna().all()
+
+
+@needs_java
+def test_a_trigger_that_no_strategy_has_is_not_told_to_be_followed_by_a_rebalance(ran):
+    answer = completed(ran["a trigger of none"])
+    assert "A rebalance follows 'topic matches the pattern'. " in answer
+
+
+@needs_java
+def test_a_strategy_without_an_answer_is_told_so_on_the_page_of_moves(ran):
+    answer = completed(ran["no answer"])
+    assert "no answer under kafka-python-roundrobin, 0 (avoidably: not known" in answer
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
