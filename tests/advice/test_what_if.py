@@ -532,6 +532,9 @@ def test_rolling_changes_of_protocol(range_3_5):
     assert kip_848["unowned partition-seconds"].low > 0
     before = what_if.table(subject(range_3_5), ["range@3.6.1"], ["KIP-848"], "3.6", CONFIG)
     assert before == []
+    both = ["KIP-848", "a crash"]
+    said = what_if.report(range_3_5, ["range@3.6.1"], both, "3.6", CONFIG).said
+    assert said == ["This group, in Kafka 3.6, has none of: KIP-848."]
 
 
 def test_kip_848_for_static_members_and_where_the_policy_is_against_it(range_3_5):

@@ -167,6 +167,8 @@ def report(
             note += f"; {event}: {sized[event].format(name, counted(count, 'partition'))}"
     found = Table("what_if", "What if", COLUMNS, rows, note)
     said = [*taken_for(asked), *in_words(rows)]
+    if missing := [event for event in happening if event not in {row.event for row in rows}]:
+        said.append(f"This group, in Kafka {release}, has none of: {', '.join(missing)}.")
     return Report(title(document), asked.document.get("inferred", []), said, [found])
 
 
