@@ -535,6 +535,19 @@ def test_where_ids_name_the_client_only_what_it_has_is_set(range_3_5, client, na
         assert "since 4.2" not in told, "of Java's client"
 
 
+@pytest.mark.parametrize("ids", ["billing-{}-0f", "H3E94Ae0S5mcpP8MnvMrN{}"])
+def test_static_members_and_those_of_kip_848_are_known_by_their_client_id(ids):
+    group = librdkafkas()
+    for n, member in enumerate(group["members"]):
+        member |= {"id": ids.format(n), "client": "rdkafka"}
+    group["members"][3] = {"id": "~unknown-1", "topics": ["a", "b"], "owned": []}  # merely counted
+    assert clients.client_of(subject(group)) == "librdkafka"
+    told = as_text(recommend.report(group, "4.4", CONFIG))
+    assert "Set cooperative-sticky." in told and "StickyAssignor" not in told
+    group["members"][0]["client"] = "billing"
+    assert clients.client_of(subject(group)) == ""
+
+
 def test_what_if_and_survey_try_what_the_client_has():
     group = of_client(librdkafkas(), "rdkafka")
     rows = (

@@ -1,7 +1,7 @@
 """Which client the members of a group run, where strategy or ids say it, which strategies it has, and
 what the lab calls them: what is named ``range`` differs from client to client."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from assignlab import assignors
@@ -15,6 +15,7 @@ from assignlab.advice.subject import (
 )
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import UnknownName
+from assignlab.groups.inference import UNKNOWN
 from assignlab.releases import CAME_WITH, version
 
 LIBRDKAFKA = "librdkafka"
@@ -46,13 +47,16 @@ OWN_DEFAULTS = {
 kafka-go 0.4.51, KafkaJS 2.2.4 and sarama 1.61.1. franz-go, librdkafka and kafka-python have the same."""
 
 
-def client_by_ids(ids: Iterable[str]) -> str:
-    """The system whose clients give themselves ids that begin as all of these do; empty for Java's.
+def client_by_ids(members: Iterable[Mapping[str, Any]]) -> str:
+    """The system whose clients are named as all of these members of a document are; empty for Java's. The
+    client id counts where a text has it: ids of static members, and of KIP-848's, do not begin with it.
 
-    >>> [client_by_ids(ids) for ids in (["rdkafka-1", "rdkafka-2"], ["rdkafka-1", "sarama-2"], ["c-1"])]
-    ['librdkafka', '', '']
+    >>> told = (["rdkafka-1", "rdkafka-2"], ["rdkafka-1", "sarama-2"], ["c-1"], ["kgo-1", "~unknown-1"])
+    >>> [client_by_ids({"id": id} for id in ids) for ids in told]
+    ['librdkafka', '', '', 'franz-go']
     """
-    ids = list(ids)
+    named = [m for m in members if not m["id"].startswith(UNKNOWN)]
+    ids = [f"{member['client']}-" if member.get("client") else member["id"] for member in named]
     found = (
         strategy.system
         for strategy in assignors.strategies().values()
@@ -67,7 +71,7 @@ def client_of(asked: Subject) -> str:
     own = asked.strategy
     if own is not None and own.of_clients and own.system != CLASSIC:
         return own.system
-    return client_by_ids(asked.group.members.names)
+    return client_by_ids(asked.document["members"])
 
 
 def taken_for(asked: Subject) -> list[str]:
@@ -139,7 +143,7 @@ def as_run(document: dict[str, Any], release: str) -> dict[str, Any]:
     it than its name; what was inferred of another's is left out. Raises as that does."""
     if document.get("strategy") not in (*FROM_CLASSIC, *FROM_SERVER):
         return document
-    client = client_by_ids(member["id"] for member in document.get("members", ()))
+    client = client_by_ids(document.get("members", ()))
     strategy = run_as(document["strategy"], client, release)
     if strategy.system != client:
         return document | {"strategy": strategy.name}
