@@ -68,6 +68,8 @@ def test_every_kafka_client_is_played_where_the_text_or_a_member_id_names_it():
 
 
 def test_laws_of_small_and_of_mixed_groups(range_3_5):
+    late = document({"t": 5}, [["t-0", "t-1"], ["t-2", "t-3", "t-4"]], "kafka-go-range")
+    assert "gives the last member, but never the first, one more" in law(subject(late))
     few = document({"t": 1}, [["t-0"], []], "roundrobin")
     assert "1 partition for 2 members: any strategy leaves at least 1 without; now it is 1" in law(
         subject(few)

@@ -31,13 +31,12 @@ def candidates(subject: Subject) -> list[Strategy]:
     ids = list(subject.group.members.names) if kind is None else []
     if ids and all(KAFKA_UUID.fullmatch(name) for name in ids):
         return [strategy for strategy in every if strategy.system == SERVER]
-    starts = {strategy.client_id for strategy in every} - {""}
-    seen = {start for start in starts if any(name.startswith(start) for name in ids)}
+    seen = {strategy.system for strategy in every if any(map(strategy.names, ids))}
     return [
         strategy
         for strategy in every
         if strategy.of_clients
-        and (strategy.system == CLASSIC or strategy.kind == kind or strategy.client_id in seen)
+        and (strategy.system == CLASSIC or strategy.kind == kind or strategy.system in seen)
     ]
 
 

@@ -60,7 +60,7 @@ def client_by_ids(members: Iterable[Mapping[str, Any]]) -> str:
     found = (
         strategy.system
         for strategy in assignors.strategies().values()
-        if strategy.client_id and ids and all(id.startswith(strategy.client_id) for id in ids)
+        if ids and all(map(strategy.names, ids))
     )
     return next(found, "")
 

@@ -70,6 +70,8 @@ def _per_topic(subject: Subject, own: Strategy, gap: int, idle: int, uneven: int
     name, favoured = own.name, "some members"
     if FROM_THE_FIRST & {*own.promises}:
         favoured = "the same first members"
+    if own.base == "kafka-go-range":
+        favoured = "the last member, but never the first,"
     topics = len(subject.topics)
     nothing = f" ({idle} {'has' if idle == 1 else 'have'} nothing)" if idle else ""
     if gap > uneven:

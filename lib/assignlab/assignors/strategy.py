@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -35,10 +36,10 @@ class Strategy:
     (only the difference, in follow-up rounds), ``server`` (the coordinator assigns) or
     ``independent`` (every consumer computes for itself). ``membership``: who knows the members: a
     ``coordinator`` of Kafka's, ``ZooKeeper`` or a ``broker``. ``client_id``: what member ids begin
-    with where its client was given no id of its own. ``offered``: the name under which clients offer
-    it to a group, where that is not the end of its own. ``sticky``: whether claims matter.
-    ``reads_weights``: whether the weights of partitions do. ``source``: the class that is
-    reproduced. ``original``: ``artifact:release`` that answers in its place when both are compared;
+    with where its client was given no id of its own; ``*`` stands for any text. ``offered``: the name
+    under which clients offer it to a group, where that is not the end of its own. ``sticky``: whether
+    claims matter. ``reads_weights``: whether the weights of partitions do. ``source``: the class that
+    is reproduced. ``original``: ``artifact:release`` that answers in its place when both are compared;
     "" for none, which makes nothing of it proven.
 
     ``look``: colour, marker and line style in charts, by the names that
@@ -129,6 +130,10 @@ class Strategy:
         """Whether it is one of the clients' that start from what members claim: others have no loop
         that may not end."""
         return self.sticky and self.protocol in ("eager", "cooperative")
+
+    def names(self, id: str) -> bool:
+        """Whether a member id begins as those of its client do that was given none."""
+        return self.client_id != "" and fnmatchcase(id, f"{self.client_id}*")
 
     def equipped(self, group: Group) -> Group:
         """The group with what the strategy cannot do without."""

@@ -40,6 +40,7 @@ STRATEGY = Strategy(
     protocol="eager",
     source="github.com/segmentio/kafka-go.RangeGroupBalancer",
     original="kafka-go:0.4.51",
+    client_id="*(github.com/segmentio/kafka-go)-",
     look=("black", "^", "dash dot dot"),
     promises=("contiguous", "even_topics", "cut_alike"),
     assign=assign,

@@ -38,6 +38,7 @@ STRATEGY = Strategy(
     protocol="eager",
     source="github.com/segmentio/kafka-go.RoundRobinGroupBalancer",
     original="kafka-go:0.4.51",
+    client_id="*(github.com/segmentio/kafka-go)-",
     look=("olive", "D", "dash dot dot"),
     promises=("even_topics", "goes_round", "one_place_for_all_topics"),
     assign=assign,
