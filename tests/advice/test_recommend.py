@@ -579,6 +579,12 @@ def test_what_if_and_survey_try_what_the_client_has():
     )
     named = what_if.report(group, ["sticky"], ["switch"], "4.4", CONFIG).tables[0].rows
     assert [row.strategy for row in named] == ["sticky"], "who names one is answered"
+    for found in (
+        what_if.report(group, ["sticky", "range"], ["switch"], "4.4", CONFIG),
+        recommend.report(group, "4.4", CONFIG, "sticky"),
+        replicas.report(group, 4, "sticky", "4.4", CONFIG),
+    ):
+        assert any(said.endswith(" It does not have sticky.") for said in found.said)
     found = survey.report([group], "4.4").tables[0].rows[0]
     assert dict(zip(survey.COLUMNS, found, strict=True))["better"] != "sticky"
     kafkajs = of_client(librdkafkas(), "kafkajs")
@@ -654,7 +660,9 @@ def test_times_without_an_owner_are_those_of_librdkafka_where_ids_name_it():
     for event in ("a crash", "a rollout"):
         assert by_c["librdkafka-range", event] == by_name["librdkafka-range", event]
     assert by_c["librdkafka-range", "a rollout"][1] != by_java["range", "a rollout"][1]
-    told = "Strategies and times without an owner are its own."
+    told = (
+        "begin with librdkafka are its own, and so are times without an owner; others are Kafka's."
+    )
     [said] = [s for s in recommend.report(c, "4.4", CONFIG).said if told in s]
     assert said.startswith("The members are taken for clients of librdkafka")
 

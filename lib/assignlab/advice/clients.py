@@ -17,6 +17,7 @@ from assignlab.assignors.strategy import Strategy
 from assignlab.errors import UnknownName
 from assignlab.groups.inference import UNKNOWN
 from assignlab.releases import CAME_WITH, version
+from assignlab.words import listed
 
 LIBRDKAFKA = "librdkafka"
 OF_LIBRDKAFKA = {s.kind for s in assignors.strategies().values() if s.system == LIBRDKAFKA}
@@ -32,10 +33,11 @@ HAS = {
 """What clients have that lack a strategy of Java's, or KIP-848 (of its requests Sarama 1.61.1 and
 kafka-python 3.0.12 have no more than the numbers)."""
 TAKEN_FOR = "The members are taken for clients of {}, by their strategy or their ids."
-ALL_ITS_OWN = " Strategies and times without an owner are its own."
-SOME_ITS_OWN = (
-    " Strategies whose names begin with {} are its own; others, and times without an owner, are those of"
-    " Kafka's Java client (docs/clients.md has how far they differ)."
+OWN = " Strategies whose names begin with {} are its own"
+ALSO_TIMES = ", and so are times without an owner; others are Kafka's."
+NOT_TIMES = (
+    "; others, and times without an owner, are Kafka's and its Java client's (docs/clients.md has how far"
+    " they differ)."
 )
 
 OWN_DEFAULTS = {
@@ -74,12 +76,16 @@ def client_of(asked: Subject) -> str:
     return client_by_ids(asked.document["members"])
 
 
-def taken_for(asked: Subject) -> list[str]:
-    """What there is to know where the members are not taken for Java's clients: what is played of theirs."""
+def taken_for(asked: Subject, *others: Strategy) -> list[str]:
+    """What there is to know where the members are not taken for Java's clients: what is played of theirs,
+    and what of the ``others`` or of the group's own strategy their client does not have."""
     client = client_of(asked)
     if not client:
         return []
-    own = ALL_ITS_OWN if client == LIBRDKAFKA else SOME_ITS_OWN.format(client)
+    own = OWN.format(client) + (ALSO_TIMES if client == LIBRDKAFKA else NOT_TIMES)
+    played = dict.fromkeys(s.name for s in (asked.strategy, *others) if s and lacks(client, s))
+    if played:
+        own += f" It does not have {listed(played)}."
     settings = (
         f" Unless set, {client} has what is {OWN_DEFAULTS[client]} there: --set plays it."
         if client in OWN_DEFAULTS

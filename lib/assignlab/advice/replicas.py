@@ -73,7 +73,7 @@ def report(
             f" {counted(sum(asked.unread.values()), 'partition')} that no number here counts."
         )
     if costs:
-        said += taken_for(asked)
+        said += taken_for(asked, chosen)
     if rows and asked.topics and not asked.equal:
         said.append(
             "Members subscribe differently: one more is taken to read what most read, and those that"

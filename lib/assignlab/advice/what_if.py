@@ -166,7 +166,8 @@ def report(
         for event in [event for event in sized if event in {row.event for row in rows}]:
             note += f"; {event}: {sized[event].format(name, counted(count, 'partition'))}"
     found = Table("what_if", "What if", COLUMNS, rows, note)
-    said = [*taken_for(asked), *in_words(rows)]
+    named = [run_as(name, client_of(asked), release) for name in chosen]
+    said = [*taken_for(asked, *named), *in_words(rows)]
     if missing := [event for event in happening if event not in {row.event for row in rows}]:
         said.append(f"This group, in Kafka {release}, has none of: {', '.join(missing)}.")
     return Report(title(document), asked.document.get("inferred", []), said, [found])
