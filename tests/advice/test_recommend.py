@@ -560,6 +560,25 @@ def test_clients_of_kafka_go_are_known_by_what_stands_in_the_midst_of_their_ids(
     assert "clients of kafka-go" in told and "group.instance.id" not in told
 
 
+def test_kafka_python_refuses_a_list_of_eager_and_cooperative_strategies_too():
+    group = of_client(librdkafkas(), "kafka-python")
+    [row] = what_if.report(group, [], ["two bounces"], "4.4", CONFIG).tables[0].rows
+    assert row.moved is None
+    assert row.note == (
+        "not played: kafka-python refuses a list of eager and cooperative strategies"
+    )
+    cooperative = group | {"strategy": "kafka-python-cooperative-sticky"}
+    now, best = (
+        recommend.Option("", assignors.get(f"kafka-python-{kind}"), {}, None, None, None, None)
+        for kind in ("range", "cooperative-sticky")
+    )
+    switch = what_if.report(cooperative, ["range"], ["switch"], "4.4", CONFIG).tables[0].rows[0]
+    for old, new in ((now, best), (best, now)):
+        option = new._replace(rows={"switch": switch})
+        [told] = recommend._costs(option, old, [], "kafka-python")
+        assert told.startswith("It costs a stop of all members")
+
+
 def test_what_if_and_survey_try_what_the_client_has():
     group = of_client(librdkafkas(), "rdkafka")
     rows = (

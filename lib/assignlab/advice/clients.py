@@ -32,6 +32,9 @@ HAS = {
 }
 """What clients have that lack a strategy of Java's, or KIP-848 (of its requests Sarama 1.61.1 and
 kafka-python 3.0.12 have no more than the numbers)."""
+ONE_PROTOCOL = (LIBRDKAFKA, "kafka-python")
+"""Clients that refuse a list of eager and cooperative strategies (kafka-python 3.0.12 in
+``ConsumerCoordinator._validate_rebalance_protocol``); Sarama and franz-go take one."""
 TAKEN_FOR = "The members are taken for clients of {}, by their strategy or their ids."
 OWN = " Strategies whose names begin with {} are its own"
 ALSO_TIMES = ", and so are times without an owner; others are Kafka's."

@@ -19,6 +19,7 @@ from assignlab.advice import pauses, what_if
 from assignlab.advice.clients import (
     LIBRDKAFKA,
     OF_LIBRDKAFKA,
+    ONE_PROTOCOL,
     TAKEN_FOR,
     as_run,
     client_of,
@@ -379,7 +380,7 @@ def _costs(best: Option, now: Option, rows: Sequence[Row], client: str) -> list[
         ]
     switch = best.rows.get("switch")
     protocols = now.strategy.protocol, best.strategy.protocol
-    if client == LIBRDKAFKA and protocols == ("eager", "cooperative") and switch is not None:
+    if client in ONE_PROTOCOL and {*protocols} == {"eager", "cooperative"} and switch is not None:
         moves = counted(switch.moved, "move")
         return [f"It costs a stop of all members, and {moves} when they start (row {switch.row})."]
     wanted = {"cooperative": "two bounces", "server": "KIP-848"}.get(best.strategy.protocol)

@@ -17,6 +17,7 @@ from assignlab import assignors
 from assignlab.advice import pauses
 from assignlab.advice.clients import (
     LIBRDKAFKA,
+    ONE_PROTOCOL,
     as_run,
     client_of,
     lacks,
@@ -66,7 +67,7 @@ USER_DATA = "all members stop first: librdkafka's leader sends user data with wh
 """The notes of a change of protocols for which nobody may be left."""
 BOUNCES = {"two bounces": 2, "KIP-848": 1}
 """How often every member restarts in a rolling change."""
-BOTH = "librdkafka refuses a list of eager and cooperative strategies"
+BOTH = "{} refuses a list of eager and cooperative strategies"
 TELL_AFTER = 10
 """Seconds, after which it is told how far the strategies are."""
 MEASURES = ("fullest", "emptiest", "idle", "moved", "avoidable", "rounds")
@@ -335,8 +336,8 @@ def _migration(
     asked: Subject, own: Strategy, new: Strategy, word: str, client: str, config: Config
 ) -> Row:
     change = f"{own.name} to {new.name}"
-    if client == LIBRDKAFKA and {own.protocol, new.protocol} == {"eager", "cooperative"}:
-        return Row("", word, change, note=f"{NOT_PLAYED}: {BOTH}")
+    if client in ONE_PROTOCOL and {own.protocol, new.protocol} == {"eager", "cooperative"}:
+        return Row("", word, change, note=f"{NOT_PLAYED}: {BOTH.format(client)}")
     if asked.members == 1:
         return Row("", word, change, note=f"{NOT_PLAYED}: the only member")
     if asked.members > MOST_ROLLED_OUT:
