@@ -579,6 +579,25 @@ def test_kafka_python_refuses_a_list_of_eager_and_cooperative_strategies_too():
         assert told.startswith("It costs a stop of all members")
 
 
+@pytest.mark.parametrize(
+    ("client", "static"),
+    [
+        ("kgo", 'kgo.InstanceID("NAME-ORDINAL")'),
+        ("kafka-python", 'group_instance_id="NAME-ORDINAL"'),
+        ("sarama", 'config.Consumer.Group.InstanceId = "NAME-ORDINAL"'),
+        ("rdkafka", "group.instance.id=NAME-ORDINAL"),
+    ],
+)
+def test_lines_are_in_the_words_of_the_client(client, static):
+    """As the sources of these clients have them."""
+    report = recommend.report(of_client(librdkafkas(), client), "4.4", CONFIG)
+    lines = [line for pasted in (*report.lines, *report.trades) for line in pasted.lines]
+    assert static in lines
+    assert ("kgo.ServerSideBalancer()" in lines) == (client == "kgo")
+    assert ("kgo.Balancers(kgo.StickyBalancer())" in lines) == (client == "kgo")
+    assert ("group.protocol=consumer" in lines) == (client == "rdkafka")
+
+
 def test_what_if_and_survey_try_what_the_client_has():
     group = of_client(librdkafkas(), "rdkafka")
     rows = (

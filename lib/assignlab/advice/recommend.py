@@ -52,6 +52,14 @@ STATIC_SINCE = (2, 3)
 """The release that brought it (KIP-345)."""
 NO_STATIC = ("kafkajs", "kafka-go")
 """Clients of Kafka's strategies that do not have it (KafkaJS's issue #884; kafka-go's ``ConsumerGroup``)."""
+INSTANCE_ID = {
+    "franz-go": 'kgo.InstanceID("NAME-ORDINAL")',
+    "kafka-python": 'group_instance_id="NAME-ORDINAL"',
+    "sarama": 'config.Consumer.Group.InstanceId = "NAME-ORDINAL"',
+}
+"""What stands for ``group.instance.id`` in clients whose settings have other names than Java's."""
+OF_FRANZ_GO = {"server-uniform": "kgo.StickyBalancer()", "server-range": "kgo.RangeBalancer()"}
+"""The balancers behind which franz-go 1.22.2 asks the coordinator for its own."""
 TRADE = "A trade, not recommended: "
 
 
@@ -422,7 +430,7 @@ def _lines(best: Option, now: Option, offline: bool, client: str) -> list[Lines]
             Lines(
                 "every member without one; a name of its own that stays over restarts, such as the"
                 " pod's ordinal",
-                ("group.instance.id=NAME-ORDINAL",),
+                (INSTANCE_ID.get(client, "group.instance.id=NAME-ORDINAL"),),
             )
         ]
     new, old = best.strategy, now.strategy
@@ -447,19 +455,21 @@ def _brokers(new: Strategy, old: Strategy) -> list[Lines]:
 
 def _java(new: Strategy, old: Strategy, offline: bool, client: str = "") -> list[Lines]:
     """What members of Java's client set from the old strategy to the new one, restart by restart; those of
-    another ``client`` set the same where the coordinator assigns."""
+    another ``client`` set the same where the coordinator assigns, but for franz-go's."""
     if is_server(new):
         remote = (f"group.remote.assignor={new.remote}",)
+        each = "every member, one restart each"
+        if offline and not is_server(old):
+            each = "all members stop, then start with this"
+        if client == "franz-go":
+            balancer = f"kgo.Balancers({OF_FRANZ_GO[new.base]})"
+            told = f"{each}; franz-go itself advises it from Kafka 4.3 on"
+            return [Lines(told, ("kgo.ServerSideBalancer()", balancer))]
         if is_server(old):
-            return [Lines("every member, one restart each", remote)]
+            return [Lines(each, remote)]
         found = [
             Lines(
-                (
-                    "all members stop, then start with this"
-                    if offline
-                    else "every member, one restart each"
-                )
-                + "; take partition.assignment.strategy,"
+                f"{each}; take partition.assignment.strategy,"
                 " session.timeout.ms and heartbeat.interval.ms out: they are refused or ignored"
                 " under this protocol",
                 ("group.protocol=consumer", *remote),
