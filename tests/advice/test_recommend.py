@@ -598,6 +598,18 @@ def test_lines_are_in_the_words_of_the_client(client, static):
     assert ("group.protocol=consumer" in lines) == (client == "rdkafka")
 
 
+def test_ids_of_kafka_python_tell_what_its_release_lacks():
+    """2.0.2 has no cooperative-sticky, no group.instance.id and a session of 10 s unless it is set."""
+    old = of_client(librdkafkas(), "kafka-python-2.0.2")
+    told = as_text(recommend.report(old, "4.4", CONFIG))
+    assert "Set sticky." in told and "session.timeout.ms=10000" in told
+    assert "cooperative" not in told and "group.instance.id" not in told
+    [row] = what_if.report(old, ["cooperative-sticky"], ["switch"], "4.4", CONFIG).tables[0].rows
+    assert row.strategy == "kafka-python-cooperative-sticky"
+    new = as_text(recommend.report(of_client(librdkafkas(), "kafka-python-3.0.12"), "4.4", CONFIG))
+    assert "cooperative-sticky" in new and "group_instance_id" in new and "10000" not in new
+
+
 def test_what_if_and_survey_try_what_the_client_has():
     group = of_client(librdkafkas(), "rdkafka")
     rows = (
@@ -698,9 +710,7 @@ def test_times_without_an_owner_are_those_of_librdkafka_where_ids_name_it():
     for event in ("a crash", "a rollout"):
         assert by_c["librdkafka-range", event] == by_name["librdkafka-range", event]
     assert by_c["librdkafka-range", "a rollout"][1] != by_java["range", "a rollout"][1]
-    told = (
-        "begin with librdkafka are its own, and so are times without an owner; others are Kafka's."
-    )
+    told = "begin with librdkafka are its own (of 2.15.1), and so are times without an owner; others are Kafka's."
     [said] = [s for s in recommend.report(c, "4.4", CONFIG).said if told in s]
     assert said.startswith("The members are taken for clients of librdkafka")
 

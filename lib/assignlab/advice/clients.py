@@ -1,6 +1,7 @@
 """Which client the members of a group run, where strategy or ids say it, which strategies it has, and
 what the lab calls them: what is named ``range`` differs from client to client."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -36,20 +37,29 @@ ONE_PROTOCOL = (LIBRDKAFKA, "kafka-python")
 """Clients that refuse a list of eager and cooperative strategies (kafka-python 3.0.12 in
 ``ConsumerCoordinator._validate_rebalance_protocol``); Sarama and franz-go take one."""
 TAKEN_FOR = "The members are taken for clients of {}, by their strategy or their ids."
-OWN = " Strategies whose names begin with {} are its own"
+OWN = " Strategies whose names begin with {} are its own (of {})"
 ALSO_TIMES = ", and so are times without an owner; others are Kafka's."
 NOT_TIMES = (
     "; others, and times without an owner, are Kafka's and its Java client's (docs/clients.md has how far"
     " they differ)."
 )
 
+KAFKA_PYTHON = re.compile(r"kafka-python-(\d+)\.(\d+)")
+KAFKA_PYTHON_SINCE = {
+    "sticky": (2, 0),
+    "group.instance.id": (2, 3),
+    "cooperative-sticky": (3, 0),
+    "session.timeout.ms=45000": (3, 0),
+}
+"""The release that brought each (by the published ones from 1.4.7 to 3.0.12)."""
 OWN_DEFAULTS = {
     "kafka-go": "session.timeout.ms=30000",
     "kafkajs": "session.timeout.ms=30000",
     "sarama": "session.timeout.ms=10000 and metadata.max.age.ms=600000",
 }
 """What clients have unless it is set, in the words of Java's, where it is not what Java's newest has:
-kafka-go 0.4.51, KafkaJS 2.2.4 and sarama 1.61.1. franz-go, librdkafka and kafka-python have the same."""
+kafka-go 0.4.51, KafkaJS 2.2.4 and sarama 1.61.1. franz-go, librdkafka and kafka-python (3.0 on)
+have the same."""
 
 
 def client_by_ids(members: Iterable[Mapping[str, Any]]) -> str:
@@ -85,14 +95,16 @@ def taken_for(asked: Subject, *others: Strategy) -> list[str]:
     client = client_of(asked)
     if not client:
         return []
-    own = OWN.format(client) + (ALSO_TIMES if client == LIBRDKAFKA else NOT_TIMES)
-    played = dict.fromkeys(s.name for s in (asked.strategy, *others) if s and lacks(client, s))
+    release = next(s.last for s in assignors.strategies().values() if s.system == client)
+    own = OWN.format(client, release) + (ALSO_TIMES if client == LIBRDKAFKA else NOT_TIMES)
+    played = dict.fromkeys(s.name for s in (asked.strategy, *others) if s and lacks(asked, s))
     if played:
         own += f" It does not have {listed(played)}."
+    default = OWN_DEFAULTS.get(client, "")
+    if too_old(asked, "session.timeout.ms=45000"):
+        default = "session.timeout.ms=10000"
     settings = (
-        f" Unless set, {client} has what is {OWN_DEFAULTS[client]} there: --set plays it."
-        if client in OWN_DEFAULTS
-        else ""
+        f" Unless set, {client} has what is {default} there: --set plays it." if default else ""
     )
     return [TAKEN_FOR.format(client) + own + settings]
 
@@ -122,7 +134,7 @@ def strategies_for(asked: Subject, release: str) -> list[str]:
             strategy = run_as(name, client, release)
         except UnknownName:
             continue
-        if preview and is_server(strategy) or lacks(client, strategy):
+        if preview and is_server(strategy) or lacks(asked, strategy):
             continue
         if strategy.base != own.base:
             found.append(strategy.name)
@@ -159,10 +171,15 @@ def as_run(document: dict[str, Any], release: str) -> dict[str, Any]:
     return without_inferred(document, "strategy") | {"strategy": strategy.name}
 
 
-def lacks(client: str, strategy: Strategy) -> bool:
-    """Whether it is known that a client does not have a strategy.
+def lacks(asked: Subject, strategy: Strategy) -> bool:
+    """Whether it is known that the members' client, or its release, does not have a strategy."""
+    client = client_of(asked)
+    kind = strategy.base.removeprefix(f"{client}-")
+    return client in HAS and (kind not in HAS[client] or too_old(asked, kind))
 
-    >>> [lacks(client, assignors.get("sticky")) for client in ("librdkafka", "sarama", "")]
-    [True, False, False]
-    """
-    return client in HAS and strategy.base.removeprefix(f"{client}-") not in HAS[client]
+
+def too_old(asked: Subject, what: str) -> bool:
+    """Whether a member runs kafka-python, whose ids name the release, before it had this."""
+    since = KAFKA_PYTHON_SINCE.get(what, ())
+    told = [KAFKA_PYTHON.match(m.get("client") or m["id"]) for m in asked.document["members"]]
+    return any(tuple(map(int, found.groups())) < since for found in told if found)

@@ -25,6 +25,7 @@ from assignlab.advice.clients import (
     client_of,
     strategies_for,
     taken_for,
+    too_old,
 )
 from assignlab.advice.law import PER_TOPIC, law, least_idle
 from assignlab.advice.play import steps
@@ -92,7 +93,8 @@ def report(
     names = strategies_for(asked, release)
     rows = what_if.table(asked, names, (*WATCHED, *what_if.MIGRATIONS), release, config)
     knows_static = (own.of_clients or is_server(own)) and version(release) >= STATIC_SINCE
-    if knows_static and client not in NO_STATIC and not asked.static:
+    lacking = client in NO_STATIC or too_old(asked, "group.instance.id")
+    if knows_static and not lacking and not asked.static:
         more = what_if.table(
             _static(document), [own.name], ("a crash", "a rollout"), release, config
         )

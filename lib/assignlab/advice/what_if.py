@@ -327,7 +327,7 @@ def _migrations(
             new = run_as(base, client, release)
         except UnknownName:
             continue
-        if new.base != own.base and not lacks(client, new):
+        if new.base != own.base and not lacks(asked, new):
             rows.append(_migration(asked, own, new, word, client, config))
     return rows
 
