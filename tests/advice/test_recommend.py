@@ -675,13 +675,18 @@ def test_a_strategy_of_the_client_that_fails_on_the_group_is_told_with_those_tha
 
 def test_what_was_inferred_of_javas_strategy_is_not_said_of_another_clients():
     java = "strategy: range of the newest Java client; the text has neither client nor release"
-    group = of_client(librdkafkas(), "sarama") | {"inferred": [java, "topics: as owned"]}
+    twice = "strategy: range and sticky are told, the first counts; the texts are of two moments"
+    group = of_client(librdkafkas(), "sarama") | {"inferred": [twice, java]}
+    own = "strategy: sarama-range, as the members are named; the text has no release"
+    assert show.data(group)["strategy"] == "sarama-range"
+    assert "Java" not in show.text(group) and "sarama-range deals every topic" in show.text(group)
     for found in (
         what_if.report(group, [], ["a member more"], "4.4", CONFIG),
         recommend.report(group, "4.4", CONFIG),
         replicas.report(group, 5, None, "4.4", CONFIG),
+        show.page(group),
     ):
-        assert found.inferred == ["topics: as owned"]
+        assert found.inferred == [twice, own]
     group = librdkafkas() | {"inferred": [java]}
     assert what_if.report(group, [], ["a member more"], "4.4", CONFIG).inferred == [java]
 

@@ -12,7 +12,6 @@ from assignlab.advice.subject import (
     SERVER,
     Subject,
     is_server,
-    without_inferred,
 )
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import UnknownName
@@ -161,14 +160,17 @@ def run_as(name: str, client: str, release: str) -> Strategy:
 
 def as_run(document: dict[str, Any], release: str) -> dict[str, Any]:
     """The document with its strategy as the members run it (:func:`run_as`), since texts tell no more of
-    it than its name; what was inferred of another's is left out. Raises as that does."""
+    it than its name; what was inferred is told of the client's own instead. Raises as that does."""
     if document.get("strategy") not in (*FROM_CLASSIC, *FROM_SERVER):
         return document
     client = client_by_ids(document.get("members", ()))
     strategy = run_as(document["strategy"], client, release)
     if strategy.system != client:
         return document | {"strategy": strategy.name}
-    return without_inferred(document, "strategy") | {"strategy": strategy.name}
+    of_java = f"strategy: {document['strategy']} of the newest Java client; "
+    own = f"strategy: {strategy.name}, as the members are named; the text has no release"
+    said = [own if s.startswith(of_java) else s for s in document.get("inferred", [])]
+    return document | {"strategy": strategy.name, "inferred": said}
 
 
 def lacks(asked: Subject, strategy: Strategy) -> bool:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from assignlab.advice.alike import alike
+from assignlab.advice.clients import as_run
 from assignlab.advice.law import law
 from assignlab.advice.load import load
 from assignlab.advice.racks import racks
@@ -10,6 +11,7 @@ from assignlab.advice.report import Report, Table, as_data, body, in_blocks
 from assignlab.advice.subject import READ_AGAIN, NotAnswerable, subject
 from assignlab.groups.show import HEADS, MEMBER, TOPIC, as_text, by_size, sentence, summary, title
 from assignlab.groups.states import MOVING
+from assignlab.releases import NEWEST_LINE
 
 
 def answer(document: dict[str, Any]) -> Report:
@@ -31,11 +33,13 @@ def answer(document: dict[str, Any]) -> Report:
 
 def text(document: dict[str, Any]) -> str:
     """The summary for people, and below it what explains it."""
+    document = as_run(document, NEWEST_LINE)
     return as_text(summary(document)) + "\n\n" + in_blocks(body(answer(document)))
 
 
 def data(document: dict[str, Any]) -> dict[str, Any]:
     """The summary for programs, with ``said`` and the tables beside it."""
+    document = as_run(document, NEWEST_LINE)
     told = as_data(answer(document))
     return summary(document) | {
         name: told[name] for name in told if name not in ("title", "inferred")
@@ -44,6 +48,7 @@ def data(document: dict[str, Any]) -> dict[str, Any]:
 
 def page(document: dict[str, Any]) -> Report:
     """The whole as a report for a page: sizes first."""
+    document = as_run(document, NEWEST_LINE)
     found, told = summary(document), answer(document)
     members = by_size(found["members"])
     tables = [

@@ -179,14 +179,12 @@ def refuse_shares(strategy: Strategy) -> Strategy:
 def answered_by(document: dict[str, Any], strategy: str) -> dict[str, Any]:
     """The document of the group, were this its strategy; what was inferred of its own is left out."""
     refuse_streams(document)
-    kind = refuse_shares(assignors.get(strategy)).kind
-    return without_inferred(document, "strategy") | {"strategy": strategy, "assignor": kind}
-
-
-def without_inferred(document: dict[str, Any], what: str) -> dict[str, Any]:
-    """The document without what is said to be inferred of one of its fields."""
-    said = [s for s in document.get("inferred", []) if not s.startswith(f"{what}:")]
-    return document | {"inferred": said}
+    said = document.get("inferred", [])
+    return document | {
+        "strategy": strategy,
+        "assignor": refuse_shares(assignors.get(strategy)).kind,
+        "inferred": [sentence for sentence in said if not sentence.startswith("strategy:")],
+    }
 
 
 def subject(document: dict[str, Any]) -> Subject:
