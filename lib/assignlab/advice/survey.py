@@ -95,6 +95,7 @@ def _played(document: dict[str, Any], release: str) -> dict[str, Any]:
     best = max(found, key=lambda name: (gain(name), name == own, -found[name][1]))
     return {
         "gain": round(max(0.0, gain(best)), 3),
+        "strategy": own,
         "partitions": asked.partitions,
         **asked.evenness,
         "better": "" if best == own else best,
