@@ -610,6 +610,22 @@ def test_ids_of_kafka_python_tell_what_its_release_lacks():
     assert "cooperative-sticky" in new and "group_instance_id" in new and "10000" not in new
 
 
+def test_of_clients_of_several_kinds_what_one_lacks_is_not_tried():
+    mixed = librdkafkas()
+    mixed["members"][0]["client"] = "rdkafka"
+    report = recommend.report(mixed, "4.4", CONFIG)
+    assert "sticky" not in {row.strategy for row in report.tables[0].rows}
+    assert "clients of several kinds, some of librdkafka (" in report.said[0]
+    [bounces] = [row for row in report.tables[0].rows if row.event == "two bounces"]
+    assert bounces.note == (
+        "not played: librdkafka refuses a list of eager and cooperative strategies"
+    )
+    mixed["members"][1]["client"] = "sarama"
+    asked = subject(mixed)
+    assert clients.strategies_for(asked, "4.4") == ["range", "roundrobin", "cooperative-sticky"]
+    assert "some of librdkafka and sarama (" in clients.taken_for(asked)[0]
+
+
 def test_what_if_and_survey_try_what_the_client_has():
     group = of_client(librdkafkas(), "rdkafka")
     rows = (

@@ -35,7 +35,12 @@ kafka-python 3.0.12 have no more than the numbers)."""
 ONE_PROTOCOL = (LIBRDKAFKA, "kafka-python")
 """Clients that refuse a list of eager and cooperative strategies (kafka-python 3.0.12 in
 ``ConsumerCoordinator._validate_rebalance_protocol``); Sarama and franz-go take one."""
+NAMED = {s.system: s for s in assignors.strategies().values() if s.client_id}
+"""A strategy of each system whose clients are known by their ids."""
 TAKEN_FOR = "The members are taken for clients of {}, by their strategy or their ids."
+SEVERAL = (
+    "several kinds, some of {} (what one of them lacks is not tried; played is Kafka's Java client)"
+)
 OWN = " Strategies whose names begin with {} are its own (of {})"
 ALSO_TIMES = ", and so are times without an owner; others are Kafka's."
 NOT_TIMES = (
@@ -61,21 +66,24 @@ kafka-go 0.4.51, KafkaJS 2.2.4 and sarama 1.61.1. franz-go, librdkafka and kafka
 have the same."""
 
 
+def ids_of(members: Iterable[Mapping[str, Any]]) -> list[str]:
+    """By what the clients of members of a document are known; those that were merely counted left out.
+
+    The client id counts where a text has it: ids of static members, and of KIP-848's, begin otherwise.
+    """
+    named = [member for member in members if not member["id"].startswith(UNKNOWN)]
+    return [f"{member['client']}-" if member.get("client") else member["id"] for member in named]
+
+
 def client_by_ids(members: Iterable[Mapping[str, Any]]) -> str:
-    """The system whose clients are named as all of these members of a document are; empty for Java's. The
-    client id counts where a text has it: ids of static members, and of KIP-848's, do not begin with it.
+    """The system whose clients are named as all of these members of a document are; empty for Java's.
 
     >>> told = (["rdkafka-1", "rdkafka-2"], ["rdkafka-1", "sarama-2"], ["c-1"], ["kgo-1", "~unknown-1"])
     >>> [client_by_ids({"id": id} for id in ids) for ids in told]
     ['librdkafka', '', '', 'franz-go']
     """
-    named = [m for m in members if not m["id"].startswith(UNKNOWN)]
-    ids = [f"{member['client']}-" if member.get("client") else member["id"] for member in named]
-    found = (
-        strategy.system
-        for strategy in assignors.strategies().values()
-        if ids and all(map(strategy.names, ids))
-    )
+    ids = ids_of(members)
+    found = (system for system, own in NAMED.items() if ids and all(map(own.names, ids)))
     return next(found, "")
 
 
@@ -88,12 +96,21 @@ def client_of(asked: Subject) -> str:
     return client_by_ids(asked.document["members"])
 
 
+def clients_in(asked: Subject) -> list[str]:
+    """The clients of a group, as far as they are known: of all members, or of some of them."""
+    if client := client_of(asked):
+        return [client]
+    ids = ids_of(asked.document["members"])
+    return [system for system, own in NAMED.items() if any(map(own.names, ids))]
+
+
 def taken_for(asked: Subject, *others: Strategy) -> list[str]:
     """What there is to know where the members are not taken for Java's clients: what is played of theirs,
     and what of the ``others`` or of the group's own strategy their client does not have."""
     client = client_of(asked)
     if not client:
-        return []
+        some = clients_in(asked)
+        return [TAKEN_FOR.format(SEVERAL.format(listed(some)))] if some else []
     release = next(s.last for s in assignors.strategies().values() if s.system == client)
     own = OWN.format(client, release) + (ALSO_TIMES if client == LIBRDKAFKA else NOT_TIMES)
     played = dict.fromkeys(s.name for s in (asked.strategy, *others) if s and lacks(asked, s))
@@ -174,10 +191,12 @@ def as_run(document: dict[str, Any], release: str) -> dict[str, Any]:
 
 
 def lacks(asked: Subject, strategy: Strategy) -> bool:
-    """Whether it is known that the members' client, or its release, does not have a strategy."""
-    client = client_of(asked)
-    kind = strategy.base.removeprefix(f"{client}-")
-    return client in HAS and (kind not in HAS[client] or too_old(asked, kind))
+    """Whether it is known that a member's client, or its release, does not have a strategy."""
+    for client in clients_in(asked):
+        kind = strategy.base.removeprefix(f"{client}-")
+        if client in HAS and (kind not in HAS[client] or too_old(asked, kind)):
+            return True
+    return False
 
 
 def too_old(asked: Subject, what: str) -> bool:

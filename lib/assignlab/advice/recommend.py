@@ -23,6 +23,7 @@ from assignlab.advice.clients import (
     TAKEN_FOR,
     as_run,
     client_of,
+    clients_in,
     strategies_for,
     taken_for,
     too_old,
@@ -93,7 +94,7 @@ def report(
     names = strategies_for(asked, release)
     rows = what_if.table(asked, names, (*WATCHED, *what_if.MIGRATIONS), release, config)
     knows_static = (own.of_clients or is_server(own)) and version(release) >= STATIC_SINCE
-    lacking = client in NO_STATIC or too_old(asked, "group.instance.id")
+    lacking = {*NO_STATIC} & {*clients_in(asked)} or too_old(asked, "group.instance.id")
     if knows_static and not lacking and not asked.static:
         more = what_if.table(
             _static(document), [own.name], ("a crash", "a rollout"), release, config

@@ -20,6 +20,7 @@ from assignlab.advice.clients import (
     ONE_PROTOCOL,
     as_run,
     client_of,
+    clients_in,
     lacks,
     run_as,
     strategies_for,
@@ -336,8 +337,9 @@ def _migration(
     asked: Subject, own: Strategy, new: Strategy, word: str, client: str, config: Config
 ) -> Row:
     change = f"{own.name} to {new.name}"
-    if client in ONE_PROTOCOL and {own.protocol, new.protocol} == {"eager", "cooperative"}:
-        return Row("", word, change, note=f"{NOT_PLAYED}: {BOTH.format(client)}")
+    refusing = next((one for one in clients_in(asked) if one in ONE_PROTOCOL), "")
+    if refusing and {own.protocol, new.protocol} == {"eager", "cooperative"}:
+        return Row("", word, change, note=f"{NOT_PLAYED}: {BOTH.format(refusing)}")
     if asked.members == 1:
         return Row("", word, change, note=f"{NOT_PLAYED}: the only member")
     if asked.members > MOST_ROLLED_OUT:
