@@ -1,9 +1,10 @@
 """In which releases of other clients a rebalance can never end: ``python bench/never_ends.py``.
 
-Kafka's own releases are asked by ``assignlab proof museum``. Here releases of kafka-python and sarama,
-fetched by pip and go, are given the museum's group (tests/data/groups/never-ends.json), and releases of
-librdkafka, fetched by npm as source and built, a group of five fresh members that claim nothing.
-Each has ``SECONDS``; then its innermost functions are told. librdkafka takes about two minutes a release:
+Kafka's own releases are asked by ``assignlab proof museum``. Here releases of kafka-python, aiokafka
+and sarama, fetched by pip and go, are given the museum's group (tests/data/groups/never-ends.json), and
+releases of librdkafka, fetched by npm as source and built, a group of five fresh members that claim
+nothing. Each has ``SECONDS``; then its innermost functions are told. librdkafka takes about two minutes a
+release:
 
     python bench/never_ends.py kafka-python
 """
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from assignlab.proof import bridges
@@ -23,6 +25,7 @@ from assignlab.proof.golden import NEVER_ENDS
 
 SECONDS = 5
 KAFKA_PYTHON = ("2.0.2", "2.1.0", "2.2.0", "2.3.3", "3.0.0", "3.0.6", "3.0.11", "3.0.12")
+AIOKAFKA = ("0.10.0", "0.11.0", "0.12.0", "0.13.0", "0.14.0")
 SARAMA = ("1.40.1", "1.43.3", "1.46.3", "1.61.1")
 LIBRDKAFKA = {
     "1.6.1": "node-rdkafka@2.11.0",
@@ -32,11 +35,11 @@ LIBRDKAFKA = {
     "2.15.1": bridges.LIBRDKAFKA,
 }
 
-ASK_KAFKA_PYTHON = """
+ASK_PYTHON = """
 import json, logging, signal, sys
 sys.path.insert(0, sys.argv[1])
-from kafka.coordinator.assignors.sticky import sticky_assignor as sticky
-from kafka.structs import TopicPartition
+from PACKAGE.coordinator.assignors.sticky import sticky_assignor as sticky
+from PACKAGE.structs import TopicPartition
 logging.disable(logging.CRITICAL)
 group = json.load(open(sys.argv[2]))
 counts = {topic["name"]: topic["partitions"] for topic in group["topics"]}
@@ -152,12 +155,18 @@ def run(*command: str) -> str:
     return done.stdout.strip() or "cannot be asked"
 
 
-def kafka_python(release: str, folder: Path) -> str:
-    """Whether a release of kafka-python answers: the sizes, or where it is."""
+def in_python(release: str, folder: Path, client: str, package: str, *needs: str) -> str:
+    """Whether a release of kafka-python or aiokafka answers: the sizes, or where it is."""
     target = str(folder / release)
     pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", target]
-    subprocess.run([*pip, f"kafka-python=={release}"], check=True)
-    return run(sys.executable, "-c", ASK_KAFKA_PYTHON, target, str(NEVER_ENDS), str(SECONDS))
+    subprocess.run([*pip, f"{client}=={release}", *needs], check=True)
+    ask = ASK_PYTHON.replace("PACKAGE", package)
+    return run(sys.executable, "-c", ask, target, str(NEVER_ENDS), str(SECONDS))
+
+
+def aiokafka(release: str, folder: Path) -> str:
+    """The same of aiokafka, beside what it needs."""
+    return in_python(release, folder, "aiokafka", "aiokafka", *bridges.AIOKAFKA_NEEDS)
 
 
 def sarama(release: str, folder: Path) -> str:
@@ -213,7 +222,8 @@ def librdkafka(release: str, folder: Path) -> str:
 
 
 CLIENTS: dict[str, tuple[Sequence[str], Callable[[str, Path], str]]] = {
-    "kafka-python": (KAFKA_PYTHON, kafka_python),
+    "kafka-python": (KAFKA_PYTHON, partial(in_python, client="kafka-python", package="kafka")),
+    "aiokafka": (AIOKAFKA, aiokafka),
     "sarama": (SARAMA, sarama),
     "librdkafka": (tuple(LIBRDKAFKA), librdkafka),
 }

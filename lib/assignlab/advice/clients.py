@@ -24,6 +24,7 @@ OF_LIBRDKAFKA = {s.kind for s in assignors.strategies().values() if s.system == 
 """The strategies that librdkafka has, by the names that it takes."""
 OF_JAVA = {s.kind for s in assignors.strategies().values() if s.system == CLASSIC}
 HAS = {
+    "aiokafka": {"range", "roundrobin", "sticky"},
     LIBRDKAFKA: OF_LIBRDKAFKA | {"server-uniform", "server-range"},
     "kafka-go": {"range", "roundrobin"},
     "kafkajs": {"roundrobin"},
@@ -31,7 +32,7 @@ HAS = {
     "sarama": OF_JAVA,
 }
 """What clients have that lack a strategy of Java's, or KIP-848 (of its requests Sarama 1.61.1 and
-kafka-python 3.0.12 have no more than the numbers)."""
+kafka-python 3.0.12 have no more than the numbers, aiokafka 0.14.0 nothing)."""
 ONE_PROTOCOL = (LIBRDKAFKA, "kafka-python")
 """Clients that refuse a list of eager and cooperative strategies (kafka-python 3.0.12 in
 ``ConsumerCoordinator._validate_rebalance_protocol``); Sarama and franz-go take one."""
@@ -57,12 +58,13 @@ KAFKA_PYTHON_SINCE = {
 }
 """The release that brought each (by the published ones from 1.4.7 to 3.0.12)."""
 OWN_DEFAULTS = {
+    "aiokafka": "session.timeout.ms=10000",
     "kafka-go": "session.timeout.ms=30000",
     "kafkajs": "session.timeout.ms=30000",
     "sarama": "session.timeout.ms=10000 and metadata.max.age.ms=600000",
 }
 """What clients have unless it is set, in the words of Java's, where it is not what Java's newest has:
-kafka-go 0.4.51, KafkaJS 2.2.4 and sarama 1.61.1. franz-go, librdkafka and kafka-python (3.0 on)
+aiokafka 0.14.0, kafka-go 0.4.51, KafkaJS 2.2.4 and sarama 1.61.1. franz-go, librdkafka and kafka-python (3.0 on)
 have the same."""
 
 

@@ -55,6 +55,7 @@ STATIC_SINCE = (2, 3)
 NO_STATIC = ("kafkajs", "kafka-go")
 """Clients of Kafka's strategies that do not have it (KafkaJS's issue #884; kafka-go's ``ConsumerGroup``)."""
 INSTANCE_ID = {
+    "aiokafka": 'group_instance_id="NAME-ORDINAL"',
     "franz-go": 'kgo.InstanceID("NAME-ORDINAL")',
     "kafka-python": 'group_instance_id="NAME-ORDINAL"',
     "sarama": 'config.Consumer.Group.InstanceId = "NAME-ORDINAL"',

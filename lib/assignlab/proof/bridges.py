@@ -18,6 +18,9 @@ LIBRDKAFKA = "@confluentinc/kafka-javascript@1.10.1"
 """The npm package that carries the C source of librdkafka 2.15.1."""
 
 
+AIOKAFKA_NEEDS = "async-timeout==5.0.1", "packaging==26.4", "typing_extensions==4.16.0"
+
+
 class BridgeFailed(RuntimeError):
     """A tool is missing, or what it fetches or builds cannot be had."""
 
@@ -36,16 +39,21 @@ def command(client: str, release: str, project: Path) -> list[str]:
 
 
 def build_python(
-    folder: Path, target: Path, release: str, package: str = "kafka-python"
+    folder: Path, target: Path, release: str, package: str = "kafka-python", *needs: str
 ) -> list[str]:
     """A virtual environment with kafka-python, or another package, and nothing else."""
     python = target / f"venv-{release}" / "bin" / "python"
     if not _done(python):
         _run([sys.executable, "-m", "venv", "--clear", str(python.parents[1])])
         pip = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--no-deps"]
-        _run([*pip, f"{package}=={release}"])
+        _run([*pip, f"{package}=={release}", *needs])
         _mark(python)
     return [str(python), str(folder / "bridge.py")]
+
+
+def build_aiokafka(folder: Path, target: Path, release: str) -> list[str]:
+    """A virtual environment with aiokafka and what it needs."""
+    return build_python(folder, target, release, "aiokafka", *AIOKAFKA_NEEDS)
 
 
 def build_go(folder: Path, target: Path, release: str, module: str | None = None) -> list[str]:
@@ -123,6 +131,7 @@ GO_MODULES = {
     "sarama": "github.com/IBM/sarama",
 }
 BUILDERS: dict[str, Callable[[Path, Path, str], list[str]]] = {
+    "aiokafka": build_aiokafka,
     "kafka-python": build_python,
     "kafkajs": build_node,
     "librdkafka": build_librdkafka,

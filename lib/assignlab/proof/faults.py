@@ -72,6 +72,8 @@ def either(*some: Who) -> Who:
     return lambda strategy: any(who(strategy) for who in some)
 
 
+sticky_in_python = either(of("system", "kafka-python"), named("aiokafka-sticky"))
+
 beaten_claims_count = java_sticky("3.4.1", "3.5.1")
 """Whether a claim that lost against another one still is the one to beat."""
 
@@ -146,7 +148,7 @@ def claimed_twice(state: State) -> bool:
     there="one_owner",
     name="claims the coordinator never holds",
 )
-@Fault(of("system", "kafka-python"), throws="KeyError", name="rival claims in kafka-python")
+@Fault(sticky_in_python, throws="KeyError", name="rival claims in Python's clients")
 @Fault(java_sticky("2.3.0"), there="no_exchange", name="rival claims moved about")
 @Fault(
     named("sticky@2.0"),
@@ -227,10 +229,10 @@ def back_to_an_older_claim(state: State) -> set[Partition]:
 
 
 @Fault(
-    of("system", "kafka-python"),
+    sticky_in_python,
     excuses="fixed_point settles no_better_move",
     there="subscribed",
-    name="stale claim in kafka-python",
+    name="stale claim in Python's clients",
 )
 @Fault(
     java_sticky("2.3.0"),
@@ -465,7 +467,7 @@ def no_queue_or_no_room(state: State) -> bool:
     either(
         of("system", "kafka-go"),
         named("range@2.0", "range@2.3", "range@2.4"),
-        named("metaq-default", "franz-go-range", "kafka-python-range"),
+        named("metaq-default", "franz-go-range", "kafka-python-range", "aiokafka-range"),
     ),
     excuses="blocks even_topics cut_alike complete goes_round one_place_for_all_topics",
     name="named twice, counted twice",

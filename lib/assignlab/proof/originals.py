@@ -119,6 +119,7 @@ SYSTEMS = (
     ),
     System("metaq", "assignlab.oracle.metaq.MetaQ", "metamorphosis-client", "1.4.6.2"),
     System("rocketmq", "assignlab.oracle.rocketmq.RocketMQ", "rocketmq-client", "5.3.3"),
+    client("aiokafka", "0.14.0"),
     client("franz-go", "1.22.2", "franz-go-sticky", "franz-go-cooperative-sticky"),
     client("kafka-go", "0.4.51"),
     client("kafka-python", "3.0.12"),

@@ -29,7 +29,7 @@ from assignlab.proof.smaller import smallest, without
 ASKED = 2
 ASKED_OF_TREES = 40
 ASKED_OF_EVERY_PROCESS = 16
-"""The bridge of kafka-python has so many processes, each with another hash seed."""
+"""The bridges of Python clients have so many processes, each with another hash seed."""
 ASKED_IN_DOUBT = 1000
 REPETITION_SECONDS = 20
 SHRINK_SECONDS = 30

@@ -1,90 +1,27 @@
 """kafka-python's own assignors as an oracle: one group document a line in, one answer a line out.
 
-Runs in a Python of its own that has kafka-python and nothing else. The sticky assignors take
-partitions out of sets whose order follows Python's hash seed, so one process always gives the same
-answer and another process may give another. Documents therefore go round a ring of processes with
-seeds 1 to 16: whoever asks twice asks two of them. Whoever has asked all of them and asks once more
-is answered by a new process, with the next seed.
+Runs in a Python of its own that has kafka-python and nothing else.
 
-    python bridge.py           the ring
+    python bridge.py           a ring of processes (see ring.py)
     python bridge.py --one     one process, with the hash seed that it was started with
 """
 
-import itertools
-import json
-import os
-import subprocess
 import sys
+from pathlib import Path
 
-SEEDS = range(1, 17)
+sys.path.insert(0, str(Path(__file__).parents[1]))
+import ring
+
 STICKY = ("kafka-python-sticky", "kafka-python-cooperative-sticky")
-
-
-def ring():
-    """Pass every line to a process, the sticky ones to the next each time."""
-    started = {}
-    turn = itertools.cycle(SEEDS)
-    before, repeated = None, 0
-    for line in sys.stdin.buffer:
-        sticky = json.loads(line).get("strategy") in STICKY
-        repeated = repeated + 1 if line == before else 0
-        before = line
-        if sticky and repeated >= len(SEEDS):
-            with process(SEEDS.start + repeated) as newcomer:
-                ask(newcomer, line)
-            continue
-        seed = next(turn) if sticky else SEEDS.start
-        if seed not in started:
-            started[seed] = process(seed)
-        ask(started[seed], line)
-
-
-def process(seed):
-    """A process of its own, with that hash seed."""
-    return subprocess.Popen(
-        [sys.executable, __file__, "--one"],
-        env=os.environ | {"PYTHONHASHSEED": str(seed)},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
-
-
-def ask(asked, line):
-    """Pass a line to a process, and its answer on; if that process has ended, so does the ring."""
-    asked.stdin.write(line)
-    asked.stdin.flush()
-    said = asked.stdout.readline()
-    if not said:
-        sys.exit(asked.wait() or 1)
-    say(said)
-
-
-def one():
-    """Answer in this process."""
-    for line in sys.stdin.buffer:
-        try:
-            reply = answer(json.loads(line))
-        except Exception as thrown:
-            reply = {"error": f"{type(thrown).__name__}: {thrown}"}
-        say(json.dumps(reply, ensure_ascii=False).encode() + b"\n")
-
-
-def say(line):
-    sys.stdout.buffer.write(line)
-    sys.stdout.buffer.flush()
 
 
 def answer(document):
     """What the leader's assignor gives every member, as the member reads it from the wire."""
     kind = assignors().get(document["strategy"].removeprefix("kafka-python-"))
     if kind is None:
-        raise BadDocument(f"no strategy {document['strategy']}")
+        raise ring.BadDocument(f"no strategy {document['strategy']}")
     sent = [joined(kind, member) for member in document.get("members", [])]
-    # Only the topics that somebody subscribes to are known to a leader.
-    names = {name for member in document.get("members", []) for name in member["topics"]}
-    cluster = Cluster(
-        {t["name"]: t["partitions"] for t in document.get("topics", []) if t["name"] in names}
-    )
+    cluster = ring.Cluster(document)
     given = {
         member: ConsumerProtocolAssignment.decode(assignment.encode())
         for member, assignment in kind().assign(cluster, sent).items()
@@ -101,10 +38,7 @@ def answer(document):
 def joined(kind, member):
     """A member as the JoinGroup response brings it to the leader, its metadata decoded."""
     owned, topics = member.get("owned"), list(member["topics"])
-    runs = [
-        (topic, [partition for _, partition in run])
-        for topic, run in itertools.groupby(owned or [], key=lambda pair: pair[0])
-    ]
+    runs = ring.runs(owned)
     data, held, version, generation = b"", [], 0, -1
     if kind.name == "sticky" and owned is not None:
         # Without a generation the user data is of version 0, as other clients may send it.
@@ -140,28 +74,11 @@ def claimed_next(assignor, assignment, topics, document):
     return [list(pair) for pair in read.partitions]
 
 
-class BadDocument(Exception):
-    """The original was not asked."""
-
-
 class Joined:
     def __init__(self, member_id, group_instance_id, metadata):
         self.member_id = member_id
         self.group_instance_id = group_instance_id
         self.metadata = metadata
-
-
-class Cluster:
-    """The part of ClusterMetadata that assignors ask."""
-
-    def __init__(self, partitions):
-        self.partitions = partitions
-
-    def topics(self):
-        return set(self.partitions)
-
-    def partitions_for_topic(self, topic):
-        return set(range(self.partitions[topic])) if topic in self.partitions else None
 
 
 def assignors():
@@ -176,8 +93,8 @@ def assignors():
     }
 
 
-if __name__ == "__main__" and sys.argv[1:] != ["--one"]:
-    ring()
+if __name__ == "__main__" and sys.argv[1:] != [ring.ONE]:
+    ring.go_round(__file__, STICKY)
 elif __name__ == "__main__":
     import logging
 
@@ -192,4 +109,4 @@ elif __name__ == "__main__":
     )
 
     logging.disable(logging.CRITICAL)
-    one()
+    ring.answer_all(answer)

@@ -28,7 +28,7 @@ owner. Where these two differ, nobody gets it in this round.
 from dataclasses import replace
 
 from assignlab.assignors.kafka_python import sticky
-from assignlab.assignors.kafka_python.parts.general import final_assignment
+from assignlab.assignors.parts.python_sticky import final_assignment
 from assignlab.group.assignment import Assignment
 from assignlab.group.model import Group
 
@@ -39,7 +39,7 @@ def assign(group: Group) -> Assignment:
     Raises :class:`~assignlab.errors.OriginalError` where the original throws or never ends. Notes
     ``nondeterministic`` where it may answer otherwise in another process.
     """
-    return final_assignment(group, group.claims.sub_generation, cooperative=True)
+    return final_assignment(group, group.claims.sub_generation, cooperative=True, undoes=True)
 
 
 STRATEGY = replace(

@@ -3,7 +3,7 @@
 The rule. Every member sends the partitions that it had, and in which generation. What is still
 valid stays where it is; each partition without an owner goes to the subscribed member with the
 fewest; then partitions are moved, new ones first, from members with two or more too many, until no
-move helps. See :mod:`assignlab.assignors.kafka_python.parts.general` for what differs from Java's
+move helps. See :mod:`assignlab.assignors.parts.python_sticky` for what differs from Java's
 first sticky assignors; Java's present one (``sticky``) is another algorithm where subscriptions are
 equal.
 
@@ -29,7 +29,7 @@ C1 1 3 5
 C2 7 8 9
 """
 
-from assignlab.assignors.kafka_python.parts.general import final_assignment
+from assignlab.assignors.parts.python_sticky import final_assignment
 from assignlab.assignors.strategy import Strategy
 from assignlab.group.assignment import Assignment
 from assignlab.group.model import Group
@@ -41,7 +41,7 @@ def assign(group: Group) -> Assignment:
     Raises :class:`~assignlab.errors.OriginalError` where the original throws or never ends. Notes
     ``nondeterministic`` where it may answer otherwise in another process.
     """
-    return final_assignment(group, group.claims.generation, cooperative=False)
+    return final_assignment(group, group.claims.generation, cooperative=False, undoes=True)
 
 
 STRATEGY = Strategy(

@@ -1,5 +1,5 @@
-"""What kafka-python's sticky assignors share: KIP-54's general algorithm, also for equal
-subscriptions.
+"""What the sticky assignors of kafka-python and aiokafka share: KIP-54's general algorithm, also for
+equal subscriptions.
 
 It is Java's algorithm of 2.4 (see ``sticky@2.4`` and ``sticky@2.0``) with these differences.
 
@@ -8,16 +8,18 @@ It is Java's algorithm of 2.4 (see ``sticky@2.4`` and ``sticky@2.0``) with these
 - Subscriptions are identical only if all members name the topics in the same order.
 - With identical subscriptions the lists are walked from their ends, partitions that had another
   consumer before first of all.
-- When a move is replaced by the return of a partition of the same topic, and that one's owner is
-  not the overloaded consumer but the one from which the partition had come, both moves are undone.
+- In kafka-python, when a move is replaced by the return of a partition of the same topic, and that
+  one's owner is not the overloaded consumer but the one from which the partition had come, both
+  moves are undone (``undoes``).
 - Members are given their partitions sorted.
 
 Two choices are made by taking *some* element of a Python set of named tuples with a string, whose
 order follows the interpreter's hash seed: which of several partitions with a previous consumer
 comes first, and which of several partitions returns. The answer then carries the note
-``nondeterministic``: another process of kafka-python may answer otherwise.
+``nondeterministic``: another process may answer otherwise.
 
-Source: ``StickyAssignmentExecutor`` and ``PartitionMovements`` of kafka-python 3.0.12.
+Source: ``StickyAssignmentExecutor`` and ``PartitionMovements`` of kafka-python 3.0.12, and of aiokafka
+0.14.0, which has it from an earlier kafka-python.
 """
 
 from itertools import pairwise
@@ -93,18 +95,21 @@ def are_subscriptions_identical(group: Group) -> bool:
     )
 
 
-def final_assignment(group: Group, generation: np.ndarray, cooperative: bool) -> Assignment:
+def final_assignment(
+    group: Group, generation: np.ndarray, cooperative: bool, undoes: bool, empty: str = "TypeError"
+) -> Assignment:
     """Who gets what, sorted by topic name and partition.
 
     ``generation``: int64[members], that of every member's claims, ``ABSENT`` for none;
-    ``cooperative``: without what has to be given up first. Notes ``nondeterministic`` where the
+    ``cooperative``: without what has to be given up first; ``undoes``: see above; ``empty``: what a
+    group without members raises. Notes ``nondeterministic`` where the
     original may answer otherwise in another process. Raises :class:`OriginalError` where it throws.
     """
     if len(group.members) == 0:
-        raise OriginalError("TypeError", "the group has no members")
+        raise OriginalError(empty, "the group has no members")
     claims = group.claims
     status, certain, offsets, codes = build(
-        *group.prepared(shape), claims.offsets, claims.codes, generation, cooperative
+        *group.prepared(shape), claims.offsets, claims.codes, generation, cooperative, undoes
     )
     if status == MISSING:
         raise OriginalError(
@@ -115,7 +120,9 @@ def final_assignment(group: Group, generation: np.ndarray, cooperative: bool) ->
 
 
 @njit
-def build(packed, may, by_name, identical, claimed_offsets, claimed, generation, cooperative):
+def build(
+    packed, may, by_name, identical, claimed_offsets, claimed, generation, cooperative, undoes
+):
     """Returns (status, whether no choice was left to the order of a set, offsets and codes)."""
     known = unpack_potential(packed, may)
     numbers, _ = partition_numbers(known, claimed)
@@ -129,7 +136,7 @@ def build(packed, may, by_name, identical, claimed_offsets, claimed, generation,
     ordered = True
     if identical and claimed.size > 0:
         walk, ordered = sorted_partitions(known, current)
-    owners, status, certain = balance(known, current, walk, revoked > 0)
+    owners, status, certain = balance(known, current, walk, revoked > 0, undoes)
     holder = np.full(owners.size, NONE)
     if cooperative:
         holder = last_claimants(known, claimed_offsets, numbers)
@@ -174,15 +181,16 @@ def candidates_first(offsets, listed, previous):
 class PartitionMovements(NamedTuple):
     """``moves``: of numbered partitions; ``touched``: bool[members], consumers set aside that were
     asked for the size of their list; ``certain``: bool[1], whether no choice was left to the order
-    of a set."""
+    of a set; ``undoes``: bool[1]."""
 
     moves: Movements
     touched: np.ndarray
     certain: np.ndarray
+    undoes: np.ndarray
 
 
 @inner
-def balance(may_have, current, walk, revoked):
+def balance(may_have, current, walk, revoked, undoes):
     """Hand out what has no owner, move it where that helps, then move anything, unless in vain.
 
     The steps are Java's and stand in :mod:`assignlab.assignors.parts.reassignment`; not one with its
@@ -204,6 +212,7 @@ def balance(may_have, current, walk, revoked):
         no_movements(np.arange(may_have.topic.size), state.fixed.size),
         np.zeros(state.fixed.size, dtype=np.bool_),
         np.ones(1, dtype=np.bool_),
+        np.full(1, undoes),
     )
     steps = better_consumer, reassign_partition, tell_moves
     tried_first = unassigned[: 0 if revoked else unassigned.size]
@@ -246,7 +255,7 @@ def reassign_partition(state, movements, i, new_consumer):
         if moves.sets.size[back] > 1:
             movements.certain[0] = False
     substitute_owner = partitions[actual].owner
-    if substitute_owner != owner:
+    if substitute_owner != owner and movements.undoes[0]:
         move(state, moves, i, substitute_owner)
     move(state, moves, actual, new_consumer)
     return DONE

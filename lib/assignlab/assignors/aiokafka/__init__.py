@@ -1,0 +1,1 @@
+"""Strategies of aiokafka, the client for asyncio."""
