@@ -73,7 +73,9 @@ def test_facts(name):
     }
     assert strategy.system and strategy.source
     assert version(strategy.first) <= version(strategy.last)
-    assert has_original(name) or not strategy.original, f"nobody runs {strategy.original}"
+    assert has_original(name) or not strategy.original, (
+        f"nothing in SYSTEMS of proof/originals.py runs {strategy.original}"
+    )
     assert set(strategy.member_fields) <= MEMBER_FIELDS
     assert set(strategy.generations) <= {"generation", "sub_generation"} & set(
         strategy.member_fields

@@ -2,12 +2,13 @@
 
 import os
 from collections import Counter
+from dataclasses import replace
 from itertools import count, pairwise
 
 import pytest
 from click.testing import CliRunner
 
-from assignlab import errors
+from assignlab import assignors, errors
 from assignlab.cli import main
 from assignlab.group import document as documents
 from assignlab.proof import histories, originals, verify
@@ -174,6 +175,19 @@ def test_an_unknown_strategy_is_refused_before_a_jvm_starts():
         next(verify.compare(["stiky"], 1, 1))
     with pytest.raises(originals.OriginalsUnavailable, match="sticky@1.7"):
         originals.original_of("sticky@1.7")
+
+
+def test_an_original_that_nothing_runs_is_told_with_the_list_that_lacks_it(monkeypatch):
+    newcomer = replace(assignors.get("range"), name="new", original="new-client:1.0")
+    monkeypatch.setitem(assignors.strategies(), "new", newcomer)
+    for words in (["verify", "--strategy", "new"], ["proof", "golden", "new"]):
+        told = CliRunner().invoke(main, words).output
+        assert "nothing in SYSTEMS of assignlab.proof.originals runs new-client:1.0" in told
+    monkeypatch.setattr(originals, "SYSTEMS", (originals.client("new-client", "1.0"),))
+    told = CliRunner().invoke(main, ["verify", "--strategy", "new"]).output
+    assert told == (
+        "assignlab: nothing in BUILDERS of assignlab.proof.bridges builds the bridge of new-client\n"
+    )
 
 
 def test_a_machine_without_maven_is_told_so(monkeypatch, tmp_path):

@@ -148,7 +148,12 @@ def original_of(name: str) -> tuple[System, str]:
     strategy = assignors.strategies().get(name)
     system = strategy and system_of(strategy)
     if system is None:
-        raise OriginalsUnavailable(f"no original is known for strategy {name!r}")
+        why = (
+            f": nothing in SYSTEMS of {__name__} runs {strategy.original}"
+            if strategy and strategy.original
+            else ""
+        )
+        raise OriginalsUnavailable(f"no original is known for strategy {name!r}{why}")
     return system, strategy.original.partition(":")[2]
 
 
