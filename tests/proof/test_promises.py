@@ -7,8 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from assignlab import assignors
+from assignlab.cli import main
 from assignlab.errors import UnknownName
 from assignlab.proof import faults, fuzz
 from assignlab.proof.defects import DEFECTS
@@ -35,6 +37,13 @@ def test_promises_are_kept_or_the_fault_is_known(name):
 def test_a_fault_of_nobody_is_refused(who, said):
     with pytest.raises(UnknownName, match=re.escape(said)):
         who()
+
+
+def test_a_promise_that_nobody_checks_is_refused(monkeypatch):
+    newcomer = replace(assignors.get("range"), promises=("contigous",))
+    monkeypatch.setitem(assignors.strategies(), "range", newcomer)
+    told = CliRunner().invoke(main, ["fuzz", "--strategy", "range", "--assignments", "9"])
+    assert told.exit_code == 2 and "'contigous' (did you mean 'contiguous'?)" in told.output
 
 
 def test_what_breaks_inside_a_strategy_is_a_failure_that_no_fault_excuses(monkeypatch):
@@ -67,8 +76,10 @@ def test_what_is_planted_and_what_was_asked_stand_in_the_page():
         set(re.findall(r"^\| (\S+) \|", page.split(head)[1].split("\n## ")[0], re.MULTILINE))
         for head in ("## Fresh histories", "## Planted defects")
     )
-    assert planted >= set(DEFECTS) and f"\n{len(DEFECTS)} kinds of defect" in page
-    assert histories >= {name for name in assignors.names() if has_original(name)}
+    assert planted >= set(DEFECTS), "rows of *Planted defects* in docs/proof.md"
+    assert f"\n{len(DEFECTS)} kinds of defect" in page
+    unasked = {name for name in assignors.names() if has_original(name)} - histories
+    assert not unasked, "rows of *Fresh histories* in docs/proof.md (assignlab verify)"
 
 
 @pytest.mark.slow
@@ -87,7 +98,9 @@ def test_every_promise_notices_some_defect_in_one_of_its_strategies(promise):
     """A check that no defect of assignlab.proof.defects breaks may check nothing."""
     givers = [s.name for s in assignors.strategies().values() if promise in promises(s)]
     tables = (fuzz.plant(strategies=[name], groups=8) for name in givers)
-    assert any(noticed.promises[promise] for table in tables for noticed in table.values())
+    assert any(noticed.promises[promise] for table in tables for noticed in table.values()), (
+        f"{givers or 'no strategy'} gives it: a defect of proof/defects.py has to break it"
+    )
 
 
 def test_a_failure_is_cut_down_to_the_smallest_group():

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 from assignlab import assignors
 from assignlab.assignors.strategy import Strategy
-from assignlab.errors import OriginalError
+from assignlab.errors import OriginalError, refuse_unknown
 from assignlab.proof.state import MAX_ROUNDS, Lists, Partition, State, solve, streams, utf16
 
 
@@ -530,7 +530,9 @@ COOPERATIVE = ("gives_up_first", "settles")
 
 
 def promises(strategy: Strategy) -> tuple[str, ...]:
-    """The names of the promises that a strategy gives."""
+    """The names of the promises that a strategy gives; raises
+    :class:`~assignlab.errors.UnknownName` for one without a check."""
+    refuse_unknown("promise", strategy.promises, CHECKS)
     names = [
         *EVERY,
         *(name for name in ("one_owner", "complete") if name not in strategy.exceptions),
