@@ -26,7 +26,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 @pytest.mark.parametrize("page", sorted({page for page, _ in tables.GENERATED}))
 def test_tables_are_what_the_code_says(page):
     """``make docs`` writes them."""
-    assert tables.renewed(page) == (ROOT / page).read_text(encoding="utf-8")
+    assert tables.renewed(page) == (ROOT / page).read_text(encoding="utf-8"), "make docs"
 
 
 @pytest.mark.parametrize(

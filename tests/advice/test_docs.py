@@ -13,4 +13,4 @@ def test_every_output_in_the_page_is_the_commands(monkeypatch):
     spec.loader.exec_module(tables)
     written = (ROOT / tables.CASES).read_text(encoding="utf-8")
     assert len(tables.CASE.findall(written)) >= 1
-    assert tables.cases(tables.CASES) == written, "python docs/tables.py --cases"
+    assert tables.cases(tables.CASES) == written, "python docs/tables.py --cases writes it anew"

@@ -131,7 +131,9 @@ def by_age(base):
 def test_no_release_has_two_strategies_of_one_name(base):
     """A new file for a release leaves its neighbours the releases before and after it."""
     for before, after in itertools.pairwise(by_age(base)):
-        assert version(before.last) < version(after.first), (before.name, after.name)
+        assert version(before.last) < version(after.first), (
+            f"{before.name} is {before.span}, {after.name} is {after.span}: first= and last="
+        )
 
 
 @pytest.mark.parametrize("base", CAME_WITH)
@@ -177,4 +179,4 @@ def test_the_lab_knows_every_release_that_its_strategies_of_kafka_name():
             for release in (facts.first, facts.last):
                 line, _, last = release.rpartition(".")
                 known = release in LINES or int(last) <= LINES.get(line, -1)
-                assert known, f"{facts.name}: {release}"
+                assert known, f"{facts.name}: LINES of releases.py has no Kafka {release}"

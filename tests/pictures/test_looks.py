@@ -26,7 +26,10 @@ def test_no_two_strategies_share_marker_and_line_style():
     taken = {}
     for name, strategy in assignors.strategies().items():
         color, marker, line = strategy.look
-        assert color in charts.PALETTE and marker in charts.MARKERS and line in charts.LINES, name
+        known = color in charts.PALETTE and marker in charts.MARKERS and line in charts.LINES
+        assert known, (
+            f"{name}: {strategy.look} are no PALETTE, MARKERS, LINES of pictures/charts.py"
+        )
         taken.setdefault((marker, line), []).append(name)
     free = set(itertools.product(charts.MARKERS, charts.LINES)) - set(taken)
     shared = {look: names for look, names in taken.items() if len(names) > 1}

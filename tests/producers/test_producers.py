@@ -53,6 +53,8 @@ def test_a_partitioner_can_travel_to_another_process(name):
 
 @pytest.mark.parametrize("name", [*producers.names(), *partitioner_originals.OTHERS])
 def test_every_recorded_answer_is_given(name):
+    there = (partitioner_originals.FOLDER / f"{name}.jsonl.xz").is_file()
+    assert there, f"record them with `assignlab proof partitioners {name}`"
     records = 0
     for recorded, expected in partitioner_originals.read(name):
         assert same(expected, our_answer(recorded), recorded), recorded
@@ -693,7 +695,7 @@ def test_the_page_has_the_table_that_the_library_prints():
         encoding="utf-8"
     )
     table = page.partition("<!-- partitioners -->\n")[2].partition("\n<!-- /partitioners -->")[0]
-    assert table == producers.table("markdown")
+    assert table == producers.table("markdown"), "make docs"
 
 
 def test_loads_of_a_topic_that_has_grown():

@@ -49,12 +49,12 @@ def test_every_historical_fault_is_on_show_or_says_why_not():
     missing = [
         number for number in {*HISTORICAL, *ours} if not any(number in text for text in told)
     ]
-    assert missing == []
+    assert missing == [], "an exhibit, or the reason for none in published/data/not_on_show.yaml"
 
 
 def test_every_release_was_asked_every_exhibit():
     """A new release on the axis has to be asked: assignlab proof museum --record."""
-    assert list(museum.recorded()) == EXHIBITS
+    assert list(museum.recorded()) == EXHIBITS, "assignlab proof museum --record"
     for name, exhibit in museum.exhibits().items():
         axis = [release for _, release in releases(exhibit.strategy)]
         assert [r for r in museum.recorded()[name] if r in axis] == axis
@@ -296,7 +296,8 @@ def test_every_client_that_has_the_assignor_was_asked():
         for client, strategy in museum.client_strategies(exhibit).items()
     }
     rows = museum.recorded_clients()
-    assert {(row["exhibit"], row["client"], row["strategy"]) for row in rows} == of_exhibits
+    asked = {(row["exhibit"], row["client"], row["strategy"]) for row in rows}
+    assert asked == of_exhibits, "assignlab proof museum --record"
     assert len(rows) == len(of_exhibits)
     ranges = museum.client_strategies(replace(museum.exhibits()["two claims"], strategy="range"))
     assert "kafka-go-range" in ranges.values()

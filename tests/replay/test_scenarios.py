@@ -262,7 +262,9 @@ def test_any_history_is_a_row_of_sound_groups(words, subscription, seed, static,
         assert "no topic is left" in str(error) or "last member" in str(error)
         return
     single = [word for word in scenario.events if word not in OF_SEVERAL_MOMENTS]
-    assert [m.event for m in played if m.event not in OF_SEVERAL_MOMENTS] == single
+    assert [m.event for m in played if m.event not in OF_SEVERAL_MOMENTS] == single, (
+        "an event of several moments: OF_SEVERAL_MOMENTS, and cost() of replay/records.py"
+    )
     for before, after in zip([None, *played], played, strict=False):
         the_group = after.group
         members = the_group.members

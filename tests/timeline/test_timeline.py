@@ -1,11 +1,13 @@
 """A group in simulated time: triggers, errors, and what has to hold in every history."""
 
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -219,7 +221,14 @@ def test_a_target_that_changes_while_the_last_one_is_taken_up(at):
 
 
 def test_every_action_is_played_checked_and_has_its_words():
-    assert set(PLAYED) == set(MEMBER_KINDS + GROUP_KINDS) == set(measure.DONE)
+    kinds = set(PLAYED)
+    assert kinds == set(MEMBER_KINDS + GROUP_KINDS), "MEMBER_KINDS, GROUP_KINDS of scenario.py"
+    assert kinds == set(measure.DONE), "DONE of measure.py"
+    made = {"back" if kind == "return" else kind for kind in kinds}
+    assert made <= set(timeline.__all__), "the names of timeline/__init__.py"
+    page = (Path(__file__).parents[2] / "docs" / "timeline.md").read_text(encoding="utf-8")
+    [row] = re.findall(r"^\| actions \| `([a-z_ ]+)`", page, re.MULTILINE)
+    assert made == set(row.split()), "the row *actions* of docs/timeline.md"
 
 
 @pytest.mark.parametrize(
