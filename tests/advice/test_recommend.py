@@ -659,6 +659,14 @@ def test_what_if_and_survey_try_what_the_client_has():
     assert {row.strategy for row in rows} == {"range", "kafkajs-roundrobin"}, "it has no range"
 
 
+def test_of_every_client_it_is_told_what_it_has():
+    """Where nothing is told, a group is advised to take KIP-848 and every strategy of Java's."""
+    systems = {s.system for s in assignors.strategies().values() if s.of_clients}
+    has_all = {clients.CLASSIC, "franz-go"}
+    assert systems - has_all == set(clients.HAS), "HAS of advice/clients.py"
+    assert set(clients.OWN_DEFAULTS) <= systems
+
+
 @pytest.mark.parametrize("kind", ["range", "roundrobin"])
 @pytest.mark.parametrize("client", ["librdkafka", "sarama", "franz-go", "kafka-python", "kafka-go"])
 def test_what_moves_is_what_the_clients_own_strategy_moves(client, kind):
