@@ -67,6 +67,7 @@ OTHERS = ("built-in-racks", "accumulator")
 
 CLIENTS = PROJECT / "producer-clients"
 PROGRAMS = {
+    "aiokafka": bridges.build_aiokafka,
     "kafka-python": bridges.build_python,
     "KafkaJS": bridges.build_node,
     "librdkafka": partial(bridges.build_python, package="confluent-kafka"),
