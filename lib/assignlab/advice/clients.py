@@ -64,8 +64,8 @@ OWN_DEFAULTS = {
     "sarama": "session.timeout.ms=10000 and metadata.max.age.ms=600000",
 }
 """What clients have unless it is set, in the words of Java's, where it is not what Java's newest has:
-aiokafka 0.14.0, kafka-go 0.4.51, KafkaJS 2.2.4 and sarama 1.61.1. franz-go, librdkafka and kafka-python (3.0 on)
-have the same."""
+aiokafka 0.14.0, kafka-go 0.4.51, KafkaJS 2.2.4 and sarama 1.61.1. franz-go, librdkafka and kafka-python
+(3.0 on) have the same."""
 
 
 def ids_of(members: Iterable[Mapping[str, Any]]) -> list[str]:

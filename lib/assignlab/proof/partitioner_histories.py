@@ -248,6 +248,8 @@ def drawable(of: History) -> list[list[int]]:
             available[step[1]] = step[2]
         elif step[0] == "send":
             everything = list(range(of["topics"][step[1]]["partitions"]))
-            by_availability = of["partitioner"] in ("aiokafka", "kafka-python") and available[step[1]]
+            by_availability = (
+                of["partitioner"] in ("aiokafka", "kafka-python") and available[step[1]]
+            )
             found.append(available[step[1]] if by_availability else everything)
     return found
