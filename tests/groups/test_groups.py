@@ -1209,3 +1209,18 @@ def test_who_has_yet_to_give_up_what_is_said_and_who_waits():
 def test_a_field_that_stands_twice_is_refused():
     with pytest.raises(TextError, match="1:1: the field 'members' stands twice"):
         groups.read('{"group": "g", "topics": [], "members": [], "members": []}')
+
+
+def test_round_robin_of_kafka_go_deals_topics_by_themselves():
+    """Its first member has one of every topic more; of Java's that would tell of subscriptions."""
+    id, client = "1e2feb89-414c-443c-9027-c4d1c386bbc", "app@h (github.com/segmentio/kafka-go)"
+    for name, topics in ((client, {"t", "u"}), ("app", {"t"})):
+        text = (
+            "\nGROUP CONSUMER-ID HOST CLIENT-ID #PARTITIONS ASSIGNMENT\n"
+            f"g {name}-{id}0 /10.0.0.1 {name} 3 t(0,2), u(0)\n"
+            f"g {name}-{id}1 /10.0.0.2 {name} 1 t(1)\n"
+            "\nGROUP COORDINATOR (ID) ASSIGNMENT-STRATEGY STATE #MEMBERS\n"
+            "g h:9092 (1) roundrobin Stable 2\n"
+        )
+        [group] = groups.read(text)
+        assert {*group["members"][1]["topics"]} == topics

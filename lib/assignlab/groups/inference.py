@@ -21,6 +21,9 @@ from assignlab.words import counted
 ROCKETMQ = "rocketmq-avg"
 BY_TOPIC = ("range", "server-range", ROCKETMQ)
 """Of the strategies that texts tell of, those that deal every topic by itself."""
+KAFKA_GO = "(github.com/segmentio/kafka-go)"
+"""Stands in ids of kafka-go's clients, whose round robin begins every topic at the first member, and so
+deals it by itself, too."""
 GENERATION = 1
 OF_KAFKAJS = {"RoundRobinAssigner": "kafkajs-roundrobin"}
 """The names of other clients' assignors, where they are not those of Java's."""
@@ -67,7 +70,7 @@ def document(seen: Seen, cluster: dict[str, TopicRow]) -> dict[str, Any]:
     settled = state in (None, "Stable")
     if settled:
         _refuse_two_owners(seen, strategy)
-    equal = not settled or _on_its_way(seen) or _could_be_equal(holdings, strategy)
+    equal = not settled or _on_its_way(seen) or _could_be_equal(holdings, strategy, members)
     subscribed = _subscriptions(seen, members, holdings, equal, say)
     topics = _topics(seen, cluster, protocol, subscribed, say)
     entries = [
@@ -302,7 +305,9 @@ def _on_its_way(seen: Seen) -> bool:
     return any(p[0] in owned and not seen.owners.get(p) for p in (*seen.owners, *seen.lags))
 
 
-def _could_be_equal(holdings: Holdings | None, strategy: str | None) -> bool:
+def _could_be_equal(
+    holdings: Holdings | None, strategy: str | None, members: list[MemberRow]
+) -> bool:
     """Whether equal subscriptions would give these numbers of partitions.
 
     Those of ``BY_TOPIC`` give out each topic evenly, others the whole; of an unknown one either will
@@ -313,7 +318,7 @@ def _could_be_equal(holdings: Holdings | None, strategy: str | None) -> bool:
         return True
     together = _within_one([count.total() for count in counts])
     apart = all(_within_one([count[t] for count in counts]) for t in set().union(*counts))
-    if strategy in BY_TOPIC:
+    if strategy in BY_TOPIC or all(KAFKA_GO in f"{one.member} {one.client}" for one in members):
         return apart
     return together or (apart and strategy is None)
 
