@@ -1829,6 +1829,24 @@ def test_librdkafka_has_committed_the_record_at_hand(strategy):
     assert not timeline.deliveries_frame(history)["again"].sum()
 
 
+@pytest.mark.parametrize("goes", [timeline.leave, timeline.unsubscribe])
+@pytest.mark.parametrize("strategy", IN_C)
+def test_librdkafkas_timer_does_nothing_while_a_member_gives_up(strategy, goes):
+    """rd_kafka_cgrp_offset_commit_tmr_cb: the run did not end where one was due that had to be judged."""
+    happens = [timeline.coordinator_moves(49_960), goes(49_960, "b")]  # 40 ms before its commit
+    history = play(happens, strategy, topics=[Topic("t", 6, rate=300)], until=52_000)
+    again = [e.member for e in history.events if e.kind == "commit sent again"]
+    assert again.count(1) == 1
+
+
+def test_automatic_commits_of_librdkafka_may_come_faster_than_their_answers():
+    moves = [timeline.coordinator_moves(20_000)]
+    history = play(
+        moves, "librdkafka-range", auto_commit_interval_ms=10, latency_ms=30, until=22_000
+    )
+    assert {e.member for e in history.events if e.kind == "commit sent again"} == {0, 1}
+
+
 def test_heartbeats_of_librdkafka_go_on_through_rebalances():
     """As recorded. Java's begin anew with every generation, so members hear of the next one together."""
     joins = [timeline.join(70_000, Member("c")), timeline.join(76_000, Member("d"))]

@@ -149,7 +149,7 @@ class Consumer:
             at = NEVER
         if flight >= 0:
             at = min(at, flight)
-        if self.settings.timed:
+        elif self.settings.timed:
             at = min(at, self.loop.next_commit)
         if at < NEVER:
             self._waker = self.clock.at(at, self._wake)
@@ -256,6 +256,7 @@ class Consumer:
         self._blocked += 1
 
     def _unblock(self) -> None:
+        self.advance()
         self._blocked -= 1
         if self._blocked == 0 and self.alive:
             if self.loop.phase == Phase.POLL:

@@ -389,9 +389,11 @@ def advance(until, hold, verdict, loop_words, rows, rate, created, committed, se
                     batch[k] = position[k]
             continue
         due = loop.next_commit
-        if settings.timed and due <= min(t, until) and flight_at < 0:
+        held = hold and loop.phase == Phase.POLL
+        if settings.timed and due <= until and (due <= t or held) and flight_at < 0:
             loop.next_commit += settings.commit_interval
-            if is_uncommitted(partition, position, committed):
+            # A poll is held for a rebalance, in which the timer does nothing.
+            if not held and is_uncommitted(partition, position, committed):
                 send_commit(due, loop, position, flight, latency)
             continue
         if t > until:
