@@ -1980,6 +1980,22 @@ def test_librdkafka_that_unsubscribes_commits_and_leaves(instance):
     assert not timeline.deliveries_frame(history)["again"].sum()
 
 
+@pytest.mark.parametrize("instance", ["i", None])
+@pytest.mark.parametrize("strategy", ["range", *IN_C])
+def test_a_restart_is_to_leave_and_to_return(strategy, instance):
+    """KIP-345, which librdkafka's members keep, too: static ones do not leave."""
+    members = [Member("a"), Member("b", instance=instance)]
+    again = timeline.restart(60_000, "b", 2_000)
+    gone, back = timeline.leave(60_000, "b"), timeline.back(62_000, "b")
+    one, two = (
+        [e for e in play(happens, strategy, members=members).events if "action" not in e.kind]
+        for happens in ([again], [gone, back])
+    )
+    assert str(one) == str(two)
+    left = any(e.kind == "removed" for e in one)
+    assert left == (instance is None)
+
+
 @pytest.mark.parametrize(
     "kind, why", [("range", "left"), ("cooperative-sticky", "session expired")]
 )

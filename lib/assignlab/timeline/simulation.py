@@ -249,8 +249,7 @@ def back(run: Simulation, returns: Action) -> None:
 @action("restart")
 def restart(run: Simulation, restarts: Action) -> None:
     """A member closes and is back after a while."""
-    if client := run.running(restarts):
-        client.close()
+    leave(run, restarts)
     run.clock.after(restarts["down_ms"], run.return_when_closed, restarts)
 
 
