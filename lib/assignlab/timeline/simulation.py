@@ -181,17 +181,17 @@ class Simulation:
         with a batch first."""
         client = self.running(action)
         if client is not None and client.closing:
-            self.return_when_closed(action)
+            self.return_when_closed(action, client)
         elif client is None:
             name = str(action.member)
             again = {"made_ms": None} | action.changed
             self.members[name] = replace(self.members[name], **again)
             self.start(self.members[name])
 
-    def return_when_closed(self, action: Action) -> None:
-        """The member's process starts again as soon as the one before is gone."""
-        if self.running(action) is not None:
-            self.clock.after(100, self.return_when_closed, action)
+    def return_when_closed(self, action: Action, before: Any) -> None:
+        """The member's process starts again as soon as the one before, if any, is gone."""
+        if before is not None and before.alive:
+            self.clock.after(100, self.return_when_closed, action, before)
         else:
             self.clock.after(self.world.start_delay(), self.start_anew, action)
 
@@ -249,8 +249,9 @@ def back(run: Simulation, returns: Action) -> None:
 @action("restart")
 def restart(run: Simulation, restarts: Action) -> None:
     """A member closes and is back after a while."""
+    client = run.running(restarts)
     leave(run, restarts)
-    run.clock.after(restarts["down_ms"], run.return_when_closed, restarts)
+    run.clock.after(restarts["down_ms"], run.return_when_closed, restarts, client)
 
 
 @action("stall")
