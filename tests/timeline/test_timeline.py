@@ -1996,6 +1996,13 @@ def test_a_restart_is_to_leave_and_to_return(strategy, instance):
     assert left == (instance is None)
 
 
+def test_who_restarts_twice_before_it_is_back_is_back_once():
+    twice = [timeline.restart(at, "b", 5_000) for at in (60_000, 62_000)]
+    history = play([*twice, timeline.crash(100_000, "b")])
+    starts = [e.time_ms for e in history.events if e.kind == "started" and e.member == 1]
+    assert starts == [0, 65_000]
+
+
 @pytest.mark.parametrize(
     "kind, why", [("range", "left"), ("cooperative-sticky", "session expired")]
 )
@@ -2029,6 +2036,21 @@ def test_intervals_of_a_consumer_count_from_when_it_was_made():
                        auto_commit_interval_ms=40_000, commit="auto")  # fmt: skip
         again.append(timeline.deliveries_frame(history)["again"].sum())
     assert again[0] != again[1]
+
+
+@pytest.mark.parametrize("goes", [timeline.leave, timeline.restart])
+@pytest.mark.parametrize("commit", ["auto", "after"])
+def test_who_closes_after_a_batch_takes_no_part_in_a_rebalance_any_more(commit, goes):
+    """The run did not end: a commit kept its last poll, which waited for the next one."""
+    happens = [
+        timeline.stall(50_000, "a", 10_000),
+        timeline.join(52_000, Member("c")),
+        goes(55_000, "a"),
+    ]
+    history = play(happens, SERVER, topics=[Topic("t", 6, rate=100)], commit=commit,
+                   commit_on_revoke=True)  # fmt: skip
+    (closed,) = [e.time_ms for e in history.events if e.kind == "closed"]
+    assert 60_000 < closed < 60_100
 
 
 def test_under_kip_848_librdkafka_leaves_a_poll_interval_at_its_next_poll():

@@ -338,8 +338,11 @@ class Client(Consumer):
 
         if not self._goes_on(target):
             return
-        if not self.poll_asks():  # the next one will
-            self.clock.after(0, self.in_time, self.when_poll_looks, self._commit_and_revoke, target)
+        if not self.poll_asks():  # the next one will, unless it is closing
+            if not self.closing:
+                self.clock.after(
+                    0, self.in_time, self.when_poll_looks, self._commit_and_revoke, target
+                )
         elif self.config.commit != "auto":
             if not self.finds_records():  # it looks again in this poll
                 self._revoke(target)
