@@ -30,16 +30,12 @@ class Protocol(NamedTuple):
 
 
 CLASSIC = Protocol(classic_coordinator.Coordinator, librdkafka_client.client_of)
-KIP_848 = Protocol(kip848_coordinator.Coordinator, librdkafka_client.server_client_of)
+KIP_848 = Protocol(kip848_coordinator.Coordinator, librdkafka_client.client_of)
+MIGRATION = Protocol(migration.Coordinator, librdkafka_client.client_of)
 KAFKA_0_8 = Protocol(zookeeper.Registry, zookeeper.Client)
 METAQ = Protocol(zookeeper.Registry, metaq.Client)
-MIGRATION = Protocol(migration.Coordinator, migration.client)
 
-ALONE = {
-    ("coordinator", "server"): KIP_848,
-    ("ZooKeeper", "eager"): KAFKA_0_8,
-    ("ZooKeeper", "independent"): METAQ,
-}
+ALONE = {("ZooKeeper", "eager"): KAFKA_0_8, ("ZooKeeper", "independent"): METAQ}
 """Protocols of groups whose members all have one strategy: (its membership, its protocol) -> ours."""
 
 
@@ -86,7 +82,7 @@ def protocol_of(chosen: set[Strategy]) -> Protocol:
     otherwise behaves as Java's.
     """
     kinds = {(strategy.membership, strategy.protocol) for strategy in chosen}
-    if len(chosen) == 1 and not any(strategy.shares for strategy in chosen) and kinds <= set(ALONE):
+    if len(chosen) == 1 and kinds <= set(ALONE):
         return ALONE[kinds.pop()]
     if kinds <= {("coordinator", "eager"), ("coordinator", "cooperative")}:
         return CLASSIC

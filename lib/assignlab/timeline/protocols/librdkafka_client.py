@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from assignlab.timeline.engine.consumer import Consumer
 from assignlab.timeline.engine.poll_loop import NEVER
 from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols import classic_client, kip848_client
@@ -38,19 +39,13 @@ def is_in_c(world: World, member: Member) -> bool:
     return LIBRDKAFKA in {member.client, *systems}
 
 
-def client_of(
-    world: World, coordinator: Coordinator, member: Member, number: int
-) -> classic_client.Client:
-    """The client of a member of a classic group."""
-    kind = Client if is_in_c(world, member) else classic_client.Client
-    return kind(world, coordinator, member, number)
-
-
-def server_client_of(
-    world: World, coordinator: Any, member: Member, number: int
-) -> kip848_client.Client:
-    """The client of a member under KIP-848."""
-    kind = ServerClient if member.client == LIBRDKAFKA else kip848_client.Client
+def client_of(world: World, coordinator: Any, member: Member, number: int) -> Consumer:
+    """A member's client, of the protocol that its strategies belong to (``group.protocol``)."""
+    kind: type[Consumer]
+    if world.strategies_of(member)[0].protocol == "server":
+        kind = ServerClient if member.client == LIBRDKAFKA else kip848_client.Client
+    else:
+        kind = Client if is_in_c(world, member) else classic_client.Client
     return kind(world, coordinator, member, number)
 
 

@@ -19,15 +19,10 @@ from collections.abc import Callable
 import numpy as np
 
 from assignlab.timeline.engine.clock import cancel
-from assignlab.timeline.engine.consumer import Consumer
 from assignlab.timeline.engine.log import EMPTY
 from assignlab.timeline.engine.requests import Claim, JoinRequest
 from assignlab.timeline.engine.world import World
-from assignlab.timeline.protocols import (
-    classic_coordinator,
-    kip848_coordinator,
-    librdkafka_client,
-)
+from assignlab.timeline.protocols import classic_coordinator, kip848_coordinator
 from assignlab.timeline.protocols.errors import (
     FENCED_INSTANCE_ID,
     GROUP_ID_NOT_FOUND,
@@ -41,14 +36,6 @@ from assignlab.timeline.protocols.errors import (
 )
 from assignlab.timeline.protocols.kip848_coordinator import JOINING_EPOCH, UNRELEASED, UNREVOKED
 from assignlab.timeline.protocols.timeline_map import TimelineMap
-from assignlab.timeline.scenario import Member
-
-
-def client(world: World, coordinator: "Coordinator", member: Member, number: int) -> Consumer:
-    """A consumer of the protocol that its strategies belong to (``group.protocol``)."""
-    server = world.strategies_of(member)[0].protocol == "server"
-    of = librdkafka_client.server_client_of if server else librdkafka_client.client_of
-    return of(world, coordinator, member, number)
 
 
 class Coordinator:
