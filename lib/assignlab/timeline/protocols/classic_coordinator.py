@@ -235,7 +235,7 @@ class Coordinator(Hosted):
                 if self.answer_sync(member, REBALANCE_IN_PROGRESS):
                     self._session_lasts(member)
         self.pending_sync.clear()
-        self._cancel("_sync_timer")
+        cancel(self._sync_timer)
         initial = self.state == EMPTY_GROUP
         self._transition(PREPARING)
         timeout = self.config.max_poll_interval_ms
@@ -247,7 +247,7 @@ class Coordinator(Hosted):
         elif self._all_joined():
             self._complete_join()
         else:
-            self._cancel("_join_timer")
+            cancel(self._join_timer)
             self._join_timer = self.clock.after(timeout, self._complete_join)
 
     def _complete_initial_rebalance(self, delay: int, remaining: int) -> None:
@@ -270,7 +270,7 @@ class Coordinator(Hosted):
 
     def _complete_join(self) -> None:
         """The next generation begins with those who are there."""
-        self._cancel("_join_timer")
+        cancel(self._join_timer)
         for member in [m for m in self.members.values() if not m.awaiting_join]:
             if member.instance is None:
                 self._remove(member.id, "did not join in time")
@@ -308,7 +308,7 @@ class Coordinator(Hosted):
             f"{self.protocol}, leader {self.members[self.leader].client.name}",
         )  # fmt: skip
         self._sync_timer = self.clock.after(
-            self.config.max_poll_interval_ms, self._expire_pending_sync, self.generation
+            self.config.max_poll_interval_ms, self._expire_pending_sync
         )
 
     def answer_join(self, member: GroupMember, *values) -> bool:
@@ -404,12 +404,8 @@ class Coordinator(Hosted):
         member = self.members.get(client.member_id)
         return member is not None and client.generation == self.generation
 
-    def _expire_pending_sync(self, generation: int) -> None:
-        if (
-            generation == self.generation
-            and self.pending_sync
-            and (self.state in (COMPLETING, STABLE))
-        ):
+    def _expire_pending_sync(self) -> None:
+        if self.pending_sync:
             for member_id in list(self.pending_sync):
                 if member_id in self.members:  # not one that a static member left behind
                     self._remove(member_id, "did not sync in time")
@@ -440,8 +436,7 @@ class Coordinator(Hosted):
             del self.pending[member_id]
             self._maybe_complete_join()
         elif self._validate(member_id, client.instance) is None:
-            self._remove(member_id, "left")
-            self._removed()
+            self._expel(member_id, "left")
 
     def _leave_late(self, client, member_id: str, since: int) -> None:
         """A LeaveGroup is read that arrived at ``since``; a consumer that closes does not wait for
@@ -488,13 +483,12 @@ class Coordinator(Hosted):
             member.client.advance()
             alive_at = member.client.loop.accepted_at
             member.deadline = max(member.deadline, alive_at + self.config.session_timeout_ms)
-        if member.deadline > self.clock.now or not self.available or waits:
-            if waits or not self.available:
-                member.deadline = self.clock.now + self.config.session_timeout_ms
+        if waits or not self.available:
+            member.deadline = self.clock.now + self.config.session_timeout_ms
+        if member.deadline > self.clock.now:
             self.clock.at(member.deadline, self._expire_heartbeat, member)
-            return
-        self._remove(member.id, "session expired")
-        self._removed()
+        else:
+            self._expel(member.id, "session expired")
 
     def _expire_pending(self, member_id: str) -> None:
         if self.pending.pop(member_id, None) is not None:
@@ -517,9 +511,11 @@ class Coordinator(Hosted):
         client.set_verdict()
         client.tell("removed", client.held, why)
 
-    def _removed(self) -> None:
+    def _expel(self, member_id: str, why: str) -> None:
+        """Remove a member; the others rebalance without it."""
+        self._remove(member_id, why)
         if self.state in (STABLE, COMPLETING):
-            self._rebalance_or_complete()
+            self._prepare_rebalance()
         elif self.state == PREPARING and self._all_joined():
             self._complete_join()
 
@@ -535,8 +531,8 @@ class Coordinator(Hosted):
         for member in self.members.values():
             self.answer_join(member, NOT_COORDINATOR)
             self.answer_sync(member, NOT_COORDINATOR)
-        self._cancel("_join_timer")
-        self._cancel("_sync_timer")
+        cancel(self._join_timer)
+        cancel(self._sync_timer)
 
     def load(self) -> None:
         """The group as of its last record: a rebalance that was under way is forgotten, and of what members
@@ -591,8 +587,8 @@ class Coordinator(Hosted):
 
     def end(self) -> None:
         """The group is of another type from now on."""
-        self._cancel("_join_timer")
-        self._cancel("_sync_timer")
+        cancel(self._join_timer)
+        cancel(self._sync_timer)
         self.members.clear()
         self.pending.clear()
 
@@ -609,7 +605,3 @@ class Coordinator(Hosted):
             for client in clients:
                 client.set_verdict()
         self.world.history.tell(self.clock.now, "state", -1, self.generation, EMPTY, state)
-
-    def _cancel(self, name: str) -> None:
-        cancel(getattr(self, name))
-        setattr(self, name, None)
