@@ -199,7 +199,7 @@ class Coordinator(Hosted):
             else:
                 self._rebalance_or_complete()
         elif self.state == COMPLETING:
-            self._prepare_rebalance()
+            self.prepare_rebalance()
         else:
             self._maybe_complete_join()
 
@@ -224,11 +224,12 @@ class Coordinator(Hosted):
 
     def _rebalance_or_complete(self) -> None:
         if self.state in (STABLE, COMPLETING, EMPTY_GROUP):
-            self._prepare_rebalance()
+            self.prepare_rebalance()
         else:
             self._maybe_complete_join()
 
-    def _prepare_rebalance(self) -> None:
+    def prepare_rebalance(self) -> None:
+        """All members have to join (again)."""
         if self.state == COMPLETING:
             for member in self.members.values():
                 member.assignment = EMPTY
@@ -409,7 +410,7 @@ class Coordinator(Hosted):
             for member_id in list(self.pending_sync):
                 if member_id in self.members:  # not one that a static member left behind
                     self._remove(member_id, "did not sync in time")
-            self._prepare_rebalance()
+            self.prepare_rebalance()
 
     def heartbeat(self, client, member_id: str, generation: int) -> str | None:
         """A heartbeat arrives; the error of its answer."""
@@ -515,7 +516,7 @@ class Coordinator(Hosted):
         """Remove a member; the others rebalance without it."""
         self._remove(member_id, why)
         if self.state in (STABLE, COMPLETING):
-            self._prepare_rebalance()
+            self.prepare_rebalance()
         elif self.state == PREPARING and self._all_joined():
             self._complete_join()
 
@@ -580,10 +581,6 @@ class Coordinator(Hosted):
             self._session_lasts(member)
         self._transition(STABLE)
         self._persist()
-
-    def rebalance(self) -> None:
-        """Its members have to join again."""
-        self._prepare_rebalance()
 
     def end(self) -> None:
         """The group is of another type from now on."""

@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from assignlab.timeline.engine.clock import cancel
+from assignlab.timeline.engine.clock import Timer, cancel
 from assignlab.timeline.engine.log import EMPTY
 from assignlab.timeline.engine.requests import Claim, JoinRequest
 from assignlab.timeline.engine.world import World
@@ -150,7 +150,7 @@ class Coordinator:
         group.begin(old.group_epoch)
         self._turn_into(group)
         if rebalance:
-            group.rebalance()
+            group.prepare_rebalance()
 
     def _turn_into(self, group: "classic_coordinator.Coordinator | ConsumerGroup") -> None:
         self.world.play_commits()
@@ -173,7 +173,7 @@ class ConsumerGroup(kip848_coordinator.Coordinator):
         self.strategy = world.server_strategy
         self.classic: dict[str, JoinRequest] = {}
         self._downgrade = downgrade
-        self._timers: dict[tuple[str, str], object] = {}
+        self._timers: dict[tuple[str, str], Timer] = {}
 
     def continue_from(self, generation: int) -> None:
         """It goes on where a classic group was."""
@@ -403,13 +403,11 @@ class ConsumerGroup(kip848_coordinator.Coordinator):
 
     def unload(self) -> None:
         """Timers are the old broker's; the new one counts sessions alone."""
-        self._stop_timers()
+        for timer in self._timers.values():
+            cancel(timer)
+        self._timers.clear()
 
     def end(self) -> None:
         """The group is of another type from now on."""
-        self._stop_timers()
+        self.unload()
         self.members.clear()
-
-    def _stop_timers(self) -> None:
-        for kind, member_id in list(self._timers):
-            self._cancel(kind, member_id)
