@@ -141,7 +141,6 @@ class Consumer:
     def _watch(self) -> None:
         """See to it that the loop is played in time where something may have to be decided."""
         cancel(self._waker)
-        self._waker = None
         if not (self._slow or self.verdict == Verdict.ASKED) or not self.alive:
             return
         at, flight = self.loop.next, self.loop.flight_at
@@ -155,7 +154,6 @@ class Consumer:
             self._waker = self.clock.at(at, self._wake)
 
     def _wake(self) -> None:
-        self._waker = None
         if self.alive:
             self.advance()
             self._watch()
@@ -372,7 +370,6 @@ class Consumer:
         self._poll_check = self.clock.at(due, self._poll_interval_over)
 
     def _poll_interval_over(self) -> None:
-        self._poll_check = None
         if not self.alive:
             return
         if self.clock.now < self.frozen_until:

@@ -20,7 +20,11 @@ from assignlab.timeline.engine.log import EMPTY, FOR_EVER
 from assignlab.timeline.engine.poll_loop import NEVER, Mode, Phase, Verdict
 from assignlab.timeline.engine.requests import Claim, JoinRequest
 from assignlab.timeline.engine.world import World
-from assignlab.timeline.protocols.classic_coordinator import Coordinator, GroupMember
+from assignlab.timeline.protocols.classic_coordinator import (
+    CLOSE_TIMEOUT_MS,
+    Coordinator,
+    GroupMember,
+)
 from assignlab.timeline.protocols.errors import (
     FENCED_INSTANCE_ID,
     ILLEGAL_GENERATION,
@@ -34,9 +38,6 @@ from assignlab.timeline.protocols.errors import (
 from assignlab.timeline.scenario import Member
 
 NO_GENERATION = -1
-CLOSE_TIMEOUT_MS = 30_000
-"""How long ``close`` tries to commit, unless it is told otherwise."""
-
 UNJOINED, JOINING, SYNCING, JOINED = "unjoined", "joining", "syncing", "stable"
 
 
@@ -73,7 +74,6 @@ class Client(Consumer):
         self.lost_reason, self.loss = "", "lost"
         self._beat = None
         self.beats_every_ms = self.config.heartbeat_interval_ms
-        self.last_beat = self.clock.now - self.beats_every_ms
         self._fetched = 0
         self._next_look = self._looks = 0
         self._metadata_age = None
@@ -668,9 +668,7 @@ class Client(Consumer):
             return  # there is no heartbeat thread that would notice
         self.tell("poll interval exceeded", self.held)
         if self.instance is None:
-            self.clock.after(
-                self.config.latency_ms, self.coordinator.leave_group, self, self.member_id
-            )
+            self._send_leave()
         self._reset_and_rejoin("max.poll.interval.ms exceeded")
 
     def close(self) -> None:

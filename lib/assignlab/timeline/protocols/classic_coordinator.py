@@ -43,7 +43,8 @@ EMPTY_GROUP, PREPARING, COMPLETING, STABLE, DEAD = (
 )
 
 CLOSE_TIMEOUT_MS = 30_000
-"""``KafkaConsumer.DEFAULT_CLOSE_TIMEOUT_MS``: so long close waits for the answer to its LeaveGroup."""
+"""``KafkaConsumer.DEFAULT_CLOSE_TIMEOUT_MS``: so long close tries to commit, and waits for the answer to its
+LeaveGroup."""
 
 
 @dataclass(eq=False)

@@ -324,7 +324,6 @@ class Coordinator(Hosted):
             np.concatenate((kept_epochs, np.full(new.size, self.assignment_epoch))), EMPTY,
         )  # fmt: skip
         cancel(member.revocation_timer)
-        member.revocation_timer = None
 
     def _subscribed(self, member: GroupMember) -> np.ndarray:
         """The member's target, without topics that it has meanwhile given up."""
