@@ -518,6 +518,11 @@ class Consumer:
             self.held_since = np.full(self.held.size, self.clock.now)
             self.valid = True
 
+    def crash(self) -> None:
+        """The process is gone."""
+        self.tell("crashed", self.held)
+        self.end("crash")
+
     def end(self, why: str) -> None:
         """The process is over: nothing of it is left but a commit that is under way."""
         if self.alive:

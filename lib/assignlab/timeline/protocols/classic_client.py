@@ -597,16 +597,11 @@ class Client(Consumer):
 
     def _start_heartbeats(self) -> None:
         """Heartbeats count from the answer to JoinGroup, so a rebalance's members beat as one."""
-        self._stop_heartbeats()
-        self._beat = self.clock.after(self.beats_every_ms + self.config.latency_ms, self._heartbeat)
-
-    def _stop_heartbeats(self) -> None:
         cancel(self._beat)
-        self._beat = None
+        self._beat = self.clock.after(self.beats_every_ms + self.config.latency_ms, self._heartbeat)
 
     def _heartbeat(self) -> None:
         """A heartbeat arrives at the coordinator; the next one follows."""
-        self._beat = None
         if not self.alive or self.phase in (UNJOINED, JOINING):
             return
         if self.clock.now - self.config.latency_ms < self.frozen_until:
@@ -628,10 +623,9 @@ class Client(Consumer):
     def _session_expired(self) -> None:
         """Frozen for longer than its session, it looks for the coordinator before it sends one.
         The next fetch goes out before that or after it, as drawn: both were recorded."""
-        self._stop_heartbeats()
-        if self.world.tossed():
+        if self.alive and self.world.tossed():
             self.when_metadata_is_here(self._find_and_beat)
-        else:
+        elif self.alive:
             self._find_and_beat()
 
     def _heartbeat_failed(self, error: str, generation: int) -> None:
@@ -646,7 +640,7 @@ class Client(Consumer):
         elif error == FENCED_INSTANCE_ID:
             # The heartbeat thread ends with it, and the next poll throws it.
             self._error(error)
-            self._stop_heartbeats()
+            cancel(self._beat)
             self.at_poll(self._die, error)
         else:
             self._error(error)
@@ -656,7 +650,7 @@ class Client(Consumer):
         """Another broker coordinates the group;
         the next heartbeat is due after a backoff (failHeartbeat)."""
         self.find_coordinator()
-        self._stop_heartbeats()
+        cancel(self._beat)
         delay = self.config.retry_backoff_ms + self.world.heartbeat_delay()
         self._beat = self.clock.after(delay + self.config.latency_ms, self._heartbeat)
 
@@ -689,10 +683,9 @@ class Client(Consumer):
         def go() -> None:
             self._send_leave()
             self.tell("closed")
-            self._stop_heartbeats()
             self.end("closed")
 
-        self._stop_heartbeats()
+        cancel(self._beat)
         self._leave_prepare(go)
 
     def _leave_prepare(self, then) -> None:
@@ -706,12 +699,6 @@ class Client(Consumer):
             self.clock.after(
                 self.config.latency_ms, self.coordinator.leave_group, self, self.member_id
             )
-
-    def crash(self) -> None:
-        """The process is gone."""
-        self._stop_heartbeats()
-        self.tell("crashed", self.held)
-        self.end("crash")
 
     def _reset_and_rejoin(self, reason: str) -> None:
         before = self.phase
@@ -735,7 +722,7 @@ class Client(Consumer):
             cancel(self._retries)
             self._retries = self.clock.after(0, self.in_time, self._stop_retries)
         self.phase = UNJOINED
-        self._stop_heartbeats()
+        cancel(self._beat)
         self.set_verdict()
 
     def _reset_on(self, error: str) -> None:
@@ -758,7 +745,6 @@ class Client(Consumer):
     def _die(self, error: str) -> None:
         """A fatal error: the application gets an exception and gives up."""
         self.tell("fatal", self.held, error)
-        self._stop_heartbeats()
         self.end(f"fatal: {error}")
 
     def _error(self, error: str) -> None:

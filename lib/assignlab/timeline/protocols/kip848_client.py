@@ -455,12 +455,6 @@ class Client(Consumer):
         else:
             go()
 
-    def crash(self) -> None:
-        """The process is gone."""
-        self._stop_heartbeats()
-        self.tell("crashed", self.held)
-        self.end("crash")
-
     # ---- commits -------------------------------------------------------------------------------
 
     def _go_on(self) -> None:

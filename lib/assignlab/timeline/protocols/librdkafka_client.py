@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from assignlab.timeline.engine.clock import cancel
 from assignlab.timeline.engine.consumer import Consumer
 from assignlab.timeline.engine.poll_loop import NEVER
 from assignlab.timeline.engine.world import World
@@ -235,7 +236,7 @@ class Client(classic_client.Client):
         if not self.known:
             self.advance()
             self.phase, self.joining = UNJOINED, False
-            self._stop_heartbeats()
+            cancel(self._beat)
             self.set_verdict()
             return
         if self.overdue:  # who was late for its poll has sent heartbeats in vain until here
@@ -257,7 +258,7 @@ class Client(classic_client.Client):
         failed (rkcg_join_intvl)."""
         synced = self.phase == SYNCING
         wait = 0 if synced and self.leads else SECOND if synced else 2 * SECOND
-        self._stop_heartbeats()
+        cancel(self._beat)
         due = max(self.asked_at + wait, self.clock.now)
         self.clock.at(due, self.in_time, super()._rejoin_again)
 
@@ -313,7 +314,7 @@ class Client(classic_client.Client):
     def _start_heartbeats(self) -> None:
         """They rest from a JoinGroup to its assignment, and are due when they would have been (rd_interval),
         so members beat each for itself."""
-        self._stop_heartbeats()
+        cancel(self._beat)
         if self.phase == JOINED:
             due = max(self.last_beat + self.beats_every_ms, self.clock.now)
             self._beat = self.clock.at(due, self._heartbeat)
@@ -387,7 +388,7 @@ class Client(classic_client.Client):
             self._send_leave()
         self.advance()
         self.member_id = ""
-        self._stop_heartbeats()
+        cancel(self._beat)
         ends = max(self.last_beat, self.heard) + self.config.session_timeout_ms
         over = max(ends, self.clock.now)
         self.clock.at(over, self.in_time, self.at_poll, self._session_over)

@@ -326,8 +326,7 @@ class Client(Consumer):
 
     def crash(self) -> None:
         """The process is gone; ZooKeeper notices when the session is over."""
-        self.tell("crashed", self.held)
-        self.end("crash")
+        super().crash()
         self.clock.after(
             self.config.zookeeper_session_timeout_ms, self.registry.session_over, self,
             "session expired",
