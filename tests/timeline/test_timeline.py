@@ -1400,7 +1400,7 @@ def test_epochs_of_the_consumer_protocol():
     assert coordinator.validate_commit(more, a.member_id, 2) == "STALE_MEMBER_EPOCH"
     coordinator.config = timeline.defaults("4.2")
     assert coordinator.validate_commit(a, a.member_id, 2) == "STALE_MEMBER_EPOCH"
-    a._fenced("FENCED_MEMBER_EPOCH")
+    a.answered("FENCED_MEMBER_EPOCH", 0, None)
     simulation.clock.run(30_200)  # its poll looks up every 100 ms
     assert told(simulation.history, "lost") == ["FENCED_MEMBER_EPOCH"]
 

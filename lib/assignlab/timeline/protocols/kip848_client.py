@@ -81,19 +81,20 @@ class Client(Consumer):
         """Whether this client looks for topics itself (``subscribe(Pattern)``)."""
         return self.member.pattern is not None and self.member.client_pattern
 
-    def _ask_for_topics(self) -> None:
-        self.when_metadata_is_here(self._look_at_topics)
-
     def _look_at_topics(self) -> None:
         """The topics as they are now, and again when this is ``metadata_max_age_ms`` old."""
-        if not self.alive or not self._matches():
+        if not self._matches():
             return
         found = self.world.topics_matching(self.member.pattern, self.world.cluster.partitions)
+        self._ask_when_old(self._look_at_topics)
+        self.at_poll(self._match, found)
+
+    def _ask_when_old(self, look: Callable[[], None]) -> None:
+        """Ask for the topics again when what is known of them is too old."""
         cancel(self._metadata_age)
         self._metadata_age = self.clock.after(
-            self.config.metadata_max_age_ms, self.in_time, self._ask_for_topics
+            self.config.metadata_max_age_ms, self.in_time, self.when_metadata_is_here, look
         )
-        self.at_poll(self._match, found)
 
     def _match(self, found: tuple[int, ...]) -> None:
         """The poll takes it over, the next heartbeat says so (updatePatternSubscription)."""
@@ -203,8 +204,9 @@ class Client(Consumer):
                 self._beat = self.clock.after(self.config.retry_backoff_ms, self._send_heartbeat)
         elif error in FATAL:
             self._out(error, self._die)
-        elif error is not None:
-            self._fenced(error)
+        elif error is not None:  # it is not known (any more): give everything up, join anew
+            self.tell("error", EMPTY, error)
+            self._out(error, self._lose_and_join)
         else:
             if epoch != self.generation:
                 self.advance()
@@ -230,11 +232,6 @@ class Client(Consumer):
             and target.size == partitions.size
             and bool(self.log.among(target, partitions).all())
         )
-
-    def _fenced(self, error: str) -> None:
-        """The coordinator does not know this member (any more): give everything up, join anew."""
-        self.tell("error", EMPTY, error)
-        self._out(error, self._lose_and_join)
 
     def _out(self, error: str, then: Callable[[str], None]) -> None:
         """It is no member any more; the application hears of it when its poll next looks."""
@@ -302,24 +299,21 @@ class Client(Consumer):
             return target
         if not self._asking:
             self._asking = True
-            self.clock.after(2 * self.config.latency_ms, self.in_time, self._ask_for_names)
+            self.clock.after(
+                2 * self.config.latency_ms, self.in_time,
+                self.when_metadata_is_here, self._names_are_here,
+            )  # fmt: skip
         return target[self.world.cluster.of_topics(target, tuple(self._named))]
 
     def _topics_of(self, partitions: np.ndarray) -> set[int]:
         return set(self.world.cluster.topic[partitions].tolist())
-
-    def _ask_for_names(self) -> None:
-        self.when_metadata_is_here(self._names_are_here)
 
     def _names_are_here(self) -> None:
         """It knows the topics that it is given, and no others any more; asked again when this is
         ``metadata_max_age_ms`` old."""
         self._asking = False
         self._named = set() if self.target is None else self._topics_of(self.target)
-        cancel(self._metadata_age)
-        self._metadata_age = self.clock.after(
-            self.config.metadata_max_age_ms, self.in_time, self._ask_for_names
-        )
+        self._ask_when_old(self._names_are_here)
         self._reconcile()
 
     def _revoked(self, target: np.ndarray) -> np.ndarray:
@@ -394,22 +388,18 @@ class Client(Consumer):
         self.tell("poll interval exceeded", self.held)
         self._send_leave()
         self._become_stale()
-        self.at_poll(self._lose_at_poll, self._awaiting_callback(), self._awaiting_revocation())
+        self.at_poll(self._lose_at_poll, *self._awaiting_callback())
 
-    def _awaiting_callback(self) -> np.ndarray:
-        """Of the target what onPartitionsAssigned will tell, once the application polls."""
+    def _awaiting_callback(self) -> tuple[np.ndarray, np.ndarray]:
+        """What onPartitionsAssigned, or onPartitionsRevoked, will tell once the application polls: up to
+        4.2.0 a revocation began without its poll (maybeReconcile)."""
         target = self._reconciling
-        if target is None or self.config.commit == "auto" or self._revoked(target).size:
-            return EMPTY
-        return target[~self.log.among(target, self.held)]
-
-    def _awaiting_revocation(self) -> np.ndarray:
-        """What onPartitionsRevoked will tell, once the application polls: up to 4.2.0 a revocation
-        began without its poll (maybeReconcile)."""
-        target = self._reconciling
-        if target is None or self.config.commit == "auto" or not self.poll_waits():
-            return EMPTY
-        return self._revoked(target)
+        if target is None or self.config.commit == "auto":
+            return EMPTY, EMPTY
+        revoked = self._revoked(target)
+        if revoked.size:
+            return EMPTY, revoked if self.poll_waits() else EMPTY
+        return target[~self.log.among(target, self.held)], EMPTY
 
     def _lose_at_poll(self, awaiting: np.ndarray, revoked: np.ndarray) -> None:
         """What happens is told in its order: the listener hears first of partitions that it was about
