@@ -358,12 +358,6 @@ class Consumer:
         """The application asks for a rebalance; clients that have none to offer warn."""
         self.tell("error", EMPTY, "enforceRebalance is not supported")
 
-    def poll_interval_begins(self) -> None:
-        """``max_poll_interval_ms`` are counted from now on."""
-        self.loop.last_poll = self.clock.now
-        if self.loop.phase == Phase.PROCESS:
-            self._check_poll_interval()
-
     def _check_poll_interval(self) -> None:
         cancel(self._poll_check)
         due = self.loop.last_poll + self.config.max_poll_interval_ms

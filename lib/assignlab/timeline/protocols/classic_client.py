@@ -409,15 +409,15 @@ class Client(Consumer):
             self.phase = SYNCING
             self.set_verdict()
             self._start_heartbeats()
-            self.poll_interval_begins()
-            self._fetched_while_joining()
+            self._polled_while_joining()
             if members is None:
                 self._send_sync({})
             else:
                 self._lead(members, skip_assignment)
 
-    def _fetched_while_joining(self) -> None:
-        """Every poll that waited for this join asked for the topics of a pattern anew."""
+    def _polled_while_joining(self) -> None:
+        """The polls that waited for this join count as polls, and each asked for the topics of a pattern."""
+        self.loop.last_poll = self.clock.now
         polled = self.clock.now - self.waited_in_poll()
         due = polled - self._fetched >= self.config.retry_backoff_ms
         if self.member.pattern is not None and due:

@@ -111,8 +111,8 @@ class Client(classic_client.Client):
         self.named, self.subscription = self.subscription, tuple(self.known)
         self.cached.update(self.known)
 
-    def _fetched_while_joining(self) -> None:
-        """Its polls do not ask for the topics of a pattern."""
+    def _polled_while_joining(self) -> None:
+        """Its main thread joins, which is no poll, and asks for no topics of a pattern."""
 
     def _check_subscription(self) -> None:
         """Whoever sees that topics of its own came, went or grew joins again, leader or not, at the end
@@ -366,9 +366,6 @@ class Client(classic_client.Client):
         """The coordinator's check alone."""
         member_id, generation, _ = sent or self.identity()
         return self.coordinator.validate_commit(self, member_id, generation)
-
-    def poll_interval_begins(self) -> None:
-        """A join is no poll."""
 
     def poll_interval_exceeded(self) -> None:
         """It looks twice a second (rd_kafka_cgrp_max_poll_interval_check_tmr_cb)."""
