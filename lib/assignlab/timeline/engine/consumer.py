@@ -175,44 +175,10 @@ class Consumer:
         if len(self._waiting) == 1:
             self._try_poll()
 
-    def when_poll_looks(self, call: Callable, *args) -> None:
-        """Call when the application's thread next looks at what the network thread has left for it.
-
-        That is at its next poll, or while it waits in one, as
-        :attr:`~assignlab.timeline.config.Config.poll_wakes` says. A poll that has records returns them.
-        """
-        self.advance()
-        if self.loop.phase not in (Phase.POLL, Phase.HALTED):
-            self.at_poll(call, *args)
-        else:
-            self.clock.at(self._next_look(), self.in_time, self.at_poll, call, *args)
-
-    def _next_look(self) -> int:
-        """When an application that waits in poll for records stops to do so for a moment."""
-        now, loop, timeout = self.clock.now, self.loop, self.config.poll_timeout_ms
-        if self.config.poll_wakes == "at once" or timeout == 0:
-            return now
-        waited = self.waited_in_poll()
-        ends = now - waited + timeout
-        if self.config.poll_wakes == "backoff":
-            backoff = self.config.retry_backoff_ms
-            ends = min(ends, now - waited % backoff + backoff)
-        due = [at for at in (loop.next_commit, self.heartbeat_due()) if at > now]
-        own, behind = self.own, self.config.replication_ms + self.config.latency_ms
-        ends = min([ends, *due])
-        return behind + poll_loop.when_available(
-            now - behind, ends - behind, 1, own.partition, own.position, self.log.rate,
-            self.log.created,
-        )  # fmt: skip
-
     def waited_in_poll(self) -> int:
         """How long the poll at hand lasts already; those before it brought nothing."""
         timeout = self.config.poll_timeout_ms
         return (self.clock.now - self.loop.called) % timeout if timeout > 0 else 0
-
-    def heartbeat_due(self) -> int:
-        """When the next heartbeat is due; a poll does not wait longer."""
-        return NEVER
 
     def _try_poll(self) -> None:
         if not self.alive:

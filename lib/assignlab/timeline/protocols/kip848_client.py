@@ -10,7 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from assignlab.timeline.engine.clock import cancel
+from assignlab.timeline.engine import poll_loop
+from assignlab.timeline.engine.clock import Timer, cancel
 from assignlab.timeline.engine.consumer import Consumer
 from assignlab.timeline.engine.log import EMPTY
 from assignlab.timeline.engine.poll_loop import NEVER, Mode, Phase
@@ -49,7 +50,7 @@ class Client(Consumer):
         self.member_id = world.known_id(member.name) or world.topic_id()
         self.phase = UNSUBSCRIBED
         self.target: np.ndarray | None = None
-        self._beat = None
+        self._beat: Timer | None = None
         self._in_flight = False
         self._told_subscription = None
         self._reconciling: np.ndarray | None = None
@@ -251,10 +252,6 @@ class Client(Consumer):
         self.tell("fatal", self.held, error)
         self.end(f"fatal: {error}")
 
-    def heartbeat_due(self) -> int:
-        """When the next heartbeat is due."""
-        return NEVER if self._beat is None else self._beat.moment
-
     def _lose_and_join(self, error: str) -> None:
         self._lose(error)
         self._join()
@@ -273,6 +270,36 @@ class Client(Consumer):
 
     # The network thread leads, the application's thread commits and runs the listener, each when
     # its poll looks next: onPartitionsRevoked in one look, onPartitionsAssigned in the next.
+
+    def when_poll_looks(self, call: Callable, *args) -> None:
+        """Call when the application's thread next looks at what the network thread has left for it.
+
+        That is at its next poll, or while it waits in one, as
+        :attr:`~assignlab.timeline.config.Config.poll_wakes` says. A poll that has records returns them.
+        """
+        self.advance()
+        if self.loop.phase not in (Phase.POLL, Phase.HALTED):
+            self.at_poll(call, *args)
+        else:
+            self.clock.at(self._next_look(), self.in_time, self.at_poll, call, *args)
+
+    def _next_look(self) -> int:
+        """When an application that waits in poll for records stops to do so for a moment."""
+        now, loop, timeout = self.clock.now, self.loop, self.config.poll_timeout_ms
+        if self.config.poll_wakes == "at once" or timeout == 0:
+            return now
+        waited = self.waited_in_poll()
+        ends = now - waited + timeout
+        if self.config.poll_wakes == "backoff":
+            backoff = self.config.retry_backoff_ms
+            ends = min(ends, now - waited % backoff + backoff)
+        beats = NEVER if self._beat is None else self._beat.moment
+        ends = min([ends, *(at for at in (loop.next_commit, beats) if at > now)])
+        own, behind = self.own, self.config.replication_ms + self.config.latency_ms
+        return behind + poll_loop.when_available(
+            now - behind, ends - behind, 1, own.partition, own.position, self.log.rate,
+            self.log.created,
+        )  # fmt: skip
 
     def _reconcile(self) -> None:
         """Commit, give up what is not in the target, take what is new, acknowledge."""
