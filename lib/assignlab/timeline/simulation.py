@@ -9,7 +9,6 @@ from assignlab import assignors
 from assignlab.assignors.strategy import Strategy
 from assignlab.timeline.config import Config, TimelineError, plain
 from assignlab.timeline.engine.history import History
-from assignlab.timeline.engine.log import EMPTY
 from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols import (
     classic_coordinator,
@@ -159,8 +158,7 @@ class Simulation:
     def _act(self, action: Action) -> None:
         self.world.groups.held = {}
         number = self._numbers.get(action.member, -1)
-        kind = f"action: {action.kind}"
-        self.history.tell(self.clock.now, kind, number, -1, EMPTY, str(action.member or ""))
+        self.world.tell(f"action: {action.kind}", -1, str(action.member or ""), number)
         ACTIONS[action.kind](self, action)
 
     def clients(self) -> list[Any]:

@@ -641,6 +641,4 @@ class Consumer:
 
     def tell(self, kind: str, partitions: np.ndarray = EMPTY, detail: str = "") -> None:
         """Note something that happened here."""
-        self.world.history.tell(
-            self.clock.now, kind, self.number, self.generation, partitions, detail
-        )
+        self.world.tell(kind, self.generation, detail, self.number, partitions)

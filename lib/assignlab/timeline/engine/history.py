@@ -97,10 +97,6 @@ class History:
             self._known[measure] = measure(self)
         return self._known[measure]
 
-    def tell(self, time_ms, kind, member, generation, partitions, detail="") -> None:
-        """Note an event."""
-        self.events.append(Event(time_ms, kind, member, generation, partitions, detail))
-
     def events_frame(self) -> pd.DataFrame:
         """The log as a table: time_ms, kind, member, generation, partitions, count, detail.
 

@@ -14,8 +14,8 @@ from assignlab.jvm.hash_map import collection_capacity, hash_map_order
 from assignlab.jvm.names import Names, random_uuid
 from assignlab.timeline.config import Config
 from assignlab.timeline.engine.clock import Clock
-from assignlab.timeline.engine.history import History, Sample, Watched
-from assignlab.timeline.engine.log import Cluster, Log
+from assignlab.timeline.engine.history import Event, History, Sample, Watched
+from assignlab.timeline.engine.log import EMPTY, Cluster, Log
 from assignlab.timeline.engine.poll_loop import Loop, Owned
 from assignlab.timeline.engine.requests import Groups
 from assignlab.timeline.scenario import Member, Scenario
@@ -210,6 +210,14 @@ class World:
             process.set_verdict()
 
     # ---- what is noted -------------------------------------------------------------------------
+
+    def tell(
+        self, kind: str, generation: int, detail: str, member: int = -1,
+        partitions: np.ndarray = EMPTY,
+    ) -> None:  # fmt: skip
+        """Note an event, of the group where no member is named."""
+        now = self.clock.now
+        self.history.events.append(Event(now, kind, member, generation, partitions, detail))
 
     def sample(self) -> None:
         """Note lag and offsets, now and every ``sample_ms``."""

@@ -305,10 +305,8 @@ class Coordinator(Hosted):
             self.pending_sync[member.id] = None
         for client in clients:
             client.set_verdict()
-        self.world.history.tell(
-            self.clock.now, "generation", -1, self.generation, EMPTY,
-            f"{self.protocol}, leader {self.members[self.leader].client.name}",
-        )  # fmt: skip
+        led = f"{self.protocol}, leader {self.members[self.leader].client.name}"
+        self.world.tell("generation", self.generation, led)
         self._sync_timer = self.clock.after(
             self.config.max_poll_interval_ms, self._expire_pending_sync
         )
@@ -602,4 +600,4 @@ class Coordinator(Hosted):
         if affects:
             for client in clients:
                 client.set_verdict()
-        self.world.history.tell(self.clock.now, "state", -1, self.generation, EMPTY, state)
+        self.world.tell("state", self.generation, state)

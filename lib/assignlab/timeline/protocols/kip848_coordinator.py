@@ -237,7 +237,7 @@ class Coordinator(Hosted):
 
     def _bump(self, why: str) -> None:
         self.group_epoch += 1
-        self.world.history.tell(self.clock.now, "group epoch", -1, self.group_epoch, EMPTY, why)
+        self.world.tell("group epoch", self.group_epoch, why)
 
     def _update_target_assignment(self, heard: GroupMember) -> None:
         if self.assignment_epoch >= self.group_epoch:
@@ -257,10 +257,8 @@ class Coordinator(Hosted):
             member.target, member.claim = targets[member.id]
         self.assignment_epoch = self.group_epoch
         self.assigned_at = self.clock.now
-        self.world.history.tell(
-            self.clock.now, "generation", -1, self.assignment_epoch, EMPTY,
-            f"{self.strategy.name}, target assignment",
-        )  # fmt: skip
+        told = f"{self.strategy.name}, target assignment"
+        self.world.tell("generation", self.assignment_epoch, told)
 
     def _asked(self, client) -> str | None:
         """The assignor that a member asks for (``group.remote.assignor``)."""

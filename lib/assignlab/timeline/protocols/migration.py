@@ -19,7 +19,6 @@ from collections.abc import Callable
 import numpy as np
 
 from assignlab.timeline.engine.clock import Timer, cancel
-from assignlab.timeline.engine.log import EMPTY
 from assignlab.timeline.engine.requests import Claim, JoinRequest
 from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols import classic_coordinator, kip848_coordinator
@@ -157,7 +156,7 @@ class Coordinator:
         self.group.end()
         self.group = group
         kind = "consumer" if isinstance(group, ConsumerGroup) else "classic"
-        self.world.history.tell(self.world.clock.now, "group type", -1, -1, EMPTY, kind)
+        self.world.tell("group type", -1, kind)
         self.world.judge_commits()
 
 

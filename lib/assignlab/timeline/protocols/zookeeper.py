@@ -275,9 +275,7 @@ class Client(Consumer):
             return
         self.generation += 1
         self._first = False
-        self.world.history.tell(
-            self.clock.now, "generation", self.number, self.generation, EMPTY, self.strategy.name
-        )
+        self.tell("generation", detail=self.strategy.name)
         if self.config.commit == "auto":  # a schedule of its own, from the start on
             interval = max(self.config.auto_commit_interval_ms, 1)
             past = (self.clock.now - self._started) % interval
