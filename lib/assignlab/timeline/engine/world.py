@@ -4,7 +4,7 @@ import random
 import re
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
@@ -16,42 +16,15 @@ from assignlab.timeline.config import Config
 from assignlab.timeline.engine.clock import Clock
 from assignlab.timeline.engine.history import Event, History, Sample, Watched
 from assignlab.timeline.engine.log import EMPTY, Cluster, Log
-from assignlab.timeline.engine.poll_loop import Loop, Owned
 from assignlab.timeline.engine.requests import Groups
 from assignlab.timeline.scenario import Member, Scenario
-
-
-class Process(Protocol):
-    """A :class:`~assignlab.timeline.engine.consumer.Consumer`, as far as the world looks at it."""
-
-    number: int
-    alive: bool
-    valid: bool
-    deciding: bool
-    loop: Loop
-    held: np.ndarray
-    own: Owned
-
-    def advance(self) -> None:
-        """Play its poll loop up to now."""
-
-    def set_verdict(self) -> None:
-        """Say anew what becomes of commits from now on."""
-
-    def processed(self) -> np.ndarray:
-        """Up to which offset every partition's records count as delivered: int64[n]."""
-
-    def passed_by(self, why: str) -> None:
-        """The group goes on without it."""
-
-    def give_up(self, partitions: np.ndarray, why: str) -> None:
-        """It no longer consumes these partitions."""
 
 
 class World:
     """Everything that exists in one run, but the coordinator of the group.
 
-    ``running``: the last process of every member, by name; ``processes``: all there ever were.
+    ``running``: the last process of every member, by name; ``processes``: all there ever were, each a
+    :class:`~assignlab.timeline.engine.consumer.Consumer`.
     ``coordinator``: the broker that coordinates the group.
     """
 
@@ -82,8 +55,8 @@ class World:
             cluster=self.cluster,
             log=self.log,
         )
-        self.running: dict[str, Process] = {}
-        self.processes: list[Process] = []
+        self.running: dict[str, Any] = {}
+        self.processes: list[Any] = []
         self._watched = self._dense(scenario.watch)
         self._ordered: dict[tuple[str, ...], tuple[int, ...]] = {}
 
