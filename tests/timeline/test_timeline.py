@@ -1996,6 +1996,24 @@ def test_a_restart_is_to_leave_and_to_return(strategy, instance):
     assert left == (instance is None)
 
 
+@pytest.mark.parametrize("strategy", [EAGER, COOPERATIVE, SERVER, *IN_C])
+def test_nothing_is_told_of_a_process_that_is_gone(strategy):
+    """Whatever waited for the poll in which it closed: another close, an assignment."""
+    busy = [timeline.stall(60_000, "b", 8_000), timeline.join(60_500, Member("c"))]
+    happens = [*busy, *(timeline.leave(at, "b") for at in (62_000, 63_000))]
+    history = play(happens, strategy, commit="after")
+    after = [e.kind for e in history.events if e.member == 1 and e.time_ms > 63_000]
+    assert after.count("closed") == 1 and "assigned" not in after
+    assert set(after[after.index("closed") + 1 :]) <= {"removed"}
+
+
+def test_librdkafka_that_closes_when_it_was_late_leaves():
+    late = [timeline.stall(50_000, "b", 50_000), timeline.leave(60_000, "b")]
+    members = [Member(name, client="librdkafka") for name in "ab"]
+    history = play(late, SERVER, members=members, max_poll_interval_ms=45_000)
+    assert told(history, "removed") == ["left"]
+
+
 def test_who_restarts_twice_before_it_is_back_is_back_once():
     twice = [timeline.restart(at, "b", 5_000) for at in (60_000, 62_000)]
     history = play([*twice, timeline.crash(100_000, "b")])

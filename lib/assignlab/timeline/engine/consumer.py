@@ -195,7 +195,8 @@ class Consumer:
         self._block()
         calls, self._waiting, self._called = self._waiting, [], 0
         for call, args in calls:
-            call(*args)
+            if self.alive:
+                call(*args)
         self._unblock()
 
     def poll_asks(self) -> bool:

@@ -25,6 +25,7 @@ from assignlab.timeline.protocols.classic_client import (
 )
 from assignlab.timeline.protocols.classic_coordinator import Coordinator, GroupMember
 from assignlab.timeline.protocols.errors import FENCED_INSTANCE_ID, NOT_COORDINATOR
+from assignlab.timeline.protocols.kip848_client import STALE
 from assignlab.timeline.scenario import LIBRDKAFKA, SECOND, Member
 
 CHANGED = "metadata for subscribed topics has changed"
@@ -415,6 +416,12 @@ class ServerClient(kip848_client.Client):
         self.tell("poll interval exceeded", self.held)
         self._become_stale()
         self.at_poll(self._lose_and_leave)
+
+    def _close(self) -> None:
+        """Who was late for its poll has not left yet."""
+        if self.phase == STALE:
+            self._send_leave()
+        super()._close()
 
     def _lose_and_leave(self) -> None:
         self._lose("max.poll.interval.ms exceeded")
