@@ -123,8 +123,6 @@ class Client(Consumer):
 
     def _look_at_metadata(self) -> None:
         """The topics as the cluster has them now; may call for a rebalance."""
-        if not self.alive:
-            return
         before = self.subscription
         self._fetch_metadata()
         added = not set(self.subscription).issubset(before)
@@ -234,7 +232,7 @@ class Client(Consumer):
     def _join_prepare(self) -> None:
         """Ask for the topics of a pattern again, unless it just has, and even then where new ones have
         come; commit, tell the listener, give up what has to be given up; then join."""
-        if not self.joining or not self.alive:
+        if not self.joining:
             return  # the application has called something else before it polled
         is_old = self.clock.now - self._fetched >= self.config.retry_backoff_ms
         if self.member.pattern is None or not (is_old or self._asks_before_join):
@@ -279,7 +277,7 @@ class Client(Consumer):
             self._unblock()
 
     def _committed_before_join(self, error: str | None) -> None:
-        if not self.joining or not self.alive:
+        if not self.joining:
             return
         if error is not None:
             self._reset_on(error)
@@ -385,7 +383,7 @@ class Client(Consumer):
         self, error, member_id="", generation=NO_GENERATION, protocol=None, members=None,
         skip_assignment=False,
     ) -> None:  # fmt: skip
-        if not self.alive or self.phase != JOINING:
+        if self.phase != JOINING:
             return
         if error == MEMBER_ID_REQUIRED:
             self.member_id = member_id
@@ -442,7 +440,7 @@ class Client(Consumer):
             )  # fmt: skip
 
     def _fetch_and_assign(self, generation: int, *of_group) -> None:
-        if self.alive and self.phase == SYNCING and self.generation == generation:
+        if self.phase == SYNCING and self.generation == generation:
             self._fetch_metadata()
             self._perform_assignment(*of_group)
 
@@ -471,7 +469,7 @@ class Client(Consumer):
         self.clock.after(self.config.assignment_ms, self.in_time, self._send_sync, assignment)
 
     def _send_sync(self, assignment) -> None:
-        if not self.alive or self.phase != SYNCING:
+        if self.phase != SYNCING:
             return
         self.clock.after(
             self.config.latency_ms, self.coordinator.sync_group, self, self.member_id,
@@ -480,7 +478,7 @@ class Client(Consumer):
 
     def synced(self, error, partitions=EMPTY, claim=None) -> None:
         """The answer to SyncGroup."""
-        if not self.alive or self.phase != SYNCING:
+        if self.phase != SYNCING:
             return
         if error == FENCED_INSTANCE_ID:
             self._die(error)
@@ -509,7 +507,7 @@ class Client(Consumer):
 
     def _rejoin_again(self) -> None:
         """Once more, from the same poll."""
-        if self.alive and not self.unsubscribed:
+        if not self.unsubscribed:
             if self.phase != UNJOINED:
                 self.advance()
                 self.phase = UNJOINED if self.generation == NO_GENERATION else JOINED
@@ -632,7 +630,7 @@ class Client(Consumer):
         if error == NOT_COORDINATOR:
             self._find_and_beat()
             return
-        if not self.alive or generation != self.generation:
+        if generation != self.generation:
             return
         if error == REBALANCE_IN_PROGRESS:
             if self.phase == JOINED:

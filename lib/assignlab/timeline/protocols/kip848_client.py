@@ -102,8 +102,6 @@ class Client(Consumer):
         self._matched = found
 
     def _join(self) -> None:
-        if not self.alive:
-            return
         self.advance()
         self.phase = JOINING
         self.generation = JOINING_EPOCH
@@ -193,7 +191,7 @@ class Client(Consumer):
     def answered(self, error: str | None, epoch: int, assignment: np.ndarray | None) -> None:
         """The answer to a heartbeat."""
         self._in_flight = False
-        if not self.alive or self.phase in (UNSUBSCRIBED, STALE):
+        if self.phase in (UNSUBSCRIBED, STALE):
             return
         if error in UNREACHED:
             # The next one says everything again (resetHeartbeatState).

@@ -136,7 +136,7 @@ class Client(classic_client.Client):
 
     def _lose_topics(self, gone: np.ndarray) -> None:
         self.losing = False
-        if self.joining or not self.alive:
+        if self.joining:
             return
         if self.config.commit == "auto":
             self.commit(lambda error: None)
@@ -193,9 +193,9 @@ class Client(classic_client.Client):
 
     def _join_prepare(self) -> None:
         """What is given up is committed, not what a cooperative member keeps."""
-        if self.joining and self.alive and self.cooperative:
+        if self.joining and self.cooperative:
             self._committed_before_join(None)
-        elif self.joining and self.alive:
+        elif self.joining:
             self._commit_before_join()
 
     def _revoke_before_join(self, prepared: bool = False) -> None:
@@ -280,7 +280,7 @@ class Client(classic_client.Client):
         )  # fmt: skip
 
     def _fetch_and_assign(self, generation: int, *of_group) -> None:
-        if self.alive and self.phase == SYNCING and self.generation == generation:
+        if self.phase == SYNCING and self.generation == generation:
             self.metadata = self.world.cluster.partitions.copy()
             self.cached.update(t for t in self.group_subscription if self.metadata[t])
             self._perform_assignment(*of_group)
@@ -293,7 +293,7 @@ class Client(classic_client.Client):
 
     def _join_complete(self, *answer) -> None:
         super()._join_complete(*answer)
-        if self.next_topics is not None and not self.joining and self.alive:
+        if self.next_topics is not None and not self.joining:
             self._subscribe_to(self.next_topics)
 
     # ---- commits and heartbeats ------------------------------------------------------------------
@@ -373,7 +373,7 @@ class Client(classic_client.Client):
         self.clock.after(self.world.drawn_ms(LOOKS_MS), self.in_time, self._exceeded)
 
     def _exceeded(self) -> None:
-        if not self.alive or not self.is_poll_interval_over():
+        if not self.is_poll_interval_over():
             return
         self.overdue = True
         if not (self.completing or self.losing):
@@ -392,7 +392,7 @@ class Client(classic_client.Client):
         self.clock.at(over, self.in_time, self.at_poll, self._session_over)
 
     def _session_over(self) -> None:
-        if self.overdue and self.alive and not self.joining:
+        if self.overdue and not self.joining:
             self._reset_and_rejoin("session timed out")
 
     def _reset(self, reason: str) -> None:

@@ -181,8 +181,6 @@ class Client(Consumer):
 
     def _try(self, number: int) -> None:
         """One try: stop, commit, release."""
-        if not self.alive:
-            return
         self.tell("rejoin", detail=f"try {number + 1}")
         self._cut_off()
         if self.config.commit == "auto" and self.own.partition.size:
@@ -217,8 +215,6 @@ class Client(Consumer):
 
     def _released(self, number: int) -> None:
         """Everything is given up, one node after the other."""
-        if not self.alive:
-            return
         going = self.held
         if going.size:
             self.tell("revoked", going)
