@@ -197,28 +197,12 @@ class Simulation:
 
 # ---- actions -----------------------------------------------------------------------------------
 
-ACTIONS: dict[str, Callable[[Simulation, Action], None]] = {}
-"""What can be done to a group, by the kind of action;
-:mod:`~assignlab.timeline.scenario` makes them."""
 
-
-def action(kind: str) -> Callable:
-    """A decorator: the function is what an action of this kind does to a run."""
-
-    def register(function: Callable) -> Callable:
-        ACTIONS[kind] = function
-        return function
-
-    return register
-
-
-@action("join")
 def join(run: Simulation, joins: Action) -> None:
     """A new member starts."""
     run.start(joins["member"])
 
 
-@action("leave")
 def leave(run: Simulation, leaves: Action) -> None:
     """A member closes."""
     if client := run.running(leaves):
@@ -227,20 +211,17 @@ def leave(run: Simulation, leaves: Action) -> None:
         client.close()
 
 
-@action("crash")
 def crash(run: Simulation, crashes: Action) -> None:
     """A member's process is gone at once."""
     if client := run.running(crashes):
         client.crash()
 
 
-@action("return")
 def back(run: Simulation, returns: Action) -> None:
     """A member that left or crashed starts again."""
     run.start_anew(returns)
 
 
-@action("restart")
 def restart(run: Simulation, restarts: Action) -> None:
     """A member closes and is back after a while."""
     client = run.running(restarts)
@@ -248,21 +229,18 @@ def restart(run: Simulation, restarts: Action) -> None:
     run.clock.after(restarts["down_ms"], run.return_when_closed, restarts, client)
 
 
-@action("stall")
 def stall(run: Simulation, stalls: Action) -> None:
     """Processing stands still; the heartbeat thread goes on."""
     if client := run.running(stalls):
         client.stall(stalls["for_ms"])
 
 
-@action("freeze")
 def freeze(run: Simulation, freezes: Action) -> None:
     """The whole process stands still."""
     if client := run.running(freezes):
         client.freeze(freezes["for_ms"])
 
 
-@action("subscribe")
 def subscribe(run: Simulation, subscribes: Action) -> None:
     """A member subscribes to other topics; to none is to unsubscribe."""
     if client := run.running(subscribes):
@@ -270,21 +248,18 @@ def subscribe(run: Simulation, subscribes: Action) -> None:
         client.subscribe(topics) if topics else client.unsubscribe()
 
 
-@action("unsubscribe")
 def unsubscribe(run: Simulation, unsubscribes: Action) -> None:
     """A member leaves the group, but its process runs on."""
     if client := run.running(unsubscribes):
         client.unsubscribe()
 
 
-@action("enforce_rebalance")
 def enforce_rebalance(run: Simulation, enforces: Action) -> None:
     """The application of a member asks for a rebalance."""
     if client := run.running(enforces):
         client.enforce_rebalance()
 
 
-@action("create_topic")
 def create_topic(run: Simulation, creates: Action) -> None:
     """A topic is created; clients that name it keep asking for it and find it soon."""
     topic = creates["topic"]
@@ -296,7 +271,6 @@ def create_topic(run: Simulation, creates: Action) -> None:
             client.metadata_is_stale()
 
 
-@action("delete_topic")
 def delete_topic(run: Simulation, deletes: Action) -> None:
     """A topic is gone; who fetches from it is told so at once, and looks for its topics."""
     topic = run.world.cluster.index[deletes["topic"]]
@@ -309,7 +283,6 @@ def delete_topic(run: Simulation, deletes: Action) -> None:
             client.metadata_is_stale()
 
 
-@action("add_partitions")
 def add_partitions(run: Simulation, adds: Action) -> None:
     """A topic grows."""
     run.grow(adds["topic"], adds["partitions"])
@@ -318,7 +291,16 @@ def add_partitions(run: Simulation, adds: Action) -> None:
             client.metadata_is_stale()
 
 
-@action("coordinator_moves")
 def coordinator_moves(run: Simulation, moves: Action) -> None:
     """Another broker becomes the group's coordinator."""
     run.coordinator.move()
+
+
+ACTIONS: dict[str, Callable[[Simulation, Action], None]] = {
+    "join": join, "leave": leave, "crash": crash, "return": back, "restart": restart, "stall": stall,
+    "freeze": freeze, "subscribe": subscribe, "unsubscribe": unsubscribe,
+    "enforce_rebalance": enforce_rebalance, "create_topic": create_topic, "delete_topic": delete_topic,
+    "add_partitions": add_partitions, "coordinator_moves": coordinator_moves,
+}  # fmt: skip
+"""What can be done to a group, by the kind of action;
+:mod:`~assignlab.timeline.scenario` makes them."""
