@@ -294,13 +294,13 @@ class Client(Consumer):
         if prepared:
             self._send_join()
             return
-        if self.cooperative:
-            going = self.held[~self.world.cluster.of_topics(self.held, self.subscription)]
-        else:
-            going = self.held
-            if not going.size:
-                self.tell("revoked")  # its listener is called all the same
-        self._revoke(going, self._send_join)
+        if not self.cooperative and not self.held.size:
+            self.tell("revoked")  # its listener is called all the same
+        self._revoke(self._unread() if self.cooperative else self.held, self._send_join)
+
+    def _unread(self) -> np.ndarray:
+        """What it holds of topics that it does not read any more."""
+        return self.held[~self.world.cluster.of_topics(self.held, self.subscription)]
 
     def _lose(self, told: str) -> None:
         """Everything is somebody else's; ``told``: what the listener hears."""

@@ -122,7 +122,7 @@ class Client(classic_client.Client):
         (rd_kafka_cgrp_metadata_update_check)."""
         if self.known == self.joined_with or self.phase in (JOINING, SYNCING):
             return
-        gone = self._unsubscribed_partitions()
+        gone = self._unread()
         if self.phase == UNJOINED:
             self.request_rejoin("")
         elif not (self.cooperative and gone.size):
@@ -130,9 +130,6 @@ class Client(classic_client.Client):
         elif not self.joining:
             self.joined_with, self.losing = self.known, True
             self.at_poll(self._lose_topics, gone)
-
-    def _unsubscribed_partitions(self) -> np.ndarray:
-        return self.held[~self.world.cluster.of_topics(self.held, self.subscription)]
 
     def _lose_topics(self, gone: np.ndarray) -> None:
         self.losing = False
@@ -185,7 +182,7 @@ class Client(classic_client.Client):
             call(*args)
 
     def _gives_up_before_join(self) -> np.ndarray:
-        return self.held if self.generation == NO_GENERATION else self._unsubscribed_partitions()
+        return self.held if self.generation == NO_GENERATION else self._unread()
 
     def take(self, partitions: np.ndarray) -> None:
         self.assigned = True
