@@ -139,10 +139,10 @@ class World:
         return tuple(assignors.get(name) for name in member.strategies)
 
     @property
-    def server_strategy(self) -> Strategy | None:
-        """The coordinator's strategy (``group.remote.assignor``), if a member is to ask for one."""
+    def server_strategy(self) -> Strategy:
+        """The coordinator's strategy that a member asks for first (``group.remote.assignor``)."""
         asked = (s for m in self.scenario.versions for s in self.strategies_of(m))
-        return next((s for s in asked if s.protocol == "server"), None)
+        return next(s for s in asked if s.protocol == "server")
 
     # ---- what processes and brokers do together ------------------------------------------------
 

@@ -72,7 +72,7 @@ class Coordinator(Hosted):
 
     def __init__(self, world: World):
         super().__init__(world)
-        self.strategy = world.strategies[0]
+        self.strategy = world.server_strategy
         self.members: dict[str, GroupMember] = {}
         self.walk = TimelineMap()
         self.static: dict[str, str] = {}

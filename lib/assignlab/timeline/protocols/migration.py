@@ -169,7 +169,6 @@ class ConsumerGroup(kip848_coordinator.Coordinator):
 
     def __init__(self, world: World, downgrade: Callable[..., None]):
         super().__init__(world)
-        self.strategy = world.server_strategy
         self.classic: dict[str, JoinRequest] = {}
         self._downgrade = downgrade
         self._timers: dict[tuple[str, str], Timer] = {}
