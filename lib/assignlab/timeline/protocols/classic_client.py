@@ -64,7 +64,7 @@ class Client(Consumer):
         self.rejoin_due = ""
         self.unsubscribed = False
         self.subscription: tuple[int, ...] = ()
-        self.joined_subscription: tuple[int, ...] | None = None
+        self.joined_subscription: tuple[int, ...] = ()
         self.group_subscription: set[int] = set()
         self.metadata = world.cluster.partitions.copy()
         self.metadata_snapshot: dict[int, int] = {}
@@ -200,7 +200,7 @@ class Client(Consumer):
     def _check_subscription(self) -> None:
         if self.joining or self.phase != JOINED:
             return
-        if self.joined_subscription is not None and self.subscription != self.joined_subscription:
+        if self.subscription != self.joined_subscription:
             self.request_rejoin("subscription has changed")
         elif self.assignment_snapshot not in (None, self.metadata_snapshot):
             self.request_rejoin("cached metadata has changed")
