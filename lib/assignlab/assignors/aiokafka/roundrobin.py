@@ -16,21 +16,16 @@ It is not sticky.
 {'C0': [['t0', 0], ['t0', 2], ['t1', 1]], 'C1': [['t0', 1], ['t1', 0], ['t1', 2]]}
 """
 
-from assignlab.assignors.parts import partitions
-from assignlab.assignors.parts.code_points import members_by_id
-from assignlab.assignors.parts.dealing import deal_in_order
+from assignlab.assignors.parts.code_points import members_by_id, topics_by_name
+from assignlab.assignors.parts.dealing import deal
 from assignlab.assignors.strategy import Strategy
-from assignlab.group.assignment import Assignment, by_member
-from assignlab.group.model import Group, subscriptions_by_topic
+from assignlab.group.assignment import Assignment
+from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
     """Deal the sorted partitions around the circle of members."""
-    codes = group.prepared(partitions.subscribed)
-    circle = group.prepared(members_by_id)
-    subscribed = group.prepared(subscriptions_by_topic)
-    owners = deal_in_order(codes, circle, group.members.subscription, subscribed)
-    return Assignment(*by_member(owners, codes, len(group.members)))
+    return deal(group, group.prepared(topics_by_name), group.prepared(members_by_id))
 
 
 STRATEGY = Strategy(
