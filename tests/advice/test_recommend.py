@@ -1,6 +1,7 @@
 """group recommend and survey: what is set follows from the rows it cites."""
 
 import json
+import random
 import re
 from itertools import permutations
 from pathlib import Path
@@ -14,7 +15,7 @@ from assignlab import assignors, timeline
 from assignlab.advice import clients, pauses, recommend, replicas, scaling, show, survey, what_if
 from assignlab.advice.play import numbers, steps
 from assignlab.advice.report import as_data, as_text
-from assignlab.advice.subject import subject
+from assignlab.advice.subject import new_id, subject
 from assignlab.cli import main
 from assignlab.errors import AssignlabError, UnknownRelease
 from conftest import document
@@ -872,3 +873,12 @@ def test_what_the_groups_strategy_does_not_explain_is_not_known(range_3_5):
     told = unknown(range_3_5)
     assert re.match(r"why members hold what they hold: range would move \d partitions", told)
     assert not unknown(range_3_5 | {"state": "PreparingRebalance"}).startswith("why members hold")
+
+
+@pytest.mark.parametrize(("begin", "drawn"), [("rdkafka-", "rdkafka-"), ("c", "consumer-1-")])
+def test_members_to_come_are_named_as_those_that_are_there_without_uuids_too(begin, drawn):
+    group = librdkafkas()
+    for number, member in enumerate(group["members"]):
+        member["id"] = f"{begin}{number}"
+    new = new_id(subject(group), random.Random(0), server=False)
+    assert new.startswith(drawn)

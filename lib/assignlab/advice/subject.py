@@ -260,6 +260,10 @@ def new_id(subject: Subject, draw: random.Random, server: bool, former: str | No
         if new not in subject.group.members.names.index:
             return new
         known = [f"{new}-"]
+    if not known:  # written by hand, maybe as a client begins them
+        names = subject.group.members.names
+        every = assignors.strategies().values()
+        known = [s.client_id for s in every if all(map(s.names, names)) and "*" not in s.client_id]
     drawn = draw.choice(known or ["consumer-1-"])
     return drawn + str(uuid.UUID(int=draw.getrandbits(128), version=4))
 
