@@ -1,33 +1,17 @@
 """aiokafka's DefaultPartitioner. JSON lines as the others; null where it drew."""
 
-import json
 import sys
+from pathlib import Path
 
 from aiokafka.partitioner import DefaultPartitioner
 
-CALLS = 40
+sys.path.insert(0, str(Path(__file__).parents[1]))
+import drawing
 
 
-def chosen(topic, key):
-    answers = {
-        DefaultPartitioner()(key, list(range(topic["partitions"])), topic["available"])
-        for _ in range(CALLS if key is None else 2)
-    }
-    return answers.pop() if len(answers) == 1 else None
+def choose(topics, name, key):
+    everything = list(range(topics[name]["partitions"]))
+    return DefaultPartitioner()(key, everything, topics[name]["available"])
 
 
-for line in sys.stdin:
-    history = json.loads(line)
-    if history["partitioner"] != "aiokafka":
-        print(json.dumps({"error": f"BadDocument: no partitioner {history['partitioner']}"}))
-        continue
-    topics = {topic["name"]: dict(topic) for topic in history["topics"]}
-    names = list(topics)
-    partitions = []
-    for step in history["steps"]:
-        if step[0] == "available":
-            topics[names[step[1]]]["available"] = step[2]
-        else:
-            key = None if step[2] is None else bytes.fromhex(step[2])
-            partitions.append(chosen(topics[names[step[1]]], key))
-    print(json.dumps({"partitions": partitions}))
+drawing.answer_all("aiokafka", choose)

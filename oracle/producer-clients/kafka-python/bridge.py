@@ -1,11 +1,12 @@
 """kafka-python's DefaultPartitioner. JSON lines as the others; null where it drew."""
 
-import json
 import sys
+from pathlib import Path
 
 from kafka.partitioner import DefaultPartitioner
 
-CALLS = 40
+sys.path.insert(0, str(Path(__file__).parents[1]))
+import drawing
 
 
 class Cluster:
@@ -24,26 +25,8 @@ class Cluster:
         return set(self.known[topic]["available"])
 
 
-def chosen(partitioner, topic, key, cluster):
-    answers = {
-        partitioner.partition(topic, key, key, None, None, cluster)
-        for _ in range(CALLS if key is None else 2)
-    }
-    return answers.pop() if len(answers) == 1 else None
+def choose(topics, name, key):
+    return DefaultPartitioner().partition(name, key, key, None, None, Cluster(topics))
 
 
-for line in sys.stdin:
-    history = json.loads(line)
-    if history["partitioner"] != "kafka-python":
-        print(json.dumps({"error": f"BadDocument: no partitioner {history['partitioner']}"}))
-        continue
-    topics = {topic["name"]: dict(topic) for topic in history["topics"]}
-    names = list(topics)
-    partitions = []
-    for step in history["steps"]:
-        if step[0] == "available":
-            topics[names[step[1]]]["available"] = step[2]
-        else:
-            key = None if step[2] is None else bytes.fromhex(step[2])
-            partitions.append(chosen(DefaultPartitioner(), names[step[1]], key, Cluster(topics)))
-    print(json.dumps({"partitions": partitions}))
+drawing.answer_all("kafka-python", choose)

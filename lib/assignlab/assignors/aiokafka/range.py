@@ -19,8 +19,7 @@ Members read their topics by name.
 """
 
 from assignlab.assignors.parts.code_points import crowds_by_id, topics_by_name
-from assignlab.assignors.parts.orders import as_often_as_named, place_of_same_member
-from assignlab.assignors.parts.ranges import lists_of_ranges
+from assignlab.assignors.parts.ranges import assign_last_ranges
 from assignlab.assignors.strategy import Strategy
 from assignlab.group.assignment import Assignment
 from assignlab.group.model import Group
@@ -28,13 +27,7 @@ from assignlab.group.model import Group
 
 def assign(group: Group) -> Assignment:
     """Cut every topic into one range per subscriber."""
-    topics, nobody = group.prepared(topics_by_name), len(group.members)
-    once = group.prepared(crowds_by_id)
-    spans, members = as_often_as_named(group, *once)
-    if members is not once[1]:
-        members[:-1][place_of_same_member(spans, members)] = nobody
-    offsets, codes = lists_of_ranges(topics, group.topics.partitions, spans, members, nobody + 1)
-    return Assignment(offsets[:-1], codes[: offsets[-2]])
+    return assign_last_ranges(group, group.prepared(topics_by_name), *group.prepared(crowds_by_id))
 
 
 STRATEGY = Strategy(

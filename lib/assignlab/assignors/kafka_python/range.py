@@ -22,12 +22,9 @@ other members mix, some are lost (see :mod:`assignlab.assignors.kafka_python.par
 Members read their topics by name.
 """
 
-import numpy as np
-
 from assignlab.assignors.kafka_python.parts.circles import circles_of_topics
 from assignlab.assignors.parts.code_points import topics_by_name
-from assignlab.assignors.parts.orders import as_often_as_named, place_of_same_member
-from assignlab.assignors.parts.ranges import lists_of_ranges
+from assignlab.assignors.parts.ranges import assign_last_ranges
 from assignlab.assignors.strategy import Strategy
 from assignlab.group.assignment import Assignment
 from assignlab.group.model import Group
@@ -35,20 +32,8 @@ from assignlab.group.model import Group
 
 def assign(group: Group) -> Assignment:
     """Cut every topic into one range per subscriber."""
-    topics, nobody = group.prepared(topics_by_name), len(group.members)
-    offsets, codes = lists_of_ranges(
-        topics, group.topics.partitions, *last_places(group, nobody), nobody + 1
-    )
-    return Assignment(offsets[:-1], codes[: offsets[-2]])
-
-
-def last_places(group: Group, nobody: int) -> tuple[np.ndarray, np.ndarray]:
-    """Per topic its circle; of a member's ranges the last replaces those before, now nobody's."""
-    once = group.prepared(circles_of_topics)
-    spans, members = as_often_as_named(group, *once)
-    if members is not once[1]:
-        members[:-1][place_of_same_member(spans, members)] = nobody
-    return spans, members
+    topics = group.prepared(topics_by_name)
+    return assign_last_ranges(group, topics, *group.prepared(circles_of_topics))
 
 
 STRATEGY = Strategy(

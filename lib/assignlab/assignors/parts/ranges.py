@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from assignlab.assignors.parts.orders import as_often_as_named, place_of_same_member
 from assignlab.compiled import leaf, njit
 from assignlab.group.assignment import Assignment, code
 from assignlab.group.model import Group
@@ -17,6 +18,20 @@ def assign_ranges(
     """
     partitions, members = group.topics.partitions, len(group.members)
     return Assignment(*lists_of_ranges(topics, partitions, spans, subscribers, members))
+
+
+def assign_last_ranges(
+    group: Group, topics: np.ndarray, spans: np.ndarray, subscribers: np.ndarray
+) -> Assignment:
+    """:func:`assign_ranges` of clients in Python, which count a member as often as it names the topic;
+    of its ranges the last replaces those before, now nobody's."""
+    nobody = len(group.members)
+    often, members = as_often_as_named(group, spans, subscribers)
+    if members is not subscribers:
+        members[:-1][place_of_same_member(often, members)] = nobody
+    partitions = group.topics.partitions
+    offsets, codes = lists_of_ranges(topics, partitions, often, members, nobody + 1)
+    return Assignment(offsets[:-1], codes[: offsets[-2]])
 
 
 @njit
