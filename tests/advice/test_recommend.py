@@ -204,6 +204,7 @@ def test_nothing_is_better_than_a_group_that_is_even_and_sticky():
 NEVER_ENDS = Path(__file__).parents[1] / "data" / "groups" / "never-ends.json"
 
 
+@pytest.mark.slow
 def test_what_never_ends_is_told_first_and_never_advised():
     report = recommend.report(json.loads(NEVER_ENDS.read_text()), "4.4", CONFIG)
     assert report.said[0].startswith("Beware: sticky fails at a rebalance: NeverEnds: ")
@@ -264,6 +265,7 @@ def test_a_static_member_that_leaves_is_missed_as_one_that_crashes():
     assert rows[named][1:3] == ("a crash", "server-uniform + group.instance.id")
 
 
+@pytest.mark.slow
 def test_settings_that_are_given_are_not_said_to_be_defaults(range_3_5):
     given = pauses.settings("4.4", {"session.timeout.ms": "10000"})
     for config, told in ((CONFIG, "as its defaults;"), (given, "as given, else its defaults;")):
@@ -404,6 +406,7 @@ def test_the_session_that_a_crash_lasts_is_that_of_the_protocol(strategy, settin
     assert setting + " decides" in crash
 
 
+@pytest.mark.slow
 def test_the_coordinators_protocol_is_advised_from_4_0_on_with_what_lets_members_in(range_3_5):
     for release, advised in ("3.9", False), ("4.0", True):
         report = recommend.report(range_3_5, release, CONFIG)
@@ -580,6 +583,7 @@ def test_kafka_python_refuses_a_list_of_eager_and_cooperative_strategies_too():
         assert told.startswith("It costs a stop of all members")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("client", "static"),
     [
@@ -627,6 +631,7 @@ def test_of_clients_of_several_kinds_what_one_lacks_is_not_tried():
     assert "some of librdkafka and sarama (" in clients.taken_for(asked)[0]
 
 
+@pytest.mark.slow
 def test_what_if_and_survey_try_what_the_client_has():
     group = of_client(librdkafkas(), "rdkafka")
     rows = (
@@ -668,6 +673,7 @@ def test_of_every_client_it_is_told_what_it_has():
     assert set(clients.OWN_DEFAULTS) <= systems
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["range", "roundrobin"])
 @pytest.mark.parametrize("client", ["librdkafka", "sarama", "franz-go", "kafka-python", "kafka-go"])
 def test_what_moves_is_what_the_clients_own_strategy_moves(client, kind):
@@ -754,6 +760,7 @@ def test_a_client_whose_session_is_another_one_unless_set_is_told_with_it():
     assert "--set" not in told
 
 
+@pytest.mark.slow
 def test_partitions_without_an_owner_come_first(range_3_5):
     range_3_5["members"][0]["owned"] = []
     report = recommend.report(range_3_5, "4.4", CONFIG)
@@ -819,6 +826,7 @@ def test_what_gives_idle_members_something_does_so_under_their_strategy(strategy
     assert [told in one for one in said if one.startswith("No strategy has")] == [True]
 
 
+@pytest.mark.slow
 def test_members_that_share_no_topic_are_applications_under_one_name(range_3_5):
     for member, topic in zip(range_3_5["members"], "aabb", strict=True):
         member["topics"] = [topic]
