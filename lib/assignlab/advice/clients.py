@@ -6,13 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from assignlab import assignors
-from assignlab.advice.subject import (
-    CLASSIC,
-    KIP_848_SINCE,
-    SERVER,
-    Subject,
-    is_server,
-)
+from assignlab.advice.subject import CLASSIC, KIP_848_SINCE, SERVER, Subject, is_server
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import UnknownName
 from assignlab.groups.inference import UNKNOWN
@@ -137,6 +131,8 @@ FROM_SERVER = _newest(SERVER)
 FROM_CLASSIC = (*_newest(CLASSIC), "server-uniform")
 """What groups of each protocol may change to: KIP-848's default too, but nobody goes back from
 there for a strategy."""
+IN_TEXTS = (*FROM_CLASSIC, *FROM_SERVER)
+"""The names that tell no more of a strategy than texts do: neither its client nor its release."""
 
 
 def strategies_for(asked: Subject, release: str) -> list[str]:
@@ -169,7 +165,7 @@ def run_as(name: str, client: str, release: str) -> Strategy:
     >>> [run_as(name, client, "2.4").name for name, client in (("sticky", ""), ("range", "sarama"))]
     ['sticky@2.4', 'sarama-range']
     """
-    if name not in (*FROM_CLASSIC, *FROM_SERVER):
+    if name not in IN_TEXTS:
         return assignors.get(name)
     if (own := f"{client}-{name}") in assignors.strategies():
         return assignors.get(own)
@@ -180,7 +176,7 @@ def run_as(name: str, client: str, release: str) -> Strategy:
 def as_run(document: dict[str, Any], release: str) -> dict[str, Any]:
     """The document with its strategy as the members run it (:func:`run_as`), since texts tell no more of
     it than its name; what was inferred is told of the client's own instead. Raises as that does."""
-    if document.get("strategy") not in (*FROM_CLASSIC, *FROM_SERVER):
+    if document.get("strategy") not in IN_TEXTS:
         return document
     client = client_by_ids(document.get("members", ()))
     strategy = run_as(document["strategy"], client, release)
