@@ -97,11 +97,11 @@ def mean_of(draws: Sequence) -> str:
     supports; of fewer than :data:`LEAST_DRAWS` draws the mean and their number.
 
     >>> mean_of([900, 1500, 700, 1300, 1100, 1000, 1200]), mean_of([5] * 6), mean_of([1100, 700])
-    ('1,100 ± 200', '5', '900 (2 draws)')
+    ('1,100 ± 200', '5', '900 of 2 draws')
     """
     values = np.asarray(draws, dtype=float)
     if len(values) < LEAST_DRAWS:
-        return f"{values.mean():,.0f} ({len(values)} draw{'s' * (len(values) != 1)})"
+        return f"{values.mean():,.0f} of {len(values)} draw{'s' * (len(values) != 1)}"
     reach = Z * _error(values)
     if reach < 1e-9:
         return f"{values.mean():,.0f}"

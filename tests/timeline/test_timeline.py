@@ -980,6 +980,20 @@ def test_heartbeats_go_on_where_an_answer_takes_longer_than_their_interval():
     assert {member: len(has) for member, has in owners_at_end(history).items()} == {"a": 3, "b": 3}
 
 
+def test_a_frozen_process_reads_nothing_when_its_commit_is_refused():
+    """The refusal is on its way while the process stands still, and is heard after that."""
+    scenario = Scenario(
+        [Topic("t", 4, rate=20)], [Member("a"), Member("b"), Member("c", start_ms=30_000)],
+        [timeline.freeze(32_603, "a", 8_000)], duration_ms=45_000, watch=[("t", 0)],
+    )  # fmt: skip
+    config = Config(auto_offset_reset="earliest", commit="before", latency_ms=300)
+    history = timeline.run(scenario, config, "cooperative-sticky", seed=0)
+    refused = [e.time_ms for e in history.events if e.kind == "commit refused" and e.member == 0]
+    frozen = timeline.watched_frame(history)["time_ms"].between(32_603, 40_603)
+    assert 32_603 < refused[0] < 40_603 < refused[1]
+    assert timeline.watched_frame(history)[frozen]["position"].nunique() == 1
+
+
 def test_a_second_freeze_does_not_end_the_first():
     freezes = [timeline.freeze(50_000, "b", 15_000), timeline.freeze(51_000, "b", 1_000)]
     members = [Member("a"), Member("b", start_ms=2_000)]

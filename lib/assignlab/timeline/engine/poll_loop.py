@@ -378,7 +378,7 @@ def advance(until, hold, verdict, loop_words, rows, rate, created, committed, se
                         position[k] = batch[k]
                     loop.fetched = NOT_OUT
                     loop.phase = Phase.COMMIT_AFTER
-                    loop.next = flight_at + latency + settings.backoff
+                    loop.next += settings.backoff
                 continue
             loop.commits += 1
             loop.accepted_at = flight_at
