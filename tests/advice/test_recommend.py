@@ -469,6 +469,17 @@ def test_a_survey_ranks_by_gain_and_says_why_not(range_3_5):
     assert "2 of 3 groups could be asked; 1 would gain" in report.said[0]
 
 
+@pytest.mark.slow
+def test_a_survey_begins_with_groups_whose_own_strategy_fails(range_3_5):
+    asked = [range_3_5, json.loads(NEVER_ENDS.read_text()) | {"group": "stuck"}]
+    report = survey.report(asked, "4.4")
+    rows = [dict(zip(survey.COLUMNS, row, strict=True)) for row in report.tables[0].rows]
+    assert [row["group"] for row in rows] == ["stuck", "billing"]
+    assert rows[0]["gain"] is None and "NeverEnds" in rows[0]["why not"]
+    assert "1 of 2 groups could be asked; 1 would gain" in report.said[0]
+    assert report.said[1].startswith("First: 1 group whose own strategy fails, ")
+
+
 def test_a_group_that_spark_loses_keeps_its_name_and_the_others_their_order(range_3_5, monkeypatch):
     even = document({"t": 4}, [["t-0", "t-1"], ["t-2", "t-3"]], "sticky", group="even")
 

@@ -7,6 +7,7 @@ and what a member more would move. Hundreds of groups are played here, thousands
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from assignlab import assignors
@@ -44,7 +45,8 @@ def play(trial: Trial) -> dict[str, Any]:
     """The record of a group; ``why_not``: why it could not be asked, else ''.
 
     ``gain``: how much less the fullest member would hold, and how many moves fewer a member more
-    would cost beyond need, both as shares of the group's partitions per member, or of one.
+    would cost beyond need, both as shares of the group's partitions per member, or of one; infinite
+    where the group's own strategy fails.
     """
     document = json.loads(trial.document)
     try:
@@ -81,9 +83,9 @@ def _played(document: dict[str, Any], release: str) -> dict[str, Any]:
 
         try:
             drawn_here = drawn(LEAST_DRAWS, once)
-        except AssignlabError:
+        except AssignlabError as error:
             if name == own:
-                raise
+                return {"gain": inf, "strategy": own, "why_not": str(error)}
             continue  # no gain from what fails here
         found[name] = int(drawn_here["fullest"].median), int(drawn_here["avoidable"].median)
     now = found[own]
@@ -130,13 +132,18 @@ def report(
         )
         for record in records
     ]
-    gaining = sum(record["gain"] > 0 for record in records)
+    gaining = sum(0 < record["gain"] < inf for record in records)
+    failing = sum(record["gain"] == inf for record in records)
     asked = sum(not record["why_not"] for record in records)
     said = (
         f"{asked} of {counted(len(records), 'group')} could be asked; {gaining} would gain by another"
         " strategy. gain: partitions fewer on the fullest member, and avoidable moves fewer when a member"
         " joins, over the partitions per member, or over 1 where there are fewer partitions than members."
         " group recommend weighs more than these two, and says for one group what to set."
+    )
+    first = (
+        f"First: {counted(failing, 'group')} whose own strategy fails, now or when a member joins; group"
+        " recommend says which do not."
     )
     table = Table("survey", "Groups by what a change would gain", COLUMNS, rows)
     doubtful = [
@@ -145,7 +152,9 @@ def report(
         for sentence in document.get("inferred", [])
         if TWO_MOMENTS in sentence
     ]
-    return Report(counted(len(records), "group"), doubtful, [said], [table])
+    return Report(
+        counted(len(records), "group"), doubtful, [said, *[first] * (failing > 0)], [table]
+    )
 
 
 def _on_spark(trials: Sequence[Trial]) -> list[dict[str, Any]]:
