@@ -45,6 +45,12 @@ def test_links_lead_to_files(page):
         assert (ROOT / page).parent.joinpath(target).exists(), target
 
 
+def test_the_opening_of_the_readme_names_every_client():
+    opening = README.partition("\n## ")[0].lower()
+    clients = {s.system for s in assignors.strategies().values() if s.client_id}
+    assert clients and [client for client in clients if client not in opening] == []
+
+
 def test_the_group_in_the_readme_is_answered_as_printed():
     asked = re.search(r"echo '(.*?)' \|", README, re.DOTALL)[1].replace("\n", "")
     printed = re.search(r'^\{"assignment".*$', README, re.MULTILINE)[0]
