@@ -15,6 +15,7 @@ from assignlab import producers
 from assignlab.errors import OriginalError, UnknownName, UnknownRelease
 from assignlab.producers import accumulator, delivery, hashes, kafka_built_in, kip_794, load
 from assignlab.producers.draws import generator
+from assignlab.producers.kafka_hash import listed
 from assignlab.producers.partitioner import NONE, fresh, topics
 from assignlab.proof import partitioner_originals
 from assignlab.proof.originals import Original, OriginalsUnavailable
@@ -408,6 +409,19 @@ def test_the_built_in_partitioner_waits_for_a_full_batch_up_to_twice_its_size():
     ignoring = kafka_built_in.partitioner(ignore_keys=True)
     keyed = producers.records([b"a", b"b", b"c"])
     assert len(set(ignoring.choose(keyed, of, start)[0])) == 1
+
+
+def test_javas_client_lists_partitions_by_hash():
+    # As KafkaProducer.partitionsFor of 2.2.2, 2.4.1, 3.3.2, 4.0.0 and 4.4.0 answered.
+    both = [order.tolist() for order in listed({"t0": 8, "t1": 12})]
+    assert both == [[*range(7, -1, -1)], [*range(11, -1, -1)]]
+    assert listed({"test-topic": 8})[0].tolist() == [4, 5, 2, 3, 0, 1, 6, 7]
+    assert listed({"orders": 30})[0].tolist() == [
+        *range(8, 30, 2), *range(1, 30, 2), 0, 2, 4, 6
+    ]  # fmt: skip
+    orders = listed({"orders": 8})[0]
+    twice = chosen("round-robin@2.4", [None] * 4, 8, available=orders, new_batch=[True] * 4)
+    assert twice == [0, 2, 4, 6]  # published with KAFKA-9965
 
 
 def test_a_loaded_partition_is_drawn_less_often():

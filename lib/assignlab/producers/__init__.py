@@ -114,10 +114,10 @@ def partitions_of(
     """The partition of every record that a new producer sends to one topic: int64[n].
 
     ``keys``: bytes, texts and None, or :class:`~assignlab.producers.hashes.Keys`. ``available``:
-    the partitions that have a leader (all). ``seed`` decides the draws. ``explicit``: partitions
-    that records name, None for those that do not. ``new_batch`` bool[n]: where the buffer has no
-    batch with room at the partition chosen first. State over several calls, several topics, bytes
-    and loads: :meth:`Partitioner.choose`.
+    the partitions that have a leader, in the client's order (all, by number). ``seed`` decides the
+    draws. ``explicit``: partitions that records name, None for those that do not. ``new_batch``
+    bool[n]: where the buffer has no batch with room at the partition chosen first. State over
+    several calls, several topics, bytes and loads: :meth:`Partitioner.choose`.
 
     Raises UnknownName for the name, ValueError for partitions below 1, columns of another length and
     values of another kind, TypeError for a key or a seed of another type, OriginalError where the

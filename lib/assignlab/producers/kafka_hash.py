@@ -1,9 +1,17 @@
-"""A record's key decides: what all of Kafka's own partitioners that look at keys share."""
+"""A record's key decides: what all of Kafka's own partitioners that look at keys share.
+
+And :func:`listed`: what "in turn" goes by where a record has no key.
+"""
+
+from collections.abc import Mapping
 
 import numpy as np
 
 from assignlab.compiled import inner
+from assignlab.jvm.hash_map import hash_map_order, table_size_for
+from assignlab.jvm.names import string_hash
 from assignlab.producers.hashes import Keys, murmur2
+from assignlab.producers.partitioner import topics
 
 JAVA_EXPLICIT = ("IllegalArgumentException", "TimeoutException")
 """A record refuses a negative partition; for one that the topic lacks the producer waits for other
@@ -36,3 +44,24 @@ def in_turn(value, count, starts, available, topic):
     if end > start:
         return available[start + number % (end - start)]
     return number % count
+
+
+def listed(partitions: Mapping[str, int]) -> list[np.ndarray]:
+    """How Java's producer since 2.2 lists the partitions of each topic: int64[p] for each, in its order.
+
+    ``partitions``: the number of every topic that it knows. It walks a hash map of all of them, so
+    their names decide; up to 2.1 partitions stand as the broker lists them. Of several in one slot
+    the lower number is taken to come first, which the broker's answer decides. Those with a leader,
+    in this order, are what ``available`` wants. Raises ValueError as
+    :func:`~assignlab.producers.partitioner.topics`.
+
+    >>> listed({"payments": 8})[0].tolist()
+    [4, 3, 6, 5, 0, 2, 1, 7]
+    """
+    counts = topics(list(partitions.values())).partitions
+    numbers = np.concatenate([np.arange(count) for count in counts])
+    names = np.repeat([string_hash(name) for name in partitions], counts)
+    hashes = (31 * (31 + numbers) + names).astype(np.int32)
+    order = hash_map_order(hashes, table_size_for(numbers.size))
+    topic = np.repeat(np.arange(counts.size), counts)[order]
+    return [numbers[order[topic == each]] for each in range(counts.size)]

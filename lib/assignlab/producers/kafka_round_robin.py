@@ -2,9 +2,9 @@
 
 Since 2.4 the producer asks the partitioner twice where the buffer has no batch with room, and the
 partition of the first answer gets nothing (KAFKA-9965): with a new batch for every record only
-every other partition is used. Release 3.9.2 repeats the first answer; what it repeats is the
-partition that needed the batch, also where a record named that partition itself, so that the
-topic's next record follows there. From 4.0 on the producer asks once.
+every other partition of an even number is used. Release 3.9.2 repeats the first answer; what it
+repeats is the partition that needed the batch, also where a record named that partition itself, so
+that the topic's next record follows there. From 4.0 on the producer asks once.
 """
 
 from dataclasses import replace

@@ -47,8 +47,9 @@ def column(name: str, values: Any, kind: type = np.int64) -> np.ndarray:
 class Topics(NamedTuple):
     """t topics: how many partitions each has, and which of them have a leader.
 
-    ``partitions`` int64[t]. The available partitions of topic i, in the order in which the metadata
-    lists them, are ``available[starts[i]:starts[i + 1]]``, int64[...] and int64[t + 1].
+    ``partitions`` int64[t]. The available partitions of topic i, in the order in which the client
+    lists them (Java's since 2.2: :func:`~assignlab.producers.kafka_hash.listed`), are
+    ``available[starts[i]:starts[i + 1]]``, int64[...] and int64[t + 1].
     """
 
     partitions: np.ndarray
@@ -57,7 +58,7 @@ class Topics(NamedTuple):
 
 
 def topics(partitions: Sequence[int], available: Sequence[Sequence[int]] | None = None) -> Topics:
-    """Topics from their numbers of partitions; all partitions are available unless told otherwise.
+    """Topics from their numbers of partitions; all are available, by number, unless told otherwise.
 
     Raises ValueError for no topic, one without partitions, or with more than ``MAX_PARTITIONS``, and
     for an available partition that it lacks.
