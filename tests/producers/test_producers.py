@@ -597,16 +597,32 @@ def test_bad_input_is_refused_by_name():
         chosen("built-in", [None], 3, new_batch=[True, False])
     with pytest.raises(ValueError, match="takes no explicit partition"):
         chosen("rocketmq-hash", ["a"], 3, explicit=[1])
-    with pytest.raises(ValueError, match="batch_size"):
-        kafka_built_in.partitioner(batch_size=0)
-    with pytest.raises(ValueError, match="one length"):
-        kafka_built_in.with_loads(fresh(topics([3]), generator(0)), 0, [1, 2], [0])
+    for no_size in (0, 1.5, float("nan"), "16384", True, None, 2**70):
+        with pytest.raises(ValueError, match="batch_size: expected a whole number from 1 to"):
+            kafka_built_in.partitioner(batch_size=no_size)
+    with pytest.raises(ValueError, match="ignore_keys: expected True or False, got 'false'"):
+        kafka_built_in.partitioner(ignore_keys="false")
+    start = fresh(topics([3]), generator(0))
+    for loads, reason in (
+        ((0, [1, 2], [0]), "one length"),
+        ((0, [1, 2], [0, 1], 2, [True]), "one length"),
+        ((0, [-1, 2], [0, 1]), "0 or more"),
+        ((0, [0.5, 2], [0, 1]), "queues: expected a list of whole numbers"),
+        ((-1, [1, 2], [0, 1]), "topic -1, there are 1"),
+    ):
+        with pytest.raises(ValueError, match=reason):
+            kafka_built_in.with_loads(start, *loads)
+    for no_keys in (None, 5):
+        with pytest.raises(TypeError, match="keys: expected several"):
+            chosen("built-in", no_keys, 3)
     with pytest.raises(OriginalError, match="LeaderNotAvailableException"):
         chosen("scala-default", ["a", None], 3, available=[])
     with pytest.raises(OriginalError, match="NullPointerException"):
         chosen("rocketmq-hash", [None], 3)
     with pytest.raises(ValueError, match="default@2.4"):
         setting(partitioner="uniform-sticky")
+    with pytest.raises(TypeError, match="seed: expected a whole number, got True"):
+        chosen("built-in", [None], 3, seed=True)
     with pytest.raises(TypeError, match="seed: expected a whole number, got 1.5"):
         delivery.deliver(setting(), seed=1.5)
 

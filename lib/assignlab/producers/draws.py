@@ -23,7 +23,7 @@ SIXTEEN, SEVENTEEN = np.uint64(16), np.uint64(17)
 
 def seed_of(given: int) -> int:
     """A seed as Python's own number. Raises TypeError for what is no whole number."""
-    if not isinstance(given, int | np.integer):
+    if not isinstance(given, int | np.integer) or isinstance(given, bool):
         raise TypeError(f"seed: expected a whole number, got {shown(given)}")
     return int(given)
 

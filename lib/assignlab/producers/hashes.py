@@ -48,7 +48,7 @@ def keys(values: Iterable[bytes | str | None]) -> Keys:
     >>> keys([b"ab", None, ""]).offsets.tolist()
     [0, 2, 2, 2]
     """
-    if isinstance(values, str | bytes):
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise TypeError(f"keys: expected several, got one as {type(values).__name__}")
     parts, null = [], []
     for value in values:

@@ -12,10 +12,20 @@ from functools import partial
 import numpy as np
 
 from assignlab.compiled import inner, leaf, njit
+from assignlab.errors import shown
+from assignlab.group.document import MAX_NUMBER
 from assignlab.producers.draws import next_positive
 from assignlab.producers.hashes import no_keys
 from assignlab.producers.kafka_hash import JAVA_EXPLICIT, by_murmur2, in_turn
-from assignlab.producers.partitioner import NONE, Partitioner, Records, State, Topics, topics
+from assignlab.producers.partitioner import (
+    NONE,
+    Partitioner,
+    Records,
+    State,
+    Topics,
+    column,
+    topics,
+)
 
 BATCH_SIZE = 16384
 """``batch.size`` of the producer, in bytes, as it is unless set."""
@@ -24,11 +34,17 @@ BATCH_SIZE = 16384
 def with_batch_size(batch_size: int = BATCH_SIZE, ignore_keys: bool = False):
     """The rule with these values of ``batch.size`` and ``partitioner.ignore.keys``.
 
-    Raises ValueError for a batch size below 1, as the original does since 3.3.2 (KAFKA-14303).
+    Raises ValueError for a batch size below 1, as the partitioner does since 3.3.2; its producer
+    takes ``batch.size`` 0 for 1, while 3.3.0 and 3.3.1 never come back from send (KAFKA-14303). And
+    for what is no whole number, or no flag.
     """
-    if batch_size < 1:
-        raise ValueError(f"batch_size has to be at least 1, not {batch_size}")
-
+    whole = isinstance(batch_size, int | np.integer) and not isinstance(batch_size, bool)
+    if not whole or not 1 <= batch_size <= MAX_NUMBER:
+        raise ValueError(
+            f"batch_size: expected a whole number from 1 to {MAX_NUMBER}, got {shown(batch_size)}"
+        )
+    if ignore_keys not in (True, False):
+        raise ValueError(f"ignore_keys: expected True or False, got {shown(ignore_keys)}")
     return partial(_chosen, batch_size, ignore_keys)
 
 
@@ -126,15 +142,20 @@ def with_loads(
     are equal, draws are by load among them alone. Raises ValueError where they do not fit.
     """
     after = state.copy()
+    if topic not in range(after.load_lengths.size):
+        raise ValueError(f"topic {shown(topic)}, there are {after.load_lengths.size}")
     after.load_lengths[topic] = 0
     if queues is None:
         return after
-    queues, ids = np.asarray(queues, np.int64), np.asarray(ids, np.int64)
+    queues, ids = column("queues", queues), column("ids", ids)
+    in_rack = np.zeros(ids.size, bool) if in_rack is None else column("in_rack", in_rack, bool)
     length = queues.size if length is None else length
-    if queues.shape != ids.shape or not 0 <= length <= queues.size:
-        raise ValueError("queue sizes and partition ids have to be of one length")
+    if not queues.size == ids.size == in_rack.size or not 0 <= length <= queues.size:
+        raise ValueError("queue sizes, partition ids and racks have to be of one length")
+    if (queues < 0).any() or (ids < 0).any():
+        raise ValueError("queue sizes and partition ids have to be 0 or more")
     table = load_table(queues, length)
-    if table.size and in_rack is not None and np.any(in_rack[:length]):
+    if table.size and np.any(in_rack[:length]):
         inside = np.flatnonzero(in_rack[:length])
         table = np.cumsum(queues[inside].max() + 1 - queues[inside])
         ids = ids[inside]
