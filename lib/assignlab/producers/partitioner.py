@@ -152,10 +152,10 @@ class Partitioner:
     ``non-empty`` or ``none``.
     ``exact_draws``: whether the draws are the original's own for the same seed; where not, a record
     without such a key gets a uniform draw of ours. ``explicit_errors``: the exceptions for an
-    explicit partition below 0 and for one that the topic lacks; empty where a record cannot name
-    its partition. ``lacking_since``: the release since which the latter is another one, and which.
-    ``sees_explicit``: whether ``run`` is given the records with an explicit
-    partition too, because they change what the others get.
+    explicit partition below 0 and for one that the topic lacks; empty where none
+    is played, which these clients may have all the same. ``lacking_since``: the release since which
+    the latter is another one, and which. ``sees_explicit``: whether ``run`` is given the records
+    with an explicit partition too, because they change what the others get.
     """
 
     name: str
@@ -209,7 +209,9 @@ class Partitioner:
 
     def _check_explicit(self, records: Records, of: Topics, named: np.ndarray) -> None:
         if not self.explicit_errors:
-            raise ValueError(f"{self.name} takes no explicit partition")
+            raise ValueError(
+                f"explicit: {self.name} is played without records that name a partition"
+            )
         counts = of.partitions[records.topics]
         wrong = named & ((records.explicit < 0) | (records.explicit >= counts))
         if wrong.any():
