@@ -59,7 +59,8 @@ class Setting:
     each. ``response_ms``: per partition, how long its broker takes for a request. ``batch_size``,
     ``linger_ms``, ``in_flight``, ``adaptive``, ``availability_timeout_ms``: the producer's settings
     ``batch.size``, ``linger.ms``, ``max.in.flight.requests.per.connection``,
-    ``partitioner.adaptive.partitioning.enable`` and ``partitioner.availability.timeout.ms``.
+    ``partitioner.adaptive.partitioning.enable`` and ``partitioner.availability.timeout.ms``, by
+    default as 3.3 has them (since 4.0 ``linger.ms`` is 5).
     ``waits``: whether the built-in partitioner waits for a full batch before it switches, as in all
     releases (KAFKA-14156). Raises ValueError, which names the field, for what cannot be played.
     """
