@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from threading import Thread
 
 import psutil
 import pyarrow as pa
@@ -222,3 +223,23 @@ def test_asked_again_a_sweep_goes_on_from_what_was_done(spark, tables, signals, 
         assert (table.path / path.name).stat().st_mtime_ns == written, "it was played again"
     assert digest(read(table)) == digest(plain(sweep.grid(**GRID)))
     assert [path.name for path in tables.iterdir()] == ["table.parquet"]
+
+
+@pytest.mark.skipif(java_missing(), reason="needs Java 17 or later")
+def test_an_interrupt_ends_the_jobs_of_a_sweep_where_the_process_lives_on(spark, tables):
+    """As in JupyterLab, whose kernel goes on."""
+    status = spark.sparkContext.statusTracker()
+
+    def interrupt():
+        while not status.getActiveJobsIds() or not any(tables.glob(".unfinished/*/slices/*")):
+            time.sleep(0.02)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    Thread(target=interrupt, daemon=True).start()
+    with pytest.raises(KeyboardInterrupt):
+        sweep.run(sweep.grid(**GRID | {"seed": range(500)}), STRATEGIES, name="table", slices=99)
+    for _ in range(100):
+        if not status.getActiveJobsIds():
+            break
+        time.sleep(0.1)
+    assert not status.getActiveJobsIds()
