@@ -72,14 +72,18 @@ def optimum(group: Group) -> Optimum:
     >>> from assignlab.group import group
     >>> g = group({"t": 4}, {"a": ["t"], "b": ["t"]}, {"a": [("t", 0), ("t", 1), ("t", 2)]})
     >>> best = optimum(g)
-    >>> best.assignment.sizes.tolist(), best.sum_of_squares, best.moves
-    ([2, 2], 8, 1)
+    >>> best.sum_of_squares, best.moves
+    (8, 1)
+    >>> best.assignment
+    4 partitions of 2 members
+    a  2  t-0 t-1
+    b  2  t-2 t-3
     """
     shared = a_group(group).prepared(network.pools)
     claimed = network.kinds(group, shared)
     arcs = network.network(len(group.members), shared, claimed)
     offsets, codes, weight, prices = _solved(arcs, shared, claimed)
-    assignment, certificate = Assignment(offsets, codes), Certificate(weight, prices)
+    assignment, certificate = Assignment(offsets, codes, group=group), Certificate(weight, prices)
     found = check(group, assignment, certificate)
     return Optimum(assignment, found.sum_of_squares, found.moves, certificate)
 

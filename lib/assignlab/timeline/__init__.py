@@ -10,6 +10,8 @@ A crash, seen 43 s later, when the session is over:
 ...     duration_ms=90_000,
 ... )
 >>> history = timeline.run(scenario, strategy="range", seed=1)
+>>> history
+History(range, seed 1): 2 members in 90 s, 19 events
 >>> [event.time_ms for event in history.events if event.kind == "generation"]
 [6005, 63011]
 

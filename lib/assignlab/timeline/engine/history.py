@@ -59,7 +59,7 @@ class Watched(NamedTuple):
     owner: int
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class History:
     """One simulated history.
 
@@ -89,7 +89,14 @@ class History:
     aborted: int = 0
     produced: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     frontier: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    _known: dict = field(default_factory=dict, repr=False)
+    _known: dict = field(default_factory=dict)
+
+    def __repr__(self):
+        members, seconds = len(self.members), self.scenario.duration_ms / 1000
+        told = (
+            f"{members} member{'s' * (members != 1)} in {seconds:g} s, {len(self.events):,} events"
+        )
+        return f"History({', '.join(self.strategy)}, seed {self.seed}): {told}"
 
     def once(self, measure: Callable[["History"], Any]) -> Any:
         """``measure(self)``, computed once; for histories that are over."""
