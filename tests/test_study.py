@@ -368,6 +368,18 @@ def test_a_cell_that_is_run_again_replaces_what_it_made(project, shown, monkeypa
             asked(cell, number)
 
 
+def test_a_cell_that_is_run_again_fails_no_more_often(project, shown, monkeypatch):
+    made = study.begin("01_first", {})
+    for number, (cell, failed) in enumerate([("c1", 2), ("c2", 1), ("c1", 3)]):
+        by = study.Request(f"m{number}", cell, True)
+        monkeypatch.setattr(study, "request", lambda by=by: by)
+        made.failures(pd.DataFrame({"scenario": range(failed)}))
+    assert len(pd.read_csv(made.folder / "failures.csv")) == 4
+    made.answer("Four fail.")
+    made.finish()
+    assert json.loads((made.folder / "record.json").read_text())["failures"] == 4
+
+
 def test_another_figure_may_stand_for_a_picture_in_the_index(project, shown):
     made, opened = study.begin("01_first", {}), matplotlib.pyplot.get_fignums()
     values = pd.Series({"range": 8.0, "sticky": 1.25, "roundrobin": float("nan")})

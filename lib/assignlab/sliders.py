@@ -163,6 +163,10 @@ class Request(NamedTuple):
     cell: str | None
     asked: bool
 
+    def repeats(self, other: "Request") -> bool:
+        """Whether the cell of the other request runs again."""
+        return self.cell is not None and self.cell == other.cell and self.id != other.id
+
 
 def request() -> Request:
     """The request that this very code answers; nothing outside a kernel."""

@@ -332,12 +332,14 @@ class Study:
 
         All that are told are kept as one table, ``failures``, and the run's exit code tells of them.
         """
+        asked = request()
+        self._failed = [(by, rows) for by, rows in self._failed if not asked.repeats(by)]
         if len(frame):
             import pandas as pd
 
             # Columns that one sweep has and another lacks keep their values as they are.
-            self._failed.append(frame.astype(object))
-            rows = pd.concat(self._failed, ignore_index=True).infer_objects()
+            self._failed.append((asked, frame.astype(object)))
+            rows = pd.concat([rows for _, rows in self._failed], ignore_index=True).infer_objects()
             self._results.pop(FAILURES, None)
             self.table(FAILURES, rows, caption=f"Simulations that failed: {len(rows)}")
 
@@ -354,7 +356,7 @@ class Study:
             "notebook": self.notebook,
             "run_id": self._run_id,
             **self._answer,
-            "failures": sum(map(len, self._failed)),
+            "failures": sum(len(rows) for _, rows in self._failed),
             "parameters": self.parameters,
             "seed": self.parameters.get("seed"),
             "started": self._started.isoformat(timespec="seconds"),
@@ -398,8 +400,7 @@ class Study:
             raise ValueError(f"not a result's name (a-z, 0-9, _ and - only): {name!r}")
         asked = request()
         made_by = self._made_by.setdefault(name, asked)
-        again = asked.cell is not None and asked.cell == made_by.cell and asked.id != made_by.id
-        if name in self._results and not again:
+        if name in self._results and not asked.repeats(made_by):
             raise ValueError(f"there is a {self._results[name]['kind']} {name!r} already")
         self._made_by[name] = asked
         files = [f"{name}.{suffix}" for suffix in suffixes]
