@@ -1,13 +1,14 @@
 """The collection itself, run small: it completes, and its headline numbers are right."""
 
 import ast
+import dis
 import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
+from types import CodeType, SimpleNamespace
 
 import nbformat
 import pandas as pd
@@ -111,6 +112,30 @@ def test_no_cell_changes_a_parameter(name):
             }
             names["parameters" in cell.metadata.get("tags", [])] |= bound
     assert not names[True] & names[False]
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_cell_that_is_run_again_reads_what_it_read_before(name):
+    """As in JupyterLab: neither it nor a later one gives another meaning to a name that it reads."""
+    cells = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4).cells
+    codes = [compile(c.source, "cell", "exec") for c in cells if c.cell_type == "code"]
+    reads, sets = zip(*map(read_and_set, codes), strict=True)
+    for at in range(len(codes)):
+        anew = set().union(*sets[:at]) & set().union(*sets[at:])
+        assert not reads[at] & anew, f"code cell {at + 1}"
+
+
+def read_and_set(code) -> tuple[set[str], set[str]]:
+    """The names that a cell reads before it sets them, and those that it sets."""
+    reads, sets = set(), set()
+    for step in dis.get_instructions(code):
+        if isinstance(step.argval, CodeType):
+            reads |= read_and_set(step.argval)[0] - sets
+        elif step.opname == "STORE_NAME":
+            sets.add(step.argval)
+        elif step.opname in ("LOAD_NAME", "LOAD_GLOBAL") and step.argval not in sets:
+            reads.add(step.argval)
+    return reads, sets
 
 
 @needs_java
