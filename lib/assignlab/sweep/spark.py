@@ -145,13 +145,13 @@ def connect(remote: str):
 @contextmanager
 def answering(spark):
     """What a Spark raises that is gone becomes :class:`SparkEnded`; the next session is new. An
-    interrupt ends its jobs: a notebook's kernel lives on, and they would."""
+    interrupt ends the session's jobs: a notebook's kernel lives on, and they would."""
     try:
         yield
     except KeyboardInterrupt:
         # PySpark's own handler cannot: it comes in the midst of a call, and calls the same way.
         with suppress(Exception):
-            spark.interruptAll() if is_connect(spark) else spark.sparkContext.cancelAllJobs()
+            spark.interruptAll()
         raise
     except Exception as error:
         if not is_gone(spark, error):
