@@ -34,8 +34,8 @@ def get(name: str) -> Strategy:
 
     :class:`~assignlab.errors.UnknownName` says the nearest one, or what is wrong with the release.
 
-    >>> get("sticky@3.6.1").source == get("sticky@3.5").source, get("sticky@3.6.1").first
-    (True, '3.6.1')
+    >>> get("sticky@3.6.1"), get("sticky@3.6.1").source == get("sticky@3.5").source
+    (Strategy(sticky@3.6.1: Kafka consumer, 3.6.1, eager), True)
     """
     known = strategies()
     if isinstance(name, str) and name in known:

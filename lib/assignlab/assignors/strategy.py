@@ -11,7 +11,7 @@ from assignlab.errors import UnknownName
 from assignlab.group.assignment import Assignment
 from assignlab.group.document import lists
 from assignlab.group.model import Group
-from assignlab.releases import release_behind, version
+from assignlab.releases import release_behind, span, version
 
 COMMON_CHECKS = {
     "vectors": "tests/golden keeps at least 2,000 answers of its original",
@@ -25,7 +25,7 @@ COMMON_CHECKS = {
 """What is expected of every strategy, unless its ``exceptions`` say why not."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Strategy:
     """A partition-assignment strategy.
 
@@ -97,6 +97,10 @@ class Strategy:
         object.__setattr__(self, "last", self.last or release or first)
         for check in self.exceptions.keys() - COMMON_CHECKS:
             raise UnknownName("common check", check, COMMON_CHECKS)
+
+    def __repr__(self):
+        versions = span(self.first, self.last)
+        return f"Strategy({self.name}: {self.system}, {versions}, {self.protocol})"
 
     @property
     def base(self) -> str:

@@ -124,7 +124,7 @@ class Claims:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Group:
     """One group at one rebalance.
 
@@ -138,8 +138,13 @@ class Group:
     sent: Members
     claims: Claims
     options: Mapping[str, Any] = field(default_factory=dict)
-    _prepared: dict = field(default_factory=dict, repr=False)
-    _read: dict = field(default_factory=dict, init=False, repr=False)
+    _prepared: dict = field(default_factory=dict)
+    _read: dict = field(default_factory=dict, init=False)
+
+    def __repr__(self):
+        partitions = int(self.topics.partitions[self.topics.partitions != NO_METADATA].sum())
+        told = f"members={len(self.sent)}, topics={len(self.topics)}, partitions={partitions}"
+        return f"Group({told}, claimed={self.claims.codes.size})"
 
     @once
     def members(self) -> Members:

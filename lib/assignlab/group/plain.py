@@ -29,8 +29,8 @@ def group(
     Raises :class:`~assignlab.errors.DocumentError`, which names the field and the reason.
 
     >>> g = group({"t0": 3}, {"C0": ["t0"], "C1": ["t0"]})
-    >>> len(g.members), len(g.topics)
-    (2, 1)
+    >>> g
+    Group(members=2, topics=1, partitions=3, claimed=0)
     """
     from assignlab.group.document import parse
 
