@@ -691,6 +691,22 @@ def test_a_leader_that_gives_itself_a_topic_that_is_gone_finds_out_at_once(strat
     assert owners_at_end(history) == {"b": [("t", 0), ("t", 1)]}
 
 
+def test_an_application_at_work_hears_in_poll_that_a_topic_is_gone_behind_a_join():
+    """The leader gave up what it had of it before it took what its fetch had brought (as recorded)."""
+    topics = [Topic("t", 7), Topic("u", 4)]
+    actions = [
+        timeline.stall(60_000, "a", for_ms=6_000),
+        timeline.join(60_300, Member("d")),
+        timeline.delete_topic(64_000, "u"),
+    ]
+    history = play(actions, "range", "abc", topics, commit="none")
+    first, *_ = (e for e in history.events if e.kind == "assigned" and e.time_ms > 66_000)
+    assert first.partitions.size == 3 and len(rounds(history, 60_000)) == 2
+    alone = play(actions[::2], "range", "abc", topics, commit="none")
+    [looked] = [e for e in alone.events if e.detail == "cached metadata has changed"]
+    assert looked.time_ms == pytest.approx(66_000, abs=600)
+
+
 def test_a_coordinator_that_moves_within_a_rebalance():
     for after in range(0, 9_000, 700):
         moves = timeline.coordinator_moves(50_000 + after)

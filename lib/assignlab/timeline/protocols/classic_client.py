@@ -99,8 +99,19 @@ class Client(Consumer):
         self.clock.after(self._next_look_ms(), self.in_time, self._look_at_metadata)
 
     def topic_is_gone(self) -> None:
-        """Its fetch says so. The look at the topics comes before the next fetch or after it, as drawn:
-        both were recorded."""
+        """Its fetch says so, to the next poll: a join comes before (FetchCollector.collectFetch)."""
+        self.clock.after(
+            2 * self.config.latency_ms, self.in_time, self.at_poll,
+            self.clock.after, 0, self.in_time, self._fetch_failed,
+        )  # fmt: skip
+
+    def _fetch_failed(self) -> None:
+        """What it has given up meanwhile does not matter."""
+        if self._reads_gone_topic():
+            self._ask_for_topics()
+
+    def _ask_for_topics(self) -> None:
+        """The look at the topics comes before the next fetch or after it, as drawn: both were recorded."""
         look = self._refresh_metadata if self.world.tossed() else self._look_at_metadata
         self.clock.after(2 * self.config.latency_ms, self.in_time, look)
 
@@ -257,6 +268,9 @@ class Client(Consumer):
     def _commits_in_vain(self) -> bool:
         """Whether the coordinator does not know a topic any more that this member reads: it commits
         again and again then (KAFKA-20959)."""
+        return self._reads_gone_topic()
+
+    def _reads_gone_topic(self) -> bool:
         gone = self.world.cluster.partitions[self.world.cluster.topic[self.own.partition]] == 0
         return bool(gone.any())
 
@@ -588,7 +602,7 @@ class Client(Consumer):
         topic that is gone it says so, and this client looks at its topics."""
         gone = self.world.cluster.partitions[self.world.cluster.topic[partitions]] == 0
         if gone.any():
-            self.topic_is_gone()
+            self._ask_for_topics()
         self.when_metadata_is_here(super().offsets_are_here, partitions[~gone], taken)
 
     # ---- heartbeats ----------------------------------------------------------------------------

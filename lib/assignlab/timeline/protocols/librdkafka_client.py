@@ -91,7 +91,7 @@ class Client(classic_client.Client):
     def metadata_is_stale(self) -> None:
         """It asks for topics that are missing when its metadata is due, not before."""
 
-    def topic_is_gone(self) -> None:
+    def _ask_for_topics(self) -> None:
         """It asks for the leaders of the partitions then, and the answer does not concern the group."""
 
     def _note_missing(self, changed: bool = False) -> None:
