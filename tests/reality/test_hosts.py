@@ -7,9 +7,10 @@ import pytest
 
 from assignlab.proof.originals import OriginalsUnavailable
 from assignlab.reality.hosts import JAVA, Client, Host, Inbox
-from assignlab.reality.record import Place, Run
+from assignlab.reality.record import ACTIONS, Place, Run
 from assignlab.reality.scripts import USUAL, Script
 from assignlab.timeline import Member, Scenario, Topic, coordinator_moves, join
+from assignlab.timeline.scenario import GROUP_KINDS, MEMBER_KINDS
 
 RELEASE = "4.4.0"
 ANSWERS = {
@@ -53,6 +54,11 @@ def test_a_process_that_is_gone_is_named_and_can_be_closed():
         host._process.wait()
         with pytest.raises(OriginalsUnavailable, match=r"librdkafka 2\.11\.1: its process is gone"):
             host.tell("start", key="a")
+
+
+def test_whatever_the_timeline_plays_is_recorded_too():
+    """A restart is a leave and a return."""
+    assert {*MEMBER_KINDS, *GROUP_KINDS} - {*ACTIONS} == {"restart"}
 
 
 def test_moments_of_a_recording_count_from_its_beginning():

@@ -382,6 +382,8 @@ ACTIONS: dict[str, Callable[[Run, Action], int]] = {
     "freeze": Run._freeze,
     "stall": lambda run, action: run._do(action, "stall", ms=action["for_ms"]),
     "subscribe": lambda run, action: run._do(action, "subscribe", topics=action["topics"]),
+    "unsubscribe": lambda run, action: run._do(action, "unsubscribe"),
+    "enforce_rebalance": lambda run, action: run._do(action, "enforce"),
     "create_topic": Run._create_topic,
     "delete_topic": Run._delete_topic,
     "add_partitions": Run._add_partitions,

@@ -52,6 +52,7 @@ final class Member extends Thread implements ConsumerRebalanceListener {
     private KafkaProducer<byte[], byte[]> producer;
     private String lastId = "";
     private int lastGeneration = -1;
+    private boolean subscribed;
     private boolean open = true;
 
     Member(String key, JsonNode start) {
@@ -90,8 +91,10 @@ final class Member extends Thread implements ConsumerRebalanceListener {
             while (open) {
                 for (JsonNode command; open && (command = toDo.poll()) != null; )
                     execute(command);
-                if (open)
+                if (open && subscribed)
                     poll();
+                else if (open)
+                    sleep(pollFor.toMillis());
             }
         } catch (Throwable thrown) {
             Members.tell(event("fatal").put("error", thrown.getClass().getSimpleName()));
@@ -218,13 +221,17 @@ final class Member extends Thread implements ConsumerRebalanceListener {
             }
             case "stall" -> sleep(command.get("ms").asLong());
             case "subscribe" -> subscribe(command);
-            case "unsubscribe" -> consumer.unsubscribe();
+            case "unsubscribe" -> {
+                consumer.unsubscribe();
+                subscribed = false;
+            }
             case "enforce" -> consumer.enforceRebalance();
             default -> throw new IllegalArgumentException(what);
         }
     }
 
     private void subscribe(JsonNode command) {
+        subscribed = true;
         if (command.hasNonNull("pattern")) {
             consumer.subscribe(Pattern.compile(command.get("pattern").asText()), this);
             return;
