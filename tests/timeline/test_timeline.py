@@ -990,6 +990,26 @@ def test_unsubscribe_and_subscribe_again_before_the_next_poll(strategy):
     assert {member: len(has) for member, has in owners_at_end(history).items()} == {"a": 3, "b": 3}
 
 
+@pytest.mark.parametrize("client", ["", "librdkafka"])
+def test_who_is_out_already_and_unsubscribes_stays_out_and_has_lost_what_it_held(client):
+    members = [Member(name, client=client) for name in "ab"]
+    actions = [timeline.stall(50_000, "b", 9_000), timeline.unsubscribe(58_000, "b")]
+    config = {"max_poll_interval_ms": 6_000, "group_consumer_heartbeat_interval_ms": 1_000}
+    history = play(actions, SERVER, members, until=80_000, **config)
+    after = [(e.kind, e.time_ms) for e in history.events if e.member == 1 and e.time_ms >= 58_500]
+    assert [kind for kind, _ in after if kind in ("lost", "revoked", "assigned")] == ["lost"]
+    assert {name: len(owned) for name, owned in owners_at_end(history).items()} == {"a": 6}
+
+
+def test_who_unsubscribes_waits_for_the_network_thread_at_times():
+    took = set()
+    for seed in range(8):
+        history = play([timeline.unsubscribe(50_000, "b")], SERVER, seed=seed, until=60_000)
+        [revoked] = [e.time_ms for e in history.events if e.kind == "unsubscribed"]
+        took.add(revoked - 50_000)
+    assert took == {0, 100}
+
+
 def test_heartbeats_go_on_where_an_answer_takes_longer_than_their_interval():
     history = play([], SERVER, latency_ms=3_000)
     assert told(history, "removed") == []

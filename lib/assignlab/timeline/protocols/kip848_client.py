@@ -43,6 +43,8 @@ class Client(Consumer):
     """A consumer that speaks the consumer protocol. ``generation`` is its member epoch."""
 
     asks_again = UNREACHED
+    looks_again_ms = 100
+    """So long an application that unsubscribes may wait before it sees what the network thread has for it."""
 
     def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
         super().__init__(world, member, number)
@@ -58,6 +60,7 @@ class Client(Consumer):
         self._metadata_age = None
         self._named: set[int] = set()
         self._asking = False
+        self._unsubscribed_at = 0
         if self.config.commit == "auto":  # AutoCommitState
             interval = self.config.auto_commit_interval_ms
             first = self.made + interval  # or the first poll, which commits nothing
@@ -118,21 +121,33 @@ class Client(Consumer):
         """The next heartbeat carries it; none is sent for it (onSubscriptionUpdated)."""
         self.member = replace(self.member, topics=topics, pattern=None)
         if self.phase == UNSUBSCRIBED:
-            self._join()
+            at = max(self.clock.now, self._unsubscribed_at)
+            self.clock.at(at, self.in_time, self._join)
 
     def unsubscribe(self) -> None:
         """The application gives everything up and leaves; nothing is committed for it."""
         self.instead_of_poll(self._unsubscribe)
 
     def _unsubscribe(self) -> None:
-        if self.held.size:
-            self.tell("revoked", self.held)
-            self.give_up(self.held, self.revoked_how())
-        if self.phase not in (UNSUBSCRIBED, STALE):
-            self._send_leave()
+        """It finds at once what the network thread has for its listener, or when it looks again, as drawn:
+        both were recorded (processBackgroundEvents). Who is out already has lost what it held."""
+        leaves = self.phase not in (UNSUBSCRIBED, STALE)
+        if self.phase == STALE:
+            self._lose("unsubscribed")
         self._stop_heartbeats()
         self.advance()
         self.phase, self.target, self._reconciling = UNSUBSCRIBED, None, None
+        self.stop_reading(self.held, self.revoked_how())
+        looks_again = self.held.size > 0 and self.world.tossed()
+        self._unsubscribed_at = self.clock.now + (self.looks_again_ms if looks_again else 0)
+        self.clock.at(self._unsubscribed_at, self.in_time, self._give_up_and_leave, leaves)
+
+    def _give_up_and_leave(self, leaves: bool) -> None:
+        if self.held.size:
+            self.tell("revoked", self.held)
+            self.give_up(self.held, self.revoked_how())
+        if leaves:
+            self._send_leave()
         self.tell("unsubscribed")
 
     def metadata_is_stale(self) -> None:
@@ -251,8 +266,9 @@ class Client(Consumer):
         self.end(f"fatal: {error}")
 
     def _lose_and_join(self, error: str) -> None:
-        self._lose(error)
-        self._join()
+        if self.phase == STALE:  # not if it has unsubscribed since
+            self._lose(error)
+            self._join()
 
     def _lose(self, error: str) -> None:
         if self.held.size:
@@ -430,6 +446,8 @@ class Client(Consumer):
         """What happens is told in its order: the listener hears first of partitions that it was about
         to get, which onPartitionsLost does not name, or to give up, which it names, too. Up to 4.1 an
         auto commit that is due goes out before, and counts where the group is empty."""
+        if self.phase != STALE:
+            return
         due = self.config.commit == "auto" and self.loop.next_commit <= self.clock.now
         if due and self.poll_waits():
             self.commit(lambda error: None)
@@ -450,6 +468,9 @@ class Client(Consumer):
         self.instead_of_poll(self._close)
 
     def _close(self) -> None:
+        if self.clock.now < self._unsubscribed_at:
+            self.clock.at(self._unsubscribed_at, self.in_time, self._close)
+            return
         self._stop_heartbeats()
         if self.config.commit == "auto" and self.own.partition.size and self.phase != STALE:
             self.commit_in_poll(lambda error: self._revoke_all())

@@ -401,6 +401,8 @@ class Client(classic_client.Client):
 class ServerClient(kip848_client.Client):
     """A consumer of librdkafka under KIP-848."""
 
+    looks_again_ms = 0
+
     def _is_target(self, partitions: np.ndarray) -> bool:
         """That a pattern has no partitions at first is no news to it, and nothing that it acknowledges."""
         first = self.pattern is not None and self.target is None
@@ -420,7 +422,15 @@ class ServerClient(kip848_client.Client):
             self._send_leave()
         super()._close()
 
+    def _unsubscribe(self) -> None:
+        """Likewise."""
+        if self.phase == STALE:
+            self._send_leave()
+        super()._unsubscribe()
+
     def _lose_and_leave(self) -> None:
+        if self.phase != STALE:
+            return  # it has unsubscribed since
         self._lose("max.poll.interval.ms exceeded")
         self._send_leave()
         self.clock.after(2 * self.config.latency_ms, self.in_time, self._join)
