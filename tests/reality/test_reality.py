@@ -72,6 +72,22 @@ def test_a_comparison_sees_another_owner_another_call_and_another_time():
     assert changed[last, "gap"]
 
 
+def test_a_process_that_closes_late_takes_nothing_from_the_next_one_of_its_member():
+    """As a static member that closes while its JoinGroup waits."""
+    (one,) = [r for r in RECORDED if (r["name"], r["broker"]) == ("static-restart.range", "4.4.0")]
+    late = json.loads(json.dumps(one))
+    [closed] = [event for event in late["events"] if event["kind"] == "closed"]
+    given = next(e for e in late["events"] if e["kind"] == "assigned" and e["at"] > closed["at"])
+    assert closed["member"] == given["member"] == "b"
+    closed["at"] = given["at"] + 5
+    last = max(step.number for step in beside.steps(late))
+    found, other = (
+        beside.measured(beside.real(r), beside.steps(r)[last], server=False)["owners"]
+        for r in (one, late)
+    )
+    assert found == other and "b" in dict(other)
+
+
 def of_records(found):
     compared = beside.compare([found]).set_index(["step", "check"])
     last = max(step for step, _ in compared.index)

@@ -26,7 +26,7 @@ same slack, or where batches are committed, as a member processes; none is none.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -117,14 +117,24 @@ def _told(recording: Recording) -> list[Told]:
         for action in recording["actions"]
         if action["kind"] == "crash"
     ]
+    events = sorted([*recording["events"], *crashes], key=lambda event: event["at"])
     return [
         Told(
             event["at"], event["member"], event["kind"],
             frozenset(event.get("partitions", ())), event.get("generation", -1),
         )
-        for event in sorted([*recording["events"], *crashes], key=lambda event: event["at"])
-        if event["kind"] in CALLS + GONE
+        for event, was_last in zip(events, _of_last_processes(events), strict=True)
+        if event["kind"] in CALLS or (event["kind"] in GONE and was_last)
     ]  # fmt: skip
+
+
+def _of_last_processes(events: Iterable[dict[str, Any]]) -> Iterator[bool]:
+    """Of each event, whether no process of its member runs on after it: who closes in a rebalance may be
+    through with it when the member's next process has its partitions."""
+    running: Counter[str] = Counter()
+    for event in events:
+        running[event["member"]] += (event["kind"] == "started") - (event["kind"] in GONE)
+        yield running[event["member"]] <= 0
 
 
 def _amounts(got: Iterable[Got]) -> tuple[list[Amount], list[Amount]]:
