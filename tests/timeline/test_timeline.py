@@ -707,6 +707,42 @@ def test_an_application_at_work_hears_in_poll_that_a_topic_is_gone_behind_a_join
     assert looked.time_ms == pytest.approx(66_000, abs=600)
 
 
+def test_a_leader_assigns_with_the_answer_to_what_it_asked_before_it_led():
+    """It asked for what it subscribed to, behind its fetch; the others join before that is back (as recorded)."""
+    members = [Member("a", topics=["t"]), Member("b", topics=["t", "u"])]
+    topics = [Topic("t", 4), Topic("u", 4), Topic("v", 2)]
+    subscribes = timeline.subscribe(60_000, "a", ["t", "v"])
+    history = play(
+        [subscribes], "range", members, topics, until=80_000, heartbeat_interval_ms=300,
+        commit="none",
+    )  # fmt: skip
+    assert told(history, "generation", 60_000) == ["range, leader a"] * 2
+    first, second = (
+        e.partitions for e in history.events
+        if (e.kind, e.member) == ("assigned", 1) and e.time_ms > 60_000
+    )  # fmt: skip
+    assert first.tolist() == [2, 3] and second.tolist() == [2, 3, 4, 5, 6, 7]
+
+
+@pytest.mark.parametrize("strategy", [EAGER, COOPERATIVE])
+def test_old_topics_are_asked_for_after_a_freeze_before_the_next_fetch_or_behind_it(strategy):
+    """The leader assigns with them, so everybody waits (both were recorded)."""
+    took = set()
+    for seed in range(6):
+        actions = [
+            timeline.freeze(60_000, "a", for_ms=4_000),
+            timeline.add_partitions(60_300, "t", 10),
+            timeline.leave(61_000, "c"),
+        ]
+        history = play(
+            actions, strategy, "abc", [Topic("t", 7)], seed, 75_000, metadata_max_age_ms=2_000,
+            commit="none",
+        )  # fmt: skip
+        settled = next(e for e in history.events if e.kind == "assigned" and e.time_ms > 64_000)
+        took.add(settled.time_ms > 64_400)
+    assert took == {False, True}
+
+
 def test_a_coordinator_that_moves_within_a_rebalance():
     for after in range(0, 9_000, 700):
         moves = timeline.coordinator_moves(50_000 + after)

@@ -249,12 +249,15 @@ class Consumer:
             call(*args)
 
     def when_metadata_is_here(self, call: Callable, *args) -> None:
-        """Ask for the topics and call with the answer: a broker answers in order, so it comes when the
-        fetch is back that was out already, if any."""
+        """Ask for the topics and call with the answer."""
+        self.clock.at(self.answer_due(), self.in_time, call, *args)
+
+    def answer_due(self) -> int:
+        """When the answer to a question that is asked now is here: a broker answers in order, so it comes
+        when the fetch is back that was out already, if any."""
         self.advance()
         loop, now = self.loop, self.clock.now
-        at = now if loop.fetched == NOT_OUT else max(loop.fetched_at, now)
-        self.clock.at(at, self.in_time, call, *args)
+        return now if loop.fetched == NOT_OUT else max(loop.fetched_at, now)
 
     def metadata_is_stale(self) -> None:
         """The topics are not what they were."""

@@ -76,6 +76,8 @@ class Client(Consumer):
         self.beats_every_ms = self.config.heartbeat_interval_ms
         self._fetched = 0
         self._next_look = self._looks = 0
+        self._asked_for: set[int] = set()
+        self._answer_due = 0
         self._metadata_age = None
         self._sent_generation = NO_GENERATION
         self.strategies = world.strategies_of(member)
@@ -130,7 +132,20 @@ class Client(Consumer):
 
     def _refresh_metadata(self) -> None:
         """Ask for the topics and look at them."""
+        self._note_question()
         self.when_metadata_is_here(self._look_at_metadata)
+
+    def _note_question(self) -> None:
+        """A client asks for the topics that it knows to be read, one question at a time."""
+        self._asked_for = self.group_subscription.union(self.subscription)
+        self._answer_due = self.answer_due()
+
+    def _refresh_old_metadata(self) -> None:
+        """They are due; who was frozen then asks before its next fetch or behind it, as drawn."""
+        if self._metadata_due() < self.clock.now and self.world.tossed():
+            self.clock.after(2 * self.config.latency_ms, self.in_time, self._look_at_metadata)
+        else:
+            self._refresh_metadata()
 
     def _look_at_metadata(self) -> None:
         """The topics as the cluster has them now; may call for a rebalance."""
@@ -150,7 +165,7 @@ class Client(Consumer):
         self._note_missing(self.metadata_snapshot != before)
         cancel(self._metadata_age)
         self._metadata_age = self.clock.at(
-            self._metadata_due(), self.in_time, self._refresh_metadata
+            self._metadata_due(), self.in_time, self._refresh_old_metadata
         )
 
     def _metadata_due(self) -> int:
@@ -188,6 +203,7 @@ class Client(Consumer):
         if self.joining:  # what the group read is forgotten before the metadata is looked at
             self.group_subscription = set()
             self._take_snapshot()
+        self._note_question()
 
     def unsubscribe(self) -> None:
         """The application gives everything up, from its poll; nothing is committed for it."""
@@ -439,7 +455,13 @@ class Client(Consumer):
         """Watch the topics of the whole group, and ask for them first if some are not its own, or are
         not there: for those a client asks all the time."""
         self.group_subscription = {t for m in members for t in m.request.subscription}
-        if self.clock.now - self._fetched >= self.config.metadata_max_age_ms:
+        known = self.member.pattern is not None or self.group_subscription <= self._asked_for
+        if self.clock.now < self._answer_due and not known:
+            self.clock.at(
+                self._answer_due, self.in_time,
+                self._assign_what_it_asked_for, self.generation, members, skip_assignment,
+            )  # fmt: skip
+        elif self.clock.now - self._fetched >= self.config.metadata_max_age_ms:
             # It has asked for the topics anew, and waits for the answer (ensureFreshMetadata).
             self.when_metadata_is_here(
                 self._fetch_and_assign, self.generation, members, skip_assignment
@@ -452,6 +474,17 @@ class Client(Consumer):
                 self.in_time, self.when_metadata_is_here,
                 self._fetch_and_assign, self.generation, members, skip_assignment,
             )  # fmt: skip
+
+    def _assign_what_it_asked_for(self, generation: int, *of_group) -> None:
+        """The answer to what it asked before it led the group does for the assignment: the others' topics are
+        not there for it until it has asked for them, too (ensureFreshMetadata)."""
+        if self.phase == SYNCING and self.generation == generation:
+            self._fetch_metadata()
+            others = self.group_subscription.difference(self._asked_for)
+            self.metadata[list(others)] = 0
+            self._take_snapshot()
+            self._perform_assignment(*of_group)
+            self.clock.after(self.config.retry_backoff_ms, self.in_time, self._refresh_metadata)
 
     def _fetch_and_assign(self, generation: int, *of_group) -> None:
         if self.phase == SYNCING and self.generation == generation:
