@@ -135,7 +135,7 @@ class Librdkafka(Member):
         if message is None:
             return
         if message.error() is not None:
-            if message.error().fatal():
+            if message.error().name() == "_FATAL":  # which says of itself that it is not fatal()
                 self.open = False
             self.tell("error" if self.open else "fatal", error=message.error().name())
             return

@@ -45,6 +45,9 @@ def test_real_groups_of_other_clients_have_the_owners_that_the_timeline_says():
             ("range", ["librdkafka-range"]),
         )
     ]
+    takes_over = [happens.join(10_000, Member("x", instance="instance-b"))]
+    static = scripts.members("ab", static=True)
+    live.append(scripts.script("live.fenced", "librdkafka-range", static, takes_over))
     try:
         recordings = list(record("4.4.0", live))
     except OriginalsUnavailable as missing:
