@@ -724,6 +724,23 @@ def test_a_leader_assigns_with_the_answer_to_what_it_asked_before_it_led():
     assert first.tolist() == [2, 3] and second.tolist() == [2, 3, 4, 5, 6, 7]
 
 
+def test_a_leader_waits_for_the_answer_to_what_it_subscribed_to():
+    """Where it reads all that its group does, too: the answer comes when its fetch is back."""
+    topics = [Topic("t", 4), Topic("u", 4)]
+    members = [Member("a", topics=["t"]), Member("b", topics=["t"])]
+    waited = []
+    for at in range(60_000, 60_500, 100):
+        subscribes = timeline.subscribe(at, "a", ["t", "u"])
+        history = play(
+            [subscribes], "range", members, topics, until=80_000, heartbeat_interval_ms=100,
+            commit="none",
+        )  # fmt: skip
+        [began] = rounds(history, 60_000)
+        given = next(e for e in history.events if e.kind == "assigned" and e.time_ms > 60_000)
+        waited.append(given.time_ms - began)
+    assert max(waited) > 300
+
+
 @pytest.mark.parametrize("strategy", [EAGER, COOPERATIVE])
 def test_old_topics_are_asked_for_after_a_freeze_before_the_next_fetch_or_behind_it(strategy):
     """The leader assigns with them, so everybody waits (both were recorded)."""

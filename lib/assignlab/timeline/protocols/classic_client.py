@@ -108,14 +108,18 @@ class Client(Consumer):
         )  # fmt: skip
 
     def _fetch_failed(self) -> None:
-        """What it has given up meanwhile does not matter."""
+        """What it has given up meanwhile does not matter; else the next fetch goes out."""
         if self._reads_gone_topic():
+            self._go_on()
             self._ask_for_topics()
 
     def _ask_for_topics(self) -> None:
-        """The look at the topics comes before the next fetch or after it, as drawn: both were recorded."""
-        look = self._refresh_metadata if self.world.tossed() else self._look_at_metadata
-        self.clock.after(2 * self.config.latency_ms, self.in_time, look)
+        """The look at the topics comes before the next fetch or after it, as drawn: both were recorded. A
+        join that comes with it does not wait for that (recorded, too)."""
+        look = (self.when_metadata_is_here,) if self.world.tossed() else ()
+        self.clock.after(
+            2 * self.config.latency_ms, self.in_time, *look, self._look_at_metadata
+        )  # fmt: skip
 
     def _next_look_ms(self) -> int:
         """Until when a client waits that keeps asking for topics which are not there: twice as long each time
@@ -461,8 +465,10 @@ class Client(Consumer):
                 self._answer_due, self.in_time,
                 self._assign_what_it_asked_for, self.generation, members, skip_assignment,
             )  # fmt: skip
-        elif self.clock.now - self._fetched >= self.config.metadata_max_age_ms:
-            # It has asked for the topics anew, and waits for the answer (ensureFreshMetadata).
+        elif (
+            self.clock.now < self._answer_due
+            or self.clock.now - self._fetched >= self.config.metadata_max_age_ms
+        ):  # It has asked for the topics anew, and waits for the answer (ensureFreshMetadata).
             self.when_metadata_is_here(
                 self._fetch_and_assign, self.generation, members, skip_assignment
             )
