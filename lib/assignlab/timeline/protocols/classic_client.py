@@ -200,6 +200,7 @@ class Client(Consumer):
         joins_anyway = self.unsubscribed or self.joins_for_same_topics
         if same and not joins_anyway:
             return  # nothing to ask for
+        group = self.group_subscription
         self._look_at_metadata()
         if joins_anyway:
             self.unsubscribed = False
@@ -208,6 +209,10 @@ class Client(Consumer):
             self.group_subscription = set()
             self._take_snapshot()
         self._note_question()
+        if not group <= self._asked_for and self.world.tossed():
+            self._asked_for |= (
+                group  # the heartbeat thread has asked before that (both were recorded)
+            )
 
     def unsubscribe(self) -> None:
         """The application gives everything up, from its poll; nothing is committed for it."""
