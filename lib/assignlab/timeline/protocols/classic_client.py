@@ -145,8 +145,8 @@ class Client(Consumer):
         self._answer_due = self.answer_due()
 
     def _refresh_old_metadata(self) -> None:
-        """They are due; who was frozen then asks before its next fetch or behind it, as drawn."""
-        if self._metadata_due() < self.clock.now and self.world.tossed():
+        """They are due; who was frozen then asks before its next fetch goes out."""
+        if self._metadata_due() < self.clock.now:
             self.clock.after(2 * self.config.latency_ms, self.in_time, self._look_at_metadata)
         else:
             self._refresh_metadata()
