@@ -116,10 +116,8 @@ class Client(Consumer):
     def _ask_for_topics(self) -> None:
         """The look at the topics comes before the next fetch or after it, as drawn: both were recorded. A
         join that comes with it does not wait for that (recorded, too)."""
-        look = (self.when_metadata_is_here,) if self.world.tossed() else ()
-        self.clock.after(
-            2 * self.config.latency_ms, self.in_time, *look, self._look_at_metadata
-        )  # fmt: skip
+        behind = (self.when_metadata_is_here,) if self.world.tossed() else ()
+        self.clock.after(2 * self.config.latency_ms, self.in_time, *behind, self._look_at_metadata)
 
     def _next_look_ms(self) -> int:
         """Until when a client waits that keeps asking for topics which are not there: twice as long each time
@@ -209,10 +207,9 @@ class Client(Consumer):
             self.group_subscription = set()
             self._take_snapshot()
         self._note_question()
+        # The heartbeat thread may have asked before it knew of that (both were recorded).
         if not group <= self._asked_for and self.world.tossed():
-            self._asked_for |= (
-                group  # the heartbeat thread has asked before that (both were recorded)
-            )
+            self._asked_for |= group
 
     def unsubscribe(self) -> None:
         """The application gives everything up, from its poll; nothing is committed for it."""
