@@ -33,20 +33,6 @@ def test_where_few_groups_differ_a_group_is_one_observation(times):
     assert high - low >= 0.05
 
 
-def test_what_lies_between_points_is_no_chance():
-    times, points = [14] * 30 + [0] * 20 + [1] * 10, ["full"] * 30 + ["rare"] * 30
-    _, low, high = evidence.over_groups(times, [14] * 60, points)
-    _, least, most = evidence.over_groups(times, [14] * 60)
-    assert high - low < (most - least) / 3
-
-
-def test_many_points_of_two_groups_tell_no_more_than_their_groups():
-    times = 14 * np.random.default_rng(1).binomial(1, 0.3, 2000)
-    _, low, high = evidence.over_groups(times, [14] * 2000, np.arange(2000) // 2)
-    least, most = evidence.wilson(times.sum() / 14, 2000)
-    assert high - low == pytest.approx(most - least, rel=0.1)
-
-
 def test_no_events_are_no_share():
     assert evidence.over_groups([0], [0])[1:] == (0.0, 1.0)
 

@@ -14,7 +14,7 @@ import nbformat
 import pandas as pd
 import pytest
 
-from assignlab import runner
+from assignlab import evidence, runner
 from assignlab.local.project import project
 from assignlab.runner.records import run_record
 from assignlab.study import SHORT
@@ -395,6 +395,16 @@ OTHERS: dict[str, tuple[str, dict]] = {
     ),
     "crashes": ("10", {"strategies": ["range"], "crashes": [2.0], "minutes": 4.0}),
     "throws": ("12", {"strategies": ["sticky@2.4"], "hunted": ["kafka-python-roundrobin"]}),
+    "two sizes": (
+        "12",
+        {
+            "strategies": ["sticky"],
+            "hunted": ["range"],
+            "hunt_members": [5, 13],
+            "hunt_reads": [2, 3],
+            "hunt_seeds": 30,
+        },
+    ),
     "a trigger of none": (
         "07",
         {
@@ -490,6 +500,18 @@ def test_who_throws_every_time_starved_nobody_and_old_releases_are_not_todays(ra
     assert "no strategy of a client or coordinator of today was asked" in record
     mishaps = pd.read_csv(ran["throws"].folder / "mishaps.csv")
     assert mishaps["starve per 1,000"].isna().all()
+
+
+@needs_java
+def test_groups_of_one_seed_are_one_observation_of_what_starves(ran):
+    completed(ran["two sizes"])
+    hunted = pd.read_parquet(ran["two sizes"].folder / "hunt_records.parquet")
+    hunted["starved"] = hunted["idle"] > hunted["least_idle"]
+    of_seed = hunted.groupby("seed")["starved"].agg(["sum", "size"])
+    told = "{:.0f} ({:.0f} to {:.0f})".format(
+        *(1000 * end for end in evidence.over_groups(of_seed["sum"], of_seed["size"]))
+    )
+    assert told in (ran["two sizes"].folder / "record.json").read_text()
 
 
 @needs_java

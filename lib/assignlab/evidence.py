@@ -32,15 +32,13 @@ def wilson(times: float, of: float) -> tuple[float, float]:
     return max(0.0, (middle - reach) / scale), min(1.0, (middle + reach) / scale)
 
 
-def over_groups(
-    times: Sequence, of: Sequence, points: Sequence | None = None
-) -> tuple[float, float, float]:
+def over_groups(times: Sequence, of: Sequence) -> tuple[float, float, float]:
     """A share of events, all groups together, and its 95 % interval: (share, low, high).
 
     ``times``, ``of``: of each group. Only groups are independent, the events of one are not, so the
     interval is Wilson's with as many observations as would vary as much as the groups do. Where fewer
-    than :data:`LEAST_GROUPS` groups differ from the others it is one a group. ``points``: of each
-    group, what it was drawn for; the groups of a point vary among themselves.
+    than :data:`LEAST_GROUPS` groups differ from the others it is one a group. Groups that are drawn from
+    one seed have members in common: they are added up and stand as one.
 
     >>> steps = [14] * 60  # alike within each group: as wide as 60 observations make it
     >>> [round(end, 3) for end in over_groups([14] * 30 + [0] * 30, steps)]
@@ -53,7 +51,7 @@ def over_groups(
     if events == 0:
         return float("nan"), 0.0, 1.0
     share = float(times.sum()) / events
-    error = _error(times - share * of, points) * of.size / events
+    error = _error(times - share * of) * of.size / events
     differ = min((times > 0).sum(), (times < of).sum())
     known = differ >= LEAST_GROUPS and error > 1e-9
     observations = min(share * (1 - share) / error**2, events) if known else of.size
@@ -110,10 +108,7 @@ def mean_of(draws: Sequence) -> str:
     return f"{round(values.mean(), -place):,.{shown}f} ± {reach:,.{shown}f}"
 
 
-def _error(values: np.ndarray, points: Sequence | None = None) -> float:
-    """The standard error of the mean of independent values; ``points``: as in `over_groups`."""
-    of = pd.Series(values)
-    kinds = pd.Series(0, of.index) if points is None else pd.Series(list(points), of.index)
-    rest = of - of.groupby(kinds).transform("mean")
-    free = max(len(of) - kinds.nunique(), 1)
-    return sqrt(float((rest**2).sum()) / (free * len(of)))
+def _error(values: np.ndarray) -> float:
+    """The standard error of the mean of independent values."""
+    rest = values - values.mean()
+    return sqrt(float((rest**2).sum()) / (max(len(values) - 1, 1) * len(values)))
