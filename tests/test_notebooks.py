@@ -368,6 +368,16 @@ OTHERS: dict[str, tuple[str, dict]] = {
     "a share group's strategy of partition load": ("08", {"strategies": ["server-simple"]}),
     "a strategy of no group that commits": ("10", {"strategies": ["range", "rocketmq-avg"]}),
     "a share group's strategy of load that drifts": ("13", {"drifting": ["server-simple"]}),
+    "load near its bound": (
+        "13",
+        {
+            "strategies": ["range", "sticky"],
+            "shapes": ["hot topic"],
+            "partitions": 1000,
+            "members": 6,
+            "topics": 4,
+        },
+    ),
     "machine rooms": (
         "01",
         {
@@ -481,6 +491,15 @@ def completed(run) -> str:
 def test_your_own_group_has_machine_rooms_and_a_config_where_rocketmq_needs_them(ran):
     answer = completed(ran["machine rooms"])
     assert "0 partitions apart" not in answer, "5 partitions of two members"
+
+
+@needs_java
+def test_a_load_a_little_above_its_bound_is_not_the_best_there_is(ran):
+    completed(ran["load near its bound"])
+    measures = pd.read_csv(ran["load near its bound"].folder / "measures.csv")
+    assert measures["load_percent"].between(0.01, 0.5).all()
+    record = (ran["load near its bound"].folder / "record.json").read_text()
+    assert "No assignment does better" not in record
 
 
 @needs_java
