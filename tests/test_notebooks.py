@@ -378,6 +378,7 @@ OTHERS: dict[str, tuple[str, dict]] = {
             "topics": 4,
         },
     ),
+    "away for long": ("11", {"down_ms": 38_000, "every_ms": 60_000}),
     "machine rooms": (
         "01",
         {
@@ -500,6 +501,13 @@ def test_a_load_a_little_above_its_bound_is_not_the_best_there_is(ran):
     assert measures["load_percent"].between(0.01, 0.5).all()
     record = (ran["load near its bound"].folder / "record.json").read_text()
     assert "No assignment does better" not in record
+
+
+@needs_java
+def test_a_session_begins_before_its_member_is_away(ran):
+    assert "Static members cost" in completed(ran["away for long"])
+    record = (ran["away for long"].folder / "record.json").read_text()
+    assert "but here they may be away for longer" in record
 
 
 @needs_java
