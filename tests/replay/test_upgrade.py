@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from assignlab import assignors
+from assignlab.errors import AssignlabError
 from assignlab.reality import recording
 from assignlab.replay import upgrade
 from assignlab.replay.history import history
@@ -31,6 +32,12 @@ def test_no_pair_fails_and_staying_moves_nothing():
     same = PAIRS[PAIRS["old"] == PAIRS["new"]]
     assert (same["moved"] == 0).all()
     assert (same["gap_before"] == same["gap_after"]).all()
+
+
+def test_no_road_is_told_of_an_original_that_throws():
+    trial = upgrade.Trial(0, "kafka-python-roundrobin", subscription="HETEROGENEOUS_NESTED", **SIZE)
+    with pytest.raises(AssignlabError, match="roundrobin, no upgrade: KeyError: .* not found"):
+        upgrade.play_migrations(trial)
 
 
 @pytest.mark.parametrize(

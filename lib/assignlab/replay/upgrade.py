@@ -28,6 +28,7 @@ import pandas as pd
 
 from assignlab import assignors
 from assignlab.assignors.strategy import Strategy
+from assignlab.errors import AssignlabError
 from assignlab.replay.history import Moment, history
 from assignlab.replay.metrics import FIELDS
 from assignlab.replay.rebalance import NeverStable, Step, held_again, replay
@@ -101,11 +102,15 @@ class Switch(NamedTuple):
     later: int | None = None
 
 
-def _played(moments: Sequence[Moment], chosen: Sequence[Strategy]) -> tuple[list[Step], str | None]:
+def _played(
+    moments: Sequence[Moment],
+    chosen: Sequence[Strategy],
+    silent: Sequence[Sequence[int]] | None = None,
+) -> tuple[list[Step], str | None]:
     """The steps up to the first that fails, and why that one failed."""
     steps: list[Step] = []
     try:
-        for step in replay(moments, chosen):
+        for step in replay(moments, chosen, silent):
             if step.error is not None:
                 return steps, step.error
             steps.append(step)
@@ -148,7 +153,8 @@ def play_migrations(trial: Trial) -> list[dict]:
     by one more restart of everybody. road, seed, bounce (1, 2), upgrade (whether the bounce is part
     of the upgrade), step (from 1; two rebalances for each restart), strategy (which assigned), moved
     (partitions that change owner), interrupted (given up, also if kept), gap (fullest - emptiest
-    member).
+    member). Raises :class:`~assignlab.errors.AssignlabError` where an original does not answer on a
+    road: what its members would do then is not an upgrade.
 
     >>> records = play_migrations(Trial(0, "range", members=3, topics=2, partitions=8))
     >>> [record["step"] for record in records] == [*range(1, 13)] * 3
@@ -172,8 +178,10 @@ def play_migrations(trial: Trial) -> list[dict]:
             0 if road == plain else 2 if old.protocol == "eager" and plan[-1] is cooperative else 1
         )
         chosen = [old, *plan]
-        _, *steps = replay(moments, chosen, still_eager(chosen, sizes, members))
-        for number, step in enumerate(steps, 1):
+        steps, error = _played(moments, chosen, still_eager(chosen, sizes, members))
+        if error is not None:
+            raise AssignlabError(f"{road}: {error}")
+        for number, step in enumerate(steps[1:], 1):
             measured, bounce = _measured(step), 1 + (number - 1) // (2 * members)
             if step.strategy.protocol == "server" and old.protocol == "eager":
                 classic = range(max(0, sizes[number] - number // 2))  # the restarted ones come last
