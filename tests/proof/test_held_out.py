@@ -80,8 +80,10 @@ def test_topics_that_are_missing_may_be_called_like_uuids(ask, strategy):
         ({"b": ""}, {"a": [], "b": [["t", 1], ["t", 0]]}),
     ],
 )
-def test_librdkafka_takes_an_empty_rack_for_one_that_holds_nothing(ask, racks, expected):
-    """What does not lie in the rack is given up; who reads a topic without partitions counts."""
+@pytest.mark.parametrize("there", [[{"name": "u", "partitions": 0}], []])
+def test_librdkafka_takes_an_empty_rack_for_one_that_holds_nothing(ask, racks, expected, there):
+    """What does not lie in the rack is given up; who reads a topic without partitions counts, or
+    one that does not exist."""
     members = [
         {"id": "a", "topics": ["u"]},
         {"id": "b", "topics": ["t"], "owned": [["t", 0], ["t", 1]]},
@@ -92,10 +94,7 @@ def test_librdkafka_takes_an_empty_rack_for_one_that_holds_nothing(ask, racks, e
             "members": [
                 m | ({"rack": racks[m["id"]]} if m["id"] in racks else {}) for m in members
             ],
-            "topics": [
-                {"name": "u", "partitions": 0},
-                {"name": "t", "partitions": 2, "racks": [["x"], ["y"]]},
-            ],
+            "topics": [*there, {"name": "t", "partitions": 2, "racks": [["x"], ["y"]]}],
         }
     )
     assert reply["assignment"] == expected

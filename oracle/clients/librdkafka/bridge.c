@@ -106,18 +106,22 @@ static void give_racks(rd_kafka_metadata_partition_internal_t *partition, const 
         rd_list_destroy(racks);
 }
 
-/* The topics of the document that somebody subscribes to: a leader asks for no others. */
+/* The topics that somebody subscribes to: a leader asks for no others. The broker answers with those
+ * that it does not have, too, without partitions. */
 static rd_kafka_metadata_t *cluster(const cJSON *document) {
         const cJSON *topics = cJSON_GetObjectItemCaseSensitive(document, "topics");
         const cJSON *members = cJSON_GetObjectItemCaseSensitive(document, "members");
-        rd_kafka_metadata_topic_t *known =
-            rd_calloc(cJSON_GetArraySize(topics) + 1, sizeof(*known));
-        const cJSON **source = rd_calloc(cJSON_GetArraySize(topics) + 1, sizeof(*source));
         const cJSON *topic, *member, *wanted;
+        rd_kafka_metadata_topic_t *known;
+        const cJSON **source;
         rd_kafka_metadata_t *metadata;
         rd_kafka_metadata_internal_t *internal;
-        int cnt = 0, t;
+        int cnt = 0, most = cJSON_GetArraySize(topics) + 1, t;
 
+        cJSON_ArrayForEach(member, members)
+        most += cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(member, "topics"));
+        known  = rd_calloc(most, sizeof(*known));
+        source = rd_calloc(most, sizeof(*source));
         cJSON_ArrayForEach(topic, topics) {
                 rd_bool_t subscribed = rd_false;
                 cJSON_ArrayForEach(member, members) {
@@ -132,6 +136,14 @@ static rd_kafka_metadata_t *cluster(const cJSON *document) {
                 known[cnt].topic         = (char *)text(topic, "name");
                 known[cnt].partition_cnt = number(topic, "partitions", 0);
                 source[cnt++]            = topic;
+        }
+        cJSON_ArrayForEach(member, members) {
+                cJSON_ArrayForEach(wanted, cJSON_GetObjectItemCaseSensitive(member, "topics")) {
+                        for (t = 0; t < cnt && strcmp(known[t].topic, wanted->valuestring); t++)
+                                ;
+                        if (t == cnt)
+                                known[cnt++].topic = wanted->valuestring;
+                }
         }
         metadata = rd_kafka_metadata_new_topic_mock(known, cnt, -1, 0);
         internal = rd_kafka_metadata_get_internal(metadata);

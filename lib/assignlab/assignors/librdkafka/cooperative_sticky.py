@@ -109,7 +109,7 @@ from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import inner, leaf, njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, by_member
-from assignlab.group.model import ABSENT, NO_METADATA, Group, subscriptions_by_topic
+from assignlab.group.model import ABSENT, Group
 from assignlab.jvm.names import signed
 
 FREED, STALE, LOST = 2, 3, 4
@@ -163,18 +163,16 @@ def suiting_racks(group: Group, topics: np.ndarray) -> tuple[np.ndarray, np.ndar
     """(int64[members], the rack of each; bool[racks, partitions], which it suits).
 
     Members without a rack are in the last one, which suits all partitions. The second is empty where
-    racks do not count for the group. That is asked of members that read any topic of the cluster,
-    be it one without partitions; an empty rack name does not make racks count, but suits no
-    partition then.
+    racks do not count for the group. That is asked of members that name any topic, be it one that
+    does not exist: the broker names that to the leader, too, without partitions. An empty rack name
+    does not make racks count, but suits no partition then.
     """
     nothing = np.zeros(len(group.members), dtype=np.int64), np.empty((0, 0), dtype=np.bool_)
     known = racks_of_leader(group, topics, no_rack=(None,))
     if not known.of_member:
         return nothing
-    members = group.members
-    exists = group.topics.partitions != NO_METADATA
-    reads = subscriptions_by_topic(group)[:, exists].any(axis=1)[members.subscription]
-    counting = {known.of_member[m] for m in np.flatnonzero(reads).tolist() if members.racks[m]}
+    readers = members_that_subscribe(group).tolist()
+    counting = {known.of_member[m] for m in readers if group.members.racks[m]}
     if not known.count(counting, known.kind):
         return nothing
     rack = np.array(known.of_member, dtype=np.int64)
