@@ -100,6 +100,27 @@ def test_librdkafka_takes_an_empty_rack_for_one_that_holds_nothing(ask, racks, e
     assert reply["assignment"] == expected
 
 
+@pytest.mark.parametrize(
+    ("topics", "expected"),
+    [
+        ({"t": 3, "u": 1}, {"a": [["t", 2], ["t", 1]], "b": [["u", 0], ["t", 0]]}),
+        ({"u": 1, "t": 3}, {"a": [["t", 2], ["t", 0]], "b": [["t", 1], ["u", 0]]}),
+    ],
+)
+def test_librdkafka_hands_out_from_the_last_topic_back(ask, topics, expected):
+    reply = ask(
+        {
+            "strategy": "librdkafka-cooperative-sticky",
+            "members": [
+                {"id": "a", "topics": ["t", "u"], "owned": [["t", 2]]},
+                {"id": "b", "topics": ["t", "u"]},
+            ],
+            "topics": [{"name": name, "partitions": count} for name, count in topics.items()],
+        }
+    )
+    assert reply["assignment"] == expected
+
+
 def test_a_topic_called_proto_is_lost_on_its_way_to_kafkajs(ask):
     reply = ask(
         {

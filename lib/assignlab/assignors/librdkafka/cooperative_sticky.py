@@ -12,6 +12,9 @@ What it promises, in order
 3. No member is given a partition that another one claims: that takes a second rebalance.
 
 What differs from Java's
+- Where subscriptions are equal and something is claimed, new partitions are handed out from the
+  last topic that the broker lists to the leader, here the document's last, back to the first: with
+  topics in another order members may get other partitions.
 - A partition that two members claim in one generation belongs to neither. But what a member must
   give up is judged by the last claimant in the order of the members, of whatever generation.
 - A claimed partition that does not exist any more is given back to its claimant.
