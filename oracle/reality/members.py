@@ -1,11 +1,13 @@
-"""Real consumers of librdkafka or kafka-python in one process: what ``Members.java`` is for Java's.
+"""Real consumers of librdkafka, kafka-python or aiokafka in one process, as ``Members.java`` has Java's.
 
 The same JSON lines, but that topics are created there: commands on standard input, what happens to
 the members, with the moment in ms, on standard output. Settings have the names that Java's consumer
 gives them. Run by the Python that has the client: ``members.py librdkafka HOST:PORT``.
 """
 
+import asyncio
 import importlib
+import inspect
 import json
 import logging
 import os
@@ -14,6 +16,7 @@ import re
 import sys
 import threading
 import time
+from concurrent.futures import wait
 
 OUT = threading.Lock()
 
@@ -62,7 +65,7 @@ class Member(threading.Thread):
         what = command["do"]
         self.tell("does", what=what)
         if what == "close":
-            self.consumer.close()
+            self.close()
             self.open = False
             tell({"at": now(), "kind": "closed", "key": self.key})
         elif what == "stall":
@@ -70,9 +73,15 @@ class Member(threading.Thread):
         elif what == "subscribe":
             self.subscribe(command)
         elif what == "unsubscribe":
-            self.consumer.unsubscribe()
+            self.unsubscribe()
         else:
             raise ValueError(what)
+
+    def close(self):
+        self.consumer.close()
+
+    def unsubscribe(self):
+        self.consumer.unsubscribe()
 
     def tell(self, kind, **values):
         """An event of this member, with its id and generation as the client knows them now."""
@@ -189,13 +198,91 @@ class KafkaPython(Member):
         self.consumer.poll(int(1000 * self.poll_s))
 
 
+class Aiokafka(KafkaPython):
+    """A consumer of aiokafka. Its loop has a thread of its own: whoever stalls awaits something else
+    meanwhile, and blocks nothing."""
+
+    def client(self, settings):
+        from aiokafka import AIOKafkaConsumer
+
+        self.loop = asyncio.new_event_loop()
+        threading.Thread(target=self.loop.run_forever, daemon=True).start()
+        values = {n.replace(".", "_"): self.typed(n, v) for n, v in settings.items()}
+        consumer = self.have(AIOKafkaConsumer, **values)
+        self.have(consumer.start)
+        return consumer
+
+    def have(self, call, *values, **named):
+        """What a call gives that is made in the loop."""
+        return self.begin(call, *values, **named).result()
+
+    def begin(self, call, *values, **named):
+        """A call that is made in the loop."""
+
+        async def made():
+            given = call(*values, **named)
+            return await given if inspect.isawaitable(given) else given
+
+        return asyncio.run_coroutine_threadsafe(made(), self.loop)
+
+    @staticmethod
+    def typed(name, value):
+        """Strategies are classes of this member alone: what it was given is kept in the class, and a
+        process has one member as a rule."""
+        typed = KafkaPython.typed(name, value)
+        if name == "partition.assignment.strategy":
+            return [type(one.__name__, (one,), {}) for one in typed]
+        return typed
+
+    def connect(self):
+        from aiokafka import TopicPartition
+
+        self.have(self.consumer.committed, TopicPartition("none", 0))
+
+    def identity(self):
+        coordinator = self.consumer._coordinator
+        return coordinator.member_id, coordinator.generation
+
+    def subscribe(self, command):
+        from aiokafka import ConsumerRebalanceListener
+
+        listener = type("Listener", (ConsumerRebalanceListener,), {
+            "on_partitions_assigned": lambda _, partitions: self.call("assigned", partitions),
+            "on_partitions_revoked": lambda _, partitions: self.call("revoked", partitions),
+        })()  # fmt: skip
+        if pattern := command.get("pattern"):
+            self.have(self.consumer.subscribe, pattern=pattern, listener=listener)
+        else:
+            self.have(self.consumer.subscribe, topics=command["topics"], listener=listener)
+
+    def close(self):
+        self.have(self.consumer.stop)
+
+    def unsubscribe(self):
+        self.have(self.consumer.unsubscribe)
+
+    def poll(self):
+        """In a rebalance it lasts until that is over; whoever is told something else cancels it."""
+        given = self.begin(self.consumer.getmany, timeout_ms=int(1000 * self.poll_s))
+        while not wait([given], 2 * self.poll_s).done:
+            if not self.to_do.empty():
+                given.cancel()
+                return
+        for partition, records in given.result().items():
+            for record in records:
+                time.sleep(self.processing_s)
+                of = [f"{partition.topic}-{partition.partition}", record.offset, record.offset + 1]
+                tell({"at": now(), "kind": "got", "key": self.key, "ranges": [of]})
+
+
 def now():
     """Milliseconds since the epoch."""
     return time.time_ns() // 1_000_000
 
 
 def main(client):
-    kind = {"librdkafka": Librdkafka, "kafka-python": KafkaPython}[client]
+    kinds = {"librdkafka": Librdkafka, "kafka-python": KafkaPython, "aiokafka": Aiokafka}
+    kind = kinds[client]
     members = {}
     for line in sys.stdin:
         command = json.loads(line)

@@ -3,7 +3,7 @@ and telling what happens to their members.
 
 Members that share a process are cheap; one that is to crash or to freeze has a process of its own,
 which a signal ends or stops. The other side is ``oracle/reality``: ``Members.java`` for Java's
-clients, ``members.py`` for librdkafka and kafka-python.
+clients, ``members.py`` for librdkafka, kafka-python and aiokafka.
 """
 
 import contextlib
@@ -35,8 +35,12 @@ IN_JAVA = System(
     fetched=("org.apache.kafka:kafka-clients",),
 )
 HEAP = ("-Xms32m", "-Xmx192m", *BRIEF)
-PACKAGES = {"librdkafka": "confluent-kafka", "kafka-python": "kafka-python"}
-"""The clients in Python: name -> the package that brings it, in the same release."""
+PACKAGES = {
+    "librdkafka": ("confluent-kafka",),
+    "kafka-python": ("kafka-python",),
+    "aiokafka": ("aiokafka", *bridges.AIOKAFKA_NEEDS),
+}
+"""The clients in Python: name -> the package that brings it, in the same release, and what that needs."""
 PINNED = {name: system.release for system in SYSTEMS if (name := system.module) in PACKAGES}
 """Their releases: those of their assignors here."""
 WAITS_S = 120
@@ -62,7 +66,7 @@ class Client(NamedTuple):
         with one_build_at_a_time():
             target.mkdir(parents=True, exist_ok=True)
             try:
-                python, _ = bridges.build_python(folder, target, self.release, PACKAGES[self.name])
+                python, _ = bridges.build_python(folder, target, self.release, *PACKAGES[self.name])
             except bridges.BridgeFailed as failed:
                 raise OriginalsUnavailable(f"{self.name}: {failed}") from failed
         return [python, str(folder / "members.py"), self.name]

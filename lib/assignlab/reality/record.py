@@ -104,7 +104,7 @@ def _warm_topic(client: Client) -> str:
 def _warm_up(place: Place, client: Client, host: Host) -> None:
     """A group that nobody records: the process has loaded its code, the broker its topics."""
     topic = _warm_topic(client)
-    old = place.broker.release.startswith("3.") or client.name == "kafka-python"
+    old = place.broker.release.startswith("3.") or client.name in ("kafka-python", "aiokafka")
     protocols = ({}, {"group.protocol": "consumer"})[: 2 - old]
     for i, protocol in enumerate(protocols):
         key = f"{topic}/{id(host)}/{i}"
