@@ -15,7 +15,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from assignlab import timeline
+from assignlab import assignors, timeline
 from assignlab.errors import OriginalError, UnknownName, UnknownRelease
 from assignlab.jvm.hash_map import hash_map_order
 from assignlab.jvm.names import Names
@@ -1852,10 +1852,11 @@ def test_a_leader_waits_for_metadata_that_are_due():
     assert 1_500 < given[0] - begins < 5_000
 
 
-def test_who_subscribes_to_the_same_again_joins_in_librdkafka():
+@pytest.mark.parametrize("other", ["librdkafka-range", "aiokafka-range"])
+def test_who_subscribes_to_the_same_again_joins_in_other_clients(other):
     """As recorded: alone, as the coordinator sees no change, and not in Java's client at all."""
     again = [timeline.subscribe(60_000, "b", ["t"])]
-    java, c = (play(again, strategy) for strategy in ("range", "librdkafka-range"))
+    java, c = (play(again, strategy) for strategy in ("range", other))
     assert rounds(java, 60_000) == rounds(c, 60_000) == []
     calls = [
         [(java.members[e.member], e.kind) for e in history.events
@@ -1921,8 +1922,11 @@ def test_librdkafkas_cooperative_member_joins_while_its_application_is_at_work()
         assert least <= calls_after(history, 61_000)[0][0] <= most
 
 
-@pytest.mark.parametrize("strategy", ["range", "librdkafka-range", "librdkafka-cooperative-sticky"])
-def test_librdkafka_has_committed_the_record_at_hand(strategy):
+@pytest.mark.parametrize(
+    "strategy",
+    ["range", "librdkafka-range", "librdkafka-cooperative-sticky", "aiokafka-range"],
+)
+def test_librdkafka_and_aiokafka_have_committed_the_record_at_hand(strategy):
     """As recorded: what a timer finds handed out counts as processed, and a crash loses it."""
     members = [Member(name, processing_ms=2_500) for name in "ab"]
     history = play([timeline.crash(61_000 + 1_300, "a")], strategy, members, [Topic("t", 1, rate=1)],
@@ -2114,6 +2118,116 @@ def test_librdkafka_that_closes_when_it_was_late_leaves():
     members = [Member(name, client="librdkafka") for name in "ab"]
     history = play(late, SERVER, members=members, max_poll_interval_ms=45_000)
     assert told(history, "removed") == ["left"]
+
+
+def kinds_of(history, member, after):
+    """What a member's listener was told, where there were partitions."""
+    return [kind for _, kind, labels in heard_of(history, member, after) if labels]
+
+
+def test_a_rebalance_of_aiokafka_waits_for_no_application():
+    """As recorded, and whoever is at work goes on with what it has: it is committed."""
+    happens = [timeline.stall(60_000, "b", 40_000), timeline.join(61_000, Member("c"))]
+    ended = {}
+    for strategy in ("range", "aiokafka-range"):
+        history = play(happens, strategy)
+        ended[strategy] = calls_after(history, 61_000)[-1][0]
+        assert not timeline.deliveries_frame(history)["again"].sum()
+    assert ended["aiokafka-range"] < 65_000 and ended["range"] >= 100_000
+
+
+def test_a_listener_of_aiokafka_hears_of_no_loss_and_of_no_close():
+    """As recorded: what is lost is revoked, at once, and whoever closes is told nothing."""
+    happens = [timeline.stall(60_000, "b", 60_000), timeline.leave(140_000, "b")]
+    for strategy, heard in (
+        ("range", ["lost", "assigned", "revoked"]),
+        ("aiokafka-range", ["revoked", "assigned"]),
+    ):
+        history = play(happens, strategy, max_poll_interval_ms=30_000, until=160_000)
+        assert kinds_of(history, "b", 60_000) == heard
+        first = heard_of(history, "b", 60_000)[0][0]
+        assert first >= 120_000 if strategy == "range" else 89_000 <= first < 91_000
+        assert told(history, "removed", 60_000) == ["left", "left"]
+
+
+def test_two_processes_of_aiokafka_take_an_instance_id_from_each_other():
+    """As recorded: heartbeats do not tell the id, so nobody is fenced."""
+    members = [Member("a", instance="i"), Member("b")]
+    happens = [timeline.join(60_000, Member("x", instance="i"))]
+    history = play(happens, "range", members)
+    assert told(history, "fatal") == ["FENCED_INSTANCE_ID"]
+    members = [replace(member, client="aiokafka") for member in members]
+    happens = [timeline.join(60_000, Member("x", instance="i", client="aiokafka"))]
+    history = play(happens, "range", members)
+    assert not told(history, "fatal") and not rounds(history, 60_000)
+    assert kinds_of(history, "a", 60_000).count("assigned") > 20
+
+
+def test_a_list_of_aiokafka_is_sent_one_strategy_after_the_other():
+    """As recorded: a group joins once for each."""
+    history = play([], ["aiokafka-range", "aiokafka-sticky"], until=20_000)
+    assert len(rounds(history)) == 2
+    assert told(history, "generation")[0].startswith("range")
+
+
+def test_a_leader_of_aiokafka_that_reads_a_deleted_topic_commits_for_ever():
+    """As recorded: it joins no more, reads nothing, and its heartbeats keep it in the group."""
+    topics = [Topic("t", 2, rate=10), Topic("t2", 2, rate=10)]
+    gone = [timeline.delete_topic(60_000, "t2")]
+    history = play(gone, "aiokafka-range", topics=topics, until=400_000)
+    assert not rounds(history, 60_000) and not told(history, "removed")
+    read = timeline.deliveries_frame(history)
+    assert len(owners_at_end(history)["a"]) == 2 and read["from_ms"].max() < 61_000
+    assert rounds(play(gone, "aiokafka-range", topics=topics, commit="after"), 60_000)
+
+
+def test_a_static_leader_of_aiokafka_that_is_back_watches_no_topics():
+    """As recorded: the coordinator does not tell its JoinGroup that it leads."""
+    grown = [timeline.restart(50_000, "a", 2_000), timeline.add_partitions(61_000, "t", 8)]
+    members = [Member(name, instance=name) for name in "ab"]
+    for strategy, partitions in (("range", 8), ("aiokafka-range", 6)):
+        history = play(grown, strategy, members, metadata_max_age_ms=5_000)
+        assert sum(map(len, owners_at_end(history).values())) == partitions
+
+
+def test_aiokafka_that_closes_or_subscribes_in_a_rebalance():
+    """As recorded: the one waits for the end, the other joins anew and hears of the second join alone."""
+    busy = [timeline.stall(60_000, "a", 30_000), timeline.join(61_000, Member("d"))]
+    members = [Member("a", strategies=["range"]), Member("b"), Member("c")]
+    topics = [Topic("t", 3), Topic("t2", 3)]
+    for happens, generations in (
+        (timeline.leave(70_000, "b"), 2),
+        (timeline.subscribe(70_000, "b", ["t"]), 2),
+    ):
+        history = play([*busy, happens], "aiokafka-range", members, topics)
+        assert kinds_of(history, "b", 61_000) == ["revoked", "assigned"]
+        assert len(rounds(history, 61_000)) == generations
+    assert told(history, "fatal") == []
+
+
+def test_claims_of_aiokafka_have_no_generation_whoever_leads():
+    """As recorded: for Java's leader two of them that claim the same are as old as each other."""
+    members = [Member("a"), Member("b", client="aiokafka", start_ms=500)]
+    scenario = Scenario([Topic("t", 6)], members, duration_ms=20_000)
+    game = Simulation(scenario, Config(), (assignors.get("sticky"),), 1)
+    game.run()
+    claims = [game.world.running[n]._claim_for(assignors.get("sticky")) for n in "ab"]
+    assert [(claim.generation, claim.codes.size) for claim in claims] == [(1, 3), (-1, 3)]
+
+
+def test_the_only_reader_of_a_topic_that_leaves_aiokafka_is_one_rebalance():
+    """As recorded: its leader compares with what its group reads now; Java's joins once more."""
+    members = [Member("a", topics=["t"]), Member("b", topics=["t", "t2"], start_ms=1_000)]
+    topics = [Topic("t", 4), Topic("t2", 2)]
+    for strategy, generations in (("range", 2), ("aiokafka-range", 1)):
+        history = play([timeline.leave(60_000, "b")], strategy, members, topics, until=500_000)
+        assert len(rounds(history, 60_000)) == generations
+
+
+@pytest.mark.parametrize("strategy", ["cooperative-sticky", "server-uniform"])
+def test_aiokafka_runs_eager_strategies_alone(strategy):
+    with pytest.raises(TimelineError, match="aiokafka"):
+        play([], strategy, [Member("a", client="aiokafka")], until=1_000)
 
 
 def test_who_restarts_twice_before_it_is_back_is_back_once():

@@ -8,17 +8,29 @@ from typing import Any, NamedTuple
 from assignlab import assignors
 from assignlab.assignors.strategy import Strategy
 from assignlab.timeline.config import Config, TimelineError, plain
+from assignlab.timeline.engine.consumer import Consumer
 from assignlab.timeline.engine.history import History
 from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols import (
+    aiokafka_client,
+    classic_client,
     classic_coordinator,
+    kip848_client,
     kip848_coordinator,
     librdkafka_client,
     metaq,
     migration,
     zookeeper,
 )
-from assignlab.timeline.scenario import Action, Member, Scenario, known_ids, one_of
+from assignlab.timeline.scenario import (
+    AIOKAFKA,
+    LIBRDKAFKA,
+    Action,
+    Member,
+    Scenario,
+    known_ids,
+    one_of,
+)
 
 
 class Protocol(NamedTuple):
@@ -28,9 +40,27 @@ class Protocol(NamedTuple):
     client: Callable
 
 
-CLASSIC = Protocol(classic_coordinator.Coordinator, librdkafka_client.client_of)
-KIP_848 = Protocol(kip848_coordinator.Coordinator, librdkafka_client.client_of)
-MIGRATION = Protocol(migration.Coordinator, librdkafka_client.client_of)
+def runs(world: World, member: Member, client: str) -> bool:
+    """Whether a member runs another client than Java's, as it says itself or its strategies do."""
+    return client in {member.client, *(s.system for s in world.strategies_of(member))}
+
+
+def client_of(world: World, coordinator: Any, member: Member, number: int) -> Consumer:
+    """A member's client, of the protocol that its strategies belong to (``group.protocol``)."""
+    in_c = runs(world, member, LIBRDKAFKA)
+    kind: type[Consumer]
+    if world.strategies_of(member)[0].protocol == "server":
+        kind = librdkafka_client.ServerClient if in_c else kip848_client.Client
+    elif runs(world, member, AIOKAFKA):
+        kind = aiokafka_client.Client
+    else:
+        kind = librdkafka_client.Client if in_c else classic_client.Client
+    return kind(world, coordinator, member, number)
+
+
+CLASSIC = Protocol(classic_coordinator.Coordinator, client_of)
+KIP_848 = Protocol(kip848_coordinator.Coordinator, client_of)
+MIGRATION = Protocol(migration.Coordinator, client_of)
 KAFKA_0_8 = Protocol(zookeeper.Registry, zookeeper.Client)
 METAQ = Protocol(zookeeper.Registry, metaq.Client)
 
@@ -77,8 +107,8 @@ def protocol_of(chosen: set[Strategy]) -> Protocol:
 
     Members of the consumer protocol may ask for different assignors of the coordinator, of one release.
     With members of the classic and others of the consumer protocol it is a group on its way from
-    one to the other. Assignors of other clients than Java's and librdkafka's run in a client that
-    otherwise behaves as Java's.
+    one to the other. Assignors of other clients than Java's, librdkafka's and aiokafka's run in a
+    client that otherwise behaves as Java's.
     """
     kinds = {(strategy.membership, strategy.protocol) for strategy in chosen}
     if len(chosen) == 1 and kinds <= set(ALONE):
@@ -124,7 +154,9 @@ class Simulation:
                     f"client of {member.name!r}: {member.client} cannot run {names}"
                 )
             protocols = {strategy.protocol for strategy in proposed}
-            if librdkafka_client.is_in_c(self.world, member) and len(protocols) > 1:
+            if runs(self.world, member, AIOKAFKA) and protocols != {"eager"}:
+                raise TimelineError(f"strategies: aiokafka's members do not run {names}")
+            if runs(self.world, member, LIBRDKAFKA) and len(protocols) > 1:
                 raise TimelineError(
                     f"strategies: {names}: librdkafka refuses eager and cooperative ones in one list"
                 )

@@ -54,7 +54,9 @@ class Consumer:
         self.member = member
         self.name = member.name
         self.instance = member.instance
+        self.told_instance = member.instance  # by its heartbeats and commits
         self.stays = member.instance is not None  # in the group, when it is closed
+        self.rebalance_timeout_ms = config.max_poll_interval_ms
         self.number = number
         self.made = self.clock.now if member.made_ms is None else member.made_ms
         self.generation = -1

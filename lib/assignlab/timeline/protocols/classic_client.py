@@ -1,8 +1,9 @@
 """The client of the classic protocol, eager and cooperative.
 
 After AbstractCoordinator and ConsumerCoordinator of kafka-clients 4.3.0; steps have their names.
-The broker's side is :mod:`~assignlab.timeline.protocols.classic_coordinator`; what librdkafka does
-otherwise is in :mod:`~assignlab.timeline.protocols.librdkafka_client`.
+The broker's side is :mod:`~assignlab.timeline.protocols.classic_coordinator`; what other clients do
+otherwise is in :mod:`~assignlab.timeline.protocols.librdkafka_client` and
+:mod:`~assignlab.timeline.protocols.aiokafka_client`.
 
 Eager members give everything up before they join. Cooperative ones keep what they have, give up
 the difference afterwards, and join again if there was one.
@@ -61,6 +62,7 @@ class Client(Consumer):
         self.joining = False
         self.completing = False
         self.leads = False
+        self.leads_when_back = self.config.group_static_leader_leads
         self.rejoin_due = ""
         self.unsubscribed = False
         self.subscription: tuple[int, ...] = ()

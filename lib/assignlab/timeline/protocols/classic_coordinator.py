@@ -193,7 +193,7 @@ class Coordinator(Hosted):
                 # Nothing changes for the others: it gets what it had (KIP-345).
                 member.awaiting_join = False
                 self._persist()
-                leads = self.leader == new_id and self.config.group_static_leader_leads
+                leads = self.leader == new_id and client.leads_when_back
                 others = self.walk() if leads else None
                 self.answer(client, client.joined, None, new_id, self.generation, self.protocol,
                             others, others is not None)  # fmt: skip
@@ -240,7 +240,7 @@ class Coordinator(Hosted):
         cancel(self._sync_timer)
         initial = self.state == EMPTY_GROUP
         self._transition(PREPARING)
-        timeout = self.config.max_poll_interval_ms
+        timeout = self._rebalance_timeout()
         if initial:
             delay = self.config.group_initial_rebalance_delay_ms
             self._join_timer = self.clock.after(
@@ -278,9 +278,7 @@ class Coordinator(Hosted):
                 self._remove(member.id, "did not join in time")
         if self.members and not self._elect_joined_leader():
             # Nobody but static members, and none of them is there: wait on.
-            self._join_timer = self.clock.after(
-                self.config.max_poll_interval_ms, self._complete_join
-            )
+            self._join_timer = self.clock.after(self._rebalance_timeout(), self._complete_join)
             return
         clients = [member.client for member in self.members.values()]
         for client in clients:
@@ -307,8 +305,13 @@ class Coordinator(Hosted):
             client.set_verdict()
         led = f"{self.protocol}, leader {self.members[self.leader].client.name}"
         self.world.tell("generation", self.generation, led)
-        self._sync_timer = self.clock.after(
-            self.config.max_poll_interval_ms, self._expire_pending_sync
+        self._sync_timer = self.clock.after(self._rebalance_timeout(), self._expire_pending_sync)
+
+    def _rebalance_timeout(self) -> int:
+        """That of the member with the longest one."""
+        return max(
+            (member.client.rebalance_timeout_ms for member in self.members.values()),
+            default=self.config.max_poll_interval_ms,
         )
 
     def answer_join(self, member: GroupMember, *values) -> bool:
@@ -416,7 +419,7 @@ class Coordinator(Hosted):
         error = self.unreached(client)
         if error == COORDINATOR_LOAD_IN_PROGRESS:
             return None  # as there: the member is to wait
-        error = error or self._validate(member_id, client.instance)
+        error = error or self._validate(member_id, client.told_instance)
         if error:
             return error
         if generation != self.generation:
@@ -450,7 +453,7 @@ class Coordinator(Hosted):
             return error
         if not self.config.fencing:
             return None
-        error = self._validate(member_id, client.instance)
+        error = self._validate(member_id, client.told_instance)
         if error is None and generation != self.generation:
             error = ILLEGAL_GENERATION
         if error is None and self.state == COMPLETING and self.config.commit != "transaction":

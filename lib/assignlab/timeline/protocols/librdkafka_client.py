@@ -7,12 +7,10 @@ life, after librdkafka 2.15.1 (``rdkafka_cgrp.c``, ``rdkafka_metadata.c``).
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from assignlab.timeline.engine.clock import cancel
-from assignlab.timeline.engine.consumer import Consumer
 from assignlab.timeline.engine.poll_loop import NEVER
 from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols import classic_client, kip848_client
@@ -26,29 +24,13 @@ from assignlab.timeline.protocols.classic_client import (
 from assignlab.timeline.protocols.classic_coordinator import Coordinator, GroupMember
 from assignlab.timeline.protocols.errors import FENCED_INSTANCE_ID, NOT_COORDINATOR
 from assignlab.timeline.protocols.kip848_client import STALE
-from assignlab.timeline.scenario import LIBRDKAFKA, SECOND, Member
+from assignlab.timeline.scenario import SECOND, Member
 
 CHANGED = "metadata for subscribed topics has changed"
 APART_MS = 10
 """Answers to members that looked at their topics at the same time came so far apart."""
 LOOKS_MS = SECOND // 2
 """From one look of its main thread to the next, where nothing wakes it."""
-
-
-def is_in_c(world: World, member: Member) -> bool:
-    """Whether a member runs librdkafka, as it says itself or its strategies do; Java's client otherwise."""
-    systems = {strategy.system for strategy in world.strategies_of(member)}
-    return LIBRDKAFKA in {member.client, *systems}
-
-
-def client_of(world: World, coordinator: Any, member: Member, number: int) -> Consumer:
-    """A member's client, of the protocol that its strategies belong to (``group.protocol``)."""
-    kind: type[Consumer]
-    if world.strategies_of(member)[0].protocol == "server":
-        kind = ServerClient if member.client == LIBRDKAFKA else kip848_client.Client
-    else:
-        kind = Client if is_in_c(world, member) else classic_client.Client
-    return kind(world, coordinator, member, number)
 
 
 class Client(classic_client.Client):

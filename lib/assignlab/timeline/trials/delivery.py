@@ -29,7 +29,7 @@ from assignlab.timeline.scenario import (
 )
 from assignlab.timeline.simulation import run
 from assignlab.timeline.trials.axes import every
-from assignlab.words import counted
+from assignlab.words import counted, listed
 
 WAYS = {
     "auto commit": ({"commit": "auto"}, "at least once"),
@@ -267,11 +267,12 @@ def ran_ahead(frame: pd.DataFrame) -> tuple[str, str]:
     kinds = {
         "under KIP-848 since 4.2": lambda strategy: strategy.protocol == "server",
         "of librdkafka": lambda strategy: strategy.system == "librdkafka",
+        "of aiokafka": lambda strategy: strategy.system == "aiokafka",
     }
     lost = [assignors.get(name) for name in losing[losing].index]
     whose = [words for words, is_of in kinds.items() if any(map(is_of, lost))]
     of = automatic[automatic["strategy"].isin([strategy.name for strategy in lost])]
-    return " and ".join(whose), range_of(of["lost_per_1000"]) if lost else "0"
+    return listed(whose) if whose else "", range_of(of["lost_per_1000"]) if lost else "0"
 
 
 def plain(reason: str) -> str:
