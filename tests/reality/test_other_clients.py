@@ -1,4 +1,4 @@
-"""librdkafka and kafka-python beside Java's client: who runs a member, and a group of each on a real broker."""
+"""librdkafka, kafka-python and aiokafka beside Java's client: who runs a member; real groups of each."""
 
 import pytest
 
@@ -21,6 +21,7 @@ from assignlab.timeline.scenario import Member
             [Client(JAVA, "4.4.0"), Client("librdkafka", PINNED["librdkafka"])],
         ),
         ("join-leave.kafka-python-sticky", [Client("kafka-python", PINNED["kafka-python"])]),
+        ("join-leave.aiokafka-sticky", [Client("aiokafka", PINNED["aiokafka"])]),
         ("crash.server-uniform", [Client(JAVA, "4.4.0")]),
         ("crash.server-uniform.librdkafka", [Client("librdkafka", PINNED["librdkafka"])]),
     ],
@@ -41,6 +42,7 @@ def test_real_groups_of_other_clients_have_the_owners_that_the_timeline_says():
         )
         for strategy, third in (
             ("kafka-python-sticky", None),
+            ("aiokafka-sticky", None),
             ("librdkafka-cooperative-sticky", None),
             ("range", ["librdkafka-range"]),
         )

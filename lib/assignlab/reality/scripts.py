@@ -455,8 +455,10 @@ def mixed(strategy: str, other: str) -> Script:
 
 
 def other_clients() -> Iterator[Script]:
-    """librdkafka and kafka-python, alone and beside Java's client."""
-    for client, sticky in (("librdkafka", "cooperative-sticky"), ("kafka-python", "sticky")):
+    """librdkafka, kafka-python and aiokafka, alone and beside Java's client."""
+    for client, sticky in (
+        ("librdkafka", "cooperative-sticky"), ("kafka-python", "sticky"), ("aiokafka", "sticky"),
+    ):  # fmt: skip
         both = [f"{client}-{kind}" for kind in ("range", sticky)]
         yield from map(join_leave, [*both, f"{client}-roundrobin"])
         for what in (
@@ -523,6 +525,45 @@ def of_librdkafka() -> Iterator[Script]:
         made = with_records("late-static", strategy, "auto", [busy], JOINS + 21_000, **late)
         static = members("abc", static=True)
         yield replace(made, scenario=replace(made.scenario, members=static))
+
+
+def of_aiokafka() -> Iterator[Script]:
+    """What members of aiokafka meet while their application is at work, in a rebalance, with a list of
+    strategies, and where others take their place."""
+    strategy = "aiokafka-range"
+    joins = happens.join(JOINS + 500, Member("d"))
+    busy = happens.stall(JOINS, "a", for_ms=5_000)
+    yield usual("join-during-stall", strategy, [busy, joins], lasts_ms=JOINS + 10_000)
+    lists = [happens.join(JOINS, Member("d")), happens.leave(LATER, "b")]
+    who = members("abc", strategies=[strategy, "aiokafka-sticky"])
+    yield script("lists.aiokafka", [strategy, "aiokafka-sticky"], who, lists)
+    # Java's member keeps a rebalance open that those of aiokafka have joined.
+    mixed = [Member("a", strategies=["range"]), *members("abc")[1:]]
+    kept = happens.stall(JOINS, "a", for_ms=9_000)
+    closes = happens.leave(JOINS + 4_000, "b")
+    name = f"close-in-rebalance.{strategy}"
+    yield script(name, strategy, mixed, [kept, joins, closes], lasts_ms=JOINS + 17_000)
+    name = f"subscribe-in-rebalance.{strategy}"
+    subscribes = happens.subscribe(JOINS + 4_000, "b", [f"{name}-0"])
+    yield script(name, strategy, mixed, [kept, joins, subscribes], lasts_ms=JOINS + 17_000)
+    takes_over = [happens.join(JOINS, Member("x", instance="instance-b"))]
+    yield usual("instance-taken", strategy, takes_over, static=True)
+    name = f"static-leader-grown.{strategy}"
+    grown = [
+        happens.leave(JOINS, "a"),
+        happens.back(JOINS + 1_000, "a"),
+        happens.add_partitions(LATER, f"{name}-0", 10),
+    ]
+    yield usual("static-leader-grown", strategy, grown, static=True, **SOON)
+    deleted = [happens.delete_topic(JOINS, f"topic-deleted-commit-auto.{strategy}-1")]
+    yield with_records("topic-deleted", strategy, "auto", deleted, JOINS + 20_000)
+    late = [happens.stall(JOINS, "b", for_ms=9_000)]
+    how = {"max_poll_interval_ms": 6_000}
+    yield with_records("late", strategy, "auto", late, JOINS + 17_000, **how)
+    yield from topics_looked_at(strategy)
+    yield topic_comes_late(strategy)
+    yield only_reader_leaves(strategy)
+    yield handed_out(strategy)
 
 
 def older_clients() -> Iterator[Script]:
@@ -668,7 +709,8 @@ def coordinator_moves() -> Iterator[Script]:
 def all_scripts() -> Iterator[Script]:
     for some in (
         joins_and_leaves, crashes, stalls, static_members, rollouts, migrations, topics_change,
-        subscriptions, other_clients, of_librdkafka, older_clients, deliveries, backlogs, coordinator_moves,
+        subscriptions, other_clients, of_librdkafka, of_aiokafka, older_clients, deliveries, backlogs,
+        coordinator_moves,
     ):  # fmt: skip
         yield from some()
 
