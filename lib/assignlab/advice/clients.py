@@ -14,6 +14,8 @@ from assignlab.releases import CAME_WITH, version
 from assignlab.words import listed
 
 LIBRDKAFKA = "librdkafka"
+PLAYED = (LIBRDKAFKA, "aiokafka")
+"""Other clients than Java's whose joining and leaving is played as theirs."""
 OF_LIBRDKAFKA = {s.kind for s in assignors.strategies().values() if s.system == LIBRDKAFKA}
 """The strategies that librdkafka has, by the names that it takes."""
 OF_JAVA = {s.kind for s in assignors.strategies().values() if s.system == CLASSIC}
@@ -108,7 +110,7 @@ def taken_for(asked: Subject, *others: Strategy) -> list[str]:
         some = clients_in(asked)
         return [TAKEN_FOR.format(SEVERAL.format(listed(some)))] if some else []
     release = next(s.last for s in assignors.strategies().values() if s.system == client)
-    own = OWN.format(client, release) + (ALSO_TIMES if client == LIBRDKAFKA else NOT_TIMES)
+    own = OWN.format(client, release) + (ALSO_TIMES if client in PLAYED else NOT_TIMES)
     played = dict.fromkeys(s.name for s in (asked.strategy, *others) if s and lacks(asked, s))
     if played:
         own += f" It does not have {listed(played)}."
