@@ -598,7 +598,7 @@ def ran(tmp_path_factory):
     notebook(root, "04_dies", BEGIN, RESULT, FINISH, "import os\nos._exit(0)")
     notebook(root, "05_leaves_less", BEGIN, RESULT, FINISH, results=["numbers", "curve"])
     notebook(root, "06_unfinished", BEGIN, RESULT)
-    notebook(root, "07_failures", BEGIN, RESULT + "\nstudy._failed = [range(3)]", FINISH)
+    notebook(root, "07_failures", BEGIN, RESULT + "\nstudy._failed = [(None, range(3))]", FINISH)
     # A record of an earlier run must not vouch for a later one.
     for name in ("02_raises", "06_unfinished"):
         old = root / "outputs" / "smoke" / name
