@@ -593,6 +593,8 @@ def test_bad_input_is_refused_by_name():
         producers.records(["a"], topics=[0.7])
     with pytest.raises(ValueError, match="new_batch: expected a list of True or False, got .2"):
         producers.records(["a"], new_batch=[2])
+    with pytest.raises(ValueError, match="sizes have to be 0 or more"):
+        producers.records(["a", "b"], sizes=[4, -3])
     with pytest.raises(ValueError, match="beside them"):
         chosen("built-in", [None], 3, new_batch=[True, False])
     with pytest.raises(ValueError, match="kafkajs is played without records that name a partition"):

@@ -72,8 +72,8 @@ def records(
     """Records in the order of sending, all of topic 0 with no explicit partition unless told.
 
     The flags of the buffer (see :class:`~assignlab.producers.partitioner.Records`) are false where
-    they are not given, and ``sizes`` 0. Raises ValueError where lengths differ, and for values that
-    are no whole numbers or flags; an ``explicit`` one has 32 bits, as Java's.
+    they are not given, and ``sizes`` 0. Raises ValueError where lengths differ, for values that are no
+    whole numbers or flags, and for sizes below 0; an ``explicit`` one has 32 bits, as Java's.
     """
     of = keys if isinstance(keys, Keys) else hashes.keys(keys)
     count = of.null.size
@@ -90,6 +90,8 @@ def records(
         there = np.not_equal(named, None)
         given = beside("explicit", np.where(there, named, 0).tolist(), np.int32)
         partitions[there] = given[there]
+    if ((bytes_of := beside("sizes", sizes)) < 0).any():
+        raise ValueError("sizes have to be 0 or more")
     return Records(
         beside("topics", topics),
         of,
@@ -97,7 +99,7 @@ def records(
         beside("new_batch", new_batch, bool),
         beside("full_before", full_before, bool),
         beside("full_after", full_after, bool),
-        beside("sizes", sizes),
+        bytes_of,
     )
 
 
