@@ -135,16 +135,18 @@ def report(
     gaining = sum(0 < record["gain"] < inf for record in records)
     failing = sum(record["gain"] == inf for record in records)
     asked = sum(not record["why_not"] for record in records)
-    said = (
+    asked_of = (
         f"{asked} of {counted(len(records), 'group')} could be asked; {gaining} would gain by another"
         " strategy. gain: partitions fewer on the fullest member, and avoidable moves fewer when a member"
         " joins, over the partitions per member, or over 1 where there are fewer partitions than members."
         " group recommend weighs more than these two, and says for one group what to set."
     )
-    first = (
-        f"First: {counted(failing, 'group')} whose own strategy fails, now or when a member joins; group"
-        " recommend says which do not."
-    )
+    said = [asked_of]
+    if failing:
+        said.append(
+            f"First: {counted(failing, 'group')} whose own strategy fails, now or when a member joins; group"
+            " recommend says which do not."
+        )
     table = Table("survey", "Groups by what a change would gain", COLUMNS, rows)
     doubtful = [
         f"{name_of(document)}: {sentence}"
@@ -152,9 +154,7 @@ def report(
         for sentence in document.get("inferred", [])
         if TWO_MOMENTS in sentence
     ]
-    return Report(
-        counted(len(records), "group"), doubtful, [said, *[first] * (failing > 0)], [table]
-    )
+    return Report(counted(len(records), "group"), doubtful, said, [table])
 
 
 def _on_spark(trials: Sequence[Trial]) -> list[dict[str, Any]]:

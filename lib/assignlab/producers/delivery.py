@@ -22,14 +22,13 @@ import numpy as np
 
 from assignlab.compiled import inner, njit
 from assignlab.errors import shown
-from assignlab.group.document import MAX_NUMBER
 from assignlab.producers import accumulator
 from assignlab.producers.accumulator import NO_KEY, drain, empty, full, new_batch, try_append
 from assignlab.producers.draws import generator, seed_of, thread_local_int
 from assignlab.producers.kafka_hash import in_turn
 from assignlab.producers.kafka_sticky import next_partition
 from assignlab.producers.kafka_sticky import partition as sticky_partition
-from assignlab.producers.partitioner import NONE, fresh, topics
+from assignlab.producers.partitioner import NONE, fresh, plain, topics, whole
 
 COUNTER, COUNTER_TWICE, STICKY, BUILT_IN = range(4)
 KINDS = {
@@ -81,12 +80,7 @@ class Setting:
         if self.partitioner not in list(KINDS):
             raise ValueError(f"{self.partitioner!r} is not one of {', '.join(KINDS)}")
         for name, least in LEAST.items():
-            value = plain(getattr(self, name))
-            if type(value) is not int or not least <= value <= MAX_NUMBER:
-                raise ValueError(
-                    f"{name}: expected a whole number from {least} to {MAX_NUMBER}, got {shown(value)}"
-                )
-            object.__setattr__(self, name, value)
+            object.__setattr__(self, name, whole(name, getattr(self, name), least))
         for name in ("adaptive", "waits"):
             value = plain(getattr(self, name))
             if type(value) is not bool:
@@ -103,11 +97,6 @@ class Setting:
                 f"response_ms: expected a time above 0 for every broker, got {shown(given)}"
             )
         object.__setattr__(self, "response_ms", times)
-
-
-def plain(value: Any) -> Any:
-    """A number of NumPy as Python's own."""
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def is_number(value: Any) -> bool:

@@ -13,7 +13,6 @@ import numpy as np
 
 from assignlab.compiled import inner, leaf, njit
 from assignlab.errors import shown
-from assignlab.group.document import MAX_NUMBER
 from assignlab.producers.draws import next_positive
 from assignlab.producers.hashes import no_keys
 from assignlab.producers.kafka_hash import JAVA_EXPLICIT, by_murmur2, in_turn
@@ -25,6 +24,7 @@ from assignlab.producers.partitioner import (
     Topics,
     column,
     topics,
+    whole,
 )
 
 BATCH_SIZE = 16384
@@ -38,11 +38,7 @@ def with_batch_size(batch_size: int = BATCH_SIZE, ignore_keys: bool = False):
     takes ``batch.size`` 0 for 1, while 3.3.0 and 3.3.1 never come back from send (KAFKA-14303). And
     for what is no whole number, or no flag.
     """
-    whole = isinstance(batch_size, int | np.integer) and not isinstance(batch_size, bool)
-    if not whole or not 1 <= batch_size <= MAX_NUMBER:
-        raise ValueError(
-            f"batch_size: expected a whole number from 1 to {MAX_NUMBER}, got {shown(batch_size)}"
-        )
+    batch_size = whole("batch_size", batch_size, 1)
     if ignore_keys not in (True, False):
         raise ValueError(f"ignore_keys: expected True or False, got {shown(ignore_keys)}")
     return partial(_chosen, batch_size, ignore_keys)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assignlab.errors import OriginalError, shown
-from assignlab.group.document import MAX_PARTITIONS
+from assignlab.group.document import MAX_NUMBER, MAX_PARTITIONS
 from assignlab.producers.draws import generator, seed_of
 from assignlab.producers.hashes import Keys
 from assignlab.releases import span, version
@@ -42,6 +42,21 @@ def column(name: str, values: Any, kind: type = np.int64) -> np.ndarray:
             if (made == found).all():
                 return made
     raise ValueError(f"{name}: expected a list of {WANTED[kind]}, got {shown(values)}")
+
+
+def plain(value: Any) -> Any:
+    """A number of NumPy as Python's own."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def whole(name: str, value: Any, least: int) -> int:
+    """A setting that is a whole number of at least so much. Raises ValueError, which names it."""
+    given = plain(value)
+    if type(given) is not int or not least <= given <= MAX_NUMBER:
+        raise ValueError(
+            f"{name}: expected a whole number from {least} to {MAX_NUMBER}, got {shown(given)}"
+        )
+    return given
 
 
 class Topics(NamedTuple):
