@@ -455,6 +455,17 @@ def test_keys_are_distinct_and_the_seed_makes_them():
         load.key_set("word", 5)
 
 
+def test_each_seed_draws_which_keys_are_frequent():
+    for kind in load.KINDS:
+        first = {hashes.texts(load.key_set(kind, 500, seed))[0] for seed in range(8)}
+        assert len(first) > 1
+    trial = load.Trial(
+        0, "range", 1.0, 12, kind="numbers", partitioner="built-in", topics=10, members=12
+    )
+    [found] = load.play_end_to_end(trial)
+    assert found["fullest_together"] < 10  # not the same partition in every topic
+
+
 def test_load_is_kept_from_keys_to_consumers():
     counts = load.record_counts(4000, 1.0, 50_000, seed=2)
     loads = [load.partition_load("built-in", words(), counts, n) for n in (12, 5)]

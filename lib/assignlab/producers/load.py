@@ -31,13 +31,14 @@ KINDS = ("words", "numbers", "uuids")
 
 @cache
 def key_set(kind: str, count: int, seed: int = 0) -> Keys:
-    """``count`` distinct keys: ``words`` made of syllables, ``numbers`` from 0, or ``uuids``.
+    """``count`` distinct keys: ``words`` made of syllables, ``numbers`` from 0 in a drawn order, or
+    ``uuids``.
 
     The same call gives the same object, for reading. Raises UnknownName for another kind.
     """
     draws = np.random.default_rng([seed, count])
     if kind == "numbers":
-        return numbered(np.arange(count))
+        return numbered(draws.permutation(count))
     if kind == "uuids":
         halves = draws.integers(0, 1 << 62, size=(count, 2))
         digits = [f"{a:016x}{b:016x}" for a, b in halves.tolist()]
