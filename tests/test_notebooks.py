@@ -404,6 +404,7 @@ OTHERS: dict[str, tuple[str, dict]] = {
             ]
         },
     ),
+    "told before it commits": ("09", {"seed": 47, "seeds": 1, "strategies": ["range"]}),
     "crashes": ("10", {"strategies": ["range"], "crashes": [2.0], "minutes": 4.0}),
     "throws": ("12", {"strategies": ["sticky@2.4"], "hunted": ["kafka-python-roundrobin"]}),
     "two sizes": (
@@ -513,6 +514,14 @@ def test_a_session_begins_before_its_member_is_away(ran):
 @needs_java
 def test_partitioners_may_agree_on_every_key(ran):
     completed(ran["alike"])
+
+
+@needs_java
+def test_a_consumer_may_hear_of_its_session_before_its_late_commit(ran):
+    completed(ran["told before it commits"])
+    old = pd.read_csv(ran["told before it commits"].folder / "steps_0_8.csv")
+    assert "a learns that it lost t-0" in list(old["what"])
+    assert not old["what"].str.startswith("a commits").any()
 
 
 @needs_java
