@@ -201,6 +201,13 @@ def test_strategies_that_even_out_agree_with_the_divisors(range_3_5):
     assert rows[8]["fullest"] == Range(1, 1, 1)
 
 
+def test_a_single_member_is_no_proof_of_the_divisors(range_3_5):
+    range_3_5["members"] = range_3_5["members"][:3]
+    for strategy in ("range", "sticky"):
+        said = " ".join(replicas.report(range_3_5, 1, strategy, "4.4", CONFIG).said)
+        assert "KEDA" not in said
+
+
 def test_replicas_play_the_strategy_as_the_release_has_it(range_3_5):
     own = replicas.report(range_3_5, 4, None, "2.3", CONFIG)
     assert own.tables[0].title == "Members under range@2.3"

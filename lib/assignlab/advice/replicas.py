@@ -154,7 +154,8 @@ def _advice(
     ]
     if idle:
         said.append(f"From {counted(min(idle), 'member')} on somebody has nothing.")
-    if not asked.topics or strategy.membership != "coordinator":  # KEDA's is a setting for Kafka
+    divided = any(row[8] and row[0] > 1 for row in rows)  # a single member has all that there is
+    if not divided or strategy.membership != "coordinator":  # KEDA's is a setting for Kafka
         return said
     wrong = [row for row in rows if row[8] and gaps[row[0]].high]
     if wrong:
