@@ -30,6 +30,13 @@ def test_most_of_what_happened_is_what_the_timeline_says(compared):
     assert equal.min() > 0.7
 
 
+def test_what_one_of_the_plays_has_is_told_as_that_one_has_it(compared):
+    counted = compared[compared["check"].isin(["rounds", "owners", "callbacks"])]
+    assert (counted["equal"] == (counted["real"] == counted["predicted"])).all()
+    assert (counted["equal"] == (counted["alike"] > 0)).all()
+    assert counted["alike"].mean() < counted["equal"].mean(), "no play is right everywhere"
+
+
 @pytest.mark.parametrize("release", recording.releases())
 def test_every_script_that_a_broker_can_play_is_recorded(release):
     names = {one["name"] for one in RECORDED if one["broker"] == release}

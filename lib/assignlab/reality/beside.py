@@ -360,9 +360,11 @@ def compare(
     start_ms: int = START_MS,
 ) -> pd.DataFrame:
     """Every check of every step: ``broker``, ``client``, ``scenario``, ``strategy`` (without its
-    release), ``step``, ``what``, ``check``, ``real``, ``predicted`` (of a time its range),
-    ``equal``; of times also ``real_ms``, ``least_ms``, ``most_ms``, ``off_ms``, by how much it is
-    out of the range, and ``slack_ms``, by how much it may be.
+    release), ``step``, ``what``, ``check``, ``real``, ``predicted`` (of times and amounts their
+    range, else what a play has, one that is as ``real`` if there is one), ``equal``; but for times
+    and amounts ``alike``, the share of the plays that are as ``real``; of times also ``real_ms``,
+    ``least_ms``, ``most_ms``, ``off_ms``, by how much it is out of the range, and ``slack_ms``, by
+    how much it may be.
     """
     rows = []
     for recording in recordings:
@@ -465,10 +467,9 @@ def _beside(
         return {
             "real": str(found), "predicted": _span(least, most), "equal": off <= slack, **values
         }  # fmt: skip
-    if check == "rounds":
-        return {"real": str(found), "predicted": str(said[0]), "equal": found in said}
-    nearest = found if found in said else said[0]
-    return {"real": spelled(found), "predicted": spelled(nearest), "equal": found in said}
+    put = str if check == "rounds" else spelled
+    told = {"real": put(found), "predicted": put(found if found in said else said[0])}
+    return told | {"equal": found in said, "alike": said.count(found) / len(said)}
 
 
 def _range(found: int, said: list[int]) -> tuple[int, int, int]:
