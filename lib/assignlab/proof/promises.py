@@ -1,9 +1,9 @@
 """What each strategy promises, as checks of one answer: an independent judge of every assignment.
 
 A :class:`State` is a group document and the lists that a strategy answered. A promise is a small
-function that says what is broken, or None. Which promises a strategy gives follows from its facts:
-what every strategy promises, less its ``exceptions``; what its ``protocol`` asks for; its own
-``promises``. The checks know documents and lists only, nothing of how a strategy works.
+generator of what is broken; the first says enough. Which promises a strategy gives follows from its
+facts: what every strategy promises, less its ``exceptions``; what its ``protocol`` asks for; its
+own ``promises``. The checks know documents and lists only, nothing of how a strategy works.
 
 The originals break promises of theirs in some groups, and we with them:
 :mod:`assignlab.proof.faults` knows these by name. :func:`common_checker` is the check that Kafka's
@@ -19,7 +19,7 @@ tests and three other clients share, for comparison.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from assignlab import assignors
@@ -36,7 +36,7 @@ class Broken:
     reason: str
 
 
-Check = Callable[[State], str | None]
+Check = Callable[[State], Iterator[str]]
 CHECKS: dict[str, Check] = {}
 
 
@@ -55,52 +55,47 @@ def _sizes(total: int, members: int) -> list[int]:
 
 
 @_promise
-def every_member(state: State) -> str | None:
+def every_member(state: State) -> Iterator[str]:
     """Every member is in the answer, even with nothing, and nobody else."""
     if set(state.lists) != set(state.members):
-        return f"answered for {sorted(state.lists)}, the members are {sorted(state.members)}"
-    return None
+        yield f"answered for {sorted(state.lists)}, the members are {sorted(state.members)}"
 
 
 @_promise
-def existing(state: State) -> str | None:
+def existing(state: State) -> Iterator[str]:
     """Only partitions that the cluster has are given."""
     for topic, name in state.owners:
         if name not in state.topics.get(topic, ()):
-            return f"{topic} {name} does not exist"
-    return None
+            yield f"{topic} {name} does not exist"
 
 
 @_promise
-def subscribed(state: State) -> str | None:
+def subscribed(state: State) -> Iterator[str]:
     """A member gets partitions of topics that it subscribes to."""
     for member, given in state.given.items():
         for topic, name in given:
             if member in state.members and topic not in state.members[member]["topics"]:
-                return f"{member} gets {topic} {name} and does not subscribe to it"
-    return None
+                yield f"{member} gets {topic} {name} and does not subscribe to it"
 
 
 @_promise
-def once_each(state: State) -> str | None:
+def once_each(state: State) -> Iterator[str]:
     """No member gets a partition twice."""
     for member, given in state.given.items():
         if len(set(given)) != len(given):
-            return f"{member} gets a partition twice"
-    return None
+            yield f"{member} gets a partition twice"
 
 
 @_promise
-def one_owner(state: State) -> str | None:
+def one_owner(state: State) -> Iterator[str]:
     """A partition has one owner."""
     for partition, owners in state.owners.items():
         if len(set(owners)) > 1:
-            return f"{partition} goes to {sorted(set(owners))}"
-    return None
+            yield f"{partition} goes to {sorted(set(owners))}"
 
 
 @_promise
-def complete(state: State) -> str | None:
+def complete(state: State) -> Iterator[str]:
     """Every partition of a topic with a subscriber is given to somebody.
 
     In a cooperative round: or somebody has it, and has to give it up first.
@@ -108,78 +103,75 @@ def complete(state: State) -> str | None:
     may_wait = state.had if state.strategy.protocol == "cooperative" else ()
     for partition in state.wanted:
         if partition not in state.owners and partition not in may_wait:
-            return f"nobody gets {partition}"
-    return None
+            yield f"nobody gets {partition}"
 
 
 @_promise
-def complete_if_equal(state: State) -> str | None:
+def complete_if_equal(state: State) -> Iterator[str]:
     """Where all members subscribe to the same topics, every partition is given to somebody."""
-    return complete(state) if state.equal else None
+    if state.equal:
+        yield from complete(state)
 
 
 @_promise
-def repeatable(state: State) -> str | None:
+def repeatable(state: State) -> Iterator[str]:
     """The same question gets the same answer."""
     again = state.solve(state.document)
-    return None if again == state.lists else f"asked again: {again}"
+    if again != state.lists:
+        yield f"asked again: {again}"
 
 
 # ---- range -------------------------------------------------------------------------------------
 
 
 @_promise
-def blocks(state: State) -> str | None:
+def blocks(state: State) -> Iterator[str]:
     """Per topic the subscribers get P div S partitions each, the first P mod S one more, in
     contiguous blocks, in the original's order of members: static ones by instance, then by id."""
     if state.racks:
-        return None
+        return
     for topic, names in state.topics.items():
         shares = list(state.shares(topic).values())
         if shares:
             if [len(share) for share in shares] != _sizes(len(names), len(shares)):
-                return f"{topic} is cut into {[len(share) for share in shares]}"
+                yield f"{topic} is cut into {[len(share) for share in shares]}"
             if [name for share in shares for name in share] != names:
-                return f"the blocks of {topic} are not in order: {shares}"
-    return None
+                yield f"the blocks of {topic} are not in order: {shares}"
 
 
 @_promise
-def even_topics(state: State) -> str | None:
+def even_topics(state: State) -> Iterator[str]:
     """Per topic the subscribers get P div S or one more."""
     for topic, names in state.topics.items():
         sizes = sorted((len(share) for share in state.shares(topic).values()), reverse=True)
         if sizes and sizes != _sizes(len(names), len(sizes)):
-            return f"{topic} is cut into {sizes}"
-    return None
+            yield f"{topic} is cut into {sizes}"
 
 
 @_promise
-def cut_alike(state: State) -> str | None:
+def cut_alike(state: State) -> Iterator[str]:
     """Topics with the same subscribers and as many partitions are cut alike."""
     cuts: dict[tuple, tuple[str, dict]] = {}
     for topic, names in state.topics.items():
         shares = {member: sorted(share) for member, share in state.shares(topic).items()}
         other, cut = cuts.setdefault((tuple(shares), len(names)), (topic, shares))
         if cut != shares:
-            return f"{other} is cut into {cut}, {topic} into {shares}"
-    return None
+            yield f"{other} is cut into {cut}, {topic} into {shares}"
 
 
 @_promise
-def contiguous(state: State) -> str | None:
+def contiguous(state: State) -> Iterator[str]:
     """Per topic the partitions of a subscriber lie side by side and are given in order."""
     if state.racks:
-        return None
+        return
     for topic in state.topics:
         for member, share in state.shares(topic).items():
             if share and share != list(range(share[0], share[0] + len(share))):
-                return f"{member} gets {share} of {topic}"
-    return None
+                yield f"{member} gets {share} of {topic}"
 
 
 @_promise
-def thread_blocks(state: State) -> str | None:
+def thread_blocks(state: State) -> Iterator[str]:
     """Per topic contiguous blocks of P div T or one more for its T threads, sorted by name."""
     for topic, names in state.topics.items():
         threads = []
@@ -191,21 +183,20 @@ def thread_blocks(state: State) -> str | None:
         for given in state.lists.values():
             for name, partition, thread in given:
                 if name == topic and thread not in dealt:
-                    return f"{topic} {partition} goes to {thread}, no thread of a subscriber"
-                if name == topic:
+                    yield f"{topic} {partition} goes to {thread}, no thread of a subscriber"
+                elif name == topic:
                     dealt[thread].append(partition)
         if threads and [len(d) for d in dealt.values()] != _sizes(len(names), len(threads)):
-            return f"{topic} is cut into {dealt}"
+            yield f"{topic} is cut into {dealt}"
         if threads and [p for partitions in dealt.values() for p in partitions] != names:
-            return f"the blocks of {topic} are not in order: {dealt}"
-    return None
+            yield f"the blocks of {topic} are not in order: {dealt}"
 
 
 # ---- round robin -------------------------------------------------------------------------------
 
 
 @_promise
-def circle(state: State) -> str | None:
+def circle(state: State) -> Iterator[str]:
     """Partition after partition, by topic and number, goes to the next subscriber in the circle."""
     order, place = state.in_order, -1
     dealt: dict[str, list[Partition]] = {member: [] for member in order}
@@ -220,43 +211,40 @@ def circle(state: State) -> str | None:
             )
             dealt[order[place]].append((topic, name))
     if dealt != state.given:
-        return f"the circle gives {dealt}"
-    return None
+        yield f"the circle gives {dealt}"
 
 
 @_promise
-def goes_round(state: State) -> str | None:
+def goes_round(state: State) -> Iterator[str]:
     """With equal subscriptions a member that gets a partition of a topic gets every n-th from there
     on, n members."""
     for (topic, name), owners in state.owners.items() if state.equal else ():
         next_round = state.owners.get((topic, name + len(state.members)), owners)
         if next_round != owners:
-            return f"{topic} {name} goes to {owners}, a round later to {next_round}"
-    return None
+            yield f"{topic} {name} goes to {owners}, a round later to {next_round}"
 
 
 @_promise
-def even_threads(state: State) -> str | None:
+def even_threads(state: State) -> Iterator[str]:
     """All threads get equally many partitions, or one more."""
     sizes: dict[str, int] = defaultdict(int)
     for given in state.lists.values():
         for _, _, thread in given:
             sizes[thread] += 1
     if sizes and max(sizes.values()) - min(sizes.values()) > 1:
-        return f"threads get {dict(sizes)}"
-    return None
+        yield f"threads get {dict(sizes)}"
 
 
 @_promise
-def even_threads_if_alike(state: State) -> str | None:
+def even_threads_if_alike(state: State) -> Iterator[str]:
     """As even_threads, where all consumers read the same topics,
     each all of them with all its threads."""
-    alike = state.equal and all(len(set(streams(m))) < 2 for m in state.members.values())
-    return even_threads(state) if alike else None
+    if state.equal and all(len(set(streams(m))) < 2 for m in state.members.values()):
+        yield from even_threads(state)
 
 
 @_promise
-def round_the_clients(state: State) -> str | None:
+def round_the_clients(state: State) -> Iterator[str]:
     """Per topic, queue i goes to client i mod C, clients by id; who does not subscribe drops it."""
     order = sorted(state.members, key=utf16)
     for topic, names in state.topics.items():
@@ -264,12 +252,11 @@ def round_the_clients(state: State) -> str | None:
             client = order[i % len(order)]
             wanted = [client] if client in state.subscribers[topic] else []
             if state.owners.get((topic, name), []) != wanted:
-                return f"{topic} {name} goes to {state.owners.get((topic, name))}, not to {wanted}"
-    return None
+                yield f"{topic} {name} goes to {state.owners.get((topic, name))}, not to {wanted}"
 
 
 @_promise
-def client_blocks(state: State) -> str | None:
+def client_blocks(state: State) -> Iterator[str]:
     """Per topic contiguous blocks of Q div C or one more for all clients of the group, by id."""
     order = sorted(state.members, key=utf16)
     for topic, names in state.topics.items():
@@ -278,12 +265,11 @@ def client_blocks(state: State) -> str | None:
             wanted = names[start : start + size] if client in state.subscribers[topic] else []
             start += size
             if state.shares(topic).get(client, []) != wanted:
-                return f"{client} gets {state.shares(topic).get(client)} of {topic}"
-    return None
+                yield f"{client} gets {state.shares(topic).get(client)} of {topic}"
 
 
 @_promise
-def queues_of_rooms(state: State) -> str | None:
+def queues_of_rooms(state: State) -> Iterator[str]:
     """Per topic only queues of the rooms in ``idcs`` are given, and of these Q div C or one more to
     each of the group's C clients."""
     rooms = state.document.get("idcs") or ()
@@ -292,39 +278,36 @@ def queues_of_rooms(state: State) -> str | None:
         named = [name for name in names if len(parts[name]) == 2 and parts[name][0] in rooms]
         for member, share in state.shares(topic).items():
             if set(share) - set(named):
-                return f"{member} gets {share} of {topic}, and {named} are in the rooms"
+                yield f"{member} gets {share} of {topic}, and {named} are in the rooms"
             if not 0 <= len(share) - len(named) // len(state.members) <= 1:
-                return f"{member} gets {len(share)} of {len(named)} queues of {topic}"
-    return None
+                yield f"{member} gets {len(share)} of {len(named)} queues of {topic}"
 
 
 # ---- balance -----------------------------------------------------------------------------------
 
 
 @_promise
-def floor_and_ceiling(state: State) -> str | None:
+def floor_and_ceiling(state: State) -> Iterator[str]:
     """With equal subscriptions P mod C members get one partition more than the others."""
     if not state.equal or state.settled is None:
-        return None
+        return
     sizes = sorted((len(g) for g in state.settled.given.values()), reverse=True)
     if sizes != _sizes(len(state.wanted), len(state.members)):
-        return f"sizes {sizes}"
-    return None
+        yield f"sizes {sizes}"
 
 
 @_promise
-def no_better_move(state: State) -> str | None:
+def no_better_move(state: State) -> Iterator[str]:
     """No partition could go to a subscriber with at least two fewer, unless nothing was moved."""
     settled = state.settled
     if settled is None or _moved_nothing(state):
-        return None
+        return
     for partition, owners in settled.owners.items():
         for owner in owners:
             for other in settled.subscribers.get(partition[0], ()):
                 gap = len(settled.given[owner]) - len(settled.given.get(other, ()))
                 if gap >= 2:
-                    return f"{partition} could go from {owner} to {other}, which has {gap} fewer"
-    return None
+                    yield f"{partition} could go from {owner} to {other}, which has {gap} fewer"
 
 
 def _moved_nothing(state: State) -> bool:
@@ -339,10 +322,10 @@ def _moved_nothing(state: State) -> bool:
 
 
 @_promise
-def keeps_most(state: State) -> str | None:
+def keeps_most(state: State) -> Iterator[str]:
     """With equal subscriptions as much is kept as an even assignment allows."""
     if not state.equal or state.racks:
-        return None
+        return
     held: dict[str, int] = defaultdict(int)
     kept = 0
     for partition, holder in state.holders.items():
@@ -351,14 +334,15 @@ def keeps_most(state: State) -> str | None:
     floor, more = divmod(len(state.wanted), len(state.members))
     above = sum(count > floor for count in held.values())
     most = sum(min(count, floor) for count in held.values()) + min(above, more)
-    return None if kept >= most else f"{kept} partitions are kept, {most} could be"
+    if kept < most:
+        yield f"{kept} partitions are kept, {most} could be"
 
 
 @_promise
-def keeps_before_it_receives(state: State) -> str | None:
+def keeps_before_it_receives(state: State) -> Iterator[str]:
     """With equal subscriptions no member loses a partition that it held and gets a new one."""
     if not state.equal or state.racks:
-        return None
+        return
     held: dict[str, set] = defaultdict(set)
     for partition, holder in state.holders.items():
         held[holder].add(partition)
@@ -366,31 +350,29 @@ def keeps_before_it_receives(state: State) -> str | None:
         lost = held[member] - set(state.given.get(member, ()))
         new = set(state.given.get(member, ())) - set(state.claims[member])
         if lost and new:
-            return f"{member} loses {sorted(lost)[:3]} and gets {sorted(new)[:3]}"
-    return None
+            yield f"{member} loses {sorted(lost)[:3]} and gets {sorted(new)[:3]}"
 
 
 @_promise
-def kept_first(state: State) -> str | None:
+def kept_first(state: State) -> Iterator[str]:
     """With equal subscriptions a list has what is kept by number and topic, then what is new by
     topic and number."""
     if not state.equal or state.racks:
-        return None
+        return
     for member, given in state.given.items():
         kept = [p for p in given if state.holders.get(p) == member]
         new = [p for p in given if state.holders.get(p) != member]
         kept.sort(key=lambda partition: (partition[1], utf16(partition[0])))
         new.sort(key=lambda partition: (utf16(partition[0]), partition[1]))
         if given != kept + new:
-            return f"{member} gets {given} in this order"
-    return None
+            yield f"{member} gets {given} in this order"
 
 
 @_promise
-def no_exchange(state: State) -> str | None:
+def no_exchange(state: State) -> Iterator[str]:
     """No two members hand each other partitions of one topic."""
     if state.racks:
-        return None
+        return
     moved = set()
     for partition, holder in state.holders.items():
         for owner in state.owners.get(partition, ()):
@@ -398,62 +380,57 @@ def no_exchange(state: State) -> str | None:
                 moved.add((partition[0], holder, owner))
     for topic, one, other in moved:
         if (topic, other, one) in moved:
-            return f"{one} and {other} exchange partitions of {topic}"
-    return None
+            yield f"{one} and {other} exchange partitions of {topic}"
 
 
 @_promise
-def older_claims_lose(state: State) -> str | None:
+def older_claims_lose(state: State) -> Iterator[str]:
     """A partition claimed in two generations goes to the older claim only from a full holder."""
     if state.racks:
-        return None
+        return
     for partition, holder in state.holders.items():
         for owner in state.owners.get(partition, ()):
             if owner == holder or owner not in state.claimants.get(partition, ()):
                 continue
             if set(state.given.get(holder, ())) - set(state.claims[holder]):
-                return f"{partition} goes to the older claim of {owner}, and {holder} had room"
-    return None
+                yield f"{partition} goes to the older claim of {owner}, and {holder} had room"
 
 
 @_promise
-def fixed_point(state: State) -> str | None:
+def fixed_point(state: State) -> Iterator[str]:
     """Asked again with what it gave as claims, the strategy moves nothing."""
     settled = state.settled
     if settled is None or state.racks:
-        return None
+        return
     again = state.solve(settled.after(settled.lists))
     for member, given in again.items():
         if sorted(map(tuple, given)) != sorted(map(tuple, settled.lists.get(member, []))):
-            return f"{member} then has {given}"
-    return None
+            yield f"{member} then has {given}"
 
 
 # ---- the cooperative protocol ------------------------------------------------------------------
 
 
 @_promise
-def gives_up_first(state: State) -> str | None:
+def gives_up_first(state: State) -> Iterator[str]:
     """No partition is given to one member while another one still has it."""
     for partition, owners in state.owners.items():
         had = state.had.get(partition, owners)
         for owner in owners:
             if owner not in had:
-                return f"{owner} gets {partition}, which {had} still have"
-    return None
+                yield f"{owner} gets {partition}, which {had} still have"
 
 
 @_promise
-def eager_less_held_back(state: State) -> str | None:
+def eager_less_held_back(state: State) -> Iterator[str]:
     """Every member gets what the eager strategy of the release gives it, less what must wait."""
     eager = state.strategy.name.replace("cooperative-", "")
     if eager not in assignors.names():
-        return None
+        return
     for member, given in _eager(state, eager).items():
         held_back = [pair for pair in given if pair not in state.lists.get(member, [])]
         if [pair for pair in given if pair not in held_back] != state.lists.get(member, []):
-            return f"{member} gets {state.lists.get(member)}, the eager strategy gives {given}"
-    return None
+            yield f"{member} gets {state.lists.get(member)}, the eager strategy gives {given}"
 
 
 def _eager(state: State, name: str) -> Lists:
@@ -467,60 +444,57 @@ def _eager(state: State, name: str) -> Lists:
 
 
 @_promise
-def settles(state: State) -> str | None:
+def settles(state: State) -> Iterator[str]:
     """After four more rounds at the most nobody has to give anything up."""
-    return None if state.settled is not None else f"not settled after {MAX_ROUNDS} more rounds"
+    if state.settled is None:
+        yield f"not settled after {MAX_ROUNDS} more rounds"
 
 
 # ---- consistent hashing ------------------------------------------------------------------------
 
 
 @_promise
-def monotone(state: State) -> str | None:
+def monotone(state: State) -> Iterator[str]:
     """Without one member, only that member's partitions change hands."""
     for leaver in list(state.members)[:3]:
         members = [m for m in state.document["members"] if m["id"] != leaver]
         if not members:
-            return None
+            return
         after = State({**state.document, "members": members}, {}, state.solve)
         after.lists = state.solve(after.document)
         for partition, owners in state.owners.items():
             if leaver not in owners and after.owners.get(partition) != owners:
-                return f"{leaver} leaves, and {partition} goes from {owners} elsewhere"
-    return None
+                yield f"{leaver} leaves, and {partition} goes from {owners} elsewhere"
 
 
 @_promise
-def one_place_for_all_topics(state: State) -> str | None:
+def one_place_for_all_topics(state: State) -> Iterator[str]:
     """The partition of one name goes to the same consumer in all topics with the same consumers."""
     places: dict[tuple, list[str]] = {}
     for (topic, name), owners in state.owners.items():
         key = (name, tuple(state.subscribers.get(topic, ())))
         if places.setdefault(key, owners) != owners:
-            return f"partition {name} goes to {places[key]} and to {owners}"
-    return None
+            yield f"partition {name} goes to {places[key]} and to {owners}"
 
 
 # ---- share groups ------------------------------------------------------------------------------
 
 
 @_promise
-def nobody_idle(state: State) -> str | None:
+def nobody_idle(state: State) -> Iterator[str]:
     """A member that subscribes to a topic with partitions shares some partition."""
     for id, member in state.members.items():
         if any(state.topics.get(t) for t in member["topics"]) and not state.given.get(id):
-            return f"{id} gets nothing"
-    return None
+            yield f"{id} gets nothing"
 
 
 @_promise
-def everything(state: State) -> str | None:
+def everything(state: State) -> Iterator[str]:
     """A member shares all partitions of the topics that it subscribes to."""
     for id, member in state.members.items():
         wanted = {(t, p) for t in member["topics"] for p in state.topics.get(t, ())}
         if set(state.given.get(id, ())) != wanted:
-            return f"{id} does not have exactly all partitions of its topics"
-    return None
+            yield f"{id} does not have exactly all partitions of its topics"
 
 
 # ---- who promises what -------------------------------------------------------------------------
@@ -547,7 +521,7 @@ def broken(state: State, names: Iterable[str] | None = None) -> list[Broken]:
     found = []
     for name in promises(state.strategy) if names is None else names:
         try:
-            reason = CHECKS[name](state)
+            reason = next(CHECKS[name](state), None)
         except OriginalError as error:
             reason = f"the strategy throws where it is asked once more: {error}"
         if reason is not None:

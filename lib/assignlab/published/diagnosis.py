@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from assignlab.group.document import Document
-from assignlab.proof.promises import CHECKS
+from assignlab.proof import promises
 from assignlab.proof.state import Partition, State
 from assignlab.proof.verify import Answer, error_class
 
@@ -65,11 +65,7 @@ PROMISED = {
 
 def broken(state: State) -> set[str]:
     """Faults that make an answer wrong whatever was before."""
-    return {
-        fault
-        for fault, promised in PROMISED.items()
-        if any(CHECKS[promise](state) for promise in promised)
-    }
+    return {fault for fault, promised in PROMISED.items() if promises.broken(state, promised)}
 
 
 def awaits(state: State) -> bool:
