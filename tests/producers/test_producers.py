@@ -470,15 +470,19 @@ def test_load_is_kept_from_keys_to_consumers():
     counts = load.record_counts(4000, 1.0, 50_000, seed=2)
     loads = [load.partition_load("built-in", words(), counts, n) for n in (12, 5)]
     assert [part.sum() for part in loads] == [50_000, 50_000]
+
+    def read(strategy, loads, members):
+        return load.read_by(load.owned_by(strategy, loads, members), loads, members)
+
     for strategy in ("range", "sticky", "server-uniform", "metaq-default"):
-        assert load.consumer_load(strategy, loads, 4).sum() == 100_000
+        assert read(strategy, loads, 4).sum() == 100_000
     heavy = [np.array([100, 1, 1, 1])]
-    assert load.consumer_load("heaviest-first", heavy, 2).tolist() == [100, 3]
-    assert load.consumer_load("sticky", heavy, 2).tolist() == [101, 2]
-    halves = load.consumer_load("range", [np.array([0.5, 0.25, 0.25])], 2)
+    assert read("heaviest-first", heavy, 2).tolist() == [100, 3]
+    assert read("sticky", heavy, 2).tolist() == [101, 2]
+    halves = read("range", [np.array([0.5, 0.25, 0.25])], 2)
     assert halves.tolist() == [0.75, 0.25]
-    assert load.consumer_load("rocketmq-machine-room", heavy, 2).sum() == 103
-    owners = load.consumer_load("range", [np.array([1, 10, 100])], 2)
+    assert read("rocketmq-machine-room", heavy, 2).sum() == 103
+    owners = read("range", [np.array([1, 10, 100])], 2)
     assert owners.tolist() == [11, 100]
     with pytest.raises(ValueError, match="does not look at keys"):
         load.partition_load("round-robin", words(), counts, 3)

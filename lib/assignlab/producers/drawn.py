@@ -1,7 +1,5 @@
 """A key's hash where there is one, a uniform draw where there is none: what most clients do."""
 
-from functools import partial
-
 import numpy as np
 
 from assignlab.compiled import njit
@@ -9,16 +7,11 @@ from assignlab.producers.draws import next_positive, random_below
 from assignlab.producers.partitioner import Records, Run, State, Topics
 
 
-def hashed_or_drawn(hashed: Run, empty_too: bool = False) -> Run:
+def hashed_or_drawn(
+    hashed: Run, records: Records, of: Topics, state: State, empty_too: bool = False
+) -> np.ndarray:
     """What ``hashed`` gives a record with a key, and a uniform draw over all partitions without one;
     ``empty_too``: a key of no bytes is none."""
-
-    return partial(_hashed_or_drawn, hashed, empty_too)
-
-
-def _hashed_or_drawn(
-    hashed: Run, empty_too: bool, records: Records, of: Topics, state: State
-) -> np.ndarray:
     chosen = hashed(records, of, state)
     draws = np.diff(records.keys.offsets) == 0 if empty_too else records.keys.null
     _draw(chosen, draws, records.topics, of.partitions, state.random)

@@ -31,19 +31,6 @@ BATCH_SIZE = 16384
 """``batch.size`` of the producer, in bytes, as it is unless set."""
 
 
-def with_batch_size(batch_size: int = BATCH_SIZE, ignore_keys: bool = False):
-    """The rule with these values of ``batch.size`` and ``partitioner.ignore.keys``.
-
-    Raises ValueError for a batch size below 1, as the partitioner does since 3.3.2; its producer
-    takes ``batch.size`` 0 for 1, while 3.3.0 and 3.3.1 never come back from send (KAFKA-14303). And
-    for what is no whole number, or no flag.
-    """
-    batch_size = whole("batch_size", batch_size, 1)
-    if ignore_keys not in (True, False):
-        raise ValueError(f"ignore_keys: expected True or False, got {shown(ignore_keys)}")
-    return partial(_chosen, batch_size, ignore_keys)
-
-
 def _chosen(
     batch_size: int, ignore_keys: bool, records: Records, of: Topics, state: State
 ) -> np.ndarray:
@@ -181,7 +168,15 @@ def near(of: Topics, in_rack: Sequence[np.ndarray]) -> Topics:
 
 
 def partitioner(batch_size: int = BATCH_SIZE, ignore_keys: bool = False) -> Partitioner:
-    """The built-in partitioner with other settings than the producer's own."""
+    """The built-in partitioner with these values of ``batch.size`` and ``partitioner.ignore.keys``.
+
+    Raises ValueError for a batch size below 1, as the partitioner does since 3.3.2; its producer
+    takes ``batch.size`` 0 for 1, while 3.3.0 and 3.3.1 never come back from send (KAFKA-14303). And
+    for what is no whole number, or no flag.
+    """
+    batch_size = whole("batch_size", batch_size, 1)
+    if ignore_keys not in (True, False):
+        raise ValueError(f"ignore_keys: expected True or False, got {shown(ignore_keys)}")
     return Partitioner(
         name="built-in",
         client="Kafka Java producer",
@@ -190,7 +185,7 @@ def partitioner(batch_size: int = BATCH_SIZE, ignore_keys: bool = False) -> Part
         source="org.apache.kafka.clients.producer.internals.BuiltInPartitioner "
         "(kafka-clients 4.4.0)",
         rule="murmur2 of the key; without one, batch.size bytes to a partition drawn by load",
-        run=with_batch_size(batch_size, ignore_keys),
+        run=partial(_chosen, batch_size, ignore_keys),
         keyed="none" if ignore_keys else "all",
         explicit_errors=JAVA_EXPLICIT,
     )

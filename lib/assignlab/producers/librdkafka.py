@@ -8,6 +8,8 @@ is that it draws once more where the first partition has no leader; with
 is left out here.
 """
 
+from functools import partial
+
 import numpy as np
 
 from assignlab.producers.drawn import hashed_or_drawn
@@ -50,15 +52,16 @@ PARTITIONERS = (
     _partitioner("consistent", "CRC-32 of the key", consistent),
     _partitioner(
         "consistent_random", "CRC-32 of the key; drawn for null and empty keys",
-        hashed_or_drawn(consistent, empty_too=True), "non-empty",
+        partial(hashed_or_drawn, consistent, empty_too=True), "non-empty",
     ),
     _partitioner("murmur2", "murmur2 of the key", murmur2),
     _partitioner(
-        "murmur2_random", "murmur2 of the key; drawn for null keys", hashed_or_drawn(murmur2),
+        "murmur2_random", "murmur2 of the key; drawn for null keys",
+        partial(hashed_or_drawn, murmur2),
     ),
     _partitioner("fnv1a", "absolute FNV-1a of the key", fnv1a_only),
     _partitioner(
         "fnv1a_random", "absolute FNV-1a of the key; drawn for null keys",
-        hashed_or_drawn(fnv1a_only),
+        partial(hashed_or_drawn, fnv1a_only),
     ),
 )  # fmt: skip

@@ -96,17 +96,12 @@ def key_partitions(name: str, of: Keys, partitions: int) -> np.ndarray:
     return producers.partitions_of(name, of, partitions)
 
 
-def consumer_load(strategy: str, loads: Sequence[np.ndarray], members: int) -> np.ndarray:
-    """Records that each of ``members`` consumers reads: int64[members], or float64 of such loads.
+def owned_by(strategy: str, loads: Sequence[np.ndarray], members: int) -> Assignment:
+    """Which of ``members`` consumers reads which partition.
 
     ``loads``: per topic, records of each partition, which strategies that read weights know; all
     members read all topics and own nothing before. Member ids sort in their order.
     """
-    return read_by(owned_by(strategy, loads, members), loads, members)
-
-
-def owned_by(strategy: str, loads: Sequence[np.ndarray], members: int) -> Assignment:
-    """Who reads which partition of topics with these loads; see :func:`consumer_load`."""
     chosen = assignors.get(strategy)
     width = len(str(max(members - 1, len(loads) - 1)))
     names = [f"t{i:0{width}}" for i in range(len(loads))]
@@ -121,7 +116,8 @@ def owned_by(strategy: str, loads: Sequence[np.ndarray], members: int) -> Assign
 
 
 def read_by(given: Assignment, loads: Sequence[np.ndarray], members: int) -> np.ndarray:
-    """What each member reads of what every partition has: [members], of the type of ``loads``."""
+    """Records that each member reads of those that every partition has: [members], of the type of
+    ``loads``."""
     starts = np.concatenate(([0], np.cumsum([load.size for load in loads])))
     flat = np.concatenate(loads)
     records = flat[number_of(given.codes, starts)]

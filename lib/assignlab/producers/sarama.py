@@ -6,6 +6,8 @@ first, as Java does, so keys with a negative hash differ. Records without a key 
 generator, seeded with the time, which is not reproduced.
 """
 
+from functools import partial
+
 import numpy as np
 
 from assignlab.compiled import njit
@@ -54,20 +56,20 @@ def _partitioner(name: str, function: str, rule: str, run, keyed: str = "all") -
 PARTITIONERS = (
     _partitioner(
         "hash", "NewHashPartitioner", "absolute FNV-1a of the key; drawn for null keys",
-        hashed_or_drawn(fnv1a_only),
+        partial(hashed_or_drawn, fnv1a_only),
     ),
     _partitioner(
         "reference-hash", "NewReferenceHashPartitioner",
         "FNV-1a of the key without its sign bit; drawn for null keys",
-        hashed_or_drawn(reference_hash),
+        partial(hashed_or_drawn, reference_hash),
     ),
     _partitioner(
         "crc", "NewConsistentCRCHashPartitioner", "CRC-32 of the key; drawn for null keys",
-        hashed_or_drawn(consistent),  # unlike librdkafka's, an empty key is hashed
+        partial(hashed_or_drawn, consistent),  # unlike librdkafka's, an empty key is hashed
     ),
     _partitioner(
         "murmur2", "NewMurmur2Partitioner", "murmur2 of the key; drawn for null keys",
-        hashed_or_drawn(murmur2),
+        partial(hashed_or_drawn, murmur2),
     ),
     _partitioner(
         "round-robin", "NewRoundRobinPartitioner", "a counter of the topic from 0", round_robin,
