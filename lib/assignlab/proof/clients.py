@@ -16,8 +16,9 @@ states with several answers is told.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, takewhile
 
 from assignlab.group.document import Document
@@ -78,8 +79,10 @@ def compare(kind: str, histories: int, seed: int, originals: Originals) -> Itera
     for name in (kind, *others(kind)):
         try:
             own = [step for n in numbers for step in own_history(name, kind, seed, n, originals)]
-            asked = [(document, java, answers(name, document, originals))
-                     for document, java in lived]  # fmt: skip
+            asked = [
+                (document, java, [plainly_asked(name, originals, document) for _ in range(ASKED)])
+                for document, java in lived
+            ]
         except OriginalsUnavailable:
             continue
         for equal in (True, False):
@@ -106,44 +109,33 @@ def own_history(
 
     Claims that no healthy group sends are left out, with all that follows them.
     """
-    steps = answered_history(kind, seed, number, renamed(name, originals.ask))
+    steps = answered_history(kind, seed, number, partial(plainly_asked, name, originals))
     healthy = takewhile(lambda step: step[0] != "arbitrary claims", steps)
     return [(document, answer) for _, document, answer in healthy]
 
 
-def renamed(name: str, ask: Callable[[Document], Answer]) -> Callable[[Document], Answer]:
-    """Asks another assignor for the same group, made plain: no racks, all names ASCII.
+def plainly_asked(name: str, originals: Originals, document: Document) -> Answer:
+    """What another assignor says of the same group, made plain: no racks, all names ASCII.
 
     Most clients do not know racks, and not all sort other characters alike.
     """
-
-    def asked(document: Document) -> Answer:
-        topics = [{"name": t["name"], "partitions": t["partitions"]} for t in document["topics"]]
-        members = [
-            {
-                field: ascii(value) if field in ("id", "instance") else value
-                for field, value in member.items()
-                if field != "rack"
-            }
-            for member in document["members"]
-        ]
-        ids = {plain["id"]: member["id"]
-               for plain, member in zip(members, document["members"], strict=True)}  # fmt: skip
-        answer = ask({**document, "strategy": name, "topics": topics, "members": members})
-        return {
-            field: value
-            if field == "error"
-            else {ids[plain]: partitions for plain, partitions in value.items()}
-            for field, value in answer.items()
+    topics = [{"name": t["name"], "partitions": t["partitions"]} for t in document["topics"]]
+    members = [
+        {
+            field: ascii(value) if field in ("id", "instance") else value
+            for field, value in member.items()
+            if field != "rack"
         }
-
-    return asked
-
-
-def answers(name: str, document: Document, originals: Originals) -> list[Answer]:
-    """What the assignor says when it is asked several times."""
-    ask = renamed(name, originals.ask)
-    return [ask(document) for _ in range(ASKED)]
+        for member in document["members"]
+    ]
+    ids = {ascii(member["id"]): member["id"] for member in document["members"]}
+    answer = originals.ask({**document, "strategy": name, "topics": topics, "members": members})
+    return {
+        field: value
+        if field == "error"
+        else {ids[plain]: partitions for plain, partitions in value.items()}
+        for field, value in answer.items()
+    }
 
 
 def row(name: str, equal: bool, asked, own) -> Row:

@@ -16,6 +16,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count, islice
 from typing import Any
 
@@ -147,23 +148,17 @@ def _throws(thrown: str) -> str:
 # ---- a smaller group that fails alike ----------------------------------------------------------
 
 
-def fails_alike(failure: Failure) -> Callable[[Document], bool]:
-    """Whether a document breaks the same promise, and no known fault explains it."""
-
-    promise = failure.broken.promise
-
-    def fails(document: Document) -> bool:
-        try:
-            state, thrown = answered(document)
-            if thrown is None:
-                alike = promise in CHECKS and bool(broken(state, [promise]))
-            else:
-                alike = promise == _throws(thrown)
-        except Exception as error:
-            return promise == _throws(type(error).__name__)
-        return alike and faults.known(state, promise, thrown or "") is None
-
-    return fails
+def fails_alike(promise: str, document: Document) -> bool:
+    """Whether a document breaks a promise, and no known fault explains it."""
+    try:
+        state, thrown = answered(document)
+        if thrown is None:
+            alike = promise in CHECKS and bool(broken(state, [promise]))
+        else:
+            alike = promise == _throws(thrown)
+    except Exception as error:
+        return promise == _throws(type(error).__name__)
+    return alike and faults.known(state, promise, thrown or "") is None
 
 
 # ---- planted defects ---------------------------------------------------------------------------
@@ -314,7 +309,8 @@ def show_step(strategy: str, seed: int, step: int, say: Callable[[str], None]) -
 
 def told(failure: Failure) -> str:
     """A failure as lines to read, to play again and to paste."""
-    document = smallest(failure.document, fails_alike(failure), CUT_SECONDS)
+    fails = partial(fails_alike, failure.broken.promise)
+    document = smallest(failure.document, fails, CUT_SECONDS)
     return "\n".join((
         f"\n{failure.strategy} breaks {failure.broken.promise}: {failure.broken.reason}",
         f"  {failure.event}; again: {failure.command()}",

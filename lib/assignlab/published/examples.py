@@ -159,9 +159,6 @@ def played(
         name: sum(len(set(new[m].split()) - set(lists[name].get(m, "").split())) for m in new)
         for name, new in given.items()
     }
-    told = ", ".join(f"{count} under {name}" for name, count in moved.items())
-    return ["before", happens, f"after: partitions with another owner: {told}"], [
-        lists,
-        staying,
-        given,
-    ]
+    moves = ", ".join(f"{count} under {name}" for name, count in moved.items())
+    told = ["before", happens, f"after: partitions with another owner: {moves}"]
+    return told, [lists, staying, given]

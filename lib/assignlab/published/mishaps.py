@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from typing import NamedTuple
 
@@ -61,16 +62,9 @@ EVENTS = (
 SHAPES = tuple(
     (members, topics, partitions, subscription)
     for members, topics, partitions in ((5, 5, 21), (13, 13, 86), (24, 16, 140))
-    for subscription in (
-        "NARROW_2",
-        "NARROW_3",
-        "NARROW_5",
-        "RANDOM",
-        "HETEROGENEOUS_NESTED",
-        "HETEROGENEOUS_DISJOINT",
-        "HOMOGENEOUS",
-    )
-)
+    for subscription in ("NARROW_2", "NARROW_3", "NARROW_5", "RANDOM", "HETEROGENEOUS_NESTED",
+                         "HETEROGENEOUS_DISJOINT", "HOMOGENEOUS")
+)  # fmt: skip
 """Members, topics, partitions and subscription of the groups that are tried in turn."""
 
 
@@ -147,9 +141,8 @@ def can_never_end(name: str) -> bool:
     >>> can_never_end("sticky"), can_never_end("server-uniform")
     (True, False)
     """
-    never_ends = has(NEVER_ENDS)
     return assignors.get(name).may_loop and any(
-        never_ends(document) for _, _, document in endless(name, 0, NEIGHBOURS)
+        has(NEVER_ENDS, document) for _, _, document in endless(name, 0, NEIGHBOURS)
     )
 
 
@@ -252,24 +245,20 @@ def document_of(scenario: Scenario, strategy: str, step: int) -> Document:
     return {"strategy": strategy, **dump(last.group)}
 
 
-def has(mishap: str) -> Callable[[Document], bool]:
+def has(mishap: str, document: Document) -> bool:
     """Whether a group document has it: the group asked once, a cooperative one until it settles."""
-
-    def found(document: Document) -> bool:
-        group, strategy = parse(document), assignors.get(document["strategy"])
-        try:
-            if mishap == MANY_ROUNDS:
-                return rounds(group, strategy) > MOST_ROUNDS
-            sizes = settled(group, strategy).sizes
-        except NeverStable:
-            return mishap == MANY_ROUNDS
-        except OriginalError as error:
-            return mishap == (NEVER_ENDS if error.original == "NeverEnds" else THROWS)
-        if mishap != STARVES or (sizes > 0).all():
-            return False
-        return bool((sizes == 0).sum() > (optimum(group).assignment.sizes == 0).sum())
-
-    return found
+    group, strategy = parse(document), assignors.get(document["strategy"])
+    try:
+        if mishap == MANY_ROUNDS:
+            return rounds(group, strategy) > MOST_ROUNDS
+        sizes = settled(group, strategy).sizes
+    except NeverStable:
+        return mishap == MANY_ROUNDS
+    except OriginalError as error:
+        return mishap == (NEVER_ENDS if error.original == "NeverEnds" else THROWS)
+    if mishap != STARVES or (sizes > 0).all():
+        return False
+    return bool((sizes == 0).sum() > (optimum(group).assignment.sizes == 0).sum())
 
 
 def smallest(found: Found) -> Document | None:
@@ -279,7 +268,7 @@ def smallest(found: Found) -> Document | None:
     A rebalance that takes many rounds in a history may need what came before it.
     """
     document = document_of(found.scenario, found.strategy, found.step)
-    goes_wrong = has(found.mishap)
+    goes_wrong = partial(has, found.mishap)
     return smaller.smallest(document, goes_wrong, CUT_SECONDS) if goes_wrong(document) else None
 
 

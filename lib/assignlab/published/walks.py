@@ -6,6 +6,7 @@ Every table here is written down while the original's steps run: nothing is rebu
 import random
 import struct
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -224,12 +225,12 @@ def _namespace(module: Any, watch: "_Watch") -> dict[str, Any]:
     space["the_actual_partition_to_be_moved"] = movements.the_actual_partition_to_be_moved
     for name in ("unassigned_partitions", "assign_partition", "state_of", "reassign_partition",
                  "process_partition_movement"):  # fmt: skip
-        space[name] = getattr(watch, name)(space[name])
+        space[name] = partial(getattr(watch, name), space[name])
     return space
 
 
 class _Watch:
-    """Writes down what the watched steps do."""
+    """Writes down what the watched steps do: a method per step, which runs the original."""
 
     def __init__(self, group: Group, known: Any):
         self.group, self.known = group, known
@@ -240,47 +241,31 @@ class _Watch:
         self.looked_at = NONE
         self.rows: list[tuple] = []
 
-    def unassigned_partitions(self, run: Callable) -> Callable:
-        def watched(held, sorted_partitions):
-            self.held = held
-            self.note("kept", NONE, NONE, "", "", self.sorted_set())
-            return run(held, sorted_partitions)
+    def unassigned_partitions(self, run: Callable, held, sorted_partitions):
+        self.held = held
+        self.note("kept", NONE, NONE, "", "", self.sorted_set())
+        return run(held, sorted_partitions)
 
-        return watched
+    def assign_partition(self, run: Callable, held, m, i):
+        before = self.sorted_set()
+        run(held, m, i)
+        self.note("assigned", i, i, "", self.members[m], before)
 
-    def assign_partition(self, run: Callable) -> Callable:
-        def watched(held, m, i):
-            before = self.sorted_set()
-            run(held, m, i)
-            self.note("assigned", i, i, "", self.members[m], before)
+    def state_of(self, run: Callable, *before):
+        state = run(*before)
+        self.levels = state.levels
+        self.score = balance_score(state.levels.counts)
+        return state
 
-        return watched
+    def reassign_partition(self, run: Callable, state, moves, i, new_consumer):
+        self.looked_at = i
+        return run(state, moves, i, new_consumer)
 
-    def state_of(self, run: Callable) -> Callable:
-        def watched(*before):
-            state = run(*before)
-            self.levels = state.levels
-            self.score = balance_score(state.levels.counts)
-            return state
-
-        return watched
-
-    def reassign_partition(self, run: Callable) -> Callable:
-        def watched(state, moves, i, new_consumer):
-            self.looked_at = i
-            return run(state, moves, i, new_consumer)
-
-        return watched
-
-    def process_partition_movement(self, run: Callable) -> Callable:
-        def watched(state, i, new_consumer):
-            before, owner = self.sorted_set(), state.held.partitions[i].owner
-            run(state, i, new_consumer)
-            self.note(
-                "moved", self.looked_at, i, self.members[owner], self.members[new_consumer], before
-            )
-
-        return watched
+    def process_partition_movement(self, run: Callable, state, i, new_consumer):
+        before, owner = self.sorted_set(), state.held.partitions[i].owner
+        run(state, i, new_consumer)
+        source, to = self.members[owner], self.members[new_consumer]
+        self.note("moved", self.looked_at, i, source, to, before)
 
     def note(self, what, looked_at, moved, source, to, sorted_set, lists=None) -> None:
         score = float("nan") if self.levels is None else balance_score(self.levels.counts)
