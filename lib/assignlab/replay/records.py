@@ -1,7 +1,6 @@
 """Flat records: one row of numbers and words per simulated rebalance; and what simulating costs."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
 from functools import lru_cache
 from typing import Any
 
@@ -11,7 +10,7 @@ from assignlab.replay import beside, metrics
 from assignlab.replay.columns import BESIDE_OPTIMUM, METRICS, Column
 from assignlab.replay.history import Moment, history
 from assignlab.replay.rebalance import Step, replay
-from assignlab.replay.scenarios import Scenario
+from assignlab.replay.scenarios import DEFAULTS, VALUES, Scenario
 
 SCENARIO_COLUMNS = (
     Column("members", "int64", "members", "members at the start"),
@@ -40,8 +39,8 @@ COLUMNS_BESIDE_OPTIMUM = COLUMNS + BESIDE_OPTIMUM
 
 MOST, LARGEST = 2**31 - 1, 2**63 - 1
 """What clients count members, topics and partitions in, and what a column holds."""
-_FIELDS = tuple(field.name for field in fields(Scenario))
-assert _FIELDS == tuple(column.name for column in SCENARIO_COLUMNS)
+LIMITS = {"members": MOST, "topics": MOST, "partitions": MOST, "seed": LARGEST}
+assert tuple(DEFAULTS) == tuple(column.name for column in SCENARIO_COLUMNS)
 
 
 def measure(step: Step) -> tuple:
@@ -118,19 +117,14 @@ def _history(scenario: Scenario) -> list[Moment]:
 
 def refuse_beyond_reach(scenario: Scenario) -> None:
     """Raise OverflowError for numbers that no group can have: clients count in 32 bits."""
-    for name, most in (
-        ("members", MOST),
-        ("topics", MOST),
-        ("partitions", MOST),
-        ("seed", LARGEST),
-    ):
+    for name, most in LIMITS.items():
         if abs(value := getattr(scenario, name)) > most:
             raise OverflowError(f"{name}: {value} is more than {most}: ask for fewer")
 
 
 def scenario_values(scenario: Scenario) -> tuple:
     """The ``SCENARIO_COLUMNS`` of a scenario; null where a number is larger than its column."""
-    values = [getattr(scenario, name) for name in _FIELDS]
+    values = list(VALUES(scenario))
     values[-1] = " ".join(scenario.events)
     return tuple([None if type(v) is int and abs(v) > LARGEST else v for v in values])
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from assignlab.errors import UnknownName, shown
+from assignlab.errors import refuse_unknown, shown
 from assignlab.group.model import Claims, Group, Members, Topics
 from assignlab.jvm.names import Names
 
@@ -93,16 +93,10 @@ class Scenario:
                 raise ValueError(f"{name}: {getattr(self, name)} is less than {least}{of}")
         if self.racks < 0:
             raise ValueError(f"racks: {self.racks} is less than 0")
-        for name, allowed in (
-            ("distribution", DISTRIBUTIONS),
-            ("subscription", SUBSCRIPTIONS + NARROW),
-            ("ids", IDS),
-        ):
-            if getattr(self, name) not in allowed:
-                raise UnknownName(name, getattr(self, name), allowed)
-        for event in self.events:
-            if event not in EVENTS:
-                raise UnknownName("event", event, EVENTS)
+        refuse_unknown("distribution", [self.distribution], DISTRIBUTIONS)
+        refuse_unknown("subscription", [self.subscription], SUBSCRIPTIONS + NARROW)
+        refuse_unknown("ids", [self.ids], IDS)
+        refuse_unknown("event", self.events, EVENTS)
         if not self.events or self.events[0] != "FULL":
             raise ValueError("events: a history starts with FULL")
 

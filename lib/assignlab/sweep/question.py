@@ -19,7 +19,7 @@ import numpy as np
 
 from assignlab import assignors
 from assignlab.assignors.strategy import Strategy
-from assignlab.errors import AssignlabError, UnknownName
+from assignlab.errors import AssignlabError, refuse_unknown
 from assignlab.replay.scenarios import DEFAULTS, VALUES, Scenario, all_words, fitting
 
 # A timer rounds less to no limit, and takes no more.
@@ -142,9 +142,7 @@ def grid(**fields) -> Grid:
     >>> [(s.members, s.seed) for s in grid(members=[2, 3], topics=4, seed=range(2))]
     [(2, 0), (2, 1), (3, 0), (3, 1)]
     """
-    for name in fields:
-        if name not in DEFAULTS:
-            raise UnknownName("scenario field", name, DEFAULTS)
+    refuse_unknown("scenario field", fields, DEFAULTS)
     axes = {name: axis(name, value) for name, value in fields.items()}
     for name, values in axes.items():
         if isinstance(values, range) and values[sys.maxsize :]:  # len() knows no greater number

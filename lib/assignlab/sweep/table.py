@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pyarrow import ArrowException
 from pyarrow.parquet import read_metadata
 
-from assignlab.errors import UnknownName
+from assignlab.errors import refuse_unknown
 from assignlab.local.project import is_uri
 from assignlab.sweep.aggregate import Extent, extent, extent_of, summarise, sums_over
 from assignlab.sweep.question import SweepError, words
@@ -300,7 +300,5 @@ class Table:
         """The names of columns, each once; refused where the table has no such column."""
         known = self.subject.schema.names
         columns = list(dict.fromkeys(words(about, given)))
-        for column in columns:
-            if column not in known:
-                raise UnknownName("column", column, known)
+        refuse_unknown("column", columns, known)
         return columns
