@@ -149,7 +149,9 @@ def test_steps_go_on_by_slider_and_begin_anew_for_another_group():
 def begun(tmp_path, monkeypatch, module):
     shown = []
     monkeypatch.setattr(study, "live", lambda: module)
-    monkeypatch.setattr(study, "_display", lambda data, details=None: shown.append((data, details)))
+    monkeypatch.setattr(
+        "IPython.display.display", lambda data, raw, metadata: shown.append((data, metadata))
+    )
     return study.Study("01_first", tmp_path, {}, None), shown
 
 

@@ -32,7 +32,7 @@ def shown(monkeypatch):
     """What the notebook displays: (data by MIME type, metadata)."""
     found = []
     monkeypatch.setattr(
-        study, "_display", lambda data, details=None: found.append((data, details or {}))
+        "IPython.display.display", lambda data, raw, metadata: found.append((data, metadata))
     )
     return found
 

@@ -170,13 +170,8 @@ class Study:
             caption += f" ({first}from {rows}, all in {name}.csv)"
         elif len(told) < len(frame):
             caption += f" ({len(told)} of {rows}; all are in {name}.csv)"
-        _display(
-            {
-                "text/html": _table_html(told, caption),
-                "text/plain": f"{caption}\n{told.to_string(index=False)}",
-            },
-            {ROLE: {"kind": "table", "name": name}},
-        )
+        text = f"{caption}\n{told.to_string(index=False)}"
+        _display({"text/html": _table_html(told, caption)}, text, kind="table", name=name)
 
     def figure(self, name: str, figure, alt: str, small=None):
         """Show a matplotlib figure (or a seaborn grid) and keep it as PNG and SVG, then close it.
@@ -206,10 +201,7 @@ class Study:
         if hasattr(small, "savefig"):
             plt.close(small)
         encoded = base64.b64encode(png.getvalue()).decode("ascii")
-        _display(
-            {"image/png": encoded, "text/plain": alt},
-            {"image/png": {"alt": alt}, ROLE: {"kind": "figure", "name": name}},
-        )
+        _display({"image/png": encoded}, alt, kind="figure", name=name)
 
     def explore(
         self, name: str, frame, sliders: list[str], bars: str, value: str, caption: str, ask=None
@@ -242,7 +234,7 @@ class Study:
             shown = bars_widget(widgets, choice, ask)._repr_mimebundle_()
         else:
             shown = {"text/html": explorer(name, choice)}
-        _display({**shown, "text/plain": text}, {ROLE: {"kind": "table", "name": name}})
+        _display(shown, text, kind="table", name=name)
 
     def steps(
         self, name: str, frame, pictures: list[str], caption: str, ask=None, at=None, most=None
@@ -270,10 +262,7 @@ class Study:
             shown = box._repr_mimebundle_()
         else:
             shown = {"text/html": stepper(name, told, pictures, caption)}
-        _display(
-            {**shown, "text/plain": f"{caption}\n{numbered}"},
-            {ROLE: {"kind": "table", "name": name}},
-        )
+        _display(shown, f"{caption}\n{numbered}", kind="table", name=name)
 
     @staticmethod
     def told(of_each: dict[str, object], word: str, most: int | None = None) -> str:
@@ -317,15 +306,11 @@ class Study:
             "short": whole_words(short.strip()) or shortened(sentence),
             "picture": picture or next(iter(figures), ""),
         }
+        said = f"<strong>{html.escape(self._answer['answer'])}</strong>"
         then = f"<p>{html.escape(self._answer['do'])}</p>" if do else ""
-        _display(
-            {
-                "text/html": f'<p class="answer" style="{ANSWER_STYLE}">'
-                f"<strong>{html.escape(self._answer['answer'])}</strong></p>{then}",
-                "text/plain": "\n".join(filter(None, [self._answer["answer"], self._answer["do"]])),
-            },
-            {ROLE: {"kind": "answer"}},
-        )
+        page = f'<p class="answer" style="{ANSWER_STYLE}">{said}</p>{then}'
+        text = "\n".join(filter(None, [self._answer["answer"], self._answer["do"]]))
+        _display({"text/html": page}, text, kind="answer")
 
     def failures(self, frame):
         """Say that simulations failed: `frame` has one row for each. An empty frame says nothing.
@@ -367,13 +352,8 @@ class Study:
             "results": list(self._results.values()),
         }
         line = provenance(record)
-        _display(
-            {
-                "text/html": f'<p class="provenance"><small>{html.escape(line)}</small></p>',
-                "text/plain": line,
-            },
-            {ROLE: {"kind": "provenance"}},
-        )
+        page = f'<p class="provenance"><small>{html.escape(line)}</small></p>'
+        _display({"text/html": page}, line, kind="provenance")
         write_json(self.folder / RECORD, record)
 
     def _keep(self, name: str, frame, caption: str) -> None:
@@ -534,7 +514,9 @@ def _narrowest(text: str) -> int:
     return max(min(len(text), 16), *map(len, re.split(r"[\s-]", text)))
 
 
-def _display(data: dict, details: dict):
+def _display(shown: dict, text: str, **role: str):
+    """Show something, also as text, which is a picture's alternative; ``role``: what it is."""
     from IPython.display import display
 
-    display(data, raw=True, metadata=details)
+    details = {form: {"alt": text} for form in shown if form == "image/png"}
+    display({**shown, "text/plain": text}, raw=True, metadata={**details, ROLE: role})
