@@ -285,19 +285,11 @@ def ownership(
     palette = [colors[name] for name in group.members.names]
     few = len(group.members) <= MOST_TOLD
     signs = few and len(columns) <= 2 * MOST_TOLD
+    lw = 1 if few and len(columns) <= MOST_TOLD else 0
     for m, c in sorted(now):
         gained = then is not None and (m, c) not in then
-        ax.add_patch(
-            plt.Rectangle(
-                (c, m),
-                1,
-                1,
-                facecolor=palette[m],
-                edgecolor="white",
-                hatch="//" if gained else "",
-                lw=1 if few and len(columns) <= MOST_TOLD else 0,
-            )
-        )
+        ax.add_patch(plt.Rectangle((c, m), 1, 1, facecolor=palette[m], edgecolor="white",
+                                   hatch="//" if gained else "", lw=lw))  # fmt: skip
         if gained and signs:
             ax.text(
                 c + 0.5, m + 0.5, "+", ha="center", va="center", fontweight="bold", color="white",

@@ -138,12 +138,10 @@ def _at(radius: float, point: int) -> str:
 
 def _text(x: float, y: float, text: str, look: str = "") -> str:
     """A text in the row that begins at ``y``."""
+    if not text:
+        return ""
     color = "" if "fill" in look else ' fill="currentColor"'
-    return (
-        f'<text x="{x:.0f}" y="{y + 18:.0f}"{color} {look}>{html.escape(text)}</text>'
-        if text
-        else ""
-    )
+    return f'<text x="{x:.0f}" y="{y + 18:.0f}"{color} {look}>{html.escape(text)}</text>'
 
 
 def _svg(height: float, parts: Iterable[str], told: str) -> str:

@@ -93,10 +93,8 @@ def shared_labels(numbers: Iterable[tuple[float, int]], near: float) -> list[tup
             runs[-1].append((at, number))
         else:
             runs.append([(at, number)])
+    ends = [(run[0], run[-1]) for run in runs]
     return [
-        (
-            (run[0][0] + run[-1][0]) / 2,
-            "–".join(dict.fromkeys(f"{n}" for _, n in (run[0], run[-1]))),
-        )
-        for run in runs
+        ((first + last) / 2, f"{low}" if low == high else f"{low}–{high}")
+        for (first, low), (last, high) in ends
     ]

@@ -1,6 +1,7 @@
 """Pictures of algorithms at work: the circle of round robin, sticky's flow chart, the hash ring."""
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 
 import numpy as np
 import pandas as pd
@@ -95,26 +96,17 @@ LEADING = 0.16
 def sticky_flow(ax: Axes) -> str:
     """The flow chart of the sticky assignor up to 2.5; returns it in words."""
     for column, row, kind, text in FLOW.values():
-        ax.add_patch(
-            FancyBboxPatch(
-                (column - WIDTH / 2, row - HEIGHT / 2),
-                WIDTH,
-                HEIGHT,
-                boxstyle="round,pad=0",
-                facecolor="#eef3fa" if kind == "step" else "#fdf1e3",
-                edgecolor=COLORS[0] if kind == "step" else COLORS[1],
-                lw=1.2,
-                mutation_scale=0.08,
-            )
-        )
+        corner = (column - WIDTH / 2, row - HEIGHT / 2)
+        inside, edge = ("#eef3fa", COLORS[0]) if kind == "step" else ("#fdf1e3", COLORS[1])
+        ax.add_patch(FancyBboxPatch(corner, WIDTH, HEIGHT, boxstyle="round,pad=0", lw=1.2,
+                                    facecolor=inside, edgecolor=edge, mutation_scale=0.08))  # fmt: skip
         _centred(ax, column, row, text)
     for start, end, label in ARROWS:
         _arrow(ax, FLOW[start][:2], FLOW[end][:2], label)
     bent = {"arrowstyle": "->", "color": "#444444", "connectionstyle": "arc3,rad=-0.6"}
     ax.annotate("", (-WIDTH / 2, 5), (-WIDTH / 2, 6), arrowprops=bent)
-    _centred(
-        ax, -0.82, 5.5, "no: the next;\nafter a walk\nwithout a move:\n“Had anybody\npartitions …?”"
-    )
+    again = "no: the next;\nafter a walk\nwithout a move:\n“Had anybody\npartitions …?”"
+    _centred(ax, -0.82, 5.5, again)
     ax.set_xlim(-1.05, 2.5)
     ax.set_ylim(6.5, -0.5)
     ax.set_axis_off()
@@ -154,10 +146,7 @@ def ring(
     ax.set_theta_zero_location("N")
     ax.set_theta_direction("clockwise")
     turn = 2 * np.pi / 2**32
-    look = {
-        name: (COLORS[i % len(COLORS)], MARKERS[i % len(MARKERS)])
-        for i, name in enumerate(consumers)
-    }
+    look = dict(zip(consumers, zip(cycle(COLORS), cycle(MARKERS)), strict=False))
     for name, rows in points.groupby("consumer"):
         color, marker = look[name]
         ax.plot(rows["point"] * turn, np.ones(len(rows)), linestyle="none", color=color,
@@ -166,9 +155,8 @@ def ring(
         color, marker = look[owner]
         ax.plot([point * turn] * 2, [0.78, 0.97], color=color, lw=1)
         ax.plot(point * turn, 0.78, marker=marker, color=color, markersize=7)
-        ax.text(
-            point * turn, 0.56, partition, color=color, ha="center", va="center", fontsize="small"
-        )
+        ax.text(point * turn, 0.56, partition, color=color, fontsize="small",
+                ha="center", va="center")  # fmt: skip
     ax.set_ylim(0, 1.05)
     ax.set_xticks([])
     ax.set_yticks([])
