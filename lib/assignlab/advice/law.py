@@ -5,6 +5,7 @@ from itertools import pairwise
 from assignlab.advice.subject import Subject
 from assignlab.assignors.strategy import Strategy
 from assignlab.optimum import optimum
+from assignlab.optimum.answers import gap
 from assignlab.replay.metrics import subscribers, uneven_topics
 from assignlab.words import counted
 
@@ -124,5 +125,4 @@ def least_idle(subject: Subject) -> int:
 def _least_gap(subject: Subject) -> int:
     if subject.equal:
         return int(subject.partitions % subject.members > 0)
-    sizes = optimum(subject.group).assignment.sizes
-    return int(sizes.max() - sizes.min())
+    return gap(optimum(subject.group).assignment.sizes)

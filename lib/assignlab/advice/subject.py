@@ -195,11 +195,10 @@ def subject(document: dict[str, Any]) -> Subject:
     """
     refuse_streams(document)
     name, state = document.get("group") or "the group", document.get("state")
-    of_members, of_owners = (
-        "kafka-consumer-groups --describe --members --verbose",
-        "kafka-consumer-groups --describe",
-    )
-    if str(document.get("strategy")).startswith("rocketmq"):
+    of_owners = "kafka-consumer-groups --describe"
+    of_members = f"{of_owners} --members --verbose"
+    rocketmq = str(document.get("strategy")).startswith("rocketmq")
+    if rocketmq:
         of_members = of_owners = "mqadmin consumerProgress -g GROUP -s true"
     if not document.get("members") and state in (None, "Stable"):
         raise NotAnswerable(f"{name}: the text names no members (add {of_members})")
@@ -208,7 +207,7 @@ def subject(document: dict[str, Any]) -> Subject:
     if all(member.get("owned") is None for member in document["members"]):
         hosts = Counter(member.get("host") for member in document["members"])
         host, several = hosts.most_common(1)[0]
-        if str(document.get("strategy")).startswith("rocketmq") and host and several > 1:
+        if rocketmq and host and several > 1:
             raise NotAnswerable(
                 f"{name}: {several} clients run on {host}, and mqadmin consumerProgress names owners by"
                 " their host: it does not say which of them holds what"

@@ -62,10 +62,8 @@ def parse(document: Mapping[str, Any]) -> Group:
         topic = named(by_id.get(name_or_id, name_or_id))
         return code(topic, _partition(partition, queue_index.get(topic)))
 
-    def member(entry: Any) -> dict[str, Any]:
-        return _member(entry, named, claimed)
-
-    members = list(_each(member_entries, "members", member))
+    each = _each(member_entries, "members", lambda entry: _member(entry, named, claimed))
+    members = list(each)
     _index([member["id"] for member in members], "members", "member id")
     _streams_within_reach(members)
     options = {name: document[name] for name in OPTIONS if document.get(name) is not None}

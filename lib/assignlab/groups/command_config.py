@@ -69,12 +69,8 @@ def translated(file: Path) -> Settings:
 
     try:
         with file.open("rb") as opened:
-            properties = javaproperties.load(opened)
-    except javaproperties.InvalidUEscapeError as error:
-        raise AssignlabError(f"{file}: {error}") from None
-    try:
-        return of_properties(properties)
-    except AssignlabError as error:
+            return of_properties(javaproperties.load(opened))
+    except (javaproperties.InvalidUEscapeError, AssignlabError) as error:
         raise AssignlabError(f"{file}: {error}") from None
 
 
