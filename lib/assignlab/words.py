@@ -100,11 +100,7 @@ TERMS = (
         "of the partitions that members held before: those that the same member has afterwards",
         {"stayed": "stayed", "held": "held before"},
     ),
-    Term(
-        "forced",
-        "partitions whose owner left or no longer subscribes",
-        {"forced": "forced"},
-    ),
+    Term("forced", "partitions whose owner left or no longer subscribes", {"forced": "forced"}),
     Term(
         "by choice",
         "partitions taken from a member that could have kept them: needed and avoidable ones",
@@ -115,11 +111,7 @@ TERMS = (
         "of 'by choice': as many as any answer that is at least as even must move",
         {"needed": "needed", "fewest": "fewest moves"},
     ),
-    Term(
-        "avoidable",
-        "of 'by choice': those beyond the needed ones",
-        {"avoidable": "avoidable"},
-    ),
+    Term("avoidable", "of 'by choice': those beyond the needed ones", {"avoidable": "avoidable"}),
     Term(
         "moved",
         "partitions that were taken from their owner, forced and by choice",
@@ -173,10 +165,7 @@ TERMS = (
     Term(
         "partition-seconds without an owner",
         "for each partition the time in which no member owned it, summed",
-        {
-            "unowned_s": "without an owner (partition-s)",
-            "unowned_percent": "without an owner (%)",
-        },
+        {"unowned_s": "without an owner (partition-s)", "unowned_percent": "without an owner (%)"},
     ),
     Term(
         "delivered again, never delivered",

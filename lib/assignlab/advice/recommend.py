@@ -31,14 +31,7 @@ from assignlab.advice.clients import (
 from assignlab.advice.law import PER_TOPIC, law, least_idle
 from assignlab.advice.play import steps
 from assignlab.advice.report import Lines, Report, Table
-from assignlab.advice.subject import (
-    CLASSIC,
-    Range,
-    Subject,
-    answered_by,
-    is_server,
-    subject,
-)
+from assignlab.advice.subject import CLASSIC, Range, Subject, answered_by, is_server, subject
 from assignlab.advice.what_if import Row
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError
@@ -477,7 +470,7 @@ def _java(new: Strategy, old: Strategy, offline: bool, client: str = "") -> list
                 " session.timeout.ms and heartbeat.interval.ms out: they are refused or ignored"
                 " under this protocol",
                 ("group.protocol=consumer", *remote),
-            ),
+            )
         ]
         if not client:
             commits = (

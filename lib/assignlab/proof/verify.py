@@ -295,9 +295,7 @@ def _compare_history(report, originals, seed, number, ours, max_differences) -> 
 
 
 def shrink(
-    document: Document,
-    ask: Callable[[Document], Answer],
-    ours: Callable[[Document], Answer],
+    document: Document, ask: Callable[[Document], Answer], ours: Callable[[Document], Answer]
 ) -> tuple[Document, Answer, Answer]:
     """A smaller document on which both still differ, with both answers.
 

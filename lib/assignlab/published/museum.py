@@ -253,8 +253,7 @@ def table() -> pd.DataFrame:
                 exhibit.fault in found, "" if mine is None else text(exhibit, mine),
             ))  # fmt: skip
     return pd.DataFrame(
-        rows,
-        columns=["exhibit", "strategy", "release", "original", "faults", "has it", "ours"],
+        rows, columns=["exhibit", "strategy", "release", "original", "faults", "has it", "ours"]
     )
 
 

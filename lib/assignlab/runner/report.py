@@ -11,14 +11,7 @@ from assignlab.local.files import whole, write_json
 from assignlab.local.project import versions
 from assignlab.parameters.declared import Mistake
 from assignlab.runner.articles import TITLE, write_articles
-from assignlab.runner.page import (
-    PAGE_SUFFIX,
-    environment,
-    navigate,
-    number_of,
-    style,
-    values_line,
-)
+from assignlab.runner.page import PAGE_SUFFIX, environment, navigate, number_of, style, values_line
 from assignlab.runner.plan import Place, read_notebook
 from assignlab.runner.progress import clock
 from assignlab.runner.records import point_records, run_records

@@ -38,9 +38,7 @@ def read(text: Text) -> Iterator[Row]:
     text.skip_line()
     expected = "a group, its coordinator like host:9092  (1), strategy, state and #MEMBERS"
     for row in own_lines(
-        text,
-        lambda line: ROW.fullmatch(" ".join(line.split())),
-        lambda: text.unexpected(expected),
+        text, lambda line: ROW.fullmatch(" ".join(line.split())), lambda: text.unexpected(expected)
     ):
         yield GroupRow(
             row["group"] or text.group,
