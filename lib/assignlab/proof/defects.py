@@ -35,11 +35,12 @@ class Defect:
 DEFECTS: dict[str, Defect] = {}
 
 
-def _in_answer(function: Callable[[Document, Lists], Lists | None]):
-    """A defect of the answer: ``function`` may change the copy of the lists that it is given."""
+def _in_answer(function: Callable[[Document, Lists], None]):
+    """A defect of the answer: ``function`` changes the copy of the lists that it is given."""
 
     def apply(document: Document, lists: Lists, solve: Solve) -> Lists | None:
-        flawed = function(document, {m: [list(p) for p in given] for m, given in lists.items()})
+        flawed = {member: [list(pair) for pair in given] for member, given in lists.items()}
+        function(document, flawed)
         return None if flawed == lists else flawed
 
     return _named(function, apply)
@@ -98,19 +99,20 @@ def _fullest(lists: Lists) -> str:
 def partition_lost(document, lists):
     """One partition of the fullest member is given to nobody."""
     del lists[_fullest(lists)][-1:]
-    return lists
 
 
 @_in_answer
 def half_lost(document, lists):
     """Every second partition is given to nobody."""
-    return {member: given[::2] for member, given in lists.items()}
+    for given in lists.values():
+        del given[1::2]
 
 
 @_in_answer
 def nothing_assigned(document, lists):
     """Nobody gets anything."""
-    return {member: [] for member in lists}
+    for given in lists.values():
+        given.clear()
 
 
 @_in_answer
@@ -121,8 +123,7 @@ def partition_shared(document, lists):
         for other in lists:
             if other != member and pair[0] in subscribed[other] and pair not in lists[other]:
                 lists[other].append(pair)
-                return lists
-    return None
+                return
 
 
 @_in_answer
@@ -130,7 +131,6 @@ def partition_twice(document, lists):
     """A member gets one of its partitions twice."""
     member = _fullest(lists)
     lists[member] += lists[member][:1]
-    return lists
 
 
 @_in_answer
@@ -140,8 +140,7 @@ def beyond_the_end(document, lists):
         for i, part in enumerate(pair):
             if isinstance(part, int):
                 pair[i] = part + 999
-                return lists
-    return None
+                return
 
 
 @_in_answer
@@ -149,8 +148,7 @@ def invented_topic(document, lists):
     """A member gets a partition of a topic that does not exist."""
     for _, pair in _given(lists):
         pair[0] = "no-such-topic"
-        return lists
-    return None
+        return
 
 
 @_in_answer
@@ -162,8 +160,7 @@ def unsubscribed_owner(document, lists):
             if pair[0] not in subscribed[other]:
                 lists[member].remove(pair)
                 lists[other].append(pair)
-                return lists
-    return None
+                return
 
 
 @_in_answer
@@ -171,14 +168,14 @@ def member_missing(document, lists):
     """A member that got nothing is not in the answer."""
     for member, given in lists.items():
         if not given:
-            return {other: theirs for other, theirs in lists.items() if other != member}
-    return None
+            del lists[member]
+            return
 
 
 @_in_answer
 def stranger(document, lists):
     """Somebody is in the answer who is not in the group."""
-    return {**lists, "no-such-member": []}
+    lists["no-such-member"] = []
 
 
 # ---- imbalance ---------------------------------------------------------------------------------
@@ -196,8 +193,7 @@ def one_too_many(document, lists):
                 if len(lists[most]) >= len(lists[poor]):
                     lists[poor].remove(pair)
                     lists[most].append(pair)
-                    return lists
-    return None
+                    return
 
 
 @_in_answer
@@ -209,8 +205,7 @@ def starved(document, lists):
             if other != member and given and all(pair[0] in subscribed[other] for pair in given):
                 lists[other] += given
                 lists[member] = []
-                return lists
-    return None
+                return
 
 
 @_in_answer
@@ -225,8 +220,7 @@ def newcomer_ignored(document, lists):
                 if other not in (None, member) and pair[0] in subscribed[other]:
                     given.remove(pair)
                     lists[other].append(pair)
-            return lists
-    return None
+            return
 
 
 @_in_question
@@ -246,7 +240,6 @@ def extra_to_the_last(document, lists):
         given = [lists[m] for m in members]
         for member, other in zip(members, reversed(given), strict=True):
             lists[member] = other
-    return lists
 
 
 # ---- stickiness --------------------------------------------------------------------------------
@@ -262,8 +255,7 @@ def swapped(document, lists):
             if other != member and theirs[0] == pair[0]:
                 lists[member][lists[member].index(pair)] = theirs
                 lists[other][lists[other].index(theirs)] = pair
-                return lists
-    return None
+                return
 
 
 @_in_answer
@@ -276,10 +268,9 @@ def passed_round(document, lists):
             first.setdefault(member, pair)
     members = [m for m in first if set(subscribed[m]) == set(subscribed[next(iter(first))])][:3]
     if len(members) < 3:
-        return None
+        return
     for member, other in zip(members, members[1:] + members[:1], strict=True):
         lists[other][lists[other].index(first[other])] = first[member]
-    return lists
 
 
 @_in_answer
@@ -299,8 +290,7 @@ def needless_move(document, lists):
             ):
                 lists[member][lists[member].index(pair)] = new
                 lists[other][lists[other].index(new)] = pair
-                return lists
-    return None
+                return
 
 
 @_in_question
@@ -334,8 +324,7 @@ def stale_owner_kept(document, lists):
             ):
                 lists[member].remove(pair)
                 lists[other].append(pair)
-                return lists
-    return None
+                return
 
 
 # ---- the cooperative protocol ------------------------------------------------------------------
@@ -352,13 +341,12 @@ def revoked_and_added(document):
 def held_back(document, lists):
     """A cooperative assignor holds back a partition that nobody has."""
     if assignors.get(document["strategy"]).protocol != "cooperative":
-        return None
+        return
     claimed = [pair for owned in _claims(document).values() for pair in owned]
     for member, pair in _given(lists):
         if pair not in claimed:
             lists[member].remove(pair)
-            return lists
-    return None
+            return
 
 
 # ---- orders and identities ---------------------------------------------------------------------
@@ -367,7 +355,8 @@ def held_back(document, lists):
 @_in_answer
 def list_reversed(document, lists):
     """Every member's list is in reverse order."""
-    return {member: given[::-1] for member, given in lists.items()}
+    for given in lists.values():
+        given.reverse()
 
 
 @_in_answer
@@ -382,8 +371,7 @@ def blocks_rotated(document, lists):
             mine = {m: [pair for pair in lists[m] if pair[0] == topic] for m in members}
             for member, other in zip(members, members[1:] + members[:1], strict=True):
                 lists[other] = [p for p in lists[other] if p[0] != topic] + mine[member]
-            return lists
-    return None
+            return
 
 
 @_in_question
@@ -422,14 +410,13 @@ _ASKED = count(1)
 def wavering(document, lists):
     """The same question gets another answer every second time."""
     if next(_ASKED) % 2:
-        return lists
+        return
     subscribed = _topics(document)
     for member in lists:
         for other in lists:
             if set(subscribed[member]) == set(subscribed[other]) and lists[member] != lists[other]:
                 lists[member], lists[other] = lists[other], lists[member]
-                return lists
-    return None
+                return
 
 
 # ---- answering with a defect -------------------------------------------------------------------
