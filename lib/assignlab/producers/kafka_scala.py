@@ -8,7 +8,9 @@ Without a key a random available partition of the topic is kept until metadata a
 (``topic.metadata.refresh.interval.ms``, ten minutes) or a send fails; :func:`refreshed` is that.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -25,17 +27,9 @@ def absolute(number):
     return abs(number) % (1 << 31)
 
 
-def run(records: Records, of: Topics, state: State) -> np.ndarray:
-    """Partitions int64[n]."""
-    return _run(records, of, state, absolute, True)
-
-
-def run_0_8_1(records: Records, of: Topics, state: State) -> np.ndarray:
-    """Partitions int64[n]."""
-    return _run(records, of, state, to_positive, False)
-
-
-def _run(records, of, state, positive, true_absolute) -> np.ndarray:
+def _run(
+    positive: Callable, true_absolute: bool, records: Records, of: Topics, state: State
+) -> np.ndarray:
     hashes = java_strings(records.keys).astype(np.int64)
     chosen = positive(hashes) % of.partitions[records.topics]
     failed = _keep(
@@ -89,7 +83,7 @@ NEWEST = Partitioner(
     last="0.8.2.2",
     source=f"{SOURCE} (kafka_2.11 0.8.2.2)",
     rule="absolute hashCode of the key; without one, a random partition until the next refresh",
-    run=run,
+    run=partial(_run, absolute, True),
     seeded=scrambled,
 )
 PARTITIONERS = (
@@ -101,6 +95,6 @@ PARTITIONERS = (
         last="0.8.1.1",
         source=f"{SOURCE} (kafka_2.10 0.8.1.1)",
         rule="hashCode of the key without its sign bit; without one, as scala-default",
-        run=run_0_8_1,
+        run=partial(_run, to_positive, False),
     ),
 )
