@@ -92,10 +92,6 @@ class Row(NamedTuple):
     note: str | None = None
 
 
-def _more(subject: Subject, strategy: Strategy, draw: random.Random) -> list[Event]:
-    return [("more", joined(subject, subject.group, strategy, draw))]
-
-
 def _less(subject: Subject, strategy: Strategy, draw: random.Random) -> list[Event]:
     if subject.members < 2:
         raise AssignlabError(f"{NOT_PLAYED}: the only member, nobody would be left")
@@ -125,7 +121,9 @@ def _largest(subject: Subject) -> tuple[str, int]:
 EVENTS: dict[str, Make] = {
     "a rebalance": lambda subject, strategy, draw: [("a rebalance", subject.group)],
     "switch": lambda subject, strategy, draw: [],
-    "a member more": _more,
+    "a member more": lambda subject, strategy, draw: [
+        ("more", joined(subject, subject.group, strategy, draw))
+    ],
     "a member less": _less,
     "a crash": _less,
     "a rollout": restarted,

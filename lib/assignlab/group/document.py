@@ -47,8 +47,7 @@ def parse(document: Mapping[str, Any]) -> Group:
     with_id = [topic for topic in topics if topic["id"] is not None]
     _index([topic["id"] for topic in with_id], "topics", "topic id")
     by_id = {topic["id"]: topic["name"] for topic in with_id}
-    for name in index:
-        by_id[name] = name  # a claim names a topic by name first
+    by_id |= {name: name for name in index}  # a claim names a topic by name first
     queue_index = {
         t: {"{}-{}".format(*queue): i for i, queue in enumerate(topic["queues"])}
         for t, topic in enumerate(topics)
