@@ -160,17 +160,16 @@ class Partitioner:
 
     ``name``: stable, used in params, tables and charts; a name without a version is the newest
     release checked. ``client``, ``first``, ``last``: whose it is, and the versions that behave so,
-    ``first`` alone unless told. ``source``: the class or function that is reproduced, and in brackets
-    the artifact with its release. ``rule``: in
-    a few words. ``run``: changes the state in place and returns int64[n] partitions. ``seeded``:
-    the generator's state from a seed. ``keyed``: which keys decide the partition: ``all``,
-    ``non-empty`` or ``none``.
-    ``exact_draws``: whether the draws are the original's own for the same seed; where not, a record
-    without such a key gets a uniform draw of ours. ``explicit_errors``: the exceptions for an
-    explicit partition below 0 and for one that the topic lacks; empty where none
-    is played, which these clients may have all the same. ``lacking_since``: the release since which
-    the latter is another one, and which. ``sees_explicit``: whether ``run`` is given the records
-    with an explicit partition too, because they change what the others get.
+    ``first`` alone unless told. ``source``: the class or function that is reproduced, and in
+    brackets the artifact with its release. ``rule``: in a few words. ``run``: changes the state in
+    place and returns int64[n] partitions. ``seeded``: the generator's state from a seed. ``keyed``:
+    which keys decide the partition: ``all``, ``non-empty`` or ``none``. ``exact_draws``: whether
+    the draws are the original's own for the same seed; where not, a record without such a key gets
+    a uniform draw of ours. ``explicit_errors``: the exceptions for an explicit partition below 0
+    and for one that the topic lacks; empty where none is played, which these clients may have all
+    the same. ``lacking_since``: the release since which the latter is another one, and which.
+    ``sees_explicit``: whether ``run`` is given the records with an explicit partition too, because
+    they change what the others get.
     """
 
     name: str
