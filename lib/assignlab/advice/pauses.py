@@ -8,7 +8,7 @@ heartbeats in step and drifting by up to 100 and 500 ms a beat.
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache, partial
 from itertools import chain, count, product
 from typing import Any, NamedTuple
@@ -182,20 +182,17 @@ def restarts(members: int) -> int:
     return min(members, max(LEAST_RESTARTS, most))
 
 
+@dataclass
 class Life:
     """Actions one after the other, and when each begins and ends; ``strategy``: the group's."""
 
-    def __init__(
-        self,
-        members: list[Member],
-        topics: list[Topic],
-        held: Mapping[str, Sequence[tuple[str, int]]],
-        strategy: str,
-    ):
-        self.members, self.topics, self.held, self.strategy = members, topics, held, strategy
-        self.actions: list[Action] = []
-        self.now = LEAD_MS
-        self.spans: dict[str, tuple[int, int]] = {}
+    members: list[Member]
+    topics: list[Topic]
+    held: Mapping[str, Sequence[tuple[str, int]]]
+    strategy: str
+    actions: list[Action] = field(default_factory=list)
+    now: int = LEAD_MS
+    spans: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def add(self, name: str, actions: Sequence[Action], lasts_ms: int) -> None:
         """Let ``actions`` happen now; what comes next comes ``lasts_ms`` later."""

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -38,6 +39,7 @@ def solve(document: Document) -> Lists:
     return our_solve(document)["assignment"]
 
 
+@dataclass(eq=False)
 class State:
     """One group document, the lists answered, and ``solve``, which would answer again.
 
@@ -46,18 +48,13 @@ class State:
     account, whoever claims, wants or gets them.
     """
 
-    def __init__(
-        self,
-        document: Document,
-        lists: Lists,
-        solve: Solve = solve,
-        aside: frozenset[Partition] = frozenset(),
-    ):
-        self.document = document
-        self.lists = lists
-        self.solve = solve
-        self.aside = aside
-        self.strategy: Strategy = assignors.get(document["strategy"])
+    document: Document
+    lists: Lists
+    solve: Solve = solve
+    aside: frozenset[Partition] = frozenset()
+
+    def __post_init__(self):
+        self.strategy: Strategy = assignors.get(self.document["strategy"])
         self.rocketmq = self.strategy.system == "RocketMQ"
 
     @cached_property
