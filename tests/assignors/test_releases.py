@@ -26,6 +26,7 @@ FACTS = [Facts(s.name, s.first, s.last) for s in assignors.strategies().values()
         ("sticky@0.11", "sticky@2.0", "0.11.0.3"),
         ("sticky@1.0.2", "sticky@2.0", "1.0.2"),
         ("cooperative-sticky@4.1", "cooperative-sticky", "4.1.2"),
+        ("cooperative-sticky@4.3", "cooperative-sticky", "4.3.1"),
         ("cooperative-sticky@3.7.0", "cooperative-sticky@3.5", "3.7.0"),
         ("cooperative-sticky@3.7", "cooperative-sticky", "3.7.2"),
         ("server-uniform@3.8.1", "server-uniform@3.9", "3.8.1"),
