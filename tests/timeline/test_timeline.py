@@ -1008,6 +1008,14 @@ def test_a_static_leader_that_is_back_watches_the_topics_since_3_2(release, watc
     assert sum(map(len, owners_at_end(history).values())) == (6 if watches else 4)
 
 
+@pytest.mark.parametrize("strategy", [EAGER, COOPERATIVE])
+def test_who_has_nothing_to_read_polls_until_it_stalls(strategy):
+    late = [timeline.stall(50_250, "b", 30_000)]
+    history = play(late, strategy, topics=[Topic("t", 6)], max_poll_interval_ms=10_000)
+    at = [e.time_ms for e in history.events if e.kind == "poll interval exceeded"]
+    assert at == [60_250]
+
+
 @pytest.mark.parametrize("strategy", PROTOCOLS)
 def test_a_static_member_that_leaves_for_good_is_gone_at_once(strategy):
     members = [Member(name, instance=name) for name in "ab"]

@@ -285,10 +285,9 @@ class Consumer:
         self.advance()
         loop = self.loop
         self._deliver_so_far(for_ms)
-        if loop.phase == Phase.HALTED:
-            loop.last_poll = self.clock.now  # it polled, though no partition is its own
         if loop.phase in (Phase.POLL, Phase.HALTED):
             # Nothing to process: the application is busy with something else between two polls.
+            loop.last_poll = self.clock.now  # it polled all the time, though nothing came
             loop.phase, loop.batch_at, loop.batch_size = Phase.PROCESS, self.clock.now, 0
             self.own.batch[:] = self.own.position
             loop.next = self.clock.now
