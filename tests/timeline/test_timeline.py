@@ -1008,6 +1008,34 @@ def test_a_static_leader_that_is_back_watches_the_topics_since_3_2(release, watc
     assert sum(map(len, owners_at_end(history).values())) == (6 if watches else 4)
 
 
+@pytest.mark.parametrize(
+    ("strategy", "release", "rounds_follow"),
+    [
+        ("cooperative-sticky@3.3.2", "3.9", []),
+        ("range@2.5.1", "3.9", []),
+        ("range@3.4.0", "3.9", [63_009]),
+        ("range@2.5.1", "4.0", [78_009]),  # Java's coordinator: its session ends
+    ],
+)
+def test_a_static_member_that_reads_other_topics_now(strategy, release, rounds_follow):
+    """Before 3.4 it says the same again and gets what it cannot read, over and over: a SyncGroup of a
+    stable group was a sign of life before 4.0 (doSyncGroup)."""
+    members = [Member(name, instance=name) for name in "abc"]
+    actions = [timeline.restart(60_000, "b", 2_000, topics=["t"])]
+    config = timeline.defaults(release, session_timeout_ms=15_000)
+    scenario = Scenario([Topic("t", 4), Topic("u", 4)], members, actions, 90_000)
+    history = timeline.run(scenario, config, strategy)
+    assert rounds(history, 60_000) == rounds_follow
+
+
+@pytest.mark.parametrize(("strategy", "watches"), [("range@3.1.2", False), ("range@3.2.0", True)])
+def test_an_older_client_does_not_know_that_it_leads_again(strategy, watches):
+    members = [Member(name, instance=name) for name in "ab"]
+    actions = [timeline.restart(30_000, "a"), timeline.add_partitions(60_000, "t", 6)]
+    scenario = Scenario([Topic("t", 4)], members, actions, duration_ms=400_000)
+    assert bool(rounds(timeline.run(scenario, strategy=strategy, seed=1), 30_000)) == watches
+
+
 @pytest.mark.parametrize("strategy", [EAGER, COOPERATIVE])
 def test_who_has_nothing_to_read_polls_until_it_stalls(strategy):
     late = [timeline.stall(50_250, "b", 30_000)]

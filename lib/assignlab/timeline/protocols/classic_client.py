@@ -15,6 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from assignlab.errors import OriginalError
+from assignlab.releases import version
 from assignlab.timeline.engine.clock import cancel
 from assignlab.timeline.engine.consumer import Consumer
 from assignlab.timeline.engine.log import EMPTY, FOR_EVER
@@ -47,7 +48,7 @@ class Client(Consumer):
 
     asks_again = UNREACHED
     sends_generation = True
-    """Whether its claims carry the generation that it was in last."""
+    """Whether it says which generation it was in last when it joins: Java's since 3.4 (KIP-792)."""
     notices_long_freeze = True
     """Whether it sends no heartbeat after a freeze that was longer than its session."""
     joins_for_same_topics = False
@@ -62,7 +63,6 @@ class Client(Consumer):
         self.joining = False
         self.completing = False
         self.leads = False
-        self.leads_when_back = self.config.group_static_leader_leads
         self.rejoin_due = ""
         self.unsubscribed = False
         self.subscription: tuple[int, ...] = ()
@@ -83,10 +83,18 @@ class Client(Consumer):
         self._metadata_age = None
         self._sent_generation = NO_GENERATION
         self.strategies = world.strategies_of(member)
+        self.leads_when_back = self.config.group_static_leader_leads and not self._is_before("3.2")
+        if self._is_before("3.4"):
+            self.sends_generation = False
         self._asks_before_join = False
         self._asked = self._in_vain = False
         self._retries = None
         self.cooperative = all(s.protocol == "cooperative" for s in self.strategies)
+
+    def _is_before(self, release: str) -> bool:
+        """Whether this is Java's client of an earlier release, as its strategy's name says."""
+        first = self.strategies[0]
+        return first.system == "Kafka consumer" and version(first.last) < version(release)
 
     # ---- start and metadata --------------------------------------------------------------------
 

@@ -383,6 +383,8 @@ class Coordinator(Hosted):
         if self.state == STABLE:
             self.pending_sync.pop(member_id, None)
             self.answer(client, client.synced, None, member.assignment, member.claim)
+            if not self.config.group_coordinator_new_enable:  # a sign of life in Scala's
+                self._session_lasts(member)
             return
         member.awaiting_sync = True
         self.pending_sync.pop(member_id, None)
