@@ -142,7 +142,7 @@ def test_eager_members_of_a_consumer_group_give_everything_up_and_cooperative_on
         ("disabled", "range", ["consumer"]),
         ("upgrade", "range", ["consumer"]),
         ("upgrade", SERVER, ["consumer"]),
-        ("disabled", SERVER, ["consumer"]),
+        ("disabled", SERVER, ["consumer", "classic"]),  # the third one finds it empty
         ("downgrade", SERVER, ["consumer", "classic"]),
     ],
 )
@@ -150,10 +150,30 @@ def test_what_the_policy_does_not_allow(policy, strategy, reached):
     other = "range" if strategy == SERVER else SERVER
     history = play(upgrade(to=other), strategy, group_consumer_migration_policy=policy)
     assert types(history) == reached
-    refused = strategy == "range" and policy != "upgrade"
+    refused = policy != "upgrade" if strategy == "range" else policy == "disabled"
+    error = "GROUP_ID_NOT_FOUND" if strategy == "range" else "INCONSISTENT_GROUP_PROTOCOL"
     # Nobody of the consumer protocol gets into a classic group, but the third one finds it empty.
-    assert told(history, "fatal") == ["GROUP_ID_NOT_FOUND"] * 2 * refused
+    assert told(history, "fatal") == [error] * 2 * refused
     assert owned_at_end(history) == sorted(ALL)
+
+
+@pytest.mark.parametrize(
+    ("release", "refuses"),
+    [
+        ("4.1", False),
+        ("4.2.1", False),
+        ("4.2.2", True),
+        ("4.3.0", False),
+        ("4.3.1", True),
+        ("4.4", True),
+    ],
+)
+def test_where_migrations_are_disabled_no_classic_member_joins_a_consumer_group(release, refuses):
+    """throwIfClassicMemberCannotJoinConsumerGroup; before, the group became a mixed one, for good."""
+    joins = [timeline.join(60_000, Member("d", strategies=["range"]))]
+    history = play(joins, SERVER, release=release, group_consumer_migration_policy="disabled")
+    assert told(history, "fatal") == ["INCONSISTENT_GROUP_PROTOCOL"] * refuses
+    assert types(history) == ["consumer"] and owned_at_end(history) == sorted(ALL)
 
 
 @pytest.mark.parametrize(

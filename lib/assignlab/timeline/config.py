@@ -110,7 +110,9 @@ class Config(Given):
     ``group_consumer_knows_topics``, whether a classic group that becomes a consumer group knows the
     topics it has read; in 4.0.0 they are new to it, and its epoch is bumped.
     ``group_consumer_migration_policy``: which groups may turn from one protocol to the other while
-    they run (``bidirectional``, ``upgrade``, ``downgrade``, ``disabled``). ``fencing``: False
+    they run (``bidirectional``, ``upgrade``, ``downgrade``, ``disabled``). A change of 4.2.2 and of
+    4.3.1: ``group_consumer_refuses_classic``, whether under ``disabled`` nobody joins a consumer group
+    with the classic protocol. ``fencing``: False
     switches off every check of membership and generation of a commit, on both sides; there is no
     such switch in Kafka.
 
@@ -158,6 +160,7 @@ class Config(Given):
     group_consumer_assignor_watched: bool = True
     group_consumer_empty_is_assigned: bool = True
     group_consumer_knows_topics: bool = True
+    group_consumer_refuses_classic: bool = True
     group_consumer_migration_policy: str = "bidirectional"
     fencing: bool = True
 
@@ -241,6 +244,7 @@ CHANGES: Mapping[str, Mapping[str, Mapping[str, object]]] = MappingProxyType(
                 "group_consumer_assignor_watched": False,
                 "group_consumer_empty_is_assigned": False,
                 "group_consumer_knows_topics": False,
+                "group_consumer_refuses_classic": False,
                 "poll_wakes": "timeout",
                 "auto_commit_ahead_percent": 0,
             },
@@ -259,12 +263,15 @@ CHANGES: Mapping[str, Mapping[str, Mapping[str, object]]] = MappingProxyType(
             },
             "4.0.1": {"group_consumer_knows_topics": True},
             "4.2": {"poll_wakes": "at once", "auto_commit_ahead_percent": 50},
+            "4.2.2": {"group_consumer_refuses_classic": True},
             "4.3": {
+                "group_consumer_refuses_classic": False,
                 "group_consumer_assignment_interval_ms": 1_000,
                 "group_consumer_older_epochs": True,
                 "group_consumer_rejoin_for_target": True,
                 "group_consumer_new_epoch": 1,
             },
+            "4.3.1": {"group_consumer_refuses_classic": True},
             "4.4": {
                 "poll_wakes": "backoff",
                 "group_consumer_assignor_watched": True,

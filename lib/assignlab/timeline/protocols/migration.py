@@ -238,6 +238,9 @@ class ConsumerGroup(kip848_coordinator.Coordinator):
         lists = Counter(name for known in self.classic.values() for name in known.protocols)
         if error := self.unreached(client):
             return error, member_id
+        refuses = self.config.group_consumer_refuses_classic
+        if refuses and self.config.group_consumer_migration_policy == "disabled":
+            return INCONSISTENT_GROUP_PROTOCOL, member_id
         if all(lists[name] < len(self.classic) for name in request.protocols):
             return INCONSISTENT_GROUP_PROTOCOL, member_id
         if member_id == "":
